@@ -1,0 +1,1 @@
+"""Stage 5, when asked: snapshot, run, verify, roll back."""

@@ -1,0 +1,177 @@
+"""Stage 3. One file is one diagnosis: the file's name is its id (with _ for -), its folder its layer.
+
+A check declares itself by a module-level `check = Check(...)`; its module docstring is its documentation, with the
+title as first line and the headings «What it means», «How to see it yourself», «What to do», «References».
+`scripts/new.py check LAYER ID` writes such a file and its examples.
+
+The check either is given a `judge` function, pure, that takes Facts and returns a Finding (by `check.found(...)`), None
+(nothing wrong), several Findings, or Unknown(reason) where the facts do not suffice; or, where the diagnosis is «this
+message plus these facts», a `rule`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from doctor.model.facts import ABSENT, ErrorText, Facts, Gap
+from doctor.model.finding import LAYERS, Evidence, Finding, Remedy, Severity
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A judge's answer where what is known does not suffice: the check is skipped with this reason."""
+
+    reason: str
+
+
+Judgement = Finding | Iterable[Finding] | Unknown | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """«This message plus these facts.» Found when one of `errors` was recognised and `when` holds and `unless` does not.
+
+    `detail` may use {text} (the message), {0} {1} … (its groups) and the names that `values` gives. `remedies` is a tuple
+    or a function of the facts.
+    """
+
+    errors: tuple[str, ...]
+    detail: str
+    when: Callable[[Facts, ErrorText], bool] | None = None
+    unless: Callable[[Facts, ErrorText], bool] | None = None
+    values: Callable[[Facts, ErrorText], Mapping[str, str]] | None = None
+    facts: tuple[str, ...] = ()  # dotted names shown as evidence where they are known
+    remedies: tuple[Remedy, ...] | Callable[[Facts], tuple[Remedy, ...]] = ()
+    confidence: str = "certain"
+
+
+@dataclass(kw_only=True)
+class Check:
+    """The declaration of one diagnosis. `id`, `layer`, `title` and `docs` come from the file itself."""
+
+    severity: Severity
+    needs: tuple[str, ...] = ()  # dotted facts; one unknown ⇒ skipped with its Gap
+    explains: tuple[str, ...] = ()  # ids that are its consequences
+    instead_of: tuple[str, ...] = ()  # ids that it replaces: the borders of the catalogue
+    rule: Rule | None = None
+    judge: Callable[[Facts], Judgement] | None = field(default=None, repr=False)
+    id: str = ""
+    layer: str = ""
+    title: str = ""
+    docs: str = ""
+
+    def __call__(self, judge: Callable[[Facts], Judgement]) -> Callable[[Facts], Judgement]:
+        """Use as a decorator: `@check`."""
+        self.judge = judge
+        return judge
+
+    def found(
+        self,
+        facts: Facts,
+        detail: str,
+        *,
+        evidence: Iterable[str | Evidence | None] = (),
+        remedies: Iterable[Remedy] = (),
+        severity: Severity | None = None,
+        confidence: str = "certain",
+        title: str | None = None,
+        **values: object,
+    ) -> Finding:
+        """The finding of this check. `evidence` names facts by their dotted names (their values and sources are looked up)
+        or gives Evidence; unknown ones are left out."""
+        shown = [self.quote(facts, e) if isinstance(e, str) else e for e in evidence]
+        return Finding(
+            id=self.id,
+            layer=self.layer,
+            severity=severity or self.severity,
+            title=title or self.title,
+            detail=detail,
+            values={k: str(v) for k, v in values.items() if v is not None},
+            evidence=tuple(e for e in shown if e is not None),
+            confidence=confidence,  # type: ignore[arg-type]
+            remedies=tuple(remedies),
+        )
+
+    @staticmethod
+    def quote(facts: Facts, name: str, label: str = "") -> Evidence | None:
+        """The fact of that dotted name as Evidence, with its source; None where it is not known."""
+        value = look_up(facts, name)
+        if value is None:
+            return None
+        if isinstance(value, tuple):
+            value = ", ".join(str(v) for v in value) or "none"
+        elif value is ABSENT:
+            value = "none"
+        origin = origin_of(facts, name)
+        return Evidence(
+            fact=label or name,
+            value=str(value),
+            source=origin.source if origin else "",
+            quote=origin.quote if origin else "",
+        )
+
+
+def look_up(facts: Facts, name: str) -> Any:
+    """The value of a dotted fact; ABSENT where something on the way is absent, None where it is not known.
+
+    >>> look_up(Facts(), "nvidia.driver") is None
+    True
+    """
+    value: Any = facts
+    for part in name.split("."):
+        if value is None or value is ABSENT:
+            return value
+        value = value.get(part) if isinstance(value, Mapping) else getattr(value, part)
+    return value
+
+
+def origin_of(facts: Facts, name: str) -> Any:
+    """The Origin of a dotted fact, or of the nearest fact above it; None where nothing was noted."""
+    while name:
+        if name in facts.origins:
+            return facts.origins[name]
+        name = name.rpartition(".")[0]
+    return None
+
+
+def gap_of(facts: Facts, name: str) -> Gap:
+    """Why a dotted fact is not known: its own Gap, or that of a fact above it."""
+    part = name
+    while part:
+        for gap in facts.gaps:
+            if gap.fact == part:
+                return gap
+        part = part.rpartition(".")[0]
+    return Gap(fact=name, reason="not-looked" if facts.live else "not-in-evidence")
+
+
+@cache
+def all_checks() -> tuple[Check, ...]:
+    """Every check, found by being there, in causal order (layer, then file name)."""
+    found = []
+    for layer in LAYERS:
+        package = importlib.import_module(f"doctor.checks.{layer}")
+        for module in sorted(m.name for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_")):
+            found.append(_declared(layer, module))
+    return tuple(found)
+
+
+def _declared(layer: str, module: str) -> Check:
+    loaded = importlib.import_module(f"doctor.checks.{layer}.{module}")
+    check = loaded.check
+    assert isinstance(check, Check), f"{loaded.__name__} declares no check"
+    check.id = module.replace("_", "-")
+    check.layer = layer
+    title, _, docs = (loaded.__doc__ or "").strip().partition("\n")
+    check.title, check.docs = title.strip(), docs.strip("\n")
+    return check
+
+
+def check_of(id: str) -> Check | None:
+    """The check of that id, or None."""
+    return next((c for c in all_checks() if c.id == id), None)

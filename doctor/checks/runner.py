@@ -1,0 +1,116 @@
+"""Runs all checks over the facts, once, and settles how their findings relate: borders, roots and consequences, order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from doctor.checks import Check, Judgement, Rule, Unknown, all_checks, gap_of, look_up
+from doctor.model.facts import ErrorText, Facts
+from doctor.model.finding import LAYERS, Evidence, Finding, Outcome
+
+SEVERITIES = ("fault", "warning", "note")
+
+
+def judge(facts: Facts, only: Iterable[str] = ()) -> tuple[tuple[Outcome, ...], tuple[Finding, ...]]:
+    """All outcomes, and the findings in the order in which to read them. `only` limits the judgement to those ids."""
+    wanted = frozenset(only)
+    checks = [c for c in all_checks() if not wanted or c.id in wanted]
+    outcomes: list[Outcome] = []
+    findings: list[Finding] = []
+    for check in checks:
+        outcome, found = run_check(check, facts)
+        outcomes.append(outcome)
+        findings.extend(found)
+    return tuple(outcomes), settle(findings, checks)
+
+
+def run_check(check: Check, facts: Facts) -> tuple[Outcome, tuple[Finding, ...]]:
+    """One check alone. A check that raises is `crashed` and never stops the others."""
+
+    def outcome(status: str, reason: str = "") -> Outcome:
+        return Outcome(id=check.id, layer=check.layer, status=status, reason=reason)  # type: ignore[arg-type]
+
+    for need in check.needs:
+        if look_up(facts, need) is None:
+            gap = gap_of(facts, need)
+            return outcome("skipped", f"{need} is not known: {gap.detail or gap.reason}"), ()
+    try:
+        said = _apply(check, check.rule, facts) if check.rule else None
+        if not said and check.judge:
+            said = check.judge(facts)
+        if isinstance(said, Unknown):
+            return outcome("skipped", said.reason), ()
+        found = () if said is None else (said,) if isinstance(said, Finding) else tuple(said)
+    except Exception as error:
+        where = error.__traceback__
+        while where and where.tb_next:
+            where = where.tb_next
+        place = f" (line {where.tb_lineno} of {where.tb_frame.f_code.co_filename})" if where else ""
+        return outcome("crashed", f"{type(error).__name__}: {error}{place}"), ()
+    return outcome("found" if found else "passed"), found
+
+
+def _apply(check: Check, rule: Rule, facts: Facts) -> Judgement:
+    for error in facts.errors:
+        if error.pattern not in rule.errors:
+            continue
+        if rule.when and not rule.when(facts, error):
+            continue
+        if rule.unless and rule.unless(facts, error):
+            continue
+        values = dict(rule.values(facts, error)) if rule.values else {}
+        remedies = rule.remedies(facts) if callable(rule.remedies) else rule.remedies
+        return check.found(
+            facts,
+            rule.detail.format(*error.groups, text=error.text, **values),
+            evidence=(quoted(error), *rule.facts),
+            remedies=remedies,
+            confidence=rule.confidence,
+            **values,
+        )
+    return None
+
+
+def quoted(error: ErrorText) -> Evidence:
+    """A recognised message as Evidence."""
+    source = error.source + (f", line {error.line}" if error.line else "")
+    return Evidence(fact="message", value=error.text, source=source, quote=error.text)
+
+
+def settle(findings: Iterable[Finding], checks: Iterable[Check]) -> tuple[Finding, ...]:
+    """Apply the borders (`instead_of`), mark consequences (`explains`), and order: severity, roots first, layer.
+
+    A replaced finding disappears; a consequence stays, names its root, and is no second fault in the reader's eyes.
+    Only a finding at least as severe replaces or explains another one.
+    """
+    by_id = {c.id: c for c in checks}
+    kept = list(findings)
+    rank = {s: i for i, s in enumerate(SEVERITIES)}
+
+    def beats(winner: Finding, loser: Finding) -> bool:
+        return winner.id != loser.id and rank[winner.severity] <= rank[loser.severity]
+
+    replaced = {
+        loser.id for winner in kept for loser in kept
+        if loser.id in by_id[winner.id].instead_of and beats(winner, loser) and winner.id not in by_id[loser.id].instead_of
+    }
+    kept = [f for f in kept if f.id not in replaced]
+    causes: dict[str, str] = {}
+    for cause in kept:  # in causal order: the earliest layer is the deepest cause
+        for other in kept:
+            if other.id in by_id[cause.id].explains and beats(cause, other):
+                causes.setdefault(other.id, cause.id)
+    kept = [replace(f, root=False, explained_by=causes[f.id]) if _grounded(f.id, causes) else f for f in kept]
+    return tuple(sorted(kept, key=lambda f: (rank[f.severity], not f.root, LAYERS.index(f.layer))))
+
+
+def _grounded(id: str, causes: dict[str, str]) -> bool:
+    """Whether id has a cause that is not, in a circle, its own consequence."""
+    seen = {id}
+    while id in causes:
+        id = causes[id]
+        if id in seen:
+            return False
+        seen.add(id)
+    return len(seen) > 1

@@ -1,0 +1,1 @@
+"""Questions that vary by vendor: one file a vendor."""

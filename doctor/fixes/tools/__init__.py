@@ -1,0 +1,1 @@
+"""How each tool says «install this»."""

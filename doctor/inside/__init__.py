@@ -1,0 +1,1 @@
+"""Scripts run BY the target interpreter: standard library only, nothing of ours."""

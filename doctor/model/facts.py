@@ -1,0 +1,379 @@
+"""What was seen of one machine and one Python environment, live or in pasted evidence.
+
+Three states of every fact (design, rule 4):
+  * a value, or ABSENT, or an empty tuple: known;
+  * None: not known, and `Facts.gaps` says why, by the dotted name of the fact (`nvidia.driver`);
+  * never a blank that could mean either.
+
+Versions are strings as the source spells them. CPU architectures are `x86_64`, `arm64` (also for Linux aarch64), `x86`,
+`armv7l`, `ppc64le`, `riscv64`. Systems are `linux`, `darwin`, `windows`. Sizes are bytes, times milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal
+
+
+class Absent(Enum):
+    """The type of ABSENT: looked for, in the right place, and known not to be there."""
+
+    ABSENT = "absent"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+ABSENT = Absent.ABSENT
+
+Reason = Literal[
+    "not-in-evidence", "timed-out", "permission", "not-installed", "crashed", "unreadable", "not-applicable", "not-looked"
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gap:
+    """Why a fact is not known. `fact` is its dotted name; it also stands for every fact below it."""
+
+    fact: str
+    reason: Reason
+    detail: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Where a fact comes from: a file, a command, a line of a ticket. `quote` is the text as it stood there."""
+
+    source: str
+    quote: str = ""
+    line: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """The machine and its operating system."""
+
+    system: str | None = None
+    os_name: str | None = None  # "Ubuntu 22.04.4 LTS", "macOS 14.5", "Windows 11"
+    os_id: str | None = None  # ID of os-release: "ubuntu", "alpine"; "macos", "windows"
+    os_like: tuple[str, ...] = ()  # ID_LIKE of os-release
+    os_version: str | None = None  # VERSION_ID, ProductVersion, or the Windows version
+    macos: str | Absent | None = None  # real macOS version from sw_vers; ABSENT on other systems
+    windows_build: int | None = None
+    kernel: str | None = None
+    architecture: str | None = None  # of the hardware: arm64 on Apple silicon also under Rosetta
+    cpu_model: str | None = None  # "Apple M1 Pro", "Intel(R) Xeon(R) ..."
+    cpu_flags: tuple[str, ...] | None = None  # the ISA extensions that matter: avx avx2 fma avx512f amx_tile neon sve ...
+    cpus: int | None = None
+    cpus_usable: int | None = None  # by affinity
+    cgroup_cpus: float | Absent | None = None
+    cgroup_memory_bytes: int | Absent | None = None
+    libc: str | None = None  # "glibc", "musl"
+    libc_version: str | None = None
+    memory_bytes: int | None = None
+    memory_available_bytes: int | None = None
+    disk_free_bytes: int | None = None  # where the environment lives
+    shm_bytes: int | None = None  # size of /dev/shm
+    container: str | Absent | None = None  # "docker", "podman", "kubernetes", "lxc", "container"
+    wsl: int | Absent | None = None  # 1 or 2
+    virtual_machine: str | Absent | None = None
+    jetson: str | Absent | None = None  # L4T release "36.4.0"
+    sandbox: str | Absent | None = None  # "seatbelt", "gvisor": what confines this process
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartFailure:
+    """Why the target's Python cannot be run."""
+
+    kind: Literal[
+        "not-found", "not-python", "dead-link", "missing-base", "permission", "crashed", "timed-out", "too-old", "exited"
+    ]
+    message: str
+    exit_code: int | None = None
+    signal: int | None = None
+    version: str | None = None  # of a Python too old to be asked more
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherEnvironment:
+    """Another Python found near the target: what `wrong-environment` needs."""
+
+    python: str
+    version: str | None = None
+    torch: str | Absent | None = None  # its version
+    how: str = ""  # "pip on PATH", "kernel.json of jupyter kernel X", ".venv of this folder"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interpreter:
+    """The target's Python."""
+
+    executable: str | None = None
+    prefix: str | None = None
+    base_prefix: str | None = None
+    version: str | None = None  # "3.12.4", of pre-releases "3.15.0rc1"
+    implementation: str | None = None  # "cpython", "pypy"
+    free_threaded: bool | None = None
+    bits: int | None = None
+    architecture: str | None = None  # of this process: x86_64 under Rosetta
+    translated: bool | None = None  # Rosetta: sysctl.proc_translated
+    platform_tag: str | None = None  # sysconfig.get_platform(): "macosx-11.0-arm64"
+    environment: str | None = None  # "venv", "conda", "conda-base", "pixi", "pipx", "uv-tool", "system", "embedded"
+    manager: str | None = None  # the tool that made it: "pip", "uv", "conda", "pixi", "poetry", "pdm", "pipx"
+    project: str | None = None  # pyproject.toml, pixi.toml or environment.yml that manages it
+    externally_managed: bool | None = None  # PEP 668
+    pip: str | Absent | None = None  # version of pip in this environment
+    sys_path: tuple[str, ...] | None = None
+    shadowed: tuple[tuple[str, str], ...] | None = None  # (standard-library module, the file that hides it)
+    user_site: bool | None = None
+    start_failure: StartFailure | Absent | None = None
+    others: tuple[OtherEnvironment, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorchCopy:
+    """One installed copy of torch on sys.path, in sys.path order."""
+
+    path: str  # the folder that holds torch/
+    version: str | None = None
+    installer: str | None = None  # INSTALLER of its dist-info: "pip", "uv", "conda"
+    has_files: bool = True  # False: metadata without a package
+    has_metadata: bool = True  # False: a package without metadata
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportFailure:
+    """`import torch` in the child did not succeed."""
+
+    kind: Literal["exception", "signal", "exit", "timed-out"]
+    message: str  # the last line of the error, or what faulthandler said
+    exception: str | None = None  # "ImportError"
+    traceback: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    stage: str | None = None  # the last stage that had begun
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorchDevice:
+    """One device as torch sees it."""
+
+    backend: str  # "cuda", "mps", "xpu" (ROCm is "cuda", with Torch.hip set)
+    index: int
+    name: str | None = None
+    capability: str | None = None  # "8.9"
+    gfx: str | None = None  # "gfx1100"
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Torch:
+    """The installed torch: first what its files say, then what the import in a child said."""
+
+    version: str | None = None  # "2.6.0+cu124"
+    cuda: str | Absent | None = None  # torch.version.cuda
+    hip: str | Absent | None = None  # torch.version.hip
+    xpu: str | Absent | None = None  # torch.version.xpu
+    git: str | None = None
+    debug: bool | None = None
+    path: str | None = None  # the folder torch/ that is (or would be) imported
+    installer: str | None = None
+    build: str | None = None  # conda build string, or the tag of the WHEEL file
+    copies: tuple[TorchCopy, ...] | None = None
+    missing_files: tuple[str, ...] | None = None  # named by RECORD, not on disk (at most 50)
+    leftovers: tuple[str, ...] | None = None  # "~orch" folders, torch folders without __init__
+    shadowed_by: str | Absent | None = None  # a user's torch.py or torch/ that comes first on sys.path
+    libraries: tuple[str, ...] | None = None  # file names in torch/lib
+    requires: tuple[str, ...] | None = None  # Requires-Dist, markers evaluated
+    # from the import in a child
+    imports: bool | None = None
+    import_failure: ImportFailure | Absent | None = None
+    import_ms: float | None = None
+    warnings: tuple[str, ...] | None = None
+    cuda_built: bool | None = None
+    cuda_available: bool | None = None
+    cuda_error: str | Absent | None = None  # what torch.cuda.init() raised
+    mps_built: bool | None = None
+    mps_available: bool | None = None
+    xpu_available: bool | None = None
+    arch_list: tuple[str, ...] | None = None  # torch.cuda.get_arch_list(): "sm_86", "compute_90", "gfx1100"
+    devices: tuple[TorchDevice, ...] | None = None
+    cudnn: str | Absent | None = None
+    numpy_works: bool | None = None  # torch.from_numpy on a small array; None also where NumPy is absent
+    numpy_error: str | Absent | None = None
+    cpu_capability: str | None = None  # torch.backends.cpu.get_cpu_capability()
+    threads: int | None = None
+    loaded_libraries: tuple[str, ...] | None = None  # CUDA, cuDNN, NCCL, OpenMP files mapped into the child
+
+
+@dataclass(frozen=True, kw_only=True)
+class Package:
+    """One installed distribution that matters to torch. Names are normalised (PEP 503)."""
+
+    name: str
+    version: str | None = None
+    path: str | None = None
+    installer: str | None = None
+    requires: tuple[str, ...] = ()  # its Requires-Dist on torch, numpy, triton, nvidia-*
+    copies: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gpu:
+    """One GPU of the machine, whoever named it. `capability` may come from the tables, by name or PCI id."""
+
+    vendor: Literal["nvidia", "amd", "intel", "apple"]
+    name: str | None = None
+    capability: str | None = None  # NVIDIA compute capability "8.9"
+    gfx: str | None = None  # AMD "gfx1100"
+    pci_id: str | None = None  # "10de:2684"
+    pci_address: str | None = None
+    memory_bytes: int | None = None
+    memory_used_bytes: int | None = None
+    uuid: str | None = None
+    integrated: bool | None = None
+    driver: str | None = None  # kernel driver bound to it: "nvidia", "nouveau", "amdgpu", "i915", "xe", "vfio-pci"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """How one source of the driver's facts answered."""
+
+    name: str  # "nvidia-smi", "libcuda", "/proc/driver/nvidia/version"
+    status: Literal["ok", "timed-out", "failed", "absent", "permission"]
+    message: str = ""
+    stuck: bool = False  # its process could not be killed (state D)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nvidia:
+    """The NVIDIA driver stack."""
+
+    driver: str | Absent | None = None  # version of the driver, the best source
+    driver_cuda: str | None = None  # highest CUDA the driver says it supports: "12.4"
+    kernel_module: str | Absent | None = None  # version of the loaded module
+    library: str | Absent | None = None  # version of the user-space libraries
+    libcuda: str | Absent | None = None  # path of libcuda
+    cuinit: int | None = None  # result of cuInit in a child: 0, 100, 802, 803, 804, 999
+    smi_error: str | Absent | None = None  # the error line of nvidia-smi
+    gpus_seen: int | None = None  # how many the driver lists
+    device_nodes: tuple[str, ...] | None = None  # /dev/nvidia*
+    uvm_node: bool | None = None
+    nodes_accessible: bool | None = None
+    nouveau: bool | None = None
+    fabric_manager: str | Absent | None = None  # "running", "stopped"
+    toolkit: str | Absent | None = None  # nvcc: says nothing about the driver
+    compute_mode: str | None = None
+    xids: tuple[int, ...] | None = None
+    processes: int | None = None  # compute processes of others
+    sources: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amd:
+    """The AMD GPU stack."""
+
+    kernel_driver: bool | None = None  # amdgpu loaded
+    kfd: bool | None = None  # /dev/kfd exists
+    kfd_accessible: bool | None = None
+    render_accessible: bool | None = None
+    groups: tuple[str, ...] | None = None  # groups of the user
+    rocm: str | Absent | None = None  # system-wide ROCm, /opt/rocm/.info/version
+    sources: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intel:
+    """The Intel GPU stack."""
+
+    kernel_driver: str | Absent | None = None  # "i915", "xe"
+    level_zero: bool | None = None  # libze_loader and libze_intel_gpu are there
+    render_accessible: bool | None = None
+    sources: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metal:
+    """Apple's Metal."""
+
+    device: str | Absent | None = None  # "Apple M1 Pro", "Apple Paravirtual device"
+    gpu_cores: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorText:
+    """A recognised message. `pattern` is its id in doctor/knowledge; what it means is for the checks to say."""
+
+    pattern: str
+    text: str  # the matched text, one line, at most 500 characters
+    groups: tuple[str, ...] = ()
+    source: str = ""
+    line: int | None = None
+    path: str | None = None  # a file path named near it (last frame of the traceback)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstallAttempt:
+    """A failed or quoted installation: what was asked for and what was on offer."""
+
+    tool: str  # "pip", "uv", "conda", "poetry"
+    command: str | None = None
+    requirements: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
+    failed: bool | None = None
+    offered: tuple[str, ...] | None = None  # pip's «from versions: …»; () is «none»
+    wheel: str | None = None  # a wheel file named in the attempt
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One stage of a probe: `data` holds what it measured, with units in the names."""
+
+    name: str
+    ok: bool
+    ms: float
+    data: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeResult:
+    """What the probe of one device gave. `stage` is where it ended; a signal is the positive number (11)."""
+
+    id: str  # "cpu", "cuda:0"
+    device: str
+    status: Literal["ok", "failed", "crashed", "timed-out", "skipped"]
+    stage: str | None = None
+    reason: str = ""  # for failed and skipped: one sentence
+    stages: tuple[Stage, ...] = ()
+    data: Mapping[str, object] = field(default_factory=dict)
+    exit_code: int | None = None
+    signal: int | None = None
+    stderr_tail: str = ""
+    stuck: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """Everything known of one machine. `torch` and `metal` may be ABSENT; `gpus == ()` means: known to have none."""
+
+    live: bool = True  # False: read from pasted evidence
+    as_of: str | None = None  # ISO date by which to judge; None: everything the tables know
+    host: Host = field(default_factory=Host)
+    interpreter: Interpreter = field(default_factory=Interpreter)
+    torch: Torch | Absent | None = None
+    packages: tuple[Package, ...] | None = None
+    gpus: tuple[Gpu, ...] | None = None
+    nvidia: Nvidia = field(default_factory=Nvidia)
+    amd: Amd = field(default_factory=Amd)
+    intel: Intel = field(default_factory=Intel)
+    metal: Metal = field(default_factory=Metal)
+    environ: Mapping[str, str] | None = None  # allow-listed variables that are set; {} is «none of them is set»
+    errors: tuple[ErrorText, ...] = ()
+    attempts: tuple[InstallAttempt, ...] = ()
+    probes: tuple[ProbeResult, ...] | None = None
+    gaps: tuple[Gap, ...] = ()
+    origins: Mapping[str, Origin] = field(default_factory=dict)  # dotted fact -> its source

@@ -1,0 +1,44 @@
+"""The remedy as data: fixes made of steps, and the plan that orders them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One thing to do. `argv` is None for a manual step; then `text` says it all."""
+
+    text: str
+    argv: tuple[str, ...] | None = None
+    where: Literal["environment", "user", "system"] = "environment"
+    shell: str | None = None  # a line for the user's shell that argv can't say (export X=…, conda activate …)
+    needs_root: bool = False
+    needs_reboot: bool = False
+    downloads_mb: int | None = None
+    undo: tuple[str, ...] | None = None
+    verify: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fix:
+    """The cure of one finding (or of several: `also_cures`). An alternative has no alternatives of its own."""
+
+    finding: str
+    action: str
+    title: str
+    details: Mapping[str, str] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+    assumes: tuple[str, ...] = ()  # what was taken for granted, one sentence each
+    alternatives: tuple[Fix, ...] = ()
+    also_cures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Fixes in the order in which to do them. `unfixed`: (finding id, the reason why no fix is known)."""
+
+    fixes: tuple[Fix, ...] = ()
+    unfixed: tuple[tuple[str, str], ...] = ()

@@ -1,0 +1,46 @@
+"""The whole answer: what JSON reports hold and what every renderer takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from doctor.model.facts import Facts
+from doctor.model.finding import Finding, Outcome
+from doctor.model.fix import Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """The environment that was examined. `reason` says why it was this one («active environment»)."""
+
+    python: str | None
+    reason: str
+    evidence: tuple[str, ...] = ()  # the names of the files read, for --from
+
+
+@dataclass(frozen=True, kw_only=True)
+class Other:
+    """Another machine found in the same evidence, not judged."""
+
+    name: str
+    summary: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """schema "1": see reports/report-1.schema.json. Times are UTC, ISO 8601."""
+
+    schema: str = "1"
+    tool: str
+    taken_at: str
+    duration_ms: float
+    target: Target
+    verdict: Literal["healthy", "faulty", "unknown"]
+    facts: Facts
+    outcomes: tuple[Outcome, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    plan: Plan = field(default_factory=Plan)
+    others: tuple[Other, ...] = ()
+    unread: tuple[str, ...] = ()  # lines of the evidence that were not understood (at most 200), quoted
+    redacted: bool = False

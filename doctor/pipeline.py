@@ -1,0 +1,101 @@
+"""START HERE: the whole flow on one screen.
+
+collect facts ─→ probe devices ─→ judge ─→ plan the fix ─→ render (reports/) or apply (apply/)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+
+from doctor import __version__
+from doctor.model.facts import Facts
+from doctor.model.report import Report, Target
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What the user asked for."""
+
+    python: str | None = None  # --python: a path or an environment's folder
+    evidence: tuple[tuple[str, bytes], ...] = ()  # (name, content) of each --from; empty: look at the live machine
+    as_of: str | None = None
+    probe: bool = True
+    devices: tuple[str, ...] = ()  # --device: limits the probe
+    only: tuple[str, ...] = ()  # --only: ids
+    limit_s: float | None = None  # --timeout: for each stage of a child
+    tool: str | None = None  # --tool: pip, uv, conda, … for the commands
+
+
+def _silent(stage: str) -> None:
+    """Progress that nobody watches."""
+
+
+def examine(request: Request, progress: Callable[[str], None] = _silent) -> Report:
+    """Look, probe, judge, plan. Never raises for anything that the machine or the evidence does."""
+    started = time.monotonic()
+    target, facts, extra = read_evidence(request) if request.evidence else look_at_machine(request, progress)
+
+    from doctor.checks.runner import judge
+    from doctor.fixes.plan import plan
+
+    outcomes, findings = judge(facts, request.only)
+    return Report(
+        tool=f"torchdoctor {__version__}",
+        taken_at=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        duration_ms=round((time.monotonic() - started) * 1000, 1),
+        target=target,
+        verdict=verdict(facts, findings),
+        facts=facts,
+        outcomes=outcomes,
+        findings=findings,
+        plan=plan(findings, facts, tool=request.tool),
+        **extra,
+    )
+
+
+def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[Target, Facts, dict]:
+    """Stages 1 and 2, live. The torch child starts first: its import is what takes time, everything else overlaps it."""
+    from doctor.facts import collect
+    from doctor.facts.system import System
+    from doctor.facts.target import find_target
+    from doctor.probes import children
+
+    system = System.of_this_process()
+    target = find_target(system, request.python)
+    first = children.start_first(system, target, probe=request.probe, request=request)
+    collection = collect.start(system, target)
+    from doctor.checks import all_checks  # loaded while the children work
+
+    all_checks()
+    progress("looking at the machine")
+    facts = replace(collection.finish(), as_of=request.as_of)
+    facts = children.finish(first, system, target, facts, request=request, progress=progress)
+    return target.as_report(), facts, {}
+
+
+def read_evidence(request: Request) -> tuple[Target, Facts, dict]:
+    """Stage 1 from pasted text. Nothing in it is executed, opened or resolved."""
+    from doctor.evidence.read import read
+
+    seen = read(request.evidence)
+    facts = replace(seen.facts, live=False, as_of=request.as_of or seen.facts.as_of)
+    names = tuple(name for name, _ in request.evidence)
+    return Target(python=seen.facts.interpreter.executable, reason="evidence", evidence=names), facts, {
+        "others": seen.others, "unread": seen.unread,
+    }
+
+
+def verdict(facts: Facts, findings) -> str:
+    """`faulty`: a fault. `healthy`: none, and torch is known to import and to use a device, or is a CPU build with no sign of
+    a GPU. `unknown`: none, and nothing decisive could be looked at."""
+    if any(f.severity == "fault" for f in findings):
+        return "faulty"
+    torch = facts.torch
+    if not torch or torch.version is None:
+        return "unknown"
+    if torch.imports is False or (facts.live and torch.imports is None):
+        return "unknown"
+    return "healthy"
