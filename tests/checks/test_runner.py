@@ -1,0 +1,98 @@
+"""How outcomes, borders, roots and order are settled, on checks made for the purpose."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.checks import Check, Rule, Unknown, gap_of, look_up
+from doctor.checks.runner import run_check, settle
+from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, Nvidia, Torch
+from doctor.model.finding import Finding
+
+
+def made(id: str, layer: str = "torch", **more: object) -> Check:
+    check = Check(**{"severity": "fault", **more})
+    check.id, check.layer, check.title = id, layer, f"The title of {id}."
+    return check
+
+
+def finding(check: Check, severity: str = "fault") -> Finding:
+    return Finding(id=check.id, layer=check.layer, severity=severity, title=check.title, detail="")
+
+
+def test_an_unknown_need_skips_with_its_gap() -> None:
+    check = made("a", needs=("nvidia.driver",))
+    check(lambda facts: pytest.fail("must not be judged"))
+    facts = Facts(gaps=(Gap(fact="nvidia", reason="timed-out", detail="no answer after 5 s"),))
+    outcome, found = run_check(check, facts)
+    assert (outcome.status, found) == ("skipped", ())
+    assert outcome.reason == "nvidia.driver is not known: no answer after 5 s"
+
+
+def test_absent_is_known() -> None:
+    check = made("a", needs=("nvidia.driver", "torch.version"))
+    check(lambda facts: None)
+    outcome, _ = run_check(check, Facts(nvidia=Nvidia(driver=ABSENT), torch=ABSENT))
+    assert outcome.status == "passed"
+
+
+def test_the_four_outcomes() -> None:
+    for judge, status in (
+        (lambda f: None, "passed"),
+        (lambda f: Unknown("no idea"), "skipped"),
+        (lambda f: finding(made("a")), "found"),
+        (lambda f: 1 / 0, "crashed"),
+    ):
+        check = made("a")
+        check(judge)
+        outcome, _ = run_check(check, Facts())
+        assert outcome.status == status
+    assert "ZeroDivisionError" in outcome.reason
+
+
+def test_a_rule_needs_its_message_and_its_facts() -> None:
+    rule = Rule(
+        errors=("e1",), detail="{0} is too old: {text}", when=lambda f, e: f.torch is ABSENT, unless=lambda f, e: not f.live
+    )
+    check = made("a", rule=rule)
+    error = ErrorText(pattern="e1", text="the words", groups=("4.2",), source="ticket", line=7)
+    _, found = run_check(check, Facts(errors=(error,), torch=ABSENT))
+    assert found[0].detail == "4.2 is too old: the words"
+    assert found[0].evidence[0].source == "ticket, line 7"
+    assert run_check(check, Facts(errors=(error,), torch=Torch()))[0].status == "passed"
+    assert run_check(check, Facts(errors=(error,), torch=ABSENT, live=False))[0].status == "passed"
+    assert run_check(check, Facts(torch=ABSENT))[0].status == "passed"
+
+
+def test_a_border_replaces() -> None:
+    a, b = made("a", instead_of=("b",)), made("b", "driver")
+    assert [f.id for f in settle([finding(a), finding(b)], [a, b])] == ["a"]
+
+
+def test_a_note_replaces_no_fault() -> None:
+    a, b = made("a", instead_of=("b",), explains=("b",)), made("b")
+    settled = settle([finding(a, "note"), finding(b)], [a, b])
+    assert [(f.id, f.root) for f in settled] == [("b", True), ("a", True)]
+
+
+def test_consequences_name_their_root_and_come_after_it() -> None:
+    a, b, c = made("a", "run", explains=("b",)), made("b", "machine", explains=("c",)), made("c", "machine")
+    settled = settle([finding(c), finding(b), finding(a)], [a, b, c])
+    assert [(f.id, f.explained_by) for f in settled] == [("a", None), ("c", "b"), ("b", "a")]
+
+
+def test_two_that_explain_each_other_both_stay_roots() -> None:
+    a, b = made("a", explains=("b",)), made("b", explains=("a",))
+    assert all(f.root for f in settle([finding(a), finding(b)], [a, b]))
+
+
+def test_faults_come_before_warnings_and_layers_in_causal_order() -> None:
+    run, driver, note = made("r", "run"), made("d", "driver"), made("n", "machine")
+    settled = settle([finding(note, "note"), finding(run), finding(driver), finding(note, "warning")], [run, driver, note])
+    assert [(f.id, f.severity) for f in settled] == [("d", "fault"), ("r", "fault"), ("n", "warning"), ("n", "note")]
+
+
+def test_look_up_and_gap_of() -> None:
+    assert look_up(Facts(torch=ABSENT), "torch.cuda") is ABSENT
+    assert look_up(Facts(environ={"A": "1"}), "environ.A") == "1"
+    assert gap_of(Facts(live=False), "host.macos").reason == "not-in-evidence"
