@@ -1,0 +1,181 @@
+"""The command `torchdoctor`: a lazy group, and what every command shares: exit codes, signals, closed pipes, bugs.
+
+`--help` imports click and this file only. A command's module holds a click command named `command`, and is imported when
+it is asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from types import FrameType
+from typing import IO
+
+import click
+
+from doctor import __version__
+
+# name, module, summary for the list of commands
+COMMANDS = (
+    ("check", "doctor.cli.check", "Examine this machine and its torch, and name what is wrong."),
+    ("fix", "doctor.cli.fix", "Say how to mend it: the plan, or a script of commands."),
+    ("install", "doctor.cli.install", "Choose the torch build for this machine, and the command for it."),
+    ("probe", "doctor.cli.probe", "Prove each device with a short computation, and time it."),
+    ("explain", "doctor.cli.explain", "Explain a diagnosis, or what a pasted error line can mean."),
+    ("knowledge", "doctor.cli.knowledge", "What the tables know of builds, drivers and GPUs."),
+    ("schema", "doctor.cli.schema", "Print the JSON schema of reports."),
+)
+
+USAGE, NO_VERDICT, BUG, INTERRUPTED, CLOSED_PIPE, TERMINATED = 2, 3, 70, 130, 141, 143
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports one only to run it (or to show its own help)."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name, _, _ in COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        for name, module, _ in COMMANDS:
+            if name == cmd_name:
+                command: click.Command = importlib.import_module(module).command
+                return command
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, _, summary in COMMANDS])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in self.list_commands(ctx):
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, self.list_commands(ctx), 1)
+            ctx.fail(f"No such command '{name}'." + (f" Did you mean '{near[0]}'?" if near else ""))
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "-V", "--version", prog_name="torchdoctor", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Why can't torch use this machine as it should, and which commands mend it?
+
+    \b
+    torchdoctor check                      examine this machine
+    torchdoctor check --from ticket.txt    read a pasted report instead
+    torchdoctor fix --print-commands       only the commands that mend it
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Entry point of `torchdoctor` and of `python -m doctor`."""
+    sys.exit(run(sys.argv[1:] if argv is None else argv))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run a command line; its exit code. Prints what went wrong, never raises but for SystemExit."""
+    _replace_what_the_terminal_cannot_encode()
+    with _ending_children():
+        try:
+            code = _invoke(list(argv))
+            _flush()
+            return code
+        except click.ClickException as error:
+            error.show()
+            return error.exit_code
+        except (KeyboardInterrupt, EOFError, click.Abort):
+            _say("interrupted")
+            return INTERRUPTED
+        except BrokenPipeError:
+            _discard_output()
+            return CLOSED_PIPE
+        except Exception as error:
+            return _report_bug(error, argv)
+
+
+def _invoke(argv: list[str]) -> int:
+    if complete := os.environ.get("_TORCHDOCTOR_COMPLETE"):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(cli, {}, "torchdoctor", "_TORCHDOCTOR_COMPLETE", complete)
+    try:
+        with cli.make_context("torchdoctor", argv) as context:
+            code = cli.invoke(context)
+    except click.exceptions.Exit as asked:
+        return asked.exit_code
+    return code if isinstance(code, int) else 0
+
+
+def _report_bug(error: Exception, argv: Sequence[str]) -> int:
+    """One line by default: most people can do nothing with a traceback but send it, and it says how to get it."""
+    if os.environ.get("TORCHDOCTOR_DEBUG") or {"-v", "--verbose"} & set(argv):
+        import traceback
+
+        _say(traceback.format_exc().rstrip())
+    where = error.__traceback__
+    while where and where.tb_next:
+        where = where.tb_next
+    place = f" ({os.path.basename(where.tb_frame.f_code.co_filename)}:{where.tb_lineno})" if where else ""
+    message = " ".join(str(error).split())[:300]
+    _say(
+        f"torchdoctor {__version__} failed: {type(error).__name__}: {message}{place}. That is a bug in torchdoctor, not in "
+        "your machine; please report it with what the same command prints with TORCHDOCTOR_DEBUG=1."
+    )
+    return BUG
+
+
+@contextlib.contextmanager
+def _ending_children() -> Iterator[None]:
+    """SIGTERM and SIGHUP end us by SystemExit, so that process.py's exit handler ends the children too."""
+
+    def terminated(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    previous = {}
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        with contextlib.suppress(ValueError, OSError):  # not the main thread, as in some test runners
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP: leave that
+                previous[number] = signal.signal(number, terminated)
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _replace_what_the_terminal_cannot_encode() -> None:
+    """A foreign character that the terminal cannot show becomes «?», never an exception."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+
+
+def _say(text: str) -> None:
+    from doctor.reports.text import safe
+
+    with contextlib.suppress(OSError):
+        click.echo(safe(text, keep_lines=True), err=True)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+
+
+def _discard_output() -> None:
+    """Nobody reads any more: point both streams away, so that Python's own flush at exit doesn't complain."""
+    streams: tuple[IO[str] | None, ...] = (sys.stdout, sys.stderr)
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in streams:
+            if stream is not None:
+                os.dup2(nowhere, stream.fileno())

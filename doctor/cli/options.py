@@ -1,0 +1,165 @@
+"""The options that all commands share which look at a machine, their validation, and the Request made of them.
+
+    @click.command()
+    @machine_options()
+    def command(**options): ...
+        request = request_from(**options)
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from doctor.pipeline import Request
+
+FORMATS = ("terminal", "json", "markdown", "html", "junit", "github")
+_DEVICE = re.compile(r"(cpu|cuda|mps|xpu)(:\d{1,3})?\Z")
+_DATE = re.compile(r"\d{4}(-\d\d){0,2}\Z")
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def machine_options(*, formats: Iterable[str] = FORMATS, probes: bool = True) -> Decorator:
+    """All shared options. `formats`: what --format offers, the first being the default (none: no --format, no --json);
+    `probes=False` for a command that never probes."""
+    options = [
+        click.option("--python", metavar="PATH", help="The Python to examine: a program or an environment's folder."),
+        click.option(
+            "--from", "sources", multiple=True, metavar="FILE|DIR|-",
+            help="Read pasted evidence instead of this machine. Several files are one machine; a DIR is one machine a file.",
+        ),
+        click.option("--as-of", metavar="DATE", callback=_date, help="Judge by what existed at that date (2024-05-31)."),
+        *_probe_options(probes),
+        click.option("--only", multiple=True, metavar="ID", callback=_ids, help="Judge only this diagnosis (repeatable)."),
+        click.option("--strict", is_flag=True, help="A warning counts as a fault for the exit code."),
+        click.option(
+            "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+            help="Limit for each stage of a child process.",
+        ),
+        *_format_options(tuple(formats)),
+        click.option("-v", "--verbose", is_flag=True, help="Also show what was skipped and where facts come from."),
+        click.option("-q", "--quiet", is_flag=True, help="Only the verdict."),
+        click.option(
+            "--color", type=click.Choice(("auto", "always", "never")), default="auto", show_default=True,
+            help="Colour in terminal output.",
+        ),
+    ]
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def _probe_options(probes: bool) -> list[Decorator]:
+    if not probes:
+        return []
+    return [
+        click.option("--no-probe", is_flag=True, help="Don't compute anything on the devices."),
+        click.option("--device", multiple=True, metavar="DEVICE", callback=_devices,
+                     help="Probe only this one: cpu, cuda, cuda:1, mps, xpu (repeatable)."),
+    ]  # fmt: skip
+
+
+def _format_options(formats: tuple[str, ...]) -> list[Decorator]:
+    if not formats:
+        return []
+    return [
+        click.option("--format", "format", type=click.Choice(formats), help=f"Default: {formats[0]}."),
+        click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
+        click.option("-o", "--output", metavar="FILE", callback=_output, help="Write there, atomically, not to stdout."),
+        click.option("--no-redact", is_flag=True, help="Leave names, paths and serial numbers in machine formats."),
+    ]
+
+
+def request_from(
+    *,
+    python: str | None = None,
+    evidence: tuple[tuple[str, bytes], ...] = (),
+    as_of: str | None = None,
+    no_probe: bool = False,
+    device: tuple[str, ...] = (),
+    only: tuple[str, ...] = (),
+    timeout: float | None = None,
+    tool: str | None = None,
+    **_: object,
+) -> Request:
+    """The request of one machine. Takes all options of a command (others than these are ignored); the contents of the
+    --from files come as `evidence`: read them with `machines_of`."""
+    from doctor.pipeline import Request
+
+    return Request(
+        python=python, evidence=evidence, as_of=as_of, probe=not no_probe, devices=device, only=only, limit_s=timeout,
+        tool=tool,
+    )  # fmt: skip
+
+
+def chosen_format(options: dict[str, Any]) -> str:
+    """The name of the format asked for. Wrong usage: --json with another --format."""
+    asked: str | None = options.get("format")
+    if options.get("as_json"):
+        if asked not in (None, "json"):
+            raise click.UsageError(f"--json and --format {asked} exclude each other.")
+        return "json"
+    return asked or FORMATS[0]
+
+
+def _date(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """ISO date; a year or a month is possible and stands for its last day."""
+    if value is None:
+        return None
+    try:
+        if not _DATE.match(value):
+            raise ValueError
+        date.fromisoformat(value + "-01-01"[: 10 - len(value)] if len(value) < 10 else value)
+    except ValueError:
+        raise click.BadParameter(f"'{value}' is not a date such as 2024-05-31, 2024-05 or 2024.") from None
+    return value
+
+
+def _devices(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    for device in value:
+        if not _DEVICE.match(device):
+            raise click.BadParameter(f"'{device}' is not a device such as cpu, cuda, cuda:1, mps or xpu.")
+    return value
+
+
+def _ids(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    if not value:
+        return value
+    from doctor.checks import all_checks
+
+    known = [c.id for c in all_checks()]
+    for id in value:
+        if id not in known:
+            raise click.BadParameter(unknown_id(id, known))
+    return value
+
+
+def unknown_id(id: str, known: Iterable[str]) -> str:
+    """The sentence for an id that no check has, with the nearest one."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(id, list(known), 1)
+    return f"there is no diagnosis '{id}'." + (f" Did you mean {near[0]}?" if near else " See: torchdoctor explain --list")
+
+
+def _output(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Say at once, not after the examination, that the file cannot be written."""
+    if value is None or value == "-":
+        return None
+    folder = os.path.dirname(os.path.abspath(value))
+    if not os.path.isdir(folder):
+        raise click.BadParameter(f"there is no folder '{folder}'.")
+    if os.path.isdir(value):
+        raise click.BadParameter(f"'{value}' is a folder.")
+    return value

@@ -1,0 +1,128 @@
+"""What happens to a report at the end of a command: rendered, printed or written, and turned into an exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+import tempfile
+from typing import Any
+
+import click
+
+from doctor.cli.main import NO_VERDICT
+from doctor.model.facts import StartFailure
+from doctor.model.report import Report
+
+# Nothing was examined, and no diagnosis can say why: the user named something that is no Python.
+_NO_TARGET = ("not-found", "not-python")
+
+
+def exit_code(report: Report, *, strict: bool = False) -> int:
+    """0 no fault, 1 a fault (strict: or a warning), 3 no verdict."""
+    if wrong_target(report) is not None:
+        return NO_VERDICT
+    severities = {f.severity for f in report.findings}
+    if report.verdict == "faulty" or (strict and "warning" in severities):
+        return 1
+    return NO_VERDICT if report.verdict == "unknown" else 0
+
+
+def wrong_target(report: Report) -> str | None:
+    """The sentence for a --python that names nothing, or no Python; None where there is a target."""
+    failure = report.facts.interpreter.start_failure
+    if not isinstance(failure, StartFailure) or failure.kind not in _NO_TARGET:
+        return None
+    return failure.message or f"{report.target.python} is not a Python that can be run."
+
+
+def text_of(report: Report, format: str, options: dict[str, Any]) -> str:
+    """The report in a format, redacted where that format is for passing on."""
+    if format == "terminal":
+        from doctor.reports import terminal
+
+        return terminal.render(
+            report,
+            color=wants_color(options.get("color", "auto"), to_file=bool(options.get("output"))),
+            width=width(),
+            verbose=bool(options.get("verbose")),
+            quiet=bool(options.get("quiet")),
+        )
+    if not options.get("no_redact"):
+        from doctor.reports.redact import redact
+
+        report = redact(report, names=names_of_this_machine() if report.facts.live else ())
+    renderer = importlib.import_module(f"doctor.reports.{format}")
+    text: str = renderer.render(report)
+    return text
+
+
+def names_of_this_machine() -> tuple[tuple[str, str], ...]:
+    """What redaction can't know from the report itself: (kind, text) of the user, the home folder and the host."""
+    import getpass
+    import platform
+
+    names = [("host", platform.node()), ("home", os.path.expanduser("~"))]
+    with contextlib.suppress(Exception):  # no such user in the container's passwd
+        names.append(("user", getpass.getuser()))
+    return tuple(names)
+
+
+def emit(text: str, output: str | None = None) -> None:
+    """Print to stdout, or write the file as a whole: a reader never sees half of it, a failure leaves the old one."""
+    text = text if text.endswith("\n") else text + "\n"
+    if output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    try:
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(output)), prefix=".torchdoctor-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+            os.chmod(temporary, _mode(output))
+            os.replace(temporary, output)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise click.UsageError(f"cannot write {output}: {error.strerror or error}") from error
+
+
+def _mode(output: str) -> int:
+    """Permissions of the file that is replaced, or what the umask gives a new one (mkstemp's 0600 is too narrow)."""
+    with contextlib.suppress(OSError):
+        return os.stat(output).st_mode & 0o7777
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask
+
+
+def wants_color(choice: str, *, to_file: bool = False) -> bool:
+    """--color, then NO_COLOR, then FORCE_COLOR, then whether stdout is a terminal that knows colours."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return not to_file and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def width() -> int:
+    """Columns for text: of the terminal, between 60 and 100; 80 where there is none."""
+    if not sys.stdout.isatty():
+        return 80
+    import shutil
+
+    return min(100, max(60, shutil.get_terminal_size((80, 24)).columns))
+
+
+def complain(message: str) -> None:
+    """One line on stderr, for hints and errors; never raises."""
+    from doctor.reports.text import safe
+
+    with contextlib.suppress(OSError):
+        click.echo(safe(message), err=True)

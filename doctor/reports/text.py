@@ -1,0 +1,27 @@
+"""Foreign text made harmless, in one place: what comes from tickets, tools and the system goes through here."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Cf are the invisible ones, with the direction overrides that can make a line read backwards.
+_UNSAFE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+
+
+def safe(text: str, *, keep_lines: bool = False) -> str:
+    """Text without control characters (escape sequences lose their ESC), tabs as spaces; on one line unless `keep_lines`.
+
+    >>> safe("a\\x1b[31mb\\tc\\nd")
+    'a?[31mb c d'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_safe_character(c, keep_lines) for c in text)
+
+
+def _safe_character(character: str, keep_lines: bool) -> str:
+    if character == "\n":
+        return "\n" if keep_lines else " "
+    if character in "\t\r":
+        return " "
+    return "?" if unicodedata.category(character) in _UNSAFE else character
