@@ -1,0 +1,281 @@
+"""The machine as the collectors see it: files, programs and variables, all through one root prefix.
+
+With TORCHDOCTOR_ROOT set, a folder stands for the whole machine: files are read below it, its `bin/` is the whole PATH,
+and its `machine.json` says what isn't a file. Keys, all optional: `uname` {system, release, version, machine}, `environ`,
+`cwd`, `cpus`, `cpus_usable`, `groups`, `denied` (paths without access), `disks` {path: [size_bytes, free_bytes]}, `links`
+{path: target} (links that a checkout could not keep).
+
+Nothing here raises for what the machine does: what could not be read is a Gap. This is the only module that reads the
+process environment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from doctor import process
+from doctor.model.facts import Gap, Reason
+
+ROOT_VARIABLE = "TORCHDOCTOR_ROOT"
+READ_LIMIT = 1 << 20  # bytes
+# Where system tools live that a user's PATH may lack (cron, ssh, containers).
+SYSTEM_FOLDERS = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin")
+
+
+class Uname(NamedTuple):
+    """As platform.uname(), in our words: system is linux, darwin or windows; machine as the kernel spells it."""
+
+    system: str
+    release: str
+    version: str
+    machine: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """The live machine (`root == ""`) or a recorded one. `own_python`, `own_prefix`, `own_path` are the doctor's own."""
+
+    root: str = ""
+    environ: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = "/"
+    own_python: str | None = None
+    own_prefix: str | None = None
+    own_path: tuple[str, ...] = ()
+    recorded: Mapping[str, Any] = field(default_factory=dict)  # machine.json
+
+    @classmethod
+    def of_this_process(cls) -> System:
+        """The machine we run on, or the recorded one that TORCHDOCTOR_ROOT names."""
+        root = os.environ.get(ROOT_VARIABLE, "").rstrip("/")
+        if root:
+            return cls.of_folder(root)
+        try:
+            cwd = os.getcwd()
+        except OSError:  # the folder was removed under us
+            cwd = os.path.expanduser("~")
+        return cls(
+            environ=dict(os.environ),
+            cwd=cwd,
+            own_python=sys.executable or None,
+            own_prefix=sys.prefix,
+            own_path=tuple(sys.path),
+        )
+
+    @classmethod
+    def of_folder(cls, root: str) -> System:
+        """A recorded machine."""
+        recorded: Mapping[str, Any] = {}
+        with contextlib.suppress(FileNotFoundError), open(os.path.join(root, "machine.json"), encoding="utf-8") as file:
+            recorded = json.load(file)
+        return cls(
+            root=os.path.abspath(root),
+            environ=recorded.get("environ", {}),
+            cwd=recorded.get("cwd", "/"),
+            recorded=recorded,
+        )
+
+    # ---- what it is
+
+    @cached_property
+    def _uname(self) -> Uname:
+        if self.root:
+            said = self.recorded.get("uname", {})
+            return Uname(*(said.get(key, "") for key in Uname._fields))
+        if sys.platform == "win32":
+            import platform
+
+            said = platform.uname()
+            # A 32-bit or emulated Python is told another architecture; the variables know the machine's own.
+            machine = self.environ.get("PROCESSOR_ARCHITEW6432") or said.machine
+            return Uname("windows", said.release, said.version, machine)
+        told = os.uname()
+        return Uname(told.sysname.lower(), told.release, told.version, told.machine)
+
+    def uname(self) -> Uname:
+        """The kernel's own words; system in lower case."""
+        return self._uname
+
+    def cpus(self) -> tuple[int | None, int | None]:
+        """(logical CPUs, those that this process may use)."""
+        if self.root:
+            return self.recorded.get("cpus"), self.recorded.get("cpus_usable", self.recorded.get("cpus"))
+        affinity = getattr(os, "sched_getaffinity", None)
+        count = os.cpu_count()
+        with contextlib.suppress(OSError):
+            return count, len(affinity(0)) if affinity else count
+        return count, None
+
+    def groups(self) -> tuple[str, ...] | Gap:
+        """Names of the user's groups; a group without a name by its number."""
+        if self.root:
+            said = self.recorded.get("groups")
+            return Gap(fact="amd.groups", reason="not-looked") if said is None else tuple(said)
+        try:
+            import grp
+        except ImportError:
+            return Gap(fact="amd.groups", reason="not-applicable", detail="groups are a matter of Unix")
+        names = []
+        for number in sorted({os.getegid(), *os.getgroups()}):
+            try:
+                names.append(grp.getgrgid(number).gr_name)
+            except KeyError:
+                names.append(str(number))
+        return tuple(names)
+
+    # ---- files
+
+    def at(self, path: str) -> str:
+        """Where a path of the machine lies for us."""
+        if not self.root or path == self.root or path.startswith(self.root + os.sep):
+            return path
+        return self.root + os.path.join("/", path)
+
+    def read(self, path: str, limit: int = READ_LIMIT) -> str | Gap:
+        """The text of a file, at most `limit` bytes of it; undecodable bytes are replaced."""
+        if path in self.recorded.get("denied", ()):
+            return Gap(fact=path, reason="permission", detail=f"{path}: permission denied", source=path)
+        try:
+            with open(self.at(path), "rb") as file:
+                return file.read(limit).decode("utf-8", "replace")
+        except OSError as error:
+            return self._gap(path, error)
+
+    def read_bytes(self, path: str, limit: int = 4096) -> bytes:
+        """The first bytes of a file; empty where it can't be read."""
+        with contextlib.suppress(OSError), open(self.at(path), "rb") as file:
+            return file.read(limit)
+        return b""
+
+    def listdir(self, path: str) -> tuple[str, ...] | Gap:
+        """Sorted names in a folder."""
+        try:
+            return tuple(sorted(os.listdir(self.at(path))))
+        except OSError as error:
+            return self._gap(path, error)
+
+    def _gap(self, path: str, error: OSError) -> Gap:
+        reason: Reason = "unreadable"
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            reason = "not-installed"
+        elif isinstance(error, PermissionError):
+            reason = "permission"
+        return Gap(fact=path, reason=reason, detail=f"{path}: {(error.strerror or str(error)).lower()}", source=path)
+
+    def exists(self, path: str) -> bool:
+        """Whether there is something at the path (a dead link is nothing)."""
+        return os.path.exists(self.at(path))
+
+    def is_folder(self, path: str) -> bool:
+        return os.path.isdir(self.at(path))
+
+    def link(self, path: str) -> str | None:
+        """What a symbolic link says; None where it is none."""
+        if path in self.recorded.get("links", {}):
+            return str(self.recorded["links"][path])
+        try:
+            return os.readlink(self.at(path))
+        except OSError:
+            return None
+
+    def is_dead_link(self, path: str) -> bool:
+        return os.path.islink(self.at(path)) and not self.exists(path)
+
+    def real(self, path: str) -> str:
+        """The path with links resolved; inside a recorded machine links are not followed."""
+        return path if self.root else os.path.realpath(path)
+
+    def can_open(self, path: str) -> bool:
+        """Whether this user may read and write it (device nodes)."""
+        return path not in self.recorded.get("denied", ()) and os.access(self.at(path), os.R_OK | os.W_OK)
+
+    def disk(self, path: str) -> tuple[int, int] | Gap:
+        """(size, free) in bytes of the file system that holds the path."""
+        if self.root:
+            said = self.recorded.get("disks", {}).get(path)
+            return tuple(said) if said else Gap(fact=path, reason="not-looked", source=path)  # type: ignore[return-value]
+        import shutil
+
+        while path and not os.path.exists(path) and os.path.dirname(path) != path:
+            path = os.path.dirname(path)
+        try:
+            usage = shutil.disk_usage(path)
+        except OSError as error:
+            return self._gap(path, error)
+        return usage.total, usage.free
+
+    # ---- programs
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The folders of PATH."""
+        if self.root:
+            return ("/bin",)
+        return tuple(folder for folder in self.environ.get("PATH", "").split(os.pathsep) if folder)
+
+    @property
+    def is_windows(self) -> bool:
+        return self.uname().system == "windows"
+
+    def runnable(self, path: str) -> bool:
+        """Whether it is a file that may be executed."""
+        here = self.at(path)
+        try:
+            mode = os.stat(here).st_mode
+        except OSError:
+            return sys.platform == "win32" and os.path.lexists(here)  # an app execution alias can't be opened
+        return stat.S_ISREG(mode) and os.access(here, os.X_OK)
+
+    def which(self, name: str, also: Sequence[str] = ()) -> str | None:
+        """The program of that name on PATH, or in the folders `also`."""
+        names = (name + ".exe", name + ".bat", name + ".cmd", name) if self.is_windows else (name,)
+        for folder in (*self.path, *also):
+            for one in names:
+                candidate = os.path.join(folder, one)
+                if self.runnable(candidate):
+                    return candidate
+        return None
+
+    def tool(self, name: str, also: Sequence[str] = ()) -> str | None:
+        """A tool of the system: on PATH, or where systems keep them."""
+        return self.which(name, also if self.root or self.is_windows else (*also, *SYSTEM_FOLDERS))
+
+    def child_environ(self, **changes: str | None) -> dict[str, str]:
+        """The environment for a child: ours, without what macOS adds for one Python only, and with the real macOS version.
+
+        __PYVENV_LAUNCHER__ would make another Python believe that it is ours; without SYSTEM_VERSION_COMPAT=0 programs
+        built with an old SDK are told macOS 10.16 (the compatibility version).
+        """
+        environ = {k: v for k, v in self.environ.items() if k != "__PYVENV_LAUNCHER__"}
+        if self.uname().system == "darwin":
+            environ["SYSTEM_VERSION_COMPAT"] = "0"
+        if self.root:  # the recorded programs are shell scripts, and need cat
+            environ["PATH"] = os.pathsep.join((self.at("/bin"), "/usr/bin", "/bin"))
+            environ[ROOT_VARIABLE] = self.root
+        for name, value in changes.items():
+            if value is None:
+                environ.pop(name, None)
+            else:
+                environ[name] = value
+        return environ
+
+    def start(self, argv: Sequence[str], *, limit_s: float, **options: Any) -> process.Child:
+        """Start a program of this machine now. A bare name is looked for among the system's tools; one that isn't there
+        is a result (`not-found`). Options as for process.Child; the default environment is child_environ()."""
+        program = argv[0]
+        if os.path.dirname(program):
+            program = self.at(program)
+        else:
+            found = self.tool(program)
+            program = self.at(found) if found else os.path.join(self.at("/"), "not-on-path", program)
+        options.setdefault("env", self.child_environ())
+        if not self.root:
+            options.setdefault("cwd", self.cwd)
+        return process.start([program, *argv[1:]], limit_s=limit_s, **options)
