@@ -78,7 +78,9 @@ class Host:
     disk_free_bytes: int | None = None  # where the environment lives
     shm_bytes: int | None = None  # size of /dev/shm
     container: str | Absent | None = None  # "docker", "podman", "kubernetes", "lxc", "container"
+    container_gpus: bool | None = None  # whether its start asked for GPUs (--gpus, --runtime=nvidia, NVIDIA_VISIBLE_DEVICES)
     wsl: int | Absent | None = None  # 1 or 2
+    dxg: bool | None = None  # /dev/dxg exists: WSL 2 has a GPU of the Windows host
     virtual_machine: str | Absent | None = None
     jetson: str | Absent | None = None  # L4T release "36.4.0"
     sandbox: str | Absent | None = None  # "seatbelt", "gvisor": what confines this process
@@ -121,6 +123,7 @@ class Interpreter:
     architecture: str | None = None  # of this process: x86_64 under Rosetta
     translated: bool | None = None  # Rosetta: sysctl.proc_translated
     platform_tag: str | None = None  # sysconfig.get_platform(): "macosx-11.0-arm64"
+    macos_reported: str | None = None  # platform.mac_ver() as this Python sees it, SYSTEM_VERSION_COMPAT untouched: "10.16"
     environment: str | None = None  # "venv", "conda", "conda-base", "pixi", "pipx", "uv-tool", "system", "embedded"
     manager: str | None = None  # the tool that made it: "pip", "uv", "conda", "pixi", "poetry", "pdm", "pipx"
     project: str | None = None  # pyproject.toml, pixi.toml or environment.yml that manages it
@@ -259,12 +262,14 @@ class Nvidia:
     libcuda: str | Absent | None = None  # path of libcuda
     cuinit: int | None = None  # result of cuInit in a child: 0, 100, 802, 803, 804, 999
     smi_error: str | Absent | None = None  # the error line of nvidia-smi
+    smi_version: str | None = None  # "NVIDIA-SMI 525.60.13" of the header: in WSL not the driver's version
     gpus_seen: int | None = None  # how many the driver lists
     device_nodes: tuple[str, ...] | None = None  # /dev/nvidia*
     uvm_node: bool | None = None
     nodes_accessible: bool | None = None
     nouveau: bool | None = None
     fabric_manager: str | Absent | None = None  # "running", "stopped"
+    fabric_manager_version: str | None = None  # must equal the driver's
     toolkit: str | Absent | None = None  # nvcc: says nothing about the driver
     compute_mode: str | None = None
     xids: tuple[int, ...] | None = None
