@@ -1,0 +1,498 @@
+"""Run BY the target interpreter, from stdin: `python -B - NONCE < collect.py`. Says what this environment is, from files.
+
+Never imports torch. Standard library only, and only the modules in the standard library's own folders: a json.py in the
+working folder must not break it. The syntax is valid for Python 2.7 and 3.6, so that those can say what they are: below
+3.6 the answer is the version alone, and exit code 79. The answer is one JSON object between two lines with the nonce,
+whatever else sitecustomize or a wrapper prints.
+"""
+
+import os
+import sys
+
+NONCE = sys.argv[1] if len(sys.argv) > 1 else "torchdoctor"
+TOO_OLD = 79
+AT_MOST = 50  # names in a list of missing files
+HEADER_BYTES = 65536  # of a METADATA file: its long description is of no use
+# Distributions that matter to torch: whole families, and single names (normalised as in PEP 503).
+FAMILIES = (
+    "torch", "pytorch", "nvidia-", "cuda-", "triton", "intel-", "dpcpp-", "onemkl", "mkl", "xformers", "flash-attn",
+    "bitsandbytes", "lightning", "cudatoolkit", "cudnn", "libtorch", "libcu", "rocm", "hip", "amd-", "opencv-", "cupy",
+)
+NAMES = frozenset((
+    "numpy", "scipy", "scikit-learn", "pandas", "functorch", "apex", "deepspeed", "transformers", "accelerate",
+    "diffusers", "peft", "safetensors", "timm", "ultralytics", "vllm", "sglang", "mmcv", "mmcv-full", "mmengine",
+    "detectron2", "fairseq", "auto-gptq", "autoawq", "gptqmodel", "exllamav2", "dgl", "pyg-lib", "onnxruntime",
+    "onnxruntime-gpu", "tensorflow", "jax", "jaxlib", "pip", "setuptools", "wheel", "ninja", "cmake", "numba", "llvmlite",
+    "openmp", "llvm-openmp", "tbb", "nccl", "blas", "libblas", "openblas", "libopenblas", "typing-extensions", "sympy",
+    "filelock", "fsspec", "jinja2", "networkx", "ipykernel", "fastai", "tensordict", "galore-torch", "natten", "causal-conv1d",
+    "mamba-ssm", "pytorch3d", "kaolin", "gsplat", "nvdiffrast", "spconv", "minkowskiengine", "warp-lang", "liger-kernel",
+    "unsloth", "openai-whisper", "sentence-transformers", "stable-baselines3", "keras", "libstdcxx-ng", "libgcc-ng",
+    "sysroot-linux-64", "gxx-linux-64", "ptxas", "python",
+))
+PARTNERS = ("torch", "numpy", "triton", "nvidia-", "pytorch-triton", "cuda-", "torchvision", "intel-")
+# Standard-library names under which users keep harmless folders.
+HARMLESS = frozenset(("test", "tests", "this", "antigravity", "idlelib", "turtledemo", "lib2to3", "__main__"))
+COMPILED = (".so", ".pyd", ".dll", ".dylib")
+
+
+def say(text):
+    data = ("\n%s\n%s\n%s\n" % (NONCE, text, NONCE)).encode("ascii")
+    while data:
+        data = data[os.write(1, data):]
+
+
+def own_version():
+    info = sys.version_info
+    level = {"alpha": "a", "beta": "b", "candidate": "rc"}.get(info[3], "")
+    return "%d.%d.%d%s" % (info[0], info[1], info[2], level + str(info[4]) if level else "")
+
+
+if sys.version_info < (3, 6):
+    say('{"version": "%s"}' % own_version())
+    sys.stdout.flush()
+    os._exit(TOO_OLD)
+
+SEEN_PATH = list(sys.path)
+# The modules that were there before anything of the user's could hide them; a user's file may already be among them.
+LOADED = dict((name, getattr(module, "__file__", None)) for name, module in list(sys.modules.items()))
+
+
+def library_folders():
+    """The folders of the standard library: beside os.py, lib-dynload, DLLs, the zip."""
+    home = getattr(sys, "_stdlib_dir", None) or os.path.dirname(os.path.abspath(os.__file__))
+    zipped = "python%d%d.zip" % sys.version_info[:2]
+    found = [home]
+    for folder in SEEN_PATH:
+        name = os.path.basename(os.path.normpath(folder)) if folder else ""
+        if name in ("lib-dynload", "DLLs") or name == zipped or (folder and same(folder, home)):
+            found.append(folder)
+    return home, found
+
+
+def same(one, other):
+    return os.path.normcase(os.path.realpath(one)) == os.path.normcase(os.path.realpath(other))
+
+
+LIBRARY, FOLDERS = library_folders()
+sys.path[:] = FOLDERS
+for _name in ("json", "re", "sysconfig", "ctypes", "glob", "time"):
+    _file = LOADED.get(_name)
+    if _file and not any(os.path.abspath(_file).startswith(os.path.abspath(f) + os.sep) for f in FOLDERS):
+        del sys.modules[_name]
+
+import json  # noqa: E402
+import re  # noqa: E402
+import sysconfig  # noqa: E402
+
+
+def read(path, limit=1 << 20):
+    """Text of a file, or None."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(limit).decode("utf-8", "replace")
+    except OSError:
+        return None
+
+
+def names_in(folder):
+    try:
+        return sorted(os.listdir(folder or os.curdir))
+    except OSError:
+        return []
+
+
+def normalised(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def search_path():
+    """sys.path as absolute folders that exist, in order, each once; "" is the working folder."""
+    seen, folders = set(), []
+    for folder in SEEN_PATH:
+        try:
+            path = os.path.abspath(folder or os.getcwd())
+        except OSError:
+            continue
+        key = os.path.normcase(os.path.realpath(path))
+        if key not in seen and os.path.isdir(path):
+            seen.add(key)
+            folders.append(path)
+    return folders
+
+
+# ---- files that hide a module of the standard library
+
+
+def library_names():
+    named = getattr(sys, "stdlib_module_names", None)
+    if named is None:
+        named = set(sys.builtin_module_names)
+        for folder in FOLDERS:
+            named.update(name.split(".")[0] for name in names_in(folder))
+    return set(named) - HARMLESS
+
+
+def shadowed(folders):
+    """[[module, file]] for each module that a folder before the standard library's hides."""
+    hidden = []
+    safe = set(sys.builtin_module_names)
+    for name, file in LOADED.items():
+        if not file or any(os.path.abspath(file).startswith(os.path.abspath(f) + os.sep) for f in FOLDERS):
+            safe.add(name)  # in memory from the right place before any user's file could be found
+    candidates = library_names() - safe
+    for folder in folders:
+        if any(same(folder, own) for own in FOLDERS):
+            break
+        for entry in names_in(folder):
+            module, dot, ending = entry.partition(".")
+            if module not in candidates:
+                continue
+            path = os.path.join(folder, entry)
+            if ending == "py" or (dot and entry.endswith((".so", ".pyd"))):
+                hidden.append([module, path])
+            elif not dot and os.path.isfile(os.path.join(path, "__init__.py")):
+                hidden.append([module, os.path.join(path, "__init__.py")])
+    return hidden
+
+
+# ---- distributions
+
+
+def split_info(entry):
+    """("torch", "2.6.0") of torch-2.6.0.dist-info or torch-2.6.0-py3.10.egg-info; None for anything else."""
+    stem, ending = os.path.splitext(entry)
+    if ending not in (".dist-info", ".egg-info"):
+        return None
+    name, dash, version = stem.partition("-")
+    return normalised(name), version.split("-py")[0] if dash else None
+
+
+def headers(info):
+    """The header lines of METADATA or PKG-INFO."""
+    text = read(os.path.join(info, "METADATA"), HEADER_BYTES)
+    if text is None:
+        text = read(info if os.path.isfile(info) else os.path.join(info, "PKG-INFO"), HEADER_BYTES)
+    return (text or "").replace("\r\n", "\n").partition("\n\n")[0].split("\n")
+
+
+def header_values(lines, name):
+    start = name.lower() + ":"
+    return [line[len(start):].strip() for line in lines if line.lower().startswith(start)]
+
+
+def requirement_name(requirement):
+    match = re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", requirement)
+    return normalised(match.group()) if match else ""
+
+
+def installer_of(info):
+    text = read(os.path.join(info, "INSTALLER"), 200)
+    return text.strip() or None if text else None
+
+
+def matters(name):
+    return name in NAMES or name.startswith(FAMILIES)
+
+
+def distributions(folders):
+    """[{name, version, path, info}] of all that matter, in sys.path order, and the version of pip or None."""
+    found, pip = [], None
+    for folder in folders:
+        for entry in names_in(folder):
+            if not entry.endswith(("-info",)) or entry[:1] in "~-":
+                continue
+            split = split_info(entry)
+            if split is None:
+                continue
+            name, version = split
+            if name == "pip":
+                pip = pip or version
+            if matters(name):
+                info = os.path.join(folder, entry)
+                if version is None:
+                    version = (header_values(headers(info), "Version") or [None])[0]
+                found.append({"name": name, "version": version, "path": folder, "info": info})
+        if pip is None and os.path.isfile(os.path.join(folder, "pip", "__init__.py")):
+            text = read(os.path.join(folder, "pip", "__init__.py"), 4096) or ""
+            match = re.search(r"^__version__ *= *['\"]([^'\"]+)", text, re.M)
+            pip = match.group(1) if match else "unknown"
+    return found, pip
+
+
+def conda_packages(prefix):
+    """{name: [version, build]} from the file names in conda-meta; None where it is no conda environment."""
+    folder = os.path.join(prefix, "conda-meta")
+    if not os.path.isdir(folder):
+        return None
+    found = {}
+    for entry in names_in(folder):
+        parts = entry[:-5].rsplit("-", 2) if entry.endswith(".json") else ()
+        if len(parts) == 3:
+            found[parts[0].lower()] = [parts[1], parts[2]]
+    return found
+
+
+def packages(dists, conda):
+    first = {}
+    for dist in dists:
+        known = first.get(dist["name"])
+        if known:
+            known["copies"] += 1
+            continue
+        requires = [r for r in header_values(headers(dist["info"]), "Requires-Dist")
+                    if requirement_name(r).startswith(PARTNERS)]
+        first[dist["name"]] = {
+            "name": dist["name"], "version": dist["version"], "path": dist["path"],
+            "installer": installer_of(dist["info"]), "requires": requires, "copies": 1,
+        }
+    for name, (version, _build) in (conda or {}).items():
+        if matters(name) and normalised(name) not in first:
+            first[normalised(name)] = {
+                "name": normalised(name), "version": version, "path": None, "installer": "conda", "requires": [], "copies": 1,
+            }
+    return [first[name] for name in sorted(first)]
+
+
+# ---- torch
+
+
+def version_file(package):
+    """What torch/version.py says, read as text. None where there is no such file."""
+    text = read(os.path.join(package, "version.py"), 16384)
+    if text is None:
+        return None
+    said = {}
+    for name, value in re.findall(r"^(\w+)\s*(?::[^=\n]*)?=\s*(.+?)\s*$", text, re.M):
+        if name in ("__version__", "cuda", "hip", "xpu", "git_version", "debug"):
+            quoted = re.match(r"['\"](.*)['\"]$", value)
+            said[name] = quoted.group(1) if quoted else {"True": True, "False": False}.get(value)
+    return said
+
+
+def is_built(package):
+    """Whether a torch/ folder is an installed torch, and neither a user's folder nor its bare sources."""
+    has_core = any(name.startswith("_C.") and name.endswith(COMPILED) for name in names_in(package))
+    return has_core or (os.path.isfile(os.path.join(package, "version.py")) and os.path.isdir(os.path.join(package, "lib")))
+
+
+def is_site(folder):
+    return os.path.basename(folder) in ("site-packages", "dist-packages")
+
+
+def is_leftover(entry):
+    """pip renames what it removes: torch becomes ~orch, or =orch, ~-rch where that is taken."""
+    rest = entry.lstrip("~-=%.0123456789")
+    return rest != entry and entry[:1] in "~-=%" and rest.split("-")[0] in ("torch", "orch", "rch")
+
+
+def missing_files(info, folder):
+    """Files of RECORD that are not on disk, or empty there: compiled ones, and the Python files that `import torch` needs."""
+    text = read(os.path.join(info, "RECORD"), 8 << 20)
+    if text is None:
+        return None
+    missing = []
+    for line in text.splitlines():
+        path, comma, rest = line.partition(",")
+        if not comma or not path.startswith(("torch/", "torchgen/", "functorch/")):
+            continue
+        depth = path.count("/")
+        if not (path.endswith(COMPILED) or ".so." in path or (path.endswith(".py") and (
+                depth == 1 or (depth == 2 and path.endswith("/__init__.py"))))):
+            continue
+        try:
+            size = os.stat(os.path.join(folder, path)).st_size
+        except OSError:
+            missing.append(path)
+        else:
+            if size == 0 and rest.rpartition(",")[2] not in ("0", ""):
+                missing.append(path)
+        if len(missing) >= AT_MOST:
+            break
+    return missing
+
+
+def torch_facts(folders, dists, conda):
+    """All that files say of torch; {"copies": []} and perhaps leftovers where it isn't installed."""
+    said = {"copies": [], "leftovers": [], "shadowed_by": None}
+    infos = {}
+    for dist in dists:
+        if dist["name"] == "torch":
+            infos.setdefault(dist["path"], dist)
+    chosen = None
+    for folder in folders:
+        entries = names_in(folder) if is_site(folder) else []
+        said["leftovers"] += [os.path.join(folder, entry) for entry in entries if is_leftover(entry)]
+        package = os.path.join(folder, "torch")
+        dist = infos.get(folder)
+        whole = os.path.isfile(os.path.join(package, "__init__.py"))
+        if not whole and os.path.isdir(package) and (is_site(folder) or dist):
+            said["leftovers"].append(package)
+        if not is_site(folder) and not dist and not (whole and is_built(package)):
+            hiding = os.path.join(package, "__init__.py") if whole else package + ".py"
+            if os.path.isfile(hiding) and chosen is None and said["shadowed_by"] is None:
+                said["shadowed_by"] = hiding
+            continue
+        if not whole and not dist:
+            continue
+        version = version_file(package) or {}
+        said["copies"].append({
+            "path": folder, "version": version.get("__version__") or (dist["version"] if dist else None),
+            "installer": installer_of(dist["info"]) if dist else None,
+            "has_files": whole, "has_metadata": dist is not None,
+        })
+        if chosen is None or (whole and not chosen[2]):
+            chosen = (package, dist, whole)
+    if chosen is None:
+        return said
+    package, dist, whole = chosen
+    version = version_file(package)
+    said["version_file"] = version
+    said["version"] = (version or {}).get("__version__") or (dist["version"] if dist else None)
+    said["path"] = package if whole else None
+    said["libraries"] = names_in(os.path.join(package, "lib")) if whole else []
+    if dist:
+        lines = headers(dist["info"])
+        said["installer"] = installer_of(dist["info"])
+        said["requires"] = header_values(lines, "Requires-Dist")
+        said["missing_files"] = missing_files(dist["info"], dist["path"])
+        said["build"] = "; ".join(header_values((read(os.path.join(dist["info"], "WHEEL"), 4096) or "").split("\n"), "Tag")) or None
+    if conda and said.get("installer") in (None, "conda"):
+        for name in ("pytorch", "pytorch-cpu", "pytorch-gpu"):
+            if name in conda:
+                said["build"] = conda[name][1]
+                said["installer"] = said.get("installer") or "conda"
+                break
+    return said
+
+
+# ---- the interpreter
+
+
+def config_values(path):
+    """The `key = value` lines of a pyvenv.cfg."""
+    lines = (read(path, 65536) or "").splitlines()
+    return dict((key.strip().lower(), value.strip()) for key, equals, value in (line.partition("=") for line in lines) if equals)
+
+
+def first_file(folder, names):
+    for name in names:
+        if os.path.isfile(os.path.join(folder, name)):
+            return os.path.join(folder, name)
+    return None
+
+
+def environment():
+    """(kind, manager, project file)."""
+    prefix = sys.prefix
+    slashed = prefix.replace("\\", "/")
+    config = config_values(os.path.join(prefix, "pyvenv.cfg"))
+    if os.path.isdir(os.path.join(prefix, "conda-meta")) and not config:
+        if "/.pixi/envs/" in slashed + "/" or os.path.exists(os.path.join(prefix, "conda-meta", "pixi")):
+            project = slashed.partition("/.pixi/")[0]
+            return "pixi", "pixi", first_file(project, ("pixi.toml", "pyproject.toml"))
+        is_base = os.path.isdir(os.path.join(prefix, "condabin")) or os.path.isdir(os.path.join(prefix, "pkgs"))
+        return ("conda-base" if is_base else "conda"), "conda", None
+    if config or sys.prefix != sys.base_prefix:
+        return venv(prefix, slashed, config)
+    if any(name.endswith("._pth") for name in names_in(os.path.dirname(sys.executable or ""))):
+        return "embedded", "pip", None
+    return "system", "pip", None
+
+
+def venv(prefix, slashed, config):
+    """The same for a venv: which tool made it, and for which project."""
+    if os.path.isfile(os.path.join(prefix, "uv-receipt.toml")):
+        return "uv-tool", "uv", None
+    if os.path.isfile(os.path.join(prefix, "pipx_metadata.json")) or "/pipx/venvs/" in slashed:
+        return "pipx", "pipx", None
+    folder = os.path.dirname(prefix)
+    project = first_file(folder, ("pyproject.toml",))
+    if "/pypoetry/" in slashed or (project and os.path.isfile(os.path.join(folder, "poetry.lock"))):
+        return "venv", "poetry", project
+    if "/pdm/venvs/" in slashed or (project and os.path.isfile(os.path.join(folder, "pdm.lock"))):
+        return "venv", "pdm", project
+    if "uv" in config:
+        return "venv", "uv", project if os.path.isfile(os.path.join(folder, "uv.lock")) else None
+    return "venv", "pip", None
+
+
+def translated():
+    """Whether this process runs under Rosetta; None where that can't be asked."""
+    if sys.platform != "darwin":
+        return False
+    try:
+        import ctypes
+
+        value, size = ctypes.c_int(0), ctypes.c_size_t(4)
+        failed = ctypes.CDLL(None).sysctlbyname(
+            b"sysctl.proc_translated", ctypes.byref(value), ctypes.byref(size), None, ctypes.c_size_t(0)
+        )
+        return None if failed else value.value == 1
+    except Exception:
+        return None
+
+
+def libc():
+    """["glibc", "2.35"], ["musl", None], or None."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        said = (os.confstr("CS_GNU_LIBC_VERSION") or "").split()
+        if len(said) == 2:
+            return said
+    except (ValueError, OSError, AttributeError):
+        pass
+    if any(name.startswith("ld-musl-") for name in names_in("/lib")):
+        return ["musl", None]
+    return None
+
+
+def markers():
+    """The environment of PEP 508."""
+    machine = os.uname()[4] if hasattr(os, "uname") else os.environ.get("PROCESSOR_ARCHITECTURE", "")
+    system = {"linux": "Linux", "darwin": "Darwin", "win32": "Windows"}.get(sys.platform, sys.platform)
+    return {
+        "implementation_name": sys.implementation.name,
+        "os_name": os.name,
+        "platform_machine": machine,
+        "platform_system": system,
+        "platform_python_implementation": {"cpython": "CPython", "pypy": "PyPy"}.get(sys.implementation.name, ""),
+        "python_full_version": own_version(),
+        "python_version": "%d.%d" % sys.version_info[:2],
+        "sys_platform": sys.platform,
+    }
+
+
+def main():
+    folders = search_path()
+    dists, pip = distributions(folders)
+    conda = conda_packages(sys.prefix)
+    kind, manager, project = environment()
+    site = sys.modules.get("site")
+    said = {
+        "version": own_version(),
+        "implementation": sys.implementation.name,
+        "executable": sys.executable or None,
+        "prefix": sys.prefix,
+        "base_prefix": sys.base_prefix,
+        "free_threaded": "free-threading" in sys.version,
+        "bits": 64 if sys.maxsize > 2 ** 32 else 32,
+        "platform_tag": sysconfig.get_platform(),
+        "translated": translated(),
+        "environment": kind,
+        "manager": manager,
+        "project": project,
+        "externally_managed": os.path.isfile(os.path.join(LIBRARY, "EXTERNALLY-MANAGED")) and sys.prefix == sys.base_prefix,
+        "pip": pip,
+        "sys_path": SEEN_PATH,
+        "shadowed": shadowed(folders),
+        "user_site": bool(getattr(site, "ENABLE_USER_SITE", False)),
+        "libc": libc(),
+        "markers": markers(),
+        "packages": packages(dists, conda),
+        "torch": torch_facts(folders, dists, conda),
+    }
+    say(json.dumps(said))
+
+
+main()
