@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from doctor.facts import environ
+from doctor.facts import environ, interpreter
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
 from doctor.facts.target import Found
@@ -46,5 +46,5 @@ def start(system: System, found: Found) -> Collection:
     """Start every source for this machine and this target. Never raises for what the machine does."""
     notes = Notes()
     environ.collect(system, notes)
-    finishers: list[Finish] = []
+    finishers: list[Finish] = [interpreter.start(system, found, notes)]
     return Collection(notes, finishers)

@@ -30,6 +30,18 @@ READ_LIMIT = 1 << 20  # bytes
 SYSTEM_FOLDERS = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin")
 
 
+_ARCHITECTURES = {
+    "amd64": "x86_64", "x64": "x86_64", "aarch64": "arm64", "arm64e": "arm64", "i386": "x86", "i686": "x86", "win32": "x86",
+    "armv6l": "armv7l", "armv8l": "armv7l",
+}  # fmt: skip
+
+
+def architecture(machine: str) -> str | None:
+    """One word for a CPU architecture, whoever spelled it: AMD64 -> x86_64, aarch64 -> arm64."""
+    word = machine.strip().lower()
+    return _ARCHITECTURES.get(word, word) or None
+
+
 class Uname(NamedTuple):
     """As platform.uname(), in our words: system is linux, darwin or windows; machine as the kernel spells it."""
 

@@ -191,7 +191,7 @@ def installer_of(info):
 
 
 def matters(name):
-    return name in NAMES or name.startswith(FAMILIES)
+    return name != "torchdoctor" and (name in NAMES or name.startswith(FAMILIES))
 
 
 def distributions(folders):
