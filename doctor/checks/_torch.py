@@ -1,0 +1,187 @@
+"""What several checks ask about the installed torch, the GPUs that it meets, and the messages that were seen. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.checks.runner import quoted
+from doctor.knowledge import choose, lookup
+from doctor.model.facts import ErrorText, Facts, Gpu, ImportFailure, Package, Torch
+from doctor.model.finding import Evidence
+
+TORCH_LIBRARIES = re.compile(r"lib(torch|c10|shm|caffe2|nvfuser|torch_\w+|c10_\w+)[\w-]*\.(so|dylib)|_C\.cpython|torch_python\.dll")
+
+
+def installed(facts: Facts) -> Torch | None:
+    """The installed torch, if one is known by its version."""
+    torch = facts.torch
+    return torch if isinstance(torch, Torch) and torch.version else None
+
+
+def platform(facts: Facts) -> str | None:
+    """Wheel platform of the target: that of its Python, which under Rosetta is not the hardware's."""
+    return lookup.platform_of(facts.host.system, facts.interpreter.architecture or facts.host.architecture)
+
+
+def build(facts: Facts) -> lookup.Build | None:
+    """The installed build, taken apart."""
+    torch = installed(facts)
+    if torch is None or torch.version is None:
+        return None
+    return lookup.build_of(torch.version, cuda=torch.cuda, hip=torch.hip, xpu=torch.xpu, platform=platform(facts))
+
+
+def kind(facts: Facts) -> str | None:
+    """What the installed build was made for: "cpu", "cuda", "rocm", "xpu", "mps"; None where that is not known."""
+    torch = installed(facts)
+    if torch is None:
+        return None
+    for value, name in ((torch.hip, "rocm"), (torch.xpu, "xpu"), (torch.cuda, "cuda")):
+        if value:
+            return name
+    if torch.build and (conda := re.search(r"(?:^|_)(cpu|cuda|rocm)", torch.build)):
+        return conda[1]
+    made = build(facts)
+    return kind_of(made.backend) if made else None
+
+
+def kind_of(backend: str | None) -> str | None:
+    """"cu124" -> "cuda", "rocm6.3" -> "rocm"; others are their own kind.
+
+    >>> kind_of("cu124"), kind_of("cpu"), kind_of(None)
+    ('cuda', 'cpu', None)
+    """
+    if not backend:
+        return None
+    return {"cu": "cuda", "ro": "rocm"}.get(backend[:2], backend)
+
+
+def release_of(facts: Facts) -> str | None:
+    """Public version of the installed torch: "2.6.0"."""
+    made = build(facts)
+    return made.release if made else None
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """The leading numbers of a version, for comparison: "2.10.0.dev2025+cu128" -> (2, 10, 0)."""
+    found = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(int(n) for n in found[0].split(".")) if found else ()
+
+
+def is_mac_arm(facts: Facts) -> bool:
+    """A Mac with Apple silicon whose Python runs natively."""
+    return (
+        facts.host.system == "darwin" and facts.host.architecture == "arm64"
+        and facts.interpreter.architecture in (None, "arm64") and not facts.interpreter.translated
+    )  # fmt: skip
+
+
+def gpus(facts: Facts, vendor: str) -> tuple[Gpu, ...]:
+    """Known GPUs of a vendor."""
+    return tuple(g for g in facts.gpus or () if g.vendor == vendor)
+
+
+def capability_of(gpu: Gpu) -> str | None:
+    """CUDA compute capability, as told or by the tables."""
+    if gpu.capability or gpu.vendor != "nvidia":
+        return gpu.capability
+    model = lookup.gpu_model(gpu.name, gpu.pci_id)
+    return model.capability if model else None
+
+
+def gfx_of(gpu: Gpu) -> str | None:
+    """AMD architecture, as told or by the tables."""
+    if gpu.gfx or gpu.vendor != "amd":
+        return gpu.gfx
+    model = lookup.gpu_model(gpu.name, gpu.pci_id)
+    return model.gfx if model else None
+
+
+def architectures(facts: Facts) -> tuple[str, ...] | None:
+    """What the installed build holds code for: as torch says, else by the tables."""
+    torch, made, where = installed(facts), build(facts), platform(facts)
+    if torch is not None and torch.arch_list:
+        return torch.arch_list
+    if made is None or made.backend is None or where is None or made.nightly:
+        return None
+    return lookup.arch_list_of(made.release, made.backend, where)
+
+
+def served_by(facts: Facts, accelerator: str) -> bool:
+    """Whether the tables have a build of that kind ("cuda", "rocm", "xpu") for this machine."""
+    return any(kind_of(b.backend) == accelerator for b in choose.choose(facts).builds)
+
+
+def import_failure(facts: Facts) -> ImportFailure | None:
+    """How `import torch` ended, if it is known to have failed."""
+    torch = facts.torch
+    failure = torch.import_failure if isinstance(torch, Torch) else None
+    return failure if isinstance(failure, ImportFailure) else None
+
+
+def messages(facts: Facts) -> Iterator[ErrorText]:
+    """Everything that was said: the recognised messages, then what importing torch and starting its GPU said."""
+    yield from facts.errors
+    failure = import_failure(facts)
+    if failure and failure.message:
+        text = f"{failure.exception}: {failure.message}" if failure.exception else failure.message
+        yield ErrorText(pattern="exception", text=text, groups=(failure.exception or "", failure.message),
+                        source="import torch", path=_last_file(failure.traceback))  # fmt: skip
+    torch = facts.torch
+    if isinstance(torch, Torch):
+        for text, source in ((torch.cuda_error, "torch.cuda.init()"), (torch.numpy_error, "torch.from_numpy()")):
+            if isinstance(text, str):
+                yield ErrorText(pattern="exception", text=text, groups=("", text), source=source)
+        for text in torch.warnings or ():
+            yield ErrorText(pattern="warning", text=text, source="import torch")
+
+
+def _last_file(traceback: str) -> str | None:
+    files = re.findall(r'File "([^"<]+)", line \d+', traceback)
+    return files[-1] if files else None
+
+
+def said(facts: Facts, *patterns: str) -> ErrorText | None:
+    """The first recognised message of those patterns."""
+    return next((e for e in facts.errors if e.pattern in patterns), None)
+
+
+def search(facts: Facts, regex: str) -> tuple[ErrorText, re.Match[str]] | None:
+    """The first message that a regular expression finds, with the match."""
+    for error in messages(facts):
+        if found := re.search(regex, error.text):
+            return error, found
+    return None
+
+
+def quote(error: ErrorText) -> Evidence:
+    """The message as Evidence."""
+    return quoted(error)
+
+
+def owner(path: str | None) -> str | None:
+    """The import package that a file lies in: ".../site-packages/torchvision/_C.so" -> "torchvision"; an extension module
+    beside the packages gives its own name.
+
+    >>> owner("/usr/lib/python3/dist-packages/exllama_kernels.cpython-310-x86_64-linux-gnu.so")
+    'exllama_kernels'
+    """
+    found = re.search(r"(?:site|dist)-packages[/\\]+([A-Za-z0-9_]+)", path or "")
+    return found[1] if found else None
+
+
+def package(facts: Facts, name: str) -> Package | None:
+    """An installed distribution by its normalised name, if it is known."""
+    return next((p for p in facts.packages or () if p.name == name and p.version), None)
+
+
+def imports_fail(facts: Facts) -> bool:
+    """Whether importing torch is known to fail."""
+    torch = facts.torch
+    return isinstance(torch, Torch) and (torch.imports is False or import_failure(facts) is not None)
+
+
+def works_on_gpu(facts: Facts) -> bool:
+    """Whether a probe computed right on an accelerator."""
+    return any(p.status == "ok" and not p.id.startswith("cpu") for p in facts.probes or ())

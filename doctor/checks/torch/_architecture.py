@@ -1,0 +1,119 @@
+"""Whether a CUDA build has code for the machine's GPUs: what gpu-too-new-for-build and gpu-too-old-for-build share."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import architectures, build, capability_of, gpus, import_failure, installed, kind, owner, quote, said, search
+from doctor.knowledge import lookup
+from doctor.model.facts import Facts
+from doctor.model.finding import Evidence, Remedy
+
+INCOMPATIBLE = ("e061", "e062", "e063", "e064", "e065", "e066", "e067")
+NAMED = r"([^\n:]*?) with CUDA capability sm_(\d+)(\d) is not compatible"
+FOUND = r"Found GPU\d+ (.*?) which is of (?:cuda |compute )?capability (?:\(CC\) )?(\d+)\.(\d)"
+SUPPORTED = r"supports CUDA capabilities ((?:(?:sm|compute)_\w+ ?)+)"
+
+
+@dataclass(frozen=True)
+class Device:
+    """A GPU and its compute capability."""
+
+    name: str
+    capability: str
+
+
+def unserved(check: Check, facts: Facts, *, newer: bool) -> Judgement:
+    """The finding for the first GPU that the build has no code for and that is newer (older) than what it has code for."""
+    if kind(facts) not in (None, "cuda") or import_failure(facts):
+        return None
+    archs = _architectures(facts)
+    message = _message(facts)
+    devices = _devices(facts)
+    if archs is None:
+        return _by_message(check, facts, devices, newer=newer)
+    made = build(facts)
+    cuda = made.cuda if made else None
+    without = [d for d in devices if lookup.runs_on(d.capability, archs, cuda) == "no"]
+    bad = [d for d in without if _is_newer(d.capability, archs) == newer]
+    if not bad:
+        return None
+    some_work = len(without) < len(devices)
+    device = bad[0]
+    torch = installed(facts)
+    return check.found(
+        facts,
+        f"{device.name} has compute capability {device.capability}; torch{f' {torch.version}' if torch else ''} has code for "
+        f"{', '.join(archs)}.",
+        evidence=(
+            Evidence(fact="gpu", value=f"{device.name}, compute capability {device.capability}"),
+            Evidence(fact="torch.arch_list", value=" ".join(archs)),
+            "torch.version",
+            quote(message) if message else None,
+        ),
+        remedies=_remedies(newer),
+        severity="warning" if some_work and message is None else None,
+        gpu=device.name, capability=device.capability, torch=torch.version if torch else None,
+    )
+
+
+def _remedies(newer: bool) -> tuple[Remedy, ...]:
+    if newer:
+        return (Remedy(action="reinstall-torch"), Remedy(action="upgrade-torch"))
+    return (Remedy(action="reinstall-torch"), Remedy(action="downgrade-torch"))
+
+
+def _architectures(facts: Facts) -> tuple[str, ...] | None:
+    """The build's list: from torch itself, from its own warning, or from the tables."""
+    torch = installed(facts)
+    if torch and torch.arch_list:
+        return torch.arch_list
+    if found := search(facts, SUPPORTED):
+        return tuple(found[1][1].split())
+    return architectures(facts)
+
+
+def _devices(facts: Facts) -> list[Device]:
+    """The NVIDIA GPUs of which the capability is known; torch's own list first, and those that its warning names."""
+    torch = installed(facts)
+    devices = [
+        Device(d.name or "the GPU", d.capability) for d in (torch.devices if torch else None) or () if d.backend == "cuda" and d.capability
+    ]
+    if not devices:
+        devices = [Device(g.name or "the GPU", c) for g in gpus(facts, "nvidia") if (c := capability_of(g))]
+    for regex in (NAMED, FOUND):
+        if (found := search(facts, regex)) and not any(d.capability == f"{found[1][2]}.{found[1][3]}" for d in devices):
+            devices.insert(0, Device(found[1][1].strip() or "the GPU", f"{found[1][2]}.{found[1][3]}"))
+    return devices
+
+
+def _message(facts: Facts):
+    error = said(facts, *INCOMPATIBLE)
+    return None if error and error.pattern == "e065" and owner(error.path) not in (None, "torch") else error
+
+
+def _is_newer(capability: str, archs: tuple[str, ...]) -> bool:
+    """Against the newest architecture of the list ("sm_120" is 12.0)."""
+    known = [(int(m[1]), int(m[2])) for a in archs if (m := re.match(r"(?:sm|compute)_(\d+)(\d)", a))]
+    major, _, minor = capability.partition(".")
+    return (int(major), int(minor)) > max(known, default=(0, 0))
+
+
+def _by_message(check: Check, facts: Facts, devices: list[Device], *, newer: bool) -> Judgement:
+    """Torch itself says that it has no code for the GPU, and its list is not known."""
+    error = said(facts, *(("e061", "e066", "e067") if newer else ("e062", "e063")))
+    if error is None:
+        return None
+    device = devices[0] if devices else None
+    torch = installed(facts)
+    return check.found(
+        facts,
+        f"torch{f' {torch.version}' if torch else ''} has no code for "
+        + (f"{device.name} (compute capability {device.capability})." if device else "this GPU."),
+        evidence=(quote(error), "torch.version"),
+        remedies=_remedies(newer),
+        confidence="likely",
+        gpu=device.name if device else None, capability=device.capability if device else None,
+    )

@@ -1,0 +1,72 @@
+"""This ROCm build of torch has no code for this AMD GPU.
+
+What it means
+    ROCm builds hold code for a list of gfx targets. For others the first kernel fails: «HIP error: invalid device function», or
+    rocBLAS finds no TensileLibrary. Some GPUs run the code of a sister target when HSA_OVERRIDE_GFX_VERSION says so.
+
+How to see it yourself
+    rocminfo | grep gfx; python -c "import torch; print(torch.cuda.get_arch_list())"
+
+What to do
+    Install a build that has the target, where there is one; else set HSA_OVERRIDE_GFX_VERSION where that is sound (gfx103x as
+    10.3.0, gfx110x as 11.0.0).
+
+References
+    https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
+    https://github.com/ROCm/TheRock
+"""
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import architectures, gfx_of, gpus, installed, kind, quote, said, served_by
+from doctor.knowledge import lookup
+from doctor.model.facts import Facts
+from doctor.model.finding import Evidence, Remedy
+
+check = Check(severity="fault", explains=("device-crashes", "device-wrong-results"), instead_of=("program-error",))
+
+NO_CODE = ("e070", "e071", "e072", "e073")
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    if kind(facts) not in (None, "rocm"):
+        return None
+    torch, archs = installed(facts), architectures(facts)
+    message = said(facts, *NO_CODE)
+    targets = [(d.name, d.gfx) for d in (torch.devices if torch else None) or () if d.gfx]
+    targets = targets or [(g.name, g.gfx or gfx_of(g)) for g in gpus(facts, "amd")]
+    overridden = bool((facts.environ or {}).get("HSA_OVERRIDE_GFX_VERSION"))
+    for name, gfx in targets:
+        if gfx is None or archs is None and message is None:
+            continue
+        how = lookup.gfx_runs_on(gfx, archs) if archs is not None else "no"
+        if how == "native" or how == "override" and overridden and message is None:
+            continue
+        return check.found(
+            facts,
+            f"{name or 'The GPU'} is {gfx}" + (f"; this build has {', '.join(archs)}." if archs else ", for which this build has no code."),
+            evidence=(
+                Evidence(fact="gpu", value=f"{name or 'AMD GPU'}, {gfx}"),
+                "torch.version",
+                Evidence(fact="torch.arch_list", value=" ".join(archs)) if archs else None,
+                quote(message) if message else None,
+            ),
+            remedies=_remedies(facts, gfx),
+            confidence="certain" if archs else "likely",
+            gpu=name, gfx=gfx,
+        )
+    if message is not None and message.pattern != "e073" and not targets:
+        return check.found(
+            facts, "The ROCm build has no code for this GPU.", evidence=(quote(message), "torch.version"),
+            remedies=(Remedy(action="reinstall-torch"),), confidence="likely",
+        )  # fmt: skip
+    return None
+
+
+def _remedies(facts: Facts, gfx: str) -> tuple[Remedy, ...]:
+    override = lookup.hsa_override(gfx)
+    remedies = [Remedy(action="reinstall-torch")] if served_by(facts, "rocm") else []
+    if override:
+        remedies.append(Remedy(action="set-env", details={"name": "HSA_OVERRIDE_GFX_VERSION", "value": override}))
+    remedies.append(Remedy(action="use-other-build", details={"build": f"AMD's own wheels for {gfx}"}))
+    return tuple(remedies)

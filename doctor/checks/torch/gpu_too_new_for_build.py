@@ -1,0 +1,32 @@
+"""The GPU is newer than any that this torch build has code for.
+
+What it means
+    A build holds machine code for a list of architectures. A GPU runs code of its own major compute capability with the same
+    or a lower minor one, or PTX of any older one; a newer generation than the list has nothing to run: «no kernel image is
+    available». torch.cuda.is_available() is True all the same.
+
+How to see it yourself
+    python -c "import torch; print(torch.cuda.get_arch_list(), torch.cuda.get_device_capability())"
+
+What to do
+    Install a build with a newer CUDA version, which knows this generation.
+
+References
+    https://docs.nvidia.com/cuda/cuda-c-programming-guide/#binary-compatibility
+    https://developer.nvidia.com/cuda-gpus
+"""
+
+from doctor.checks import Check, Judgement
+from doctor.checks.torch._architecture import unserved
+from doctor.model.facts import Facts
+
+check = Check(
+    severity="fault",
+    explains=("device-crashes", "device-wrong-results", "extension-abi-mismatch"),
+    instead_of=("program-error",),
+)
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    return unserved(check, facts, newer=True)

@@ -1,0 +1,54 @@
+"""This Jetson needs the torch that NVIDIA builds for it.
+
+What it means
+    The GPU of a Jetson (Xavier, Orin) is driven by L4T, not by the driver of desktop cards. The wheels of the package index for
+    aarch64 are CPU builds, or are made for servers: they don't use it. NVIDIA and the jetson-containers project build torch for
+    each JetPack. From JetPack 7 (L4T 38, Thor) on the server wheels fit.
+
+How to see it yourself
+    cat /etc/nv_tegra_release; python -c "import torch; print(torch.__version__, torch.cuda.is_available())"
+
+What to do
+    Install the wheel made for this JetPack.
+
+References
+    https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/
+    https://github.com/dusty-nv/jetson-containers
+"""
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import installed, kind, numbers, quote, said
+from doctor.model.facts import Facts
+from doctor.model.finding import Remedy
+
+check = Check(
+    severity="fault",
+    explains=("program-error",),
+    instead_of=(
+        "torch-cpu-only", "gpu-too-new-for-build", "gpu-too-old-for-build", "nvidia-driver-missing", "nvidia-driver-too-old",
+        "nvidia-driver-not-running", "shared-library-missing", "backend-impossible-here", "no-accelerator",
+    ),
+)  # fmt: skip
+
+SERVER_WHEELS_FIT = 38  # the first L4T (JetPack 7, Thor) that runs aarch64 server builds
+TEGRA = frozenset({"sm_53", "sm_62", "sm_72", "sm_87"})
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    torch, l4t = installed(facts), facts.host.jetson
+    message = said(facts, "e082", "e083")
+    if not l4t and message is None or torch is not None and torch.cuda_available:
+        return None
+    if l4t and numbers(l4t)[:1] >= (SERVER_WHEELS_FIT,) or torch is None and message is None:
+        return None
+    own_build = bool(torch and torch.arch_list and TEGRA & set(torch.arch_list)) or bool(torch and ".nv" in (torch.version or ""))
+    if own_build or torch is not None and kind(facts) not in ("cpu", "cuda") and message is None:
+        return None
+    return check.found(
+        facts,
+        f"torch{f' {torch.version}' if torch else ''} is not built for this Jetson{f' (L4T {l4t})' if l4t else ''}.",
+        evidence=("torch.version", "torch.cuda", "host.jetson", quote(message) if message else None),
+        remedies=(Remedy(action="reinstall-torch", details={"backend": "jetson"}),),
+        torch=torch.version if torch else None, l4t=l4t or None,
+    )

@@ -1,0 +1,47 @@
+"""This torch was built without MPS, on a Mac that has it.
+
+What it means
+    torch.backends.mps.is_built() is False: the build leaves out the MPS backend, as some of conda's and all that were made for
+    Intel Macs before it. The Mac's GPU can't be used.
+
+How to see it yourself
+    python -c "import torch; print(torch.backends.mps.is_built())"
+
+What to do
+    Install the wheel of the package index for macOS arm64, which has MPS.
+
+References
+    https://docs.pytorch.org/docs/stable/notes/mps.html
+"""
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import installed, is_mac_arm, numbers, quote, release_of, said, search
+from doctor.model.facts import Facts
+from doctor.model.finding import Remedy
+
+check = Check(severity="fault", explains=("mps-unavailable", "program-error", "mps-op-missing"), instead_of=("mps-unavailable",))
+
+NO_KERNELS = r"Could not run 'aten::(?:empty|_copy|copy_)[\w.]*' with arguments from the 'MPS' backend"
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    torch, release = installed(facts), release_of(facts)
+    if release and numbers(release) < (1, 12):
+        return None  # no release of that age has MPS: torch-too-old
+    error = said(facts, "e074")
+    if error is None and (found := search(facts, NO_KERNELS)):
+        error = found[0]
+    built = torch.mps_built if torch else None
+    if error is None and not (built is False and is_mac_arm(facts)):
+        return None
+    if facts.host.system not in ("darwin", None) or facts.host.architecture == "x86_64":
+        return None
+    return check.found(
+        facts,
+        f"torch{f' {torch.version}' if torch else ''} was built without MPS, so it can't use the GPU of this Mac.",
+        evidence=("torch.version", "torch.mps_built", "host.cpu_model", quote(error) if error else None),
+        remedies=(Remedy(action="reinstall-torch", details={} if release else {"torch": ">=1.12"}),),
+        confidence="certain" if is_mac_arm(facts) and built is False else "likely",
+        torch=torch.version if torch else None,
+    )

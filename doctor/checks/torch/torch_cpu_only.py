@@ -1,0 +1,92 @@
+"""torch is a CPU build, on a machine with a GPU that it could use.
+
+What it means
+    This build holds no code for any GPU: torch.cuda.is_available() is False whatever the driver says. On Windows the package
+    index has CPU builds only; conda, too, falls back to a CPU build where its solver finds no CUDA one.
+
+How to see it yourself
+    python -c "import torch; print(torch.__version__, torch.version.cuda, torch.version.hip)" (a +cpu, or None and None)
+
+What to do
+    Install the build for this GPU and driver from torch's own index, over the installed one.
+
+References
+    https://pytorch.org/get-started/locally/
+"""
+
+import re
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import capability_of, gfx_of, gpus, import_failure, installed, kind, quote, said, search, served_by
+from doctor.model.facts import ABSENT, Facts, Gpu
+from doctor.model.finding import Remedy
+
+check = Check(
+    severity="fault",
+    explains=("program-error", "extension-abi-mismatch"),
+)
+
+HIDDEN = frozenset({"", "-1", "NoDevFiles"})
+DISCRETE_INTEL = re.compile(r"\bArc\b.*\b[AB]\d{2,3}|Data Center GPU|Iris.*Max", re.IGNORECASE)
+BUILT_FOR_CUDA = r"built for[\s\S]*?\+cu\d+[\s\S]*?you have ([\d.]+\+cpu)"
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    if not installed(facts) or import_failure(facts):
+        return _by_message(facts) if not import_failure(facts) else None
+    if kind(facts) != "cpu" or facts.host.system == "darwin":
+        return None
+    accelerator, gpu = usable_gpu(facts)
+    if accelerator is None:
+        return _by_message(facts)
+    if not served_by(facts, accelerator) or _hidden_on_purpose(facts, accelerator):
+        return None
+    name = (gpu.name if gpu else None) or f"The {accelerator} GPU"
+    return check.found(
+        facts,
+        f"{name} is there, but torch {installed(facts).version} is a CPU build.",  # type: ignore[union-attr]
+        evidence=("torch.version", "torch.cuda", "nvidia.driver" if accelerator == "cuda" else None),
+        remedies=(Remedy(action="reinstall-torch"),),
+        torch=installed(facts).version, gpu=name,  # type: ignore[union-attr]
+    )
+
+
+def usable_gpu(facts: Facts) -> tuple[str | None, Gpu | None]:
+    """The kind of build that the best GPU wants ("cuda", "rocm", "xpu"), and that GPU."""
+    nvidia = [g for g in gpus(facts, "nvidia") if g.driver not in ("nouveau", "vfio-pci")]
+    if nvidia and facts.nvidia.driver is not ABSENT:
+        return "cuda", max(nvidia, key=lambda g: float(capability_of(g) or 0))
+    for gpu in gpus(facts, "amd"):
+        if gfx_of(gpu) and not gpu.integrated and facts.amd.kernel_driver is not False:
+            return "rocm", gpu
+    for gpu in gpus(facts, "intel"):
+        if not gpu.integrated and DISCRETE_INTEL.search(gpu.name or ""):
+            return "xpu", gpu
+    return None, None
+
+
+def _hidden_on_purpose(facts: Facts, accelerator: str) -> bool:
+    names = {"cuda": ("CUDA_VISIBLE_DEVICES",), "rocm": ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"), "xpu": ("ZE_AFFINITY_MASK",)}
+    return any((facts.environ or {}).get(n, "all").strip() in HIDDEN for n in names[accelerator])
+
+
+def _by_message(facts: Facts) -> Judgement:
+    """A program that asks for CUDA of a CPU build, on a machine of which the GPUs are not known."""
+    if facts.host.system == "darwin" or facts.gpus == () or kind(facts) not in (None, "cpu"):
+        return None
+    wanted = search(facts, BUILT_FOR_CUDA)
+    error = said(facts, "e058", "e060") or (wanted[0] if wanted else None)
+    if error is None and kind(facts) == "cpu":
+        error = said(facts, "e059")
+    if error is None:
+        return None
+    version = installed(facts).version if installed(facts) else wanted[1][1] if wanted else None  # type: ignore[union-attr]
+    return check.found(
+        facts,
+        f"The program wants a GPU, but torch{f' {version}' if version else ''} is a CPU build.",
+        evidence=(quote(error), "torch.version", "torch.cuda"),
+        remedies=(Remedy(action="reinstall-torch"),),
+        confidence="likely",
+        torch=version,
+    )

@@ -1,0 +1,56 @@
+"""Two installations of torch are mixed.
+
+What it means
+    Two copies of torch are on Python's path: pip's over conda's, or one in the user's own site-packages (~/.local) before that of
+    the environment. What is imported is not what the environment's tool thinks it is, and packages built for one meet the other.
+
+How to see it yourself
+    python -m pip list -v | grep -i torch; python -c "import torch; print(torch.__file__)"; conda list torch
+
+What to do
+    Remove the copy that is not wanted; PYTHONNOUSERSITE=1 keeps the one in ~/.local out.
+
+References
+    https://docs.python.org/3/library/site.html
+    https://www.anaconda.com/docs/tools/working-with-conda/packages/pip-install
+"""
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import imports_fail, installed, quote, said
+from doctor.model.facts import Facts
+from doctor.model.finding import Evidence, Remedy
+
+check = Check(
+    severity="fault",
+    explains=("companion-mismatch", "torch-import-crashes", "torch-cpu-only", "extension-abi-mismatch"),
+    instead_of=("torch-import-crashes",),
+)
+
+BROKEN = ("e081", "e106", "e107", "e109", "e113", "e114", "e076", "e077", "e057")
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    torch = installed(facts)
+    copies = torch.copies if torch else None
+    versions = {c.version.split("+")[0] for c in copies or () if c.version}
+    twice = said(facts, "e081")
+    if len(copies or ()) < 2 or len(versions) < 2:
+        return None
+    assert copies is not None and torch is not None
+    error = twice or said(facts, *BROKEN)
+    in_home = any("/.local/" in c.path.replace("\\", "/") or c.installer == "user" for c in copies)
+    remedies = [Remedy(action="remove-package", details={"package": "torch"}, text="Remove the copy of torch that is not wanted.")]
+    if in_home:
+        remedies.append(Remedy(action="set-env", details={"name": "PYTHONNOUSERSITE", "value": "1"}))
+    remedies.append(Remedy(action="reinstall-torch"))
+    return check.found(
+        facts,
+        "There are " + " and ".join(f"torch {c.version or '?'} ({c.installer or c.path})" for c in copies) + ".",
+        evidence=(
+            *(Evidence(fact="torch", value=c.version or "?", source=c.path) for c in copies),
+            quote(error) if error else None,
+        ),
+        remedies=remedies,
+        severity=None if error or imports_fail(facts) else "warning",
+    )

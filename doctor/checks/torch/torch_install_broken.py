@@ -1,0 +1,104 @@
+"""The installed torch is incomplete or damaged.
+
+What it means
+    Files that belong to the installation are not there, or are not of one release: a broken download, an installation that was
+    cut short, files that an upgrade left behind, a folder torch/ that holds nothing to import.
+
+How to see it yourself
+    python -m pip check; python -c "import torch" and the file that it names; folders named ~orch in site-packages
+
+What to do
+    Remove torch until nothing of it is left, and install it again without the cache.
+
+References
+    https://packaging.python.org/en/latest/specifications/recording-installed-packages/ (RECORD)
+"""
+
+import re
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import import_failure, imports_fail, installed, owner, quote, said, search
+from doctor.model.facts import Absent, Facts, Torch
+from doctor.model.finding import Evidence, Remedy
+
+check = Check(
+    severity="fault",
+    explains=("torch-import-crashes", "shared-library-missing", "companion-mismatch", "torch-cpu-only"),
+    instead_of=("torch-import-crashes", "shared-library-missing", "program-error", "torch-too-old"),
+)
+
+REMEDIES = (Remedy(action="reinstall-torch"),)
+CODE = re.compile(r"\.(py|so|dll|pyd|dylib)(\.|$)")
+CANNOT_OPEN = r"(lib(?:torch|c10|shm|caffe2)[\w-]*\.(?:so|dylib)[\w.]*): cannot open shared object|Library not loaded: \S*/(lib(?:torch|c10|shm)\w*\.dylib)"
+SUBMODULE = r"No module named '(torch\.(?:_\w+|version|torch_version|functional|nn|utils|cuda|autograd|storage|serialization|random|types))"
+NOT_A_PACKAGE = r"module 'torch' has no attribute|cannot import name .* from 'torch' \(unknown location\)"
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    torch = facts.torch
+    if isinstance(torch, Torch) and torch.shadowed_by:
+        return None
+    return _files(facts, torch) or _message(facts)
+
+
+def _files(facts: Facts, torch: Torch | Absent | None) -> Judgement:
+    """What a look at the disk says."""
+    if not isinstance(torch, Torch):
+        return None
+    hollow = [c for c in torch.copies or () if not c.has_files]
+    missing = tuple(f for f in torch.missing_files or () if CODE.search(f))
+    if hollow and len(hollow) == len(torch.copies or ()):
+        detail = f"{hollow[0].path} holds the metadata of torch {hollow[0].version or ''} but not its files."
+    elif missing:
+        detail = f"{len(missing)} files of the installation are not there, among them {missing[0]}."
+    elif torch.leftovers:
+        detail = f"An earlier installation left {', '.join(torch.leftovers)} behind."
+    else:
+        return None
+    failure = import_failure(facts)
+    broken = imports_fail(facts) or bool(hollow)
+    return check.found(
+        facts,
+        detail,
+        evidence=(
+            "torch.path",
+            Evidence(fact="missing", value=", ".join(missing[:5]), source="RECORD against the disk") if missing else None,
+            "torch.leftovers" if torch.leftovers else None,
+            Evidence(fact="import", value=failure.message, source="import torch") if failure else None,
+        ),
+        remedies=REMEDIES,
+        severity=None if broken else "warning",
+        torch=torch.version, missing=missing[0] if missing else None,
+    )
+
+
+def _message(facts: Facts) -> Judgement:
+    """What an error says."""
+    if found := search(facts, CANNOT_OPEN):
+        error, match = found
+        return _found(facts, f"{match[1] or match[2]}, a file of torch itself, is not there.", error)
+    error = said(facts, "e076")
+    if error is None and (found := search(facts, SUBMODULE)):
+        error = found[0]
+    if error is not None and _within_package(error.path):
+        return _found(facts, "Parts of torch that belong to every installation can't be imported.", error)
+    if (error := said(facts, "e077")) and _within_package(error.path) and re.search(NOT_A_PACKAGE, error.text):
+        return _found(facts, "The folder torch that Python finds holds no usable torch.", error)
+    if error := said(facts, "e079"):
+        return _found(facts, "The downloaded package is damaged.", error)
+    if (error := said(facts, "e078")) and installed(facts) is not None:
+        return _found(facts, "An upgrade that was cut short left a folder behind.", error, "warning")
+    return None
+
+
+def _within_package(path: str | None) -> bool:
+    """False where the code that failed is a torch folder outside of an environment: a source tree (torch-shadowed)."""
+    return not (path and re.search(r"[/\\]torch[/\\]", path) and owner(path) is None)
+
+
+def _found(facts: Facts, detail: str, error, severity=None):
+    return check.found(
+        facts, detail, evidence=(quote(error), "torch.version", "torch.path"), remedies=REMEDIES, severity=severity,
+        confidence="likely" if error.pattern == "e077" else "certain",
+    )  # fmt: skip

@@ -1,0 +1,44 @@
+"""torch is not installed in this environment.
+
+What it means
+    The Python that was examined finds no torch on its path: nothing of PyTorch can run in it.
+
+How to see it yourself
+    python -m pip show torch; python -c "import torch"
+
+What to do
+    Install the build that fits this machine, with the tool that made the environment; or activate the environment that has
+    torch already.
+
+References
+    https://pytorch.org/get-started/locally/
+"""
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import installed, quote, said
+from doctor.model.facts import ABSENT, Facts
+from doctor.model.finding import Remedy
+
+check = Check(severity="fault", explains=("companion-mismatch", "extension-abi-mismatch"))
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    message = said(facts, "e055", "e056")
+    if facts.torch is not ABSENT and (message is None or installed(facts)):
+        return None
+    if message is not None and said(facts, "e151", "e152"):
+        return None  # the isolated build environment has no torch; the environment itself may well
+    where = facts.interpreter.executable or "The Python in use"
+    elsewhere = next((o for o in facts.interpreter.others if o.torch), None)
+    remedies = [Remedy(action="install-torch")]
+    if elsewhere:
+        remedies.append(Remedy(action="activate-environment", details={"path": elsewhere.python}))
+    return check.found(
+        facts,
+        f"{where} has no torch." + (f" {elsewhere.python} has torch {elsewhere.torch}." if elsewhere else ""),
+        evidence=("interpreter.executable", "interpreter.version", "torch", quote(message) if message else None),
+        remedies=remedies,
+        confidence="certain" if facts.torch is ABSENT else "likely",
+        python=facts.interpreter.executable,
+    )

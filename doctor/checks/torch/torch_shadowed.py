@@ -1,0 +1,69 @@
+"""A file or folder named torch hides the installed package.
+
+What it means
+    Python looks in the folder of the script, or the working folder, before it looks in site-packages. A torch.py, or a folder
+    torch/ such as the source tree of PyTorch, is imported instead of the package.
+
+How to see it yourself
+    python -c "import torch; print(torch.__file__, torch.__path__)"
+
+What to do
+    Run Python in another folder if it is a source tree; rename the file if it is your own.
+
+References
+    https://docs.python.org/3/library/sys_path_init.html
+"""
+
+import re
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import owner, quote, said, search
+from doctor.model.facts import ErrorText, Facts, Torch
+from doctor.model.finding import Remedy
+
+check = Check(
+    severity="fault",
+    explains=("torch-import-crashes", "torch-install-broken", "torch-too-old", "torch-cpu-only", "companion-mismatch"),
+    instead_of=("torch-install-broken", "torch-import-crashes", "torch-missing", "torch-too-old", "program-error"),
+)
+
+INCOMPLETE = r"No module named 'torch\.\w+|cannot import name .* from (?:partially initialized module )?'torch|module 'torch' has no attribute"
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    torch = facts.torch
+    by = torch.shadowed_by if isinstance(torch, Torch) else None
+    error = said(facts, "e080") or _from_a_source_tree(facts)
+    if not by and error is None:
+        return None
+    path = by or _path(error)
+    tree = bool(path) and not str(path).endswith("torch.py")
+    move = Remedy(action="change-directory", details={"path": str(path)} if path else {})
+    rename = Remedy(action="rename-file", details={"path": str(path)} if path else {})
+    return check.found(
+        facts,
+        f"{path or 'A file of your own'} is imported as torch, before the installed package.",
+        evidence=("torch.shadowed_by" if by else None, quote(error) if error else None),
+        remedies=(move, rename) if tree else (rename, move),
+        confidence="certain" if by else "likely",
+        path=path,
+    )
+
+
+def _from_a_source_tree(facts: Facts) -> ErrorText | None:
+    """An error in a torch folder that lies in no environment."""
+    error = said(facts, "e076", "e077")
+    if error is None or not error.path:
+        found = search(facts, INCOMPLETE)
+        error = found[0] if found else error
+    path = error.path if error else None
+    return error if path and owner(path) is None and re.search(r"[/\\]torch(?:[/\\]|\.py$)", path) else None
+
+
+def _path(error: ErrorText | None) -> str | None:
+    """The torch.py or the folder torch/ that a message names."""
+    for text in (error.path or "", error.text) if error else ():
+        if found := re.search(r"(?:[A-Za-z]:)?[/\\][^\s'\"()]*?[/\\]torch(?:\.py\b|(?=[/\\]))", text):
+            return found[0]
+    return None

@@ -1,0 +1,138 @@
+"""torch is older than what this machine or this program needs.
+
+What it means
+    The installed release has not got what is asked of it: the MPS backend came with 1.12, torch.compile with 2.0,
+    torch.accelerator with 2.6; other packages state the oldest torch with which they work.
+
+How to see it yourself
+    python -c "import torch; print(torch.__version__)"
+
+What to do
+    Install a newer torch, with the torchvision and torchaudio made for it.
+
+References
+    https://pytorch.org/blog/introducing-accelerated-pytorch-training-on-mac/ (MPS, 1.12)
+    https://docs.pytorch.org/docs/stable/index.html (the versions of the interfaces)
+"""
+
+import re
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import installed, is_mac_arm, numbers, owner, quote, release_of, search
+from doctor.knowledge import lookup
+from doctor.model.facts import Facts
+from doctor.model.finding import Evidence, Remedy
+
+check = Check(
+    severity="fault",
+    explains=("mps-not-built", "mps-unavailable", "torch-cpu-only"),
+    instead_of=("program-error", "backend-impossible-here"),
+)
+
+# the release that brought each name; a device type is written as in a device string
+SINCE = {
+    "backends.mps": "1.12", "mps": "2.0", "compile": "2.0", "_dynamo": "2.0", "xpu": "2.4", "accelerator": "2.6",
+    "float8_e4m3fn": "2.1", "float8_e5m2": "2.1", "uint16": "2.3", "uint32": "2.3", "uint64": "2.3", "library.custom_op": "2.4",
+    "amp.custom_fwd": "2.4", "amp.GradScaler": "2.3", "nn.RMSNorm": "2.4", "nn.attention": "2.2", "utils._pytree.register_pytree_node": "2.2",
+    "export": "2.1", "inference_mode": "1.9", "distributed.device_mesh": "2.2", "distributed.tensor": "2.5", "vmap": "2.0", "func": "2.0",
+    "set_default_device": "2.0", "get_default_device": "2.3", "frombuffer": "1.10", "asarray": "1.11", "float4_e2m1fn_x2": "2.8",
+    "nn.functional.scaled_dot_product_attention": "2.0", "backends.cuda.sdp_kernel": "2.0", "compiler": "2.1", "cuda.amp": "1.6",
+}  # fmt: skip
+DEVICE_SINCE = {"mps": "1.12", "xpu": "1.8", "hip": "1.0"}
+ATTRIBUTE = r"module 'torch(?:\.([\w.]+))?' has no attribute '(\w+)'"
+NAME = r"cannot import name '(\w+)' from '(torch[\w.]*)' \((?!unknown location)"
+MODULE = r"No module named '(torch\.[\w.]+)'"
+DEVICE = r"Expected one of (.*) device type at start of device string: (\w+)"
+REQUIRED = r"(?:PyTorch|torch) ?>= ?([\d.]+\d) (?:is|are) required"
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    return _no_mps(facts) or _missing_name(facts) or _unknown_device(facts) or _required(facts)
+
+
+def _no_mps(facts: Facts) -> Judgement:
+    release = release_of(facts)
+    if not release or not is_mac_arm(facts) or lookup.mps_minimum(release) is not None or numbers(release) >= (1, 12):
+        return None
+    return check.found(
+        facts,
+        f"torch {release} has no MPS backend: the GPU of {facts.host.cpu_model or 'this Mac'} needs torch 1.12 or newer.",
+        evidence=("torch.version", Evidence(fact="needed", value="1.12"), "host.cpu_model"),
+        remedies=(Remedy(action="upgrade-torch", details={"torch": ">=1.12"}),),
+        torch=release, needed="1.12",
+    )
+
+
+def _missing_name(facts: Facts) -> Judgement:
+    """A name of torch's interface that the installed release has not got."""
+    found = search(facts, ATTRIBUTE) or search(facts, NAME) or search(facts, MODULE)
+    if found is None:
+        return None
+    error, match = found
+    if match.re.pattern == ATTRIBUTE:
+        name = ".".join(p for p in match.groups() if p)
+    elif match.re.pattern == NAME:
+        name = f"{match[2]}.{match[1]}".removeprefix("torch.")
+    else:
+        name = match[1].removeprefix("torch.")
+    since, release = _since(name), release_of(facts)
+    if since:
+        if release and numbers(release) >= numbers(since):
+            return None
+    elif not (release and numbers(release) < numbers(lookup.newest_torch(facts.as_of)) and _from_library(error.path)):
+        return None  # a wrong name in the program, or a broken torch: for others to say
+    needed = f">={since}" if since else f">{release}"
+    return check.found(
+        facts,
+        f"torch{f' {release}' if release else ''} has no torch.{name}"
+        + (f", which came with {since}." if since else f"; the code that asks for it ({owner(error.path)}) needs a newer torch."),
+        evidence=(quote(error), "torch.version", Evidence(fact="needed", value=needed)),
+        remedies=(Remedy(action="upgrade-torch", details={"torch": needed}),),
+        confidence="certain" if since and release else "likely",
+        torch=release, name=name, needed=needed,
+    )
+
+
+def _since(name: str) -> str | None:
+    """The release that brought a name, or the longest known part of it."""
+    parts = name.split(".")
+    return next((SINCE[p] for p in (".".join(parts[:n]) for n in range(len(parts), 0, -1)) if p in SINCE), None)
+
+
+def _from_library(path: str | None) -> bool:
+    """Whether the code that failed is an installed package other than torch, which knows what it asks for."""
+    return owner(path) not in (None, "torch")
+
+
+def _unknown_device(facts: Facts) -> Judgement:
+    found = search(facts, DEVICE)
+    if found is None or facts.host.system in ("linux", "windows") and found[1][2] == "mps":
+        return None
+    error, match = found
+    wanted = match[2]
+    if wanted not in DEVICE_SINCE or re.search(rf"\b{wanted}\b", match[1]):
+        return None
+    needed = DEVICE_SINCE[wanted]
+    return check.found(
+        facts,
+        f"This torch does not know the device «{wanted}», which came with torch {needed}.",
+        evidence=(quote(error), "torch.version", Evidence(fact="needed", value=needed)),
+        remedies=(Remedy(action="upgrade-torch", details={"torch": f">={needed}"}),),
+        needed=needed,
+    )
+
+
+def _required(facts: Facts) -> Judgement:
+    """A package that says which torch it needs, at run time."""
+    found, release = search(facts, REQUIRED), release_of(facts)
+    if found is None or (release and numbers(release) >= numbers(found[1][1])) or not (release or installed(facts) is None):
+        return None
+    error, match = found
+    return check.found(
+        facts,
+        f"A package needs torch {match[1]} or newer" + (f"; this is {release}." if release else "."),
+        evidence=(quote(error), "torch.version"),
+        remedies=(Remedy(action="upgrade-torch", details={"torch": f">={match[1]}"}),),
+        torch=release, needed=match[1],
+    )

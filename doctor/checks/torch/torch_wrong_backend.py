@@ -1,0 +1,79 @@
+"""torch was built for another maker's GPU.
+
+What it means
+    A CUDA build runs on NVIDIA GPUs only, a ROCm build on AMD's, an XPU build on Intel's. On Linux the package index has CUDA
+    builds: on a machine with an AMD or Intel GPU they see no GPU at all.
+
+How to see it yourself
+    python -c "import torch; print(torch.version.cuda, torch.version.hip)"; lspci | grep -i -E 'vga|3d|display'
+
+What to do
+    Install the build for this GPU over the installed one: pip leaves a torch that is there as it is, also when another
+    index is named.
+
+References
+    https://pytorch.org/get-started/locally/
+    https://docs.pytorch.org/docs/stable/notes/get_start_xpu.html
+"""
+
+import re
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import gpus, installed, kind, kind_of, quote, said, served_by
+from doctor.checks.torch.torch_cpu_only import usable_gpu
+from doctor.model.facts import Facts
+from doctor.model.finding import Evidence, Remedy
+
+check = Check(severity="fault", explains=("program-error",), instead_of=("no-accelerator",))
+
+MAKERS = {"cuda": "NVIDIA", "rocm": "AMD", "xpu": "Intel"}
+VENDORS = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel"}
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    torch, has = installed(facts), kind(facts)
+    if torch is None or has not in MAKERS:
+        return None
+    if asked := _asked_for_another(facts, has):
+        return asked
+    wants, gpu = usable_gpu(facts)
+    if wants is None or wants == has or gpus(facts, VENDORS[has]) or torch.cuda_available or torch.xpu_available:
+        return None
+    if not served_by(facts, wants):
+        return None
+    name = (gpu.name if gpu else None) or f"a GPU of {MAKERS[wants]}"
+    return check.found(
+        facts,
+        f"torch {torch.version} is a build for {MAKERS[has]} GPUs; this machine has {name}.",
+        evidence=("torch.version", "torch.cuda", "torch.hip", Evidence(fact="gpu", value=name), _message(facts)),
+        remedies=(Remedy(action="reinstall-torch"),),
+        torch=torch.version, gpu=name,
+    )
+
+
+def _message(facts: Facts) -> Evidence | None:
+    error = said(facts, "e060", "e149", "e013", "e158")
+    return quote(error) if error else None
+
+
+def _asked_for_another(facts: Facts, has: str) -> Judgement:
+    """An installation from another maker's index that left the installed build where it was."""
+    torch = installed(facts)
+    for attempt in facts.attempts:
+        index = next((m[1] for url in attempt.indexes if (m := re.search(r"/whl(?:/\w+)?/((?:cu|rocm|xpu|cpu)[\d.]*)/?$", url))), None)
+        wants = kind_of(index)
+        if attempt.failed or wants not in MAKERS or wants == has or torch is None:
+            continue
+        if gpus(facts, VENDORS[has]):
+            continue
+        return check.found(
+            facts,
+            f"The index asked for has builds for {MAKERS[wants]} GPUs; the torch that is installed, {torch.version}, is one for "
+            f"{MAKERS[has]} GPUs and was left in place.",
+            evidence=("torch.version", Evidence(fact="index", value=str(index), source=attempt.tool, quote=attempt.command or "")),
+            remedies=(Remedy(action="reinstall-torch", details={"backend": str(index)}),),
+            confidence="likely",
+            torch=torch.version, index=index,
+        )
+    return None
