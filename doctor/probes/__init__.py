@@ -1,1 +1,55 @@
-"""Stage 2: which probe is wanted when, its limits, and how to read its lines. The probes themselves are inside/probe.py."""
+"""Stage 2: which device is probed when (here), and the children that import torch and probe (children.py).
+
+The probe itself is inside/probe.py, run by the target interpreter. What its results hold: docs/probes.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from doctor.model.facts import Facts, Torch
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A device to be probed, as torch names it: "cpu", "cuda:0", "mps", "xpu:0"."""
+
+    device: str
+
+
+def wanted_probes(facts: Facts, devices: Iterable[str] = ()) -> tuple[Wanted, ...]:
+    """The devices to probe. `devices` limits them ("cuda" stands for every cuda:N); empty means all.
+
+    From torch's own list of devices where it is known, else from static facts, and then only those that torch will surely
+    see under that name. () where torch is absent or did not import.
+    """
+    torch = facts.torch
+    if not torch or torch.imports is False:
+        return ()
+    limit = tuple(devices)
+    seen = ["cpu", *(_named(torch) if torch.devices is not None else _expected(facts, torch))]
+    return tuple(Wanted(device) for device in seen if matches(device, limit))
+
+
+def matches(device: str, limit: Iterable[str]) -> bool:
+    """Whether the user's limit lets that device through.
+
+    >>> matches("cuda:1", ("cuda",)), matches("cuda:1", ("cuda:0", "cpu")), matches("mps", ())
+    (True, False, True)
+    """
+    names = tuple(name.lower() for name in limit)
+    return not names or any(name in (device, device.partition(":")[0], "all") for name in names)
+
+
+def _named(torch: Torch) -> list[str]:
+    return [d.backend if d.backend == "mps" else f"{d.backend}:{d.index}" for d in torch.devices or ()]
+
+
+def _expected(facts: Facts, torch: Torch) -> list[str]:
+    """NVIDIA GPUs of a CUDA build, where nothing hides or renumbers them; AMD's and Intel's lists hold integrated ones."""
+    environ = facts.environ
+    if not (torch.cuda and facts.nvidia.driver and facts.gpus) or environ is None or "CUDA_VISIBLE_DEVICES" in environ:
+        return []
+    count = facts.nvidia.gpus_seen or 0
+    return [f"cuda:{i}" for i in range(count)]

@@ -1,0 +1,703 @@
+"""Imports torch once, prints what only the import can say, then probes one device.
+
+Run BY the target interpreter, on its stdin:
+
+    python -B -X faulthandler - NONCE DEVICE MODE [SEED]
+
+DEVICE is "cpu", "cuda:0", "mps", "xpu:0". The child of "cpu" also gives torch's dynamic facts. MODE is "facts" (no probe),
+"quick", or "cpu-only" (quick, without touching any driver: used where the driver hung). Nothing here judges the machine: the
+probe measures and compares, checks/ decides.
+
+Protocol: one line `NONCE {json}` at begin and end of each stage, on the original stdout; whatever else writes to stdout goes
+to stderr. The parent knows from an open stage where a child died. Standard library only, and of it only modules that are
+built in or loaded before any script, because a user's json.py must hurt torch's import here as it does in the user's own
+run, and must not hurt ours. Valid for Python 3.6 and torch 1.8 or newer.
+"""
+
+import os
+import sys
+import time
+
+# Sizes of the matrix product (m, k, n) and of the convolution (batch, in, out, side), kernel 3 x 3 with padding 1.
+PRODUCT = (192, 512, 160)
+CONVOLUTION = (2, 16, 24, 14)
+LADDER = (8, 11, 14, 17, 20, 22, 24)  # significant bits
+LADDER_SIZE = (64, 96, 48)
+REDUCED_SHARE = 0.25  # a reduced precision changes most elements (97 % measured for TF32); a fault that few is a fault
+# Tolerances of a float32 result computed with so many bits, as multiples of T / sqrt(k).
+REDUCED = ((16, 2.0 ** -14), (11, 2.0 ** -7), (8, 2.0 ** -5))
+UNIT = {"float64": 2.0 ** -53, "float32": 2.0 ** -24, "float16": 2.0 ** -11, "bfloat16": 2.0 ** -8}  # unit roundoff
+SMALLEST = {"float64": 5e-324, "float32": 2.0 ** -150, "float16": 2.0 ** -25, "bfloat16": 2.0 ** -134}  # half a subnormal
+LIBRARIES = (
+    "libcuda.", "libcudart", "libcublas", "libcudnn", "libcufft", "libcurand", "libcusparse", "libcusolver", "libcupti",
+    "libnvrtc", "libnvjitlink", "libnccl", "libnvidia-ml", "libamdhip64", "libhsa-runtime", "librccl", "libmiopen",
+    "librocblas", "libhipblas", "libsycl", "libze_", "libgomp", "libiomp5", "libomp", "libmkl_", "libopenblas", "libstdc++",
+    "libtorch", "libc10",
+)
+
+
+# --- the line protocol ---------------------------------------------------------------------------------------------------
+
+
+def to_json(value):
+    """JSON of None, bool, int, float, str, list, tuple, dict. A float that JSON can't say becomes "nan", "inf", "-inf"."""
+    if value is None or value is True or value is False:
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, int):
+        return str(int(value))
+    if isinstance(value, float):
+        return repr(float(value)) if value - value == 0 else '"%r"' % float(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(to_json(str(k)) + ": " + to_json(v) for k, v in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(to_json(v) for v in value) + "]"
+    return '"' + "".join(_escaped(c) for c in str(value)) + '"'
+
+
+def _escaped(char):
+    code = ord(char)
+    if char in '"\\':
+        return "\\" + char
+    if 32 <= code < 127:
+        return char
+    if code < 0x10000:
+        return "\\u%04x" % code
+    code -= 0x10000
+    return "\\u%04x\\u%04x" % (0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF))
+
+
+class Talk(object):
+    """Writes the stage lines. Takes the original stdout for itself and points fd 1 at stderr."""
+
+    def __init__(self, nonce):
+        self.nonce = nonce
+        self.fd = os.dup(1)
+        os.dup2(2, 1)
+
+    def say(self, **line):
+        data = (self.nonce + " " + to_json(line) + "\n").encode("ascii")
+        while data:
+            data = data[os.write(self.fd, data):]
+
+    def stage(self, name, work, *arguments):
+        """Run one stage. Its data when it ended, None when it raised (then said with ok false and the error)."""
+        self.say(stage=name, event="begin")
+        started = time.perf_counter()
+        try:
+            data = work(*arguments)
+        except Exception as error:
+            ms = (time.perf_counter() - started) * 1000
+            self.say(stage=name, event="end", ok=False, ms=round(ms, 3), data=described(error))
+            return None
+        ms = (time.perf_counter() - started) * 1000
+        self.say(stage=name, event="end", ok=not data.get("wrong"), ms=round(ms, 3), data=data)
+        return data
+
+
+def described(error):
+    """An exception as data: its class, message, and the last frames of its traceback."""
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        frames.append("File \"%s\", line %d, in %s" % (code.co_filename, trace.tb_lineno, code.co_name))
+        trace = trace.tb_next
+    data = {
+        "exception": type(error).__name__,
+        "message": one_line(error),
+        "traceback": "\n".join(frames[-12:] + ["%s: %s" % (type(error).__name__, str(error)[:3000])]),
+    }
+    if isinstance(error, ImportError):
+        data["module"] = getattr(error, "name", None)
+    cause = error.__cause__
+    if cause is not None:
+        data["cause"] = "%s: %s" % (type(cause).__name__, one_line(cause))
+    return data
+
+
+def one_line(error):
+    return " ".join(str(error).split())[:1000]
+
+
+# --- importing torch, and what the import can say ------------------------------------------------------------------------
+
+
+def keep_warnings(kept):
+    """Collect the warnings that the user would see. Loaded late: torch needs the module anyway."""
+    import warnings
+
+    def keep(message, category, filename, lineno, file=None, line=None):
+        text = "%s: %s" % (category.__name__, one_line(message))
+        if len(kept) < 50 and text not in kept:
+            kept.append(text)
+
+    warnings.showwarning = keep
+
+
+def import_torch(talk, kept):
+    """The module, or None where the import did not succeed. The end of the stage says why."""
+    talk.say(stage="import", event="begin")
+    started = time.perf_counter()
+    data = {}
+    torch = None
+    try:
+        keep_warnings(kept)
+        import torch
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+        data = dict(described(error), exit_code=code)
+    except BaseException as error:  # also KeyboardInterrupt raised by a module: it is no reason to say nothing
+        data = described(error)
+    ms = (time.perf_counter() - started) * 1000
+    path = getattr(torch, "__file__", None)
+    if torch is not None and not hasattr(torch, "Tensor"):
+        folder = path or ", ".join(list(getattr(torch, "__path__", ()))[:3])
+        data = {
+            "exception": "AttributeError",
+            "message": "the module named torch is not PyTorch: %s" % folder,
+            "traceback": "",
+            "file": folder,
+        }
+        torch = None
+    elif torch is not None:
+        data = {"version": str(torch.__version__), "file": path}
+    talk.say(stage="import", event="end", ok=torch is not None, ms=round(ms, 3), data=dict(data, warnings=kept))
+    return torch
+
+
+def asked(function, *arguments):
+    """(value, None), or (None, the error's text)."""
+    try:
+        return function(*arguments), None
+    except Exception as error:
+        return None, one_line(error) or type(error).__name__
+
+
+def reach(root, dotted):
+    """The attribute at the end of a dotted name, or None: most of what is asked is newer than torch 1.8."""
+    for name in dotted.split("."):
+        root = getattr(root, name, None)
+    return root
+
+
+def ask(root, dotted, *arguments):
+    """Call the function of that dotted name; None where it is not there or raises."""
+    function = reach(root, dotted)
+    return asked(function, *arguments)[0] if function else None
+
+
+def static_facts(torch):
+    """What this build is and what it runs on, without touching any driver."""
+    version = getattr(torch, "version", None)
+    facts = {
+        "cuda": getattr(version, "cuda", None),
+        "hip": getattr(version, "hip", None),
+        "xpu": getattr(version, "xpu", None),
+        "git": getattr(version, "git_version", None),
+        "debug": getattr(version, "debug", None),
+        "cuda_built": bool(getattr(version, "cuda", None) or getattr(version, "hip", None)),
+        "mps_built": bool(ask(torch, "backends.mps.is_built")),
+        "cpu_capability": ask(torch, "backends.cpu.get_cpu_capability"),
+        "threads": ask(torch, "get_num_threads"),
+        "loaded_libraries": loaded_libraries(),
+    }
+    facts.update(numpy_bridge(torch))
+    return facts
+
+
+def numpy_bridge(torch):
+    """Whether torch and NumPy share memory. Nothing is said where NumPy is not installed."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        try:
+            import numpy
+        except ImportError as error:
+            if getattr(error, "name", None) == "numpy":
+                return {}
+            return {"numpy_works": False, "numpy_error": one_line(error)}
+        except Exception as error:
+            return {"numpy_works": False, "numpy_error": one_line(error)}
+    value, error = asked(lambda: torch.from_numpy(numpy.arange(3)).tolist() == [0, 1, 2])
+    return {"numpy_works": bool(value), "numpy_error": error}
+
+
+def loaded_libraries():
+    """Paths of the mapped libraries that matter, each once; None where the system has no /proc/self/maps."""
+    try:
+        with open("/proc/self/maps", "rb") as maps:
+            lines = maps.read().splitlines()
+    except (IOError, OSError):
+        return None
+    paths = {line[line.index(b"/"):] for line in lines if b"/" in line and b".so" in line}
+    names = (path.decode("utf-8", "replace") for path in paths)
+    return sorted(name for name in names if os.path.basename(name).lower().startswith(LIBRARIES))
+
+
+def driver_facts(torch, kept):
+    """What torch says of the drivers and their devices. May hang in a broken driver: a stage of its own."""
+    facts = {"cuda_available": bool(ask(torch, "cuda.is_available")), "devices": []}
+    built = getattr(torch.version, "cuda", None) or getattr(torch.version, "hip", None)
+    if built:
+        error = asked(torch.cuda.init)[1]
+        facts["cuda_error"] = error
+        facts["arch_list"] = ask(torch, "cuda.get_arch_list")
+        cudnn, cudnn_error = asked(torch.backends.cudnn.version)
+        facts["cudnn"], facts["cudnn_error"] = cudnn, cudnn_error
+        if error is None:
+            facts["devices"] += [cuda_device(torch, i) for i in range(ask(torch, "cuda.device_count") or 0)]
+    facts["mps_available"] = bool(ask(torch, "backends.mps.is_available"))
+    if facts["mps_available"]:
+        facts["devices"].append({"backend": "mps", "index": 0})
+    facts["xpu_available"] = bool(ask(torch, "xpu.is_available"))
+    if facts["xpu_available"]:
+        facts["devices"] += [xpu_device(torch, i) for i in range(ask(torch, "xpu.device_count") or 0)]
+    if built:
+        facts["loaded_libraries"] = loaded_libraries()  # the driver's are there only now
+    facts["warnings"] = kept
+    return facts
+
+
+def cuda_device(torch, index):
+    properties = ask(torch, "cuda.get_device_properties", index)
+    hip = getattr(torch.version, "hip", None)
+    device = {
+        "backend": "cuda",
+        "index": index,
+        "name": getattr(properties, "name", None),
+        "memory_bytes": getattr(properties, "total_memory", None),
+    }
+    if hip:
+        device["gfx"] = (getattr(properties, "gcnArchName", None) or "").split(":")[0] or None
+    elif properties is not None:
+        device["capability"] = "%d.%d" % (properties.major, properties.minor)
+    return device
+
+
+def xpu_device(torch, index):
+    properties = ask(torch, "xpu.get_device_properties", index)
+    return {
+        "backend": "xpu",
+        "index": index,
+        "name": getattr(properties, "name", None),
+        "memory_bytes": getattr(properties, "total_memory", None),
+    }
+
+
+# --- the probe of one device ---------------------------------------------------------------------------------------------
+
+
+def matrix_product(torch, x, y):
+    return torch.mm(x, y)
+
+
+def convolution(torch, x, y):
+    return torch.nn.functional.conv2d(x, y, padding=1)
+
+
+OPERATIONS = {"mm": matrix_product, "conv2d": convolution}
+
+
+class Probe(object):
+    """The probe of one device. `operations` is a table so that another implementation can be put to the test."""
+
+    def __init__(self, torch, device, seed=0):
+        self.torch = torch
+        self.device = torch.device(device)
+        self.generator = torch.Generator()  # on the CPU: the same data on every device
+        self.generator.manual_seed(seed)
+        self.operations = dict(OPERATIONS)
+        self.half = self.half_type()
+
+    def half_type(self):
+        """The 16-bit type that the device has units for: "bfloat16" or "float16"."""
+        if self.device.type == "mps":
+            return "float16"
+        if self.device.type == "cuda" and not getattr(self.torch.version, "hip", None):
+            return "bfloat16" if self.torch.cuda.get_device_capability(self.device)[0] >= 8 else "float16"
+        return "bfloat16"
+
+    def types(self):
+        return ["float32", self.half] + (["float64"] if self.device.type in ("cpu", "cuda") else [])
+
+    def wait(self):
+        """Wait until the device has done all its work."""
+        if self.device.type != "cpu":
+            module = getattr(self.torch, self.device.type)
+            module.synchronize()
+
+    def on_device(self, tensor, kind):
+        return tensor.to(getattr(self.torch, kind)).to(self.device)
+
+    # Data. Integers are drawn as such and kept in float64, which holds all of them exactly.
+
+    def integers(self, shape, bound):
+        return self.torch.randint(-bound, bound + 1, shape, generator=self.generator).double()
+
+    def odd(self, shape, bits):
+        """Odd integers with exactly so many significant bits, of both signs."""
+        size = 2 * self.torch.randint(2 ** (bits - 2), 2 ** (bits - 1), shape, generator=self.generator) + 1
+        sign = 2 * self.torch.randint(0, 2, shape, generator=self.generator) - 1
+        return (size * sign).double()
+
+    def normal(self, shape):
+        return self.torch.randn(shape, generator=self.generator, dtype=self.torch.float64)
+
+    def shapes(self, operation):
+        """Shapes of x, y and of the gradient of the result."""
+        if operation == "mm":
+            m, k, n = PRODUCT
+            return (m, k), (k, n), (m, n)
+        batch, into, out, side = CONVOLUTION
+        return (batch, into, side, side), (out, into, 3, 3), (batch, out, side, side)
+
+    def exact_data(self, operation, kind):
+        """x, y, g of integers for which every order of summation gives the same bits in that type."""
+        x, y, g = self.shapes(operation)
+        if kind == "float32":
+            return self.odd(x, 13), self.integers(y, 1), self.integers(g, 1)
+        if kind == "float64":
+            return self.integers(x, 2 ** 30), self.integers(y, 2 ** 12), self.integers(g, 1)
+        return self.integers(x, 3 if kind == "float16" else 1), self.integers(y, 1), self.integers(g, 1)
+
+    def results(self, operation, x, y, g):
+        """The result and its two gradients: bilinear in (x, y), (g, y) and (x, g)."""
+        x = x.detach().requires_grad_(True)
+        y = y.detach().requires_grad_(True)
+        result = operation(self.torch, x, y)
+        return (result.detach(),) + self.torch.autograd.grad(result, (x, y), g)
+
+    # Stages.
+
+    def reference(self):
+        """The CPU's float64 products, which judge all others, against its integer arithmetic."""
+        wrong = []
+        x, y = self.integers((24, 64), 2 ** 20), self.integers((64, 20), 2 ** 12)
+        if not self.torch.equal(self.torch.mm(x, y), self.torch.mm(x.long(), y.long()).double()):
+            wrong.append("float64 mm on the CPU, which is the reference")
+        x, y = self.integers((1, 4, 9, 9), 2 ** 20), self.integers((6, 4, 3, 3), 2 ** 12)
+        columns = self.torch.nn.functional.unfold(x, 3, padding=1)[0]
+        by_integers = self.torch.mm(y.reshape(6, -1).long(), columns.long()).double().reshape(1, 6, 9, 9)
+        if not self.torch.equal(convolution(self.torch, x, y), by_integers):
+            wrong.append("float64 conv2d on the CPU, which is the reference")
+        return {"wrong": wrong}
+
+    def allocate(self):
+        """Memory on the device, written with patterns and read back."""
+        torch = self.torch
+        count = (4 if self.device.type == "cpu" else 16) << 20  # bytes
+        address = torch.arange(count // 4, dtype=torch.int32)
+        wrong = []
+        for name, pattern in (("addresses", address), ("inverted addresses", ~address)):
+            there = pattern.to(self.device, copy=True)
+            if not torch.equal(there.clone().cpu(), pattern):
+                wrong.append("memory: %s did not come back" % name)
+        return {"wrong": wrong, "memory_checked_bytes": count}
+
+    def kernel(self):
+        """The first computation: loads the kernels and shows «no kernel image» and its like."""
+        got = (self.torch.ones(1000, device=self.device) * 3 + 1).sum().item()
+        return {"wrong": [] if got == 4000 else ["sum of 1000 fours is %r" % got]}
+
+    def correct(self):
+        """All operations in all types, exact integers (no tolerance) and floats (against float64 on the CPU)."""
+        data = {"wrong": [], "unsupported": [], "inexact": []}
+        with Strict(self.torch):
+            for kind in self.types():
+                for name in sorted(self.operations):
+                    try:
+                        self.judge(name, kind, data)
+                    except (RuntimeError, NotImplementedError) as error:
+                        if not is_unsupported(error):
+                            raise
+                        data["unsupported"].append("%s %s: %s" % (kind, name, one_line(error)[:200]))
+        return data
+
+    def judge(self, name, kind, data):
+        """One operation in one type, forward and backward. Adds to data."""
+        exact = self.compare_exact(name, self.exact_data(name, kind), kind)
+        if kind == "float64":  # its own reference: the integers must do
+            floats = [{"bad": 0, "share": 0.0, "ratio": 0.0, "bits": 53}] * 3
+        else:
+            floats = self.compare_floats(name, [self.normal(s) for s in self.shapes(name)], kind)
+        for part, differing, by_float in zip(("result", "gradient of x", "gradient of y"), exact, floats):
+            what = "%s %s, %s" % (kind, name, part)
+            many = differing["share"] >= REDUCED_SHARE
+            if by_float["bits"] is None:
+                data["wrong"].append("%s: %s of %s elements off, largest error %.3g times the tolerance" % (
+                    what, by_float["bad"], by_float["count"], by_float["ratio"]))
+            elif differing["bad"] and (not many or kind == "float64"):
+                data["wrong"].append("%s: %d of %d integers differ" % (what, differing["bad"], differing["count"]))
+            elif differing["bad"]:  # reduced precision, or an algorithm that transforms its input
+                data["inexact"].append(what)
+            if kind != "float64":
+                raise_to(data, kind + "_max_error_ratio", by_float["ratio"], max)
+                if by_float["bits"] is not None:
+                    raise_to(data, "%s_%s_bits" % (kind, name), by_float["bits"], min)
+
+    def compare_exact(self, name, inputs, kind):
+        """Equality with the integers that float64 gives, rounded once to the type."""
+        expected = self.results(OPERATIONS[name], *inputs)
+        got = self.results(self.operations[name], *[self.on_device(t, kind) for t in inputs])
+        compared = []
+        for e, g in zip(expected, got):
+            differs = ~(g.cpu().double() == e.to(getattr(self.torch, kind)).double())
+            bad = int(differs.sum())
+            compared.append({"bad": bad, "count": differs.numel(), "share": bad / float(differs.numel())})
+        return compared
+
+    def compare_floats(self, name, inputs, kind):
+        """Each result against float64 from the same rounded inputs. `bits`: the precision whose bound holds, None for none."""
+        torch = self.torch
+        rounded = [t.to(getattr(torch, kind)) for t in inputs]
+        x, y, g = [t.double() for t in rounded]
+        expected = self.results(OPERATIONS[name], x, y, g)
+        got = self.results(self.operations[name], *[t.to(self.device) for t in rounded])
+        return [
+            self.distance(c.cpu().double(), r, scale, length, kind)
+            for c, r, (scale, length) in zip(got, expected, self.scales(OPERATIONS[name], x, y, g))
+        ]
+
+    def scales(self, operation, x, y, g):
+        """(T, k) of each result: T = norm of the row times norm of the column, k = how many products were added.
+
+        A bilinear form of the squares and of ones gives both, for gradients and at borders too.
+        """
+        one_x, one_y, one_g = [self.torch.ones_like(t) for t in (x, y, g)]
+        of_y = self.results(operation, one_x, y * y, one_g)
+        of_x = self.results(operation, x * x, one_y, one_g)
+        of_g = self.results(operation, one_x, one_y, g * g)
+        return (
+            ((of_x[0] * of_y[0]).sqrt(), of_g[0]),
+            ((of_g[1] * of_y[1]).sqrt(), of_x[1]),
+            ((of_x[2] * of_g[2]).sqrt(), of_y[2]),
+        )
+
+    def distance(self, got, expected, scale, length, kind):
+        """Compare element by element; `not (error <= tolerance)` so that a NaN is a failure too."""
+        error = (got - expected).abs()
+        unit = UNIT[kind]
+        rounding = unit * expected.abs() * (1 + 2 * unit) if kind in ("float16", "bfloat16") else 0.0
+        tensor_cores = kind != "float32" and self.device.type != "cpu"
+        accumulated = 2.0 ** -22 if tensor_cores else 2.0 ** -24  # tensor cores truncate
+        tolerance = rounding + 16 * accumulated * scale + SMALLEST[kind]
+        bad = int((~(error <= tolerance)).sum())
+        found = {
+            "bad": bad,
+            "count": error.numel(),
+            "share": bad / float(error.numel()),
+            "ratio": float((error / tolerance).max()),
+            "bits": {"float32": 24, "float16": 11, "bfloat16": 8}[kind],
+        }
+        if not bad:
+            return found
+        found["bits"] = None
+        if kind == "float32" and found["share"] >= REDUCED_SHARE:
+            for bits, unit in REDUCED:
+                if bool((error <= unit * scale / length.sqrt() + SMALLEST[kind]).all()):
+                    found["bits"] = bits
+                    break
+        elif kind != "float32" and bool((error <= rounding + 16 * unit * scale + SMALLEST[kind]).all()):
+            found["bits"] = {"float16": 10, "bfloat16": 7}[kind]  # accumulated in the 16-bit type itself
+        return found
+
+    def precision(self):
+        """How many significant bits a float32 product really keeps: 24, or 17 (bf16x2), 11 (TF32), 8 (bf16)."""
+        m, k, n = LADDER_SIZE
+        torch = self.torch
+        held, share = 0, 0.0
+        for bits in LADDER:
+            x = self.odd((m, k), bits)
+            count = min(16, 2 ** (24 - bits))  # of non-zeros in a column: all sums stay below 2**24
+            rows = torch.randint(0, k, (count, n), generator=self.generator)
+            signs = (2 * torch.randint(0, 2, (count, n), generator=self.generator) - 1).double()
+            y = torch.zeros(k, n, dtype=torch.float64).scatter_(0, rows, signs)
+            got = self.operations["mm"](torch, self.on_device(x, "float32"), self.on_device(y, "float32"))
+            differs = ~(got.cpu().double() == torch.mm(x, y))
+            if bool(differs.any()):
+                share = int(differs.sum()) / float(differs.numel())
+                break
+            held = bits
+        data = {"float32_bits_effective": held, "wrong": []}
+        if held < 24 and (share < REDUCED_SHARE or held == 0):
+            data["wrong"].append("float32 mm of %d-bit integers: %.2g %% of the elements differ" % (bits, 100 * share))
+        return data
+
+    def speed(self):
+        """Rates of square matrix products in TFLOP/s: best of all blocks, and mean over all of them."""
+        data = {"wrong": []}
+        for kind in ("float32", self.half):
+            try:
+                measured = self.rate(kind, data.get("float32_tflops_burst"))
+            except (RuntimeError, NotImplementedError) as error:
+                if not is_unsupported(error):
+                    raise
+                continue
+            data.update((kind + "_" + name, value) for name, value in measured.items())
+        data["load_1min"] = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+        return data
+
+    def rate(self, kind, other=None):
+        """The rate of one type. `other`: TFLOP/s of float32; a half type far below it has no units, and no more time."""
+        cpu = self.device.type == "cpu"
+        once = Repeated(self, kind, 256 if cpu else 1024)
+        first = once.calibrate()
+        if cpu and other and first < 0.5 * other:
+            return {"tflops_burst": round(first, 6), "native": False}
+        n = 256 if cpu else 1024
+        for larger in (512, 1024) if cpu else (2048, 4096, 8192):
+            if 2.0 * larger ** 3 / (first * 1e12) > 0.012 or (cpu and larger > 512 and self.torch.get_num_threads() <= 2):
+                break
+            n = larger
+        repeated = once if n == once.n else Repeated(self, kind, n)
+        best, mean, cpus, seconds = repeated.measure(
+            **(dict(block=0.0, warm=0.03, least=0.06, settle=0.15, most=0.35 if kind == "float32" else 0.25) if cpu
+               else dict(block=0.02, warm=0.3, least=0.15, settle=0.15, most=0.5)))
+        measured = {
+            "tflops_burst": round(best, 6), "tflops_sustained": round(mean, 6), "size": n,
+            "measured_ms": round(seconds * 1000, 1),
+        }
+        if cpu:
+            measured.update(cpus_used=round(cpus, 2), native=True)
+        return measured
+
+
+class Repeated(object):
+    """A square matrix product, called again and again."""
+
+    def __init__(self, probe, kind, n):
+        torch = probe.torch
+        self.torch, self.n, self.wait = torch, n, probe.wait
+        dtype = getattr(torch, kind)
+        # Normal data: zeros and ones use less power and flatter the device.
+        self.x = torch.randn(n, n, device=probe.device).to(dtype)
+        self.y = torch.randn(n, n, device=probe.device).to(dtype)
+        self.out = torch.empty(n, n, device=probe.device, dtype=dtype)
+
+    def run(self, times):
+        """Seconds for so many calls."""
+        started = time.perf_counter()
+        for _ in range(times):
+            self.torch.mm(self.x, self.y, out=self.out)
+        self.wait()
+        return time.perf_counter() - started
+
+    def tflops(self, times, seconds):
+        return 2.0 * self.n ** 3 * times / max(seconds, 1e-9) / 1e12
+
+    def calibrate(self):
+        """A first estimate, after the call that loads libraries."""
+        self.run(1)
+        return max(self.tflops(1, self.run(1)) for _ in range(3))
+
+    def measure(self, block, warm, least, settle, most):
+        """Best and mean rate (TFLOP/s), CPU seconds per second, seconds. All arguments are seconds.
+
+        Blocks of at least `block`, after a warm-up of at most `warm` that ends when two blocks agree to 2 %. Stops when no
+        block gained 1 % for `settle` (not before `least`), or after `most`.
+        """
+        times = max(1, int(block / max(self.run(1), 1e-6)) + 1) if block else 1
+        started = time.perf_counter()
+        before = 0.0
+        while time.perf_counter() - started < warm:
+            now = self.tflops(times, self.run(times))
+            if block and abs(now - before) <= 0.02 * now:
+                break
+            before = now
+        best = total = calls = 0.0
+        cpu = time.process_time()
+        started = gained = time.perf_counter()
+        while True:
+            seconds = self.run(times)
+            total += seconds
+            calls += times
+            now = time.perf_counter()
+            rate = self.tflops(times, seconds)
+            if rate > 1.01 * best:
+                gained = now
+            best = max(best, rate)
+            if now - started >= most or (now - started >= least and now - gained >= settle):
+                break
+        return best, self.tflops(calls, total), (time.process_time() - cpu) / total, total
+
+
+class Strict(object):
+    """Sums of 16-bit products in full while results are judged: CUDA may otherwise reduce them in the 16-bit type."""
+
+    names = ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction")
+
+    def __init__(self, torch):
+        self.flags = reach(torch, "backends.cuda.matmul")
+
+    def __enter__(self):
+        self.before = {}
+        for name in self.names:
+            value = asked(getattr, self.flags, name)[0] if self.flags else None
+            if isinstance(value, bool):
+                self.before[name] = value
+                asked(setattr, self.flags, name, False)
+
+    def __exit__(self, *error):
+        for name, value in self.before.items():
+            asked(setattr, self.flags, name, value)
+
+
+def is_unsupported(error):
+    """Whether torch says that it has no such kernel, as old versions do for 16-bit types on the CPU."""
+    text = str(error)
+    return isinstance(error, NotImplementedError) or "not implemented for" in text or "not supported" in text
+
+
+def raise_to(data, key, value, pick):
+    """Keep the larger (pick=max) or smaller of the values; a NaN wins, because it is what must be seen."""
+    before = data.get(key)
+    data[key] = value if before is None or value != value else before if before != before else pick(before, value)
+
+
+def probe_device(torch, device, seed, talk):
+    """The stages of the quick probe. One that raises is the last: a CUDA error stays with the process."""
+    made = []
+
+    def driver():
+        made.append(Probe(torch, device, seed))
+        return {}
+
+    if talk.stage("open", driver) is None:
+        return
+    probe = made[0]
+    for name in ("reference", "allocate", "kernel", "precision", "correct", "speed"):
+        if talk.stage(name, getattr(probe, name)) is None:
+            return
+
+
+def prepare_crash_reports():
+    """Stacks on stderr when the process dies of a signal, or is asked by SIGUSR1."""
+    try:
+        import _signal
+        import faulthandler
+
+        faulthandler.enable()
+        if hasattr(faulthandler, "register") and hasattr(_signal, "SIGUSR1"):
+            faulthandler.register(_signal.SIGUSR1, all_threads=True)
+    except Exception as error:  # stderr is closed, or an unusual Python: only the stacks are lost
+        asked(sys.stderr.write, "no crash reports: %s\n" % error)
+
+
+def main(arguments):
+    nonce, device, mode = arguments[:3]
+    seed = int(arguments[3]) if len(arguments) > 3 else 0
+    talk = Talk(nonce)
+    prepare_crash_reports()
+    sys.argv = ["-"]
+    kept = []
+    torch = import_torch(talk, kept)
+    if torch is not None:
+        if device == "cpu" and mode != "cpu-only":
+            talk.stage("facts", static_facts, torch)
+            talk.stage("driver", driver_facts, torch, kept)
+        if mode != "facts":
+            probe_device(torch, device, seed, talk)
+    talk.say(event="done")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

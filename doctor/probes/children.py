@@ -1,0 +1,398 @@
+"""The children that import torch: the first one at once, one more for every other device. Their lines become facts.
+
+The first child gives torch's dynamic facts and probes the CPU. A child is killed when a stage takes longer than its limit;
+what it said until then is kept, so the stage that stands open is where it hung or died.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from doctor import process
+from doctor.model.facts import ABSENT, Facts, Gap, ImportFailure, ProbeResult, Stage, Torch, TorchDevice
+from doctor.probes import matches, wanted_probes
+
+if TYPE_CHECKING:
+    from doctor.facts.system import System
+    from doctor.facts.target import Found
+    from doctor.pipeline import Request
+
+IMPORT_LIMIT_S = 60.0  # from a cold network disk; a warm one needs a few seconds
+DRIVER_LIMIT_S = 30.0  # a healthy server needs seconds a GPU without persistence mode
+STAGE_LIMIT_S = 60.0  # the first kernel may be compiled by the driver (PTX)
+MANY_GPUS = 8  # with more, the driver's limit doubles
+SLOW_S = 1.0  # a stage that takes longer is worth a word
+TAIL = 3000  # characters kept of stderr
+WORDS = {
+    "start": "starting Python",
+    "import": "importing torch",
+    "facts": "asking torch",
+    "driver": "asking the driver",
+    "open": "opening the device",
+    "reference": "checking the reference",
+    "allocate": "checking memory",
+    "kernel": "running a first kernel",
+    "precision": "measuring precision",
+    "correct": "checking results",
+    "speed": "measuring speed",
+}
+BEFORE_PROBE = ("start", "import", "facts", "driver")
+
+
+@dataclass(frozen=True)
+class First:
+    """What start_first began. `run` is None where the target can't be started at all."""
+
+    run: Run | None
+    changed: threading.Condition
+
+
+class Run:
+    """One child, and what it has said so far."""
+
+    def __init__(
+        self, system: System, python: str, device: str, mode: str, limit_s: float | None, changed: threading.Condition
+    ) -> None:
+        self.device = device
+        self.mode = mode
+        self.stages: list[Stage] = []
+        self.open: str | None = "start"
+        self.since = time.monotonic()
+        self.result: process.Result | None = None  # set when it has ended
+        self._system = system
+        self._limit_s = limit_s
+        self._changed = changed
+        self._nonce = secrets.token_hex(8)
+        self._child = system.start(
+            [python, "-B", "-X", "faulthandler", "-", self._nonce, device, mode],
+            limit_s=self.limit_of("start"),
+            stdin=script(),
+            on_line=self._hear,
+            dump_stacks=True,
+        )
+        threading.Thread(target=self._await, daemon=True).start()
+
+    def limit_of(self, stage: str) -> float:
+        """Seconds for a stage: the user's, or our own."""
+        if self._limit_s is not None:
+            return self._limit_s
+        if stage in ("start", "import"):
+            return IMPORT_LIMIT_S
+        if stage in ("driver", "open"):
+            return DRIVER_LIMIT_S * (2 if gpu_nodes(self._system) > MANY_GPUS else 1)
+        return STAGE_LIMIT_S
+
+    def _await(self) -> None:
+        result = self._child.result()
+        with self._changed:
+            self.result = result
+            self._changed.notify_all()
+
+    def _hear(self, text: str) -> float | str | None:
+        """One line of the child; the limit of the stage that it opens, or DONE."""
+        nonce, _, rest = text.partition(" ")
+        if nonce != self._nonce:
+            return None
+        try:
+            line = json.loads(rest)
+            event, stage = line["event"], line.get("stage")
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None
+        with self._changed:
+            self.since = time.monotonic()
+            if event == "begin":
+                self.open = str(stage)
+            elif event == "end":
+                self.open = None
+                self.stages.append(Stage(name=str(stage), ok=line["ok"], ms=line["ms"], data=line["data"]))
+            self._changed.notify_all()
+        if event == "done":
+            return process.DONE
+        return self.limit_of(self.open) if event == "begin" and self.open else None
+
+    def stage(self, name: str) -> Stage | None:
+        """A stage that has ended."""
+        return next((s for s in self.stages if s.name == name), None)
+
+    @property
+    def past_driver(self) -> bool:
+        """Whether it has said all that it will say of the devices."""
+        return self.result is not None or self.stage("driver") is not None
+
+    @property
+    def went_down(self) -> bool:
+        """Whether it ended before it said that it was done."""
+        return self.result is not None and (self.open is not None or self.result.status != "ok")
+
+
+@cache
+def script() -> str:
+    """The text of inside/probe.py."""
+    return (Path(__file__).parent.parent / "inside" / "probe.py").read_text(encoding="utf-8")
+
+
+def gpu_nodes(system: System) -> int:
+    """How many /dev/nvidiaN there are."""
+    names = system.listdir("/dev")
+    return 0 if isinstance(names, Gap) else sum(n.startswith("nvidia") and n[6:].isdigit() for n in names)
+
+
+def start_first(system: System, found: Found, *, probe: bool, request: Request) -> First:
+    """Start the child that imports torch. Nothing but the target is known yet."""
+    changed = threading.Condition()
+    if found.failure or not found.python:
+        return First(None, changed)
+    mode = "quick" if probe and matches("cpu", request.devices) else "facts"
+    return First(Run(system, found.python, "cpu", mode, request.limit_s, changed), changed)
+
+
+def finish(
+    first: First, system: System, found: Found, facts: Facts, *, request: Request, progress: Callable[[str], None]
+) -> Facts:
+    """Wait for the first child, probe the other devices side by side, and add what all of them said to the facts."""
+    if first.run is None or not found.python:
+        reason = "the target's Python can't be started"
+        gaps = tuple(Gap(fact=f, reason="not-looked", detail=reason) for f in ("torch.imports", "probes"))
+        return replace(facts, gaps=(*facts.gaps, *gaps))
+    others = Others(system, found.python, first, request)
+    watch(first, others, facts, progress)
+    facts = with_import(facts, first.run)
+    if not request.probe:
+        gap = Gap(fact="probes", reason="not-looked", detail="the probe was not wanted (--no-probe)")
+        return replace(facts, gaps=(*facts.gaps, gap))
+    return replace(facts, probes=results(first.run, others, facts, request.devices))
+
+
+class Others:
+    """The children of all devices but the first, by device."""
+
+    def __init__(self, system: System, python: str, first: First, request: Request) -> None:
+        self.runs: dict[str, Run] = {}
+        self._system = system
+        self._python = python
+        self._changed = first.changed
+        self._request = request
+
+    def start(self, device: str, mode: str = "quick") -> None:
+        if device not in self.runs:
+            self.runs[device] = Run(self._system, self._python, device, mode, self._request.limit_s, self._changed)
+
+    def start_wanted(self, facts: Facts) -> None:
+        for wanted in wanted_probes(facts, self._request.devices):
+            if wanted.device != "cpu":
+                self.start(wanted.device)
+
+    def probe_cpu(self, first: Run) -> None:
+        """The CPU deserves its probe also where asking the driver hung or crashed."""
+        if first.mode == "quick" and first.went_down and first.open in ("facts", "driver"):
+            self.start("cpu", "cpu-only")
+
+
+def watch(first: First, others: Others, facts: Facts, progress: Callable[[str], None]) -> None:
+    """Until all children have ended: start those that become wanted, and say which stage takes long."""
+    said: set[tuple[str, str]] = set()
+    probing = first.run is not None and others._request.probe
+    asked = False
+    with first.changed:
+        while first.run is not None:
+            if probing and facts.torch and not asked:
+                others.start_wanted(facts)  # those that the static facts promise
+                asked = True
+            if probing and first.run.past_driver:
+                others.start_wanted(with_import(facts, first.run))
+                others.probe_cpu(first.run)
+                probing = False
+            running = [run for run in (first.run, *others.runs.values()) if run.result is None]
+            if not running:
+                return
+            for run in running:
+                stage = run.open or ""
+                if stage in WORDS and time.monotonic() - run.since > SLOW_S and (run.device, stage) not in said:
+                    said.add((run.device, stage))
+                    progress(f"{WORDS[stage]} ({run.device})" if stage not in BEFORE_PROBE else WORDS[stage])
+            first.changed.wait(0.2)
+
+
+# --- the import ----------------------------------------------------------------------------------------------------------
+
+
+def with_import(facts: Facts, run: Run) -> Facts:
+    """The facts with what importing torch said. torch that is ABSENT stays so unless it imported all the same."""
+    stage = run.stage("import")
+    if stage and stage.ok:
+        return replace(facts, torch=_imported(facts.torch or Torch(), run, stage), gaps=(*facts.gaps, *_gaps(run)))
+    if stage and _is_missing(stage.data):
+        return facts if facts.torch else replace(facts, torch=ABSENT)
+    failure = import_failure(run)
+    if failure and facts.torch is not ABSENT:
+        torch = replace(facts.torch or Torch(), imports=False, import_failure=failure, warnings=_texts(stage, "warnings"))
+        return replace(facts, torch=torch)
+    if failure is None and run.result is not None:
+        reason = "timed-out" if run.result.status == "timed-out" else "crashed"
+        gap = Gap(fact="torch.imports", reason=reason, detail=run.result.said, source="import torch")
+        return replace(facts, gaps=(*facts.gaps, gap))
+    return facts
+
+
+def _is_missing(data: Mapping[str, Any]) -> bool:
+    return data.get("exception") == "ModuleNotFoundError" and data.get("module") == "torch"
+
+
+def _imported(torch: Torch, run: Run, stage: Stage) -> Torch:
+    said: dict[str, Any] = {**stage.data}
+    for name in ("facts", "driver"):
+        ended = run.stage(name)
+        if ended and ended.ok:
+            said.update(ended.data)
+    known: dict[str, Any] = {
+        key: said[key]
+        for key in (
+            "version", "git", "debug", "cuda_built", "mps_built", "cuda_available", "mps_available", "xpu_available",
+            "numpy_works", "cpu_capability", "threads",
+        )
+        if said.get(key) is not None
+    }
+    for key in ("cuda", "hip", "xpu", "cuda_error", "numpy_error"):
+        if key in said:
+            known[key] = ABSENT if said[key] is None else said[key]
+    for key in ("warnings", "arch_list", "loaded_libraries"):
+        if said.get(key) is not None:
+            known[key] = tuple(said[key])
+    if "devices" in said:
+        known["devices"] = tuple(TorchDevice(**device) for device in said["devices"])
+    if said.get("file"):
+        known["path"] = str(Path(said["file"]).parent)
+    if "cudnn" in said:
+        known["cudnn"] = cudnn_version(said["cudnn"]) if said["cudnn"] else ABSENT
+    return replace(torch, imports=True, import_failure=ABSENT, import_ms=stage.ms, **known)
+
+
+def cudnn_version(number: int) -> str:
+    """cuDNN's number as its version.
+
+    >>> cudnn_version(90100), cudnn_version(8902), cudnn_version(7605)
+    ('9.1.0', '8.9.2', '7.6.5')
+    """
+    major = 10000 if number >= 90000 else 1000
+    return f"{number // major}.{number % major // 100}.{number % 100}"
+
+
+def _gaps(run: Run) -> Iterable[Gap]:
+    """Why facts of the driver stage are missing."""
+    if run.result is not None and run.open in ("facts", "driver"):
+        timed_out = run.result.status == "timed-out"
+        for name in ("devices", "cuda_available", "mps_available", "xpu_available", "cuda_error"):
+            yield Gap(
+                fact=f"torch.{name}", reason="timed-out" if timed_out else "crashed", source="import torch",
+                detail=f"{WORDS[run.open]}: {run.result.said}",
+            )
+
+
+def _texts(stage: Stage | None, key: str) -> tuple[str, ...] | None:
+    return tuple(stage.data.get(key, ())) if stage else None  # type: ignore[arg-type]
+
+
+def import_failure(run: Run) -> ImportFailure | None:
+    """How the import ended, where it did not succeed; None where it did, or where the child did not come so far."""
+    stage, result = run.stage("import"), run.result
+    if stage and not stage.ok:
+        said: Mapping[str, Any] = stage.data
+        leaves = "exit_code" in said
+        return ImportFailure(
+            kind="exit" if leaves else "exception",
+            message=f"importing torch ended the program (exit code {said['exit_code']})" if leaves else said["message"],
+            exception=said["exception"],
+            traceback=said["traceback"],
+            exit_code=said.get("exit_code"),
+            stage="import",
+        )
+    if stage or result is None or run.open != "import":
+        return None
+    if result.status == "timed-out":
+        return ImportFailure(
+            kind="timed-out", message=f"import torch did not end within {result.limit_s:g} s", stage="import",
+            traceback=tail(result.stderr),
+        )
+    if result.status == "crashed":
+        return ImportFailure(
+            kind="signal", message=crash_message(result), signal=result.signal, exit_code=result.exit_code, stage="import",
+            traceback=tail(result.stderr),
+        )
+    return ImportFailure(
+        kind="exit", message=f"importing torch ended the program (exit code {result.exit_code})",
+        exit_code=result.exit_code, stage="import", traceback=tail(result.stderr),
+    )
+
+
+def crash_message(result: process.Result) -> str:
+    """What faulthandler or the runtime said when it died, else the signal's number and name."""
+    for line in result.stderr.splitlines():
+        if line.startswith(("Fatal Python error:", "Windows fatal exception:")):
+            return line.partition(":")[2].strip()
+    if result.signal is None:
+        return f"crashed with code {result.exit_code or 0:#x}"
+    import signal
+
+    names = {s.value: s.name for s in signal.Signals}
+    return f"ended by signal {result.signal} ({names.get(result.signal, 'unknown')})"
+
+
+def tail(text: str) -> str:
+    return text[-TAIL:].strip()
+
+
+# --- the probes ----------------------------------------------------------------------------------------------------------
+
+
+def results(first: Run, others: Others, facts: Facts, devices: Iterable[str]) -> tuple[ProbeResult, ...]:
+    """One result for each device that was or should have been probed: the CPU first, others in torch's order."""
+    wanted = [w.device for w in wanted_probes(facts, devices)]
+    runs = dict(others.runs)
+    if first.mode == "quick":
+        runs.setdefault("cpu", first)
+    found = [result_of(runs[device]) for device in wanted if device in runs]
+    if facts.torch and facts.torch.imports and facts.torch.devices is not None:
+        seen = {w.device for w in wanted_probes(facts)}
+        for device in devices:
+            if not any(matches(name, (device,)) for name in seen):
+                found.append(ProbeResult(id=device, device=device, status="skipped", reason="torch sees no such device"))
+    return tuple(found)
+
+
+def result_of(run: Run) -> ProbeResult:
+    """What one child's probe gave."""
+    stages = tuple(s for s in run.stages if s.name not in BEFORE_PROBE)
+    end = run.result
+    assert end is not None
+    wrong = [text for s in stages for text in s.data.get("wrong", ())]  # type: ignore[attr-defined]
+    data = {k: v for s in stages for k, v in s.data.items() if k not in DETAILS}
+    if wrong:
+        data["wrong"] = wrong
+    raised = next((s for s in run.stages if "exception" in s.data), None)
+    if run.went_down:
+        status: Any = "timed-out" if end.status == "timed-out" else "crashed"
+        stage = run.open
+        reason = end.said if end.status == "timed-out" else crash_message(end) if end.status == "crashed" else end.said
+    elif raised:
+        status, stage, reason = "failed", raised.name, f"{raised.data['exception']}: {raised.data['message']}"
+    elif wrong:
+        status, reason = "failed", f"wrong results: {wrong[0]}"
+        stage = next(s.name for s in stages if s.data.get("wrong"))
+    else:
+        status, stage, reason = "ok", stages[-1].name if stages else None, ""
+    return ProbeResult(
+        id=run.device, device=run.device, status=status, stage=stage, reason=reason, stages=stages, data=data,
+        exit_code=end.exit_code if run.went_down else None, signal=end.signal,
+        stderr_tail=tail(end.stderr) if status != "ok" else "", stuck=end.stuck,
+    )
+
+
+DETAILS = ("wrong", "exception", "message", "traceback", "module", "cause")
