@@ -1,0 +1,63 @@
+"""lspci, with or without -nn, -k and -D: the GPUs among the devices. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
+_NAMES = {"nvidia": "nvidia", "advanced micro devices": "amd", "amd/ati": "amd", "intel": "intel"}
+_LINE = re.compile(
+    r"^(?P<address>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.\d)\s+"
+    r"(?P<kind>vga compatible controller|3d controller|display controller|processing accelerators)"
+    r"(?: \[(?P<code>[0-9a-f]{4})\])?:\s*(?P<name>.*)$"
+)
+_ID = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PciGpu:
+    """One GPU on the PCI bus. `name` is the PCI database's: «GA102 [GeForce RTX 3090]»."""
+
+    vendor: str
+    pci_address: str
+    name: str | None = None
+    pci_id: str | None = None
+    driver: str | None = None
+
+
+def parse(text: str) -> tuple[PciGpu, ...]:
+    """The GPUs of NVIDIA, AMD and Intel; those of servers' management chips and of hypervisors are left out."""
+    found: list[PciGpu] = []
+    current: dict[str, str | None] | None = None
+
+    def close() -> None:
+        if current:
+            found.append(PciGpu(**current))  # type: ignore[arg-type]
+
+    for line in text.splitlines():
+        if match := _LINE.match(line.lower()):
+            close()
+            current = _device(line, match)
+        elif re.match(r"^\S", line):
+            close()
+            current = None
+        elif current and (driver := re.match(r"\s+Kernel driver in use:\s*(\S+)", line)):
+            current["driver"] = driver[1]
+    close()
+    return tuple(found)
+
+
+def _device(line: str, match: re.Match[str]) -> dict[str, str | None] | None:
+    name = line[match.start("name"):match.end("name")]
+    number = _ID.search(name.lower())
+    vendor = VENDORS.get(number[1]) if number else next((v for word, v in _NAMES.items() if word in name.lower()), None)
+    if vendor is None or (match["kind"] == "processing accelerators" and vendor != "amd"):
+        return None
+    address = match["address"]
+    bare = re.sub(r"\s*\[[0-9a-fA-F]{4}:[0-9a-fA-F]{4}\]|\s*\(rev [0-9a-f]+\)|\s*\(prog-if .*", "", name).strip()
+    bare = re.sub(r"^(NVIDIA Corporation|Intel Corporation|Advanced Micro Devices, Inc\.( \[AMD(/ATI)?\])?)\s*", "", bare)
+    return {
+        "vendor": vendor, "name": bare or None, "pci_id": f"{number[1]}:{number[2]}" if number else None, "driver": None,
+        "pci_address": address if address.count(":") == 2 else f"0000:{address}",
+    }

@@ -1,0 +1,60 @@
+"""rocminfo, and the kernel's KFD topology: AMD GPUs by gfx target. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class RocmGpu:
+    """One GPU agent."""
+
+    gfx: str  # gfx1100
+    name: str | None = None  # "AMD Radeon RX 7900 XTX"
+    pci_id: str | None = None
+    memory_bytes: int | None = None
+
+
+def parse(text: str) -> tuple[RocmGpu, ...]:
+    """The GPU agents of rocminfo, in its order."""
+    gpus = []
+    for agent in re.split(r"^\*+\s*$\n^\s*Agent \d+", text, flags=re.M)[1:]:
+        gfx = re.search(r"^\s*Name:\s+(gfx[0-9a-f]+)", agent, re.M)
+        if not gfx:
+            continue
+        name = re.search(r"^\s*Marketing Name:[ \t]*(\S[^\n]*?)\s*$", agent, re.M)
+        chip = re.search(r"^\s*Chip ID:\s+\d+\((0x[0-9a-f]+)\)", agent, re.M)
+        gpus.append(RocmGpu(
+            gfx=gfx[1], name=name[1] if name else None, pci_id=f"1002:{int(chip[1], 16):04x}" if chip else None,
+            memory_bytes=_pool(agent),
+        ))
+    return tuple(gpus)
+
+
+def _pool(agent: str) -> int | None:
+    sizes = re.findall(r"Segment:\s+GLOBAL;.*\n\s*Size:\s+(\d+)\(0x[0-9a-f]+\) KB", agent)
+    return max(int(size) for size in sizes) << 10 if sizes else None
+
+
+def parse_kfd(text: str) -> RocmGpu | None:
+    """A `properties` file of /sys/class/kfd/kfd/topology/nodes; None where the node is a CPU."""
+    said = dict(line.split(None, 1) for line in text.splitlines() if len(line.split(None, 1)) == 2)
+    version = int(said.get("gfx_target_version", "0") or 0)
+    if not version:
+        return None
+    device = said.get("device_id", "0")
+    return RocmGpu(gfx=gfx_of_version(version), pci_id=f"1002:{int(device):04x}" if device.strip().isdigit() and int(device) else None)
+
+
+def gfx_of_version(version: int) -> str:
+    """The kernel's number for a target: 110000 -> gfx1100, 90010 -> gfx90a."""
+    return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
+
+
+def error_of(text: str) -> str | None:
+    """The line of rocminfo that says why it can't see a GPU."""
+    for line in text.splitlines():
+        if re.search(r"ROCk module is NOT loaded|Unable to open /dev/kfd|not member of|Permission denied|hsa_init|HSA_STATUS_ERROR", line):
+            return re.sub(r"\x1b\[[0-9;]*m", "", line).strip()[:500]
+    return None
