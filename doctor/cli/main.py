@@ -1,7 +1,7 @@
 """The command `torchdoctor`: a lazy group, and what every command shares: exit codes, signals, closed pipes, bugs.
 
-`--help` imports click and this file only. A command's module holds a click command named `command`, and is imported when
-it is asked for.
+`--help` imports click and this file only. A command's module holds a click command named `command`, and is imported
+when it is asked for.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import IO
 import click
 
 from doctor import __version__
+from doctor.cli.codes import BUG, CLOSED_PIPE, INTERRUPTED
 
 # name, module, summary for the list of commands
 COMMANDS = (
@@ -29,8 +30,6 @@ COMMANDS = (
     ("knowledge", "doctor.cli.knowledge", "What the tables know of builds, drivers and GPUs."),
     ("schema", "doctor.cli.schema", "Print the JSON schema of reports."),
 )
-
-USAGE, NO_VERDICT, BUG, INTERRUPTED, CLOSED_PIPE, TERMINATED = 2, 3, 70, 130, 141, 143
 
 
 class LazyGroup(click.Group):
@@ -125,8 +124,8 @@ def _report_bug(error: Exception, argv: Sequence[str]) -> int:
     place = f" ({os.path.basename(where.tb_frame.f_code.co_filename)}:{where.tb_lineno})" if where else ""
     message = " ".join(str(error).split())[:300]
     _say(
-        f"torchdoctor {__version__} failed: {type(error).__name__}: {message}{place}. That is a bug in torchdoctor, not in "
-        "your machine; please report it with what the same command prints with TORCHDOCTOR_DEBUG=1."
+        f"torchdoctor {__version__} failed: {type(error).__name__}: {message}{place}. That is a bug in torchdoctor, "
+        "not in your machine; please report it with what the same command prints with TORCHDOCTOR_DEBUG=1."
     )
     return BUG
 

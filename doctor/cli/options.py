@@ -1,9 +1,9 @@
 """The options that all commands share which look at a machine, their validation, and the Request made of them.
 
-    @click.command()
-    @machine_options()
-    def command(**options): ...
-        request = request_from(**options)
+@click.command()
+@machine_options()
+def command(**options): ...
+    request = request_from(**options)
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -23,31 +24,44 @@ FORMATS = ("terminal", "json", "markdown", "html", "junit", "github")
 _DEVICE = re.compile(r"(cpu|cuda|mps|xpu)(:\d{1,3})?\Z")
 _DATE = re.compile(r"\d{4}(-\d\d){0,2}\Z")
 
+Evidence = tuple[tuple[str, bytes], ...]  # (name, content) of the files of one machine
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def machine_options(*, formats: Iterable[str] = FORMATS, probes: bool = True) -> Decorator:
     """All shared options. `formats`: what --format offers, the first being the default (none: no --format, no --json);
     `probes=False` for a command that never probes."""
-    options = [
+    options: list[Decorator] = [
         click.option("--python", metavar="PATH", help="The Python to examine: a program or an environment's folder."),
         click.option(
-            "--from", "sources", multiple=True, metavar="FILE|DIR|-",
-            help="Read pasted evidence instead of this machine. Several files are one machine; a DIR is one machine a file.",
+            "--from",
+            "sources",
+            multiple=True,
+            metavar="FILE|DIR|-",
+            help="Read pasted evidence, not this machine. Several files are one machine; a DIR is one machine a file.",
         ),
-        click.option("--as-of", metavar="DATE", callback=_date, help="Judge by what existed at that date (2024-05-31)."),
+        click.option(
+            "--as-of", metavar="DATE", callback=_date, help="Judge by what existed at that date (2024-05-31)."
+        ),
         *_probe_options(probes),
-        click.option("--only", multiple=True, metavar="ID", callback=_ids, help="Judge only this diagnosis (repeatable)."),
+        click.option(
+            "--only", multiple=True, metavar="ID", callback=_ids, help="Judge only this diagnosis (repeatable)."
+        ),
         click.option("--strict", is_flag=True, help="A warning counts as a fault for the exit code."),
         click.option(
-            "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+            "--timeout",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="SECONDS",
             help="Limit for each stage of a child process.",
         ),
         *_format_options(tuple(formats)),
         click.option("-v", "--verbose", is_flag=True, help="Also show what was skipped and where facts come from."),
         click.option("-q", "--quiet", is_flag=True, help="Only the verdict."),
         click.option(
-            "--color", type=click.Choice(("auto", "always", "never")), default="auto", show_default=True,
+            "--color",
+            type=click.Choice(("auto", "always", "never")),
+            default="auto",
+            show_default=True,
             help="Colour in terminal output.",
         ),
     ]
@@ -76,7 +90,9 @@ def _format_options(formats: tuple[str, ...]) -> list[Decorator]:
     return [
         click.option("--format", "format", type=click.Choice(formats), help=f"Default: {formats[0]}."),
         click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
-        click.option("-o", "--output", metavar="FILE", callback=_output, help="Write there, atomically, not to stdout."),
+        click.option(
+            "-o", "--output", metavar="FILE", callback=_output, help="Write there, atomically, not to stdout."
+        ),
         click.option("--no-redact", is_flag=True, help="Leave names, paths and serial numbers in machine formats."),
     ]
 
@@ -101,6 +117,32 @@ def request_from(
         python=python, evidence=evidence, as_of=as_of, probe=not no_probe, devices=device, only=only, limit_s=timeout,
         tool=tool,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Machines:
+    """What --from names: the files of each machine. `each_alone`: a folder was given, so every file is one."""
+
+    evidence: tuple[Evidence, ...] = ()
+    each_alone: bool = False
+
+
+def machines_of(sources: tuple[str, ...]) -> Machines:
+    """Read what --from names (within the limits of cli/sources.py). Wrong usage: a file that cannot be read, a folder
+    beside something else, an empty folder."""
+    if not sources:
+        return Machines()
+    from doctor.cli.sources import read_source
+
+    if not any(os.path.isdir(s) for s in sources):
+        return Machines((tuple(read_source(s) for s in sources),))
+    if len(sources) > 1:
+        raise click.UsageError("--from takes either one folder (one machine a file) or files (all of one machine).")
+    folder = sources[0]
+    files = sorted(e.path for e in os.scandir(folder) if e.is_file() and not e.name.startswith("."))
+    if not files:
+        raise click.UsageError(f"there are no files in '{folder}'.")
+    return Machines(tuple((read_source(f),) for f in files), each_alone=True)
 
 
 def chosen_format(options: dict[str, Any]) -> str:
@@ -150,7 +192,9 @@ def unknown_id(id: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(id, list(known), 1)
-    return f"there is no diagnosis '{id}'." + (f" Did you mean {near[0]}?" if near else " See: torchdoctor explain --list")
+    return f"there is no diagnosis '{id}'." + (
+        f" Did you mean {near[0]}?" if near else " See: torchdoctor explain --list"
+    )
 
 
 def _output(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:

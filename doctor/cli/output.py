@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from doctor.cli.main import NO_VERDICT
+from doctor.cli.codes import FAULT, NO_VERDICT
 from doctor.model.facts import StartFailure
 from doctor.model.report import Report
 
@@ -25,7 +25,7 @@ def exit_code(report: Report, *, strict: bool = False) -> int:
         return NO_VERDICT
     severities = {f.severity for f in report.findings}
     if report.verdict == "faulty" or (strict and "warning" in severities):
-        return 1
+        return FAULT
     return NO_VERDICT if report.verdict == "unknown" else 0
 
 
@@ -49,13 +49,18 @@ def text_of(report: Report, format: str, options: dict[str, Any]) -> str:
             verbose=bool(options.get("verbose")),
             quiet=bool(options.get("quiet")),
         )
-    if not options.get("no_redact"):
-        from doctor.reports.redact import redact
-
-        report = redact(report, names=names_of_this_machine() if report.facts.live else ())
     renderer = importlib.import_module(f"doctor.reports.{format}")
-    text: str = renderer.render(report)
+    text: str = renderer.render(redacted(report, options))
     return text
+
+
+def redacted(report: Report, options: dict[str, Any]) -> Report:
+    """The report for passing on: with stand-ins, unless --no-redact."""
+    if options.get("no_redact"):
+        return report
+    from doctor.reports.redact import redact
+
+    return redact(report, names=names_of_this_machine() if report.facts.live else ())
 
 
 def names_of_this_machine() -> tuple[tuple[str, str], ...]:

@@ -9,7 +9,7 @@ _UNSAFE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 
 
 def safe(text: str, *, keep_lines: bool = False) -> str:
-    """Text without control characters (escape sequences lose their ESC), tabs as spaces; on one line unless `keep_lines`.
+    """Text without control characters (escape sequences lose their ESC), tabs as spaces; one line unless `keep_lines`.
 
     >>> safe("a\\x1b[31mb\\tc\\nd")
     'a?[31mb c d'

@@ -1,0 +1,69 @@
+"""`torchdoctor check`: examine one machine (or the machines of a folder of tickets) and judge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from doctor.cli import output
+from doctor.cli.codes import FAULT, NO_VERDICT
+from doctor.cli.options import chosen_format, machine_options, machines_of, request_from
+from doctor.cli.progress import watching
+from doctor.model.report import Report
+
+
+@click.command()
+@machine_options()
+def command(**options: Any) -> int:
+    """Examine this machine and its torch, and name what is wrong.
+
+    \b
+    Exit codes: 0 no fault, 1 a fault (with --strict: or a warning), 2 wrong usage,
+    3 no verdict, 70 a bug in torchdoctor. Nothing is changed, nothing is sent.
+    """
+    format = chosen_format(options)
+    machines = machines_of(options["sources"])
+    if machines.each_alone:
+        return _check_each(machines.evidence, format, options)
+    report = examine(options, machines.evidence[0] if machines.evidence else ())
+    if (problem := output.wrong_target(report)) is not None:
+        output.complain(f"torchdoctor: {problem}")
+        if format == "terminal":
+            return NO_VERDICT
+    output.emit(output.text_of(report, format, options), options["output"])
+    return output.exit_code(report, strict=options["strict"])
+
+
+def examine(options: dict[str, Any], evidence: tuple[tuple[str, bytes], ...] = ()) -> Report:
+    """The report of one machine, with the progress line while it is made."""
+    from doctor.pipeline import examine
+
+    with watching(quiet=options["quiet"]) as progress:
+        return examine(request_from(**{**options, "evidence": evidence}), progress)
+
+
+def _check_each(evidence: tuple[tuple[tuple[str, bytes], ...], ...], format: str, options: dict[str, Any]) -> int:
+    """A folder: one machine a file, one JSON line (or one terminal line) each; the worst exit code."""
+    if format not in ("terminal", "json"):
+        raise click.UsageError(f"a folder is reported as terminal or json, not as {format}.")
+    lines, codes = [], []
+    for files in evidence:
+        report = examine(options, files)
+        codes.append(output.exit_code(report, strict=options["strict"]))
+        lines.append(_json_line(report, options) if format == "json" else _line(report))
+    output.emit("".join(lines), options["output"])
+    return next((code for code in (FAULT, NO_VERDICT) if code in codes), 0)
+
+
+def _json_line(report: Report, options: dict[str, Any]) -> str:
+    from doctor.reports import json
+
+    return json.render(output.redacted(report, options), indent=None)
+
+
+def _line(report: Report) -> str:
+    from doctor.reports.text import safe
+
+    roots = ", ".join(f.id for f in report.findings if f.root and f.severity == "fault")
+    return safe(f"{', '.join(report.target.evidence)}: {report.verdict}{': ' + roots if roots else ''}") + "\n"

@@ -1,0 +1,34 @@
+"""The report as GitHub Actions workflow commands: one annotation a finding, then the verdict as plain text."""
+
+from __future__ import annotations
+
+from doctor.model.report import Report
+from doctor.reports import summary
+from doctor.reports.text import safe
+
+_LEVELS = {"fault": "error", "warning": "warning", "note": "notice"}
+
+
+def render(report: Report) -> str:
+    """Lines `::error title=…::…`. Foreign text cannot start a workflow command: it is escaped as the runner expects."""
+    lines = []
+    for finding in report.findings:
+        if not finding.root:
+            continue
+        fix = summary.fix_of(report, finding)
+        text = f"{finding.title} {finding.detail}" + (f" Fix: {fix.title}" if fix else "")
+        lines.append(f"::{_LEVELS[finding.severity]} title={_property('torchdoctor ' + finding.id)}::{_data(text)}")
+    return "\n".join([*lines, _plain(summary.verdict(report))]) + "\n"
+
+
+def _data(text: str) -> str:
+    return safe(text).replace("%", "%25")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _plain(text: str) -> str:
+    """A line that the runner does not take for a command."""
+    return safe(text).replace("::", ": :").replace("##[", "## [")

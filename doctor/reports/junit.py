@@ -1,0 +1,40 @@
+"""The report as JUnit XML: one test case a check, so that any CI shows which failed and which could not look."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as xml
+
+from doctor.model.report import Report
+from doctor.reports.text import safe
+
+
+def render(report: Report) -> str:
+    """A <testsuites> document. A fault is a failure, a crashed check an error; warnings and notes are output."""
+    findings = {f.id: f for f in report.findings}
+    faults = {f.id for f in report.findings if f.severity == "fault"}
+    suite = xml.Element(
+        "testsuite",
+        name="torchdoctor",
+        tests=str(len(report.outcomes)),
+        failures=str(sum(o.id in faults for o in report.outcomes)),
+        errors=str(sum(o.status == "crashed" for o in report.outcomes)),
+        skipped=str(sum(o.status == "skipped" for o in report.outcomes)),
+        time=f"{report.duration_ms / 1000:.3f}",
+        timestamp=report.taken_at.rstrip("Z"),
+    )
+    for outcome in report.outcomes:
+        case = xml.SubElement(suite, "testcase", classname=f"torchdoctor.{outcome.layer}", name=outcome.id, time="0")
+        finding = findings.get(outcome.id)
+        if outcome.status == "skipped":
+            xml.SubElement(case, "skipped", message=safe(outcome.reason))
+        elif outcome.status == "crashed":
+            xml.SubElement(case, "error", message=safe(outcome.reason))
+        elif finding is not None and outcome.id in faults:
+            failure = xml.SubElement(case, "failure", type=finding.severity, message=safe(finding.title))
+            failure.text = safe(finding.detail)
+        elif finding is not None:
+            xml.SubElement(case, "system-out").text = safe(f"{finding.severity}: {finding.detail or finding.title}")
+    suites = xml.Element("testsuites")
+    suites.append(suite)
+    xml.indent(suites)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + xml.tostring(suites, encoding="unicode") + "\n"

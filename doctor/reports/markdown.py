@@ -1,0 +1,121 @@
+"""The report for an issue tracker: what a maintainer wants to see, short, with everything else folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from doctor.checks import Check
+from doctor.model.finding import Finding
+from doctor.model.report import Report
+from doctor.reports import summary
+from doctor.reports.text import safe
+
+
+def render(report: Report) -> str:
+    """GitHub-flavoured Markdown."""
+    return "\n".join(_report(report)) + "\n"
+
+
+def render_page(check: Check) -> str:
+    """The page of one diagnosis."""
+    return "\n".join(_page(check)) + "\n"
+
+
+def _report(report: Report) -> Iterator[str]:
+    yield f"**{_prose(summary.verdict(report))}**"
+    yield ""
+    yield "| | layer | |"
+    yield "|---|---|---|"
+    for row in summary.rows(report):
+        yield f"| `{row.mark}` | {row.layer} | {_cell(row.text)} |"
+    for finding in report.findings:
+        if finding.root:
+            yield ""
+            yield from _finding(report, finding)
+    yield ""
+    yield "<details><summary>Where this comes from</summary>"
+    yield ""
+    yield f"- {_prose(report.tool)}, {report.taken_at}" + (", redacted" if report.redacted else "")
+    where = ", ".join(report.target.evidence) or report.target.python or "not found"
+    yield f"- target: {_code(where)} ({_prose(report.target.reason)})"
+    for outcome in report.outcomes:
+        if outcome.status == "crashed":
+            yield f"- check {_code(outcome.id)} crashed: {_prose(outcome.reason)}"
+    for gap in report.facts.gaps:
+        yield f"- not known: {_code(gap.fact)}: {_prose(gap.detail or gap.reason)}"
+    yield ""
+    yield "</details>"
+
+
+def _finding(report: Report, finding: Finding) -> Iterator[str]:
+    yield f"### {finding.severity}: `{finding.id}`" + (" (likely)" if finding.confidence == "likely" else "")
+    yield ""
+    yield _prose(f"{finding.title} {finding.detail}" if finding.detail != finding.title else finding.title)
+    if finding.evidence:
+        yield ""
+        yield from table(
+            ("fact", "value", "source"), ((summary.label(e.fact), e.value, e.source) for e in finding.evidence)
+        )
+    caused = summary.consequences(report, finding)
+    if caused:
+        yield ""
+        yield "Because of it: " + ", ".join(_code(f.id) for f in caused)
+    fix = summary.fix_of(report, finding)
+    if fix and fix.finding == finding.id:
+        yield ""
+        for number, step in enumerate(fix.steps, 1):
+            hints = summary.hints(step)
+            yield f"{number}. {_prose(step.text)}" + (f" ({hints})" if hints else "")
+            command = summary.step_command(step, windows=report.facts.host.system == "windows")
+            if command:
+                yield from _block(command, "   ")
+
+
+def _page(check: Check) -> Iterator[str]:
+    yield f"### `{check.id}`"
+    yield ""
+    yield f"{_prose(check.title)} *({check.severity}, layer {check.layer})*"
+    for line in check.docs.splitlines():
+        if line and not line.startswith(" "):
+            yield ""
+            yield f"**{line.strip()}**"
+            yield ""
+        elif line.strip().startswith("http"):
+            yield f"- {_prose(line.strip())}"
+        else:
+            yield _prose(line.strip())
+
+
+def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """A Markdown table of foreign text."""
+    yield "| " + " | ".join(heads) + " |"
+    yield "|" + "---|" * len(heads)
+    for row in rows:
+        yield "| " + " | ".join(_cell(c) for c in row) + " |"
+
+
+def _prose(text: str) -> str:
+    """Foreign text that stays text: no HTML, no emphasis, no mentions of people, no images or links."""
+    text = safe(text)
+    for character in "\\`*_[]<>":
+        text = text.replace(character, "&lt;" if character == "<" else "\\" + character)
+    return text.replace("@", "@\u200b")
+
+
+def _cell(text: str) -> str:
+    return _prose(text).replace("|", "\\|")
+
+
+def _code(text: str) -> str:
+    return "`" + safe(text).replace("`", "'") + "`"
+
+
+def _block(text: str, indent: str) -> Iterator[str]:
+    """A fence longer than any in the text."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    yield f"{indent}{fence}sh"
+    for line in text.splitlines():
+        yield indent + safe(line)
+    yield indent + fence

@@ -1,0 +1,395 @@
+"""A report in words, the same for every format: one line per layer, the sentence of the verdict, commands as text."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from doctor.model.facts import ABSENT, Absent, Facts, Gpu, ProbeResult, StartFailure, Torch
+from doctor.model.finding import Finding
+from doctor.model.fix import Fix, Step
+from doctor.model.report import Report
+
+# Shown layer <- layers of the findings. What goes wrong while installing or running has a line only when it does.
+ROWS = ("machine", "driver", "interpreter", "torch", "libraries", "install", "run", "device")
+_PACKAGES_SHOWN = ("torchvision", "torchaudio", "numpy", "triton", "xformers", "flash-attn", "bitsandbytes")
+_ENVIRONMENTS = {
+    "venv": "virtual environment", "conda": "conda environment", "conda-base": "conda base environment",
+    "pixi": "pixi environment", "pipx": "pipx environment", "uv-tool": "uv tool environment", "system": "system Python",
+    "embedded": "embedded Python",
+}  # fmt: skip
+_BRANDS = ("NVIDIA GeForce ", "NVIDIA ", "AMD ", "Intel(R) ", "Intel ")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One layer. Marks: "ok", "!!" fault, "!" warning, "^" because of another layer, "-" not looked or not known."""
+
+    mark: str
+    layer: str
+    text: str
+
+
+def rows(report: Report) -> tuple[Row, ...]:
+    """A line for each layer, in causal order."""
+    return tuple(_rows(report))
+
+
+def _rows(report: Report) -> Iterator[Row]:
+    texts = {
+        "machine": machine(report.facts),
+        "driver": driver(report.facts),
+        "interpreter": interpreter(report.facts),
+        "torch": torch(report),
+        "libraries": libraries(report.facts),
+        "device": device(report),
+    }
+    for layer in ROWS:
+        found = [f for f in report.findings if f.layer == layer]
+        if layer in ("install", "run"):
+            if not found:
+                continue
+            known: str | None = ", ".join(f.id for f in found)
+        else:
+            known = texts[layer]
+        mark = _mark(found, known)
+        if layer == "device":
+            mark = _device_mark(report, known)
+        yield Row(mark, layer, known or _why_unknown(report, layer))
+
+
+def _mark(found: Iterable[Finding], known: str | None) -> str:
+    found = tuple(found)
+    if any(f.severity == "fault" and f.root for f in found):
+        return "!!"
+    if any(f.severity == "fault" for f in found):
+        return "^"
+    if any(f.severity == "warning" for f in found):
+        return "!"
+    return "-" if known is None else "ok"
+
+
+def _device_mark(report: Report, known: str | None) -> str:
+    probes = [p for p in report.facts.probes or () if p.status != "skipped"]
+    if any(p.status != "ok" for p in probes):
+        return "!!"
+    return "ok" if probes and known else "-"
+
+
+def _why_unknown(report: Report, layer: str) -> str:
+    names = {
+        "machine": ("host",), "driver": ("gpus", "nvidia.driver", "nvidia"), "interpreter": ("interpreter",),
+        "torch": ("torch", "interpreter"), "libraries": ("packages", "interpreter"), "device": ("probes",),
+    }  # fmt: skip
+    for name in names.get(layer, ()):
+        for gap in report.facts.gaps:
+            if gap.fact == name or gap.fact.startswith(name + "."):
+                return f"not known: {gap.detail or gap.reason.replace('-', ' ')}"
+    return "not known" if report.facts.live else "not in the evidence"
+
+
+def machine(facts: Facts) -> str | None:
+    """ "Ubuntu 22.04.4 LTS, glibc 2.35, x86-64 with AVX2, 64 GB"."""
+    host = facts.host
+    parts = [
+        host.os_name or host.system,
+        f"build {host.windows_build}" if host.windows_build else None,
+        f"{host.libc} {host.libc_version or ''}".strip() if host.libc and host.system != "darwin" else None,
+        host.cpu_model if host.system == "darwin" else None,
+        _architecture(facts),
+        size(host.memory_bytes) if host.memory_bytes else None,
+        f"WSL {host.wsl}" if host.wsl else None,
+        f"in {_article(host.container)}" if host.container else None,
+        f"Jetson L4T {host.jetson}" if host.jetson else None,
+        "virtual machine" if host.virtual_machine and not host.wsl else None,
+    ]
+    return ", ".join(p for p in parts if p) or None
+
+
+def _article(container: str | Absent) -> str:
+    return "a container" if container == "container" else f"a {container} container"
+
+
+def _architecture(facts: Facts) -> str | None:
+    name = facts.host.architecture
+    flags = facts.host.cpu_flags
+    if name is None:
+        return None
+    shown = "x86-64" if name == "x86_64" else name
+    if not flags or name != "x86_64":
+        return shown
+    best = next(
+        (text for flag, text in (("avx512f", "AVX-512"), ("avx2", "AVX2"), ("avx", "AVX")) if flag in flags), None
+    )
+    return f"{shown} with {best}" if best else f"{shown} without AVX"
+
+
+def size(count: float) -> str:
+    """Bytes in the unit that people compare: 68719476736 -> "64 GB" (of 2^30)."""
+    gigabytes = count / (1 << 30)
+    return (
+        f"{gigabytes:.0f} GB"
+        if gigabytes >= 10
+        else f"{gigabytes:.1f} GB"
+        if gigabytes >= 1
+        else f"{count / (1 << 20):.0f} MB"
+    )
+
+
+def driver(facts: Facts) -> str | None:
+    """ "NVIDIA 470.256.02, CUDA up to 11.4; RTX 4090"; "no GPU found" where that is known; None where it isn't."""
+    stacks = [s for s in (_nvidia(facts), _amd(facts), _intel(facts), _metal(facts)) if s]
+    names = gpu_names(facts.gpus or ())
+    if not stacks and not names:
+        return "no GPU found" if facts.gpus == () else None
+    return "; ".join((*stacks, names) if names else stacks)
+
+
+def _nvidia(facts: Facts) -> str | None:
+    nvidia = facts.nvidia
+    if nvidia.driver:
+        return f"NVIDIA {nvidia.driver}" + (f", CUDA up to {nvidia.driver_cuda}" if nvidia.driver_cuda else "")
+    if not any(g.vendor == "nvidia" for g in facts.gpus or ()):
+        return None
+    return "no NVIDIA driver" if nvidia.driver is ABSENT else "NVIDIA driver not known"
+
+
+def _amd(facts: Facts) -> str | None:
+    if not any(g.vendor == "amd" for g in facts.gpus or ()):
+        return None
+    if facts.amd.kernel_driver is None:
+        return None
+    name = "amdgpu" if facts.amd.kernel_driver else "no amdgpu driver"
+    return name + (f", ROCm {facts.amd.rocm}" if facts.amd.rocm else "")
+
+
+def _intel(facts: Facts) -> str | None:
+    if not facts.intel.kernel_driver or not any(g.vendor == "intel" for g in facts.gpus or ()):
+        return None
+    return f"Intel {facts.intel.kernel_driver}" + (", Level Zero" if facts.intel.level_zero else "")
+
+
+def _metal(facts: Facts) -> str | None:
+    return "Metal" if facts.metal and facts.metal.device and facts.host.system == "darwin" else None
+
+
+def gpu_names(gpus: Iterable[Gpu]) -> str:
+    """ "RTX 4090"; "2 x H200"; "RTX 4090, T400"."""
+    counted = Counter(short_name(g.name) or f"{g.vendor} GPU {g.pci_id or ''}".strip() for g in gpus)
+    return ", ".join(name if n == 1 else f"{n} x {name}" for name, n in counted.items())
+
+
+def short_name(name: str | None) -> str | None:
+    """The model without its maker: "NVIDIA GeForce RTX 4090" -> "RTX 4090"."""
+    for brand in _BRANDS:
+        if name and name.startswith(brand):
+            return name[len(brand) :]
+    return name
+
+
+def interpreter(facts: Facts) -> str | None:
+    """ "CPython 3.12.4, 64-bit, virtual environment"; how it fails where it does not start."""
+    python = facts.interpreter
+    if isinstance(python.start_failure, StartFailure):
+        return f"does not start: {python.start_failure.message}"
+    if python.version is None:
+        return None
+    names = {"cpython": "CPython", "pypy": "PyPy"}
+    parts = [
+        f"{names.get(python.implementation or '', python.implementation or 'Python')} {python.version}",
+        "free-threaded" if python.free_threaded else None,
+        f"{python.bits}-bit" if python.bits else None,
+        f"{python.architecture} under Rosetta" if python.translated else None,
+        _ENVIRONMENTS.get(python.environment or "", python.environment),
+    ]
+    return ", ".join(p for p in parts if p)
+
+
+def torch(report: Report) -> str | None:
+    """ "2.6.0+cu124; is_available() is False because of the driver"."""
+    torch = report.facts.torch
+    if torch is ABSENT:
+        return "not installed"
+    if not isinstance(torch, Torch) or torch.version is None:
+        return None
+    return f"{torch.version}; {said}" if (said := _torch_says(torch, report)) else torch.version
+
+
+def _torch_says(torch: Torch, report: Report) -> str:
+    if torch.imports is False:
+        return "import torch fails"
+    works = [d for d, available in _available(torch) if available]
+    if works:
+        return f"can use {' and '.join(works)}"
+    cause = next((f for f in report.findings if f.severity == "fault" and f.root and f.layer != "torch"), None)
+    because = f" because of the {cause.layer}" if cause else ""
+    if (torch.cuda or torch.hip) and torch.cuda_available is False:
+        return f"is_available() is False{because}"
+    if torch.mps_built and torch.mps_available is False:
+        return f"MPS is not available{because}"
+    if torch.cuda is ABSENT and torch.hip is ABSENT and torch.mps_built is False:
+        return "" if "cpu" in str(torch.version) else "CPU build"
+    return ""
+
+
+def _available(torch: Torch) -> tuple[tuple[str, bool | None], ...]:
+    return (
+        ("ROCm" if torch.hip else "CUDA", torch.cuda_available),
+        ("MPS", torch.mps_available),
+        ("XPU", torch.xpu_available),
+    )
+
+
+def libraries(facts: Facts) -> str | None:
+    """ "torchvision 0.21.0, numpy 2.1.3"."""
+    if facts.packages is None:
+        return None
+    versions = {p.name: p.version for p in facts.packages}
+    shown = [f"{name} {versions[name]}" for name in _PACKAGES_SHOWN if versions.get(name)]
+    return ", ".join(shown) or "no numpy, torchvision or torchaudio"
+
+
+def device(report: Report) -> str | None:
+    """ "cuda:0 ok, 51.3 TFLOP/s fp32; cpu ok, 0.31 TFLOP/s fp32"; why not, where nothing was probed."""
+    probes = report.facts.probes
+    if probes:
+        return "; ".join(probe_line(p) for p in sorted(probes, key=lambda p: p.id == "cpu"))
+    cause = next((f for f in report.findings if f.severity == "fault" and f.root), None)
+    if cause:
+        return f"not probed: {cause.id}"
+    return "not probed" if report.facts.live else "not probed: read from text"
+
+
+def probe_line(probe: ProbeResult) -> str:
+    """One probe in a few words."""
+    if probe.status == "ok":
+        rates = ", ".join(f"{rate:.3g} TFLOP/s {dtype}" for dtype, rate in probe_rates(probe)[:2])
+        return f"{probe.id} ok" + (f", {rates}" if rates else "")
+    if probe.status == "skipped":
+        return f"{probe.id} not probed: {probe.reason}" if probe.reason else f"{probe.id} not probed"
+    how = {"failed": "failed", "crashed": "crashed", "timed-out": "timed out"}[probe.status]
+    signal = f" (signal {probe.signal})" if probe.signal else ""
+    return f"{probe.id} {how}" + (f" in stage {probe.stage}" if probe.stage else "") + signal
+
+
+def probe_rates(probe: ProbeResult) -> tuple[tuple[str, float], ...]:
+    """(dtype, TFLOP/s) of the matrix products of a probe, in the order measured. Reads `tflops` of stages named
+    "matmul-fp32" and the like."""
+    found = []
+    for stage in probe.stages:
+        rate = stage.data.get("tflops")
+        if isinstance(rate, (int, float)) and not isinstance(rate, bool):
+            dtype = stage.data.get("dtype") or stage.name.rpartition("-")[2]
+            found.append((str(dtype), float(rate)))
+    return tuple(found)
+
+
+def command_line(argv: Iterable[str], *, windows: bool = False) -> str:
+    """The command as one types it, quoted for sh or for Windows."""
+    if not windows:
+        return shlex.join(argv)
+    return " ".join(f'"{a}"' if not a or set(a) & set(' \t&|<>^()"') else a for a in argv)
+
+
+def step_command(step: Step, *, windows: bool = False) -> str | None:
+    """What to type for a step; None for a manual one."""
+    if step.shell:
+        return step.shell
+    return command_line(step.argv, windows=windows) if step.argv else None
+
+
+def hints(step: Step) -> str:
+    """ "root, reboot, 2500 MB"."""
+    size_text = f"{step.downloads_mb} MB to download" if step.downloads_mb else None
+    return ", ".join(
+        t for t in ("root" if step.needs_root else None, "reboot" if step.needs_reboot else None, size_text) if t
+    )
+
+
+_LABELS = {
+    "nvidia.driver": "driver",
+    "interpreter.version": "Python",
+    "interpreter.executable": "Python",
+    "metal": "Metal",
+}
+
+
+def label(fact: str) -> str:
+    """The dotted name of a fact as people say it: "torch.version" -> "torch", "host.libc_version" -> "libc version"."""
+    if fact in _LABELS:
+        return _LABELS[fact]
+    fact = fact.removesuffix(".version").removeprefix("host.").removeprefix("interpreter.")
+    return fact.replace(".", " ").replace("_", " ")
+
+
+def fix_of(report: Report, finding: Finding) -> Fix | None:
+    """The fix made for that finding, or the one that cures it too."""
+    for fix in report.plan.fixes:
+        if fix.finding == finding.id:
+            return fix
+    return next((f for f in report.plan.fixes if finding.id in f.also_cures), None)
+
+
+def consequences(report: Report, root: Finding) -> tuple[Finding, ...]:
+    """Findings that go away with that root, also indirectly, in the report's order."""
+    caused = {root.id}
+    while True:
+        more = {f.id for f in report.findings if f.explained_by in caused} - caused
+        if not more:
+            return tuple(f for f in report.findings if f.id in caused and f.id != root.id)
+        caused |= more
+
+
+def verdict(report: Report) -> str:
+    """The one sentence at the end."""
+    counted = Counter(f.severity for f in report.findings if f.root)
+    warnings = _count(counted["warning"], "warning")
+    if report.verdict == "faulty":
+        faults = _count(counted["fault"] or 1, "fault")
+        return f"{faults} and {warnings}." if counted["warning"] else f"{faults}."
+    if report.verdict == "unknown":
+        return f"No verdict: {_why_no_verdict(report)}."
+    start = f"No fault, but {warnings}" if counted["warning"] else "Nothing is wrong"
+    return f"{start}: {_what_works(report)}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _why_no_verdict(report: Report) -> str:
+    facts = report.facts
+    if not facts.live and facts == Facts(live=False, as_of=facts.as_of, gaps=facts.gaps):
+        return "nothing in this text was recognised"
+    failure = facts.interpreter.start_failure
+    if isinstance(failure, StartFailure):
+        return f"the Python cannot be asked ({failure.message})"
+    if not isinstance(facts.torch, Torch) or facts.torch.version is None:
+        return (
+            "nothing is known of the installed torch"
+            if facts.live
+            else "the text does not say which torch is installed"
+        )
+    return "whether torch can be imported is not known"
+
+
+def _what_works(report: Report) -> str:
+    facts = report.facts
+    torch = facts.torch
+    seen = "" if facts.live else "in what this text shows, "
+    if not isinstance(torch, Torch):
+        return f"{seen}no fault was found"
+    works = [name for name, available in _available(torch) if available]
+    if works:
+        vendor = {"CUDA": "nvidia", "ROCm": "amd", "MPS": "apple", "XPU": "intel"}[works[0]]
+        names = gpu_names(g for g in facts.gpus or () if g.vendor == vendor)
+        if not names:
+            names = gpu_names(Gpu(vendor="nvidia", name=d.name) for d in torch.devices or () if d.name)
+        return f"{seen}torch can use the {names}" if names else f"{seen}torch can use {works[0]}"
+    if facts.gpus == ():
+        return f"{seen}torch works on the CPU; this machine has no GPU that it could use"
+    if facts.gpus is None:
+        return f"{seen}torch works on the CPU; whether there is a GPU is not known"
+    return f"{seen}torch works on the CPU; it does not use the {gpu_names(facts.gpus)}"

@@ -1,0 +1,323 @@
+"""The report as people read it: one line a layer, faults with evidence and fix, the verdict last.
+
+Words and marks carry the meaning, colour only adds. Prose is wrapped at `width`; commands never are. Foreign text is
+only ever put into rich Text objects, after `safe`: it can neither be markup nor move the cursor.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from doctor.checks import Check
+from doctor.model.finding import Evidence, Finding
+from doctor.model.fix import Fix, Plan, Step
+from doctor.model.report import Report
+from doctor.reports import summary
+from doctor.reports.text import safe
+
+_STYLES = {"ok": "green", "!!": "bold red", "!": "yellow", "^": "magenta", "-": "dim"}
+_SEVERITIES = {"fault": ("FAULT", "bold red"), "warning": ("WARNING", "yellow"), "note": ("note", "cyan")}
+
+Lines = Iterator[Text]
+
+
+def render(report: Report, *, color: bool = False, width: int = 80, verbose: bool = False, quiet: bool = False) -> str:
+    """The whole report as text with a newline at the end; with escape sequences only if `color`."""
+    lines = _verdict(report, width) if quiet else _report(report, width, verbose)
+    return _printed(lines, color)
+
+
+def render_plan(plan: Plan, *, color: bool = False, width: int = 80, windows: bool = False) -> str:
+    """The plan of `torchdoctor fix`: every fix with its steps and alternatives, then what no fix is known for."""
+    return _printed(_plan(plan, width, windows), color)
+
+
+def render_page(check: Check, *, color: bool = False, width: int = 80) -> str:
+    """The page of `torchdoctor explain ID`."""
+    return _printed(_page(check), color)
+
+
+def render_table(
+    rows: Iterable[tuple[str, ...]], *, heads: tuple[str, ...] = (), color: bool = False, indent: int = 0
+) -> str:
+    """Columns of foreign text, as wide as they need to be; the last one is never cut."""
+    return _printed(_table(rows, heads=heads, indent=indent), color)
+
+
+def _printed(lines: Iterable[Text], color: bool) -> str:
+    file = io.StringIO()
+    console = Console(
+        file=file, force_terminal=color, color_system="standard" if color else None, no_color=not color, width=200,
+        highlight=False, markup=False, emoji=False, legacy_windows=False,
+    )  # fmt: skip
+    for line in lines:
+        line.rstrip()
+        console.print(line, soft_wrap=True)
+    return file.getvalue()
+
+
+def _text(text: str, style: str = "") -> Text:
+    return Text(safe(text), style=style)
+
+
+def _prose(text: str, width: int, *, indent: int = 0, style: str = "") -> Lines:
+    """Wrapped at spaces; a word longer than the line (a path, a command) stays whole."""
+    pad = " " * indent
+    line = pad
+    for word in safe(text).split():
+        if line.strip() and cell_len(line) + 1 + cell_len(word) > width:
+            yield Text(line, style=style)
+            line = pad
+        line += word if not line.strip() else f" {word}"
+    if line.strip():
+        yield Text(line, style=style)
+
+
+def _table(rows: Iterable[tuple[str, ...]], *, heads: tuple[str, ...] = (), indent: int = 4, gap: int = 4) -> Lines:
+    cells = [tuple(safe(c) for c in row) for row in ((heads, *rows) if heads else rows)]
+    if not cells:
+        return
+    widths = [max(cell_len(row[i]) for row in cells) for i in range(len(cells[0]))]
+    for number, row in enumerate(cells):
+        line = Text(" " * indent, style="bold" if heads and number == 0 else "")
+        for i, cell in enumerate(row):
+            last = i == len(row) - 1
+            line.append(
+                cell + ("" if last else " " * (widths[i] - cell_len(cell) + gap)), style="dim" if last and i > 1 else ""
+            )
+        yield line
+
+
+def _report(report: Report, width: int, verbose: bool) -> Lines:
+    yield from _header(report, width)
+    yield Text()
+    for row in summary.rows(report):
+        yield from _row(row, width)
+    roots = [f for f in report.findings if f.root]
+    for finding in roots:
+        if finding.severity == "fault":
+            yield Text()
+            yield from _fault(report, finding, width)
+    for finding in roots:
+        if finding.severity != "fault":
+            yield Text()
+            yield from _remark(report, finding, width)
+    yield from _others(report, width)
+    if verbose:
+        yield from _looked(report, width)
+    yield Text()
+    yield from _verdict(report, width)
+
+
+def _header(report: Report, width: int) -> Lines:
+    target = report.target
+    if target.evidence:
+        what = f"reads {', '.join(target.evidence)}"
+    else:
+        what = f"examines {target.python or 'this machine'}" + (f" ({target.reason})" if target.reason else "")
+    yield from _prose(f"{report.tool} {what}", width)
+    if report.facts.as_of:
+        yield from _prose(f"judged by what existed on {report.facts.as_of}", width, style="dim")
+
+
+def _row(row: summary.Row, width: int) -> Lines:
+    start = 18
+    lines = list(_prose(row.text, width, indent=start)) or [Text()]
+    first = Text()
+    first.append(f"{row.mark:>3}", style=_STYLES[row.mark])
+    first.append(f"  {row.layer:<13}")
+    first.append(lines[0].plain[start:])
+    yield first
+    yield from lines[1:]
+
+
+def _heading(finding: Finding) -> Text:
+    word, style = _SEVERITIES[finding.severity]
+    line = Text()
+    line.append(word, style=style)
+    line.append(f"  {safe(finding.id)}", style="bold")
+    if finding.confidence == "likely":
+        line.append("  (likely)")
+    return line
+
+
+def _fault(report: Report, finding: Finding, width: int) -> Lines:
+    yield _heading(finding)
+    yield from _prose(finding.title, width, indent=2)
+    if finding.detail and finding.detail != finding.title:
+        yield from _prose(finding.detail, width, indent=2)
+    if finding.evidence:
+        yield Text()
+        yield from _evidence(finding.evidence, width)
+    yield from _consequences(report, finding, width)
+    yield Text()
+    yield from _cure(report, finding, width)
+
+
+def _evidence(evidence: Iterable[Evidence], width: int) -> Lines:
+    """A table where it fits; a long value (a quoted message) has lines of its own."""
+    short: list[Evidence] = []
+    long: list[Evidence] = []
+    for item in evidence:
+        fits = cell_len(summary.label(item.fact)) + cell_len(item.value) + cell_len(item.source) + 12 <= width
+        (short if fits else long).append(item)
+    yield from _table((summary.label(i.fact), i.value, i.source) for i in short)
+    for item in long:
+        yield _text(f"    {summary.label(item.fact)}" + (f"    {item.source}" if item.source else ""))
+        yield from _prose(item.value, width, indent=6)
+
+
+def _consequences(report: Report, finding: Finding, width: int) -> Lines:
+    caused = summary.consequences(report, finding)
+    if not caused:
+        return
+    yield Text()
+    yield _text("  Because of it")
+    first = next((f.id for f in report.findings if f.root and f.severity == "fault"), None)
+    goes = "goes away with the first fix" if finding.id == first else "goes away with this fix"
+    for other in caused:
+        line = Text("  ")
+        line.append(" ^", style=_STYLES["^"])
+        line.append(f"  {safe(other.id)}: ")
+        text = list(_prose(f"{other.id}: {other.title.rstrip('.')} ({goes})", width, indent=6))
+        yield Text.assemble("   ", ("^", _STYLES["^"]), f"  {text[0].plain[6:]}")
+        yield from text[1:]
+
+
+def _cure(report: Report, finding: Finding, width: int) -> Lines:
+    windows = report.facts.host.system == "windows"
+    fix = summary.fix_of(report, finding)
+    if fix is None:
+        reason = next((why for id, why in report.plan.unfixed if id == finding.id), "")
+        yield from _prose(f"No fix is known{': ' + reason if reason else '.'}", width, indent=2)
+        return
+    if fix.finding != finding.id:
+        yield from _prose(f"The fix of {fix.finding} mends this too.", width, indent=2)
+        return
+    yield _text("  To fix it")
+    yield from _fix(fix, width, windows)
+
+
+def _fix(fix: Fix, width: int, windows: bool) -> Lines:
+    if not fix.steps:
+        yield from _prose(fix.title, width, indent=4)
+    for number, step in enumerate(fix.steps, 1):
+        yield from _step(number, step, width, windows)
+    for assumed in fix.assumes:
+        yield from _prose(f"(assumes: {assumed.rstrip('.')})", width, indent=2, style="dim")
+    for alternative in fix.alternatives:
+        yield from _prose(f"Or: {alternative.title}", width, indent=2)
+        for step in alternative.steps:
+            yield from _commands(step, windows, indent=9)
+
+
+def _step(number: int, step: Step, width: int, windows: bool) -> Lines:
+    hints = summary.hints(step)
+    room = width - (len(hints) + 2 if hints else 0)
+    lines = list(_prose(step.text, room, indent=7)) or [Text(" " * 7)]
+    first = Text(f"    {number:<3}{lines[0].plain[7:]}")
+    if hints:
+        first.append(" " * max(2, width - cell_len(first.plain) - len(hints)))
+        first.append(hints, style="yellow")
+    yield first
+    yield from lines[1:]
+    yield from _commands(step, windows, indent=9)
+
+
+def _commands(step: Step, windows: bool, indent: int) -> Lines:
+    """Never wrapped, never cut; a multi-line shell text keeps its lines."""
+    for line in (summary.step_command(step, windows=windows) or "").splitlines():
+        yield _text(" " * indent + line, style="bold")
+
+
+def _remark(report: Report, finding: Finding, width: int) -> Lines:
+    """A warning or a note: what it is, and the first command, nothing more."""
+    yield _heading(finding)
+    yield from _prose(finding.detail or finding.title, width, indent=2)
+    fix = summary.fix_of(report, finding)
+    if finding.severity == "warning" and fix and fix.finding == finding.id:
+        for step in fix.steps:
+            if summary.step_command(step) is None:
+                yield from _prose(step.text, width, indent=4)
+            yield from _commands(step, report.facts.host.system == "windows", indent=4)
+
+
+def _others(report: Report, width: int) -> Lines:
+    if report.others:
+        yield Text()
+        yield _text("Also in the evidence, not judged")
+        for other in report.others:
+            yield from _prose(f"{other.name}: {other.summary}", width, indent=2)
+    broken = [o for o in report.outcomes if o.status == "crashed"]
+    if broken:
+        yield Text()
+        for outcome in broken:
+            yield from _prose(f"The check {outcome.id} failed, a bug in torchdoctor: {outcome.reason}", width)
+
+
+def _looked(report: Report, width: int) -> Lines:
+    """--verbose: what was skipped and why, what is not known, and where each fact comes from."""
+    skipped = [(o.id, o.reason) for o in report.outcomes if o.status == "skipped"]
+    for title, rows in (
+        ("Not judged", skipped),
+        ("Not known", [(g.fact, g.detail or g.reason) for g in report.facts.gaps]),
+        ("Sources", [(name, o.source) for name, o in sorted(report.facts.origins.items())]),
+        ("Not understood", [("", line) for line in report.unread]),
+    ):
+        if rows:
+            yield Text()
+            yield _text(title)
+            yield from _table(rows, indent=2, gap=2)
+
+
+def _verdict(report: Report, width: int) -> Lines:
+    style = {"faulty": "bold red", "healthy": "green", "unknown": "yellow"}[report.verdict]
+    sentence = summary.verdict(report)
+    duration = f"{report.duration_ms / 1000:.1f} s"
+    more = [f"More: torchdoctor explain {f.id}" for f in report.findings if f.root][:1]
+    if report.plan.fixes:
+        more.append("Commands only: torchdoctor fix --print-commands")
+    lines = list(_prose(sentence, width, style=style))
+    last = lines[-1]
+    indent = 2 + cell_len(lines[0].plain)
+    beside = len(lines) == 1 and bool(more) and indent + cell_len(more[0]) + len(duration) + 2 <= width
+    if beside:
+        last = Text.assemble((last.plain, style), "  ", more[0])
+    if cell_len(last.plain) + len(duration) + 2 <= width:
+        last = Text.assemble(last, " " * (width - cell_len(last.plain) - len(duration)), (duration, "dim"))
+    else:
+        more.append(duration)
+    yield from lines[:-1]
+    yield last
+    for line in more[1:] if beside else more:
+        yield Text(" " * (indent if beside else 2) + line)
+
+
+def _plan(plan: Plan, width: int, windows: bool) -> Lines:
+    if not plan.fixes and not plan.unfixed:
+        yield Text("Nothing to fix.")
+    for number, fix in enumerate(plan.fixes):
+        if number:
+            yield Text()
+        yield Text.assemble((safe(fix.finding), "bold"))
+        yield from _prose(fix.title, width, indent=2)
+        if fix.steps:
+            yield from _fix(fix, width, windows)
+        if fix.also_cures:
+            yield from _prose(f"Mends too: {', '.join(fix.also_cures)}", width, indent=2)
+    for id, reason in plan.unfixed:
+        yield Text()
+        yield from _prose(f"{id}: no fix is known{': ' + reason if reason else '.'}", width)
+
+
+def _page(check: Check) -> Lines:
+    yield Text.assemble((check.id, "bold"), f"  ({check.severity}, layer {check.layer})")
+    yield _text(f"  {check.title}")
+    yield Text()
+    for line in check.docs.splitlines():
+        yield _text(line, style="bold" if line and not line.startswith(" ") else "")

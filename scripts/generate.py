@@ -1,0 +1,89 @@
+"""Make what follows from the code: docs/checks.md, the report's schema, the help section of README.md.
+
+python scripts/generate.py           write them
+python scripts/generate.py --check   exit 1 and name what is not current
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+BEGIN, END = "<!-- begin: torchdoctor --help -->", "<!-- end: torchdoctor --help -->"
+
+
+def catalogue() -> str:
+    """The page of all diagnoses, from the docstrings of doctor/checks."""
+    from doctor.checks import all_checks
+    from doctor.model.finding import LAYERS
+    from doctor.reports import markdown
+
+    parts = [
+        "# The diagnoses\n",
+        "Made by scripts/generate.py from the docstrings in doctor/checks; change them there. The same page on the command "
+        "line: `torchdoctor explain ID`. The layers are in causal order: a cause in an earlier one explains symptoms in "
+        "later ones.\n",
+    ]
+    for layer in LAYERS:
+        checks = [c for c in all_checks() if c.layer == layer]
+        if checks:
+            parts.append(f"## {layer}\n")
+            parts.extend(markdown.render_page(c) for c in checks)
+    return "\n".join(parts)
+
+
+def schema() -> str:
+    """doctor/reports/report-1.schema.json."""
+    from doctor.reports.json import schema
+
+    return json.dumps(schema(), indent=2) + "\n"
+
+
+def help_text() -> str:
+    """What `torchdoctor --help` prints at 80 columns."""
+    from click import Context
+
+    from doctor.cli.main import cli
+
+    with Context(cli, info_name="torchdoctor", terminal_width=80) as context:
+        return cli.get_help(context)
+
+
+def readme() -> str:
+    """README.md with the current help between its markers."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"README.md has no section between {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n```text\n{help_text()}\n```\n{END}{after}"
+
+
+MADE = {"docs/checks.md": catalogue, "doctor/reports/report-1.schema.json": schema, "README.md": readme}
+
+
+def main(arguments: list[str]) -> int:
+    """Exit code 0; with --check 1 where a file is not current."""
+    os.environ.pop("COLUMNS", None)
+    stale = []
+    for name, make in MADE.items():
+        path, text = ROOT / name, make()
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(name)
+        if "--check" not in arguments:
+            path.write_text(text, encoding="utf-8", newline="\n")
+            print(f"wrote {name}")
+    if "--check" in arguments and stale:
+        print(f"not current: {', '.join(stale)}; run python scripts/generate.py")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
