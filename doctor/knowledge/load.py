@@ -1,0 +1,86 @@
+"""Reading the tables: one JSON file for each group of questions, read when the first question of its group comes."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+SCHEMA = 1  # of the table files; a file with another number is refused
+TABLES = ("releases", "companions", "builds", "archs", "drivers", "gpus", "peaks", "macos", "messages")
+BUILT_IN = Path(__file__).parent / "tables"
+
+Table = dict[str, Any]
+
+
+class KnowledgeError(Exception):
+    """A table that cannot be used. `where` names the table, the row and the field."""
+
+    def __init__(self, where: str, message: str) -> None:
+        super().__init__(f"{where}: {message}")
+        self.where = where
+        self.message = message
+
+
+class _Updates:
+    """Where newer tables lie than those that came with torchdoctor, and which of them could not be used."""
+
+    folder: Path | None = None
+    refused: list[KnowledgeError] = []  # noqa: RUF012  (one per process, emptied by use())
+
+
+def use(folder: str | Path | None) -> None:
+    """From now on prefer the tables of this folder where they are newer than the built-in ones (None: built-in only)."""
+    _Updates.folder = Path(folder) if folder else None
+    _Updates.refused = []
+    forget()
+
+
+def forget() -> None:
+    """Forget what was read and worked out of the tables."""
+    table.cache_clear()
+    for clear in _caches:
+        clear()
+
+
+_caches: list[Any] = []
+
+
+def of_tables(function: Any) -> Any:
+    """functools.cache for what is worked out of the tables: use() empties it."""
+    cached = cache(function)
+    _caches.append(cached.cache_clear)
+    return cached
+
+
+def refused() -> tuple[KnowledgeError, ...]:
+    """Updated tables met so far that cannot be used: the built-in ones stay in force."""
+    return tuple(_Updates.refused)
+
+
+@cache
+def table(name: str) -> Table:
+    """The table of that name, checked. Raises KnowledgeError if the built-in one is broken."""
+    own = read(BUILT_IN / f"{name}.json", name)
+    if _Updates.folder is None or not (_Updates.folder / f"{name}.json").is_file():
+        return own
+    try:
+        newer = read(_Updates.folder / f"{name}.json", name)
+    except KnowledgeError as error:
+        _Updates.refused.append(error)
+        return own
+    return newer if newer["date"] > own["date"] else own
+
+
+def read(path: Path, name: str) -> Table:
+    """One table file, checked against its schema."""
+    from doctor.knowledge.schema import check_table
+
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise KnowledgeError(path.name, f"cannot be read: {error}") from None
+    except ValueError as error:
+        raise KnowledgeError(path.name, f"is not JSON, or is cut off: {error}") from None
+    return check_table(data, name)

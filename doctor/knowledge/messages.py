@@ -1,0 +1,67 @@
+"""Recognisable messages, and what is known of macOS. The public names are those of lookup.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from doctor.knowledge.load import of_tables, table
+from doctor.knowledge.versions import numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorPattern:
+    """A recognisable message. `causes`: ids it can mean, the likeliest first. Never a verdict by itself."""
+
+    id: str
+    regex: str
+    flags: str
+    causes: tuple[str, ...]
+    literals: tuple[str, ...]  # one of these substrings (lower case) occurs wherever the regex matches: the prefilter
+    versions: str
+    source: str
+    status: str
+
+
+@of_tables
+def error_patterns() -> tuple[ErrorPattern, ...]:
+    """All of them."""
+    return tuple(
+        ErrorPattern(
+            id=row["id"],
+            regex=row["regex"],
+            flags=row["flags"],
+            causes=tuple(row["causes"]),
+            literals=tuple(row["literals"]),
+            versions=row["versions"],
+            source=row["source"],
+            status=row["status"],
+        )
+        for row in table("messages")["rows"]
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownFault:
+    """A known silent fault or leak of torch on macOS. `torch` and `macos` are ranges in words."""
+
+    id: str
+    torch: str
+    macos: str
+    effect: str
+    fix: str
+    cause: str
+    source: str
+    status: str
+
+
+@of_tables
+def mps_faults() -> tuple[KnownFault, ...]:
+    """Known faults of the MPS backend."""
+    return tuple(KnownFault(**row) for row in table("macos")["known_broken"])
+
+
+def macos_of_darwin(kernel: str) -> str | None:
+    """"21.4.0" -> "12.3"; the lowest macOS where a kernel number stands for several ("21.6.0" -> "12.5"), its major version
+    where the minor one is not known."""
+    rows = {numbers(row["darwin"]): row["macos"] for row in table("macos")["darwin"]}
+    return rows.get(numbers(kernel)[:2]) or rows.get(numbers(kernel)[:1])

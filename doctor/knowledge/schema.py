@@ -1,0 +1,197 @@
+"""What a table file must look like. A broken one is named with its table, row and field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from doctor.knowledge.load import SCHEMA, KnowledgeError, Table
+
+Rule = Callable[[Any], bool]
+
+
+def _matching(regex: str) -> Rule:
+    compiled = re.compile(regex)
+    return lambda value: isinstance(value, str) and compiled.fullmatch(value) is not None
+
+
+def _or_null(rule: Rule) -> Rule:
+    return lambda value: value is None or rule(value)
+
+
+def _list_of(rule: Rule) -> Rule:
+    return lambda value: isinstance(value, list) and all(rule(v) for v in value)
+
+
+def _map_of(key: Rule, value: Rule) -> Rule:
+    return lambda found: isinstance(found, dict) and all(key(k) and value(v) for k, v in found.items())
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _truth(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _regex(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)  # that it compiles, and its literals, are checked by check_messages
+
+
+PLATFORM = _matching(r"(linux_(x86_64|aarch64)|macos_(arm64|x86_64)|win_(amd64|arm64))")
+VERSION = _matching(r"\d+(\.\d+)+")
+DRIVER = _matching(r"\d+(\.\d+)*")
+DATE = _matching(r"\d{4}-\d\d-\d\d")
+PYTHONS = _matching(r"3\.\d+t?( 3\.\d+t?)*")
+BACKEND = _matching(r"cpu|mps|xpu|cu\d{2,3}|rocm\d+(\.\d+)+")
+ARCHS = _matching(r"((sm|compute)_\d+[af]?|gfx[0-9a-f]+)( ((sm|compute)_\d+[af]?|gfx[0-9a-f]+))*")
+SPECIFIER = _matching(r"(==|>=|~=|<=|<|>|!=)\d+(\.\d+)*(,(==|>=|~=|<=|<|>|!=)\d+(\.\d+)*)*")
+STATUS = _matching(r"verified|single|derived")
+SURENESS = _matching(r"verified|derived")
+SYSTEM = _matching(r"linux|darwin|windows")
+CAPABILITY = _matching(r"\d+\.\d")
+GFX = _matching(r"gfx[0-9a-f]+")
+VENDOR = _matching(r"nvidia|amd|intel|apple")
+ID = _matching(r"[a-z0-9.-]+")
+CAUSE = _matching(r"[a-z0-9]+(-[a-z0-9]+)*")
+FLAGS = _matching(r"[ims]*")
+HEX = _matching(r"[0-9a-f]{4}")
+
+# table -> list of rows -> (fields that must be there, fields that may be)
+_CITED: Mapping[str, Rule] = {"sources": _list_of(_text), "status": STATUS}
+SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]] = {
+    "releases": {
+        "rows": (
+            {
+                "torch": VERSION, "date": DATE, "requires_python": _text, "wheels": _map_of(PLATFORM, _map_of(_text, PYTHONS)),
+                "cuda_builds": _map_of(PLATFORM, BACKEND), "numpy_2": _list_of(SYSTEM), "mps_minimum": _or_null(VERSION),
+                "conda_channel": _truth, **_CITED,
+            },
+            {"note": _text},
+        )
+    },
+    "companions": {
+        "rows": (
+            {"package": CAUSE, "version": VERSION, "for": _or_null(VERSION), "torch": SPECIFIER, **_CITED},
+            {"spec": SPECIFIER, "note": _text},
+        )
+    },
+    "builds": {
+        "rows": (
+            {"torch": VERSION, "backend": BACKEND, "platforms": _map_of(PLATFORM, SURENESS), **_CITED},
+            {"note": _text},
+        ),
+        "rules": ({"id": ID, "rule": _text}, {}),
+    },
+    "archs": {
+        "rows": ({"torch": VERSION, "backend": BACKEND, "platform": PLATFORM, "archs": ARCHS, **_CITED}, {"note": _text}),
+        "overrides": (
+            {"gfx": GFX, "value": _or_null(VERSION), "stands_for": _or_null(GFX), "sound": _truth, **_CITED},
+            {"note": _text},
+        ),
+    },
+    "drivers": {
+        "needs": ({"cuda": VERSION, "linux": DRIVER, "windows": DRIVER, **_CITED}, {"note": _text}),
+        "majors": ({"major": _whole, "linux": DRIVER, "windows": DRIVER, **_CITED}, {"note": _text}),
+        "toolkits": ({"cuda": VERSION, "linux": DRIVER, "windows": _or_null(DRIVER), **_CITED}, {"note": _text}),
+        "branches": (
+            {"branch": _whole, "cuda": VERSION, "linux": DRIVER, "windows": _or_null(DRIVER), **_CITED},
+            {"note": _text},
+        ),
+        "generations": (
+            {"capability": DRIVER, "first": _or_null(_whole), "last": _or_null(_whole), "architecture": _text, **_CITED},
+            {"note": _text},
+        ),
+    },
+    "gpus": {
+        "patterns": (
+            {"vendor": VENDOR, "pattern": _regex, "literals": _list_of(_text), "architecture": _text, **_CITED},
+            {"capability": CAPABILITY, "gfx": GFX, "xpu": _or_null(_truth), "note": _text},
+        ),
+        "pci": (
+            {"vendor": VENDOR, "first": HEX, "last": HEX, "architecture": _text, **_CITED},
+            {"capability": CAPABILITY, "gfx": GFX, "xpu": _or_null(_truth), "note": _text},
+        ),
+    },
+    "peaks": {
+        "rows": (
+            {
+                "vendor": VENDOR, "name": _text, "memory_gb": _or_null(_number), "bandwidth_gbs": _or_null(_number),
+                "fp32": _or_null(_number), "tf32": _or_null(_number), "fp16": _or_null(_number),
+                "bf16": _or_null(_number), "fp8": _or_null(_number), **_CITED,
+            },
+            {"capability": CAPABILITY, "gfx": GFX, "gpu_cores": _list_of(_whole), "note": _text},
+        )
+    },
+    "macos": {
+        "darwin": ({"darwin": DRIVER, "macos": DRIVER, **_CITED}, {"note": _text}),
+        "known_broken": (
+            {"id": ID, "torch": _text, "macos": _text, "effect": _text, "fix": _text, "cause": CAUSE, "source": _text,
+             "status": STATUS},
+            {},
+        ),
+        "dtypes": ({"what": _text, "rule": _text, "source": _text, "status": STATUS}, {}),
+    },
+    "messages": {
+        "rows": (
+            {"id": ID, "regex": _regex, "flags": FLAGS, "causes": _list_of(CAUSE), "literals": _list_of(_text),
+             "versions": _text, "source": _text, "evidence": _list_of(_text), "status": STATUS},
+            {"note": _text},
+        )
+    },
+}  # fmt: skip
+
+
+def check_table(data: Any, name: str) -> Table:
+    """The data as the table `name`, or KnowledgeError with the row and the field."""
+    file = f"{name}.json"
+    if not isinstance(data, dict):
+        raise KnowledgeError(file, "is not an object")
+    if data.get("schema") != SCHEMA:
+        raise KnowledgeError(file, f"has schema {data.get('schema')!r}; this torchdoctor reads schema {SCHEMA}")
+    if data.get("table") != name:
+        raise KnowledgeError(file, f"field table: is {data.get('table')!r}, not {name!r}")
+    if not DATE(data.get("date")):
+        raise KnowledgeError(file, f"field date: {data.get('date')!r} is not a date")
+    sources = data.get("sources")
+    if not _map_of(_text, _text)(sources):
+        raise KnowledgeError(file, "field sources: is not a map of texts")
+    for group, (needed, optional) in SPECS[name].items():
+        rows = data.get(group)
+        if not isinstance(rows, list):
+            raise KnowledgeError(file, f"field {group}: is not a list of rows")
+        for number, row in enumerate(rows, 1):
+            _check_row(f"{file}, {group}, row {number}", row, needed, optional, sources)
+    return data
+
+
+def _check_row(
+    where: str, row: Any, needed: Mapping[str, Rule], optional: Mapping[str, Rule], sources: Mapping[str, str]
+) -> None:
+    if not isinstance(row, dict):
+        raise KnowledgeError(where, "is not an object")
+    for field, rule in needed.items():
+        if field not in row:
+            raise KnowledgeError(where, f"field {field}: is missing")
+        if not rule(row[field]):
+            raise KnowledgeError(where, f"field {field}: {row[field]!r} is not allowed")
+    for field, value in row.items():
+        if field in needed:
+            continue
+        if field not in optional:
+            raise KnowledgeError(where, f"field {field}: is not known")
+        if not optional[field](value):
+            raise KnowledgeError(where, f"field {field}: {value!r} is not allowed")
+    for key in row.get("sources", ()):
+        if key not in sources:
+            raise KnowledgeError(where, f"field sources: {key!r} is not among the table's sources")
