@@ -1,0 +1,143 @@
+"""torchvision, torchaudio, torchtext or triton was made for another torch.
+
+What it means
+    These packages hold code that is compiled against one torch release, and one build of it (CPU, or one CUDA version). With
+    another, their operators can't be registered: «operator torchvision::nms does not exist», «undefined symbol», «Couldn't load
+    custom C++ ops».
+
+How to see it yourself
+    python -m pip list | grep -i torch; python -c "import torchvision; torchvision.ops.nms"
+
+What to do
+    Install the version that was made for this torch, from the same index as torch.
+
+References
+    https://github.com/pytorch/vision#installation
+    https://docs.pytorch.org/audio/stable/installation.html
+"""
+
+import re
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import installed, kind_of, numbers, owner, package, quote, release_of, said, search
+from doctor.knowledge import lookup
+from doctor.model.facts import ErrorText, Facts, Package
+from doctor.model.finding import Evidence, Remedy
+
+check = Check(
+    severity="fault",
+    instead_of=("extension-abi-mismatch", "program-error", "torch-too-old", "shared-library-missing", "compiler-missing", "windows-dll-missing"),
+)
+
+COMPANIONS = ("torchvision", "torchaudio", "torchtext", "triton", "torchao", "torchcodec")
+COMPILED = frozenset({"torchvision", "torchaudio", "torchtext"})
+PATTERNS = ("e106", "e107", "e108", "e109", "e112")
+NO_OPERATOR = r"operator (torchvision|torchaudio|torchtext)::\w+ does not exist|No such operator (torchvision|torchaudio|torchtext)::"
+NO_KERNEL = r"Could not run '(torchvision|torchaudio)::\w+' with arguments from the 'CUDA' backend"
+UNLOADABLE = r"(torchvision|torchaudio|torchtext)[/\\]\S*.*(?:undefined symbol|[Ss]ymbol not found|WinError 127|could not be found|libcudart\.so)"
+CANNOT_IMPORT = r"cannot import name '?\w+'? from '(torchvision|torchaudio|torchtext|triton|torchao)\b"
+REQUIRES = r"(torchvision|torchaudio|torchtext|triton) (\S+) requires torch==([\d.]+)\S*, but you have torch ([\d.]+)"
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    error, name = _message(facts)
+    wrong = _of_another_release(facts, name) or _of_another_build(facts)
+    if error is None and wrong is None:
+        return None
+    if error is not None and wrong is None and error.pattern == "e110":
+        return None  # what pip says of versions that are not there any more
+    if wrong is None:
+        return _by_message(facts, error, name)
+    companion, wanted, detail, certain = wrong
+    shown = error if error and (name in (None, companion.name)) else None
+    return check.found(
+        facts,
+        detail,
+        evidence=(
+            Evidence(fact=companion.name, value=str(companion.version)),
+            "torch.version",
+            Evidence(fact="needed", value=wanted) if wanted else None,
+            quote(shown) if shown else None,
+        ),
+        remedies=_remedies(companion.name, wanted),
+        severity=None if shown or certain and facts.live and companion.name in COMPILED else "warning",
+        package=companion.name, version=companion.version, needed=wanted, torch=release_of(facts),
+    )
+
+
+def _message(facts: Facts) -> tuple[ErrorText | None, str | None]:
+    """An error that a companion caused, and which one."""
+    for regex in (NO_OPERATOR, NO_KERNEL, UNLOADABLE, CANNOT_IMPORT):
+        if found := search(facts, regex):
+            return found[0], next((g for g in found[1].groups() if g), None)
+    if error := said(facts, *PATTERNS):
+        return error, "triton" if error.pattern == "e112" else "torchvision" if error.pattern != "e109" else None
+    for symbol in (r"undefined symbol: _Z\w+", r"Symbol not found: _+Z\w+"):
+        if (found := search(facts, symbol)) and owner(found[0].path) in COMPILED:
+            return found[0], owner(found[0].path)
+    return None, None
+
+
+def _of_another_release(facts: Facts, first: str | None) -> tuple[Package, str | None, str, bool] | None:
+    """A companion whose version belongs to another torch: it, the right version, the words, and whether that breaks it."""
+    release, torch = release_of(facts), installed(facts)
+    if release is None or torch is None or ".dev" in (torch.version or ""):
+        return None
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    for name in sorted(COMPANIONS, key=lambda n: n != first):
+        companion = package(facts, name)
+        if companion is None or companion.version is None or ".dev" in companion.version or "a0" in companion.version:
+            continue
+        public = companion.version.partition("+")[0]
+        wanted, fits = lookup.companion(release, name), lookup.torch_of_companion(name, public)
+        try:
+            if fits is None or SpecifierSet(fits).contains(release, prereleases=True):
+                continue
+        except InvalidSpecifier:
+            continue
+        if wanted and numbers(wanted)[:2] == numbers(public)[:2]:
+            continue  # another patch release of the right line: works
+        return companion, wanted, f"{name} {companion.version} was made for torch {fits}; this is torch {torch.version}.", True
+    return None
+
+
+def _of_another_build(facts: Facts) -> tuple[Package, str | None, str, bool] | None:
+    """A companion of the right version for another backend: a CPU torchvision beside a CUDA torch."""
+    torch = installed(facts)
+    own = _local(torch.version) if torch else None
+    for name in ("torchvision", "torchaudio"):
+        companion = package(facts, name)
+        theirs = _local(companion.version) if companion else None
+        if companion and own and theirs and own != theirs:
+            wanted = lookup.companion(release_of(facts) or "", name)
+            return companion, wanted, f"{name} {companion.version} is a build for {theirs}, torch {torch.version} one for {own}.", False  # type: ignore[union-attr]
+    return None
+
+
+def _local(version: str | None) -> str | None:
+    """"2.5.1+cu124" -> "cu124"; only where it names a backend."""
+    local = (version or "").partition("+")[2]
+    return local if kind_of(local) in ("cpu", "cuda", "rocm", "xpu") and re.match(r"(cpu|cu\d|rocm\d|xpu)", local) else None
+
+
+def _by_message(facts: Facts, error: ErrorText | None, name: str | None) -> Judgement:
+    """The error alone: the versions are not known, or look right."""
+    if error is None:
+        return None
+    name = name or "torchvision"
+    wanted = lookup.companion(release_of(facts) or "", name) if release_of(facts) else None
+    return check.found(
+        facts,
+        f"{name} can't use this torch: it was built for another one.",
+        evidence=(quote(error), "torch.version"),
+        remedies=_remedies(name, wanted),
+        confidence="likely",
+        package=name, needed=wanted, torch=release_of(facts),
+    )
+
+
+def _remedies(name: str, wanted: str | None) -> tuple[Remedy, ...]:
+    details = {"package": name, "spec": f"=={wanted}"} if wanted else {"package": name}
+    return (Remedy(action="reinstall-package", details=details), Remedy(action="reinstall-torch"))

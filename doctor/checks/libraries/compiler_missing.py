@@ -1,0 +1,66 @@
+"""torch.compile, or an extension, needs a compiler or Triton that is not there.
+
+What it means
+    torch.compile writes C++ for CPUs and Triton kernels for GPUs; extensions are compiled when they are installed. That takes a
+    C++ compiler (on Windows cl.exe on the PATH), Python's header files, Ninja, or Triton. torch itself works without them.
+
+How to see it yourself
+    c++ --version (Windows: where cl); python -c "import triton"
+
+What to do
+    Install what is missing. On Windows: the Visual Studio Build Tools with the C++ workload, and run in its x64 prompt.
+
+References
+    https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html
+    https://visualstudio.microsoft.com/visual-cpp-build-tools/
+"""
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import quote, said, search
+from doctor.model.facts import ErrorText, Facts
+from doctor.model.finding import Remedy
+
+check = Check(severity="fault", instead_of=("program-error",))
+
+PATTERNS = ("e123", "e124", "e125", "e126", "e127", "e122")
+NO_COMPILER = r"(?:unable to execute '|command ')(gcc|g\+\+|cc|c\+\+|x86_64-linux-gnu-gcc|clang\+?\+?)'? ?(?:failed: No such file|: No such file)|Compiler: (g\+\+|clang\+\+|cl|icx) is not found"
+NO_TRITON = r"^(?:ModuleNotFoundError|ImportError): No module named '?triton'?"
+TOOLS = Remedy(action="install-system-package", details={"package": "vs_buildtools"}, text="Install the Visual Studio Build Tools with the C++ workload.")
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    found = search(facts, NO_COMPILER)
+    error = found[0] if found else said(facts, *PATTERNS)
+    if error is None:
+        return None
+    windows = facts.host.system == "windows" or "cl is not found" in error.text or error.pattern in ("e123", "e125")
+    what, remedies = _missing(error, windows)
+    return check.found(
+        facts,
+        f"{what} is needed here, and is not there.",
+        evidence=(quote(error), "host.os_name", "torch.version"),
+        remedies=remedies,
+        severity="warning" if error.pattern == "e122" and not _stopped(facts, error) else None,
+        missing=what,
+    )
+
+
+def _stopped(facts: Facts, error: ErrorText) -> bool:
+    """Whether the program ended for want of Triton; xformers and others only mention it."""
+    return "TritonMissing" in error.text or "Cannot find a working triton" in error.text or search(facts, NO_TRITON) is not None
+
+
+def _missing(error: ErrorText, windows: bool) -> tuple[str, tuple[Remedy, ...]]:
+    """What is missing, in words, and how to get it."""
+    if error.pattern == "e122":
+        name = "triton-windows" if windows else "triton"
+        return "Triton", (Remedy(action="install-package", details={"package": name}), Remedy(action="reinstall-torch"))
+    if error.pattern == "e127":
+        return "Ninja", (Remedy(action="install-package", details={"package": "ninja"}),)
+    if error.pattern == "e126":
+        return "Python's C header file Python.h", (Remedy(action="install-system-package", details={"package": "python3-dev"}),)
+    if windows:
+        path = Remedy(action="set-env", details={"name": "PATH", "value": "with the folder of cl.exe (vcvarsall.bat x64)"})
+        return "Microsoft's C++ compiler", (TOOLS, path)
+    return "A C++ compiler", (Remedy(action="install-system-package", details={"package": "g++"}),)

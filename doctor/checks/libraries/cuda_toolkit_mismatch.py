@@ -1,0 +1,70 @@
+"""An extension is being built with a CUDA toolkit that does not fit torch.
+
+What it means
+    Building a CUDA extension takes nvcc of the major version with which torch was built (torch.version.cuda), and a C++ compiler
+    that this nvcc knows. Running torch needs no toolkit at all.
+
+How to see it yourself
+    nvcc --version; python -c "import torch; print(torch.version.cuda)"; echo $CUDA_HOME
+
+What to do
+    Install the toolkit of torch's CUDA version (conda: cuda-nvcc; else NVIDIA's package), and point CUDA_HOME at it.
+
+References
+    https://docs.pytorch.org/docs/stable/cpp_extension.html
+    https://docs.nvidia.com/cuda/cuda-installation-guide-linux/#host-compiler-support-policy
+"""
+
+import re
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import build, quote, said
+from doctor.model.facts import Facts
+from doctor.model.finding import Evidence, Remedy
+
+check = Check(severity="fault", explains=("build-isolation",), instead_of=("program-error", "compiler-missing", "no-accelerator"))
+
+PATTERNS = ("e118", "e119", "e120", "e121")
+VERSIONS = r"CUDA version \(([\d.]+)\)[\s\S]*?PyTorch\s*\(?([\d.]+)?"
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    error = said(facts, *PATTERNS)
+    if error is None:
+        return None
+    made = build(facts)
+    cuda = made.cuda if made else None
+    toolkit = facts.nvidia.toolkit or None
+    if found := re.search(VERSIONS, error.text):
+        toolkit, cuda = found[1], found[2] or cuda
+    toolkit = str(toolkit) if toolkit else None
+    return check.found(
+        facts,
+        _detail(error.pattern, toolkit, cuda),
+        evidence=(quote(error), Evidence(fact="torch.cuda", value=cuda) if cuda else None,
+                  Evidence(fact="nvcc", value=toolkit) if toolkit else "nvidia.toolkit"),
+        remedies=_remedies(error.pattern, cuda, facts),
+        toolkit=toolkit, cuda=cuda,
+    )  # fmt: skip
+
+
+def _detail(pattern: str, toolkit: str | None, cuda: str | None) -> str:
+    if pattern == "e119":
+        return f"Building needs the CUDA toolkit{f' {cuda}' if cuda else ''}, and CUDA_HOME does not say where it is."
+    if pattern == "e120":
+        return f"nvcc{f' {toolkit}' if toolkit else ''} does not know the GPU architecture for which the extension is being built."
+    if pattern == "e121":
+        return f"The C++ compiler is not one that nvcc{f' {toolkit}' if toolkit else ''} works with."
+    return f"nvcc is of CUDA {toolkit or '?'}; torch was built with CUDA {cuda or '?'}."
+
+
+def _remedies(pattern: str, cuda: str | None, facts: Facts) -> tuple[Remedy, ...]:
+    if pattern == "e121":
+        return (Remedy(action="install-system-package", details={"package": "an older g++"}),
+                Remedy(action="install-package", details={"package": "cuda-nvcc"}))  # fmt: skip
+    nvcc = Remedy(action="install-package", details={"package": "cuda-nvcc", "spec": f"=={cuda}.*"} if cuda else {"package": "cuda-nvcc"})
+    folder = rf"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\v{cuda}" if facts.host.system == "windows" else f"/usr/local/cuda-{cuda}"
+    home = Remedy(action="set-env", details={"name": "CUDA_HOME", "value": folder if cuda else "the folder of the toolkit"})
+    toolkit = Remedy(action="install-system-package", details={"package": f"cuda-toolkit-{cuda.replace('.', '-')}" if cuda else "cuda-toolkit"})
+    return (nvcc, home, toolkit)

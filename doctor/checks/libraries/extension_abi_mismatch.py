@@ -1,0 +1,101 @@
+"""A compiled extension was built for another torch or another CUDA.
+
+What it means
+    flash-attn, xformers, torch-scatter, bitsandbytes, apex and their like hold machine code against one torch release and CUDA
+    version. With another: «undefined symbol: _ZN…c10…», a missing libcudart of another CUDA, «can't load C++/CUDA extensions».
+
+How to see it yourself
+    c++filt shows which function of torch the undefined symbol is; python -m pip list | grep -i -E 'torch|flash|xformers'
+
+What to do
+    Install the extension's build for this torch, or build it again in this environment; or go back to the torch that it was
+    built for.
+
+References
+    https://docs.pytorch.org/docs/stable/cpp_extension.html
+    https://github.com/facebookresearch/xformers#installing-xformers
+"""
+
+import re
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import installed, owner, quote, said, search
+from doctor.model.facts import ErrorText, Facts
+from doctor.model.finding import Remedy
+
+check = Check(severity="fault", instead_of=("program-error",))
+
+SYMBOL = r"undefined symbol: (_ZN?K?(?:2at|3c10|5torch|6caffe2|9pybind11)\w*|_ZNK?S?\w*(?:c10|torch|at)\w*)"
+MAC_SYMBOL = r"Symbol not found: _+(ZNK?(?:2at|3c10|5torch)\w*)"
+CUDART = r"libcudart\.so\.(\d+)\S*: cannot open shared object"
+DLL = r"DLL load failed while importing (?!_C\b|torch_python)(\w+)"
+FILE = re.compile(r"([^\s'\"/\\]+?)(?:\.cpython-\w+|\.abi3)?[\w.-]*\.(?:so|pyd)\b")
+BUILT_FOR = r"PyTorch ([\d.]+\+?\w*) with CUDA (?:\d+|None) \(you have ([\d.]+\+?\w*)\)"
+BASE = frozenset({"torch", "torchvision", "torchaudio", "torchtext", "triton", "numpy", "nvidia"})
+# import names whose distribution is called otherwise
+DISTRIBUTIONS = {
+    "flash_attn_2_cuda": "flash-attn", "amp_C": "apex", "exllama_kernels": "auto-gptq", "exllamav2_kernels": "auto-gptq",
+    "autogptq_cuda": "auto-gptq", "pyg_lib": "pyg-lib", "_C": "", "selective_scan_cuda": "mamba-ssm", "causal_conv1d_cuda": "causal-conv1d",
+    "fused_layer_norm_cuda": "apex", "exllamav2_ext": "exllamav2", "awq_ext": "autoawq", "awq_inference_engine": "autoawq",
+    "MultiScaleDeformableAttention": "MultiScaleDeformableAttention", "mmcv_ext": "mmcv", "_ext": "mmcv",
+}  # fmt: skip
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    error = _message(facts)
+    if error is None:
+        return None
+    name = _extension(error)
+    if name in BASE:
+        return None
+    built = search(facts, BUILT_FOR)
+    torch = installed(facts)
+    version = torch.version if torch else built[1][2] if built else None
+    package = name or "the extension"
+    remedies = [Remedy(action="reinstall-package", details={"package": package} if name else {})]
+    remedies.append(Remedy(action="reinstall-torch", details={"torch": f"=={built[1][1].partition('+')[0]}"} if built else {}))
+    return check.found(
+        facts,
+        f"{package} was built for " + (f"torch {built[1][1]}" if built else "another torch or CUDA")
+        + (f"; this is torch {version}." if version else "."),
+        evidence=(quote(error), "torch.version"),
+        remedies=remedies,
+        confidence="likely" if error.pattern in ("e114", "exception") else "certain",
+        package=name, torch=version,
+    )
+
+
+def _message(facts: Facts) -> ErrorText | None:
+    for regex in (SYMBOL, MAC_SYMBOL, DLL):
+        if found := search(facts, regex):
+            return found[0]
+    if found := search(facts, CUDART):
+        torch = installed(facts)
+        cuda = torch.cuda if torch else None
+        if (cuda and found[1][1] != cuda.split(".")[0]) or owner(found[0].path) not in (None, "torch", "nvidia"):
+            return found[0]
+    if (error := said(facts, "e065")) and owner(error.path) not in (None, "torch"):
+        return error
+    error = said(facts, "e113", "e114", "e115", "e116")
+    if error and error.pattern == "e116" and re.search(r"CUDASetup$|CUDA Setup$", error.text):
+        return None  # a banner, no failure
+    return error
+
+
+def _extension(error: ErrorText) -> str | None:
+    """The distribution that the message is about, in pip's spelling."""
+    if error.pattern == "e115":
+        return "xformers"
+    if error.pattern == "e116":
+        return "bitsandbytes"
+    if found := re.search(DLL, error.text):
+        return DISTRIBUTIONS.get(found[1], found[1].replace("_", "-"))
+    for place in (*re.findall(r"[^\s'\"]+\.(?:so|pyd)", error.text), error.path):
+        who = owner(place)
+        if who and who != "torch":
+            return DISTRIBUTIONS.get(who) or who.replace("_", "-")
+    if found := FILE.search(error.text):
+        stem = found[1]
+        return DISTRIBUTIONS.get(stem) or (stem.replace("_", "-") if not stem.startswith(("lib", "_")) else None)
+    return None

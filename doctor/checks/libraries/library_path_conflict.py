@@ -1,0 +1,111 @@
+"""torch loads another copy of a CUDA library than its own.
+
+What it means
+    LD_LIBRARY_PATH (on Windows PATH), a line in ld.so.conf or a stub makes the loader take libcudnn, libcublas, libnccl,
+    libnvJitLink or libcuda from another folder than torch's: «undefined symbol», a cuDNN version mismatch, or, with the toolkit's
+    stub of libcuda, no GPU at all.
+
+How to see it yourself
+    LD_DEBUG=libs python -c "import torch" 2>&1 | grep -E 'cudnn|cublas|nvJitLink|libcuda'; echo $LD_LIBRARY_PATH
+
+What to do
+    Unset LD_LIBRARY_PATH for Python: torch finds its libraries without it.
+
+References
+    https://man7.org/linux/man-pages/man8/ld.so.8.html
+    https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html (CUDA_ERROR_STUB_LIBRARY, 34)
+"""
+
+import re
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import imports_fail, installed, package, quote, search
+from doctor.checks.libraries.shared_library_missing import nvidia_component
+from doctor.model.facts import Facts
+from doctor.model.finding import Evidence, Remedy
+
+check = Check(
+    severity="fault",
+    explains=("torch-import-crashes", "device-crashes", "nvidia-driver-not-running", "nvidia-driver-missing", "nvidia-driver-too-old",
+              "nvidia-driver-library-mismatch", "gpu-hidden", "torch-cpu-only", "nvidia-uvm-broken"),
+    instead_of=("torch-import-crashes", "shared-library-missing", "nvidia-driver-missing", "nvidia-uvm-broken", "program-error"),
+)  # fmt: skip
+
+SYMBOL = r"undefined symbol: (?:__)?(nvJitLink|nccl|cudnn|cublas|cusparse|cusolver|cufft)\w*"
+VERSIONS = r"cuDNN version incompatibility|CUDNN_STATUS_(?:SUBLIBRARY_)?VERSION_MISMATCH|libcudnn_graph\.so.*undefined symbol"
+STUB = r"stub library|CUDA_ERROR_STUB_LIBRARY|CUDA driver is a stub"
+STUBS = re.compile(r"/stubs(?:/|$)")
+VARIABLE = "LD_LIBRARY_PATH"
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    return _stub(facts) or _by_message(facts) or _loaded(facts)
+
+
+def _unset(facts: Facts) -> tuple[Remedy, ...]:
+    name = "PATH" if facts.host.system == "windows" else VARIABLE
+    return (Remedy(action="unset-env", details={"name": name}), Remedy(action="reinstall-torch"))
+
+
+def _stub(facts: Facts) -> Judgement:
+    """The toolkit's stub of libcuda stands in for the driver's library."""
+    torch = installed(facts)
+    path = (facts.environ or {}).get(VARIABLE, "")
+    loaded = next((f for f in (torch.loaded_libraries if torch else None) or () if STUBS.search(f)), None)
+    stub = loaded or (facts.nvidia.libcuda if facts.nvidia.libcuda and STUBS.search(facts.nvidia.libcuda) else None)
+    message = search(facts, STUB)
+    on_path = next((p for p in path.split(":") if STUBS.search(p)), None)
+    hurts = torch is not None and torch.cuda_available is False and bool(torch.cuda)
+    if not (stub or message or on_path and hurts):
+        return None
+    working = torch is not None and torch.cuda_available
+    return check.found(
+        facts,
+        f"{stub or on_path or 'A stub of libcuda'} is a stub for building programs: it takes the place of the driver's libcuda.",
+        evidence=(
+            Evidence(fact="libcuda", value=stub or on_path) if stub or on_path else None,
+            "environ.LD_LIBRARY_PATH",
+            quote(message[0]) if message else None,
+        ),
+        remedies=_unset(facts),
+        severity="warning" if working else None,
+        library=stub or on_path,
+    )
+
+
+def _by_message(facts: Facts) -> Judgement:
+    found = search(facts, SYMBOL) or search(facts, VERSIONS)
+    if found is None:
+        return None
+    error = found[0]
+    return check.found(
+        facts,
+        "A CUDA library was loaded that does not fit the others: another copy comes before torch's own.",
+        evidence=(quote(error), "torch.version", "environ.LD_LIBRARY_PATH"),
+        remedies=_unset(facts),
+        confidence="certain" if (facts.environ or {}).get(VARIABLE) else "likely",
+    )
+
+
+def _loaded(facts: Facts) -> Judgement:
+    """What is mapped into the process that imported torch."""
+    torch = installed(facts)
+    if torch is None or not torch.loaded_libraries or not torch.cuda or not torch.path:
+        return None
+    packages = torch.path.rsplit("/torch", 1)[0]
+    for file in torch.loaded_libraries:
+        part = nvidia_component(file.rsplit("/", 1)[-1])
+        own = part and (package(facts, f"nvidia-{part}-cu{torch.cuda.split('.')[0]}") or package(facts, f"nvidia-{part}"))
+        if not own or file.startswith((packages, f"{facts.interpreter.prefix or packages}/")):
+            continue
+        hurts = imports_fail(facts) or torch.cuda_available is False
+        return check.found(
+            facts,
+            f"torch loaded {file}, not the copy of {own.name} {own.version} that was installed with it.",
+            evidence=(Evidence(fact="loaded", value=file, source="/proc/self/maps of the child"), "environ.LD_LIBRARY_PATH"),
+            remedies=_unset(facts),
+            severity=None if hurts else "warning",
+            library=file,
+        )
+    return None

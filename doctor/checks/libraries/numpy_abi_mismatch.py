@@ -1,0 +1,65 @@
+"""torch and NumPy were built for different major versions of NumPy.
+
+What it means
+    The binary interface of NumPy changed with 2.0. A torch that was built against NumPy 1 (before 2.3; on Windows before 2.4.1)
+    starts with NumPy 2, but .numpy() and from_numpy() fail: «Numpy is not available».
+
+How to see it yourself
+    python -c "import torch, numpy; print(torch.__version__, numpy.__version__); torch.zeros(1).numpy()"
+
+What to do
+    Take NumPy below 2, or install a torch that knows NumPy 2.
+
+References
+    https://numpy.org/doc/stable/numpy_2_0_migration_guide.html
+    https://github.com/pytorch/pytorch/issues/107302
+"""
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import installed, numbers, package, quote, release_of, said, search
+from doctor.knowledge import lookup
+from doctor.model.facts import ErrorText, Facts
+from doctor.model.finding import Evidence, Remedy
+
+check = Check(
+    severity="fault",
+    explains=("torch-import-crashes", "program-error"),
+    instead_of=("torch-import-crashes", "companion-mismatch", "extension-abi-mismatch", "program-error", "torch-install-broken"),
+)
+
+BROKEN = r"_ARRAY_API not found|compiled using NumPy 1\.x|[Nn]um[Pp]y is not available|numpy\.(?:dtype|ufunc|ndarray) size changed"
+ABSENT = r"Failed to initialize NumPy: No module named"
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    torch, numpy = installed(facts), package(facts, "numpy")
+    found = search(facts, BROKEN)
+    error: ErrorText | None = found[0] if found else said(facts, "e102", "e103", "e104", "e105")
+    if error is not None and (search(facts, ABSENT) or numpy is None and facts.packages is not None and facts.live):
+        return None  # there is no NumPy at all
+    works = torch.numpy_works if torch else None
+    if works or not (works is False or error):
+        return None
+    release = release_of(facts)
+    majors = lookup.numpy_majors(release, facts.host.system or "linux") if release else None
+    major = numbers(numpy.version)[0] if numpy and numpy.version else None
+    if major is not None and majors and major in majors and error is None:
+        return None  # NumPy fits: the bridge is broken for another reason
+    has = f"NumPy {numpy.version}" if numpy else "the installed NumPy"
+    for_old = majors is None or 1 in majors
+    spec = "<2" if for_old else ">=2"
+    wanted = f"NumPy {' or '.join(str(m) for m in majors)}" if majors else "NumPy 1"
+    return check.found(
+        facts,
+        f"torch{f' {release}' if release else ''} was built for {wanted}; it can't exchange arrays with {has}."
+        if not (majors and major in majors)
+        else f"A package that was built for NumPy 1 can't work with {has}.",
+        evidence=("torch.version", Evidence(fact="numpy", value=numpy.version) if numpy and numpy.version else None, quote(error) if error else None, "torch.numpy_error"),
+        remedies=(
+            Remedy(action="pin-package", details={"package": "numpy", "spec": spec}),
+            Remedy(action="upgrade-torch", details={"torch": ">=2.4.1" if facts.host.system == "windows" else ">=2.3"}),
+        ),
+        torch=release, numpy=numpy.version if numpy else None,
+    )
+

@@ -1,0 +1,66 @@
+"""Windows can't load a DLL of torch, or one that it needs.
+
+What it means
+    WinError 126 means that a DLL, or one that it depends on, is not there; 127, 182 and 1114 that one is there and does not fit.
+    As a rule the Visual C++ runtime is missing or old; torch 2.4.0's fbgemm.dll asked for libomp140.x86_64.dll, which comes
+    with Visual Studio only.
+
+How to see it yourself
+    The Dependencies program shows what the named DLL wants: https://github.com/lucasg/Dependencies
+
+What to do
+    Install the newest Visual C++ Redistributable (x64). With torch 2.4.0: go to 2.4.1 or newer.
+
+References
+    https://learn.microsoft.com/en-us/cpp/windows/latest-supported-vc-redist
+    https://github.com/pytorch/pytorch/issues/131662
+"""
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import quote, release_of, search
+from doctor.model.facts import Facts
+from doctor.model.finding import Remedy
+
+check = Check(
+    severity="fault",
+    explains=("torch-import-crashes",),
+    instead_of=("torch-import-crashes", "shared-library-missing", "torch-install-broken", "program-error"),
+)
+
+NOT_LOADED = r"\[WinError (126|127|182|1114)\].*?([\w.-]+\.dll)|DLL load failed(?: while importing (?:_C|torch_python))?: "
+RUNTIME = r"Microsoft Visual C\+\+ Redistributable is not installed"
+ZLIB = r"Could not locate (zlibwapi\.dll)"
+OF_OTHERS = r"DLL load failed while importing (?!_C\b|torch_python)\w+"
+VC_REDIST = Remedy(action="install-system-package", details={"package": "vc_redist"})
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    if facts.host.system not in ("windows", None):
+        return None
+    if zlib := search(facts, ZLIB):
+        package = Remedy(action="install-system-package", details={"package": "zlibwapi.dll"})
+        return _found(facts, "cuDNN 8 needs zlibwapi.dll, which is not there.", zlib[0], (package, Remedy(action="upgrade-torch")))
+    found = search(facts, RUNTIME) or search(facts, NOT_LOADED)
+    if found is None:
+        return None
+    error, match = found
+    if search(facts, OF_OTHERS) is not None or _belongs_to_companion(error.text):
+        return None  # an extension's own DLL: extension-abi-mismatch, companion-mismatch
+    dll = match[2] if match.re.pattern == NOT_LOADED else None
+    if release_of(facts) == "2.4.0" and (dll is None or "fbgemm" in dll):
+        remedies = (
+            Remedy(action="upgrade-torch", details={"torch": ">=2.4.1"}),
+            Remedy(action="install-system-package", details={"package": "libomp140.x86_64.dll"}),
+        )
+        return _found(facts, "fbgemm.dll of torch 2.4.0 needs libomp140.x86_64.dll, which few machines have.", error, remedies)
+    detail = f"Windows can't load {dll or 'a library of torch'}" + (f" (error {match[1]})." if dll else ".")
+    return _found(facts, detail, error, (VC_REDIST, Remedy(action="reinstall-torch")))
+
+
+def _belongs_to_companion(text: str) -> bool:
+    return any(f"{name}\\" in text.replace("/", "\\") for name in ("torchvision", "torchaudio", "torchtext"))
+
+
+def _found(facts, detail, error, remedies):
+    return check.found(facts, detail, evidence=(quote(error), "torch.version", "host.os_name"), remedies=remedies)
