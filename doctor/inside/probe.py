@@ -4,43 +4,54 @@ Run BY the target interpreter, on its stdin:
 
     python -B -X faulthandler - NONCE DEVICE MODE [SEED]
 
-DEVICE is "cpu", "cuda:0", "mps", "xpu:0". The child of "cpu" also gives torch's dynamic facts. MODE is "facts" (no probe),
-"quick", or "cpu-only" (quick, without touching any driver: used where the driver hung). Nothing here judges the machine: the
-probe measures and compares, checks/ decides.
+DEVICE is "cpu", "cuda:0", "mps", "xpu:0". The child of "cpu" also gives torch's dynamic facts. MODE is "facts" (no
+probe), "quick", or "cpu-only" (quick, without touching any driver: used where the driver hung). Nothing here judges the
+machine: the probe measures and compares, checks/ decides.
 
-Protocol: one line `NONCE {json}` at begin and end of each stage, on the original stdout; whatever else writes to stdout goes
-to stderr. The parent knows from an open stage where a child died. Standard library only, and of it only modules that are
-built in or loaded before any script, because a user's json.py must hurt torch's import here as it does in the user's own
-run, and must not hurt ours. Valid for Python 3.6 and torch 1.8 or newer.
+Protocol: one line `NONCE {json}` at begin and end of each stage, on the original stdout; whatever else writes to stdout
+goes to stderr. The parent knows from an open stage where a child died. Standard library only, and of it only modules
+that are built in or loaded before any script, because a user's json.py must hurt torch's import here as it does in the
+user's own run, and must not hurt ours. Valid for Python 3.6 and torch 1.8 or newer. ASCII only: it travels on stdin.
+
+The bounds are those of the error analysis of inner products (Higham, Accuracy and Stability of Numerical Algorithms,
+ch. 3) on zero-mean data, which keeps partial sums small; tensor cores truncate (Fasi, Higham, Mikaitis, Pranesh, PeerJ
+CS 330). The factor 16 is four times the largest error seen in thousands of random products and convolutions.
 """
 
 import os
 import sys
 import time
 
+STAGES = ("reference", "allocate", "kernel", "precision", "correct", "speed")
 # Sizes of the matrix product (m, k, n) and of the convolution (batch, in, out, side), kernel 3 x 3 with padding 1.
 PRODUCT = (192, 512, 160)
 CONVOLUTION = (2, 16, 24, 14)
 LADDER = (8, 11, 14, 17, 20, 22, 24)  # significant bits
 LADDER_SIZE = (64, 96, 48)
-REDUCED_SHARE = 0.25  # a reduced precision changes most elements (97 % measured for TF32); a fault that few is a fault
+PARTS = ("result", "gradient of x", "gradient of y")
+REPEATS = 20  # of one exact product, for faults that come and go
+REDUCED_SHARE = 0.25  # a reduced precision changes most elements (97 % for TF32); where few differ, it is a fault
 # Tolerances of a float32 result computed with so many bits, as multiples of T / sqrt(k).
 REDUCED = ((16, 2.0 ** -14), (11, 2.0 ** -7), (8, 2.0 ** -5))
-UNIT = {"float64": 2.0 ** -53, "float32": 2.0 ** -24, "float16": 2.0 ** -11, "bfloat16": 2.0 ** -8}  # unit roundoff
-SMALLEST = {"float64": 5e-324, "float32": 2.0 ** -150, "float16": 2.0 ** -25, "bfloat16": 2.0 ** -134}  # half a subnormal
+BITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}  # of the significand: unit roundoff 2 ** -bits
+SMALLEST = {"float32": 2.0 ** -150, "float16": 2.0 ** -25, "bfloat16": 2.0 ** -134}  # half the smallest subnormal
+LONGEST_CALL_S = 0.012
+# Seconds, see Repeated.measure. A CPU is judged by its best call; a GPU is busy for a block of calls, and needs a ramp.
+CPU_TIMES = {"block": 0.0, "warm": 0.02, "least": 0.06, "settle": 0.15, "most": 0.3}
+GPU_TIMES = {"block": 0.02, "warm": 0.3, "least": 0.15, "settle": 0.15, "most": 0.5}
 LIBRARIES = (
     "libcuda.", "libcudart", "libcublas", "libcudnn", "libcufft", "libcurand", "libcusparse", "libcusolver", "libcupti",
     "libnvrtc", "libnvjitlink", "libnccl", "libnvidia-ml", "libamdhip64", "libhsa-runtime", "librccl", "libmiopen",
-    "librocblas", "libhipblas", "libsycl", "libze_", "libgomp", "libiomp5", "libomp", "libmkl_", "libopenblas", "libstdc++",
-    "libtorch", "libc10",
+    "librocblas", "libhipblas", "libsycl", "libze_", "libgomp", "libiomp5", "libomp", "libmkl_", "libopenblas",
+    "libstdc++", "libtorch", "libc10",
 )
 
 
-# --- the line protocol ---------------------------------------------------------------------------------------------------
+# --- the line protocol --------------------------------------------------------------------------------------
 
 
 def to_json(value):
-    """JSON of None, bool, int, float, str, list, tuple, dict. A float that JSON can't say becomes "nan", "inf", "-inf"."""
+    """JSON of None, bool, int, float, str, list, tuple, dict. What JSON can't say is "nan", "inf", "-inf"."""
     if value is None or value is True or value is False:
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int):
@@ -119,7 +130,7 @@ def one_line(error):
     return " ".join(str(error).split())[:1000]
 
 
-# --- importing torch, and what the import can say ------------------------------------------------------------------------
+# --- importing torch, and what the import can say -----------------------------------------------------------
 
 
 def keep_warnings(kept):
@@ -235,15 +246,14 @@ def loaded_libraries():
 
 def driver_facts(torch, kept):
     """What torch says of the drivers and their devices. May hang in a broken driver: a stage of its own."""
-    facts = {"cuda_available": bool(ask(torch, "cuda.is_available")), "devices": []}
+    facts = {"cuda_available": bool(ask(torch, "cuda.is_available")), "cuda_error": None, "devices": []}
     built = getattr(torch.version, "cuda", None) or getattr(torch.version, "hip", None)
+    facts.update({"arch_list": [], "cudnn": None})
     if built:
-        error = asked(torch.cuda.init)[1]
-        facts["cuda_error"] = error
+        facts["cuda_error"] = asked(torch.cuda.init)[1]
         facts["arch_list"] = ask(torch, "cuda.get_arch_list")
-        cudnn, cudnn_error = asked(torch.backends.cudnn.version)
-        facts["cudnn"], facts["cudnn_error"] = cudnn, cudnn_error
-        if error is None:
+        facts["cudnn"], facts["cudnn_error"] = asked(torch.backends.cudnn.version)
+        if facts["cuda_error"] is None:
             facts["devices"] += [cuda_device(torch, i) for i in range(ask(torch, "cuda.device_count") or 0)]
     facts["mps_available"] = bool(ask(torch, "backends.mps.is_available"))
     if facts["mps_available"]:
@@ -283,7 +293,7 @@ def xpu_device(torch, index):
     }
 
 
-# --- the probe of one device ---------------------------------------------------------------------------------------------
+# --- the probe of one device --------------------------------------------------------------------------------
 
 
 def matrix_product(torch, x, y):
@@ -300,9 +310,10 @@ OPERATIONS = {"mm": matrix_product, "conv2d": convolution}
 class Probe(object):
     """The probe of one device. `operations` is a table so that another implementation can be put to the test."""
 
-    def __init__(self, torch, device, seed=0):
+    def __init__(self, torch, device, seed=0, gradients=True):
         self.torch = torch
         self.device = torch.device(device)
+        self.gradients = gradients
         self.generator = torch.Generator()  # on the CPU: the same data on every device
         self.generator.manual_seed(seed)
         self.operations = dict(OPERATIONS)
@@ -322,8 +333,11 @@ class Probe(object):
     def wait(self):
         """Wait until the device has done all its work."""
         if self.device.type != "cpu":
-            module = getattr(self.torch, self.device.type)
-            module.synchronize()
+            synchronize = reach(self.torch, self.device.type + ".synchronize")
+            if synchronize:
+                synchronize()
+            else:  # torch.mps came with 2.0
+                self.torch.ones(1, device=self.device).item()
 
     def on_device(self, tensor, kind):
         return tensor.to(getattr(self.torch, kind)).to(self.device)
@@ -360,11 +374,15 @@ class Probe(object):
         return self.integers(x, 3 if kind == "float16" else 1), self.integers(y, 1), self.integers(g, 1)
 
     def results(self, operation, x, y, g):
-        """The result and its two gradients: bilinear in (x, y), (g, y) and (x, g)."""
+        """The result and, if wanted, its two gradients: bilinear in (x, y), (g, y) and (x, g)."""
+        if not self.gradients:
+            return (operation(self.torch, x, y),)
         x = x.detach().requires_grad_(True)
         y = y.detach().requires_grad_(True)
         result = operation(self.torch, x, y)
-        return (result.detach(),) + self.torch.autograd.grad(result, (x, y), g)
+        # A gradient given to backward() would cost 0.3 s: torch 2.x then imports sympy.
+        (result * g).sum().backward()
+        return result.detach(), x.grad, y.grad
 
     # Stages.
 
@@ -394,7 +412,7 @@ class Probe(object):
         return {"wrong": wrong, "memory_checked_bytes": count}
 
     def kernel(self):
-        """The first computation: loads the kernels and shows «no kernel image» and its like."""
+        """The first computation: loads the kernels, and shows "no kernel image" and its like."""
         got = (self.torch.ones(1000, device=self.device) * 3 + 1).sum().item()
         return {"wrong": [] if got == 4000 else ["sum of 1000 fours is %r" % got]}
 
@@ -410,29 +428,39 @@ class Probe(object):
                         if not is_unsupported(error):
                             raise
                         data["unsupported"].append("%s %s: %s" % (kind, name, one_line(error)[:200]))
+            self.repeat(data)
         return data
+
+    def repeat(self, data):
+        """The same exact product many times: the bits may never change."""
+        x, y, _ = self.exact_data("mm", "float32")
+        there = [self.on_device(t, "float32") for t in (x, y)]
+        results = [self.operations["mm"](self.torch, *there) for _ in range(REPEATS)]
+        differing = sum(not self.torch.equal(r, results[0]) for r in results[1:])
+        if differing:
+            data["wrong"].append("float32 mm: %d of %d repetitions differ from the first" % (differing, REPEATS))
 
     def judge(self, name, kind, data):
         """One operation in one type, forward and backward. Adds to data."""
         exact = self.compare_exact(name, self.exact_data(name, kind), kind)
         if kind == "float64":  # its own reference: the integers must do
-            floats = [{"bad": 0, "share": 0.0, "ratio": 0.0, "bits": 53}] * 3
+            floats = [{"bits": BITS[kind], "ratio": 0.0, "bad": 0}] * len(exact)
         else:
             floats = self.compare_floats(name, [self.normal(s) for s in self.shapes(name)], kind)
-        for part, differing, by_float in zip(("result", "gradient of x", "gradient of y"), exact, floats):
-            what = "%s %s, %s" % (kind, name, part)
-            many = differing["share"] >= REDUCED_SHARE
-            if by_float["bits"] is None:
-                data["wrong"].append("%s: %s of %s elements off, largest error %.3g times the tolerance" % (
-                    what, by_float["bad"], by_float["count"], by_float["ratio"]))
-            elif differing["bad"] and (not many or kind == "float64"):
-                data["wrong"].append("%s: %d of %d integers differ" % (what, differing["bad"], differing["count"]))
-            elif differing["bad"]:  # reduced precision, or an algorithm that transforms its input
-                data["inexact"].append(what)
-            if kind != "float64":
-                raise_to(data, kind + "_max_error_ratio", by_float["ratio"], max)
-                if by_float["bits"] is not None:
-                    raise_to(data, "%s_%s_bits" % (kind, name), by_float["bits"], min)
+        for part, integers, distance in zip(PARTS, exact, floats):
+            what = "%s %s, %s: " % (kind, name, part)
+            raise_to(data, kind + "_max_error_ratio", distance["ratio"], max)
+            if distance["bits"] is None:
+                data["wrong"].append(what + "%d of %d elements off, largest error %.3g times the tolerance" % (
+                    distance["bad"], distance["count"], distance["ratio"]))
+                continue
+            raise_to(data, "%s_%s_bits" % (kind, name), distance["bits"], min)
+            # Integers may differ for two reasons only, and then most do: reduced precision, or convolution by transform.
+            reduced = kind == "float32" and distance["bits"] < BITS[kind]
+            if integers["bad"] and integers["share"] >= REDUCED_SHARE and (reduced or name == "conv2d"):
+                data["inexact"].append(what[:-2])
+            elif integers["bad"]:
+                data["wrong"].append(what + "%d of %d integers differ" % (integers["bad"], integers["count"]))
 
     def compare_exact(self, name, inputs, kind):
         """Equality with the integers that float64 gives, rounded once to the type."""
@@ -446,7 +474,7 @@ class Probe(object):
         return compared
 
     def compare_floats(self, name, inputs, kind):
-        """Each result against float64 from the same rounded inputs. `bits`: the precision whose bound holds, None for none."""
+        """Each result against float64 from the same rounded inputs."""
         torch = self.torch
         rounded = [t.to(getattr(torch, kind)) for t in inputs]
         x, y, g = [t.double() for t in rounded]
@@ -466,6 +494,8 @@ class Probe(object):
         of_y = self.results(operation, one_x, y * y, one_g)
         of_x = self.results(operation, x * x, one_y, one_g)
         of_g = self.results(operation, one_x, one_y, g * g)
+        if not self.gradients:
+            return (((of_x[0] * of_y[0]).sqrt(), of_g[0]),)
         return (
             ((of_x[0] * of_y[0]).sqrt(), of_g[0]),
             ((of_g[1] * of_y[1]).sqrt(), of_x[1]),
@@ -473,32 +503,32 @@ class Probe(object):
         )
 
     def distance(self, got, expected, scale, length, kind):
-        """Compare element by element; `not (error <= tolerance)` so that a NaN is a failure too."""
+        """How far the elements are off: `bits` of the most precise bound that holds for all of them (None: not even the
+        loosest), `ratio` of the largest error to that bound, `bad` of `count` elements beyond it."""
         error = (got - expected).abs()
-        unit = UNIT[kind]
-        rounding = unit * expected.abs() * (1 + 2 * unit) if kind in ("float16", "bfloat16") else 0.0
+        for bits, tolerance in self.tolerances(expected, scale, length, kind):
+            bad = int((~(error <= tolerance)).sum())  # so that a NaN is bad too
+            found = {"bits": bits, "bad": bad, "count": error.numel(), "ratio": float((error / tolerance).max())}
+            if not bad:
+                return found
+            if kind == "float32" and bad < REDUCED_SHARE * error.numel():
+                break
+        return dict(found, bits=None)
+
+    def tolerances(self, expected, scale, length, kind):
+        """(bits, tolerance by element): first of the type's own precision, then of what may stand in for it."""
         tensor_cores = kind != "float32" and self.device.type != "cpu"
-        accumulated = 2.0 ** -22 if tensor_cores else 2.0 ** -24  # tensor cores truncate
-        tolerance = rounding + 16 * accumulated * scale + SMALLEST[kind]
-        bad = int((~(error <= tolerance)).sum())
-        found = {
-            "bad": bad,
-            "count": error.numel(),
-            "share": bad / float(error.numel()),
-            "ratio": float((error / tolerance).max()),
-            "bits": {"float32": 24, "float16": 11, "bfloat16": 8}[kind],
-        }
-        if not bad:
-            return found
-        found["bits"] = None
-        if kind == "float32" and found["share"] >= REDUCED_SHARE:
+        accumulated = 16 * scale * 2.0 ** (-22 if tensor_cores else -24)
+        own = BITS[kind]
+        if kind == "float32":
+            yield own, accumulated + SMALLEST[kind]
             for bits, unit in REDUCED:
-                if bool((error <= unit * scale / length.sqrt() + SMALLEST[kind]).all()):
-                    found["bits"] = bits
-                    break
-        elif kind != "float32" and bool((error <= rounding + 16 * unit * scale + SMALLEST[kind]).all()):
-            found["bits"] = {"float16": 10, "bfloat16": 7}[kind]  # accumulated in the 16-bit type itself
-        return found
+                yield bits, unit * scale / length.sqrt() + SMALLEST[kind]
+        else:
+            unit = 2.0 ** -own
+            rounding = unit * (1 + 2 * unit) * expected.abs() + SMALLEST[kind]
+            yield own, rounding + accumulated
+            yield own - 1, rounding + 16 * unit * scale  # the sum was kept in the 16-bit type itself
 
     def precision(self):
         """How many significant bits a float32 product really keeps: 24, or 17 (bf16x2), 11 (TF32), 8 (bf16)."""
@@ -537,27 +567,33 @@ class Probe(object):
         return data
 
     def rate(self, kind, other=None):
-        """The rate of one type. `other`: TFLOP/s of float32; a half type far below it has no units, and no more time."""
+        """The rate of one type. `other`: TFLOP/s of float32; a half type far below it is not native: no more time."""
         cpu = self.device.type == "cpu"
         once = Repeated(self, kind, 256 if cpu else 1024)
         first = once.calibrate()
         if cpu and other and first < 0.5 * other:
             return {"tflops_burst": round(first, 6), "native": False}
         n = 256 if cpu else 1024
-        for larger in (512, 1024) if cpu else (2048, 4096, 8192):
-            if 2.0 * larger ** 3 / (first * 1e12) > 0.012 or (cpu and larger > 512 and self.torch.get_num_threads() <= 2):
-                break
-            n = larger
-        repeated = once if n == once.n else Repeated(self, kind, n)
-        best, mean, cpus, seconds = repeated.measure(
-            **(dict(block=0.0, warm=0.03, least=0.06, settle=0.15, most=0.35 if kind == "float32" else 0.25) if cpu
-               else dict(block=0.02, warm=0.3, least=0.15, settle=0.15, most=0.5)))
+        sizes = (512,) if cpu and self.torch.get_num_threads() <= 2 else (512, 1024) if cpu else (2048, 4096, 8192)
+        n = max([once.n] + [size for size in sizes if 2.0 * size ** 3 <= first * 1e12 * LONGEST_CALL_S])
+        try:
+            repeated = once if n == once.n else Repeated(self, kind, n)
+            best, mean, cpus, seconds = repeated.measure(**(CPU_TIMES if cpu else GPU_TIMES))
+        except RuntimeError as error:
+            if "out of memory" not in str(error):
+                raise
+            n = once.n
+            best, mean, cpus, seconds = once.measure(**GPU_TIMES)
         measured = {
-            "tflops_burst": round(best, 6), "tflops_sustained": round(mean, 6), "size": n,
+            "tflops_burst": round(best, 6),
+            "tflops_sustained": round(mean, 6),
+            "size": n,
             "measured_ms": round(seconds * 1000, 1),
         }
         if cpu:
-            measured.update(cpus_used=round(cpus, 2), native=True)
+            measured["cpus_used"] = round(cpus, 2)
+            if other:
+                measured["native"] = True
         return measured
 
 
@@ -592,8 +628,8 @@ class Repeated(object):
     def measure(self, block, warm, least, settle, most):
         """Best and mean rate (TFLOP/s), CPU seconds per second, seconds. All arguments are seconds.
 
-        Blocks of at least `block`, after a warm-up of at most `warm` that ends when two blocks agree to 2 %. Stops when no
-        block gained 1 % for `settle` (not before `least`), or after `most`.
+        Blocks of at least `block` (0: single calls), after a warm-up of at most `warm`, which ends when two blocks
+        agree to 2 %. Stops when no block gained 1 % for `settle` (not before `least`), or after `most`.
         """
         times = max(1, int(block / max(self.run(1), 1e-6)) + 1) if block else 1
         started = time.perf_counter()
@@ -653,20 +689,32 @@ def raise_to(data, key, value, pick):
     data[key] = value if before is None or value != value else before if before != before else pick(before, value)
 
 
-def probe_device(torch, device, seed, talk):
-    """The stages of the quick probe. One that raises is the last: a CUDA error stays with the process."""
-    made = []
+def open_device(torch, device, seed, mode):
+    """The Probe of a device, with its context made. In cpu-only mode without gradients: autograd asks all drivers."""
+    probe = Probe(torch, device, seed, gradients=mode != "cpu-only")
+    torch.empty(1, device=probe.device)
+    return probe
 
-    def driver():
-        made.append(Probe(torch, device, seed))
-        return {}
 
-    if talk.stage("open", driver) is None:
+def probe_device(torch, device, seed, mode, talk):
+    """The stages of the probe. One that raises is the last: a CUDA error stays with the process."""
+    opened = []
+
+    def open_stage():
+        opened.append(open_device(torch, device, seed, mode))
+        return memory_of(torch, opened[0].device)
+
+    if talk.stage("open", open_stage) is None:
         return
-    probe = made[0]
-    for name in ("reference", "allocate", "kernel", "precision", "correct", "speed"):
-        if talk.stage(name, getattr(probe, name)) is None:
+    for name in STAGES:
+        if talk.stage(name, getattr(opened[0], name)) is None:
             return
+
+
+def memory_of(torch, device):
+    """Free and total bytes of a CUDA device (torch 1.11 and newer)."""
+    memory = ask(torch, "cuda.mem_get_info", device) if device.type == "cuda" else None
+    return {"memory_free_bytes": memory[0], "memory_bytes": memory[1]} if memory else {}
 
 
 def prepare_crash_reports():
@@ -695,7 +743,7 @@ def main(arguments):
             talk.stage("facts", static_facts, torch)
             talk.stage("driver", driver_facts, torch, kept)
         if mode != "facts":
-            probe_device(torch, device, seed, talk)
+            probe_device(torch, device, seed, mode, talk)
     talk.say(event="done")
 
 

@@ -21,8 +21,8 @@ class Wanted:
 def wanted_probes(facts: Facts, devices: Iterable[str] = ()) -> tuple[Wanted, ...]:
     """The devices to probe. `devices` limits them ("cuda" stands for every cuda:N); empty means all.
 
-    From torch's own list of devices where it is known, else from static facts, and then only those that torch will surely
-    see under that name. () where torch is absent or did not import.
+    From torch's own list of devices where it is known, else from static facts, and then only those that torch will
+    surely see under that name. () where torch is absent or did not import.
     """
     torch = facts.torch
     if not torch or torch.imports is False:
@@ -47,7 +47,7 @@ def _named(torch: Torch) -> list[str]:
 
 
 def _expected(facts: Facts, torch: Torch) -> list[str]:
-    """NVIDIA GPUs of a CUDA build, where nothing hides or renumbers them; AMD's and Intel's lists hold integrated ones."""
+    """NVIDIA GPUs of a CUDA build, where nothing hides or renumbers them (AMD's and Intel's lists hold others too)."""
     environ = facts.environ
     if not (torch.cuda and facts.nvidia.driver and facts.gpus) or environ is None or "CUDA_VISIBLE_DEVICES" in environ:
         return []

@@ -1,7 +1,7 @@
 """The children that import torch: the first one at once, one more for every other device. Their lines become facts.
 
-The first child gives torch's dynamic facts and probes the CPU. A child is killed when a stage takes longer than its limit;
-what it said until then is kept, so the stage that stands open is where it hung or died.
+The first child gives torch's dynamic facts and probes the CPU. A child is killed when a stage takes longer than its
+limit; what it said until then is kept, so the stage that stands open is where it hung or died.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ class Run:
         self.open: str | None = "start"
         self.since = time.monotonic()
         self.result: process.Result | None = None  # set when it has ended
+        self.done = False  # it has said all that it had to say
         self._system = system
         self._limit_s = limit_s
         self._changed = changed
@@ -115,6 +116,7 @@ class Run:
                 self.stages.append(Stage(name=str(stage), ok=line["ok"], ms=line["ms"], data=line["data"]))
             self._changed.notify_all()
         if event == "done":
+            self.done = True
             return process.DONE
         return self.limit_of(self.open) if event == "begin" and self.open else None
 
@@ -130,7 +132,22 @@ class Run:
     @property
     def went_down(self) -> bool:
         """Whether it ended before it said that it was done."""
-        return self.result is not None and (self.open is not None or self.result.status != "ok")
+        return self.result is not None and not self.done
+
+    def end(self) -> None:
+        """It is of no more use."""
+        self._child.kill()
+
+    def ending(self) -> str:
+        """How a child that went down ended, in one sentence."""
+        assert self.result is not None
+        what = WORDS.get(self.open or "", "running")
+        if self.result.status == "timed-out":
+            stuck = ", and the process cannot be killed" if self.result.stuck else ""
+            return f"{what} took longer than {self.result.limit_s:g} s (--timeout allows more){stuck}"
+        if self.result.status == "crashed":
+            return f"{what}: {crash_message(self.result)}"
+        return f"{what}: the process ended with exit code {self.result.exit_code}"
 
 
 @cache
@@ -163,11 +180,13 @@ def finish(
         gaps = tuple(Gap(fact=f, reason="not-looked", detail=reason) for f in ("torch.imports", "probes"))
         return replace(facts, gaps=(*facts.gaps, *gaps))
     others = Others(system, found.python, first, request)
-    watch(first, others, facts, progress)
+    watch(first.run, others, facts, progress)
     facts = with_import(facts, first.run)
-    if not request.probe:
-        gap = Gap(fact="probes", reason="not-looked", detail="the probe was not wanted (--no-probe)")
-        return replace(facts, gaps=(*facts.gaps, gap))
+    if facts.torch is ABSENT or (facts.torch and facts.torch.imports is False):
+        return replace(facts, probes=())
+    if not request.probe or not facts.torch or facts.torch.imports is None:
+        detail = "it is not known whether torch imports" if request.probe else "the probe was not wanted (--no-probe)"
+        return replace(facts, gaps=(*facts.gaps, Gap(fact="probes", reason="not-looked", detail=detail)))
     return replace(facts, probes=results(first.run, others, facts, request.devices))
 
 
@@ -178,17 +197,25 @@ class Others:
         self.runs: dict[str, Run] = {}
         self._system = system
         self._python = python
-        self._changed = first.changed
+        self.changed = first.changed
+        self.wanted = request.probe
         self._request = request
 
     def start(self, device: str, mode: str = "quick") -> None:
         if device not in self.runs:
-            self.runs[device] = Run(self._system, self._python, device, mode, self._request.limit_s, self._changed)
+            self.runs[device] = Run(self._system, self._python, device, mode, self._request.limit_s, self.changed)
 
     def start_wanted(self, facts: Facts) -> None:
         for wanted in wanted_probes(facts, self._request.devices):
             if wanted.device != "cpu":
                 self.start(wanted.device)
+
+    def end_unwanted(self, facts: Facts) -> None:
+        """Those that static facts promised and torch doesn't see, and all of them where torch doesn't import."""
+        wanted = {w.device for w in wanted_probes(facts, self._request.devices)}
+        for device, run in self.runs.items():
+            if device not in wanted:
+                run.end()
 
     def probe_cpu(self, first: Run) -> None:
         """The CPU deserves its probe also where asking the driver hung or crashed."""
@@ -196,48 +223,54 @@ class Others:
             self.start("cpu", "cpu-only")
 
 
-def watch(first: First, others: Others, facts: Facts, progress: Callable[[str], None]) -> None:
+def watch(first: Run, others: Others, facts: Facts, progress: Callable[[str], None]) -> None:
     """Until all children have ended: start those that become wanted, and say which stage takes long."""
     said: set[tuple[str, str]] = set()
-    probing = first.run is not None and others._request.probe
-    asked = False
-    with first.changed:
-        while first.run is not None:
-            if probing and facts.torch and not asked:
-                others.start_wanted(facts)  # those that the static facts promise
-                asked = True
-            if probing and first.run.past_driver:
-                others.start_wanted(with_import(facts, first.run))
-                others.probe_cpu(first.run)
-                probing = False
-            running = [run for run in (first.run, *others.runs.values()) if run.result is None]
+    devices_known = not others.wanted
+    if others.wanted:
+        others.start_wanted(facts)  # those that the static facts promise
+    with others.changed:
+        while True:
+            if not devices_known and first.past_driver:
+                devices_known = True
+                known = with_import(facts, first)
+                others.start_wanted(known)
+                others.end_unwanted(known)
+                others.probe_cpu(first)
+            running = [run for run in (first, *others.runs.values()) if run.result is None]
             if not running:
                 return
             for run in running:
                 stage = run.open or ""
-                if stage in WORDS and time.monotonic() - run.since > SLOW_S and (run.device, stage) not in said:
+                if time.monotonic() - run.since > SLOW_S and stage in WORDS and (run.device, stage) not in said:
                     said.add((run.device, stage))
-                    progress(f"{WORDS[stage]} ({run.device})" if stage not in BEFORE_PROBE else WORDS[stage])
-            first.changed.wait(0.2)
+                    progress(WORDS[stage] if stage in BEFORE_PROBE else f"{WORDS[stage]} ({run.device})")
+            others.changed.wait(0.2)
 
 
-# --- the import ----------------------------------------------------------------------------------------------------------
+# --- the import ---------------------------------------------------------------------------------------------
 
 
 def with_import(facts: Facts, run: Run) -> Facts:
     """The facts with what importing torch said. torch that is ABSENT stays so unless it imported all the same."""
     stage = run.stage("import")
     if stage and stage.ok:
-        return replace(facts, torch=_imported(facts.torch or Torch(), run, stage), gaps=(*facts.gaps, *_gaps(run)))
+        torch = facts.torch if isinstance(facts.torch, Torch) else Torch()
+        return replace(facts, torch=_imported(torch, run, stage), gaps=(*facts.gaps, *_gaps(run)))
     if stage and _is_missing(stage.data):
         return facts if facts.torch else replace(facts, torch=ABSENT)
     failure = import_failure(run)
     if failure and facts.torch is not ABSENT:
-        torch = replace(facts.torch or Torch(), imports=False, import_failure=failure, warnings=_texts(stage, "warnings"))
-        return replace(facts, torch=torch)
+        torch = facts.torch or Torch()
+        return replace(
+            facts, torch=replace(torch, imports=False, import_failure=failure, warnings=_texts(stage, "warnings"))
+        )
     if failure is None and run.result is not None:
-        reason = "timed-out" if run.result.status == "timed-out" else "crashed"
-        gap = Gap(fact="torch.imports", reason=reason, detail=run.result.said, source="import torch")
+        reason = {"timed-out": "timed-out", "not-found": "not-installed", "permission": "permission"}
+        gap = Gap(
+            fact="torch.imports", reason=reason.get(run.result.status, "crashed"), detail=run.result.said,  # type: ignore[arg-type]
+            source="import torch",
+        )
         return replace(facts, gaps=(*facts.gaps, gap))
     return facts
 
@@ -292,7 +325,7 @@ def _gaps(run: Run) -> Iterable[Gap]:
         for name in ("devices", "cuda_available", "mps_available", "xpu_available", "cuda_error"):
             yield Gap(
                 fact=f"torch.{name}", reason="timed-out" if timed_out else "crashed", source="import torch",
-                detail=f"{WORDS[run.open]}: {run.result.said}",
+                detail=run.ending(),
             )
 
 
@@ -305,31 +338,35 @@ def import_failure(run: Run) -> ImportFailure | None:
     stage, result = run.stage("import"), run.result
     if stage and not stage.ok:
         said: Mapping[str, Any] = stage.data
-        leaves = "exit_code" in said
+        code = said.get("exit_code")
         return ImportFailure(
-            kind="exit" if leaves else "exception",
-            message=f"importing torch ended the program (exit code {said['exit_code']})" if leaves else said["message"],
+            kind="exception" if code is None else "exit",
+            message=said["message"] if code is None else exit_message(code),
             exception=said["exception"],
             traceback=said["traceback"],
-            exit_code=said.get("exit_code"),
+            exit_code=code,
             stage="import",
         )
     if stage or result is None or run.open != "import":
         return None
-    if result.status == "timed-out":
-        return ImportFailure(
-            kind="timed-out", message=f"import torch did not end within {result.limit_s:g} s", stage="import",
-            traceback=tail(result.stderr),
-        )
-    if result.status == "crashed":
-        return ImportFailure(
-            kind="signal", message=crash_message(result), signal=result.signal, exit_code=result.exit_code, stage="import",
-            traceback=tail(result.stderr),
-        )
+    kind = {"timed-out": "timed-out", "crashed": "signal"}.get(result.status, "exit")
+    message = {
+        "timed-out": f"import torch did not end within {result.limit_s:g} s",
+        "signal": crash_message(result),
+        "exit": exit_message(result.exit_code),
+    }[kind]
     return ImportFailure(
-        kind="exit", message=f"importing torch ended the program (exit code {result.exit_code})",
-        exit_code=result.exit_code, stage="import", traceback=tail(result.stderr),
+        kind=kind,  # type: ignore[arg-type]
+        message=message,
+        traceback=tail(result.stderr),
+        exit_code=result.exit_code,
+        signal=result.signal,
+        stage="import",
     )
+
+
+def exit_message(code: int | None) -> str:
+    return f"importing torch ended the program with exit code {code}"
 
 
 def crash_message(result: process.Result) -> str:
@@ -349,7 +386,7 @@ def tail(text: str) -> str:
     return text[-TAIL:].strip()
 
 
-# --- the probes ----------------------------------------------------------------------------------------------------------
+# --- the probes ---------------------------------------------------------------------------------------------
 
 
 def results(first: Run, others: Others, facts: Facts, devices: Iterable[str]) -> tuple[ProbeResult, ...]:
@@ -359,11 +396,12 @@ def results(first: Run, others: Others, facts: Facts, devices: Iterable[str]) ->
     if first.mode == "quick":
         runs.setdefault("cpu", first)
     found = [result_of(runs[device]) for device in wanted if device in runs]
-    if facts.torch and facts.torch.imports and facts.torch.devices is not None:
+    if isinstance(facts.torch, Torch) and facts.torch.devices is not None:
         seen = {w.device for w in wanted_probes(facts)}
         for device in devices:
             if not any(matches(name, (device,)) for name in seen):
-                found.append(ProbeResult(id=device, device=device, status="skipped", reason="torch sees no such device"))
+                reason = "torch sees no such device"
+                found.append(ProbeResult(id=device, device=device, status="skipped", reason=reason))
     return tuple(found)
 
 
@@ -379,8 +417,7 @@ def result_of(run: Run) -> ProbeResult:
     raised = next((s for s in run.stages if "exception" in s.data), None)
     if run.went_down:
         status: Any = "timed-out" if end.status == "timed-out" else "crashed"
-        stage = run.open
-        reason = end.said if end.status == "timed-out" else crash_message(end) if end.status == "crashed" else end.said
+        stage, reason = run.open, run.ending()
     elif raised:
         status, stage, reason = "failed", raised.name, f"{raised.data['exception']}: {raised.data['message']}"
     elif wrong:
