@@ -207,8 +207,8 @@ class Child:
 
     def _wait(self) -> Result:
         assert self._process is not None
-        while not self._ended.wait(max(0.0, self._deadline - time.monotonic())):
-            if time.monotonic() >= self._deadline:  # on_line may have moved it
+        while not self._ended.wait(min(0.25, max(0.0, self._deadline - time.monotonic()))):  # on_line may move it,
+            if time.monotonic() >= self._deadline:  # in both directions
                 break
         timed_out = not self._ended.is_set()
         if timed_out and self._dump_stacks:
