@@ -1,0 +1,61 @@
+"""Where a fix will be carried out: the target's interpreter, the tool that made its environment, the user's shell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from doctor.model.facts import ABSENT, Facts
+
+TOOLS = ("pip", "uv", "conda", "mamba", "pixi", "poetry", "pdm", "pipenv")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """`python` is the program to call; `prefix` the environment's folder; `windows` decides about shell lines."""
+
+    facts: Facts
+    tool: str
+    python: str
+    prefix: str | None = None
+    windows: bool = False
+    wanted_tool: bool = False  # the user named the tool
+
+    @property
+    def mac(self) -> bool:
+        return self.facts.host.system == "darwin"
+
+    def installed(self, package: str) -> str | None:
+        """Version of an installed package; None where it isn't there, or that is not known."""
+        found = next((p for p in self.facts.packages or () if p.name == package), None)
+        return found.version if found else None
+
+
+def situation_of(facts: Facts, tool: str | None = None) -> Situation:
+    """The situation of the target; `tool` is what the user wants the commands for (None: the one that made it)."""
+    interpreter = facts.interpreter
+    windows = facts.host.system == "windows"
+    return Situation(
+        facts=facts,
+        tool=tool or _tool_of(facts),
+        python=interpreter.executable or ("python" if windows else "python3"),
+        prefix=interpreter.prefix,
+        windows=windows,
+        wanted_tool=tool is not None,
+    )
+
+
+def _tool_of(facts: Facts) -> str:
+    """The tool that made the environment, but where another one installed its torch, that one."""
+    interpreter, torch = facts.interpreter, facts.torch
+    conda = interpreter.environment in ("conda", "conda-base") or interpreter.manager in ("conda", "mamba")
+    if conda:
+        by = torch.installer if torch else None
+        return by if by in ("pip", "uv") else "conda"
+    if interpreter.manager in TOOLS:
+        return str(interpreter.manager)
+    return "uv" if interpreter.environment == "uv-tool" else "pip"
+
+
+def has_no_pip(facts: Facts) -> bool:
+    """Whether the environment is known to lack pip."""
+    return facts.interpreter.pip is ABSENT

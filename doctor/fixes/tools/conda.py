@@ -1,0 +1,48 @@
+"""conda and mamba, with conda-forge: the pytorch channel ended with torch 2.5.1. The versions that conda-forge has are not in
+the tables, so its newest build is taken; what conda-forge does not build (ROCm, XPU, an exact torch) comes by pip."""
+
+from __future__ import annotations
+
+from doctor.fixes.situation import Situation
+from doctor.fixes.tools import Order, pip
+from doctor.knowledge import vendors
+from doctor.model.fix import Step
+
+
+def install(situation: Situation, order: Order) -> tuple[Step, ...]:
+    if order.requirements[0].startswith("torch") and order.backend:
+        names = _conda_packages(order)
+        if names is None:
+            return pip.install(situation, order)
+        steps = [Step(text=f"Install {names[0]} from conda-forge", argv=(*_conda(situation, "install"), "-c", "conda-forge", *names))]
+        by_pip = tuple(p.name for p in situation.facts.packages or () if p.name in order.replaces and p.installer == "pip")
+        return (*(pip.remove(situation, by_pip) if by_pip else ()), *steps)
+    argv = (*_conda(situation, "install"), "-c", "conda-forge", *order.requirements)
+    return (Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=argv),)
+
+
+def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
+    by_pip = {p.name for p in situation.facts.packages or () if p.installer == "pip"}
+    if by_pip & set(packages):
+        return pip.remove(situation, packages)
+    return (Step(text=f"Remove {' '.join(packages)}", argv=(*_conda(situation, "remove"), *packages)),)
+
+
+def _conda(situation: Situation, verb: str) -> tuple[str, ...]:
+    program = "mamba" if situation.tool == "mamba" else "conda"
+    return (program, verb, *(("-p", situation.prefix) if situation.prefix else ()))
+
+
+def _conda_packages(order: Order) -> tuple[str, ...] | None:
+    """conda-forge's names for a build of torch and its companions; None where it has no such build."""
+    packages = vendors.conda_forge()["packages"]
+    backend = str(order.backend)
+    if backend.startswith("cu"):
+        if not order.cuda:
+            return None
+        first = (packages["cuda"], f"cuda-version={order.cuda}")
+    elif backend in packages:
+        first = (packages[backend],)
+    else:
+        return None
+    return (*first, *(r.split("==")[0] for r in order.requirements[1:]))

@@ -1,0 +1,42 @@
+"""pip, called through the target's own interpreter, so that the right environment gets the package."""
+
+from __future__ import annotations
+
+from doctor.fixes.situation import Situation, has_no_pip
+from doctor.fixes.tools import Order
+from doctor.model.fix import Step
+
+
+def install(situation: Situation, order: Order) -> tuple[Step, ...]:
+    """pip does not replace an installed version that meets the requirement, even if its build differs: remove it first."""
+    pip = (situation.python, "-m", "pip")
+    steps = list(get_pip(situation))
+    if order.replaces:
+        steps.append(Step(text=f"Remove the installed {' '.join(order.replaces)}", argv=(*pip, "uninstall", "-y", *order.replaces)))
+    argv = (*pip, "install", *(("--pre",) if order.pre else ()), *order.requirements, *_index(order))
+    steps.append(Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=argv))
+    return tuple(steps)
+
+
+def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
+    argv = (situation.python, "-m", "pip", "uninstall", "-y", *packages)
+    return (*get_pip(situation), Step(text=f"Remove {' '.join(packages)}", argv=argv))
+
+
+def get_pip(situation: Situation) -> tuple[Step, ...]:
+    """A step that gives the environment a pip, where it has none."""
+    if not has_no_pip(situation.facts):
+        return ()
+    return (
+        Step(
+            text="Give the environment a pip",
+            argv=(situation.python, "-m", "ensurepip", "--upgrade"),
+            verify=(situation.python, "-m", "pip", "--version"),
+        ),
+    )
+
+
+def _index(order: Order) -> tuple[str, ...]:
+    if order.index is None:
+        return ()
+    return ("--extra-index-url" if order.default_index else "--index-url", order.index)

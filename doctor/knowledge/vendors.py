@@ -1,0 +1,67 @@
+"""What others than pytorch.org publish, and where: AMD's and NVIDIA's own wheels, conda-forge; uv's names of backends.
+
+The rows are in tables/vendors.json, each group with its sources and status.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from doctor.knowledge.load import BUILT_IN, KnowledgeError
+
+GROUPS = ("therock", "rocm_blas", "xpu_since", "jetson", "conda_forge", "nightly", "uv_backends")
+
+
+@cache
+def _table() -> dict[str, Any]:
+    try:
+        data: dict[str, Any] = json.loads((BUILT_IN / "vendors.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise KnowledgeError("vendors.json", f"cannot be read: {error}") from None
+    for group in GROUPS:
+        if group not in data:
+            raise KnowledgeError("vendors.json", f"lacks «{group}»")
+    return data
+
+
+def therock() -> dict[str, Any]:
+    """AMD's own index: `index`, and the gfx it has torch for on `linux` and on `windows`."""
+    found: dict[str, Any] = _table()["therock"]
+    return found
+
+
+def rocm_blas_until(gfx: str | None) -> str | None:
+    """The last ROCm whose BLAS has kernels for that gfx, where the arch lists claim more."""
+    return next((r["until"] for r in _table()["rocm_blas"] if r["gfx"] == gfx), None)
+
+
+def xpu_since(architecture: str | None) -> str | None:
+    """The first torch that supports that Intel architecture, where that is later than the first xpu build."""
+    return next((r["torch"] for r in _table()["xpu_since"] if r["architecture"] == architecture), None)
+
+
+def jetpack(l4t: str | None) -> dict[str, Any] | None:
+    """The JetPack of an L4T release ("36.4.0"): `jetpack`, `cuda`, `python`, and `index` or `page` where it has own wheels."""
+    if not l4t:
+        return None
+    major = l4t.lstrip("Rr").split(".")[0]
+    return next((r for r in _table()["jetson"] if str(r["l4t"]) == major), None)
+
+
+def conda_forge() -> dict[str, Any]:
+    """`platforms` -> `cuda` versions built, `archs` by CUDA major, `packages` by kind."""
+    found: dict[str, Any] = _table()["conda_forge"]
+    return found
+
+
+def nightly(platform: str) -> dict[str, Any] | None:
+    """The nightly index of a platform that has no releases: `index`, `pythons`."""
+    found: dict[str, Any] | None = _table()["nightly"].get(platform)
+    return found
+
+
+def uv_knows(backend: str) -> bool:
+    """Whether `uv pip install --torch-backend=` takes that name."""
+    return backend in _table()["uv_backends"]["names"]
