@@ -13,6 +13,7 @@ class RocmGpu:
     gfx: str  # gfx1100
     name: str | None = None  # "AMD Radeon RX 7900 XTX"
     pci_id: str | None = None
+    pci_address: str | None = None
     memory_bytes: int | None = None
 
 
@@ -24,10 +25,11 @@ def parse(text: str) -> tuple[RocmGpu, ...]:
         if not gfx:
             continue
         name = re.search(r"^\s*Marketing Name:[ \t]*(\S[^\n]*?)\s*$", agent, re.M)
+        place = re.search(r"^\s*BDFID:\s+(\d+)", agent, re.M)
         chip = re.search(r"^\s*Chip ID:\s+\d+\((0x[0-9a-f]+)\)", agent, re.M)
         gpus.append(RocmGpu(
             gfx=gfx[1], name=name[1] if name else None, pci_id=f"1002:{int(chip[1], 16):04x}" if chip else None,
-            memory_bytes=_pool(agent),
+            pci_address=_address(int(place[1])) if place else None, memory_bytes=_pool(agent),
         ))
     return tuple(gpus)
 
@@ -39,12 +41,20 @@ def _pool(agent: str) -> int | None:
 
 def parse_kfd(text: str) -> RocmGpu | None:
     """A `properties` file of /sys/class/kfd/kfd/topology/nodes; None where the node is a CPU."""
-    said = dict(line.split(None, 1) for line in text.splitlines() if len(line.split(None, 1)) == 2)
+    said = {key: value for key, value in re.findall(r"^(\w+) (\d+)$", text, re.M)}
     version = int(said.get("gfx_target_version", "0") or 0)
     if not version:
         return None
-    device = said.get("device_id", "0")
-    return RocmGpu(gfx=gfx_of_version(version), pci_id=f"1002:{int(device):04x}" if device.strip().isdigit() and int(device) else None)
+    device, place, domain = (int(said.get(name, "0") or 0) for name in ("device_id", "location_id", "domain"))
+    return RocmGpu(
+        gfx=gfx_of_version(version), pci_id=f"1002:{device:04x}" if device else None,
+        pci_address=_address(place, domain) if place else None,
+    )
+
+
+def _address(place: int, domain: int = 0) -> str:
+    """Bus, device and function packed into one number, as PCI does: 768 -> 0000:03:00.0."""
+    return f"{domain:04x}:{place >> 8 & 0xFF:02x}:{place >> 3 & 0x1F:02x}.{place & 7}"
 
 
 def gfx_of_version(version: int) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from doctor.facts import environ, interpreter
+from doctor.facts import environ, host, interpreter
+from doctor.facts.gpus import amd, apple, intel, merged, nvidia, pci
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
 from doctor.facts.target import Found
@@ -47,4 +48,7 @@ def start(system: System, found: Found) -> Collection:
     notes = Notes()
     environ.collect(system, notes)
     finishers: list[Finish] = [interpreter.start(system, found, notes)]
+    finishers += [part.start(system, notes) for part in (nvidia, host, pci, amd, apple)]
+    intel.collect(system, notes)
+    finishers.append(merged.write)
     return Collection(notes, finishers)

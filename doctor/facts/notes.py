@@ -46,10 +46,14 @@ class Notes:
         start = part + "."
         return {name[len(start):]: value for name, value in self.values.items() if name.startswith(start)}
 
+    def unfilled(self) -> tuple[tuple[str, Gap], ...]:
+        """(fact, gap) of all facts that stayed without a value."""
+        return tuple((fact, gap) for fact, gap in self._gaps.items() if fact not in self.values)
+
     @property
     def gaps(self) -> tuple[Gap, ...]:
         """The gaps of facts that stayed without a value."""
-        return tuple(gap for fact, gap in self._gaps.items() if fact not in self.values)
+        return tuple(gap for fact, gap in self.unfilled() if not fact.startswith("gpus."))
 
 
 def gap_from(fact: str, result: Result, source: str) -> Gap:

@@ -1,0 +1,323 @@
+"""The NVIDIA driver stack, asked of several sources at once: none of them alone may say «no driver», and none may hang us."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from importlib import resources
+from typing import Any
+
+from doctor.evidence import nvidia_smi
+from doctor.evidence.nvidia_smi import SmiGpu
+from doctor.facts.gpus import pci
+from doctor.facts.notes import Notes, gap_from
+from doctor.facts.system import System
+from doctor.model.facts import ABSENT, Gap, Gpu, Source
+from doctor.process import Child, Result
+
+MODULE_FILE = "/sys/module/nvidia/version"
+PROC_FILE = "/proc/driver/nvidia/version"
+SMI, LIBCUDA = "nvidia-smi", "libcuda"
+LIBCUDA_LIMIT_S = 5.0
+SMI_LIMIT_S, SMI_PER_GPU_S, SMI_GPUS_FREE = 10.0, 2.0, 4  # without persistence mode a healthy server needs seconds a GPU
+TOOL_LIMIT_S = 5.0
+_SMI_FOLDERS = (
+    "/usr/lib/wsl/lib", r"C:\Windows\System32", r"C:\Program Files\NVIDIA Corporation\NVSMI",
+)  # fmt: skip
+_LIBCUDA_FILES = tuple(
+    f"{folder}/libcuda.so.1"
+    for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/aarch64-linux-gnu", "/usr/lib", "/usr/lib/wsl/lib",
+                   "/usr/lib/aarch64-linux-gnu/nvidia", "/usr/lib/aarch64-linux-gnu/tegra", "/usr/local/nvidia/lib64")
+)  # fmt: skip
+_VERSION = re.compile(r"\b(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
+_TEGRA = {"tegra210": "Nano", "tegra186": "TX2", "tegra194": "Xavier", "tegra234": "Orin", "tegra264": "Thor"}
+_NO_DEVICES = "No devices were found"
+
+
+def start(system: System, notes: Notes) -> Callable[[Notes], None]:
+    """Start all sources; the returned function writes nvidia.* and `gpus.nvidia` (what the driver lists) down."""
+    if system.uname().system == "darwin":
+        return _none_on_a_mac
+    on_bus = pci.gpus_on_bus(system)
+    count = sum(gpu.vendor == "nvidia" for gpu in on_bus) if not isinstance(on_bus, Gap) else 0
+    limit = SMI_LIMIT_S + SMI_PER_GPU_S * max(0, count - SMI_GPUS_FREE)
+    smi = system.tool(SMI, _SMI_FOLDERS) or SMI
+    children = {
+        "table": system.start([smi], limit_s=limit),
+        "query": system.start([smi, *query_arguments(nvidia_smi.QUERY)], limit_s=limit),
+        "nvcc": system.start([_nvcc(system), "--version"], limit_s=TOOL_LIMIT_S),
+    }
+    libcuda = _start_libcuda(system)
+    if count or system.exists(MODULE_FILE):
+        children["dmesg"] = system.start(["dmesg"], limit_s=TOOL_LIMIT_S, output_limit=16 << 20)
+    if pci.has_nvswitch(system):
+        children["fabric"] = system.start(["systemctl", "is-active", "nvidia-fabricmanager"], limit_s=TOOL_LIMIT_S)
+        children["fabric-version"] = system.start(["nv-fabricmanager", "--version"], limit_s=TOOL_LIMIT_S)
+
+    def finish(notes: Notes) -> None:
+        sources: list[Source] = []
+        if system.uname().system == "linux":
+            sources += _kernel(system, notes)
+        sources.append(_library(system, libcuda, notes))
+        sources.append(_smi(system, smi, children["query"], children["table"], limit, notes))
+        notes.set("nvidia.sources", tuple(sources), "all sources")
+        _settle_driver(sources, notes)
+        _nodes(system, notes)
+        _toolkit(children["nvcc"].result(), notes)
+        _xids(children.get("dmesg"), notes)
+        _fabric(children.get("fabric"), children.get("fabric-version"), notes)
+        _jetson_gpu(system, notes)
+
+    return finish
+
+
+def _none_on_a_mac(notes: Notes) -> None:
+    for fact in ("driver", "kernel_module", "library", "libcuda", "smi_error", "fabric_manager", "toolkit"):
+        notes.set(f"nvidia.{fact}", ABSENT, "macOS has no NVIDIA driver")
+    notes.set("nvidia.device_nodes", (), "macOS has no NVIDIA driver")
+    notes.set("nvidia.nouveau", False, "uname")
+    notes.gap("nvidia", "not-applicable", "macOS has no NVIDIA driver")
+
+
+def query_arguments(fields: tuple[str, ...]) -> tuple[str, str]:
+    """The arguments of nvidia-smi that ask for these fields."""
+    return f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"
+
+
+def _nvcc(system: System) -> str:
+    folders = [f"{home}/bin" for name in ("CUDA_HOME", "CUDA_PATH") if (home := system.environ.get(name))]
+    return system.tool("nvcc", (*folders, "/usr/local/cuda/bin")) or "nvcc"
+
+
+# ---- the kernel's side
+
+
+def _kernel(system: System, notes: Notes) -> list[Source]:
+    """The loaded module, by two files."""
+    sources = []
+    for path in (PROC_FILE, MODULE_FILE):
+        text = system.read(path, 4096)
+        if isinstance(text, Gap):
+            status = {"not-installed": "absent", "permission": "permission"}.get(text.reason, "failed")
+            sources.append(Source(name=path, status=status, message=text.detail))  # type: ignore[arg-type]
+            continue
+        line = text.strip().splitlines()[0] if text.strip() else ""
+        version = _VERSION.search(line)
+        sources.append(Source(name=path, status="ok" if version else "failed", message=line[:200]))
+        notes.set("nvidia.kernel_module", version[1] if version else None, path, line)
+    if all(source.status == "absent" for source in sources):
+        notes.set("nvidia.kernel_module", ABSENT, MODULE_FILE)
+    elif notes.get("nvidia.kernel_module") is None:
+        notes.gap("nvidia.kernel_module", "unreadable", sources[0].message, sources[0].name)
+    notes.set("nvidia.nouveau", system.exists("/sys/module/nouveau"), "/sys/module/nouveau")
+    return sources
+
+
+def _nodes(system: System, notes: Notes) -> None:
+    """Device nodes; read last, since asking the driver may make /dev/nvidia-uvm."""
+    names = system.listdir("/dev")
+    if system.is_windows:
+        for fact in ("device_nodes", "uvm_node", "nodes_accessible", "nouveau", "kernel_module"):
+            notes.gap(f"nvidia.{fact}", "not-applicable", "this is Windows")
+        return
+    if isinstance(names, Gap):
+        for fact in ("device_nodes", "uvm_node", "nodes_accessible"):
+            notes.set(f"nvidia.{fact}", names)
+        return
+    nodes = tuple(f"/dev/{name}" for name in names if re.fullmatch(r"nvidia(\d+|ctl|-uvm|-uvm-tools|-modeset|-nvswitch\w*)", name))
+    notes.set("nvidia.device_nodes", nodes, "/dev")
+    notes.set("nvidia.uvm_node", "/dev/nvidia-uvm" in nodes, "/dev/nvidia-uvm")
+    needed = [node for node in nodes if re.fullmatch(r"/dev/nvidia(\d+|ctl|-uvm)", node)]
+    if needed:
+        notes.set("nvidia.nodes_accessible", all(system.can_open(node) for node in needed), "access(2)")
+    else:
+        notes.gap("nvidia.nodes_accessible", "not-applicable", "there are no device nodes")
+
+
+def _xids(dmesg: Child | None, notes: Notes) -> None:
+    if dmesg is None:
+        notes.gap("nvidia.xids", "not-applicable", "no NVIDIA GPU on the bus")
+        return
+    result = dmesg.result()
+    if not result.ok:
+        reason = "permission" if "not permitted" in result.stderr or "denied" in result.stderr else gap_from("", result, "").reason
+        notes.gap("nvidia.xids", reason, f"dmesg: {result.said}", "dmesg")
+        return
+    found = tuple(dict.fromkeys(int(number) for number in re.findall(r"NVRM: Xid \([^)]*\): (\d+)", result.stdout)))
+    notes.set("nvidia.xids", found, "dmesg")
+
+
+def _fabric(child: Child | None, version: Child | None, notes: Notes) -> None:
+    if child is None:
+        notes.set("nvidia.fabric_manager", ABSENT, pci.FOLDER)
+        return
+    result = child.result()
+    word = result.stdout.strip()
+    states = {"active": "running", "activating": "stopped", "inactive": "stopped", "failed": "stopped", "unknown": "stopped"}
+    if word in states:
+        notes.set("nvidia.fabric_manager", states[word], "systemctl is-active nvidia-fabricmanager", word)
+    else:
+        notes.unanswered("nvidia.fabric_manager", result, "systemctl")
+    match = _VERSION.search(version.result().stdout) if version else None
+    notes.set("nvidia.fabric_manager_version", match[1] if match else None, "nv-fabricmanager --version")
+
+
+# ---- the libraries
+
+
+def _start_libcuda(system: System) -> Child | None:
+    """A child that loads libcuda. CUDA_VISIBLE_DEVICES is the user's wish, not the driver's state: left out of this one."""
+    python = system.own_python if not system.root else system.which("doctor-python")
+    if not python:
+        return None
+    script = resources.files("doctor.inside").joinpath("libcuda.py").read_bytes()
+    environ = system.child_environ(CUDA_VISIBLE_DEVICES=None, NVIDIA_TF32_OVERRIDE=None)
+    return system.start([python, "-I", "-S", "-B", "-"], limit_s=LIBCUDA_LIMIT_S, stdin=script, env=environ)
+
+
+def _library(system: System, child: Child | None, notes: Notes) -> Source:
+    result = child.result() if child else None
+    said = _lines(result.stdout) if result else {}
+    file = said.get("libcuda") or (None if "absent" in said else _library_file(system))
+    if file:
+        notes.set("nvidia.libcuda", file, LIBCUDA)
+        match = _VERSION.search(_target_of(system, file)) or _VERSION.search(str(said.get("library_file") or ""))
+        notes.set("nvidia.library", match[1] if match else None, "file name of libcuda", _target_of(system, file))
+    elif result is None or "absent" in said:
+        notes.set("nvidia.libcuda", ABSENT, LIBCUDA, str(said.get("absent", "")))
+        notes.set("nvidia.library", ABSENT, LIBCUDA)
+    notes.set("nvidia.cuinit", said.get("cuinit"), "cuInit")
+    notes.set("gpus.libcuda", said.get("devices"), LIBCUDA)
+    notes.set("nvidia.nvml", said.get("driver"), "libnvidia-ml")
+    notes.set("nvidia.count", said.get("count"), "libnvidia-ml")
+    notes.set("nvidia.libcuda_cuda", said.get("driver_cuda"), "cuDriverGetVersion")
+    source = _library_source(result, said, file)
+    for fact in ("cuinit", "libcuda", "library"):
+        notes.gap(f"nvidia.{fact}", "not-installed" if source.status == "absent" else "timed-out" if source.status == "timed-out"
+                  else "crashed", f"libcuda: {source.message}", LIBCUDA)  # fmt: skip
+    return source
+
+
+def _library_source(result: Result | None, said: Mapping[str, Any], file: str | None) -> Source:
+    if result is None:
+        return Source(name=LIBCUDA, status="failed" if file else "absent", message="could not be asked" if file else "not found")
+    if "absent" in said:
+        return Source(name=LIBCUDA, status="absent", message=str(said["absent"])[:200])
+    if "cuinit" in said:
+        return Source(name=LIBCUDA, status="ok", message=f"cuInit: {said['cuinit']}", stuck=result.stuck)
+    status = "timed-out" if result.status == "timed-out" else "failed"
+    return Source(name=LIBCUDA, status=status, message=result.said, stuck=result.stuck)  # type: ignore[arg-type]
+
+
+def _lines(text: str) -> dict[str, Any]:
+    said: dict[str, Any] = {}
+    for line in text.splitlines():
+        try:
+            one = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(one, dict):
+            said |= one
+    return said
+
+
+def _library_file(system: System) -> str | None:
+    return None if system.is_windows else next((path for path in _LIBCUDA_FILES if system.exists(path) or system.link(path)), None)
+
+
+def _target_of(system: System, path: str) -> str:
+    """libcuda.so.1 is a link to libcuda.so.550.54.15."""
+    return (system.link(path) or system.real(path)).rpartition("/")[2]
+
+
+# ---- nvidia-smi
+
+
+def _smi(system: System, smi: str, query: Child, table: Child, limit: float, notes: Notes) -> Source:
+    answers, result = query.result(), table.result()
+    gpus = nvidia_smi.parse_query(answers.stdout)
+    if not gpus and "not a valid field" in answers.stdout + answers.stderr:  # an old driver, which answered at once
+        fields = nvidia_smi.QUERY[:-1]
+        answers = system.start([smi, *query_arguments(fields)], limit_s=limit).result()
+        gpus = nvidia_smi.parse_query(answers.stdout, fields)
+    seen = nvidia_smi.parse(result.stdout + "\n" + result.stderr)
+    error = seen.error or nvidia_smi.error_of(answers.stdout + "\n" + answers.stderr)
+    if not gpus:
+        gpus = seen.gpus
+    _write_smi(seen, gpus, error, notes)
+    failed = next((one for one in (result, answers) if one.status == "timed-out"), result)
+    stuck = result.stuck or answers.stuck
+    if gpus or seen.driver:
+        notes.set("nvidia.smi_error", ABSENT, SMI)
+        return Source(name=SMI, status="ok", message=seen.header, stuck=stuck)
+    if error == _NO_DEVICES:
+        notes.set("nvidia.gpus_seen", 0, SMI, error)
+    if error:
+        return Source(name=SMI, status="failed", message=error, stuck=stuck)
+    if result.status == "not-found":
+        notes.set("nvidia.smi_error", ABSENT, SMI)
+        return Source(name=SMI, status="absent", message="not found")
+    notes.unanswered("nvidia.smi_error", failed, SMI)
+    status = {"timed-out": "timed-out", "permission": "permission"}.get(failed.status, "failed")
+    return Source(name=SMI, status=status, message=failed.said, stuck=stuck)  # type: ignore[arg-type]
+
+
+def _write_smi(seen: nvidia_smi.Smi, gpus: tuple[SmiGpu, ...], error: str | None, notes: Notes) -> None:
+    notes.set("nvidia.smi_error", error, SMI, error or "")
+    notes.set("nvidia.smi_version", seen.smi_version, SMI, seen.header)
+    notes.set("nvidia.driver_cuda", seen.cuda, SMI, seen.header)
+    notes.set("nvidia.smi_driver", seen.driver or next((gpu.driver for gpu in gpus if gpu.driver), None), SMI, seen.header)
+    notes.set("nvidia.smi_library", seen.library, SMI)
+    notes.set("nvidia.processes", seen.processes, SMI)
+    if gpus:
+        notes.set("gpus.nvidia", gpus, SMI)
+        notes.set("nvidia.gpus_seen", len(gpus), SMI)
+        modes = [gpu.compute_mode for gpu in gpus if gpu.compute_mode]
+        notes.set("nvidia.compute_mode", next((m for m in modes if m != "Default"), modes[0] if modes else None), SMI)
+
+
+def _settle_driver(sources: list[Source], notes: Notes) -> None:
+    """The best source's version; ABSENT only where every source is known to be absent."""
+    notes.set("nvidia.driver_cuda", notes.values.pop("nvidia.libcuda_cuda", None), "cuDriverGetVersion")
+    notes.set("nvidia.gpus_seen", notes.values.pop("nvidia.count", None), "libnvidia-ml")
+    notes.set("nvidia.library", notes.values.pop("nvidia.smi_library", None), SMI)
+    answers = {
+        "kernel": (notes.get("nvidia.kernel_module"), notes.origins.get("nvidia.kernel_module")),
+        "smi": (notes.values.pop("nvidia.smi_driver", None), notes.origins.get("nvidia.smi_driver")),
+        "nvml": (notes.values.pop("nvidia.nvml", None), notes.origins.get("nvidia.nvml")),
+        "library": (notes.get("nvidia.library"), notes.origins.get("nvidia.library")),
+    }
+    for name in ("nvidia.smi_driver", "nvidia.nvml", "nvidia.libcuda_cuda", "nvidia.count", "nvidia.smi_library"):
+        notes.origins.pop(name, None)
+    for version, origin in answers.values():
+        if version:
+            notes.set("nvidia.driver", version, origin.source if origin else "", origin.quote if origin else "")
+            break
+    if notes.get("nvidia.driver") is None and all(source.status == "absent" for source in sources):
+        notes.set("nvidia.driver", ABSENT, ", ".join(source.name for source in sources))
+    worst = next((s for s in sources if s.status == "timed-out"), next((s for s in sources if s.status != "absent"), None))
+    if worst is None:
+        return
+    reason = {"timed-out": "timed-out", "permission": "permission"}.get(worst.status, "unreadable")
+    for fact in ("driver", "driver_cuda", "gpus_seen", "compute_mode", "processes", "smi_version", "library"):
+        notes.gap(f"nvidia.{fact}", reason, f"{worst.name}: {worst.message}", worst.name)  # type: ignore[arg-type]
+
+
+def _toolkit(result: Result, notes: Notes) -> None:
+    match = re.search(r"release (\d+\.\d+)", result.stdout)
+    if match:
+        notes.set("nvidia.toolkit", match[1], "nvcc --version", match[0])
+    elif result.status == "not-found":
+        notes.set("nvidia.toolkit", ABSENT, "nvcc")
+    else:
+        notes.unanswered("nvidia.toolkit", result, "nvcc")
+
+
+def _jetson_gpu(system: System, notes: Notes) -> None:
+    """A Tegra's GPU is not on the PCI bus: the device tree names it."""
+    text = system.read("/proc/device-tree/compatible", 4096)
+    chip = next((name for name in _TEGRA if not isinstance(text, Gap) and name in text), None)
+    if chip:
+        gpu = Gpu(vendor="nvidia", name=_TEGRA[chip], integrated=True, driver="nvgpu")
+        notes.set("gpus.tegra", (gpu,), "/proc/device-tree/compatible", text if isinstance(text, str) else "")

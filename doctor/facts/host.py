@@ -1,0 +1,264 @@
+"""The machine and its operating system."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from doctor.evidence import cpuinfo, macos, os_release
+from doctor.facts.gpus import windows
+from doctor.facts.notes import Notes
+from doctor.facts.system import System, architecture
+from doctor.model.facts import ABSENT, Gap
+
+Finish = Callable[[Notes], None]
+TOOL_LIMIT_S = 5.0
+_SYSCTL = ("machdep.cpu.brand_string", "hw.memsize", "hw.optional.arm64", "kern.hv_vmm_present", "machdep.cpu.features",
+           "machdep.cpu.leaf7_features")  # fmt: skip
+_UNLIMITED = 1 << 60  # cgroup v1 says «no limit» with a number near 2**63
+_GVISOR = "Sun Jan 10 15:06:54 PST 2016"  # the build date in gVisor's own /proc/version
+_VIRTUAL = {
+    "kvm": "kvm", "qemu": "qemu", "vmware": "vmware", "virtualbox": "virtualbox", "innotek": "virtualbox", "xen": "xen",
+    "virtual machine": "hyper-v", "amazon ec2": "ec2", "google compute engine": "gce", "openstack": "openstack",
+    "parallels": "parallels", "bochs": "bochs", "firecracker": "firecracker",
+}  # fmt: skip
+
+
+def start(system: System, notes: Notes) -> Finish:
+    """Write down what files say, start what programs must say."""
+    uname = system.uname()
+    cpus, usable = system.cpus()
+    notes.set("host.system", uname.system or None, "uname")
+    notes.set("host.kernel", uname.release or None, "uname")
+    notes.set("host.cpus", cpus, "os.cpu_count")
+    notes.set("host.cpus_usable", usable, "affinity")
+    if usable is None:
+        notes.gap("host.cpus_usable", "not-applicable", "this system does not say which CPUs a process may use")
+    disk = system.disk(system.own_prefix or system.cwd)
+    notes.set("host.disk_free_bytes", disk if isinstance(disk, Gap) else disk[1], "file system")
+    starter = {"linux": _linux, "darwin": _mac, "windows": _windows}.get(uname.system)
+    if starter is None:
+        notes.set("host.architecture", architecture(uname.machine), "uname")
+        return lambda notes: None
+    return starter(system, notes)
+
+
+# ---- Linux
+
+
+def _linux(system: System, notes: Notes) -> Finish:
+    uname = system.uname()
+    notes.set("host.architecture", architecture(uname.machine), "uname", uname.machine)
+    notes.set("host.macos", ABSENT, "uname")
+    notes.gap("host.windows_build", "not-applicable", "this is Linux")
+    release = system.read("/etc/os-release")
+    if isinstance(release, Gap):
+        release = system.read("/usr/lib/os-release")
+    if isinstance(release, Gap):
+        notes.set("host.os_name", release)
+    else:
+        said = os_release.parse(release)
+        for name, value in (("name", said.name), ("id", said.id), ("version", said.version), ("like", said.like)):
+            notes.set(f"host.os_{name}", value, "/etc/os-release")
+    _cpu_and_memory(system, notes)
+    _surroundings(system, notes)
+    _limits(system, notes)
+    return lambda notes: None
+
+
+def _cpu_and_memory(system: System, notes: Notes) -> None:
+    text = system.read("/proc/cpuinfo")
+    if isinstance(text, Gap):
+        for fact in ("host.cpu_model", "host.cpu_flags"):
+            notes.set(fact, text)
+    else:
+        cpu = cpuinfo.parse(text)
+        notes.set("host.cpu_model", cpu.model, "/proc/cpuinfo")
+        notes.set("host.cpu_flags", cpu.flags, "/proc/cpuinfo")
+    memory = system.read("/proc/meminfo")
+    for fact, key in (("host.memory_bytes", "MemTotal"), ("host.memory_available_bytes", "MemAvailable")):
+        if isinstance(memory, Gap):
+            notes.set(fact, memory)
+        elif match := re.search(rf"^{key}:\s+(\d+) kB", memory, re.M):
+            notes.set(fact, int(match[1]) << 10, "/proc/meminfo", match[0])
+    shm = system.disk("/dev/shm")
+    notes.set("host.shm_bytes", shm if isinstance(shm, Gap) else shm[0], "/dev/shm")
+
+
+def _text(system: System, path: str) -> str:
+    text = system.read(path, 65536)
+    return "" if isinstance(text, Gap) else text
+
+
+def _surroundings(system: System, notes: Notes) -> None:
+    """Container, WSL, virtual machine, Jetson, sandbox."""
+    release = system.uname().release.lower()
+    wsl = ABSENT if "microsoft" not in release else 2 if "wsl2" in release or "standard" in release else 1
+    if wsl == 1 and system.exists("/dev/dxg"):
+        wsl = 2
+    notes.set("host.wsl", wsl, "uname", system.uname().release)
+    notes.set("host.dxg", system.exists("/dev/dxg"), "/dev/dxg")
+    kind, source = _container(system)
+    notes.set("host.container", kind or ABSENT, source)
+    notes.set("host.container_gpus", _asked_for_gpus(system) if kind else None, "environment")
+    notes.set("host.jetson", _jetson(system) or ABSENT, "/etc/nv_tegra_release")
+    version = _text(system, "/proc/version")
+    notes.set("host.sandbox", "gvisor" if _GVISOR in version else ABSENT, "/proc/version", version.strip())
+    machine, source = _virtual_machine(system)
+    if machine or _text(system, "/sys/class/dmi/id/sys_vendor") or notes.get("host.architecture") != "x86_64":
+        notes.set("host.virtual_machine", machine or ABSENT, source)
+    else:
+        notes.gap("host.virtual_machine", "unreadable", "the firmware's names can't be read here", "/sys/class/dmi/id")
+
+
+def _container(system: System) -> tuple[str | None, str]:
+    environ = system.environ
+    if environ.get("KUBERNETES_SERVICE_HOST") or system.exists("/var/run/secrets/kubernetes.io"):
+        return "kubernetes", "environment"
+    if system.exists("/.dockerenv"):
+        return "docker", "/.dockerenv"
+    if system.exists("/run/.containerenv"):
+        return "podman", "/run/.containerenv"
+    if environ.get("SINGULARITY_CONTAINER") or environ.get("APPTAINER_CONTAINER"):
+        return "apptainer", "environment"
+    groups = _text(system, "/proc/1/cgroup")
+    for word, kind in (("kubepods", "kubernetes"), ("docker", "docker"), ("libpod", "podman"), ("/lxc", "lxc")):
+        if word in groups:
+            return kind, "/proc/1/cgroup"
+    named = re.search(r"(?:^|\0)container=([\w-]+)", _text(system, "/proc/1/environ"))
+    if named or environ.get("container"):
+        return (named[1] if named else environ["container"]), "variable «container»"
+    return None, "/proc/1/cgroup"
+
+
+def _asked_for_gpus(system: System) -> bool:
+    """Whether the container's start asked for NVIDIA GPUs. The runtime sets the variable, or leaves its files; an image's own
+    NVIDIA_VISIBLE_DEVICES=all alone proves nothing where the runtime is not there, but then it was meant to have them."""
+    if system.environ.get("NVIDIA_VISIBLE_DEVICES", "").lower() not in ("", "void", "none"):
+        return True
+    return any(system.exists(path) for path in ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd"))
+
+
+def _jetson(system: System) -> str | None:
+    """L4T release: `# R36 (release), REVISION: 4.0, …` is 36.4.0."""
+    match = re.search(r"R(\d+) \(release\), REVISION: ([\d.]+)", _text(system, "/etc/nv_tegra_release"))
+    if match:
+        return f"{match[1]}.{match[2]}"
+    compatible = _text(system, "/proc/device-tree/compatible")
+    return "unknown" if "nvidia,tegra" in compatible else None
+
+
+def _virtual_machine(system: System) -> tuple[str | None, str]:
+    for name in ("sys_vendor", "product_name", "bios_vendor"):
+        path = f"/sys/class/dmi/id/{name}"
+        said = _text(system, path).lower()
+        for word, kind in _VIRTUAL.items():
+            if word in said:
+                return kind, path
+    kind = _text(system, "/sys/hypervisor/type").strip()
+    if kind:
+        return kind, "/sys/hypervisor/type"
+    if re.search(r"^flags\s*:.*\bhypervisor\b", _text(system, "/proc/cpuinfo"), re.M):
+        return "unknown", "/proc/cpuinfo"
+    return None, "/sys/class/dmi/id"
+
+
+def _limits(system: System, notes: Notes) -> None:
+    """What the cgroup (version 2 or 1) allows; ABSENT is «no limit»."""
+    notes.set("host.cgroup_cpus", _cgroup_cpus(system) or ABSENT, "/sys/fs/cgroup")
+    notes.set("host.cgroup_memory_bytes", _cgroup_memory(system) or ABSENT, "/sys/fs/cgroup")
+
+
+def _cgroup_folders(system: System, controller: str) -> tuple[str, ...]:
+    """Our own group and the root of what we see: inside a container the path of the host may not exist."""
+    folders = []
+    for line in _text(system, "/proc/self/cgroup").splitlines():
+        _, names, path = (*line.split(":", 2), "", "")[:3]
+        if names == "":
+            folders += [f"/sys/fs/cgroup{path.rstrip('/')}", "/sys/fs/cgroup"]
+        elif controller in names.split(","):
+            folders += [f"/sys/fs/cgroup/{names}{path.rstrip('/')}", f"/sys/fs/cgroup/{controller}"]
+    return tuple(folders) or ("/sys/fs/cgroup", f"/sys/fs/cgroup/{controller}")
+
+
+def _cgroup_cpus(system: System) -> float | None:
+    limits = []
+    for folder in _cgroup_folders(system, "cpu"):
+        words = _text(system, f"{folder}/cpu.max").split()
+        if len(words) != 2:
+            words = [_text(system, f"{folder}/cpu.cfs_{name}_us").strip() for name in ("quota", "period")]
+        if all(word.isdigit() for word in words) and int(words[1]):
+            limits.append(int(words[0]) / int(words[1]))
+    return min(limits, default=None)
+
+
+def _cgroup_memory(system: System) -> int | None:
+    limits = []
+    for folder in _cgroup_folders(system, "memory"):
+        for name in ("memory.max", "memory.limit_in_bytes"):
+            text = _text(system, f"{folder}/{name}").strip()
+            if text.isdigit() and int(text) < _UNLIMITED:
+                limits.append(int(text))
+    return min(limits, default=None)
+
+
+# ---- macOS
+
+
+def _mac(system: System, notes: Notes) -> Finish:
+    uname = system.uname()
+    for fact in ("wsl", "container", "jetson"):
+        notes.set(f"host.{fact}", ABSENT, "uname")
+    for fact in ("cgroup_cpus", "cgroup_memory_bytes"):
+        notes.set(f"host.{fact}", ABSENT, "uname")
+    for fact in ("libc", "libc_version", "shm_bytes", "windows_build"):
+        notes.gap(f"host.{fact}", "not-applicable", "this is macOS")
+    notes.set("host.os_id", "macos", "uname")
+    environ = system.environ
+    seatbelt = environ.get("CODEX_SANDBOX") == "seatbelt" or environ.get("APP_SANDBOX_CONTAINER_ID")
+    notes.set("host.sandbox", "seatbelt" if seatbelt else ABSENT, "environment")
+    versions = system.start(["sw_vers"], limit_s=TOOL_LIMIT_S)
+    numbers = system.start(["sysctl", "-i", *_SYSCTL], limit_s=TOOL_LIMIT_S)
+    memory = system.start(["vm_stat"], limit_s=TOOL_LIMIT_S)
+
+    def finish(notes: Notes) -> None:
+        result = versions.result()
+        version = macos.product_version(result.stdout)
+        for fact in ("macos", "os_version"):
+            notes.set(f"host.{fact}", version, "sw_vers", result.stdout.strip().replace("\n", "; "))
+            if version is None:
+                notes.unanswered(f"host.{fact}", result, "sw_vers")
+        notes.set("host.os_name", f"macOS {version}" if version else None, "sw_vers")
+        result = numbers.result()
+        said = macos.parse(result.stdout)
+        chip = said.get("machdep.cpu.brand_string")
+        notes.set("host.cpu_model", chip, "sysctl machdep.cpu.brand_string", chip or "")
+        # uname says x86_64 under Rosetta; the chip and hw.optional.arm64 do not.
+        arm = said.get("hw.optional.arm64") == "1" or (chip or "").startswith("Apple") or architecture(uname.machine) == "arm64"
+        notes.set("host.architecture", "arm64" if arm else architecture(uname.machine), "sysctl" if chip else "uname")
+        words = f"{said.get('machdep.cpu.features', '')} {said.get('machdep.cpu.leaf7_features', '')}"
+        notes.set("host.cpu_flags", cpuinfo.flags_that_matter("neon asimd" if arm else words), "sysctl")
+        notes.set("host.memory_bytes", int(said["hw.memsize"]) if said.get("hw.memsize", "").isdigit() else None, "sysctl hw.memsize")
+        guest = said.get("kern.hv_vmm_present")
+        if guest is not None:
+            notes.set("host.virtual_machine", "macos-guest" if guest == "1" else ABSENT, "sysctl kern.hv_vmm_present")
+        for fact in ("cpu_model", "memory_bytes", "virtual_machine"):
+            notes.unanswered(f"host.{fact}", result, "sysctl")
+        result = memory.result()
+        notes.set("host.memory_available_bytes", macos.available_bytes(result.stdout), "vm_stat")
+        notes.unanswered("host.memory_available_bytes", result, "vm_stat")
+
+    return finish
+
+
+# ---- Windows
+
+
+def _windows(system: System, notes: Notes) -> Finish:
+    for fact in ("macos", "wsl", "jetson", "container", "cgroup_cpus", "cgroup_memory_bytes", "sandbox"):
+        notes.set(f"host.{fact}", ABSENT, "uname")
+    for fact in ("libc", "libc_version", "shm_bytes", "cpu_flags"):
+        notes.gap(f"host.{fact}", "not-applicable", "this is Windows")
+    notes.set("host.os_id", "windows", "uname")
+    notes.set("host.architecture", architecture(system.uname().machine), "uname")
+    return windows.start(system, notes)
