@@ -1,4 +1,5 @@
-"""Stage 1, pasted text: pure text → facts. One file per kind of text; live collection uses the same parsers.
+"""Stage 1 from pasted text: pure text in, facts out. Nothing of it is executed, opened or resolved.
 
-`read` recognises the kinds by their content.
+START HERE: read.py. One file is one kind of text, recognised by its content; text.py makes the text readable first
+(encoding, colours, quoting, wrapping), notes.py gathers what the readers see and settles which source wins.
 """

@@ -1,0 +1,242 @@
+"""What the look of the text tells when nothing says it outright: the system, the Python and the environment, from paths,
+wheel names, prompts and a program's own words. Of the lowest rank: everything said outright wins."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.evidence import tracebacks
+from doctor.evidence.notes import Notes
+from doctor.evidence.text import Document
+from doctor.evidence.transcript import Command, commands
+from doctor.model.facts import ABSENT, ErrorText, OtherEnvironment
+
+SOURCE = "path"
+_PY_IN_PATH = re.compile(r"[/\\](?:lib(?:64)?[/\\])?[Pp]ython[ ]?(\d)\.?(\d{1,2})(t?)(?=[/\\])")
+_CP = re.compile(r"[-_.]cp(?:ython-)?(\d)(\d{1,2})(m|t|d)?(?:-cp|-abi|-none|-x86|-aarch|-darwin|-win|-arm|m?-)")
+_WHEEL_PLATFORM = re.compile(r"(?<!is not a supported )\b(manylinux\w*|macosx_\d+_\d+|win|linux|musllinux_\d_\d)_?(x86_64|aarch64|arm64|amd64|universal2|i686|32)(?=\.whl|\b)")
+_SYSTEMS = (
+    ("windows", re.compile(r"(?:^|[\s\"'(=:])[A-Z]:\\+[\w .$-]|\bWinError\b|\.dll\b|\.exe\b|\bPS [A-Z]:\\", re.M)),
+    ("darwin", re.compile(r"/Users/\w|/opt/homebrew/|\.dylib\b|dlopen\(/|/Library/Frameworks/|mach-o file|-darwin\.so|\bMacBook|\bmacOS \d")),
+    ("linux", re.compile(r"/home/\w|/root/|/usr/lib/x86_64-linux-gnu|/usr/local/lib/python3|\.so(?:\.\d+)*: (?:cannot open|undefined symbol|version)|-linux-gnu\.so|/dist-packages/|\bapt(?:-get)? install|\byum |\bdkms\b|\bmodprobe\b|NVRM:|\blsmod\b|/opt/conda/")),
+)  # fmt: skip
+_BUILD_MACHINE = re.compile(r"/Users/runner/work/pytorch/[^\s)]*|/Users/distiller/[^\s)]*|[A-Z]:\\\\?(?:actions-runner|cb|b)\\\\?[^\s)]*pytorch[^\s)]*|/pytorch/(?:aten|c10|torch)/[^\s)]*|\.\./(?:c10|aten|torch)/[^\s)]*")
+_CONTAINER_PROMPT = re.compile(r"^[ \t]*(?:root|\w+)@[0-9a-f]{12}:[^\n]{0,100}[#$]", re.M)
+_DOCKER_RUN = re.compile(r"\b(docker|podman|nerdctl)[ \t]+(?:container )?(run|create)\b([^\n]*)")
+_NO_TORCH = re.compile(r"No module named ['\"]?torch['\"]?(?![.\w])")
+_BUILDING = re.compile(r"Getting requirements to build wheel|Preparing metadata|build_wheel|setup\.py|get_requires_for_build|pip-build-env|pep517|subprocess-exited-with-error|<string>\", line \d+, in <module>.*setup", re.I | re.S)
+_IMPORT_FAILED = re.compile(r"(?:ImportError|OSError|ModuleNotFoundError|AttributeError|NameError|RuntimeError)\b")
+_ROSETTA_CHOICE = re.compile(r"arch -x86_64|softwareupdate --install-rosetta")
+
+
+def read(document: Document, notes: Notes) -> None:
+    """Note what can be inferred from one text."""
+    text = _BUILD_MACHINE.sub("", document.text) if document.has("pytorch/", "../c10", "../aten", "distiller") else document.text
+    _system(text, document, notes)
+    _python(document, notes)
+    _container(document, notes)
+    _torch_by_path(document, notes)
+    _sessions(document, notes)
+
+
+def _system(text: str, document: Document, notes: Notes) -> None:
+    counts = {name: len(regex.findall(text)) for name, regex in _SYSTEMS}
+    best = max(counts, key=lambda k: counts[k])
+    if counts[best]:
+        notes.put("host.system", best, source=SOURCE, rank=20 + min(counts[best], 9))
+    if document.has(".whl", "manylinux", "macosx_"):
+        for m in _WHEEL_PLATFORM.finditer(text):
+            line = document.lines[document.line_at(min(m.start(), len(document.text) - 1))]
+            if "not a supported wheel" in line or "has the following" in line or "Skipping link" in line:
+                continue
+            arch = {"amd64": "x86_64", "aarch64": "arm64"}.get(m[2], m[2])
+            system = "darwin" if m[1].startswith("macosx") else "windows" if m[1].startswith("win") else "linux"
+            notes.put("host.system", system, source="wheel name", rank=35)
+            if arch in ("x86_64", "arm64"):
+                notes.put("interpreter.architecture", arch, source="wheel name", rank=35)
+                if system != "darwin" or arch == "arm64":
+                    notes.put("host.architecture", arch, source="wheel name", rank=35)
+    if m := re.search(r"-(x86_64|aarch64)-linux-gnu\.so", text):
+        notes.put("host.architecture", {"aarch64": "arm64"}.get(m[1], m[1]), source=SOURCE, rank=38)
+        notes.put("host.system", "linux", source=SOURCE, rank=38)
+    if m := re.search(r"need '?(arm64e?|x86_64h?)'?\)", text):
+        notes.put("interpreter.architecture", "arm64" if m[1].startswith("arm64") else "x86_64", source="dlopen", rank=60)
+        notes.put("host.system", "darwin", source="dlopen", rank=40)
+        if m[1].startswith("arm64"):
+            notes.put("host.architecture", "arm64", source="dlopen", rank=60)
+
+
+def _python(document: Document, notes: Notes) -> None:
+    for m in _PY_IN_PATH.finditer(document.text):
+        notes.put("interpreter.version", f"{m[1]}.{m[2]}", source=SOURCE, rank=40, line=document.line_at(m.start()))
+        if m[3]:
+            notes.put("interpreter.free_threaded", True, source=SOURCE, rank=40, line=document.line_at(m.start()))
+    if document.has("cp3", "cpython-3"):
+        for m in _CP.finditer(document.text):
+            line = document.line_at(m.start())
+            if "not a supported wheel" in document.lines[line]:
+                continue
+            notes.put("interpreter.version", f"{m[1]}.{m[2]}", source="wheel name", rank=39, line=line)
+            notes.put("interpreter.implementation", "cpython", source="wheel name", rank=39, line=line)
+            if m[3] == "t":
+                notes.put("interpreter.free_threaded", True, source="wheel name", rank=39, line=line)
+    low = document.lower
+    if "conda" in low:
+        if m := re.search(r"[/\\](?:mini|ana)?(?:conda|forge|mamba)\d?[/\\](envs[/\\])?", document.text, re.I):
+            line = document.line_at(m.start())
+            notes.put("interpreter.environment", "conda" if m[1] else "conda-base", source=SOURCE, rank=40, line=line)
+            notes.put("interpreter.manager", "conda", source=SOURCE, rank=40, line=line)
+    elif "venv" in low or "virtualenv" in low:
+        if m := re.search(r"[/\\]\.?v?env[\w-]*[/\\](?:lib|Lib|bin|Scripts)", document.text):
+            notes.put("interpreter.environment", "venv", source=SOURCE, rank=40, line=document.line_at(m.start()))
+    if "pypy" in low and re.search(r"\[PyPy \d|[/\\]pypy3|\bpp3\d+-pypy", document.text):
+        notes.put("interpreter.implementation", "pypy", source=SOURCE, rank=40)
+
+
+def _container(document: Document, notes: Notes) -> None:
+    low = document.lower
+    if m := _CONTAINER_PROMPT.search(document.text):
+        notes.put("host.container", "docker", source="prompt", rank=60, line=document.line_at(m.start()))
+    if "docker" in low or "podman" in low or "nerdctl" in low:
+        for m in _DOCKER_RUN.finditer(document.text):
+            line = document.line_at(m.start())
+            said = m[0]
+            while said.endswith("\\") and line + 1 < len(document.lines):
+                line += 1
+                said = said[:-1] + document.lines[line]
+            notes.put("host.container", "docker" if m[1] != "podman" else "podman", source=m[1], rank=55, line=line)
+            flags = tuple(re.findall(r"--gpus[ =]\S+|--runtime[ =]\S+|--device[ =]\S+|--ipc[ =]\S+|--shm-size[ =]\S+|--privileged|--group-add[ =]\S+", said))
+            origin = notes.origin(m[1], line)
+            notes.error(ErrorText(pattern="container-run", text=said.strip()[:500], groups=flags, source=origin.source, line=origin.line))
+    if "the nvidia driver was not detected" in low or "nvidia-container-cli" in low or "/.dockerenv" in low:
+        notes.put("host.container", "docker", source="message", rank=50)
+    if "kubepods" in low or "kubectl exec" in low:
+        notes.put("host.container", "kubernetes", source="message", rank=50)
+
+
+def _torch_by_path(document: Document, notes: Notes) -> None:
+    """Where torch is, by the frames that run in it and by the libraries that messages name."""
+    if m := re.search(r"((?:/|[A-Za-z]:[\\/])[^\s\"':*?<>|]{1,300}[/\\](?:site-packages|dist-packages)[/\\]torch)[/\\]", document.text):
+        notes.put("torch.path", m[1].replace("\\\\", "\\"), source=SOURCE, rank=41, line=document.line_at(m.start()))
+    for frame in tracebacks.frames(document):
+        if re.search(r"[/\\]torch[/\\]\w[\w/\\]*\.py$", frame.path) and tracebacks.site_of(frame.path) is None:
+            folder = re.sub(r"([/\\]torch)[/\\].*$", r"\1", frame.path)
+            notes.put("torch.path", folder, source=SOURCE, rank=45, line=frame.line)
+            return
+
+
+# ------------------------------------------------------------------------------------- which Python has torch, which not
+
+
+def _sessions(document: Document, notes: Notes) -> None:
+    """`import torch` that fails in one Python and works in another."""
+    low = document.lower
+    if "no module named" not in low:
+        return
+    lacking = [document.line_at(m.start()) for m in _NO_TORCH.finditer(document.text)]
+    building = bool(_BUILDING.search(document.text))
+    if not lacking or (building and not _outside_of_a_build(document, lacking)):
+        return
+    notes.put("torch", ABSENT, source="message", rank=50, line=lacking[0])
+    for command in commands(document):
+        works = _imports_torch(command, document)
+        if works:
+            said = command.text.split()[0] if command.kind == "shell" else "python"
+            notes.others.append(OtherEnvironment(python=said[:80], torch=works if works[:1].isdigit() else None, how="imports torch in the same evidence"))
+
+
+def _outside_of_a_build(document: Document, lacking: list[int]) -> bool:
+    """Whether one of these lines is no part of a package's build: not below pip's frame of a subprocess."""
+    for line in lacking:
+        above = "\n".join(document.lines[max(0, line - 25) : line + 1])
+        if not _BUILDING.search(above):
+            return True
+    return False
+
+
+def _imports_torch(command: Command, document: Document) -> str | None:
+    """"ok" or the version that a command printed, where it shows that torch can be imported."""
+    output = " ".join(command.output(document)[:6])
+    if "Error" in output or "No module" in output:
+        return None
+    if command.kind == "python" and "torch.__version__" in command.text:
+        m = re.search(r"\d+\.\d+[\w.+]*", output)
+        return m[0] if m else None
+    if "import torch" in command.text and command.kind == "shell" and "-c" in command.text.split():
+        m = re.search(r"\d+\.\d+\.\d+[\w.+]*", output)
+        return m[0] if m else "ok"
+    return None
+
+
+def settle(notes: Notes) -> None:
+    """What follows from all texts together."""
+    _settle_torch(notes)
+    _settle_host(notes)
+
+
+def _settle_torch(notes: Notes) -> None:
+    version = notes.get("torch.version")
+    if notes.get("torch") is ABSENT and version:
+        # Another Python's torch, unless a list says that it is this one's.
+        if not any(o.torch for o in notes.others):
+            notes.others.append(OtherEnvironment(python="", torch=version, how=notes.noted["torch.version"].origin.source))
+    elif notes.get("torch") is not ABSENT and notes.get("torch.imports") is False and not version and not notes.get("torch.path"):
+        notes.put("torch", ABSENT, source=notes.noted["torch.imports"].origin.source, rank=notes.rank_of("torch.imports"),
+                  line=None)
+    if version and notes.get("torch.imports") is False and notes.rank_of("torch.version") >= 80:
+        notes.noted["torch.imports"].value = True
+    copies = [c for c in notes.copies if c.version]
+    releases = {(c.version or "").partition("+")[0] for c in copies}
+    if version:
+        releases.add(version.partition("+")[0])
+    if len(copies) > 1 or (len(copies) == 1 and len(releases) > 1):
+        notes.put("torch.copies", tuple(copies), source="package lists", rank=60)
+    _local_part(notes)
+
+
+def _local_part(notes: Notes) -> None:
+    """torch.version.* follow from a local part (+cu124, +cpu, +rocm6.3, +xpu) where nothing says them."""
+    version = notes.get("torch.version")
+    if not version:
+        return
+    local = version.partition("+")[2]
+    origin = notes.noted["torch.version"]
+
+    def put(fact: str, value: object) -> None:
+        notes.put(fact, value, source="", rank=30)
+        if fact in notes.noted and notes.noted[fact].rank == 30:
+            notes.noted[fact].origin = origin.origin
+
+    if m := re.fullmatch(r"cu(\d{2,3})(?:[._]\w+)*", local):
+        put("torch.cuda", f"{m[1][:-1]}.{m[1][-1]}")
+        put("torch.hip", ABSENT)
+    elif m := re.match(r"rocm(\d+\.\d+(?:\.\d+)?)", local):
+        put("torch.hip", m[1])
+        put("torch.cuda", ABSENT)
+    elif local.startswith(("cpu", "xpu")):
+        put("torch.cuda", ABSENT)
+        put("torch.hip", ABSENT)
+
+
+def _settle_host(notes: Notes) -> None:
+    system = notes.get("host.system")
+    if system is None:
+        return
+    origin = notes.noted["host.system"].origin.source
+    if system != "darwin":
+        notes.put("host.macos", ABSENT, source=origin, rank=10)
+    if system != "linux":
+        notes.put("host.jetson", ABSENT, source=origin, rank=10)
+        notes.put("host.wsl", ABSENT, source=origin, rank=10)
+    if system == "darwin":
+        cpu = notes.get("host.cpu_model") or ""
+        if cpu.startswith("Apple"):
+            notes.put("host.architecture", "arm64", source="CPU", rank=90)
+        elif cpu.startswith("Intel"):
+            notes.put("host.architecture", "x86_64", source="CPU", rank=90)
+        own = notes.get("interpreter.architecture")
+        hardware = notes.get("host.architecture")
+        if hardware == "arm64" and own == "x86_64":
+            notes.put("interpreter.translated", True, source="CPU", rank=85)
+        elif hardware and own == hardware:
+            notes.put("interpreter.translated", False, source="CPU", rank=40)

@@ -1,0 +1,140 @@
+"""Installation logs of pip, uv, conda and poetry: what was asked, from where, what was on offer, how it ended."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from doctor.evidence.notes import Notes
+from doctor.evidence.text import Document
+from doctor.evidence.transcript import Command, commands
+from doctor.model.facts import InstallAttempt
+
+_COMMAND = re.compile(
+    r"(?:^|[\s;&|/\\!'\"`(])((?P<tool>uv pip|pip[\d.]*|uv|conda|mamba|micromamba|poetry|pixi|pdm)(?:\.exe)?[ \t]+(?P<verb>install|add|sync|create|update|download|wheel|lock)\b(?P<rest>[^\n]*))"
+)
+_OFFERED = re.compile(
+    r"Could not find a version that satisfies the requirement ([^\s(]+[^(\n]*?) ?\(from versions: ([^)\n]*)\)?(?P<open>)", re.S
+)
+_NO_MATCH = re.compile(r"No matching distribution found for (\S[^\n]*)")
+_LOOKING = re.compile(r"Looking in (?:indexes|links): ([^\n]+)")
+_WHEEL = re.compile(r"([A-Za-z][\w.]*-\d[\w.+%]*(?:-\d\w*)?-(?:cp|py|pp)\w+-\w+-[\w.]+\.whl)")
+_DOWNLOAD = re.compile(r"(?:Downloading|Using cached) (\S+\.whl)")
+_UV_FAILED = re.compile(r"No solution found when resolving dependencies|has no wheels with a matching|doesn't have a source distribution or wheel")
+_CONDA_FAILED = re.compile(r"PackagesNotFoundError|LibMambaUnsatisfiableError|UnsatisfiableError|ResolvePackageNotFound|nothing provides|CondaHTTPError")
+_FAILED = re.compile(
+    r"^[ \t]*(?:ERROR: (?!pip's dependency)[^\n]*|error: (?:subprocess-exited-with-error|externally-managed-environment|Failed to)[^\n]*|"
+    r"OSError: \[Errno 28\][^\n]*|MemoryError|Killed|THESE PACKAGES DO NOT MATCH[^\n]*)", re.M
+)
+_INDEX_OPTIONS = ("-i", "--index-url", "--extra-index-url", "--index", "--default-index", "-f", "--find-links", "-c", "--channel", "--torch-backend")
+_VALUE_OPTIONS = (*_INDEX_OPTIONS, "-r", "--requirement", "-n", "--name", "-p", "--python", "--prefix", "--target", "-t", "--constraint", "--platform",
+                  "--python-version", "--only-binary", "--no-binary", "--trusted-host", "--root", "--cache-dir", "--timeout", "--group")
+_MARKS = ("pip", "conda", "mamba", "uv ", "poetry", "pixi", "no matching distribution", "could not find a version", "looking in",
+          ".whl", "no solution found", "packagesnotfound")
+
+
+def read(document: Document, notes: Notes) -> None:
+    """Note every attempt to install something that torch needs."""
+    if not document.has(*_MARKS):
+        return
+    pieces = [c for c in commands(document) if c.kind == "shell" and _COMMAND.search(c.text)]
+    covered: list[range] = []
+    for command in pieces:
+        attempt = _attempt(command, document, notes)
+        covered.append(range(command.line, command.last))
+        notes.attempts.append(attempt)
+    rest = [i for i in range(len(document.lines)) if not any(i in r for r in covered)]
+    _loose(document, rest, notes)
+
+
+def parse_command(said: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
+    """(tool, requirements, indexes) of an installation command; None where it is none.
+
+    >>> parse_command("python -m pip install torch==2.5.1 --index-url https://download.pytorch.org/whl/cu124")
+    ('pip', ('torch==2.5.1',), ('https://download.pytorch.org/whl/cu124',))
+    """
+    match = _COMMAND.search(said[:2000])
+    if match is None:
+        return None
+    tool = match["tool"]
+    tool = "uv" if tool.startswith("uv") else "pip" if tool.startswith("pip") else "conda" if "mamba" in tool else tool
+    rest = re.split(r"\s(?:&&|\|\||\||;|>)\s?", match["rest"])[0].replace("\\", "/" if "\\\\" in match["rest"] else "\\\\")
+    try:
+        words = shlex.split(rest)
+    except ValueError:
+        words = rest.split()
+    requirements, indexes = [], []
+    skip = ""
+    for word in words:
+        if skip:
+            if skip in _INDEX_OPTIONS:
+                indexes.append(word)
+            skip = ""
+        elif word.startswith("-"):
+            name, equals, value = word.partition("=")
+            if equals and name in _INDEX_OPTIONS:
+                indexes.append(value)
+            elif not equals and name in _VALUE_OPTIONS:
+                skip = name
+        elif re.match(r"[A-Za-z./]", word) and not word.startswith(("returned", "non-zero")):
+            requirements.append(word.strip("'\""))
+    return tool, tuple(requirements), tuple(indexes)
+
+
+def _attempt(command: Command, document: Document, notes: Notes) -> InstallAttempt:
+    parsed = parse_command(command.text)
+    tool, requirements, indexes = parsed or ("pip", (), ())
+    output = "\n".join(document.lines[command.first : command.last])
+    seen = _outcome(output)
+    for i in range(command.first, command.last):
+        if any(w in document.lines[i] for w in ("ERROR:", "Looking in", "Collecting", "Downloading", "Requirement already", "Successfully")):
+            notes.understand(i)
+    return InstallAttempt(
+        tool=tool, command=command.text[:500], requirements=requirements or seen[3],
+        indexes=tuple(dict.fromkeys((*indexes, *seen[2]))), failed=seen[0], offered=seen[1], wheel=seen[4], message=seen[5],
+    )
+
+
+def _outcome(output: str) -> tuple[bool | None, tuple[str, ...] | None, tuple[str, ...], tuple[str, ...], str | None, str]:
+    """(failed, offered, indexes, requirements, wheel, message) of what an installer printed."""
+    failed: bool | None = None
+    offered: tuple[str, ...] | None = None
+    requirements: tuple[str, ...] = ()
+    message = ""
+    if m := _OFFERED.search(output):
+        failed = True
+        versions = " ".join(m[2].split())
+        offered = () if versions.strip() in ("none", "") else tuple(v.strip() for v in versions.split(",") if v.strip())
+        requirements = (m[1].strip(),)
+        message = " ".join(m[0].split())[:300]
+    elif m := _NO_MATCH.search(output):
+        failed, requirements, message = True, (m[1].strip(),), m[0][:300]
+    elif m := _FAILED.search(output) or _UV_FAILED.search(output) or _CONDA_FAILED.search(output):
+        failed, message = True, m[0].strip()[:300]
+    elif "Successfully installed" in output or "Requirement already satisfied" in output:
+        failed = False
+    indexes = tuple(i.strip() for m in _LOOKING.finditer(output) for i in m[1].split(",") if i.strip())
+    wheel = _DOWNLOAD.search(output) or _WHEEL.search(output)
+    return failed, offered, indexes, requirements, wheel[1].rsplit("/", 1)[-1] if wheel else None, message
+
+
+def _loose(document: Document, lines: list[int], notes: Notes) -> None:
+    """Attempts whose command line is not shown (or stands in prose or in a Python exception)."""
+    text = "\n".join(document.lines[i] for i in lines)
+    failed, offered, indexes, requirements, wheel, message = _outcome(text)
+    quoted = parse_command(text) if _COMMAND.search(text) else None
+    if failed is None and not (wheel and "torch" in wheel) and not quoted:
+        return
+    if failed is None and not wheel:
+        # A command in prose is an advice as often as an attempt: not noted.
+        return
+    tool = "conda" if _CONDA_FAILED.search(text) else "uv" if _UV_FAILED.search(text) else "pip"
+    if quoted:
+        tool = quoted[0]
+        indexes = tuple(dict.fromkeys((*quoted[2], *indexes)))
+    if notes.attempts and any(a.requirements == requirements and a.offered == offered for a in notes.attempts):
+        return
+    notes.attempts.append(InstallAttempt(
+        tool=tool, requirements=requirements or (quoted[1] if quoted else ()), indexes=indexes, failed=failed,
+        offered=offered, wheel=wheel, message=message,
+    ))

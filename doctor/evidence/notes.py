@@ -1,0 +1,181 @@
+"""What the readers note down, and how it becomes Facts: the best source of every fact wins, with its quote and line.
+
+Ranks: 90 a program answered exactly this question; 80 collect_env; 70 a vendor's tool; 60 package lists; 50 banners of
+other programs; 40 paths and file names; 30 the look of a line. Of equal ranks the first one stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from doctor.evidence.text import Document
+from doctor.model.facts import (
+    ABSENT, Amd, ErrorText, Facts, Gap, Gpu, Host, InstallAttempt, Intel, Interpreter, Metal, Nvidia, Origin, OtherEnvironment,
+    Package, Torch, TorchCopy, TorchDevice,
+)  # fmt: skip
+
+QUOTE_LIMIT = 300
+_GROUPS: Mapping[str, type] = {
+    "host": Host, "interpreter": Interpreter, "torch": Torch, "nvidia": Nvidia, "amd": Amd, "intel": Intel, "metal": Metal,
+}
+
+
+@dataclass
+class _Noted:
+    value: Any
+    rank: int
+    origin: Origin
+
+
+@dataclass
+class Notes:
+    """The notebook of one machine. A reader calls `put` for every fact that it sees."""
+
+    several: bool = False  # more than one text: then the source of a fact names its text
+    document: Document = field(default_factory=lambda: Document("", "", ()))
+    noted: dict[str, _Noted] = field(default_factory=dict)
+    gaps: dict[str, Gap] = field(default_factory=dict)
+    gpus: list[tuple[int, str, Gpu]] = field(default_factory=list)  # rank, group of the list it stands in, GPU
+    packages: dict[str, tuple[int, Package]] = field(default_factory=dict)
+    copies: list[TorchCopy] = field(default_factory=list)
+    devices: list[TorchDevice] = field(default_factory=list)
+    environ: dict[str, str] = field(default_factory=dict)
+    errors: list[ErrorText] = field(default_factory=list)
+    attempts: list[InstallAttempt] = field(default_factory=list)
+    others: list[OtherEnvironment] = field(default_factory=list)
+    understood: set[tuple[str, int]] = field(default_factory=set)  # (document, line index)
+    listed_packages: bool = False  # a package list was seen: what is not in it is not there
+    listed_gpus: bool = False
+
+    def origin(self, source: str, line: int | None) -> Origin:
+        """The Origin of something read from line index `line` of the present document."""
+        named = f"{source} in {self.document.name}" if self.several else source
+        if line is None or line >= len(self.document.lines):
+            return Origin(source=named)
+        self.understood.add((self.document.name, line))
+        return Origin(
+            source=named, quote=self.document.lines[line].strip()[:QUOTE_LIMIT], line=self.document.numbers[line]
+        )
+
+    def understand(self, first: int, last: int | None = None) -> None:
+        """Mark lines as understood without a fact of their own."""
+        self.understood.update((self.document.name, i) for i in range(first, (first if last is None else last) + 1))
+
+    def put(self, fact: str, value: Any, *, source: str, rank: int, line: int | None = None) -> None:
+        """Note a fact, unless a better source has said it. None and "" are not noted."""
+        if value is None or value == "":
+            return
+        origin = self.origin(source, line)
+        before = self.noted.get(fact)
+        if before is None or rank > before.rank or (rank == before.rank and before.value is ABSENT):
+            self.noted[fact] = _Noted(value, rank, origin)
+
+    def get(self, fact: str) -> Any:
+        """What is noted of a fact so far."""
+        return self.noted[fact].value if fact in self.noted else None
+
+    def rank_of(self, fact: str) -> int:
+        return self.noted[fact].rank if fact in self.noted else -1
+
+    def gap(self, fact: str, detail: str, *, reason: str = "unreadable", source: str = "") -> None:
+        """Note why a fact is not known."""
+        self.gaps.setdefault(fact, Gap(fact=fact, reason=reason, detail=detail, source=source))  # type: ignore[arg-type]
+
+    def gpu(self, gpu: Gpu, *, group: str, rank: int, source: str, line: int | None = None) -> None:
+        """Note a GPU as one of the list `group`."""
+        origin = self.origin(source, line)
+        if rank > self.rank_of("gpus"):
+            self.noted["gpus"] = _Noted(None, rank, origin)
+        self.gpus.append((rank, group, gpu))
+
+    def package(self, name: str, version: str | None, *, installer: str | None, rank: int, source: str, line: int | None,
+                path: str | None = None) -> None:
+        """Note an installed distribution."""
+        key = normalise(name)
+        if not key:
+            return
+        origin = self.origin(source, line)
+        before = self.packages.get(key)
+        if before is None or rank > before[0]:
+            self.packages[key] = (rank, Package(name=key, version=version, installer=installer, path=path))
+            self.noted[f"packages.{key}"] = _Noted(version, rank, origin)
+
+    def error(self, error: ErrorText) -> None:
+        """Note a recognised message, once."""
+        if not any(e.pattern == error.pattern and e.text == error.text for e in self.errors):
+            self.errors.append(error)
+
+    @property
+    def recognised(self) -> int:
+        """How many things were recognised."""
+        return len(self.noted) + len(self.errors) + len(self.attempts) + len(self.environ) + len(self.others)
+
+    def facts(self) -> Facts:
+        """All that was noted, as Facts."""
+        made: dict[str, Any] = {}
+        for group, kind in _GROUPS.items():
+            values = {
+                name.partition(".")[2]: noted.value
+                for name, noted in self.noted.items()
+                if name.startswith(group + ".")
+            }
+            known = {f.name for f in fields(kind)}
+            made[group] = kind(**{k: v for k, v in values.items() if k in known})
+        if self.get("torch") is ABSENT:
+            made["torch"] = ABSENT
+        elif not any(name.startswith("torch.") for name in self.noted):
+            made["torch"] = None
+        if self.get("metal.device") is None and not any(n.startswith("metal.") for n in self.noted):
+            made["metal"] = Metal()
+        made["interpreter"] = replace(made["interpreter"], others=tuple(self.others))
+        packages = tuple(p for _, (_, p) in sorted(self.packages.items()))
+        origins = {name: noted.origin for name, noted in self.noted.items() if noted.origin.source}
+        return Facts(
+            live=False,
+            **made,
+            packages=packages if packages or self.listed_packages else None,
+            gpus=self._gpus(),
+            environ=dict(self.environ) if self.environ else None,
+            errors=tuple(self.errors),
+            attempts=tuple(self.attempts),
+            gaps=tuple(gap for fact, gap in self.gaps.items() if fact not in self.noted),
+            origins=origins,
+        )
+
+    def _gpus(self) -> tuple[Gpu, ...] | None:
+        """Of each vendor the best list (rank, then length), completed with what the other lists know of the same GPUs."""
+        if not self.gpus:
+            return None
+        chosen: list[Gpu] = []
+        for vendor in dict.fromkeys(g.vendor for _, _, g in self.gpus):
+            lists: dict[tuple[int, str], list[Gpu]] = {}
+            for rank, group, gpu in self.gpus:
+                if gpu.vendor == vendor:
+                    lists.setdefault((rank, group), []).append(gpu)
+            best = max(lists, key=lambda k: (any(g.name for g in lists[k]), k[0], len(lists[k])))
+            rest = [g for key, found in lists.items() if key != best for g in found]
+            chosen += [_completed(gpu, rest, alone=len(lists[best]) == 1) for gpu in lists[best]]
+        return tuple(chosen)
+
+
+def _completed(gpu: Gpu, rest: list[Gpu], *, alone: bool) -> Gpu:
+    """A GPU with what other mentions of it add. Mentions match by name; if there is one GPU only, also without."""
+    for other in rest:
+        same = gpu.name and other.name and _key(gpu.name) == _key(other.name)
+        if not (same or (alone and (not other.name or not gpu.name))):
+            continue
+        more = {f.name: getattr(other, f.name) for f in fields(Gpu) if getattr(gpu, f.name) is None}
+        gpu = replace(gpu, **{k: v for k, v in more.items() if v is not None})
+    return gpu
+
+
+def _key(name: str) -> str:
+    return re.sub(r"nvidia|amd|ati|intel|\(r\)|\(tm\)|graphics|[^a-z0-9]", "", name.lower())
+
+
+def normalise(name: str) -> str:
+    """A distribution's name as PEP 503 has it."""
+    return re.sub(r"[-_.]+", "-", name).strip("-").lower()

@@ -1,0 +1,270 @@
+"""What the tools of the NVIDIA stack print: nvidia-smi in all forms, /proc/driver/nvidia/version, kernel log, nvcc, lspci,
+package names of drivers, and the warnings by which torch names a GPU."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from doctor.evidence import lspci, machine, nvidia_smi
+from doctor.evidence.notes import Notes
+from doctor.evidence.text import Document
+from doctor.model.facts import ABSENT, Gpu, Source
+
+SMI = "nvidia-smi"
+_TABLE = re.compile(r"NVIDIA-SMI\s+\d")
+_LIST = re.compile(r"^[ \t]*GPU[ \t]*#?(\d{1,3}):[ \t]*([^\n(]{3,80}?)[ \t]*(?:\(UUID: ([\w-]+)\)|\(\S[^)\n]*\))?[ \t]*$", re.M)
+_Q = re.compile(r"^[ \t]*(Product Name|Driver Version|CUDA Version|Compute Mode|GPU UUID)[ \t]*:[ \t]*(\S[^\n]*)$", re.M)
+_CSV_HEAD = re.compile(r"^[ \t]*((?:index|name|uuid|driver_version|compute_cap|memory\.\w+|pci\.\w+|count|compute_mode|utilization\.\w+|temperature\.\w+)"
+                       r"(?: \[\w+\])?(?:, *[\w. ]+(?: ?\[[\w%]+\])?)*)[ \t]*$", re.M)
+_CSV_ASKED = re.compile(r"--query-gpu=([\w.,]+)[^\n]*noheader[^\n]*\n((?:[^\n$%>]+\n?){1,16})")
+_NVRM = re.compile(r"NVRM version: NVIDIA UNIX (?:Open )?\S* ?Kernel Module(?: for \S+)?\s+(\d{2,4}\.\d+(?:\.\d+)?)")
+_CUDA_DRIVER = re.compile(r"^[ \t*-]*(?:CUDA Driver Version|NVIDIA[ _-]?[Dd]river(?: [Vv]ersion)?|Driver Version|Nvidia driver|GPU driver)[ \t]*[:=][ \t]*v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b", re.M)
+_FABRIC = re.compile(r"fabric manager NVIDIA GPU driver interface version (\d[\d.]+) don't match with driver version (\d[\d.]+)")
+_FABRIC_STATE = re.compile(r"nvidia-fabricmanager\.service.{0,400}?Active: (\w+)", re.S)
+_CLIENT = re.compile(r"API mismatch: (?:the )?(?:NVIDIA )?client (?:\S+ )?(?:has the version|\(?version) (\d[\d.]+).{0,80}?kernel module (?:has the )?version (\d[\d.]+)", re.S | re.I)
+_XID = re.compile(r"NVRM: Xid \([^)\n]*\): (\d{1,3})\b")
+_NVCC = re.compile(r"Cuda compilation tools, release (\d+\.\d+)(?:, V(\d+\.\d+\.\d+))?|^[ \t]*cuda_(\d+\.\d+)\.r", re.M)
+_WARNED = re.compile(r"(?:^|[ \t])((?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|A\d+|RTX)[^\n]{0,60}?) with CUDA capability sm_(\d{1,3})[a-f]? is not compatible", re.M)
+_FOUND = re.compile(r"Found GPU(\d+) ([^\n]{3,60}?) which is of (?:cuda capability|compute capability \(CC\)) (\d{1,2}\.\d)")
+_SUPPORTS = re.compile(r"current PyTorch install supports CUDA capabilities ((?:(?:sm|compute)_\d+[a-f]? ?)+)")
+_BUILT_FOR = re.compile(r"^[ \t]*-[ \t]+(\d{1,2})\.(\d)[ \t]+which supports hardware CC", re.M)
+_OOM = re.compile(r"\(GPU \d+; (\d+\.\d+) GiB total capacity|GPU \d+ has a total capac?ity of (\d+\.\d+) Gi?B")
+_CAPABILITY = re.compile(r"^[ \t]*GPU (\d+) Compute Capability:[ \t]*(\d{1,2}\.\d)", re.M)
+_PROPERTIES = re.compile(r"_CudaDeviceProperties\(name='([^'\n]{1,80})', major=(\d+), minor=(\d+), total_memory=(\d+)MB")
+_DEVICE_QUERY = re.compile(r"^Device \d+: \"([^\"\n]{3,60})\"", re.M)
+_QUERY_DRIVER = re.compile(r"CUDA Driver Version / Runtime Version\s+(\d+\.\d+) /")
+_LSHW = re.compile(r"product: (\S[^\n]{2,80})\n(?:[^\n]*\n){0,4}?[^\n]*vendor: (NVIDIA|Advanced Micro Devices|Intel)[^\n]*(?:\n[^\n]*){0,8}?configuration: ([^\n]*)")
+_LSHW_LOOSE = re.compile(r"product: ([^\n]*\[[^\]\n]{3,60}\][^\n]*)\n[^\n]*vendor: (NVIDIA|Advanced Micro)")
+_PCI_LOOSE = re.compile(r"^(?:[ \t]*(?:[0-9a-fA-F:]{5,12}\.\d )?)?(?:VGA compatible controller|3D controller|Display controller)[^:\n]*: (NVIDIA|Advanced Micro Devices|Intel)([^\n]*)$", re.M)
+_DRIVER_IN_USE = re.compile(r"Kernel driver in use: (\S+)")
+_PACKAGE = re.compile(r"\bnvidia-(?:driver|utils|compute-utils|dkms|kernel-dkms|driver-latest-dkms|driver-cuda|kmod)(?:-\d+)?(?:-server|-open)?[-= :\t]+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)")
+
+
+def read(document: Document, notes: Notes) -> None:
+    """Note what is said of NVIDIA's driver and GPUs."""
+    if not document.has("nvidia", "nvrm", "cuda", "gpu", "geforce", "tesla", "controller", "product:", "driver"):
+        return
+    _smi(document, notes)
+    _other_tools(document, notes)
+    _warnings(document, notes)
+    _bus(document, notes)
+
+
+def _smi(document: Document, notes: Notes) -> None:
+    lines = document.lines
+    for i, line in enumerate(lines):
+        if "NVIDIA-SMI" not in line or not _TABLE.search(line):
+            continue
+        end = i + 1
+        while end < len(lines) and end < i + 400 and (lines[end].lstrip()[:1] in "|+" or not lines[end].strip() or lines[end].startswith(" ")):
+            end += 1
+        notes.understand(i, end - 1)
+        _table(nvidia_smi.parse("\n".join(s.lstrip() for s in lines[i:end])), notes, i)
+    if document.has("nvidia-smi has failed", "nvml", "no devices were found", "unable to determine the device", "gpu is lost",
+                    "gpu access blocked"):
+        for i, line in enumerate(lines):
+            if (error := nvidia_smi.error_of(line)) is not None:
+                notes.put("nvidia.smi_error", error, source=SMI, rank=80, line=i)
+    if "gpu " in document.lower and ":" in document.text:
+        for m in _LIST.finditer(document.text):
+            more = {"uuid": m[3]} if m[3] and m[3].startswith("GPU") else {}
+            machine.note_gpu(m[2], notes, group="nvidia-smi -L", source=SMI, rank=72, line=document.line_at(m.start()), **more)
+    _query(document, notes)
+
+
+def _table(smi: nvidia_smi.Smi, notes: Notes, line: int) -> None:
+    put = partial(notes.put, source=SMI, rank=78, line=line)
+    put("nvidia.driver", smi.driver)
+    put("nvidia.driver_cuda", smi.cuda)
+    if smi.smi_version and smi.smi_version != smi.driver:
+        put("nvidia.library", smi.smi_version)
+    put("nvidia.processes", smi.processes)
+    if smi.driver or smi.gpus:
+        put("nvidia.sources", (Source(name=SMI, status="ok"),))
+    if smi.gpus:
+        put("nvidia.gpus_seen", len(smi.gpus))
+    for gpu in smi.gpus:
+        put("nvidia.compute_mode", gpu.compute_mode)
+        name = gpu.name
+        if gpu.truncated and name and len(name.split()) <= 2:
+            name = None
+        notes.gpu(
+            Gpu(vendor="nvidia", name=name, memory_bytes=gpu.memory_bytes, memory_used_bytes=gpu.memory_used_bytes,
+                pci_address=gpu.pci_address, driver="nvidia"),
+            group=f"table{line}", rank=74, source=SMI, line=line,
+        )
+
+
+def _query(document: Document, notes: Notes) -> None:
+    """`nvidia-smi -q`, and --query-gpu with or without its heading."""
+    text = document.text
+    facts = {"Driver Version": "nvidia.driver", "CUDA Version": "nvidia.driver_cuda", "Compute Mode": "nvidia.compute_mode"}
+    if document.has("product name", "gpu uuid", "nvsmi log"):
+        for m in _Q.finditer(text):
+            line = document.line_at(m.start())
+            if m[1] == "Product Name":
+                machine.note_gpu(m[2], notes, group="nvidia-smi -q", source=SMI, rank=73, line=line)
+            elif m[1] in facts and m[2] not in ("N/A", "ERR!", "Not Found"):
+                notes.put(facts[m[1]], m[2].strip(), source=SMI, rank=77, line=line)
+    if document.has("driver_version", "query-gpu", "compute_cap", "memory.total"):
+        for m in _CSV_HEAD.finditer(text):
+            at = document.line_at(m.start())
+            names = [re.sub(r" ?\[.*?\]", "", n).strip() for n in m[1].split(",")]
+            if len(names) > 1 or names[0] in ("driver_version", "compute_cap", "name"):
+                _rows(names, document.lines[at + 1 : at + 17], notes, at + 1)
+        for m in _CSV_ASKED.finditer(text):
+            _rows(m[1].split(","), m[2].splitlines(), notes, document.line_at(m.start(2)))
+
+
+def _rows(names: list[str], rows: list[str] | tuple[str, ...], notes: Notes, at: int) -> None:
+    for i, row in enumerate(rows, at):
+        values = [v.strip() for v in row.split(",")]
+        if not row.strip() or len(values) != len(names):
+            return
+        said = {n: v for n, v in zip(names, values, strict=True) if v and not v.startswith(("[", "N/A"))}
+        if re.fullmatch(r"\d{2,4}\.\d+(?:\.\d+)?", said.get("driver_version", "")):
+            notes.put("nvidia.driver", said["driver_version"], source=SMI, rank=77, line=i)
+        notes.put("nvidia.compute_mode", said.get("compute_mode"), source=SMI, rank=77, line=i)
+        memory = re.match(r"(\d+)(?: MiB)?$", said.get("memory.total", ""))
+        if "name" in said:
+            machine.note_gpu(said["name"], notes, group="--query-gpu", source=SMI, rank=76, line=i,
+                             capability=said.get("compute_cap"), memory_bytes=int(memory[1]) << 20 if memory else None,
+                             uuid=said.get("uuid"))
+        elif re.fullmatch(r"\d{1,2}\.\d", said.get("compute_cap", "")):
+            notes.gpu(Gpu(vendor="nvidia", capability=said["compute_cap"]), group="compute_cap", rank=45, source=SMI, line=i)
+
+
+def _other_tools(document: Document, notes: Notes) -> None:
+    text = document.text
+
+    def put(fact: str, value: object, m: re.Match[str], source: str, rank: int) -> None:
+        notes.put(fact, value, source=source, rank=rank, line=document.line_at(m.start()))
+
+    if "nvrm version" in document.lower:
+        for m in _NVRM.finditer(text):
+            put("nvidia.kernel_module", m[1], m, "/proc/driver/nvidia/version", 85)
+            put("nvidia.driver", m[1], m, "/proc/driver/nvidia/version", 79)
+    if document.has("driver version", "nvidia driver", "nvidia-driver", "nvidia_driver", "gpu driver"):
+        for m in _CUDA_DRIVER.finditer(text):
+            put("nvidia.driver", m[1], m, "transcript", 60)
+    if "fabric" in document.lower:
+        for m in _FABRIC.finditer(text):
+            put("nvidia.fabric_manager", "stopped", m, "nv-fabricmanager", 80)
+            put("nvidia.driver", m[2], m, "nv-fabricmanager", 70)
+        for m in _FABRIC_STATE.finditer(text):
+            put("nvidia.fabric_manager", "running" if m[1] == "active" else "stopped", m, "systemctl", 80)
+    if "api mismatch" in document.lower:
+        for m in _CLIENT.finditer(text):
+            put("nvidia.library", m[1], m, "kernel log", 80)
+            put("nvidia.kernel_module", m[2], m, "kernel log", 80)
+    if "xid" in document.lower:
+        found = list(_XID.finditer(text))
+        if found:
+            put("nvidia.xids", tuple(dict.fromkeys(int(m[1]) for m in found)), found[0], "kernel log", 80)
+    if document.has("cuda compilation tools", "cuda_"):
+        for m in _NVCC.finditer(text):
+            put("nvidia.toolkit", m[2] or m[1] or m[3], m, "nvcc", 85)
+    if "cuda driver version /" in document.lower:
+        for m in _QUERY_DRIVER.finditer(text):
+            put("nvidia.driver_cuda", m[1], m, "deviceQuery", 70)
+        for m in _DEVICE_QUERY.finditer(text):
+            machine.note_gpu(m[1], notes, group="deviceQuery", source="deviceQuery", rank=70, line=document.line_at(m.start()))
+    if "nvidia-" in document.lower:
+        for m in _PACKAGE.finditer(text):
+            line = document.lines[document.line_at(m.start())].lower()
+            if " install " not in f" {line} " and "no match" not in line:
+                put("nvidia.driver", m[1], m, "package list", 40)
+
+
+def _warnings(document: Document, notes: Notes) -> None:
+    """torch's own words about the GPU that it found, and about the architectures that it was built for."""
+    text = document.text
+    source = "torch's warning"
+    if "cuda capability" in document.lower or "compute capability" in document.lower:
+        for m in _WARNED.finditer(text):
+            digits = m[2]
+            notes.gpu(Gpu(vendor="nvidia", name=m[1].strip(), capability=f"{digits[:-1]}.{digits[-1]}"), group="warning", rank=71,
+                      source=source, line=document.line_at(m.start()))
+        for m in _FOUND.finditer(text):
+            vendor = machine.vendor_of(m[2]) or "nvidia"
+            notes.gpu(Gpu(vendor=vendor, name=m[2].strip(), capability=m[3]), group="warning", rank=71,  # type: ignore[arg-type]
+                      source=source, line=document.line_at(m.start()))
+        for m in _SUPPORTS.finditer(text):
+            notes.put("torch.arch_list", tuple(m[1].split()), source=source, rank=80, line=document.line_at(m.start()))
+        built = list(_BUILT_FOR.finditer(text))
+        if built:
+            notes.put("torch.arch_list", tuple(f"sm_{m[1]}{m[2]}" for m in built), source=source, rank=80,
+                      line=document.line_at(built[0].start()))
+        for m in _CAPABILITY.finditer(text):
+            notes.gpu(Gpu(vendor="nvidia", capability=m[2]), group="capability", rank=45, source="transcript",
+                      line=document.line_at(m.start()))
+    if "_cudadeviceproperties" in document.lower:
+        for m in _PROPERTIES.finditer(text):
+            machine.note_gpu(m[1], notes, group="properties", source="Python", rank=85, line=document.line_at(m.start()),
+                             capability=f"{m[2]}.{m[3]}", memory_bytes=int(m[4]) << 20)
+    if "total capac" in document.lower:
+        for m in _OOM.finditer(text):
+            size = int(float(m[1] or m[2]) * (1 << 30))
+            notes.gpu(Gpu(vendor="nvidia", memory_bytes=size), group="oom", rank=40, source="message",
+                      line=document.line_at(m.start()))
+
+
+def _bus(document: Document, notes: Notes) -> None:
+    """lspci and lshw."""
+    text = document.text
+    if document.has("controller", "processing accelerators"):
+        found = lspci.parse("\n".join(line.strip() if "Kernel driver" not in line else f"\t{line.strip()}" for line in document.lines))
+        for gpu in found:
+            _on_bus(gpu.vendor, gpu.name, notes, pci_id=gpu.pci_id, driver=gpu.driver, address=gpu.pci_address,
+                    line=_line_with(document, gpu.pci_address.removeprefix("0000:")))
+        if not found:
+            for m in _PCI_LOOSE.finditer(text):
+                vendor = {"NVIDIA": "nvidia", "Advanced Micro Devices": "amd", "Intel": "intel"}[m[1]]
+                _on_bus(vendor, m[2].replace("Corporation", "").strip(" ,"), notes, line=document.line_at(m.start()))
+            for m in _DRIVER_IN_USE.finditer(text):
+                if m[1] == "nouveau":
+                    notes.put("nvidia.nouveau", True, source="lspci", rank=70, line=document.line_at(m.start()))
+    if "product:" in document.lower:
+        for m in _LSHW.finditer(text):
+            driver = re.search(r"\bdriver=(\S+)", m[3])
+            _on_bus({"NVIDIA": "nvidia", "Intel": "intel"}.get(m[2], "amd"), m[1], notes, driver=driver[1] if driver else None,
+                    line=document.line_at(m.start()))
+        for m in _LSHW_LOOSE.finditer(text):
+            if not any(r == 65 for r, _, _ in notes.gpus):
+                _on_bus("nvidia" if m[2] == "NVIDIA" else "amd", m[1], notes, line=document.line_at(m.start()))
+
+
+def _on_bus(vendor: str, name: str | None, notes: Notes, *, line: int | None, pci_id: str | None = None, driver: str | None = None,
+            address: str | None = None) -> None:
+    """A GPU that the PCI bus names; «GP107 [GeForce GTX 1050 Ti]» is a GeForce GTX 1050 Ti, «Device 2237» has no name."""
+    if vendor == "intel" and not re.search(r"arc|\bxe\b|iris|uhd|hd graphics|data center gpu|graphics|dg2|battlemage|alchemist", name or "", re.I):
+        return
+    said = name or ""
+    inner = re.findall(r"\[([^\]]{3,60})\]", said)
+    clean = next((i for i in reversed(inner) if not re.fullmatch(r"(?:AMD/ATI|[0-9a-f]{4}(?::[0-9a-f]{4})?)", i)), re.sub(r"\(.*", "", said).strip())
+    number = re.fullmatch(r"Device ([0-9a-f]{4})", clean)
+    if number:
+        pci_id = pci_id or {"nvidia": "10de", "amd": "1002", "intel": "8086"}[vendor] + ":" + number[1]
+    # Without a driver module in the line nothing is said about one.
+    notes.gpu(
+        Gpu(vendor=vendor, name=None if number or not clean else clean, pci_id=pci_id, pci_address=address, driver=driver),  # type: ignore[arg-type]
+        group="bus", rank=65, source="PCI bus", line=line,
+    )
+    if driver == "nouveau":
+        notes.put("nvidia.nouveau", True, source="PCI bus", rank=70, line=line)
+    elif driver == "nvidia":
+        notes.put("nvidia.nouveau", False, source="PCI bus", rank=60, line=line)
+
+
+def _line_with(document: Document, piece: str) -> int | None:
+    at = document.text.find(piece)
+    return None if at < 0 else document.line_at(at)
+
+
+def settle(notes: Notes) -> None:
+    """What follows from several notes: «command not found» leaves the driver's tools absent, an answer means a driver."""
+    if notes.get("nvidia.smi_error") and notes.get("nvidia.sources") is None:
+        notes.put("nvidia.sources", (Source(name=SMI, status="failed", message=notes.get("nvidia.smi_error")),), source=SMI, rank=50)
+    elif notes.get("nvidia.driver") and notes.get("nvidia.driver") is not ABSENT and notes.get("nvidia.smi_error") is None:
+        notes.put("nvidia.smi_error", ABSENT if notes.get("nvidia.sources") else None, source=SMI, rank=50)

@@ -1,0 +1,146 @@
+"""Lists of installed packages: pip list, freeze, show; conda list; collect_env's [pip3] and [conda]; «already satisfied»."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.evidence.notes import Notes, normalise
+from doctor.evidence.text import Document
+from doctor.model.facts import ABSENT, TorchCopy
+
+_VERSION = r"\d+(?:\.\w+)*(?:[-.+]?\w[\w.+-]*)?"
+_TAGGED = re.compile(rf"^[ \t]*\[(pip\d?|conda)\][ \t]+([\w.-]+)(?:==|[ \t]+)({_VERSION})(?:[ \t]+(\S+))?(?:[ \t]+(\S+))?[ \t]*$", re.M)
+_FREEZE = re.compile(rf"^[ \t]*([A-Za-z][\w.-]*)==({_VERSION})[ \t]*$", re.M)
+_FREEZE_AT = re.compile(r"^[ \t]*([A-Za-z][\w.-]*)[ \t]*@[ \t]*(?:https?|file)://\S*?-(\d[\w.%+]*)-(?:cp|py)\d\S*\.whl", re.M)
+_TABLE_HEAD = re.compile(r"^[ \t]*Package[ \t]+Version\b.*$|^[ \t]*-{4,}[ \t]+-{4,}", re.M)
+_ROW = re.compile(rf"^[ \t]*([A-Za-z][\w.-]*)[ \t]+({_VERSION})(?:[ \t]+(/\S+|[A-Z]:\\\S+|pip|uv|conda))?[ \t]*$")
+_CONDA_HEAD = re.compile(r"^#[ \t]+Name[ \t]+Version[ \t]+Build", re.M)
+_CONDA_ROW = re.compile(
+    rf"^[ \t]*([a-z_][\w.-]*)[ \t]+({_VERSION})[ \t]+((?:py|cuda|cpu|h|\d|pypi|mkl|nomkl|gpu|rocm|generic|release|intel|openmp|blas)[\w.]*)(?:[ \t]+([\w./:-]+))?[ \t]*$", re.M
+)
+_SHOW = re.compile(r"^[ \t]*Name:[ \t]*([\w.-]+)[ \t]*$", re.M)
+_SHOWN = re.compile(r"^[ \t]*(Version|Location|Installer|Requires|Editable project location):[ \t]*(.*)$")
+_SATISFIED = re.compile(r"^[ \t]*Requirement already satisfied: ([\w.-]+)(?:[\[<>=!~ ,][^\n]*?)? in (\S.*?)(?: \(from .*?\))? \(([\w.+]+)\)", re.M)
+_UV_AUDIT = re.compile(rf"^[ \t]*[+~][ \t]+([a-z][\w.-]*)==({_VERSION})(?:[ \t].*)?$", re.M)
+_SUCCESS = re.compile(r"^[ \t]*Successfully installed (\S[^\n]*)$", re.M)
+_GREP_ROW = re.compile(rf"^[ \t]*((?:torch|torchvision|torchaudio|torchtext|numpy|triton|pytorch|xformers|flash|nvidia|transformers|tensorflow|accelerate|bitsandbytes|intel|mkl|pytorch-\w+)[\w.-]*)[ \t]+({_VERSION})[ \t]*$", re.M)
+CONDA_NAMES = {"pytorch": "torch", "pytorch-cpu": "torch", "pytorch-gpu": "torch", "py-opencv": "opencv"}
+
+
+def read(document: Document, notes: Notes) -> None:
+    """Note the installed packages and, of torch, every copy."""
+    text = document.text
+    seen: dict[str, list[tuple[str, str, str]]] = {}  # installer -> (version, build, path) of torch
+
+    def put(name: str, version: str, installer: str | None, at: int, rank: int, build: str = "", path: str | None = None) -> None:
+        line = document.line_at(at)
+        key = normalise(name)
+        source = {"pip": "pip", "conda": "conda list"}.get(installer or "", "package list")
+        if installer == "conda" and "pypi" in build:
+            installer = "pip"
+        own = CONDA_NAMES.get(key, key) if installer == "conda" else key
+        if own == "torch":
+            seen.setdefault(installer or "pip", []).append((version, build, path or ""))
+            _note_torch(version, build, installer, path, notes, source=source, rank=rank, line=line)
+        notes.package(own if own == "torch" else key, version, installer=installer, rank=rank, source=source, line=line, path=path)
+
+    if document.has("[pip", "[conda]"):
+        for m in _TAGGED.finditer(text):
+            installer = "conda" if m[1] == "conda" else "pip"
+            put(m[2], m[3], installer, m.start(), 64 if installer == "pip" else 62, " ".join(x for x in m.groups()[3:] if x))
+        if re.search(r"^[ \t]*\[pip\d?\][ \t]+[\w.-]+==", text, re.M):
+            notes.listed_packages = True
+    if "==" in text:
+        for m in _FREEZE.finditer(text):
+            put(m[1], m[2], "pip", m.start(), 58)
+    if "@" in text and ".whl" in text:
+        for m in _FREEZE_AT.finditer(text):
+            put(m[1], m[2].replace("%2B", "+").replace("%2b", "+"), "pip", m.start(), 58)
+    _tables(document, put)
+    if document.has("conda", "pypi", "py3", "cuda", "# name", "h"):
+        for m in _CONDA_ROW.finditer(text):
+            if _is_conda_row(m):
+                put(m[1], m[2], "conda", m.start(), 61, f"{m[3]} {m[4] or ''}".strip())
+    if "Name:" in text:
+        _shown(document, put, notes)
+    if "already satisfied" in text:
+        for m in _SATISFIED.finditer(text):
+            put(m[1], m[3], "pip", m.start(), 60, path=m[2])
+    if "Successfully installed" in text:
+        for m in _SUCCESS.finditer(text):
+            for item in m[1].split():
+                name, _, version = item.rpartition("-")
+                if name and version[:1].isdigit():
+                    put(name, version, "pip", m.start(), 62)
+    if document.has(" + ", "+ torch"):
+        for m in _UV_AUDIT.finditer(text):
+            put(m[1], m[2], "uv", m.start(), 62)
+    if document.has("torch", "numpy"):
+        for m in _GREP_ROW.finditer(text):
+            put(m[1], m[2], "pip", m.start(), 57)
+    _note_copies(seen, notes)
+
+
+def _is_conda_row(m: re.Match[str]) -> bool:
+    build, channel = m[3], m[4] or ""
+    return bool(channel) or "_" in build or re.fullmatch(r"h[0-9a-f]{6,}|py\d+\w*|\d{1,4}", build) is not None
+
+
+def _tables(document: Document, put: object) -> None:
+    """`pip list` with its heading: every row below it until a blank or another line."""
+    assert callable(put)
+    if "package" not in document.lower and "----" not in document.text:
+        return
+    for m in _TABLE_HEAD.finditer(document.text):
+        at = document.line_at(m.start()) + 1
+        while at < len(document.lines) and (
+            (row := _ROW.match(document.lines[at])) or document.lines[at].lstrip().startswith("---")
+        ):
+            if row:
+                put(row[1], row[2], "pip", document.starts[at], 63)
+            at += 1
+
+
+def _shown(document: Document, put: object, notes: Notes) -> None:
+    """`pip show`: Name, Version, …, Location."""
+    assert callable(put)
+    for m in _SHOW.finditer(document.text):
+        at = document.line_at(m.start())
+        values: dict[str, str] = {}
+        for i in range(at + 1, min(at + 14, len(document.lines))):
+            if line := _SHOWN.match(document.lines[i]):
+                values.setdefault(line[1], line[2].strip())
+                notes.understand(i)
+            elif document.lines[i].startswith("Name:") or document.lines[i].startswith("---"):
+                break
+        if values.get("Version", "")[:1].isdigit():
+            put(m[1], values["Version"], "pip", m.start(), 66, path=values.get("Location") or None)
+
+
+def _note_torch(version: str, build: str, installer: str | None, path: str | None, notes: Notes, *, source: str, rank: int, line: int) -> None:
+    """What a line about torch itself says: its version, of conda builds also the backend."""
+    notes.put("torch.version", version, source=source, rank=rank, line=line)
+    notes.put("torch.installer", installer, source=source, rank=rank, line=line)
+    if path:
+        notes.put("torch.path", f"{path}/torch" if "\\" not in path else path + "\\torch", source=source, rank=rank, line=line)
+    if build and installer == "conda":
+        notes.put("torch.build", build.split()[0], source=source, rank=rank, line=line)
+        if cuda := re.search(r"cuda[_-]?(\d+\.?\d+)", build):
+            digits = cuda[1]
+            notes.put("torch.cuda", digits if "." in digits else f"{digits[:-1]}.{digits[-1]}", source=source, rank=rank, line=line)
+            if "." in digits and digits.count(".") == 1:
+                notes.put("torch.cuda", digits, source=source, rank=rank, line=line)
+        elif re.search(r"(?:^|_)cpu(?:_|$)", build):
+            notes.put("torch.cuda", ABSENT, source=source, rank=rank, line=line)
+
+
+def _note_copies(seen: dict[str, list[tuple[str, str, str]]], notes: Notes) -> None:
+    """pip and conda name the same conda package twice: two copies only if their releases differ."""
+    found: list[TorchCopy] = list(notes.copies)
+    for installer, rows in seen.items():
+        for version, _, path in rows:
+            release = version.partition("+")[0]
+            same = next((c for c in found if (c.version or "").partition("+")[0] == release and (not path or not c.path or c.path == path)), None)
+            if same is None:
+                found.append(TorchCopy(path=path, version=version, installer=installer))
+    notes.copies = found

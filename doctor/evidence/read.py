@@ -1,0 +1,70 @@
+"""START HERE: several texts of one machine -> Facts.
+
+Besides the patterns of doctor/knowledge (e001 …) these are noted as ErrorText:
+  * "exception": the last line of a Python traceback; groups (type, message), path: the file that raised it;
+  * "container-run": a `docker run` command line; groups: its flags that matter (--gpus all, --shm-size 8g, --device /dev/kfd).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from doctor.evidence import (
+    amd_intel, collect_env, inference, installs, machine, machines, messages, nvidia, own_report, packages, tracebacks,
+    transcript,
+)  # fmt: skip
+from doctor.evidence.notes import Notes
+from doctor.evidence.text import Document, document
+from doctor.model.facts import Facts
+from doctor.model.report import Other
+
+UNREAD_AT_MOST = 200
+READERS = (collect_env, machine, nvidia, amd_intel, packages, installs, transcript, tracebacks, messages, inference)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What was read. `recognised`: how many facts and messages; 0 means that the evidence speaks of no machine."""
+
+    facts: Facts
+    others: tuple[Other, ...] = ()
+    unread: tuple[str, ...] = ()
+    recognised: int = 0
+
+
+def read(texts: Iterable[tuple[str, bytes]]) -> Seen:
+    """Read the texts of one machine: (name, content) each. Pure; raises nothing for any content."""
+    documents: list[Document] = []
+    for name, data in texts:
+        if (own := own_report.facts_of(data)) is not None:
+            return Seen(facts=own, recognised=1)
+        documents.append(document(name, data))
+    chosen, others = machines.choose(documents)
+    notes = take_notes(chosen)
+    return Seen(facts=notes.facts(), others=others, unread=_unread(chosen, notes), recognised=notes.recognised)
+
+
+def take_notes(documents: list[Document]) -> Notes:
+    """All readers over all documents, then what follows from the whole."""
+    notes = Notes(several=len({d.name for d in documents}) > 1)
+    for one in documents:
+        notes.document = one
+        for reader in READERS:
+            reader.read(one, notes)
+    notes.document = Document("", "", ())
+    nvidia.settle(notes)
+    inference.settle(notes)
+    return notes
+
+
+def _unread(documents: list[Document], notes: Notes) -> tuple[str, ...]:
+    """Lines that no reader understood, quoted."""
+    found: list[str] = []
+    for one in documents:
+        for i, line in enumerate(one.lines):
+            if any(c.isalnum() for c in line) and (one.name, i) not in notes.understood:
+                found.append(line.strip()[:200])
+                if len(found) == UNREAD_AT_MOST:
+                    return tuple(found)
+    return tuple(found)

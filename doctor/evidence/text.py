@@ -1,0 +1,249 @@
+"""Bytes as a user pastes or saves them -> lines that the readers can match: encoding, colours, quoting, fences, wrapping.
+
+A `Document` keeps the number that every line had in the source, so that a fact can be shown with its place.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+LINE_LIMIT = 4_000  # longer lines are cut into pieces: bounds the work of every regex
+BIG = 400_000  # characters; of a longer text only the ends and the telling lines of the middle are read
+END = 150_000
+PIECES = 2_000
+
+_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,500}(?:\x07|\x1b\\)|\x1b[@-_]|\x1b")
+_BARE_COLOUR = re.compile(r"\[(?:\d{1,3};){0,4}\d{1,3}m")  # a colour whose escape character was lost in pasting
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
+_ENTITY = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,5});")
+_QUOTE = re.compile(r"[ \t]{0,8}>(?!>>(?:[ \t]|$))[ \t]?")  # not the prompt of a Python REPL
+_FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+.#-]*[ \t]*$")
+_TAG_LINE = re.compile(r"[ \t]*(?:</?(?:details|summary|pre|code|p|br|div|span|b|i|blockquote|table|tr|td)\b[^<>]{0,200}>[ \t]*)+$")
+_TAGS = re.compile(r"</?(?:details|summary|pre|code|blockquote|br|span|div)\b[^<>\n]{0,200}>")
+_COMPOSE = re.compile(r"[\w.-]{1,60}[-_]\d{1,3}[ ]{1,30}\|[ ]")
+_PYTEST = re.compile(r"E   (?=\S)|E       (?=\S)")
+_TYPOGRAPHY = str.maketrans({
+    "\u00a0": " ", "\u2007": " ", "\u202f": " ", "\u3000": " ", "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"',
+    "\u2028": "\n", "\u2029": "\n", "\x85": "\n",
+})  # fmt: skip
+_TELLING = re.compile(
+    r"error|exception|traceback|failed|fatal|warning|not found|no module|torch|cuda|nvidia|nvrm|rocm|amdgpu|driver|"
+    r"killed|signal|python|File \"",
+    re.I,
+)
+# A line that begins like this begins something new: it is never the second half of a wrapped one.
+_BEGINS = re.compile(
+    r"[ \t]*(?:File \"|Traceback \(|>>> |\.\.\. |[$%#] |\[(?:pip3?|conda)\]|[+|]|={4}|-{4}|[\w./-]+==\d|"
+    r"(?:PyTorch version|Is debug build|CUDA used to build|ROCM used to build|OS|GCC version|Clang version|CMake version|"
+    r"Libc version|Python version|Python platform|Is CUDA available|CUDA runtime version|CUDA_MODULE_LOADING set to|"
+    r"GPU models and configuration|Nvidia driver version|cuDNN version|HIP runtime version|MIOpen runtime version|"
+    r"Is XNNPACK available|Is XPU available|CPU|Versions of relevant libraries|GPU \d+|Requirement already|Collecting|"
+    r"Looking in indexes|ERROR|WARNING|\w*Error|\w*Warning)\b:?)"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """One text made readable. `numbers[i]` is the number in the source (from 1) of line i of `text`."""
+
+    name: str
+    text: str
+    numbers: tuple[int, ...]
+
+    @cached_property
+    def lower(self) -> str:
+        return self.text.lower()
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        return tuple(self.text.split("\n"))
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """Where each line begins."""
+        found, at = [], 0
+        for line in self.lines:
+            found.append(at)
+            at += len(line) + 1
+        return tuple(found)
+
+    def line_at(self, position: int) -> int:
+        """Index of the line that holds that character."""
+        return bisect_right(self.starts, position) - 1
+
+    def has(self, *words: str) -> bool:
+        """Whether one of these words (lower case) occurs: the cheap test before a regex."""
+        return any(word in self.lower for word in words)
+
+    def part(self, first: int, last: int) -> Document:
+        """Lines first to last (last not included) as a document of its own."""
+        return Document(self.name, "\n".join(self.lines[first:last]), self.numbers[first:last])
+
+
+def document(name: str, data: bytes) -> Document:
+    """Make bytes readable. A binary gives an empty document."""
+    text = decode(data)
+    if _looks_binary(text):
+        return Document(name, "", ())
+    lines, numbers = _split(text.translate(_TYPOGRAPHY).replace("\r\n", "\n").replace("\r", "\n"))
+    lines = _unquote([_tidy(line) for line in lines])
+    lines, numbers = _rejoin(lines, numbers)
+    return Document(name, "\n".join(lines), tuple(numbers))
+
+
+def decode(data: bytes) -> str:
+    """UTF-8 or UTF-16 with or without a mark, else the Chinese or the Western code page of Windows. Never raises."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    if data.startswith(b"\xef\xbb\xbf"):
+        data = data[3:]
+    head = data[:4096]
+    if len(head) >= 4 and head.count(0) > len(head) // 4:
+        even, odd = head[0::2].count(0), head[1::2].count(0)
+        if max(even, odd) > 4 * min(even, odd):
+            return data.decode("utf-16-le" if odd > even else "utf-16-be", "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start >= len(data) - 4:  # a cut last character
+            return data.decode("utf-8", "replace")
+    try:
+        chinese = data.decode("gb18030")
+        foreign = [c for c in chinese if c > "\x7f"]
+        if sum("\u2e80" <= c <= "\u9fff" or "\uff00" <= c <= "\uffef" or "\u2010" <= c <= "\u2030" for c in foreign) > 0.9 * len(foreign):
+            return chinese
+    except UnicodeDecodeError:
+        pass
+    if data.decode("utf-8", "ignore").isascii():  # no valid UTF-8 beyond ASCII in it: a code page
+        return data.decode("cp1252", "replace")
+    return data.decode("utf-8", "replace")
+
+
+def _looks_binary(text: str) -> bool:
+    head = text[:20_000]
+    odd = len(_CONTROL.findall(head)) - head.count("\x1b") + head.count("\ufffd")
+    return odd > 0.1 * len(head)
+
+
+def _split(text: str) -> tuple[list[str], list[int]]:
+    """Lines and their numbers; of a big text the ends, and of its middle the telling lines."""
+    if len(text) <= BIG:
+        return _pieces(text, 1)
+    lines, numbers = _pieces(text[:END], 1)
+    at, counted, number, last = END, END, 1 + text.count("\n", 0, END), len(text) - END
+    seen: set[str] = set()
+    for _ in range(PIECES * 4):
+        match = _TELLING.search(text, at, last)
+        if match is None or len(seen) >= PIECES:
+            break
+        begin = max(text.rfind("\n", max(at, match.start() - 500), match.start()) + 1, at, match.start() - 500)
+        end = text.find("\n", match.end(), match.end() + 1_500)
+        end = match.end() + 1_500 if end < 0 else end
+        number += text.count("\n", counted, begin)
+        counted, at = begin, end
+        line = text[begin:end]
+        if line not in seen:
+            seen.add(line)
+            more, at_lines = _pieces(line, number)
+            lines += more
+            numbers += at_lines
+    more, at_lines = _pieces(text[last:], 1 + text.count("\n", 0, last))
+    return lines + more, numbers + at_lines
+
+
+def _pieces(text: str, number: int) -> tuple[list[str], list[int]]:
+    lines, numbers = [], []
+    for i, line in enumerate(text.split("\n"), number):
+        for begin in range(0, max(len(line), 1), LINE_LIMIT):
+            lines.append(line[begin : begin + LINE_LIMIT])
+            numbers.append(i)
+    return lines, numbers
+
+
+def _tidy(line: str) -> str:
+    """One line without colours, control characters, entities, fences and tags."""
+    if "\x1b" in line:
+        line = _ANSI.sub("", line)
+    if "m" in line and "[" in line:
+        line = _BARE_COLOUR.sub("", line)
+    line = _CONTROL.sub("", line)
+    if "&" in line and _ENTITY.search(line):
+        line = html.unescape(line)
+    if _FENCE.match(line) or ("<" in line and _TAG_LINE.match(line)):
+        return ""
+    if "</" in line or "<br" in line or "<pre" in line or "<code" in line or "<summary" in line:
+        line = _TAGS.sub("", line)
+    if " | " in line:
+        line = _COMPOSE.sub("", line, count=1) if _COMPOSE.match(line) else line
+    if line.startswith("E   "):
+        line = _PYTEST.sub("", line, count=1)
+    return line.rstrip()
+
+
+def _unquote(lines: list[str]) -> list[str]:
+    """Strip `> ` from runs of quoted lines. A single line that begins with > is a prompt as likely as a quote: it stays."""
+    for _ in range(4):
+        quoted = [bool(_QUOTE.match(line)) for line in lines]
+        if not any(quoted):
+            break
+        changed = False
+        begin = 0
+        while begin < len(lines):
+            if not quoted[begin]:
+                begin += 1
+                continue
+            end = begin
+            while end < len(lines) and quoted[end]:
+                end += 1
+            alone = sum(1 for line in lines if line.strip()) == 1
+            if end - begin > 1 or alone:
+                lines[begin:end] = [_FENCE.sub("", _QUOTE.sub("", line, count=1)) for line in lines[begin:end]]
+                changed = True
+            begin = end
+        if not changed:
+            break
+    return lines
+
+
+def _rejoin(lines: list[str], numbers: list[int]) -> tuple[list[str], list[int]]:
+    """Undo a hard wrap at 70 to 81 columns. A line was wrapped if the first word of the next one had no room on it."""
+    width = max((len(line) for line in lines), default=0)
+    if not 70 <= width <= 81:
+        return lines, numbers
+    joined: list[str] = []
+    kept: list[int] = []
+    open_since = -1  # length of the last source line of the line that is being put together
+    for line, number in zip(lines, numbers, strict=True):
+        if joined and open_since >= 0 and _continues(joined[-1], open_since, line, width):
+            hard = open_since == width and not line.startswith(" ") and not joined[-1].endswith(" ")
+            word = joined[-1].rsplit(None, 1)[-1] if joined[-1].strip() else ""
+            # Cut in the middle of a word: only a word longer than a line, or a fold at exactly the width, does that.
+            cut = hard and (len(word) >= width - 8 or _folded(lines, width))
+            joined[-1] += ("" if cut or line.startswith(" ") else " ") + line
+        else:
+            joined.append(line)
+            kept.append(number)
+        open_since = len(line)
+    return joined, kept
+
+
+def _folded(lines: list[str], width: int) -> bool:
+    """Whether lines were cut at exactly `width`, not at spaces: then no line ends a little short of it."""
+    full = sum(len(line) == width for line in lines)
+    near = sum(width - 12 <= len(line) < width for line in lines)
+    return full > near
+
+
+def _continues(before: str, length: int, line: str, width: int) -> bool:
+    if not line.strip() or not before.strip():
+        return False
+    if before.lstrip()[:1] in "|+" and before.rstrip()[-1:] not in "|+":
+        return line.rstrip()[-1:] in "|+" and line.lstrip()[:1] not in "|+"
+    first = line.split(None, 1)[0]
+    if length + 1 + len(first) <= width:
+        return False
+    return not _BEGINS.match(line)

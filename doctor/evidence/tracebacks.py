@@ -1,0 +1,89 @@
+"""Python tracebacks and warnings: the exception, the files of its frames, and what their paths tell of the interpreter.
+
+The last exception of each traceback is noted as ErrorText of pattern "exception" with groups (type, message); `path` is the
+file that raised it, or for an undefined symbol or a missing module the file named in the message.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from doctor.evidence.notes import Notes
+from doctor.evidence.text import Document
+from doctor.model.facts import ErrorText
+
+SOURCE = "traceback"
+_FRAME = re.compile(r"^[ \t]*(?:Traceback \(most recent call last\):[ \t]*)?File \"([^\"\n]{1,400})\", line (\d+)", re.M)
+_FRAME_OTHER = re.compile(r"^[ \t]*((?:/|[A-Za-z]:[/\\]|\.{0,2}/)?[^\s:\"'()]{1,300}\.py):(\d+): (?:in |[\w.]*(?:Warning|Error)\b)", re.M)
+_EXCEPTION = re.compile(
+    r"^[ \t]*(?:\[rank\d+\]:?[ \t]*)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Failed|Failure|Fault|Timeout|Unavailable|Mismatch|Missing)"
+    r"|(?:torch|subprocess|concurrent|multiprocessing)(?:\.\w+)+)(?::[ \t]*([^\n]*))?$", re.M
+)
+_SITE = re.compile(r"^(.*?[/\\](?:site-packages|dist-packages))[/\\]", re.I)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame: the file, and the index of the line that names it."""
+
+    path: str
+    line: int
+
+
+@lru_cache(maxsize=4)
+def frames(document: Document) -> list[Frame]:
+    """All frames, in order."""
+    found = []
+    if 'File "' in document.text:
+        found += [Frame(m[1], document.line_at(m.start(1))) for m in _FRAME.finditer(document.text)]
+    if ".py:" in document.text:
+        found += [Frame(m[1], document.line_at(m.start(1))) for m in _FRAME_OTHER.finditer(document.text)]
+    return sorted(found, key=lambda f: f.line)
+
+
+def nearest_path(found: list[Frame], line: int) -> str | None:
+    """The file of the frame that stands last before a line (within 12 lines), or right after it."""
+    before = [f for f in found if line - 12 <= f.line <= line]
+    return before[-1].path if before else None
+
+
+def read(document: Document, notes: Notes) -> None:
+    """Note the exceptions."""
+    if not document.has("error", "exception", "warning", "traceback", "torch."):
+        return
+    found = frames(document)
+    for frame in found:
+        notes.understand(frame.line)
+    last: dict[int, re.Match[str]] = {}
+    for m in _EXCEPTION.finditer(document.text):
+        line = document.line_at(m.start(1))
+        if m[1].endswith("Warning") or (m[2] is None and "." in m[1] and not m[1].endswith(("Error", "Exception"))):
+            continue
+        last[line] = m
+    for line, m in last.items():
+        kind, message = m[1], (m[2] or "").strip()
+        if not message and line + 1 < len(document.lines):
+            message = document.lines[line + 1].strip()
+        origin = notes.origin(SOURCE, line)
+        notes.error(ErrorText(
+            pattern="exception", text=f"{kind}: {message}"[:500], groups=(kind, message[:500]), source=origin.source,
+            line=origin.line, path=nearest_path(found, line),
+        ))
+
+
+def package_of(path: str) -> str | None:
+    """The package that a file of an environment belongs to.
+
+    >>> package_of("/home/u/env/lib/python3.11/site-packages/torch/cuda/__init__.py")
+    'torch'
+    """
+    match = re.search(r"[/\\](?:site-packages|dist-packages)[/\\]([^/\\]+)", path)
+    return match[1].removesuffix(".py") if match else None
+
+
+def site_of(path: str) -> str | None:
+    """The site-packages folder that a file lies in."""
+    match = _SITE.match(path)
+    return match[1] if match else None

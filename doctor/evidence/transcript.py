@@ -1,0 +1,460 @@
+"""Sessions as they are pasted: shell prompts with their commands and output, Python prompts with expressions and values.
+
+Also lines of programs that print the same («torch.cuda.is_available(): False», «PyTorch: 2.9.1+cu130»), and settings of
+environment variables in every spelling.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+from doctor.evidence import machine
+from doctor.evidence.notes import Notes
+from doctor.evidence.text import Document
+from doctor.model.facts import ABSENT, Gpu, TorchDevice
+
+SOURCE = "transcript"
+
+_COMMANDS = (
+    r"(?:sudo |time |!)?(?:[\w./\\~-]*[/\\])?(?:pip[\d.]*|python[\d.]*(?:\.exe)?|py|uv|conda|mamba|micromamba|poetry|pixi|docker|"
+    r"podman|nvidia-smi|rocminfo|rocm-smi|amd-smi|xpu-smi|sycl-ls|clinfo|lspci|lsmod|dmesg|uname|arch|sw_vers|sysctl|cat|ls|"
+    r"groups|id|ldd|nvcc|export|set|echo|which|where|whereis|file|apt|apt-get|dnf|yum|modprobe|systemctl|ipython|jupyter|"
+    r"torchrun|env|getconf|dpkg|rpm|mokutil|free|df|activate|source|accelerate|wsl|brew)(?:\.exe)?(?=[ \n]|$)"
+)
+_PROMPT = re.compile(
+    r"^[ \t]*(?:\([\w. /\\:-]{1,60}\)[ \t]*)*(?:"
+    r"[\w.-]+@[\w.-]+[ :][^$#%>\n]{0,120}[$#%>]|\[[\w.-]+@[^\]\n]{1,100}\][$#%]|PS(?: [A-Z]:[^>\n]{0,120}| /[^>\n]{0,120})?>|"
+    r"[A-Z]:\\?[^>\n\"']{0,120}>|[/~][\w./~-]{0,120}[$#%]|(?:ba|z)?sh-[\d.]+[$#]|[$%](?=[ ])|\+(?= [a-z])|[❯➜λ][^\n$]{0,0}"
+    r")[ \t]*(?P<command>\S[^\n]*)?$"
+    r"|^[ \t]*(?:\([\w.-]{1,40}\)[ \t]*)?[#>!%][ \t]?(?P<known>" + _COMMANDS + r"[^\n]*)$",
+    re.M,
+)
+_REPL = re.compile(r"^[ \t]*(?:>>>|In ?\[\d*\]:)[ \t]?(?P<code>[^\n]*)$", re.M)
+_REPL_MORE = re.compile(r"^[ \t]*(?:\.\.\.|   \.\.\.:)")
+_OUT = re.compile(r"^[ \t]*Out ?\[\d+\]:[ \t]*")
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command: `kind` is "shell" or "python"; its output is the lines first to last (last not included)."""
+
+    kind: str
+    text: str
+    line: int
+    last: int
+
+    @property
+    def first(self) -> int:
+        return self.line + 1
+
+    def output(self, document: Document) -> list[str]:
+        return [_OUT.sub("", s).strip() for s in document.lines[self.first : self.last] if not _REPL_MORE.match(s)]
+
+
+@lru_cache(maxsize=4)
+def commands(document: Document) -> list[Command]:
+    """Every command with its output, in order."""
+    found: list[tuple[int, str, str]] = []
+    text = document.text
+    if document.has("$", "%", "#", ">", "!", "+ "):
+        for m in _PROMPT.finditer(text):
+            found.append((document.line_at(m.start()), "shell", (m["command"] or m["known"] or "").strip()))
+    if ">>>" in text or "In [" in text or "In[" in text:
+        found += [(document.line_at(m.start()), "python", m["code"].strip()) for m in _REPL.finditer(text)]
+    if not found:
+        return []
+    found.sort()
+    ends = [line for line, _, _ in found[1:]] + [len(document.lines)]
+    return [Command(kind, said, line, end) for (line, kind, said), end in zip(found, ends, strict=True) if said]
+
+
+# ------------------------------------------------------------------------------------------------ values of expressions
+
+_BOOLS = {
+    "torch.cuda.is_available": "torch.cuda_available", "torch.backends.mps.is_built": "torch.mps_built",
+    "torch.backends.mps.is_available": "torch.mps_available", "torch.mps.is_available": "torch.mps_available",
+    "torch.xpu.is_available": "torch.xpu_available", "torch.backends.cuda.is_built": "torch.cuda_built",
+    "torch.has_mps": "torch.mps_built", "torch.has_cuda": "torch.cuda_built",
+}  # fmt: skip
+_TEXTS = {
+    "torch.__version__": "torch.version", "torch.version.__version__": "torch.version", "torch.version.cuda": "torch.cuda",
+    "torch.version.hip": "torch.hip", "torch.version.xpu": "torch.xpu", "torch.version.git_version": "torch.git",
+    "torch.backends.cpu.get_cpu_capability": "torch.cpu_capability", "sys.executable": "interpreter.executable",
+    "sys.prefix": "interpreter.prefix", "sys.base_prefix": "interpreter.base_prefix",
+    "sysconfig.get_platform": "interpreter.platform_tag", "distutils.util.get_platform": "interpreter.platform_tag",
+    "torch.__file__": "torch.path", "torch.backends.cudnn.version": "torch.cudnn",
+}  # fmt: skip
+_MACHINE = {"platform.machine", "os.uname().machine", "platform.uname().machine", "platform.uname()[4]", "os.uname()[4]"}
+_EXPRESSION = re.compile(
+    r"(?:torch|platform|sys|os|sysconfig|numpy|np|torchvision|torchaudio|transformers|triton|struct|distutils)(?:\.\w+(?:\([^()\n]{0,40}\))?(?:\[[^\]\n]{1,30}\])?)+"
+)
+_BARE = re.compile(r"\((?:0|)\)$")
+_LABELLED = re.compile(
+    r"^[ \t]*[\"'(]*((?:torch|platform|sys|sysconfig|numpy|np)\.[\w.]+(?:\([^()\n]{0,40}\))?)[\"')]*[ \t]*(?:[:=]|->|=>|[ ])+[ \t]*(\S[^\n]*)$", re.M
+)
+
+
+def note_value(expression: str, value: str, notes: Notes, *, line: int, rank: int = 90, source: str = "Python") -> bool:
+    """Note what the value of a Python expression says. Returns whether the expression is one that we know."""
+    value = value.strip().rstrip(",;")
+    bare = value.strip("\"'")
+    name = re.sub(r"\([^()]*\)$", "", expression.strip())
+    put = partial(notes.put, source=source, rank=rank, line=line)
+    if name in _BOOLS:
+        if bare in ("True", "False", "1", "0"):
+            put(_BOOLS[name], bare in ("True", "1"))
+            return True
+        return False
+    if name in _TEXTS:
+        if bare in ("None", ""):
+            if name in ("torch.version.cuda", "torch.version.hip", "torch.version.xpu", "torch.backends.cudnn.version"):
+                put(_TEXTS[name], ABSENT)
+            return True
+        if name.endswith("version__") and not re.match(r"\d+\.\d+", bare):
+            return False
+        if name == "torch.__file__":
+            bare = re.sub(r"[/\\]__init__\.pyc?$", "", bare)
+        put(_TEXTS[name], bare.split()[0] if name != "sys.executable" else bare)
+        if name.startswith("torch."):
+            put("torch.imports", True)
+        return True
+    if name in _MACHINE or expression in _MACHINE:
+        arch = machine.architecture(bare)
+        put("interpreter.architecture", arch)
+        if arch and arch != "x86_64":
+            put("host.architecture", arch)
+        return arch is not None
+    if name == "platform.platform":
+        return machine.note_platform(bare, notes, source=source, rank=rank, line=line)
+    if name == "platform.mac_ver":
+        if match := re.search(r"\d+\.\d+(?:\.\d+)?", value):
+            put("host.macos", match[0], rank=rank - 15)
+            put("host.system", "darwin")
+        return True
+    if name in ("platform.python_version", "sys.version"):
+        return machine.note_python(bare, notes, source=source, rank=rank, line=line)
+    if name == "sys.version_info":
+        if match := re.search(r"major=(\d+), minor=(\d+), micro=(\d+)", value):
+            put("interpreter.version", ".".join(match.groups()))
+        return True
+    if name == "platform.architecture":
+        put("interpreter.bits", 32 if "32bit" in value else 64 if "64bit" in value else None)
+        return True
+    if name == "torch.cuda.get_arch_list":
+        put("torch.arch_list", tuple(re.findall(r"(?:sm|compute)_\d+[a-f]?|gfx[0-9a-f]+", value)))
+        return True
+    if name in ("torch.cuda.get_device_name", "torch.xpu.get_device_name"):
+        if machine.vendor_of(bare):
+            machine.note_gpu(bare, notes, group="get_device_name", source=source, rank=rank, line=line)
+            notes.devices.append(TorchDevice(backend=name.split(".")[1], index=len(notes.devices), name=bare))
+        return True
+    if name == "torch.cuda.get_device_capability":
+        if match := re.search(r"\(?(\d{1,2}), ?(\d)\)?", value):
+            notes.gpu(Gpu(vendor="nvidia", capability=f"{match[1]}.{match[2]}"), group="capability", rank=45, source=source, line=line)
+        return True
+    if name.endswith(".__version__") and re.match(r"\d+\.", bare):
+        package = {"np": "numpy"}.get(name.split(".")[0], name.split(".")[0])
+        notes.package(package, bare.split()[0], installer=None, rank=rank, source=source, line=line)
+        return True
+    return False
+
+
+def split_top(said: str) -> list[str]:
+    """Split at commas that stand in no bracket and no quote.
+
+    >>> split_top("('macOS-26.0', (14, 0)), 'b,c'")
+    ["('macOS-26.0', (14, 0))", "'b,c'"]
+    """
+    parts, depth, quote, begin = [], 0, "", 0
+    for i, c in enumerate(said[:4000]):
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "\"'":
+            quote = c
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}":
+            depth -= 1
+        elif c == "," and depth == 0:
+            parts.append(said[begin:i].strip())
+            begin = i + 1
+    parts.append(said[begin:].strip())
+    return parts
+
+
+def _note_code(code: str, output: list[str], notes: Notes, at: int, *, interactive: bool) -> None:
+    """Pair the expressions of a statement (or of its print calls) with the lines that follow."""
+    lines = [(i, s) for i, s in enumerate(output, at + 1) if s]
+    if not lines:
+        return
+    printed = _print_arguments(code)
+    if printed:
+        for arguments, (i, said) in zip(printed, lines, strict=False):
+            wanted = [a for a in split_top(arguments) if not re.match(r"(?:sep|end|file)\s*=", a)]
+            _pair(wanted, said, notes, i)
+    elif interactive:
+        i, said = lines[0]
+        wanted = split_top(code.split(";")[-1].strip())
+        if len(wanted) > 1 and said.startswith("("):
+            values = split_top(said.strip()[1:-1])
+        else:
+            wanted, values = [code.split(";")[-1].strip()], [said]
+        for expression, value in zip(wanted, values, strict=False):
+            if _EXPRESSION.fullmatch(expression.strip()):
+                note_value(expression, value, notes, line=i)
+
+
+def _print_arguments(code: str) -> list[str]:
+    """The arguments of each print call, as text."""
+    found = []
+    for m in re.finditer(r"\bprint\s*\(", code):
+        depth, end = 1, m.end()
+        while end < len(code) and depth:
+            depth += {"(": 1, ")": -1}.get(code[end], 0)
+            end += 1
+        found.append(code[m.end() : end - 1])
+    return found
+
+
+def _pair(wanted: list[str], said: str, notes: Notes, line: int) -> None:
+    """Values that print() wrote on one line, with spaces between them."""
+    rest = said
+    for n, expression in enumerate(wanted):
+        literal = re.fullmatch(r"""[fr]?(["'])(.*)\1""", expression)
+        if literal and "{" not in literal[2]:
+            rest = rest.removeprefix(literal[2]).strip() if rest.startswith(literal[2].rstrip()) else rest
+            continue
+        if n == len(wanted) - 1:
+            value, rest = rest, ""
+        elif match := re.match(r"\([^()]*\)|\[[^\]]*\]|\S+", rest):
+            value, rest = match[0], rest[match.end() :].strip()
+        else:
+            return
+        if literal:
+            match = re.search(r"\{(torch[^{}:!]*)\}", expression)
+            if match:
+                note_value(match[1], value, notes, line=line)
+            continue
+        note_value(expression, value, notes, line=line)
+
+
+# --------------------------------------------------------------------------------------------- lines of other programs
+
+_PRINTED: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
+    (fact, hints, re.compile(regex, re.M | re.I)) for fact, hints, regex in (
+        ("torch.version", ("torch",), r"^[ \t*\-•]*(?:\**(?:py)?torch(?: version)?\**[ \t]*(?:[:=]+|is|v|version)?[ \t]*v?)(\d+\.\d+\.\d+[\w.+]*)(?=[ \t,;)]|$)"),
+        ("torch.version", ("torch",), r"(?:\bPyTorch[ -]v?|\btorch[-=]=?|\btorch )(\d+\.\d+\.\d+(?:\.dev\d+)?(?:\+\w[\w.]*)?)(?=[ \t,;)]|$)"),
+        ("torch.cuda_available", ("cuda",), r"^[ \t*\-•]*(?:is )?(?:torch )?cuda(?: is)? available\??[ \t]*[:=]?[ \t]*(true|false|yes|no)\b"),
+        ("torch.mps_available", ("mps",), r"^[ \t*\-•]*(?:is )?mps(?: is)? available\??[ \t]*[:=]?[ \t]*(true|false|yes|no)\b"),
+        ("torch.mps_built", ("mps",), r"^[ \t*\-•]*(?:is )?mps(?: is)? built\??[ \t]*[:=]?[ \t]*(true|false|yes|no)\b"),
+        ("torch.cuda", ("cuda version",), r"^[ \t*\-•]*(?:torch |pytorch )cuda version[ \t]*[:=][ \t]*(\d+\.\d+|none)\b"),
+        ("interpreter.version", ("python",), r"^[ \t*\-•]*\**python(?: version)?\**[ \t]*(?:[:=]|v|is)?[ \t]*(\d\.\d{1,2}(?:\.\d+)?(?:(?:a|b|rc)\d+)?\+?)(?=[ \t,;|(]|$)([^\n]{0,160})"),
+        ("interpreter.version", ("python-3",), r"\bPython-(3\.\d+\.\d+)\b()"),
+        ("machine", ("arch", "machine"), r"^[ \t*\-•]*(?:machine|arch|architecture)[ \t]*[:= ][ \t]*(arm64|aarch64|x86_64|amd64|i[36]86)[ \t]*$"),
+        ("os", ("os:", "os :", "operating system", "system:", "platform:"), r"^[ \t*\-•]*\**(?:OS|Operating System|OS version|System|Platform|Host OS)\**[ \t]*:\**[ \t]*(\S[^\n]{2,100})$"),
+        ("gpu", ("gpu", "graphics", "device"), r"^[ \t*\-•]*\**(?:GPU(?:s|[ _]?name|[ _]?model| type)?(?: ?#?\d+)?|Graphics card|Video card|Device name|Device)\**[ \t]*[:=]\**[ \t]*(\S[^\n]{2,100})$"),
+        ("gpu", ("cuda:",), r"\bCUDA:\d \(([^(),\n]{4,60}), \d+Mi?B\)"),
+        ("cpu", ("cpu:",), r"^[ \t*\-•]*\**CPU(?: model)?\**[ \t]*:\**[ \t]*((?:Apple|Intel|AMD)[^\n]{2,80})$"),
+    )
+)  # fmt: skip
+
+
+def read(document: Document, notes: Notes) -> None:
+    """Note what sessions and printed values say, and which environment variables are set."""
+    _variables(document, notes)
+    for command in commands(document):
+        if command.kind == "python":
+            if "torch" in command.text or "platform" in command.text or "sys" in command.text or "__version__" in command.text or "print" in command.text:
+                _note_code(command.text, command.output(document), notes, command.line, interactive=True)
+            notes.understand(command.line)
+        else:
+            _shell(command, document, notes)
+    if document.has("torch.", "platform.", "sys.", "numpy.", "np."):
+        for m in _LABELLED.finditer(document.text):
+            note_value(m[1], m[2], notes, line=document.line_at(m.start()), rank=88)
+    _printed(document, notes)
+
+
+def _printed(document: Document, notes: Notes) -> None:
+    for fact, hints, regex in _PRINTED:
+        if not document.has(*hints):
+            continue
+        for m in regex.finditer(document.text):
+            line = document.line_at(m.start())
+            said = m[1].strip()
+            put = partial(notes.put, source=SOURCE, rank=52, line=line)
+            if fact == "gpu":
+                machine.note_gpu(said, notes, group="printed", source=SOURCE, rank=50, line=line)
+            elif fact == "os":
+                machine.note_os(said, notes, source=SOURCE, rank=50, line=line) or machine.note_platform(
+                    said, notes, source=SOURCE, rank=50, line=line
+                )
+            elif fact == "cpu":
+                put("host.cpu_model", said)
+            elif fact == "machine":
+                arch = machine.architecture(said)
+                put("interpreter.architecture", arch)
+                put("host.architecture", arch if arch == "arm64" else None)
+            elif fact == "interpreter.version":
+                machine.note_python(said + (m[2] or ""), notes, source=SOURCE, rank=52, line=line)
+            elif fact == "torch.cuda":
+                put(fact, ABSENT if said.lower() == "none" else said)
+            elif said.lower() in ("true", "yes", "false", "no"):
+                put(fact, said.lower() in ("true", "yes"))
+            elif fact == "torch.version":
+                if not _is_a_request(document.lines[line]):
+                    put(fact, said)
+            else:
+                put(fact, said)
+
+
+def _is_a_request(line: str) -> bool:
+    """Whether a version in this line is one that is asked for or needed, not one that runs."""
+    low = line.lower()
+    return any(w in low for w in (
+        "install", "requires", "requirement", "satisf", "depend", "conflict", "http", "built for", "uninstall", "collecting",
+        "downloading", "found existing", "no wheels", "needs", "expected", "you have", "compiled", ".whl", "upgrade", "-f ", "==",
+    ))  # fmt: skip
+
+
+# -------------------------------------------------------------------------------------------------------- shell commands
+
+
+def _shell(command: Command, document: Document, notes: Notes) -> None:
+    text = re.sub(r"^(?:sudo|time|exec|\w+=\S+)\s+", "", command.text)
+    words = text.split()
+    if not words:
+        return
+    notes.understand(command.line)
+    program = words[0].rstrip("\\").replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe").lower()
+    output = command.output(document)
+    first = next((s for s in output if s), "")
+    at = command.first + (output.index(first) if first else 0)
+    put = partial(notes.put, rank=85, line=at)
+    if program.startswith("python") or program == "py":
+        if m := re.search(r"""\s-c\s+(["'])(.*)\1""", text):
+            _note_code(m[2], output, notes, command.line, interactive=False)
+        elif re.search(r"\s(?:-V|--version)\b", text) and first:
+            machine.note_python(first, notes, source="python --version", rank=85, line=at)
+    elif program in ("uname", "arch") and machine.architecture(first):
+        # Under Rosetta both speak of their own process.
+        arch = machine.architecture(first)
+        put("host.architecture", arch, source=program, rank=85 if arch == "arm64" else 45)
+    elif program == "uname" and "-r" in words and first:
+        put("host.kernel", first, source="uname")
+        machine.note_kernel(first, notes, source="uname", rank=75, line=at)
+    elif program == "groups" and first and "not found" not in first:
+        put("amd.groups", tuple(first.partition(":")[2].split() or first.split()), source="groups")
+    elif program == "sysctl" and "proc_translated" in text and first in ("0", "1"):
+        put("interpreter.translated", first == "1", source="sysctl")
+    elif program == "getconf" and first.startswith("glibc"):
+        put("host.libc", "glibc", source="getconf")
+        put("host.libc_version", first.split()[-1], source="getconf")
+    elif program == "file" and "python" in text and first:
+        _mach_o(output, put)
+    elif program == "which" and "python" in text and first.startswith("/"):
+        put("interpreter.executable", first, source="which", rank=60)
+    elif program == "ls":
+        _listed(text, output, notes, put)
+    elif program == "lsmod":
+        _modules(output, notes, put)
+    elif program in ("docker", "podman", "nerdctl") and " exec " in f" {text} ":
+        put("host.container", program if program != "nerdctl" else "container", source=program, rank=60, line=command.line)
+
+
+def _mach_o(output: list[str], put: object) -> None:
+    said = " ".join(output)
+    if "universal binary" in said or not callable(put):
+        return
+    if "arm64" in said:
+        put("interpreter.architecture", "arm64", source="file", rank=60)
+    elif "x86_64" in said or "x86-64" in said:
+        put("interpreter.architecture", "x86_64", source="file", rank=60)
+
+
+def _listed(text: str, output: list[str], notes: Notes, put: object) -> None:
+    """`ls /dev/kfd` and its kin: what is missing, and what may not be entered."""
+    assert callable(put)
+    said = " ".join(output)
+    missing = "No such file or directory" in said or "cannot access" in said
+    if "/dev/kfd" in text and missing:
+        put("amd.kfd", False, source="ls")
+    if "/dev/nvidia" in text and missing and "/dev/nvidia0" not in said.replace("cannot access", ""):
+        put("nvidia.device_nodes", (), source="ls")
+
+
+def _modules(output: list[str], notes: Notes, put: object) -> None:
+    """`lsmod`, whole or cut: what is in it is loaded; what is not may have been left out."""
+    assert callable(put)
+    names = {s.split()[0] for s in output if s and not s.startswith("Module")}
+    if "nouveau" in names:
+        put("nvidia.nouveau", True, source="lsmod")
+    if "amdgpu" in names:
+        put("amd.kernel_driver", True, source="lsmod")
+    for module in ("xe", "i915"):
+        if module in names:
+            put("intel.kernel_driver", module, source="lsmod")
+    if len(names) > 3 and not any(n.startswith("nvidia") for n in names):
+        put("nvidia.kernel_module", ABSENT, source="lsmod")
+
+
+# ------------------------------------------------------------------------------------------------------------- variables
+
+_FAMILIES = (
+    r"(?:(?:CUDA|NVIDIA|HIP|ROCR|ROCM|HSA|ZE|ONEAPI|SYCL|TORCH|PYTORCH|DYLD|KMP|OMP|MKL|OPENBLAS|NCCL|GLOO|TRITON|CUDNN|CUBLAS|"
+    r"TORCHINDUCTOR|TORCHDYNAMO|VLLM|PIP|UV|CONDA|PYTHON|LD|BNB|XLA|MIOPEN|AMD|GPU|FORCE|VIRTUAL)_?[A-Z0-9_]*|CC|CXX|MAX_JOBS|"
+    r"SYSTEM_VERSION_COMPAT|MACOSX_DEPLOYMENT_TARGET)"
+)
+_KEPT = re.compile(
+    r"(?:CUDA_(?!VERSION$|MODULE_LOADING)|NVIDIA_|HIP_|ROCR_|ROCM_|HSA_|ZE_|ONEAPI_|SYCL_|TORCH_|PYTORCH_|DYLD_|KMP_|OMP_|MKL_|OPENBLAS_|NCCL_|"
+    r"TRITON_|CUDNN_|CUBLAS_|MIOPEN_|TORCHINDUCTOR_|GPU_DEVICE_ORDINAL|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH|PYTHONHOME|"
+    r"PYTHONNOUSERSITE|PYTHONUSERBASE|CONDA_PREFIX|VIRTUAL_ENV|PIP_|UV_|CC$|CXX$|MAX_JOBS|SYSTEM_VERSION_COMPAT|FORCE_CUDA|BNB_CUDA)"
+)
+_VALUE = r"(?:\"(?P<{0}d>[^\"\n]*)\"|'(?P<{0}s>[^'\n]*)'|(?P<{0}b>[^\s;&|\"']*))"
+_ASSIGN = re.compile(r"(?<![\w$`./-])(?P<name>" + _FAMILIES + r")=" + _VALUE.format("v"))
+_LEAD = re.compile(
+    r"^[ \t]*(?:[-*+][ \t]+)?(?:[^\n$#%>!`]{0,80}[$#%>!][ \t]*)?(?:(?:export|set|setenv|env|declare -x|ENV|sudo|time)[ \t]+)?"
+    r"(?:[A-Za-z_]\w*=(?:\"[^\"\n]*\"|'[^'\n]*'|\S*)[ \t]+)*$"
+)
+_OTHER_FORMS = tuple(re.compile(p, re.M) for p in (
+    r"\$env:(?P<name>" + _FAMILIES + r")[ \t]*=[ \t]*" + _VALUE.format("v"),
+    r"os\.environ\[[\"'](?P<name>" + _FAMILIES + r")[\"']\][ \t]*[:=][ \t]*(?:str\()?[fr]?" + _VALUE.format("v"),
+    r"os\.environ\.setdefault\([\"'](?P<name>" + _FAMILIES + r")[\"'],[ \t]*" + _VALUE.format("v"),
+    r"(?:^|[ \t])(?:-e|--env)[ =](?P<name>" + _FAMILIES + r")=" + _VALUE.format("v"),
+    r"^[ \t]*(?:ENV|setenv)[ \t]+(?P<name>" + _FAMILIES + r")[ \t]+" + _VALUE.format("v") + r"[ \t]*$",
+    r"^[ \t]*(?P<name>" + _FAMILIES + r")[ \t]*(?::|[ ]=)[ \t]*" + _VALUE.format("v") + r"[ \t]*$",
+    r"^[ \t]*Environment=[\"']?(?P<name>" + _FAMILIES + r")=" + _VALUE.format("v"),
+))  # fmt: skip
+_ECHO = re.compile(r"(?:echo|printenv)[ \t]+[\"']?[$%]?\{?(?:env:)?(" + _FAMILIES + r")\}?%?[\"']?[ \t]*$")
+
+
+def _variables(document: Document, notes: Notes) -> None:
+    text = document.text
+    if "=" in text:
+        for m in _ASSIGN.finditer(text):
+            begin = text.rfind("\n", 0, m.start()) + 1
+            if m.start() - begin < 300 and _LEAD.match(text[begin : m.start()]):
+                _note_variable(m, document, notes)
+    if document.has("environ", "$env:", "-e ", "--env", "env ", "environment=", "_visible_devices", "setenv"):
+        for regex in _OTHER_FORMS:
+            for m in regex.finditer(text):
+                _note_variable(m, document, notes)
+    if "echo" in text or "printenv" in text:
+        for command in commands(document):
+            if m := _ECHO.search(command.text):
+                said = next((s for s in command.output(document) if s), None)
+                if said is not None and "not found" not in said and _KEPT.match(m[1]) and " " not in said:
+                    _keep(m[1], said, command.line, notes)
+
+
+def _note_variable(m: re.Match[str], document: Document, notes: Notes) -> None:
+    value = next((v for v in (m["vd"], m["vs"], m["vb"]) if v is not None), "")
+    if _KEPT.match(m["name"]) and value.lower() not in ("(null)", "none", "null", "unset", "not", "<not"):
+        _keep(m["name"], value, document.line_at(m.start()), notes)
+
+
+def _keep(name: str, value: str, line: int, notes: Notes) -> None:
+    notes.environ.setdefault(name, value[:2000])
+    notes.put(f"environ.{name}", value[:2000] or "(empty)", source=SOURCE, rank=70, line=line)
