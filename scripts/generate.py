@@ -25,9 +25,9 @@ def catalogue() -> str:
 
     parts = [
         "# The diagnoses\n",
-        "Made by scripts/generate.py from the docstrings in doctor/checks; change them there. The same page on the command "
-        "line: `torchdoctor explain ID`. The layers are in causal order: a cause in an earlier one explains symptoms in "
-        "later ones.\n",
+        "Made by scripts/generate.py from the docstrings in doctor/checks; change them there. The same page on the "
+        "command line: `torchdoctor explain ID`. The layers are in causal order: a cause in an earlier one explains "
+        "symptoms in later ones.\n",
     ]
     for layer in LAYERS:
         checks = [c for c in all_checks() if c.layer == layer]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ def command(what: tuple[str, ...], listed: bool, format: str, as_json: bool, col
     from doctor.checks import all_checks
 
     format = "json" if as_json else format
-    text = click.get_text_stream("stdin", errors="replace").read(1 << 20) if what == ("-",) else " ".join(what)
+    text = sys.stdin.buffer.read(1 << 20).decode("utf-8", "replace") if what == ("-",) else " ".join(what)
     if listed:
         output.emit(_pages_or_list(all_checks(), format, color, pages=False))
         return 0

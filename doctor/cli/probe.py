@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from doctor.cli import output
-from doctor.cli.codes import FAULT, NO_VERDICT
 from doctor.cli.check import examine
+from doctor.cli.codes import FAULT, NO_VERDICT
 from doctor.cli.options import chosen_format, machine_options
-from doctor.model.facts import ProbeResult
+from doctor.model.facts import ProbeResult, Stage
 from doctor.model.report import Report
+from doctor.reports import summary
 
 
 @click.command()
@@ -58,7 +59,7 @@ def _table(report: Report, options: dict[str, Any]) -> str:
 def _rows(probe: ProbeResult) -> list[tuple[str, ...]]:
     """A row a stage, then one for how it ended if that was not well."""
     rows: list[tuple[str, ...]] = [
-        (probe.id, stage.name, "ok" if stage.ok else "!!", f"{stage.ms:.1f}", _measured(stage.data))
+        (probe.id, stage.name, "ok" if stage.ok else "!!", f"{stage.ms:.1f}", _measured(stage))
         for stage in probe.stages
     ]
     if probe.status == "skipped":
@@ -70,12 +71,12 @@ def _rows(probe: ProbeResult) -> list[tuple[str, ...]]:
     return rows
 
 
-def _measured(data: Any) -> str:
-    rate = data.get("tflops")
-    if isinstance(rate, (int, float)):
-        return f"{rate:.3g} TFLOP/s"
-    return ", ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in data.items() if _short(v))
-
-
-def _short(value: object) -> bool:
-    return isinstance(value, (int, float)) or (isinstance(value, str) and len(value) <= 40)
+def _measured(stage: Stage) -> str:
+    """Rates of the speed stage; of the others what they found wrong, or the effective precision."""
+    if rates := summary.probe_rates(ProbeResult(id="", device="", status="ok", stages=(stage,))):
+        return ", ".join(f"{rate:.3g} TFLOP/s {dtype}" for dtype, rate in rates)
+    wrong = stage.data.get("wrong")
+    if isinstance(wrong, (list, tuple)) and wrong:
+        return "; ".join(str(w) for w in wrong)
+    bits = stage.data.get("float32_bits_effective")
+    return f"fp32 has {bits} bits" if bits else ""

@@ -18,7 +18,7 @@ def render(report: Report) -> str:
         fix = summary.fix_of(report, finding)
         text = f"{finding.title} {finding.detail}" + (f" Fix: {fix.title}" if fix else "")
         lines.append(f"::{_LEVELS[finding.severity]} title={_property('torchdoctor ' + finding.id)}::{_data(text)}")
-    return "\n".join([*lines, _plain(summary.verdict(report))]) + "\n"
+    return "\n".join([*lines, safe(summary.verdict(report))]) + "\n"
 
 
 def _data(text: str) -> str:
@@ -27,8 +27,3 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def _plain(text: str) -> str:
-    """A line that the runner does not take for a command."""
-    return safe(text).replace("::", ": :").replace("##[", "## [")

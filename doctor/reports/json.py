@@ -129,9 +129,9 @@ def schema() -> dict[str, Any]:
         "title": "torchdoctor report",
         "description": (
             'Schema "1". It only changes compatibly: fields may be added, so ignore those you do not know. null is '
-            '"not known" (facts.gaps says why), {"absent": true} is "known to be absent", an empty array is "known to be '
-            'none". Times are UTC, ISO 8601; units are in the names; ids are kebab-case and never reused. In a redacted '
-            "report commands say {python} for target.python."
+            '"not known" (facts.gaps says why), {"absent": true} is "known to be absent", an empty array is "known to '
+            'be none". Times are UTC, ISO 8601; units are in the names; ids are kebab-case and never reused. In a '
+            "redacted report commands say {python} for target.python."
         ),
         **root,
         "$defs": dict(sorted(definitions.items())),

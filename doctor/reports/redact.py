@@ -2,8 +2,8 @@
 
 Replaced are: user names (given, and those in paths of home folders), the host's name, home folders, GPU UUIDs, serial
 numbers, and secrets (in URLs, in variables, known forms of tokens). Whole words only: a user called «nv» leaves
-«nvidia» alone. Names that everybody has (root, ubuntu, runner) say nothing about anybody and stay. In commands, the target's
-Python becomes {python}.
+«nvidia» alone. Names that everybody has (root, ubuntu, runner) say nothing about anybody and stay. In commands, the
+target's Python becomes {python}.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ _SECRET_VARIABLE = re.compile(_SECRET_NAME + r"\Z", re.IGNORECASE)
 _SECRETS = tuple(
     re.compile(p, flags)
     for p, flags in (
-        (r"[a-z][a-z0-9+.-]*://([^\s/@'\"<>]+)@", re.IGNORECASE),  # https://user:token@host
+        (r"[a-z][a-z0-9+.-]*://[^\s/@:]+:([^\s/@'\"<>]+)@", re.IGNORECASE),  # https://user:token@host
+        (r"[a-z][a-z0-9+.-]*://([^\s/@'\"<>]+)@", re.IGNORECASE),  # https://token@host, or both
         (r"[?&](?:[a-z_]*token|sig|signature|api_?key|password|secret)=([^\s&#'\"]+)", re.IGNORECASE),
         (r"(?:^|(?<=[\s'\";]))" + _SECRET_NAME + r"=([^\s'\";]+)", re.IGNORECASE),
         (r"\b((?:gh[opusr]_|github_pat_|glpat-|hf_|pypi-|sk-|xox[abp]-)[A-Za-z0-9_-]{16,})", 0),

@@ -274,23 +274,34 @@ def probe_line(probe: ProbeResult) -> str:
     return f"{probe.id} {how}" + (f" in stage {probe.stage}" if probe.stage else "") + signal
 
 
-def probe_rates(probe: ProbeResult) -> tuple[tuple[str, float], ...]:
-    """(dtype, TFLOP/s) of the matrix products of a probe, in the order measured. Reads `tflops` of stages named
-    "matmul-fp32" and the like."""
+def probe_rates(probe: ProbeResult, kind: str = "burst") -> tuple[tuple[str, float], ...]:
+    """(dtype, TFLOP/s) of the matrix products that a probe measured. Emulated types are left out: their rate says
+    nothing of the device."""
+    suffix = f"_tflops_{kind}"
     found = []
     for stage in probe.stages:
-        rate = stage.data.get("tflops")
-        if isinstance(rate, (int, float)) and not isinstance(rate, bool):
-            dtype = stage.data.get("dtype") or stage.name.rpartition("-")[2]
-            found.append((str(dtype), float(rate)))
+        for name, rate in stage.data.items():
+            dtype = name.removesuffix(suffix)
+            if dtype != name and isinstance(rate, (int, float)) and stage.data.get(f"{dtype}_native") is not False:
+                found.append((DTYPES.get(dtype, dtype), float(rate)))
     return tuple(found)
+
+
+DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
 
 
 def command_line(argv: Iterable[str], *, windows: bool = False) -> str:
     """The command as one types it, quoted for sh or for Windows."""
     if not windows:
         return shlex.join(argv)
-    return " ".join(f'"{a}"' if not a or set(a) & set(' \t&|<>^()"') else a for a in argv)
+    return " ".join(_windows_quoted(a) for a in argv)
+
+
+def _windows_quoted(argument: str) -> str:
+    """For cmd and PowerShell, by the rules of the C runtime: a quote inside becomes \\"."""
+    if argument and not set(argument) & set(" \t&|<>^()\";'"):
+        return argument
+    return '"' + argument.replace('"', '\\"') + '"'
 
 
 def step_command(step: Step, *, windows: bool = False) -> str | None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 # Cf are the invisible ones, with the direction overrides that can make a line read backwards.
 _UNSAFE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+
+
+# At the start of a line (and wrapping makes such starts) a CI runner takes «::name …::» and «##[name]» for its commands.
+_WORKFLOW_COMMAND = re.compile(r"(?<![^\s])(:|#)(:(?=[a-z])|#(?=\[))")
 
 
 def safe(text: str, *, keep_lines: bool = False) -> str:
@@ -14,9 +19,9 @@ def safe(text: str, *, keep_lines: bool = False) -> str:
     >>> safe("a\\x1b[31mb\\tc\\nd")
     'a?[31mb c d'
     """
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_safe_character(c, keep_lines) for c in text)
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(_safe_character(c, keep_lines) for c in text)
+    return _WORKFLOW_COMMAND.sub(r"\1 \2", text)
 
 
 def _safe_character(character: str, keep_lines: bool) -> str:

@@ -1,0 +1,194 @@
+"""Write the skeleton of a new piece and of its examples, complete enough to run at once.
+
+python scripts/new.py check LAYER ID      doctor/checks/LAYER/ID.py and tests/checks/LAYER/ID.py
+python scripts/new.py fact NAME           doctor/facts/NAME.py and tests/facts/test_NAME.py
+python scripts/new.py probe NAME          doctor/probes/NAME.py, a reader of one stage, and its test
+python scripts/new.py format NAME         doctor/reports/NAME.py and tests/reports/test_NAME.py
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LAYERS = ("machine", "driver", "interpreter", "torch", "libraries", "install", "run")
+_ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
+
+CHECK = '''"""{title}.
+
+What it means
+    Say what is wrong and why torch suffers from it.
+
+How to see it yourself
+    Say which command shows it.
+
+What to do
+    Say what cures it.
+
+References
+    https://pytorch.org/get-started/locally/
+"""
+
+from doctor.checks import Check, Judgement
+from doctor.model.facts import Facts
+from doctor.model.finding import Remedy
+
+check = Check(severity="warning", needs=("environ",))
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    value = (facts.environ or {{}}).get("{variable}")
+    if value is None:
+        return None
+    return check.found(
+        facts,
+        f"{variable} is set to {{value}}.",
+        evidence=("environ.{variable}",),
+        remedies=(Remedy(action="unset-env", details={{"name": "{variable}"}}),),
+    )
+'''
+
+CHECK_EXAMPLES = """from dataclasses import replace
+
+from tests.examples import linux, with_torch
+
+HEALTHY = with_torch(linux(), "2.6.0+cpu")
+
+BAD = {{"the variable is set": replace(HEALTHY, environ={{"{variable}": "1"}})}}
+GOOD = {{"nothing is set": HEALTHY}}
+"""
+
+FACT = '''"""{title}: say which files or commands it is read from."""
+
+from __future__ import annotations
+
+from doctor.facts.system import System
+from doctor.model.facts import Gap
+
+
+def collect(system: System) -> str | Gap:
+    """The first line of a file below the root prefix; a Gap says why it is not known."""
+    text = system.read("/etc/{name}")
+    return text if isinstance(text, Gap) else text.partition("\\n")[0]
+'''
+
+FACT_TEST = '''"""doctor/facts/{name}.py on recorded roots."""
+
+from __future__ import annotations
+
+from doctor.facts.system import System
+from doctor.facts.{name} import collect
+from doctor.model.facts import Gap
+
+
+def test_value(tmp_path, monkeypatch) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "{name}").write_text("value\\n")
+    monkeypatch.setenv("TORCHDOCTOR_ROOT", str(tmp_path))
+    assert collect(System.of_this_process()) == "value"
+
+
+def test_unknown_is_a_gap(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("TORCHDOCTOR_ROOT", str(tmp_path))
+    assert isinstance(collect(System.of_this_process()), Gap)
+'''
+
+PROBE = '''"""{title}: a pure reader of what the probe's stage «{id}» measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+STAGE = "{id}"
+
+
+def rate(data: Mapping[str, object]) -> float | None:
+    """TFLOP/s of the stage; None where it measured none."""
+    value = data.get("tflops")
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+'''
+
+PROBE_TEST = '''"""doctor/probes/{name}.py."""
+
+from __future__ import annotations
+
+from doctor.probes.{name} import rate
+
+
+def test_rate() -> None:
+    assert rate({{"tflops": 2}}) == 2.0
+    assert rate({{}}) is None
+'''
+
+FORMAT = '''"""The report as {title}."""
+
+from __future__ import annotations
+
+from doctor.model.report import Report
+from doctor.reports import summary
+from doctor.reports.text import safe
+
+
+def render(report: Report) -> str:
+    """One line a layer, then the verdict. Foreign text goes through `safe`."""
+    lines = [f"{{row.mark}} {{row.layer}}: {{row.text}}" for row in summary.rows(report)]
+    return "\\n".join(safe(line) for line in (*lines, summary.verdict(report))) + "\\n"
+'''
+
+FORMAT_TEST = '''"""doctor/reports/{name}.py."""
+
+from __future__ import annotations
+
+from doctor.reports import {name}
+from tests.reports.samples import HEALTHY
+
+
+def test_ends_with_the_verdict() -> None:
+    assert {name}.render(HEALTHY).splitlines()[-1].startswith("Nothing is wrong")
+'''
+
+KINDS = {
+    "fact": {"doctor/facts/{name}.py": FACT, "tests/facts/test_{name}.py": FACT_TEST},
+    "probe": {"doctor/probes/{name}.py": PROBE, "tests/probes/test_{name}.py": PROBE_TEST},
+    "format": {"doctor/reports/{name}.py": FORMAT, "tests/reports/test_{name}.py": FORMAT_TEST},
+}
+NEXT = {
+    "check": "fill in the page and the judge, give it real examples, then: scripts/test tests/test_examples.py -k {id}",
+    "fact": "call it in doctor/facts/collect.py and give it a field in doctor/model/facts.py",
+    "probe": "let doctor/inside/probe.py run the stage «{id}», and doctor/probes/children.py hand its data here",
+    "format": "add '{name}' to FORMATS in doctor/cli/options.py",
+}
+
+
+def main(arguments: list[str], root: Path = ROOT) -> int:
+    """Exit code 0; 2 for wrong usage or a file that is there already."""
+    match arguments:
+        case ["check", layer, id] if layer in LAYERS and _ID.match(id):
+            files = {f"doctor/checks/{layer}/{{name}}.py": CHECK, f"tests/checks/{layer}/{{name}}.py": CHECK_EXAMPLES}
+        case [("fact" | "probe" | "format") as kind, id] if _ID.match(id):
+            files = KINDS[kind]
+        case _:
+            print(__doc__, file=sys.stderr)
+            print(f"LAYER is one of {', '.join(LAYERS)}; ID and NAME are like this-one.", file=sys.stderr)
+            return 2
+    names = {
+        "id": id, "name": id.replace("-", "_"), "title": id.replace("-", " ").capitalize(),
+        "variable": id.replace("-", "_").upper(),
+    }  # fmt: skip
+    paths = {root / path.format(**names): text.format(**names) for path, text in files.items()}
+    if there := [str(p.relative_to(root)) for p in paths if p.exists()]:
+        print(f"already there: {', '.join(there)}", file=sys.stderr)
+        return 2
+    for path, text in paths.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+        print(f"wrote {path.relative_to(root)}")
+    print("next: " + NEXT[arguments[0]].format(**names))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,31 @@
+"""Fixtures that several folders of tests share."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import settings
+
+# The machine is shared with other work: a slow example says nothing.
+settings.register_profile("steady", deadline=None, max_examples=100, derandomize=True)
+settings.load_profile("steady")
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the developer's shell says must not choose targets, colours or limits in tests."""
+    for name in (
+        "NO_COLOR", "FORCE_COLOR", "COLUMNS", "TORCHDOCTOR_PYTHON", "TORCHDOCTOR_ROOT", "TORCHDOCTOR_DEBUG", "VIRTUAL_ENV",
+        "CONDA_PREFIX",
+    ):  # fmt: skip
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session")
+def torch_python() -> str:
+    """An interpreter with a CPU torch: scripts/test makes one and names it."""
+    python = os.environ.get("TORCHDOCTOR_TEST_PYTHON")
+    if not python:
+        pytest.skip("TORCHDOCTOR_TEST_PYTHON names no interpreter with torch (scripts/test does)")
+    return python

@@ -1,0 +1,57 @@
+"""Markdown, JUnit and GitHub annotations: their looks, and that foreign text stays text."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from doctor.checks import all_checks
+from doctor.reports import github, junit, markdown, terminal
+from tests.reports.samples import ALL, FAULTY, HEALTHY, HOSTILE
+
+
+@pytest.mark.parametrize("format", [markdown, junit, github], ids=lambda m: m.__name__.rpartition(".")[2])
+@pytest.mark.parametrize("name", ["faulty", "healthy", "hostile"])
+def test_looks(format, name: str, snapshot) -> None:
+    assert format.render(ALL[name]) == snapshot
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_junit_is_xml_and_counts(name: str) -> None:
+    suite = ElementTree.fromstring(junit.render(ALL[name]))[0]
+    assert int(suite.get("failures")) == len(suite.findall("testcase/failure"))
+    assert int(suite.get("skipped")) == len(suite.findall("testcase/skipped"))
+    assert int(suite.get("tests")) == len(suite.findall("testcase"))
+
+
+def test_github_levels() -> None:
+    lines = github.render(FAULTY).splitlines()
+    assert [line.split()[0] for line in lines[:3]] == ["::error", "::warning", "::notice"]
+    assert lines[-1] == "1 fault and 1 warning."
+
+
+def test_foreign_text_starts_no_workflow_command() -> None:
+    text = github.render(HOSTILE)
+    assert [line for line in text.splitlines() if line.lstrip().startswith("::error::")] == []
+    assert text.count("\n") == 2
+
+
+def test_markdown_has_no_foreign_markup() -> None:
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", markdown.render(HOSTILE).replace("\\`", ""), flags=re.DOTALL)
+    assert "script" in text
+    assert "<script>" not in text
+    assert "@you" not in text
+
+
+def test_healthy_markdown_begins_with_the_verdict() -> None:
+    assert markdown.render(HEALTHY).startswith("**Nothing is wrong: torch can use the RTX 4090.**")
+
+
+@pytest.mark.parametrize("check", all_checks(), ids=lambda c: c.id)
+def test_pages(check) -> None:
+    assert check.id in markdown.render_page(check)
+    page = terminal.render_page(check)
+    for heading in ("What it means", "How to see it yourself", "What to do", "References"):
+        assert heading in page

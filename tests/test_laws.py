@@ -1,0 +1,241 @@
+"""The laws of docs/design.md, kept by reading the code: who may import what, start what, and name what."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from doctor.checks import all_checks
+from doctor.model.finding import LAYERS
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCTOR = ROOT / "doctor"
+MODULES = sorted(p for p in DOCTOR.rglob("*.py") if "__pycache__" not in p.parts)
+PURE = ("checks", "fixes", "evidence", "reports", "knowledge", "model")
+HEADINGS = ("What it means", "How to see it yourself", "What to do", "References")
+
+# What a pure room may not use: processes, the environment, the clock, the network, and files of the machine.
+IMPURE_MODULES = {
+    "subprocess", "multiprocessing", "socket", "ssl", "urllib.request", "http", "ctypes", "tempfile", "threading",
+    "asyncio", "time", "getpass", "shutil", "signal", "psutil", "platform",
+}  # fmt: skip
+IMPURE_NAMES = {
+    "os.environ", "os.getenv", "os.system", "os.popen", "os.fork", "os.getcwd", "os.stat", "os.listdir", "os.scandir",
+    "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "sys.argv", "sys.stdin", "sys.stdout",
+}  # fmt: skip
+STARTERS = re.compile(
+    r"os\.(system|popen|fork|forkpty|exec\w*|spawn\w*|posix_spawnp?)|pty\.(fork|spawn)|subprocess(\..*)?"
+)
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def imports_of(path: Path) -> set[str]:
+    """Dotted names of all imported modules, also those inside functions."""
+    found: set[str] = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name_of(path)} imports relatively"
+            found.add(node.module or "")
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return found
+
+
+def dotted_names_of(path: Path) -> set[str]:
+    """All `a.b` that occur as expressions, with the last two parts of longer ones, too."""
+    found: set[str] = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Attribute):
+            text = ast.unparse(node)
+            found.add(text)
+            found.add(".".join(text.split(".")[-2:]))
+    return found
+
+
+def top(names: set[str]) -> set[str]:
+    return {n.partition(".")[0] for n in names}
+
+
+def room(path: Path) -> str:
+    """ "checks" for doctor/checks/…; the module's own name for those beside the rooms."""
+    return path.relative_to(DOCTOR).parts[0]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_who_imports_what(path: Path) -> None:
+    imports = imports_of(path)
+    if room(path) == "model":
+        ours = {n for n in imports if n.startswith("doctor")}
+        assert all(n.startswith("doctor.model") for n in ours), "model imports nothing of ours but itself"
+    if room(path) != "inside":
+        assert "torch" not in top(imports), "torch runs in a child only"
+    if "rich" in top(imports):
+        assert name_of(path) == "doctor/reports/terminal.py" or room(path) == "cli"
+    if "jinja2" in top(imports):
+        assert name_of(path) == "doctor/reports/html.py"
+    if room(path) in PURE:
+        assert not any(n == m or n.startswith(m + ".") for n in imports for m in IMPURE_MODULES), "this room is pure"
+        assert not IMPURE_NAMES & (dotted_names_of(path) | imports), "this room is pure"
+        assert not any(n.startswith(("doctor.process", "doctor.facts", "doctor.probes", "doctor.cli")) for n in imports)
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if name_of(p) != "doctor/process.py"], ids=name_of)
+def test_only_process_py_starts_processes(path: Path) -> None:
+    if room(path) == "inside":  # in the target's process; it may fork there to look without risk
+        assert "doctor" not in top(imports_of(path))
+        return
+    used = {n for n in dotted_names_of(path) | imports_of(path) if STARTERS.fullmatch(n)}
+    assert not used
+    assert not {n for n in imports_of(path) if n.partition(".")[0] in ("subprocess", "multiprocessing", "pty")}
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if room(p) == "inside"], ids=name_of)
+def test_inside_is_standard_library_only(path: Path) -> None:
+    foreign = top(imports_of(path)) - set(sys.stdlib_module_names) - OLD_STDLIB
+    allowed = {"torch"} if path.name == "probe.py" else set()
+    assert foreign <= allowed
+    at_top = {
+        n for node in tree_of(path).body if isinstance(node, (ast.Import, ast.ImportFrom)) for n in names_in(node)
+    }
+    assert "torch" not in at_top, "torch is imported late"
+
+
+OLD_STDLIB = {"__future__", "imp", "distutils", "commands", "urllib2", "StringIO", "ConfigParser"}
+
+
+def names_in(node: ast.Import | ast.ImportFrom) -> list[str]:
+    if isinstance(node, ast.ImportFrom):
+        return [(node.module or "").partition(".")[0]]
+    return [alias.name.partition(".")[0] for alias in node.names]
+
+
+@pytest.mark.parametrize(("name", "targets"), [("collect.py", ("-t=2.7", "-t=3.6")), ("probe.py", ("-t=3.6",))])
+def test_inside_is_valid_on_old_pythons(name: str, targets: tuple[str, ...]) -> None:
+    argv = [
+        sys.executable,
+        "-m",
+        "vermin",
+        "--quiet",
+        "--no-tips",
+        "--violations",
+        *targets,
+        str(DOCTOR / "inside" / name),
+    ]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_ids_are_unique_and_kebab_case() -> None:
+    ids = [c.id for c in all_checks()]
+    assert len(ids) == len(set(ids))
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", i) for i in ids)
+    assert {c.layer for c in all_checks()} <= set(LAYERS)
+
+
+@pytest.mark.parametrize("check", all_checks(), ids=lambda c: c.id)
+def test_checks_are_documented(check) -> None:
+    assert check.title.endswith("."), "the first line of the docstring is the title, a sentence"
+    lines = check.docs.splitlines()
+    assert [line for line in lines if line in HEADINGS] == list(HEADINGS)
+    for heading, following in zip(HEADINGS, [*HEADINGS[1:], None], strict=True):
+        end = lines.index(following) if following else len(lines)
+        assert "".join(lines[lines.index(heading) + 1 : end]).strip(), f"nothing stands under «{heading}»"
+    assert "https://" in check.docs.rpartition("References")[2]
+
+
+@pytest.mark.parametrize("check", all_checks(), ids=lambda c: c.id)
+def test_checks_have_examples(check) -> None:
+    assert (ROOT / "tests" / "checks" / check.layer / f"{check.id.replace('-', '_')}.py").is_file()
+
+
+@pytest.mark.parametrize("check", all_checks(), ids=lambda c: c.id)
+def test_checks_judge_somehow(check) -> None:
+    assert check.judge is not None or check.rule is not None
+
+
+def test_generated_files_are_current() -> None:
+    argv = [sys.executable, str(ROOT / "scripts" / "generate.py"), "--check"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def tracked_files() -> list[Path]:
+    argv = ["git", "ls-files", "-z", "--cached"]
+    try:
+        done = subprocess.run(argv, cwd=ROOT, capture_output=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError):
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in done.stdout.decode().split("\0") if name]
+
+
+# Put together here, so that this file does not hold them.
+FORBIDDEN = (
+    "py" + "pi.org", "python" + "hosted.org", "registry.npm" + "js", "deb." + "debian.org", "snapshot." + "debian.org",
+    "/wo" + "rk/", "bash_" + "jobs",
+)  # fmt: skip
+
+
+def test_no_package_registry_is_named() -> None:
+    """Tickets and recorded machines of other people (tests/cases, tests/machines) may quote what they like."""
+    quoting = (ROOT / "tests" / "cases", ROOT / "tests" / "machines")
+    named = []
+    for path in tracked_files():
+        if not path.is_file() or any(q in path.parents for q in quoting):
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        named += [f"{name_of(path)}: {word}" for word in FORBIDDEN if word in text]
+    assert not named
+
+
+def test_the_top_level_holds_what_the_design_names() -> None:
+    top_level = {p.relative_to(ROOT).parts[0] for p in tracked_files()}
+    known = {"pyproject.toml", "doctor", "tests", "scripts", "README.md", "LICENSE", "docs"}
+    assert {name for name in top_level if not name.startswith(".")} <= known
+
+
+def test_tables_are_dated_and_sourced() -> None:
+    tables = sorted((DOCTOR / "knowledge" / "tables").glob("*.json"))
+    assert tables
+    for table in tables:
+        text = table.read_text(encoding="utf-8")
+        json.loads(text)
+        assert re.search(r"20\d\d-\d\d-\d\d", text), f"{table.name} has no date"
+
+
+def test_help_imports_little() -> None:
+    """No command's module, nor rich, nor packaging, on the path of --help."""
+    code = (
+        "import sys; from doctor.cli.main import run; sys.stdout = open(__import__('os').devnull, 'w'); run(['--help']);"
+        "sys.stderr.write(' '.join(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True, cwd=ROOT
+    )
+    loaded = done.stderr.split()
+    heavy = {
+        "rich",
+        "packaging",
+        "psutil",
+        "jinja2",
+        "doctor.pipeline",
+        "doctor.checks",
+        "doctor.cli.check",
+        "dataclasses",
+    }
+    assert not heavy & set(loaded)
