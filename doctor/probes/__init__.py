@@ -25,7 +25,7 @@ def wanted_probes(facts: Facts, devices: Iterable[str] = ()) -> tuple[Wanted, ..
     surely see under that name. () where torch is absent or did not import.
     """
     torch = facts.torch
-    if not torch or torch.imports is False:
+    if not isinstance(torch, Torch) or torch.imports is False:
         return ()
     limit = tuple(devices)
     seen = ["cpu", *(_named(torch) if torch.devices is not None else _expected(facts, torch))]
