@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from doctor.facts import environ, host, interpreter
+from doctor.facts import environ, host, interpreter, neighbours
 from doctor.facts.gpus import amd, apple, intel, merged, nvidia, pci
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
@@ -50,5 +50,5 @@ def start(system: System, found: Found) -> Collection:
     finishers: list[Finish] = [interpreter.start(system, found, notes)]
     finishers += [part.start(system, notes) for part in (nvidia, host, pci, amd, apple)]
     intel.collect(system, notes)
-    finishers.append(merged.write)
+    finishers += [merged.write, lambda notes: neighbours.collect(system, notes)]
     return Collection(notes, finishers)
