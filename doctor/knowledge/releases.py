@@ -175,8 +175,8 @@ def _pythons(row: Row, platform: str) -> tuple[str, ...]:
 
 
 def pythons_of(release: str, platform: str) -> tuple[str, ...] | None:
-    """Pythons ("3.10", "3.13t") for which that release has a wheel on that platform, oldest first. () is none; None for a release
-    that the tables don't have (nightlies too)."""
+    """Pythons ("3.10", "3.13t") for which that release has a wheel on the package index for that platform, oldest first.
+    () is none; None for a release that the tables don't have (nightlies too)."""
     row = None if is_early(release) else _row(release)
     return _pythons(row, platform) if row else None
 
@@ -272,32 +272,32 @@ def _variants(release: str | None) -> list[Row]:
     return [row for row in rows if row["torch"] == wanted]
 
 
-def published(release: str, backend: str, platform: str, python: str | None = None) -> Literal["verified", "derived", "no"]:
-    """Whether that build was published for that platform and Python, and how sure that is (tables/builds.json has the rules).
-    A stable release newer than the tables is taken to have the variants of the newest known: derived."""
+def published(
+    release: str, backend: str, platform: str, python: str | None = None
+) -> Literal["verified", "derived", "no"]:
+    """Whether that build was published for that platform and Python, and how sure that is (tables/builds.json has the
+    rules). A stable release newer than the tables is taken to have the variants of the newest known: derived."""
     if is_early(release):
         return "no"
     newer = compared(release_of(release)) > compared(newest_torch())
     row = _row_or_newest(release) if newer else _row(release)
     if row is None:
         return "no"
-    pythons = _pythons(row, platform)
     wanted = python_of(python) if python else None
-    if wanted and pythons and wanted not in pythons:
-        return "no"
-    if pythons and _default_backend(row["torch"], platform) == backend:
+    pythons = _pythons(row, platform)
+    if pythons and _default_backend(row["torch"], platform) == backend and wanted in (None, *pythons):
         return "derived" if newer else "verified"
-    sureness = _sureness(release, backend, platform)
-    if sureness == "verified" and (newer or (wanted or "").endswith("t")):
+    variant = next((v for v in _variants(release) if v["backend"] == backend and platform in v["platforms"]), None)
+    if variant is None or (wanted and wanted not in (_own_pythons(variant, platform) or pythons)):
+        return "no"
+    if newer or (wanted or "").endswith("t"):  # that every variant is made for free-threaded Pythons too is a rule only
         return "derived"
-    return sureness
+    return "verified" if variant["platforms"][platform] == "verified" else "derived"
 
 
-def _sureness(release: str, backend: str, platform: str) -> Literal["verified", "derived", "no"]:
-    for row in _variants(release):
-        if row["backend"] == backend and platform in row["platforms"]:
-            return "verified" if row["platforms"][platform] == "verified" else "derived"
-    return "no"
+def _own_pythons(variant: Row, platform: str) -> tuple[str, ...]:
+    """Pythons of a variant that are not those of the package index's wheels; () where they are."""
+    return tuple(variant.get("pythons", {}).get(platform, "").split())
 
 
 def backends_of(release: str, platform: str) -> tuple[str, ...]:

@@ -89,7 +89,7 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
     "builds": {
         "rows": (
             {"torch": VERSION, "backend": BACKEND, "platforms": _map_of(PLATFORM, SURENESS), **_CITED},
-            {"note": _text},
+            {"pythons": _map_of(PLATFORM, PYTHONS), "note": _text},
         ),
         "rules": ({"id": ID, "rule": _text}, {}),
     },
