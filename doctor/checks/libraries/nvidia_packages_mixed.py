@@ -11,7 +11,7 @@ What to do
     Remove the packages of the other CUDA version, and install torch again, which brings those that it pins.
 
 References
-    https://pypi.org/project/torch/ (Requires-Dist)
+    https://download.pytorch.org/whl/torch/ (METADATA beside each wheel: Requires-Dist)
 """
 
 import re
