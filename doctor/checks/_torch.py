@@ -10,7 +10,9 @@ from doctor.knowledge import choose, lookup
 from doctor.model.facts import ErrorText, Facts, Gpu, ImportFailure, Package, Torch
 from doctor.model.finding import Evidence
 
-TORCH_LIBRARIES = re.compile(r"lib(torch|c10|shm|caffe2|nvfuser|torch_\w+|c10_\w+)[\w-]*\.(so|dylib)|_C\.cpython|torch_python\.dll")
+TORCH_LIBRARIES = re.compile(
+    r"lib(torch|c10|shm|caffe2|nvfuser|torch_\w+|c10_\w+)[\w-]*\.(so|dylib)|_C\.cpython|torch_python\.dll"
+)
 
 
 def installed(facts: Facts) -> Torch | None:
@@ -47,7 +49,7 @@ def kind(facts: Facts) -> str | None:
 
 
 def kind_of(backend: str | None) -> str | None:
-    """"cu124" -> "cuda", "rocm6.3" -> "rocm"; others are their own kind.
+    """ "cu124" -> "cuda", "rocm6.3" -> "rocm"; others are their own kind.
 
     >>> kind_of("cu124"), kind_of("cpu"), kind_of(None)
     ('cuda', 'cpu', None)

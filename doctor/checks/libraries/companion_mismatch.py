@@ -19,14 +19,22 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import installed, kind_of, numbers, owner, package, quote, release_of, said, search
+from doctor.checks._machine import heard
+from doctor.checks._torch import installed, kind_of, numbers, owner, package, quote, release_of, search
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts, Package
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
-    instead_of=("extension-abi-mismatch", "program-error", "torch-too-old", "shared-library-missing", "compiler-missing", "windows-dll-missing"),
+    instead_of=(
+        "extension-abi-mismatch",
+        "program-error",
+        "torch-too-old",
+        "shared-library-missing",
+        "compiler-missing",
+        "windows-dll-missing",
+    ),
 )
 
 COMPANIONS = ("torchvision", "torchaudio", "torchtext", "triton", "torchao", "torchcodec")
@@ -61,8 +69,11 @@ def judge(facts: Facts) -> Judgement:
             quote(shown) if shown else None,
         ),
         remedies=_remedies(companion.name, wanted),
-        severity=None if shown or certain and facts.live and companion.name in COMPILED else "warning",
-        package=companion.name, version=companion.version, needed=wanted, torch=release_of(facts),
+        severity=None if shown or (certain and facts.live and companion.name in COMPILED) else "warning",
+        package=companion.name,
+        version=companion.version,
+        needed=wanted,
+        torch=release_of(facts),
     )
 
 
@@ -71,7 +82,7 @@ def _message(facts: Facts) -> tuple[ErrorText | None, str | None]:
     for regex in (NO_OPERATOR, NO_KERNEL, UNLOADABLE, CANNOT_IMPORT):
         if found := search(facts, regex):
             return found[0], next((g for g in found[1].groups() if g), None)
-    if error := said(facts, *PATTERNS):
+    if error := heard(facts, *PATTERNS):
         return error, "triton" if error.pattern == "e112" else "torchvision" if error.pattern != "e109" else None
     for symbol in (r"undefined symbol: _Z\w+", r"Symbol not found: _+Z\w+"):
         if (found := search(facts, symbol)) and owner(found[0].path) in COMPILED:
@@ -99,7 +110,12 @@ def _of_another_release(facts: Facts, first: str | None) -> tuple[Package, str |
             continue
         if wanted and numbers(wanted)[:2] == numbers(public)[:2]:
             continue  # another patch release of the right line: works
-        return companion, wanted, f"{name} {companion.version} was made for torch {fits}; this is torch {torch.version}.", True
+        return (
+            companion,
+            wanted,
+            f"{name} {companion.version} was made for torch {fits}; this is torch {torch.version}.",
+            True,
+        )
     return None
 
 
@@ -112,14 +128,23 @@ def _of_another_build(facts: Facts) -> tuple[Package, str | None, str, bool] | N
         theirs = _local(companion.version) if companion else None
         if companion and own and theirs and own != theirs:
             wanted = lookup.companion(release_of(facts) or "", name)
-            return companion, wanted, f"{name} {companion.version} is a build for {theirs}, torch {torch.version} one for {own}.", False  # type: ignore[union-attr]
+            return (
+                companion,
+                wanted,
+                f"{name} {companion.version} is a build for {theirs}, torch {torch.version} one for {own}.",
+                False,
+            )  # type: ignore[union-attr]
     return None
 
 
 def _local(version: str | None) -> str | None:
-    """"2.5.1+cu124" -> "cu124"; only where it names a backend."""
+    """ "2.5.1+cu124" -> "cu124"; only where it names a backend."""
     local = (version or "").partition("+")[2]
-    return local if kind_of(local) in ("cpu", "cuda", "rocm", "xpu") and re.match(r"(cpu|cu\d|rocm\d|xpu)", local) else None
+    return (
+        local
+        if kind_of(local) in ("cpu", "cuda", "rocm", "xpu") and re.match(r"(cpu|cu\d|rocm\d|xpu)", local)
+        else None
+    )
 
 
 def _by_message(facts: Facts, error: ErrorText | None, name: str | None) -> Judgement:
@@ -134,7 +159,9 @@ def _by_message(facts: Facts, error: ErrorText | None, name: str | None) -> Judg
         evidence=(quote(error), "torch.version"),
         remedies=_remedies(name, wanted),
         confidence="likely",
-        package=name, needed=wanted, torch=release_of(facts),
+        package=name,
+        needed=wanted,
+        torch=release_of(facts),
     )
 
 

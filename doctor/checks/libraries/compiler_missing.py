@@ -16,7 +16,8 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import quote, said, search
+from doctor.checks._machine import heard
+from doctor.checks._torch import quote, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
@@ -25,13 +26,17 @@ check = Check(severity="fault", instead_of=("program-error",))
 PATTERNS = ("e123", "e124", "e125", "e126", "e127", "e122")
 NO_COMPILER = r"(?:unable to execute '|command ')(gcc|g\+\+|cc|c\+\+|x86_64-linux-gnu-gcc|clang\+?\+?)'? ?(?:failed: No such file|: No such file)|Compiler: (g\+\+|clang\+\+|cl|icx) is not found"
 NO_TRITON = r"^(?:ModuleNotFoundError|ImportError): No module named '?triton'?"
-TOOLS = Remedy(action="install-system-package", details={"package": "vs_buildtools"}, text="Install the Visual Studio Build Tools with the C++ workload.")
+TOOLS = Remedy(
+    action="install-system-package",
+    details={"package": "vs_buildtools"},
+    text="Install the Visual Studio Build Tools with the C++ workload.",
+)
 
 
 @check
 def judge(facts: Facts) -> Judgement:
     found = search(facts, NO_COMPILER)
-    error = found[0] if found else said(facts, *PATTERNS)
+    error = found[0] if found else heard(facts, *PATTERNS)
     if error is None:
         return None
     windows = facts.host.system == "windows" or "cl is not found" in error.text or error.pattern in ("e123", "e125")
@@ -48,7 +53,11 @@ def judge(facts: Facts) -> Judgement:
 
 def _stopped(facts: Facts, error: ErrorText) -> bool:
     """Whether the program ended for want of Triton; xformers and others only mention it."""
-    return "TritonMissing" in error.text or "Cannot find a working triton" in error.text or search(facts, NO_TRITON) is not None
+    return (
+        "TritonMissing" in error.text
+        or "Cannot find a working triton" in error.text
+        or search(facts, NO_TRITON) is not None
+    )
 
 
 def _missing(error: ErrorText, windows: bool) -> tuple[str, tuple[Remedy, ...]]:
@@ -59,8 +68,12 @@ def _missing(error: ErrorText, windows: bool) -> tuple[str, tuple[Remedy, ...]]:
     if error.pattern == "e127":
         return "Ninja", (Remedy(action="install-package", details={"package": "ninja"}),)
     if error.pattern == "e126":
-        return "Python's C header file Python.h", (Remedy(action="install-system-package", details={"package": "python3-dev"}),)
+        return "Python's C header file Python.h", (
+            Remedy(action="install-system-package", details={"package": "python3-dev"}),
+        )
     if windows:
-        path = Remedy(action="set-env", details={"name": "PATH", "value": "with the folder of cl.exe (vcvarsall.bat x64)"})
+        path = Remedy(
+            action="set-env", details={"name": "PATH", "value": "with the folder of cl.exe (vcvarsall.bat x64)"}
+        )
         return "Microsoft's C++ compiler", (TOOLS, path)
     return "A C++ compiler", (Remedy(action="install-system-package", details={"package": "g++"}),)

@@ -18,11 +18,14 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import build, quote, said
+from doctor.checks._machine import heard
+from doctor.checks._torch import build, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
 
-check = Check(severity="fault", explains=("build-isolation",), instead_of=("program-error", "compiler-missing", "no-accelerator"))
+check = Check(
+    severity="fault", explains=("build-isolation",), instead_of=("program-error", "compiler-missing", "no-accelerator")
+)
 
 PATTERNS = ("e118", "e119", "e120", "e121")
 VERSIONS = r"CUDA version \(([\d.]+)\)[\s\S]*?PyTorch\s*\(?([\d.]+)?"
@@ -30,7 +33,7 @@ VERSIONS = r"CUDA version \(([\d.]+)\)[\s\S]*?PyTorch\s*\(?([\d.]+)?"
 
 @check
 def judge(facts: Facts) -> Judgement:
-    error = said(facts, *PATTERNS)
+    error = heard(facts, *PATTERNS)
     if error is None:
         return None
     made = build(facts)
@@ -63,8 +66,20 @@ def _remedies(pattern: str, cuda: str | None, facts: Facts) -> tuple[Remedy, ...
     if pattern == "e121":
         return (Remedy(action="install-system-package", details={"package": "an older g++"}),
                 Remedy(action="install-package", details={"package": "cuda-nvcc"}))  # fmt: skip
-    nvcc = Remedy(action="install-package", details={"package": "cuda-nvcc", "spec": f"=={cuda}.*"} if cuda else {"package": "cuda-nvcc"})
-    folder = rf"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\v{cuda}" if facts.host.system == "windows" else f"/usr/local/cuda-{cuda}"
-    home = Remedy(action="set-env", details={"name": "CUDA_HOME", "value": folder if cuda else "the folder of the toolkit"})
-    toolkit = Remedy(action="install-system-package", details={"package": f"cuda-toolkit-{cuda.replace('.', '-')}" if cuda else "cuda-toolkit"})
+    nvcc = Remedy(
+        action="install-package",
+        details={"package": "cuda-nvcc", "spec": f"=={cuda}.*"} if cuda else {"package": "cuda-nvcc"},
+    )
+    folder = (
+        rf"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\v{cuda}"
+        if facts.host.system == "windows"
+        else f"/usr/local/cuda-{cuda}"
+    )
+    home = Remedy(
+        action="set-env", details={"name": "CUDA_HOME", "value": folder if cuda else "the folder of the toolkit"}
+    )
+    toolkit = Remedy(
+        action="install-system-package",
+        details={"package": f"cuda-toolkit-{cuda.replace('.', '-')}" if cuda else "cuda-toolkit"},
+    )
     return (nvcc, home, toolkit)

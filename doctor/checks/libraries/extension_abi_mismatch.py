@@ -19,7 +19,8 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import installed, owner, quote, said, search
+from doctor.checks._machine import heard
+from doctor.checks._torch import installed, owner, quote, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
@@ -54,15 +55,19 @@ def judge(facts: Facts) -> Judgement:
     version = torch.version if torch else built[1][2] if built else None
     package = name or "the extension"
     remedies = [Remedy(action="reinstall-package", details={"package": package} if name else {})]
-    remedies.append(Remedy(action="reinstall-torch", details={"torch": f"=={built[1][1].partition('+')[0]}"} if built else {}))
+    remedies.append(
+        Remedy(action="reinstall-torch", details={"torch": f"=={built[1][1].partition('+')[0]}"} if built else {})
+    )
     return check.found(
         facts,
-        f"{package} was built for " + (f"torch {built[1][1]}" if built else "another torch or CUDA")
+        f"{package} was built for "
+        + (f"torch {built[1][1]}" if built else "another torch or CUDA")
         + (f"; this is torch {version}." if version else "."),
         evidence=(quote(error), "torch.version"),
         remedies=remedies,
         confidence="likely" if error.pattern in ("e114", "exception") else "certain",
-        package=name, torch=version,
+        package=name,
+        torch=version,
     )
 
 
@@ -75,9 +80,9 @@ def _message(facts: Facts) -> ErrorText | None:
         cuda = torch.cuda if torch else None
         if (cuda and found[1][1] != cuda.split(".")[0]) or owner(found[0].path) not in (None, "torch", "nvidia"):
             return found[0]
-    if (error := said(facts, "e065")) and owner(error.path) not in (None, "torch"):
+    if (error := heard(facts, "e065")) and owner(error.path) not in (None, "torch"):
         return error
-    error = said(facts, "e113", "e114", "e115", "e116")
+    error = heard(facts, "e113", "e114", "e115", "e116")
     if error and error.pattern == "e116" and re.search(r"CUDASetup$|CUDA Setup$", error.text):
         return None  # a banner, no failure
     return error

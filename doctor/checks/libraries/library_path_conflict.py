@@ -32,7 +32,9 @@ check = Check(
 )  # fmt: skip
 
 SYMBOL = r"undefined symbol: (?:__)?(nvJitLink|nccl|cudnn|cublas|cusparse|cusolver|cufft)\w*"
-VERSIONS = r"cuDNN version incompatibility|CUDNN_STATUS_(?:SUBLIBRARY_)?VERSION_MISMATCH|libcudnn_graph\.so.*undefined symbol"
+VERSIONS = (
+    r"cuDNN version incompatibility|CUDNN_STATUS_(?:SUBLIBRARY_)?VERSION_MISMATCH|libcudnn_graph\.so.*undefined symbol"
+)
 STUB = r"stub library|CUDA_ERROR_STUB_LIBRARY|CUDA driver is a stub"
 STUBS = re.compile(r"/stubs(?:/|$)")
 VARIABLE = "LD_LIBRARY_PATH"
@@ -57,7 +59,7 @@ def _stub(facts: Facts) -> Judgement:
     message = search(facts, STUB)
     on_path = next((p for p in path.split(":") if STUBS.search(p)), None)
     hurts = torch is not None and torch.cuda_available is False and bool(torch.cuda)
-    if not (stub or message or on_path and hurts):
+    if not (stub or message or (on_path and hurts)):
         return None
     working = torch is not None and torch.cuda_available
     return check.found(
@@ -96,14 +98,19 @@ def _loaded(facts: Facts) -> Judgement:
     packages = torch.path.rsplit("/torch", 1)[0]
     for file in torch.loaded_libraries:
         part = nvidia_component(file.rsplit("/", 1)[-1])
-        own = part and (package(facts, f"nvidia-{part}-cu{torch.cuda.split('.')[0]}") or package(facts, f"nvidia-{part}"))
+        own = part and (
+            package(facts, f"nvidia-{part}-cu{torch.cuda.split('.')[0]}") or package(facts, f"nvidia-{part}")
+        )
         if not own or file.startswith((packages, f"{facts.interpreter.prefix or packages}/")):
             continue
         hurts = imports_fail(facts) or torch.cuda_available is False
         return check.found(
             facts,
             f"torch loaded {file}, not the copy of {own.name} {own.version} that was installed with it.",
-            evidence=(Evidence(fact="loaded", value=file, source="/proc/self/maps of the child"), "environ.LD_LIBRARY_PATH"),
+            evidence=(
+                Evidence(fact="loaded", value=file, source="/proc/self/maps of the child"),
+                "environ.LD_LIBRARY_PATH",
+            ),
             remedies=_unset(facts),
             severity=None if hurts else "warning",
             library=file,

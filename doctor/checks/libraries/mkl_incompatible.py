@@ -16,7 +16,8 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import quote, said, search
+from doctor.checks._machine import heard
+from doctor.checks._torch import quote, search
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
@@ -30,17 +31,17 @@ check = Check(
 @check
 def judge(facts: Facts) -> Judgement:
     found = search(facts, r"undefined symbol: (iJIT_\w+|mkl_\w+)")
-    if found or said(facts, "e098"):
-        error = found[0] if found else said(facts, "e098")
+    if found or heard(facts, "e098"):
+        error = found[0] if found else heard(facts, "e098")
         remedies: tuple[Remedy, ...] = (
             Remedy(action="pin-package", details={"package": "mkl", "spec": "<2024.1"}),
             Remedy(action="upgrade-torch", details={"torch": ">=2.3"}),
         )
         detail = "This torch needs symbols that MKL has left out from 2024.1 on."
-    elif error := said(facts, "e099"):
+    elif error := heard(facts, "e099"):
         remedies = (Remedy(action="set-env", details={"name": "MKL_THREADING_LAYER", "value": "GNU"}),)
         detail = "MKL wants Intel's OpenMP, and GNU's is loaded already."
-    elif error := said(facts, "e100"):
+    elif error := heard(facts, "e100"):
         remedies = (Remedy(action="reinstall-package", details={"package": "mkl"}), Remedy(action="reinstall-torch"))
         detail = "MKL can't load its own parts: its files are of several versions, or not on the path."
     else:

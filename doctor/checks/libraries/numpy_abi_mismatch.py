@@ -16,7 +16,8 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import installed, numbers, package, quote, release_of, said, search
+from doctor.checks._machine import heard
+from doctor.checks._torch import installed, numbers, package, quote, release_of, search
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Evidence, Remedy
@@ -24,7 +25,13 @@ from doctor.model.finding import Evidence, Remedy
 check = Check(
     severity="fault",
     explains=("torch-import-crashes", "program-error"),
-    instead_of=("torch-import-crashes", "companion-mismatch", "extension-abi-mismatch", "program-error", "torch-install-broken"),
+    instead_of=(
+        "torch-import-crashes",
+        "companion-mismatch",
+        "extension-abi-mismatch",
+        "program-error",
+        "torch-install-broken",
+    ),
 )
 
 BROKEN = r"_ARRAY_API not found|compiled using NumPy 1\.x|[Nn]um[Pp]y is not available|numpy\.(?:dtype|ufunc|ndarray) size changed"
@@ -35,8 +42,8 @@ ABSENT = r"Failed to initialize NumPy: No module named"
 def judge(facts: Facts) -> Judgement:
     torch, numpy = installed(facts), package(facts, "numpy")
     found = search(facts, BROKEN)
-    error: ErrorText | None = found[0] if found else said(facts, "e102", "e103", "e104", "e105")
-    if error is not None and (search(facts, ABSENT) or numpy is None and facts.packages is not None and facts.live):
+    error: ErrorText | None = found[0] if found else heard(facts, "e102", "e103", "e104", "e105")
+    if error is not None and (search(facts, ABSENT) or (numpy is None and facts.packages is not None and facts.live)):
         return None  # there is no NumPy at all
     works = torch.numpy_works if torch else None
     if works or not (works is False or error):
@@ -55,11 +62,16 @@ def judge(facts: Facts) -> Judgement:
         f"torch{f' {release}' if release else ''} was built for {wanted}; it can't exchange arrays with {has}."
         if not (majors and major in majors)
         else f"A package that was built for NumPy 1 can't work with {has}.",
-        evidence=("torch.version", Evidence(fact="numpy", value=numpy.version) if numpy and numpy.version else None, quote(error) if error else None, "torch.numpy_error"),
+        evidence=(
+            "torch.version",
+            Evidence(fact="numpy", value=numpy.version) if numpy and numpy.version else None,
+            quote(error) if error else None,
+            "torch.numpy_error",
+        ),
         remedies=(
             Remedy(action="pin-package", details={"package": "numpy", "spec": spec}),
             Remedy(action="upgrade-torch", details={"torch": ">=2.4.1" if facts.host.system == "windows" else ">=2.3"}),
         ),
-        torch=release, numpy=numpy.version if numpy else None,
+        torch=release,
+        numpy=numpy.version if numpy else None,
     )
-

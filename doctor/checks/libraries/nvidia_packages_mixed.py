@@ -17,7 +17,8 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import imports_fail, installed, quote, said, search
+from doctor.checks._machine import heard
+from doctor.checks._torch import imports_fail, installed, quote, search
 from doctor.checks.libraries.library_path_conflict import SYMBOL, VERSIONS
 from doctor.model.facts import Facts, Package
 from doctor.model.finding import Evidence, Remedy
@@ -42,8 +43,14 @@ def judge(facts: Facts) -> Judgement:
         return _found(
             facts,
             f"torch needs {package.name} {pinned}; installed is {package.version}.",
-            (Evidence(fact=package.name, value=str(package.version)), Evidence(fact="pinned", value=pinned, source="torch's Requires-Dist")),
-            (Remedy(action="reinstall-package", details={"package": package.name, "spec": f"=={pinned}"}), Remedy(action="reinstall-torch")),
+            (
+                Evidence(fact=package.name, value=str(package.version)),
+                Evidence(fact="pinned", value=pinned, source="torch's Requires-Dist"),
+            ),
+            (
+                Remedy(action="reinstall-package", details={"package": package.name, "spec": f"=={pinned}"}),
+                Remedy(action="reinstall-torch"),
+            ),
             error,
         )
     if found := search(facts, CONFLICT):
@@ -52,7 +59,10 @@ def judge(facts: Facts) -> Judgement:
             facts,
             f"torch {match[1]} needs {match[2]} {match[3]}; installed is {match[5]}.",
             (Evidence(fact=match[2], value=match[5]),),
-            (Remedy(action="reinstall-package", details={"package": match[2], "spec": f"=={match[3]}"}), Remedy(action="reinstall-torch")),
+            (
+                Remedy(action="reinstall-package", details={"package": match[2], "spec": f"=={match[3]}"}),
+                Remedy(action="reinstall-torch"),
+            ),
             message,
         )
     twice = _two_families(facts)
@@ -71,7 +81,7 @@ def judge(facts: Facts) -> Judgement:
 
 def _error(facts: Facts):
     found = search(facts, SYMBOL) or search(facts, VERSIONS)
-    return found[0] if found else said(facts, "e085", "e088")
+    return found[0] if found else heard(facts, "e085", "e088")
 
 
 def _unpinned(facts: Facts) -> tuple[Package, str] | None:

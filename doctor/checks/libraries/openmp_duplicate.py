@@ -19,11 +19,14 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import installed, numbers, quote, release_of, said
+from doctor.checks._machine import heard
+from doctor.checks._torch import installed, numbers, quote, release_of
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
 
-check = Check(severity="fault", explains=("torch-import-crashes",), instead_of=("torch-import-crashes", "program-error"))
+check = Check(
+    severity="fault", explains=("torch-import-crashes",), instead_of=("torch-import-crashes", "program-error")
+)
 
 RUNTIME = re.compile(r"(?:^|[/\\])(?:lib)?(iomp5|omp)[\w.-]*\.(?:so|dylib|dll)", re.IGNORECASE)
 STOPGAP = Remedy(
@@ -35,18 +38,28 @@ STOPGAP = Remedy(
 
 @check
 def judge(facts: Facts) -> Judgement:
-    torch, error = installed(facts), said(facts, "e117")
+    torch, error = installed(facts), heard(facts, "e117")
     loaded = {f for f in (torch.loaded_libraries if torch else None) or () if RUNTIME.search(f)}
     if error is None and len(loaded) < 2:
         return None
     release = release_of(facts)
     remedies: tuple[Remedy, ...] = (STOPGAP, Remedy(action="reinstall-torch"))
-    if release and facts.host.system in ("darwin", None) and (2, 3) <= numbers(release) < (2, 4) and error and "libomp.dylib" in error.text:
+    if (
+        release
+        and facts.host.system in ("darwin", None)
+        and (2, 3) <= numbers(release) < (2, 4)
+        and error
+        and "libomp.dylib" in error.text
+    ):
         remedies = (Remedy(action="upgrade-torch", details={"torch": ">=2.4"}), STOPGAP)
     return check.found(
         facts,
         "Two copies of the OpenMP runtime are loaded" + (": " + " and ".join(sorted(loaded)) if loaded else "") + ".",
-        evidence=(quote(error) if error else None, Evidence(fact="loaded", value=", ".join(sorted(loaded))) if loaded else None, "torch.version"),
+        evidence=(
+            quote(error) if error else None,
+            Evidence(fact="loaded", value=", ".join(sorted(loaded))) if loaded else None,
+            "torch.version",
+        ),
         remedies=remedies,
         severity=None if error else "warning",
     )

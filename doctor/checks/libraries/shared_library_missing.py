@@ -98,7 +98,11 @@ def _remedies(facts: Facts, library: str) -> tuple[Remedy, ...]:
     if part:
         return (
             Remedy(action="reinstall-torch"),
-            Remedy(action="install-package", details={"package": f"nvidia-{part}"}, text=f"Install the nvidia-{part} package that torch pins."),
+            Remedy(
+                action="install-package",
+                details={"package": f"nvidia-{part}"},
+                text=f"Install the nvidia-{part} package that torch pins.",
+            ),
         )
     stem = library.split(".so")[0].split(".dylib")[0].split(".")[0]
     package = SYSTEM_PACKAGES.get(stem) or SYSTEM_PACKAGES.get(re.sub(r"-?[\d.]+$", "", stem))

@@ -27,7 +27,9 @@ check = Check(
     instead_of=("torch-import-crashes", "shared-library-missing", "torch-install-broken", "program-error"),
 )
 
-NOT_LOADED = r"\[WinError (126|127|182|1114)\].*?([\w.-]+\.dll)|DLL load failed(?: while importing (?:_C|torch_python))?: "
+NOT_LOADED = (
+    r"\[WinError (126|127|182|1114)\].*?([\w.-]+\.dll)|DLL load failed(?: while importing (?:_C|torch_python))?: "
+)
 RUNTIME = r"Microsoft Visual C\+\+ Redistributable is not installed"
 ZLIB = r"Could not locate (zlibwapi\.dll)"
 OF_OTHERS = r"DLL load failed while importing (?!_C\b|torch_python)\w+"
@@ -40,7 +42,9 @@ def judge(facts: Facts) -> Judgement:
         return None
     if zlib := search(facts, ZLIB):
         package = Remedy(action="install-system-package", details={"package": "zlibwapi.dll"})
-        return _found(facts, "cuDNN 8 needs zlibwapi.dll, which is not there.", zlib[0], (package, Remedy(action="upgrade-torch")))
+        return _found(
+            facts, "cuDNN 8 needs zlibwapi.dll, which is not there.", zlib[0], (package, Remedy(action="upgrade-torch"))
+        )
     found = search(facts, RUNTIME) or search(facts, NOT_LOADED)
     if found is None:
         return None
@@ -53,7 +57,9 @@ def judge(facts: Facts) -> Judgement:
             Remedy(action="upgrade-torch", details={"torch": ">=2.4.1"}),
             Remedy(action="install-system-package", details={"package": "libomp140.x86_64.dll"}),
         )
-        return _found(facts, "fbgemm.dll of torch 2.4.0 needs libomp140.x86_64.dll, which few machines have.", error, remedies)
+        return _found(
+            facts, "fbgemm.dll of torch 2.4.0 needs libomp140.x86_64.dll, which few machines have.", error, remedies
+        )
     detail = f"Windows can't load {dll or 'a library of torch'}" + (f" (error {match[1]})." if dll else ".")
     return _found(facts, detail, error, (VC_REDIST, Remedy(action="reinstall-torch")))
 

@@ -6,7 +6,19 @@ import re
 from dataclasses import dataclass
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import architectures, build, capability_of, gpus, import_failure, installed, kind, owner, quote, said, search
+from doctor.checks._machine import heard
+from doctor.checks._torch import (
+    architectures,
+    build,
+    capability_of,
+    gpus,
+    import_failure,
+    installed,
+    kind,
+    owner,
+    quote,
+    search,
+)
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
@@ -55,7 +67,9 @@ def unserved(check: Check, facts: Facts, *, newer: bool) -> Judgement:
         ),
         remedies=_remedies(newer),
         severity="warning" if some_work and message is None else None,
-        gpu=device.name, capability=device.capability, torch=torch.version if torch else None,
+        gpu=device.name,
+        capability=device.capability,
+        torch=torch.version if torch else None,
     )
 
 
@@ -79,7 +93,9 @@ def _devices(facts: Facts) -> list[Device]:
     """The NVIDIA GPUs of which the capability is known; torch's own list first, and those that its warning names."""
     torch = installed(facts)
     devices = [
-        Device(d.name or "the GPU", d.capability) for d in (torch.devices if torch else None) or () if d.backend == "cuda" and d.capability
+        Device(d.name or "the GPU", d.capability)
+        for d in (torch.devices if torch else None) or ()
+        if d.backend == "cuda" and d.capability
     ]
     if not devices:
         devices = [Device(g.name or "the GPU", c) for g in gpus(facts, "nvidia") if (c := capability_of(g))]
@@ -90,7 +106,7 @@ def _devices(facts: Facts) -> list[Device]:
 
 
 def _message(facts: Facts):
-    error = said(facts, *INCOMPATIBLE)
+    error = heard(facts, *INCOMPATIBLE)
     return None if error and error.pattern == "e065" and owner(error.path) not in (None, "torch") else error
 
 
@@ -103,7 +119,7 @@ def _is_newer(capability: str, archs: tuple[str, ...]) -> bool:
 
 def _by_message(check: Check, facts: Facts, devices: list[Device], *, newer: bool) -> Judgement:
     """Torch itself says that it has no code for the GPU, and its list is not known."""
-    error = said(facts, *(("e061", "e066", "e067") if newer else ("e062", "e063")))
+    error = heard(facts, *(("e061", "e066", "e067") if newer else ("e062", "e063")))
     if error is None:
         return None
     device = devices[0] if devices else None
@@ -115,5 +131,6 @@ def _by_message(check: Check, facts: Facts, devices: list[Device], *, newer: boo
         evidence=(quote(error), "torch.version"),
         remedies=_remedies(newer),
         confidence="likely",
-        gpu=device.name if device else None, capability=device.capability if device else None,
+        gpu=device.name if device else None,
+        capability=device.capability if device else None,
     )

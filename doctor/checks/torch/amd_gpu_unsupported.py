@@ -17,7 +17,8 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import architectures, gfx_of, gpus, installed, kind, quote, said, served_by
+from doctor.checks._machine import heard
+from doctor.checks._torch import architectures, gfx_of, gpus, installed, kind, quote, served_by
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
@@ -32,19 +33,20 @@ def judge(facts: Facts) -> Judgement:
     if kind(facts) not in (None, "rocm"):
         return None
     torch, archs = installed(facts), architectures(facts)
-    message = said(facts, *NO_CODE)
+    message = heard(facts, *NO_CODE)
     targets = [(d.name, d.gfx) for d in (torch.devices if torch else None) or () if d.gfx]
     targets = targets or [(g.name, g.gfx or gfx_of(g)) for g in gpus(facts, "amd")]
     overridden = bool((facts.environ or {}).get("HSA_OVERRIDE_GFX_VERSION"))
     for name, gfx in targets:
-        if gfx is None or archs is None and message is None:
+        if gfx is None or (archs is None and message is None):
             continue
         how = lookup.gfx_runs_on(gfx, archs) if archs is not None else "no"
-        if how == "native" or how == "override" and overridden and message is None:
+        if how == "native" or (how == "override" and overridden and message is None):
             continue
         return check.found(
             facts,
-            f"{name or 'The GPU'} is {gfx}" + (f"; this build has {', '.join(archs)}." if archs else ", for which this build has no code."),
+            f"{name or 'The GPU'} is {gfx}"
+            + (f"; this build has {', '.join(archs)}." if archs else ", for which this build has no code."),
             evidence=(
                 Evidence(fact="gpu", value=f"{name or 'AMD GPU'}, {gfx}"),
                 "torch.version",
@@ -53,7 +55,8 @@ def judge(facts: Facts) -> Judgement:
             ),
             remedies=_remedies(facts, gfx),
             confidence="certain" if archs else "likely",
-            gpu=name, gfx=gfx,
+            gpu=name,
+            gfx=gfx,
         )
     if message is not None and message.pattern != "e073" and not targets:
         return check.found(

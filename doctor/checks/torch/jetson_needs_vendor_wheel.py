@@ -17,7 +17,8 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import installed, kind, numbers, quote, said
+from doctor.checks._machine import heard
+from doctor.checks._torch import installed, kind, numbers, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
@@ -37,18 +38,21 @@ TEGRA = frozenset({"sm_53", "sm_62", "sm_72", "sm_87"})
 @check
 def judge(facts: Facts) -> Judgement:
     torch, l4t = installed(facts), facts.host.jetson
-    message = said(facts, "e082", "e083")
-    if not l4t and message is None or torch is not None and torch.cuda_available:
+    message = heard(facts, "e082", "e083")
+    if (not l4t and message is None) or (torch is not None and torch.cuda_available):
         return None
-    if l4t and numbers(l4t)[:1] >= (SERVER_WHEELS_FIT,) or torch is None and message is None:
+    if (l4t and numbers(l4t)[:1] >= (SERVER_WHEELS_FIT,)) or (torch is None and message is None):
         return None
-    own_build = bool(torch and torch.arch_list and TEGRA & set(torch.arch_list)) or bool(torch and ".nv" in (torch.version or ""))
-    if own_build or torch is not None and kind(facts) not in ("cpu", "cuda") and message is None:
+    own_build = bool(torch and torch.arch_list and TEGRA & set(torch.arch_list)) or bool(
+        torch and ".nv" in (torch.version or "")
+    )
+    if own_build or (torch is not None and kind(facts) not in ("cpu", "cuda") and message is None):
         return None
     return check.found(
         facts,
         f"torch{f' {torch.version}' if torch else ''} is not built for this Jetson{f' (L4T {l4t})' if l4t else ''}.",
         evidence=("torch.version", "torch.cuda", "host.jetson", quote(message) if message else None),
         remedies=(Remedy(action="reinstall-torch", details={"backend": "jetson"}),),
-        torch=torch.version if torch else None, l4t=l4t or None,
+        torch=torch.version if torch else None,
+        l4t=l4t or None,
     )

@@ -15,11 +15,14 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import installed, is_mac_arm, numbers, quote, release_of, said, search
+from doctor.checks._machine import heard
+from doctor.checks._torch import installed, is_mac_arm, numbers, quote, release_of, search
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
-check = Check(severity="fault", explains=("mps-unavailable", "program-error", "mps-op-missing"), instead_of=("mps-unavailable",))
+check = Check(
+    severity="fault", explains=("mps-unavailable", "program-error", "mps-op-missing"), instead_of=("mps-unavailable",)
+)
 
 NO_KERNELS = r"Could not run 'aten::(?:empty|_copy|copy_)[\w.]*' with arguments from the 'MPS' backend"
 
@@ -29,7 +32,7 @@ def judge(facts: Facts) -> Judgement:
     torch, release = installed(facts), release_of(facts)
     if release and numbers(release) < (1, 12):
         return None  # no release of that age has MPS: torch-too-old
-    error = said(facts, "e074")
+    error = heard(facts, "e074")
     if error is None and (found := search(facts, NO_KERNELS)):
         error = found[0]
     built = torch.mps_built if torch else None

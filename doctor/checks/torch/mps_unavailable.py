@@ -18,7 +18,8 @@ References
 """
 
 from doctor.checks import Check, Judgement, Unknown
-from doctor.checks._torch import installed, is_mac_arm, numbers, quote, release_of, said
+from doctor.checks._machine import heard
+from doctor.checks._torch import installed, is_mac_arm, numbers, quote, release_of
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
@@ -29,12 +30,12 @@ check = Check(severity="fault", explains=("program-error",), instead_of=("no-acc
 @check
 def judge(facts: Facts) -> Judgement:
     torch = installed(facts)
-    error = said(facts, "e001", "e075")
-    if facts.host.system not in ("darwin", None) or torch is None and error is None:
+    error = heard(facts, "e001", "e075")
+    if facts.host.system not in ("darwin", None) or (torch is None and error is None):
         return None
-    if torch is not None and (torch.mps_built is False or torch.mps_available is not False and error is None):
+    if torch is not None and (torch.mps_built is False or (torch.mps_available is not False and error is None)):
         return None
-    if torch is not None and torch.mps_available or not (is_mac_arm(facts) or facts.host.architecture is None):
+    if (torch is not None and torch.mps_available) or not (is_mac_arm(facts) or facts.host.architecture is None):
         return None
     release, macos = release_of(facts), facts.host.macos
     minimum = lookup.mps_minimum(release) if release else None
@@ -45,15 +46,25 @@ def judge(facts: Facts) -> Judgement:
     return check.found(
         facts,
         f"torch {release} is built with MPS and needs macOS {minimum}; this is macOS {macos}, and MPS is not available.",
-        evidence=("torch.mps_built", "torch.mps_available", "host.macos", "metal.device", quote(error) if error else None),
+        evidence=(
+            "torch.mps_built",
+            "torch.mps_available",
+            "host.macos",
+            "metal.device",
+            quote(error) if error else None,
+        ),
         remedies=(
             Remedy(
                 action="none",
-                details={"reason": "look for what keeps Metal from the process: a sandbox, an ssh or daemon session, a virtual machine"},
+                details={
+                    "reason": "look for what keeps Metal from the process: a sandbox, an ssh or daemon session, a virtual machine"
+                },
                 text="Run it in a plain Terminal window; what keeps Metal from this process is a sandbox, an ssh or daemon session, "
                 "or a virtual machine.",
             ),
         ),
         confidence="likely",
-        torch=release, macos=macos, needed=minimum,
+        torch=release,
+        macos=macos,
+        needed=minimum,
     )

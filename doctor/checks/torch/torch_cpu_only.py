@@ -17,7 +17,8 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import capability_of, gfx_of, gpus, import_failure, installed, kind, quote, said, search, served_by
+from doctor.checks._machine import heard
+from doctor.checks._torch import capability_of, gfx_of, gpus, import_failure, installed, kind, quote, search, served_by
 from doctor.model.facts import ABSENT, Facts, Gpu
 from doctor.model.finding import Remedy
 
@@ -48,7 +49,8 @@ def judge(facts: Facts) -> Judgement:
         f"{name} is there, but torch {installed(facts).version} is a CPU build.",  # type: ignore[union-attr]
         evidence=("torch.version", "torch.cuda", "nvidia.driver" if accelerator == "cuda" else None),
         remedies=(Remedy(action="reinstall-torch"),),
-        torch=installed(facts).version, gpu=name,  # type: ignore[union-attr]
+        torch=installed(facts).version,
+        gpu=name,  # type: ignore[union-attr]
     )
 
 
@@ -67,7 +69,11 @@ def usable_gpu(facts: Facts) -> tuple[str | None, Gpu | None]:
 
 
 def _hidden_on_purpose(facts: Facts, accelerator: str) -> bool:
-    names = {"cuda": ("CUDA_VISIBLE_DEVICES",), "rocm": ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"), "xpu": ("ZE_AFFINITY_MASK",)}
+    names = {
+        "cuda": ("CUDA_VISIBLE_DEVICES",),
+        "rocm": ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
+        "xpu": ("ZE_AFFINITY_MASK",),
+    }
     return any((facts.environ or {}).get(n, "all").strip() in HIDDEN for n in names[accelerator])
 
 
@@ -76,9 +82,9 @@ def _by_message(facts: Facts) -> Judgement:
     if facts.host.system == "darwin" or facts.gpus == () or kind(facts) not in (None, "cpu"):
         return None
     wanted = search(facts, BUILT_FOR_CUDA)
-    error = said(facts, "e058", "e060") or (wanted[0] if wanted else None)
+    error = heard(facts, "e058", "e060") or (wanted[0] if wanted else None)
     if error is None and kind(facts) == "cpu":
-        error = said(facts, "e059")
+        error = heard(facts, "e059")
     if error is None:
         return None
     version = installed(facts).version if installed(facts) else wanted[1][1] if wanted else None  # type: ignore[union-attr]

@@ -16,7 +16,8 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import imports_fail, installed, quote, said
+from doctor.checks._machine import heard
+from doctor.checks._torch import imports_fail, installed, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
 
@@ -34,13 +35,17 @@ def judge(facts: Facts) -> Judgement:
     torch = installed(facts)
     copies = torch.copies if torch else None
     versions = {c.version.split("+")[0] for c in copies or () if c.version}
-    twice = said(facts, "e081")
+    twice = heard(facts, "e081")
     if len(copies or ()) < 2 or len(versions) < 2:
         return None
     assert copies is not None and torch is not None
-    error = twice or said(facts, *BROKEN)
+    error = twice or heard(facts, *BROKEN)
     in_home = any("/.local/" in c.path.replace("\\", "/") or c.installer == "user" for c in copies)
-    remedies = [Remedy(action="remove-package", details={"package": "torch"}, text="Remove the copy of torch that is not wanted.")]
+    remedies = [
+        Remedy(
+            action="remove-package", details={"package": "torch"}, text="Remove the copy of torch that is not wanted."
+        )
+    ]
     if in_home:
         remedies.append(Remedy(action="set-env", details={"name": "PYTHONNOUSERSITE", "value": "1"}))
     remedies.append(Remedy(action="reinstall-torch"))

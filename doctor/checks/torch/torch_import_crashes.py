@@ -25,21 +25,29 @@ check = Check(severity="fault", explains=("device-crashes",))
 @check
 def judge(facts: Facts) -> Judgement:
     failure = import_failure(facts)
-    if failure is None or failure.kind == "exception" and failure.exception in ("ModuleNotFoundError",) and facts.torch is None:
+    if failure is None or (
+        failure.kind == "exception" and failure.exception in ("ModuleNotFoundError",) and facts.torch is None
+    ):
         return None
     return check.found(
         facts,
         f"import torch {_how(failure)}{f' in stage «{failure.stage}»' if failure.stage else ''}"
         + (f": {failure.message}" if failure.message else "."),
-        evidence=("torch.version", "torch.path", Evidence(fact="import", value=_how(failure), source="a child process", quote=failure.message)),
+        evidence=(
+            "torch.version",
+            "torch.path",
+            Evidence(fact="import", value=_how(failure), source="a child process", quote=failure.message),
+        ),
         remedies=(Remedy(action="reinstall-torch"),),
         confidence="likely",
-        kind=failure.kind, stage=failure.stage, signal=failure.signal,
+        kind=failure.kind,
+        stage=failure.stage,
+        signal=failure.signal,
     )
 
 
 def _how(failure: ImportFailure) -> str:
-    """"is ended by signal 11 (SIGSEGV)", "does not return", ..."""
+    """ "is ended by signal 11 (SIGSEGV)", "does not return", ..."""
     if failure.kind == "signal":
         return f"is ended by signal {failure.signal} ({_name(failure.signal)})"
     if failure.kind == "timed-out":

@@ -17,7 +17,8 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import import_failure, imports_fail, installed, owner, quote, said, search
+from doctor.checks._machine import heard
+from doctor.checks._torch import import_failure, imports_fail, installed, owner, quote, search
 from doctor.model.facts import Absent, Facts, Torch
 from doctor.model.finding import Evidence, Remedy
 
@@ -63,13 +64,16 @@ def _files(facts: Facts, torch: Torch | Absent | None) -> Judgement:
         detail,
         evidence=(
             "torch.path",
-            Evidence(fact="missing", value=", ".join(missing[:5]), source="RECORD against the disk") if missing else None,
+            Evidence(fact="missing", value=", ".join(missing[:5]), source="RECORD against the disk")
+            if missing
+            else None,
             "torch.leftovers" if torch.leftovers else None,
             Evidence(fact="import", value=failure.message, source="import torch") if failure else None,
         ),
         remedies=REMEDIES,
         severity=None if broken else "warning",
-        torch=torch.version, missing=missing[0] if missing else None,
+        torch=torch.version,
+        missing=missing[0] if missing else None,
     )
 
 
@@ -78,16 +82,16 @@ def _message(facts: Facts) -> Judgement:
     if found := search(facts, CANNOT_OPEN):
         error, match = found
         return _found(facts, f"{match[1] or match[2]}, a file of torch itself, is not there.", error)
-    error = said(facts, "e076")
+    error = heard(facts, "e076")
     if error is None and (found := search(facts, SUBMODULE)):
         error = found[0]
     if error is not None and _within_package(error.path):
         return _found(facts, "Parts of torch that belong to every installation can't be imported.", error)
-    if (error := said(facts, "e077")) and _within_package(error.path) and re.search(NOT_A_PACKAGE, error.text):
+    if (error := heard(facts, "e077")) and _within_package(error.path) and re.search(NOT_A_PACKAGE, error.text):
         return _found(facts, "The folder torch that Python finds holds no usable torch.", error)
-    if error := said(facts, "e079"):
+    if error := heard(facts, "e079"):
         return _found(facts, "The downloaded package is damaged.", error)
-    if (error := said(facts, "e078")) and installed(facts) is not None:
+    if (error := heard(facts, "e078")) and installed(facts) is not None:
         return _found(facts, "An upgrade that was cut short left a folder behind.", error, "warning")
     return None
 

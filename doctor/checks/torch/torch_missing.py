@@ -15,7 +15,8 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import installed, quote, said
+from doctor.checks._machine import heard
+from doctor.checks._torch import installed, quote
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Remedy
 
@@ -24,10 +25,10 @@ check = Check(severity="fault", explains=("companion-mismatch", "extension-abi-m
 
 @check
 def judge(facts: Facts) -> Judgement:
-    message = said(facts, "e055", "e056")
+    message = heard(facts, "e055", "e056")
     if facts.torch is not ABSENT and (message is None or installed(facts)):
         return None
-    if message is not None and said(facts, "e151", "e152"):
+    if message is not None and heard(facts, "e151", "e152"):
         return None  # the isolated build environment has no torch; the environment itself may well
     where = facts.interpreter.executable or "The Python in use"
     elsewhere = next((o for o in facts.interpreter.others if o.torch), None)

@@ -17,7 +17,9 @@ References
 from dataclasses import dataclass
 
 from doctor.checks import Check, Judgement
+from doctor.checks._machine import heard
 from doctor.checks._torch import numbers, quote, release_of, search
+from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
@@ -46,8 +48,8 @@ DEFECTS = (
            "https://github.com/pytorch/pytorch/issues/100165", "darwin"),
     Defect(r"MPSNDArray.*buffer is not large enough", "1.12.0", "1.12.1", ">=1.13", "MPS views of small buffers abort the program",
            "https://github.com/pytorch/pytorch/issues/77886"),
-    Defect(r"Can't detect vectorized ISA for CPU", "2.13.0", "2.13.0", ">=2.13.1", "the CPU's instruction set is not found out",
-           "https://github.com/pytorch/pytorch/issues", "linux"),
+    Defect(r"Can't detect vectorized ISA for CPU", "2.13.0", "2.13.0", ">=2.14", "the CPU's instruction set is not found out",
+           "message table, e084", "linux"),
 )  # fmt: skip
 
 
@@ -57,7 +59,10 @@ def judge(facts: Facts) -> Judgement:
     if release is None:
         return None
     for defect in DEFECTS:
-        if not numbers(defect.first) <= numbers(release) <= numbers(defect.last) or defect.system not in (None, facts.host.system):
+        if not numbers(defect.first) <= numbers(release) <= numbers(defect.last) or defect.system not in (
+            None,
+            facts.host.system,
+        ):
             continue
         if found := search(facts, defect.message):
             return check.found(
@@ -65,6 +70,22 @@ def judge(facts: Facts) -> Judgement:
                 f"torch {release}: {defect.what}.",
                 evidence=(quote(found[0]), "torch.version"),
                 remedies=(Remedy(action="upgrade-torch", details={"torch": defect.cured}),),
-                torch=release, source=defect.source,
+                torch=release,
+                source=defect.source,
             )
-    return None
+    return _abort_in_metal(facts, release)
+
+
+def _abort_in_metal(facts: Facts, release: str) -> Judgement:
+    """A hard stop within Apple's libraries: torch handed them what it should not have."""
+    error = heard(facts, "e142")
+    if error is None or numbers(release)[:2] >= numbers(lookup.newest_torch(facts.as_of))[:2]:
+        return None
+    return check.found(
+        facts,
+        f"torch {release} hands Metal something that it does not accept, and the program is aborted.",
+        evidence=(quote(error), "torch.version", "host.macos"),
+        remedies=(Remedy(action="upgrade-torch"),),
+        confidence="likely",
+        torch=release,
+    )

@@ -17,7 +17,8 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import owner, quote, said, search
+from doctor.checks._machine import heard
+from doctor.checks._torch import owner, quote, search
 from doctor.model.facts import ErrorText, Facts, Torch
 from doctor.model.finding import Remedy
 
@@ -34,7 +35,7 @@ INCOMPLETE = r"No module named 'torch\.\w+|cannot import name .* from (?:partial
 def judge(facts: Facts) -> Judgement:
     torch = facts.torch
     by = torch.shadowed_by if isinstance(torch, Torch) else None
-    error = said(facts, "e080") or _from_a_source_tree(facts)
+    error = heard(facts, "e080") or _from_a_source_tree(facts)
     if not by and error is None:
         return None
     path = by or _path(error)
@@ -53,7 +54,7 @@ def judge(facts: Facts) -> Judgement:
 
 def _from_a_source_tree(facts: Facts) -> ErrorText | None:
     """An error in a torch folder that lies in no environment."""
-    error = said(facts, "e076", "e077")
+    error = heard(facts, "e076", "e077")
     if error is None or not error.path:
         found = search(facts, INCOMPLETE)
         error = found[0] if found else error

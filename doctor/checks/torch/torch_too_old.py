@@ -60,7 +60,8 @@ def _no_mps(facts: Facts) -> Judgement:
         f"torch {release} has no MPS backend: the GPU of {facts.host.cpu_model or 'this Mac'} needs torch 1.12 or newer.",
         evidence=("torch.version", Evidence(fact="needed", value="1.12"), "host.cpu_model"),
         remedies=(Remedy(action="upgrade-torch", details={"torch": ">=1.12"}),),
-        torch=release, needed="1.12",
+        torch=release,
+        needed="1.12",
     )
 
 
@@ -86,11 +87,17 @@ def _missing_name(facts: Facts) -> Judgement:
     return check.found(
         facts,
         f"torch{f' {release}' if release else ''} has no torch.{name}"
-        + (f", which came with {since}." if since else f"; the code that asks for it ({owner(error.path)}) needs a newer torch."),
+        + (
+            f", which came with {since}."
+            if since
+            else f"; the code that asks for it ({owner(error.path)}) needs a newer torch."
+        ),
         evidence=(quote(error), "torch.version", Evidence(fact="needed", value=needed)),
         remedies=(Remedy(action="upgrade-torch", details={"torch": needed}),),
         confidence="certain" if since and release else "likely",
-        torch=release, name=name, needed=needed,
+        torch=release,
+        name=name,
+        needed=needed,
     )
 
 
@@ -107,7 +114,7 @@ def _from_library(path: str | None) -> bool:
 
 def _unknown_device(facts: Facts) -> Judgement:
     found = search(facts, DEVICE)
-    if found is None or facts.host.system in ("linux", "windows") and found[1][2] == "mps":
+    if found is None or (facts.host.system in ("linux", "windows") and found[1][2] == "mps"):
         return None
     error, match = found
     wanted = match[2]
@@ -126,7 +133,11 @@ def _unknown_device(facts: Facts) -> Judgement:
 def _required(facts: Facts) -> Judgement:
     """A package that says which torch it needs, at run time."""
     found, release = search(facts, REQUIRED), release_of(facts)
-    if found is None or (release and numbers(release) >= numbers(found[1][1])) or not (release or installed(facts) is None):
+    if (
+        found is None
+        or (release and numbers(release) >= numbers(found[1][1]))
+        or not (release or installed(facts) is None)
+    ):
         return None
     error, match = found
     return check.found(
@@ -134,5 +145,6 @@ def _required(facts: Facts) -> Judgement:
         f"A package needs torch {match[1]} or newer" + (f"; this is {release}." if release else "."),
         evidence=(quote(error), "torch.version"),
         remedies=(Remedy(action="upgrade-torch", details={"torch": f">={match[1]}"}),),
-        torch=release, needed=match[1],
+        torch=release,
+        needed=match[1],
     )

@@ -19,7 +19,8 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import gpus, installed, kind, kind_of, quote, said, served_by
+from doctor.checks._machine import heard
+from doctor.checks._torch import gpus, installed, kind, kind_of, quote, served_by
 from doctor.checks.torch.torch_cpu_only import usable_gpu
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
@@ -48,12 +49,13 @@ def judge(facts: Facts) -> Judgement:
         f"torch {torch.version} is a build for {MAKERS[has]} GPUs; this machine has {name}.",
         evidence=("torch.version", "torch.cuda", "torch.hip", Evidence(fact="gpu", value=name), _message(facts)),
         remedies=(Remedy(action="reinstall-torch"),),
-        torch=torch.version, gpu=name,
+        torch=torch.version,
+        gpu=name,
     )
 
 
 def _message(facts: Facts) -> Evidence | None:
-    error = said(facts, "e060", "e149", "e013", "e158")
+    error = heard(facts, "e060", "e149", "e013", "e158")
     return quote(error) if error else None
 
 
@@ -61,7 +63,10 @@ def _asked_for_another(facts: Facts, has: str) -> Judgement:
     """An installation from another maker's index that left the installed build where it was."""
     torch = installed(facts)
     for attempt in facts.attempts:
-        index = next((m[1] for url in attempt.indexes if (m := re.search(r"/whl(?:/\w+)?/((?:cu|rocm|xpu|cpu)[\d.]*)/?$", url))), None)
+        index = next(
+            (m[1] for url in attempt.indexes if (m := re.search(r"/whl(?:/\w+)?/((?:cu|rocm|xpu|cpu)[\d.]*)/?$", url))),
+            None,
+        )
         wants = kind_of(index)
         if attempt.failed or wants not in MAKERS or wants == has or torch is None:
             continue
@@ -71,9 +76,13 @@ def _asked_for_another(facts: Facts, has: str) -> Judgement:
             facts,
             f"The index asked for has builds for {MAKERS[wants]} GPUs; the torch that is installed, {torch.version}, is one for "
             f"{MAKERS[has]} GPUs and was left in place.",
-            evidence=("torch.version", Evidence(fact="index", value=str(index), source=attempt.tool, quote=attempt.command or "")),
+            evidence=(
+                "torch.version",
+                Evidence(fact="index", value=str(index), source=attempt.tool, quote=attempt.command or ""),
+            ),
             remedies=(Remedy(action="reinstall-torch", details={"backend": str(index)}),),
             confidence="likely",
-            torch=torch.version, index=index,
+            torch=torch.version,
+            index=index,
         )
     return None

@@ -1,0 +1,136 @@
+"""The install command names the wrong index for the wanted build, or none.
+
+What it means
+    Builds with a suffix (+cu118, +cpu, +rocm6.2) are on torch's own index only, one index a backend, and each index holds only the
+    releases that were made for it. The package index has no suffixes; conda's pytorch channel ends with 2.5.1.
+
+How to see it yourself
+    python -m pip index versions torch --index-url https://download.pytorch.org/whl/cu128
+
+What to do
+    Name the index of the backend that the release was built for.
+
+References
+    https://pytorch.org/get-started/previous-versions/
+    https://github.com/pytorch/pytorch/issues/138506 (conda)
+"""
+
+import re
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import heard
+from doctor.checks._torch import platform, quote, search
+from doctor.knowledge import lookup
+from doctor.model.facts import Facts, InstallAttempt
+from doctor.model.finding import Evidence, Remedy
+
+check = Check(
+    severity="fault",
+    explains=("torch-missing", "torch-cpu-only"),
+    instead_of=("no-matching-wheel", "torch-missing", "torch-cpu-only"),
+)
+
+SUFFIX = r"torch(?:vision|audio)?==(\d[\d.]*)\+((?:cu\d+|cpu|rocm[\d.]+|xpu))"
+WANTED = re.compile(r"^torch==(\d+(?:\.\d+)*)(?:\+(\w[\w.]*))?$")
+INDEX = re.compile(r"/whl(?:/(?:test|nightly))?/(cu\d+|cpu|rocm[\d.]+|xpu)/?$")
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    for attempt in facts.attempts:
+        if attempt.failed is not False and (found := _attempt(facts, attempt)):
+            return found
+    return _suffix(facts) or _refused(facts)
+
+
+def _attempt(facts: Facts, attempt: InstallAttempt) -> Judgement:
+    """The wanted release and backend against the indexes that were asked."""
+    wanted = next((m for r in attempt.requirements if (m := WANTED.match(r.strip()))), None)
+    if wanted is None:
+        return None
+    release, local = wanted[1], wanted[2]
+    asked = [m[1] for url in attempt.indexes if (m := INDEX.search(url))]
+    where = platform(facts) or "linux_x86_64"
+    if local and local not in asked:
+        if not attempt.failed or (local and lookup.index_url(local, release) is None):
+            return None
+        return _found(
+            facts,
+            attempt,
+            release,
+            local,
+            f"torch {release}+{local} is on torch's own index for {local}, which the command does not name.",
+        )
+    if asked and attempt.failed and len(attempt.indexes) == 1 and not local:
+        backend = asked[0]
+        known = lookup.release_date(release) is not None
+        if known and all(lookup.published(release, backend, p) == "no" for p in {where, "linux_x86_64", "win_amd64"}):
+            return _found(
+                facts,
+                attempt,
+                release,
+                None,
+                f"The index {backend} has no torch {release}: that release was not built for {backend}.",
+            )
+    return None
+
+
+def _suffix(facts: Facts) -> Judgement:
+    """A failed command of which only the message is known."""
+    if any(_indexes_named(a) for a in facts.attempts):
+        return None
+    found = search(facts, rf"(?:satisfies the requirement|distribution found for) {SUFFIX}")
+    if found is None:
+        return None
+    release, local = found[1].groups()
+    return check.found(
+        facts,
+        f"{release}+{local} is on torch's own index for {local} only.",
+        evidence=(quote(found[0]),),
+        remedies=_remedies(release, local),
+        release=release,
+        backend=local,
+    )
+
+
+def _indexes_named(attempt: InstallAttempt) -> bool:
+    return any(INDEX.search(url) for url in attempt.indexes)
+
+
+def _refused(facts: Facts) -> Judgement:
+    error = heard(facts, "e132", "e133")
+    if error is None:
+        return None
+    detail = (
+        "The address is not that of an index of torch." if error.pattern == "e132"
+        else "conda's pytorch channel has had no releases since 2.5.1: it knows no such pytorch-cuda."
+    )  # fmt: skip
+    return check.found(
+        facts, detail, evidence=(quote(error),), remedies=(Remedy(action="fix-index"), Remedy(action="install-torch"))
+    )
+
+
+def _found(facts: Facts, attempt: InstallAttempt, release: str, local: str | None, detail: str) -> Judgement:
+    error = search(facts, r"No matching distribution found for torch|satisfies the requirement torch")
+    return check.found(
+        facts,
+        detail,
+        evidence=(
+            Evidence(
+                fact="asked for", value=" ".join(attempt.requirements), source=attempt.tool, quote=attempt.command or ""
+            ),
+            Evidence(fact="index", value=", ".join(attempt.indexes) or "the default one"),
+            quote(error[0]) if error else None,
+        ),
+        remedies=_remedies(release, local),
+        release=release,
+        backend=local,
+    )
+
+
+def _remedies(release: str, local: str | None) -> tuple[Remedy, ...]:
+    install = Remedy(action="install-torch", details={"torch": f"=={release}"})
+    if local is None:
+        return (install, Remedy(action="fix-index"))
+    url = lookup.index_url(local, release)
+    return (Remedy(action="fix-index", details={"index": url} if url else {}), install)

@@ -1,0 +1,66 @@
+"""The installer finds no torch for this Python and this platform.
+
+What it means
+    pip, uv or conda looked through its indexes and found no file that fits: as a rule torch has no wheel for this Python version,
+    operating system or processor; or the index does not hold it.
+
+How to see it yourself
+    python -m pip debug --verbose lists the tags that fit; python -m pip index versions torch
+
+What to do
+    Use a 64-bit CPython that torch has wheels for; name the index that holds the wanted build.
+
+References
+    https://pytorch.org/get-started/locally/
+    https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
+"""
+
+import re
+
+from doctor.checks import Check, Judgement
+from doctor.checks._torch import platform, quote, search
+from doctor.knowledge import lookup
+from doctor.model.facts import Facts
+from doctor.model.finding import Evidence, Remedy
+
+check = Check(severity="fault", explains=("torch-missing",), instead_of=("torch-missing", "program-error"))
+
+REQUEST = r"(?:No matching distribution found for|satisfies the requirement) (torch(?:vision|audio)?)(?![\w-])([=<>!~]*[\w.+*]*)"
+OTHER = r"(?:No solution found when resolving|has no wheels with a matching|doesn.t have a source distribution or wheel).*\btorch\b|\btorch\b.*(?:has no wheels with a matching|no wheels?)"
+CONDA = r"(?:PackagesNotFoundError|UnsatisfiableError|nothing provides)[\s\S]*\b(?:pytorch|torch)\b"
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    found = search(facts, REQUEST) or search(facts, OTHER) or search(facts, CONDA)
+    failed = next(
+        (a for a in facts.attempts if a.failed and any(re.match(r"(py)?torch\b", r) for r in a.requirements)), None
+    )
+    if found is None and (failed is None or failed.offered is None):
+        return None
+    python, where = facts.interpreter.version, platform(facts)
+    wheels = lookup.torch_versions(where, ".".join(python.split(".")[:2]), facts.as_of) if python and where else None
+    asked = failed.requirements[0] if failed else found[1][0] if found else "torch"
+    return check.found(
+        facts,
+        f"No file for «{asked}» fits this Python{f' {python}' if python else ''}{f' on {where}' if where else ''}.",
+        evidence=(
+            quote(found[0]) if found else None,
+            "interpreter.version",
+            Evidence(fact="offered", value=", ".join(failed.offered[-5:]) or "none", source=failed.tool)
+            if failed and failed.offered is not None
+            else None,
+            Evidence(fact="torch releases that fit", value=", ".join(wheels[-3:]) or "none", source="the tables")
+            if wheels is not None
+            else None,
+        ),
+        remedies=_remedies(wheels),
+        confidence="likely",
+        python=python,
+        platform=where,
+    )
+
+
+def _remedies(wheels: tuple[str, ...] | None) -> tuple[Remedy, ...]:
+    interpreter = Remedy(action="replace-interpreter", details={"arch": "64-bit"})
+    return (Remedy(action="install-torch"), interpreter) if wheels else (interpreter, Remedy(action="install-torch"))

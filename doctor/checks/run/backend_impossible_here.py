@@ -1,0 +1,61 @@
+"""The program asks for a backend that this machine can never have.
+
+What it means
+    CUDA needs an NVIDIA GPU: no Mac of today has one, and no torch for macOS holds CUDA. MPS is for Macs only, XPU for Intel GPUs.
+
+How to see it yourself
+    The program says device="cuda", .cuda(), or the like.
+
+What to do
+    Choose the device at run time: torch.accelerator.current_accelerator() (from 2.6), or "mps" on a Mac, else "cpu".
+
+References
+    https://docs.pytorch.org/docs/stable/notes/mps.html
+    https://docs.pytorch.org/docs/stable/accelerator.html
+"""
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import heard
+from doctor.checks._torch import quote, search
+from doctor.model.facts import Facts
+from doctor.model.finding import Remedy
+
+check = Check(severity="warning", instead_of=("program-error", "no-accelerator"))
+
+CUDA = ("e058", "e150", "e013", "e158", "e059")
+LINKED = r"PyTorch is not linked with support for (cuda|xpu|mps|hip) devices|Torch not compiled with (CUDA|ROCm|XPU|MPS) enabled"
+MPS = r"device type at start of device string: mps|PyTorch is not linked with support for mps|not compiled with MPS"
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    mac = facts.host.system == "darwin"
+    error = heard(facts, *CUDA)
+    wanted = "CUDA"
+    if found := search(facts, LINKED):
+        error, wanted = found[0], (found[1][1] or found[1][2]).upper()
+    elif error is None and not mac and (found := search(facts, MPS)):
+        error, wanted = found[0], "MPS"
+    if error is None or not _impossible(facts, wanted, mac):
+        return None
+    return check.found(
+        facts,
+        f"The program asks for {wanted}, which {'a Mac' if mac else 'this machine'} can't have.",
+        evidence=(quote(error), "host.os_name", "gpus"),
+        remedies=(
+            Remedy(
+                action="none",
+                details={"reason": f"let the program choose the device: {'mps' if mac else 'cpu'} here"},
+                text=f"Let the program choose its device at run time; here that is {'mps, else cpu' if mac else 'cpu'}.",
+            ),
+        ),
+        wanted=wanted,
+    )
+
+
+def _impossible(facts: Facts, wanted: str, mac: bool) -> bool:
+    if wanted == "MPS":
+        return facts.host.system in ("linux", "windows")
+    if mac:
+        return True
+    return facts.gpus == () and not facts.host.container and not facts.host.wsl

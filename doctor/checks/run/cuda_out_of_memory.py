@@ -1,0 +1,66 @@
+"""The memory of the GPU is used up.
+
+What it means
+    This program needs more than the GPU has, or another process holds a part of it.
+
+How to see it yourself
+    nvidia-smi lists the processes on the GPU and what they hold; the message tells what this one holds.
+
+What to do
+    End the other processes, if they hold the memory; else take a smaller batch or model, 16-bit weights, or gradient
+    checkpointing.
+
+References
+    https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management
+"""
+
+import re
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import heard
+from doctor.checks._torch import quote, search
+from doctor.model.facts import ErrorText, Facts
+from doctor.model.finding import Remedy
+
+check = Check(severity="fault", instead_of=("program-error", "device-crashes"))
+
+UNITS = {"B": 1 / 2**30, "KIB": 1 / 2**20, "KB": 1 / 2**20, "MIB": 1 / 1024, "MB": 1 / 1024, "GIB": 1.0, "GB": 1.0}
+TOTAL = r"(?:total capacity|total capacty) of ([\d.]+) (\w+)|([\d.]+) (\w+) total capacity"
+FREE = r"([\d.]+) (\w+) (?:is )?free"
+OWN = r"([\d.]+) (\w+) reserved in total by PyTorch|([\d.]+) (\w+) (?:memory in use|is allocated by PyTorch|already allocated)"
+OTHERS = r"Process \d+ has ([\d.]+) (\w+) memory in use"
+SHARE_OF_OTHERS = 0.3  # of the whole memory: then the other processes are the first suspects
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    error = heard(facts, "e145")
+    if error is None:
+        return None
+    full = next((found[0] for p in (TOTAL,) if (found := search(facts, p))), error)
+    stop, reduce = Remedy(action="stop-process"), Remedy(action="reduce-memory")
+    others = _held_by_others(full)
+    crowded = (others is not None and others > SHARE_OF_OTHERS) or bool(facts.nvidia.processes)
+    return check.found(
+        facts,
+        "The GPU's memory is full" + (f": other processes hold {others:.0%} of it." if crowded and others else "."),
+        evidence=(quote(full), "nvidia.processes", "gpus"),
+        remedies=(stop, reduce) if crowded else (reduce, stop),
+    )
+
+
+def _held_by_others(error: ErrorText) -> float | None:
+    """The share of the GPU's memory that other processes hold, by the numbers in the message."""
+    total, free, own = (_gib(re.search(r, error.text)) for r in (TOTAL, FREE, OWN))
+    if not total or free is None or own is None:
+        return None
+    others = _gib(re.search(OTHERS, error.text))
+    return (others if others is not None else max(0.0, total - free - own)) / total
+
+
+def _gib(found: re.Match[str] | None) -> float | None:
+    """A number with its unit, in GiB."""
+    if found is None:
+        return None
+    number, unit = [g for g in found.groups() if g][:2]
+    return float(number) * UNITS.get(unit.upper(), 1.0)

@@ -1,0 +1,66 @@
+"""MPS does not have this number type, or not on this macOS.
+
+What it means
+    Metal has no float64 at all. bfloat16 needs macOS 14, and 64-bit integers in some operators macOS 13.3.
+
+How to see it yourself
+    The message names the type.
+
+What to do
+    Use float32 on the device (torch.set_default_dtype, .float()); for bfloat16 or int64 update macOS, and torch.
+
+References
+    https://docs.pytorch.org/docs/stable/notes/mps.html
+"""
+
+import re
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import heard
+from doctor.checks._torch import numbers, quote, search
+from doctor.model.facts import ErrorText, Facts
+from doctor.model.finding import Remedy
+
+check = Check(severity="fault", instead_of=("program-error", "mps-op-missing"))
+
+OPERATOR = r"MPS(?: \w+)? does(?: not|n't) support (\w+) (?:op )?with (u?int\d+|float\d+|bfloat16|bool|complex\w*)|(\w+)\(\)? ?(?:op )?(?:is )?(?:only )?supported on MPS for (\w+)"
+NEEDS = {"bfloat16": "14.0", "int64": "13.3", "complex": "14.0"}
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    error = heard(facts, "e140", "e141")
+    found = search(facts, OPERATOR)
+    if error is None and found:
+        error = found[0]
+    if error is None:
+        return None
+    dtype = _dtype(error)
+    macos = NEEDS.get(dtype)
+    old = macos is not None and (facts.host.macos in (None, "") or numbers(str(facts.host.macos)) < numbers(macos))
+    remedies: tuple[Remedy, ...] = (
+        Remedy(
+            action="none",
+            details={"reason": f"use float32 in place of {dtype} on MPS"},
+            text=f"Use another type than {dtype} on MPS: float32.",
+        ),
+    )
+    if old and macos:
+        upgrade_os = Remedy(action="upgrade-os", details={"minimum": macos})
+        upgrade = Remedy(action="upgrade-torch")
+        remedies = (upgrade, upgrade_os) if dtype == "int64" else (upgrade_os, upgrade)
+    return check.found(
+        facts,
+        f"MPS can't use {dtype} here" + (f": that needs macOS {macos}." if old else "."),
+        evidence=(quote(error), "host.macos", "torch.version"),
+        remedies=remedies,
+        dtype=dtype,
+        needed=macos,
+    )
+
+
+def _dtype(error: ErrorText) -> str:
+    """The number type that a message names."""
+    found = re.search(r"(?:b?float|u?int|complex)\d+|complex|ComplexDouble|Double|Float8\w*|B[Ff]loat16", error.text)
+    name = found[0].lower() if found else "this type"
+    return {"double": "float64", "complexdouble": "complex128"}.get(name, name)

@@ -1,0 +1,53 @@
+"""Memory on MPS grows without bound.
+
+What it means
+    The driver's memory grows from step to step although the tensors are freed: a fault of torch's allocator, or of macOS below it
+    (MaxPool2d up to macOS 15.1).
+
+How to see it yourself
+    print(torch.mps.driver_allocated_memory()) after every step; torch.mps.empty_cache() does not bring it down
+
+What to do
+    Update macOS where it is at fault, else torch; until then run the operation on the CPU.
+
+References
+    https://github.com/pytorch/pytorch/issues/125217
+    https://github.com/pytorch/pytorch/issues/121113
+"""
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import heard
+from doctor.checks._torch import numbers, quote, release_of
+from doctor.checks.run._mps import known_faults
+from doctor.knowledge import lookup
+from doctor.model.facts import Facts
+from doctor.model.finding import Remedy
+
+check = Check(severity="fault", instead_of=("program-error",))
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    error = heard(facts, "mps-memory-grows")
+    if error is None or facts.host.system not in ("darwin", None):
+        return None
+    release, macos = release_of(facts), facts.host.macos or None
+    known = known_faults(facts, "mps-memory-leak")
+    system = Remedy(action="upgrade-os", details={"minimum": "15.4"})
+    avoid = Remedy(
+        action="none",
+        details={"reason": "run the operation on the CPU"},
+        text="Run the operation that leaks on the CPU.",
+    )
+    newer = release is None or numbers(release)[:2] < numbers(lookup.newest_torch(facts.as_of))[:2]
+    by_system = "pool" in error.text.lower() and (macos is None or numbers(macos) < (15, 4))
+    remedies = (system, avoid) if by_system else (Remedy(action="upgrade-torch"), avoid) if newer else (avoid,)
+    return check.found(
+        facts,
+        "The memory of MPS grows from step to step" + (f": {known[0].effect} ({known[0].source})." if known else "."),
+        evidence=(quote(error), "torch.version", "host.macos"),
+        remedies=remedies,
+        confidence="likely",
+        torch=release,
+        macos=macos,
+    )

@@ -1,0 +1,56 @@
+"""MPS gives wrong results, in a range of torch and macOS that is known for it.
+
+What it means
+    Some releases of torch, or of macOS underneath, compute certain operations wrongly on the GPU of a Mac, without an error: large
+    matrix products, attention with permuted inputs, writes into views. NaN in training is often one of them.
+
+How to see it yourself
+    Run the operation on "cpu" and on "mps" with the same input, and compare.
+
+What to do
+    Install a newer torch (or macOS) where that mends it; else let the operation run on the CPU, or hand it contiguous tensors.
+
+References
+    https://github.com/pytorch/pytorch/issues?q=label%3A%22module%3A+mps%22+label%3A%22module%3A+correctness+%28silent%29%22
+"""
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import heard
+from doctor.checks._torch import installed, numbers, quote, release_of
+from doctor.checks.run._mps import known_faults
+from doctor.knowledge import lookup
+from doctor.model.facts import Facts
+from doctor.model.finding import Evidence, Remedy
+
+check = Check(severity="fault", instead_of=("device-wrong-results", "program-error"))
+
+DIFFERS = ("mps-differs",)
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    probe = next((p for p in facts.probes or () if p.device.startswith("mps") and p.data.get("wrong")), None)
+    error = heard(facts, *DIFFERS)
+    if (probe is None and error is None) or facts.host.system not in ("darwin", None):
+        return None
+    release, torch = release_of(facts), installed(facts)
+    known = known_faults(facts, "mps-wrong-results")
+    if probe is not None and not known:
+        return None  # device-wrong-results
+    newer = release is not None and numbers(release)[:2] < numbers(lookup.newest_torch(facts.as_of))[:2]
+    avoid = Remedy(action="none", details={"reason": "let the operation run on the CPU, or hand it smaller or contiguous tensors"},
+                   text="Let the operation run on the CPU, or hand it smaller or contiguous tensors.")  # fmt: skip
+    wrong = str(probe.data["wrong"]) if probe else ""
+    return check.found(
+        facts,
+        "MPS computes wrongly here" + (f": {known[0].effect} ({known[0].source})." if known else "."),
+        evidence=(
+            quote(error) if error else None,
+            Evidence(fact="probe of mps", value=wrong) if probe else None,
+            "torch.version", "host.macos",
+            *(Evidence(fact="known fault", value=f"{k.effect}: torch {k.torch}, macOS {k.macos}", source=k.source) for k in known[:3]),
+        ),
+        remedies=(Remedy(action="upgrade-torch"), avoid) if newer or (torch and ".dev" in (torch.version or "")) else (avoid,),
+        confidence="certain" if probe else "likely",
+        torch=release, macos=facts.host.macos or None,
+    )  # fmt: skip

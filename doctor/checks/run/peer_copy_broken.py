@@ -1,0 +1,46 @@
+"""Copies from one GPU to another arrive wrong.
+
+What it means
+    GPUs copy straight into each other's memory over PCIe. With an IOMMU or PCIe ACS in the way, data arrive as zeros or garbage,
+    and no error is reported. Training on several GPUs then gives nonsense, or hangs in NCCL.
+
+How to see it yourself
+    torchdoctor probe --full; nvidia-smi topo -p2p r
+
+What to do
+    Switch the IOMMU (or ACS) off in the BIOS or with the kernel's iommu=off or iommu=pt; NCCL_P2P_DISABLE=1 goes round it for
+    NCCL.
+
+References
+    https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#pci-access-control-services-acs
+    https://github.com/pytorch/pytorch/issues/84803
+"""
+
+from doctor.checks import Check, Judgement
+from doctor.model.facts import Facts
+from doctor.model.finding import Evidence, Remedy
+
+check = Check(severity="fault", instead_of=("device-wrong-results",))
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    for probe in facts.probes or ():
+        wrong = probe.data.get("wrong") if probe.id.startswith("peer") else probe.data.get("peer_wrong")
+        if not isinstance(wrong, list | tuple) or not wrong:
+            continue
+        return check.found(
+            facts,
+            f"{probe.device}: {wrong[0]}.",
+            evidence=(
+                Evidence(fact=probe.device, value=str(wrong[0]), source="probe"),
+                "nvidia.driver",
+                "host.virtual_machine",
+            ),
+            remedies=(
+                Remedy(action="system-setting", details={"setting": "iommu", "value": "off, or pt; PCIe ACS off"}),
+                Remedy(action="set-env", details={"name": "NCCL_P2P_DISABLE", "value": "1"}),
+            ),
+            device=probe.device,
+        )
+    return None
