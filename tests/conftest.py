@@ -16,8 +16,8 @@ settings.load_profile("steady")
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the developer's shell says must not choose targets, colours or limits in tests."""
     for name in (
-        "NO_COLOR", "FORCE_COLOR", "COLUMNS", "TORCHDOCTOR_PYTHON", "TORCHDOCTOR_ROOT", "TORCHDOCTOR_DEBUG", "VIRTUAL_ENV",
-        "CONDA_PREFIX",
+        "NO_COLOR", "FORCE_COLOR", "COLUMNS", "TORCHDOCTOR_PYTHON", "TORCHDOCTOR_ROOT", "TORCHDOCTOR_DEBUG",
+        "VIRTUAL_ENV", "CONDA_PREFIX",
     ):  # fmt: skip
         monkeypatch.delenv(name, raising=False)
 

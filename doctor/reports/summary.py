@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from doctor.fixes import quoting
 from doctor.model.facts import ABSENT, Absent, Facts, Gpu, ProbeResult, StartFailure, Torch
 from doctor.model.finding import Finding
 from doctor.model.fix import Fix, Step
@@ -290,25 +290,11 @@ def probe_rates(probe: ProbeResult, kind: str = "burst") -> tuple[tuple[str, flo
 DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
 
 
-def command_line(argv: Iterable[str], *, windows: bool = False) -> str:
-    """The command as one types it, quoted for sh or for Windows."""
-    if not windows:
-        return shlex.join(argv)
-    return " ".join(_windows_quoted(a) for a in argv)
-
-
-def _windows_quoted(argument: str) -> str:
-    """For cmd and PowerShell, by the rules of the C runtime: a quote inside becomes \\"."""
-    if argument and not set(argument) & set(" \t&|<>^()\";'"):
-        return argument
-    return '"' + argument.replace('"', '\\"') + '"'
-
-
 def step_command(step: Step, *, windows: bool = False) -> str | None:
     """What to type for a step; None for a manual one."""
     if step.shell:
         return step.shell
-    return command_line(step.argv, windows=windows) if step.argv else None
+    return quoting.line(step.argv, windows=windows) if step.argv else None
 
 
 def hints(step: Step) -> str:

@@ -9,7 +9,7 @@ import unicodedata
 _UNSAFE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 
 
-# At the start of a line (and wrapping makes such starts) a CI runner takes «::name …::» and «##[name]» for its commands.
+# At the start of a line (and wrapping makes such starts) a CI runner takes «::name …::» and «##[name]» for commands.
 _WORKFLOW_COMMAND = re.compile(r"(?<![^\s])(:|#)(:(?=[a-z])|#(?=\[))")
 
 

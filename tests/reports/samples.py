@@ -103,12 +103,15 @@ FAULTY = report(
 PROBES = (
     ProbeResult(
         id="cpu", device="cpu", status="ok",
-        stages=(Stage(name="speed", ok=True, ms=343.0, data={"float32_tflops_burst": 0.1896, "bfloat16_tflops_burst": 0.001,
-                                                              "bfloat16_native": False}),),
+        stages=(Stage(name="speed", ok=True, ms=343.0, data={
+            "float32_tflops_burst": 0.1896, "bfloat16_tflops_burst": 0.001, "bfloat16_native": False,
+        }),),
     ),
     ProbeResult(
         id="cuda:0", device="cuda:0", status="ok",
-        stages=(Stage(name="speed", ok=True, ms=700.0, data={"float32_tflops_burst": 51.31, "bfloat16_tflops_burst": 160.2}),),
+        stages=(Stage(name="speed", ok=True, ms=700.0, data={
+            "float32_tflops_burst": 51.31, "bfloat16_tflops_burst": 160.2,
+        }),),
     ),
 )  # fmt: skip
 HEALTHY = report(

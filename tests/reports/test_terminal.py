@@ -125,15 +125,3 @@ def test_plan() -> None:
     assert " ".join(LONG_COMMAND) in text
     assert "companion-mismatch: no fix is known: no matching wheel is known" in text
     assert terminal.render_plan(Plan()) == "Nothing to fix.\n"
-
-
-@pytest.mark.parametrize(
-    ("argv", "posix", "windows"),
-    [
-        (("pip", "install", "a b"), "pip install 'a b'", 'pip install "a b"'),
-        (("python", "-c", 'print("x")'), "python -c 'print(\"x\")'", 'python -c "print(\\"x\\")"'),
-    ],
-)
-def test_quoting(argv, posix: str, windows: str) -> None:
-    assert summary.command_line(argv) == posix
-    assert summary.command_line(argv, windows=True) == windows

@@ -1,0 +1,213 @@
+"""`check` around a stubbed examination: options, formats, exit codes, files, folders."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+
+import jsonschema
+import pytest
+
+from doctor import pipeline
+from doctor.cli import output
+from doctor.cli.main import run
+from doctor.cli.options import request_from
+from doctor.reports.json import parse, schema
+from tests.reports.samples import CPU_ONLY, FAULTY, HEALTHY, NO_TARGET, UNKNOWN, WARNING
+
+
+@pytest.fixture
+def examined(monkeypatch: pytest.MonkeyPatch):
+    """Examination gives this report; the requests are kept."""
+    requests: list[pipeline.Request] = []
+
+    def use(report):
+        def examine(request, progress=None):
+            requests.append(request)
+            return report
+
+        monkeypatch.setattr(pipeline, "examine", examine)
+        return requests
+
+    return use
+
+
+@pytest.mark.parametrize(
+    ("report", "arguments", "code"),
+    [
+        (HEALTHY, [], 0),
+        (FAULTY, [], 1),
+        (UNKNOWN, [], 3),
+        (replace(HEALTHY, findings=(WARNING,)), [], 0),
+        (replace(HEALTHY, findings=(WARNING,)), ["--strict"], 1),
+        (CPU_ONLY, ["--strict"], 0),
+        (NO_TARGET, [], 3),
+    ],
+)
+def test_exit_codes(examined, report, arguments: list[str], code: int) -> None:
+    examined(report)
+    assert run(["check", *arguments]) == code
+
+
+def test_no_target_is_one_line_and_json_stays_valid(examined, capsys) -> None:
+    examined(NO_TARGET)
+    assert run(["check", "--python", "/nowhere"]) == 3
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "torchdoctor: /nowhere: not found\n"
+    assert run(["check", "--python", "/nowhere", "--json"]) == 3
+    captured = capsys.readouterr()
+    jsonschema.validate(json.loads(captured.out), schema())
+    assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--as-of", "yesterday"],
+        ["--as-of", "2024-13"],
+        ["--as-of", "2024-02-30"],
+        ["--only", "gpu-hiden"],
+        ["--device", "gpu"],
+        ["--timeout", "0"],
+        ["--format", "yaml"],
+        ["--json", "--format", "markdown"],
+        ["-o", "/nonexistent-folder/x"],
+        ["--from", "/nonexistent-file"],
+        ["unexpected"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_is_2_before_anything_is_looked_at(examined, capsys, arguments: list[str]) -> None:
+    requests = examined(HEALTHY)
+    assert run(["check", *arguments]) == 2
+    assert not requests
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Error:" in captured.err
+
+
+def test_an_unknown_id_names_the_nearest(examined, capsys) -> None:
+    examined(HEALTHY)
+    run(["check", "--only", "nvidia-driver-to-old"])
+    assert "Did you mean nvidia-driver-too-old?" in capsys.readouterr().err
+
+
+def test_the_request(examined) -> None:
+    requests = examined(HEALTHY)
+    run(
+        ["check", "--python", "p", "--as-of", "2024-05", "--no-probe", "--device", "cuda:1", "--device", "cpu", "--only", "gpu-hidden", "--timeout", "7"]
+    )
+    assert requests == [
+        pipeline.Request(
+            python="p", as_of="2024-05", probe=False, devices=("cuda:1", "cpu"), only=("gpu-hidden",), limit_s=7.0
+        )
+    ]
+
+
+def test_request_from_ignores_options_of_the_output() -> None:
+    assert request_from(python="p", verbose=True, color="auto", tool="uv") == pipeline.Request(python="p", tool="uv")
+
+
+def test_json_is_redacted_unless_asked(examined, capsys) -> None:
+    examined(FAULTY)
+    run(["check", "--json"])
+    out = capsys.readouterr().out
+    assert "anna" not in out
+    assert parse(out).redacted
+    run(["check", "--json", "--no-redact"])
+    assert parse(capsys.readouterr().out) == FAULTY
+
+
+@pytest.mark.parametrize("format", ["terminal", "json", "markdown", "junit", "github"])
+def test_formats(examined, capsys, format: str) -> None:
+    examined(FAULTY)
+    assert run(["check", "--format", format]) == 1
+    captured = capsys.readouterr()
+    assert "nvidia-driver-too-old" in captured.out
+    assert captured.err == ""
+
+
+def test_the_terminal_is_plain_when_it_is_none(examined, capsys) -> None:
+    examined(FAULTY)
+    run(["check"])
+    assert "\x1b" not in capsys.readouterr().out
+    run(["check", "--color", "always"])
+    assert "\x1b" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("choice", "environ", "wanted"),
+    [
+        ("auto", {}, False),
+        ("auto", {"FORCE_COLOR": "1"}, True),
+        ("auto", {"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
+        ("always", {"NO_COLOR": "1"}, True),
+        ("never", {"FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_colour(monkeypatch, choice: str, environ: dict[str, str], wanted: bool) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert output.wants_color(choice) is wanted
+
+
+def test_output_file_is_whole_and_keeps_its_mode(examined, tmp_path, capsys) -> None:
+    examined(FAULTY)
+    file = tmp_path / "report.json"
+    file.write_text("old")
+    os.chmod(file, 0o640)
+    assert run(["check", "--json", "-o", str(file)]) == 1
+    assert capsys.readouterr().out == ""
+    assert parse(file.read_text()).verdict == "faulty"
+    assert list(tmp_path.iterdir()) == [file]
+    if sys.platform != "win32":
+        assert file.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch) -> None:
+    file = tmp_path / "report"
+    file.write_text("old")
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(Exception, match="No space left"):
+        output.emit("new", str(file))
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_several_files_are_one_machine(examined, tmp_path) -> None:
+    requests = examined(HEALTHY)
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(name)
+    assert run(["check", "--from", str(tmp_path / "a.txt"), "--from", str(tmp_path / "b.txt")]) == 0
+    assert [content for _, content in requests[0].evidence] == [b"a.txt", b"b.txt"]
+
+
+def test_a_folder_is_one_machine_a_file(examined, tmp_path, capsys) -> None:
+    requests = examined(FAULTY)
+    for name in ("b.txt", "a.txt"):
+        (tmp_path / name).write_text(name)
+    assert run(["check", "--from", str(tmp_path), "--json"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [parse(line).verdict for line in lines] == ["faulty", "faulty"]
+    assert [r.evidence[0][1] for r in requests] == [b"a.txt", b"b.txt"]
+
+
+@pytest.mark.parametrize("arguments", [["--format", "junit"], ["--from", "-"]])
+def test_a_folder_alone_and_in_lines(examined, tmp_path, arguments: list[str]) -> None:
+    examined(FAULTY)
+    (tmp_path / "a").write_text("a")
+    assert run(["check", "--from", str(tmp_path), *arguments]) == 2
+
+
+def test_an_empty_folder_is_wrong_usage(examined, tmp_path) -> None:
+    examined(FAULTY)
+    assert run(["check", "--from", str(tmp_path)]) == 2
+
+
+def test_quiet(examined, capsys) -> None:
+    examined(HEALTHY)
+    assert run(["check", "-q"]) == 0
+    assert capsys.readouterr().out.startswith("Nothing is wrong")
