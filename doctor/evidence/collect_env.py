@@ -21,7 +21,7 @@ SOURCE = "collect_env"
 RANK = 80
 UNKNOWN = ("Could not collect", "N/A", "No CUDA", "")
 
-_LINE = re.compile(r"^[ \t]*(?:[-*•][ \t]+)?\**([A-Z][A-Za-z_ -]{1,40}?)\**[ \t]*:\**[ \t]*(.*)$")
+_LINE = re.compile(r"^[ \t]*(?:[-*•][ \t]+)?\**([A-Za-z][A-Za-z_ -]{1,40}?)\**[ \t]*:\**[ \t]*(.*)$")
 _MARKS = ("pytorch version", "cuda used to build pytorch", "is cuda available", "gpu models and configuration",
           "nvidia driver version", "python platform", "versions of relevant libraries", "is debug build",
           "rocm used to build pytorch", "is xpu available", "cuda runtime version", "libc version:")  # fmt: skip

@@ -5,21 +5,31 @@ from __future__ import annotations
 
 import re
 
-from doctor.evidence import tracebacks
+from doctor.evidence import machine, tracebacks
 from doctor.evidence.notes import Notes
 from doctor.evidence.text import Document
 from doctor.evidence.transcript import Command, commands
-from doctor.model.facts import ABSENT, ErrorText, OtherEnvironment
+from doctor.model.facts import ABSENT, ErrorText, Gpu, ImportFailure, OtherEnvironment
 
 SOURCE = "path"
 _PY_IN_PATH = re.compile(r"[/\\](?:lib(?:64)?[/\\])?[Pp]ython[ ]?(\d)\.?(\d{1,2})(t?)(?=[/\\])")
 _CP = re.compile(r"[-_.]cp(?:ython-)?(\d)(\d{1,2})(m|t|d)?(?:-cp|-abi|-none|-x86|-aarch|-darwin|-win|-arm|m?-)")
 _WHEEL_PLATFORM = re.compile(r"(?<!is not a supported )\b(manylinux\w*|macosx_\d+_\d+|win|linux|musllinux_\d_\d)_?(x86_64|aarch64|arm64|amd64|universal2|i686|32)(?=\.whl|\b)")
 _SYSTEMS = (
-    ("windows", re.compile(r"(?:^|[\s\"'(=:])[A-Z]:\\+[\w .$-]|\bWinError\b|\.dll\b|\.exe\b|\bPS [A-Z]:\\", re.M)),
-    ("darwin", re.compile(r"/Users/\w|/opt/homebrew/|\.dylib\b|dlopen\(/|/Library/Frameworks/|mach-o file|-darwin\.so|\bMacBook|\bmacOS \d")),
-    ("linux", re.compile(r"/home/\w|/root/|/usr/lib/x86_64-linux-gnu|/usr/local/lib/python3|\.so(?:\.\d+)*: (?:cannot open|undefined symbol|version)|-linux-gnu\.so|/dist-packages/|\bapt(?:-get)? install|\byum |\bdkms\b|\bmodprobe\b|NVRM:|\blsmod\b|/opt/conda/")),
+    ("windows", re.compile(r"(?:^|[\s\"'(=:])[A-Za-z]:\\+[\w .$>-]|\bWinError\b|\.dll\b|\.exe\b|\bPS [A-Z]:\\", re.M)),
+    ("darwin", re.compile(r"/Users/\w|/opt/homebrew/|\.dylib\b|dlopen\(/|/Library/Frameworks/|mach-o file|-darwin\.so|\bMacBook|\bmacOS \d|MPS backend out of memory|for the MPS (?:backend|device)|the 'MPS' backend|MPSNDArray|MPSGraph|MPS framework|\bMPS does not\b|\bMPS: no support|torch\.mps\.\w+\(\)|mps:0|Apple Paravirtual")),
+    ("linux", re.compile(r"/home/\w|/root/|/usr/lib/x86_64-linux-gnu|/usr/local/lib/python3|\.so(?:\.\d+)*: (?:cannot open|undefined symbol|version)|\blib[\w-]+\.so\b|undefined symbol:|-linux-gnu\.so|/dist-packages/|\bapt(?:-get)? install|\byum |\bdkms\b|\bmodprobe\b|NVRM:|\blsmod\b|/opt/conda/")),
 )  # fmt: skip
+_LINUX_PATH = re.compile(r"(?<!\w)/(?!Users/|opt/homebrew|Library/)[\w.+/-]{1,200}/python3\.\d+/|/dev/kfd|/usr/lib|\.so\.\d")
+_MUSL = re.compile(r"Error relocating \S+: |ld-musl-|\bmusl libc\b|/lib/libc\.musl")
+_ALPINE = re.compile(r"\b(?:docker|podman) run [^\n]*?\S+:\S*alpine|\bFROM \S*alpine|\bapk add\b")
+_OTHER_ARCHITECTURES = re.compile(r"(?<![\w.])(riscv64|ppc64le|loongarch64|s390x)\b|[-_@](riscv64|ppc64le|loongarch64)\b")
+_WSL_KERNEL = re.compile(r"\b(\d+\.\d+\.\d+(?:\.\d+)?-[\w-]*[Mm]icrosoft[\w-]*)")
+_LINUXKIT = re.compile(r"\b(\d+\.\d+\.\d+-linuxkit)\b")
+_SANDBOXES = (("seatbelt", re.compile(r"\bcodex(?:-cli| exec| sandbox)|\bseatbelt\b|sandbox-exec|deny\(1\) iokit-open|CODEX_SANDBOX=")),
+              ("gvisor", re.compile(r"\bgVisor\b|\brunsc\b")))
+_MAC_GUEST = re.compile(r"(Apple Paravirtual device|VirtualMac\d+,\d+|Apple M\d[\w ]*\(Virtual\))")
+_RUNNER = re.compile(r"/Users/runner/work/|/Users/distiller/")
 _BUILD_MACHINE = re.compile(r"/Users/runner/\w+/pytorch/[^\s)]*|/Users/distiller/[^\s)]*|[A-Z]:\\\\?(?:actions-runner|cb|b)\\\\?[^\s)]*pytorch[^\s)]*|/pytorch/(?:aten|c10|torch)/[^\s)]*|\.\./(?:c10|aten|torch)/[^\s)]*")
 _CONTAINER_PROMPT = re.compile(r"^[ \t]*(?:root|\w+)@[0-9a-f]{12}:[^\n]{0,100}[#$]", re.M)
 _DOCKER_RUN = re.compile(r"\b(docker|podman|nerdctl)[ \t]+(?:container )?(run|create)\b([^\n]*)")
@@ -36,11 +46,13 @@ def read(document: Document, notes: Notes) -> None:
     _python(document, notes)
     _container(document, notes)
     _torch_by_path(document, notes)
+    _import_fails(document, notes)
     _sessions(document, notes)
 
 
 def _system(text: str, document: Document, notes: Notes) -> None:
     counts = {name: len(regex.findall(text)) for name, regex in _SYSTEMS}
+    notes.linux_paths |= bool(_LINUX_PATH.search(text))
     best = max(counts, key=lambda k: counts[k])
     if counts[best]:
         notes.put("host.system", best, source=SOURCE, rank=20 + min(counts[best], 9))
@@ -59,11 +71,45 @@ def _system(text: str, document: Document, notes: Notes) -> None:
     if m := re.search(r"-(x86_64|aarch64)-linux-gnu\.so", text):
         notes.put("host.architecture", {"aarch64": "arm64"}.get(m[1], m[1]), source=SOURCE, rank=38)
         notes.put("host.system", "linux", source=SOURCE, rank=38)
+    _signs(text, document, notes)
     if m := re.search(r"need '?(arm64e?|x86_64h?)'?\)", text):
         notes.put("interpreter.architecture", "arm64" if m[1].startswith("arm64") else "x86_64", source="dlopen", rank=60)
         notes.put("host.system", "darwin", source="dlopen", rank=40)
         if m[1].startswith("arm64"):
             notes.put("host.architecture", "arm64", source="dlopen", rank=60)
+
+
+def _signs(text: str, document: Document, notes: Notes) -> None:
+    """Single expressions that only one kind of machine shows."""
+    def put(fact: str, value: object, m: re.Match[str], source: str, rank: int) -> None:
+        notes.put(fact, value, source=source, rank=rank, line=document.line_at(m.start()) if text is document.text else None)
+
+    if m := _MUSL.search(text):
+        put("host.libc", "musl", m, "loader", 60)
+        put("host.system", "linux", m, "loader", 40)
+    if m := _ALPINE.search(text):
+        put("host.libc", "musl", m, "image name", 40)
+        put("host.os_id", "alpine", m, "image name", 40)
+    if m := _OTHER_ARCHITECTURES.search(text):
+        put("host.architecture", m[1] or m[2], m, "prompt", 25)
+    if m := _WSL_KERNEL.search(text):
+        put("host.kernel", m[1], m, "kernel", 50)
+        put("host.system", "linux", m, "kernel", 50)
+        machine.note_kernel(m[1], notes, source="kernel", rank=70, line=None)
+    if m := _LINUXKIT.search(text):
+        put("host.kernel", m[1], m, "kernel", 50)
+        put("host.system", "linux", m, "kernel", 50)
+        put("host.container", "docker", m, "kernel", 50)
+    for name, regex in _SANDBOXES:
+        if m := regex.search(text):
+            put("host.sandbox", name, m, "sandbox", 50)
+    if m := _MAC_GUEST.search(text):
+        put("host.virtual_machine", m[1], m, "device name", 60)
+        put("host.system", "darwin", m, "device name", 60)
+        if m[1].startswith("Apple P"):
+            put("metal.device", m[1], m, "device name", 60)
+    elif m := _RUNNER.search(text):
+        put("host.virtual_machine", "a hosted runner", m, "path", 40)
 
 
 def _python(document: Document, notes: Notes) -> None:
@@ -107,6 +153,8 @@ def _container(document: Document, notes: Notes) -> None:
             notes.put("host.container", "docker" if m[1] != "podman" else "podman", source=m[1], rank=55, line=line)
             flags = tuple(re.findall(r"--gpus[ =]\S+|--runtime[ =]\S+|--device[ =]\S+|--ipc[ =]\S+|--shm-size[ =]\S+|--privileged|--group-add[ =]\S+", said))
             origin = notes.origin(m[1], line)
+            asked = any(f.startswith(("--gpus", "--runtime")) and not f.endswith("runc") for f in flags)
+            notes.put("host.container_gpus", asked, source=m[1], rank=60, line=line)
             notes.error(ErrorText(pattern="container-run", text=said.strip()[:500], groups=flags, source=origin.source, line=origin.line))
     if "the nvidia driver was not detected" in low or "nvidia-container-cli" in low or "/.dockerenv" in low:
         notes.put("host.container", "docker", source="message", rank=50)
@@ -126,6 +174,37 @@ def _torch_by_path(document: Document, notes: Notes) -> None:
 
 
 # ------------------------------------------------------------------------------------- which Python has torch, which not
+
+
+_STARTING = ("<module>", "_load_global_deps", "_preload_cuda_deps", "_load_dll_libraries", "_preload_cuda_lib")
+_SIGNALS = {"Illegal instruction": 4, "Aborted": 6, "Bus error": 7, "Segmentation fault": 11, "Killed": 9}
+
+
+def _import_fails(document: Document, notes: Notes) -> None:
+    """An exception that leaves torch/__init__.py while it is imported; a signal at `python -c "import torch"`."""
+    found = tracebacks.frames(document)
+    for error in notes.errors:
+        if error.pattern != "exception" or error.line is None:
+            continue
+        before = [f for f in found if document.numbers[f.line] < error.line and document.numbers[f.line] > error.line - 40]
+        at = next((i for i in range(len(before) - 1, -1, -1) if re.search(r"[/\\]torch[/\\](?:__init__|torch_version|version)\.py$", before[i].path)), None)
+        if at is None or before[at].function not in _STARTING:
+            continue
+        if any(tracebacks.package_of(f.path) not in (None, "torch", "numpy") for f in before[at:]):
+            continue
+        if at < len(before) - 1 and error.groups[0] not in ("OSError", "ImportError", "ModuleNotFoundError", "FileNotFoundError"):
+            continue
+        kind, message = error.groups[0], error.groups[1]
+        notes.put("torch.imports", False, source="traceback", rank=84, line=None)
+        notes.put("torch.import_failure", ImportFailure(kind="exception", exception=kind.rpartition(".")[2], message=message),
+                  source="traceback", rank=84)
+    for command in commands(document):
+        if "import torch" in command.text:
+            for said in command.output(document)[:3]:
+                number = next((n for word, n in _SIGNALS.items() if word in said and "Error" not in said), None)
+                if number:
+                    notes.put("torch.imports", False, source="shell", rank=84, line=command.first)
+                    notes.put("torch.import_failure", ImportFailure(kind="signal", message=said[:300], signal=number), source="shell", rank=84)
 
 
 def _sessions(document: Document, notes: Notes) -> None:
@@ -174,6 +253,12 @@ def settle(notes: Notes) -> None:
     _settle_host(notes)
 
 
+def _apple_gpu(notes: Notes, cpu: str) -> None:
+    """Apple silicon is its own GPU."""
+    if cpu.startswith("Apple") and not any(g.vendor == "apple" for _, _, g in notes.gpus):
+        notes.gpu(Gpu(vendor="apple", name=cpu), group="chip", rank=60, source="CPU")
+
+
 def _settle_torch(notes: Notes) -> None:
     version = notes.get("torch.version")
     if notes.get("torch") is ABSENT and version:
@@ -183,8 +268,6 @@ def _settle_torch(notes: Notes) -> None:
     elif notes.get("torch") is not ABSENT and notes.get("torch.imports") is False and not version and not notes.get("torch.path"):
         notes.put("torch", ABSENT, source=notes.noted["torch.imports"].origin.source, rank=notes.rank_of("torch.imports"),
                   line=None)
-    if version and notes.get("torch.imports") is False and notes.rank_of("torch.version") >= 80:
-        notes.noted["torch.imports"].value = True
     copies = [c for c in notes.copies if c.version]
     releases = {(c.version or "").partition("+")[0] for c in copies}
     if version:
@@ -220,6 +303,9 @@ def _local_part(notes: Notes) -> None:
 
 def _settle_host(notes: Notes) -> None:
     system = notes.get("host.system")
+    if notes.get("host.container") and system in ("windows", "darwin") and notes.rank_of("host.system") < 30 and notes.linux_paths:
+        # The prompt is the host's, the messages are of the Linux container.
+        notes.noted["host.system"].value = system = "linux"
     if system is None:
         return
     origin = notes.noted["host.system"].origin.source
@@ -234,6 +320,7 @@ def _settle_host(notes: Notes) -> None:
             notes.put("host.architecture", "arm64", source="CPU", rank=90)
         elif cpu.startswith("Intel"):
             notes.put("host.architecture", "x86_64", source="CPU", rank=90)
+        _apple_gpu(notes, cpu)
         own = notes.get("interpreter.architecture")
         hardware = notes.get("host.architecture")
         if hardware == "arm64" and own == "x86_64":

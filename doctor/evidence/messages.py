@@ -50,6 +50,8 @@ def _note(id: str, m: re.Match[str], document: Document, notes: Notes, found: li
     if last - first <= 3:
         notes.understand(first, last)
     text = " ".join(m[0].split()) if last > first else line.strip()
+    if text.endswith(":"):
+        text = " ".join([text, *(s.strip() for s in tracebacks.following(document, last, 3))])
     if len(text) > 500:
         begin = max(0, min(m.start() - document.starts[first] - 100, len(text) - 500)) if last == first else 0
         text = text[begin : begin + 500]

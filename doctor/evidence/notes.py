@@ -1,6 +1,6 @@
 """What the readers note down, and how it becomes Facts: the best source of every fact wins, with its quote and line.
 
-Ranks: 90 a program answered exactly this question; 80 collect_env; 70 a vendor's tool; 60 package lists; 50 banners of
+Ranks: 85 a tool answered exactly this question; 80 collect_env; 79 a Python expression; 70 a vendor's tool; 60 package lists; 50 banners of
 other programs; 40 paths and file names; 30 the look of a line. Of equal ranks the first one stands.
 """
 
@@ -48,7 +48,7 @@ class Notes:
     others: list[OtherEnvironment] = field(default_factory=list)
     understood: set[tuple[str, int]] = field(default_factory=set)  # (document, line index)
     listed_packages: bool = False  # a package list was seen: what is not in it is not there
-    listed_gpus: bool = False
+    linux_paths: bool = False  # paths that only a Linux has
 
     def origin(self, source: str, line: int | None) -> Origin:
         """The Origin of something read from line index `line` of the present document."""
@@ -64,13 +64,15 @@ class Notes:
         """Mark lines as understood without a fact of their own."""
         self.understood.update((self.document.name, i) for i in range(first, (first if last is None else last) + 1))
 
-    def put(self, fact: str, value: Any, *, source: str, rank: int, line: int | None = None) -> None:
-        """Note a fact, unless a better source has said it. None and "" are not noted."""
+    def put(self, fact: str, value: Any, *, source: str, rank: int, line: int | None = None,
+            last: bool = False) -> None:
+        """Note a fact, unless a better source has said it; of equal ones the first stands, or with `last` the last. None and
+        "" are not noted."""
         if value is None or value == "":
             return
         origin = self.origin(source, line)
         before = self.noted.get(fact)
-        if before is None or rank > before.rank or (rank == before.rank and before.value is ABSENT):
+        if before is None or rank > before.rank or (rank == before.rank and last):
             self.noted[fact] = _Noted(value, rank, origin)
 
     def get(self, fact: str) -> Any:

@@ -4,7 +4,7 @@ package names of drivers, and the warnings by which torch names a GPU."""
 from __future__ import annotations
 
 import re
-from functools import partial
+from typing import Any
 
 from doctor.evidence import lspci, machine, nvidia_smi
 from doctor.evidence.notes import Notes
@@ -20,7 +20,7 @@ _CSV_HEAD = re.compile(r"^[ \t]*((?:index|name|uuid|driver_version|compute_cap|m
 _CSV_ASKED = re.compile(r"--query-gpu=([\w.,]+)[^\n]*noheader[^\n]*\n((?:[^\n$%>]+\n?){1,16})")
 _NVRM = re.compile(r"NVRM version: NVIDIA UNIX (?:Open )?\S* ?Kernel Module(?: for \S+)?\s+(\d{2,4}\.\d+(?:\.\d+)?)")
 _CUDA_DRIVER = re.compile(r"^[ \t*-]*(?:CUDA Driver Version|NVIDIA[ _-]?[Dd]river(?: [Vv]ersion)?|Driver Version|Nvidia driver|GPU driver)[ \t]*[:=][ \t]*v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b", re.M)
-_FABRIC = re.compile(r"fabric manager NVIDIA GPU driver interface version (\d[\d.]+) don't match with driver version (\d[\d.]+)")
+_FABRIC = re.compile(r"fabric manager NVIDIA GPU driver interface version (\d+(?:\.\d+)+) don't match with driver version (\d+(?:\.\d+)+)")
 _FABRIC_STATE = re.compile(r"nvidia-fabricmanager\.service.{0,400}?Active: (\w+)", re.S)
 _CLIENT = re.compile(r"API mismatch: (?:the )?(?:NVIDIA )?client (?:\S+ )?(?:has the version|\(?version) (\d[\d.]+).{0,80}?kernel module (?:has the )?version (\d[\d.]+)", re.S | re.I)
 _XID = re.compile(r"NVRM: Xid \([^)\n]*\): (\d{1,3})\b")
@@ -74,11 +74,16 @@ def _smi(document: Document, notes: Notes) -> None:
 
 
 def _table(smi: nvidia_smi.Smi, notes: Notes, line: int) -> None:
-    put = partial(notes.put, source=SMI, rank=78, line=line)
+    def put(fact: str, value: Any, rank: int = 78) -> None:
+        notes.put(fact, value, source=SMI, rank=rank, line=line)
+
     put("nvidia.driver", smi.driver)
     put("nvidia.driver_cuda", smi.cuda)
-    if smi.smi_version and smi.smi_version != smi.driver:
-        put("nvidia.library", smi.smi_version)
+    put("nvidia.smi_version", smi.smi_version)
+    if smi.smi_version and smi.driver and smi.smi_version != smi.driver:
+        # nvidia-smi and the driver are of one release, except in WSL, where Windows has the driver.
+        put("host.wsl", 2, rank=45)
+        put("host.system", "linux", rank=45)
     put("nvidia.processes", smi.processes)
     if smi.driver or smi.gpus:
         put("nvidia.sources", (Source(name=SMI, status="ok"),))
@@ -151,6 +156,7 @@ def _other_tools(document: Document, notes: Notes) -> None:
     if "fabric" in document.lower:
         for m in _FABRIC.finditer(text):
             put("nvidia.fabric_manager", "stopped", m, "nv-fabricmanager", 80)
+            put("nvidia.fabric_manager_version", m[1], m, "nv-fabricmanager", 80)
             put("nvidia.driver", m[2], m, "nv-fabricmanager", 70)
         for m in _FABRIC_STATE.finditer(text):
             put("nvidia.fabric_manager", "running" if m[1] == "active" else "stopped", m, "systemctl", 80)
@@ -240,7 +246,7 @@ def _on_bus(vendor: str, name: str | None, notes: Notes, *, line: int | None, pc
     """A GPU that the PCI bus names; «GP107 [GeForce GTX 1050 Ti]» is a GeForce GTX 1050 Ti, «Device 2237» has no name."""
     if vendor == "intel" and not re.search(r"arc|\bxe\b|iris|uhd|hd graphics|data center gpu|graphics|dg2|battlemage|alchemist", name or "", re.I):
         return
-    said = name or ""
+    said = re.sub(r"\s*\((?:prog-if|rev) [^)]*\)", "", name or "")
     inner = re.findall(r"\[([^\]]{3,60})\]", said)
     clean = next((i for i in reversed(inner) if not re.fullmatch(r"(?:AMD/ATI|[0-9a-f]{4}(?::[0-9a-f]{4})?)", i)), re.sub(r"\(.*", "", said).strip())
     number = re.fullmatch(r"Device ([0-9a-f]{4})", clean)

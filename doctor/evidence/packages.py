@@ -23,7 +23,7 @@ _SHOWN = re.compile(r"^[ \t]*(Version|Location|Installer|Requires|Editable proje
 _SATISFIED = re.compile(r"^[ \t]*Requirement already satisfied: ([\w.-]+)(?:[\[<>=!~ ,][^\n]*?)? in (\S.*?)(?: \(from .*?\))? \(([\w.+]+)\)", re.M)
 _UV_AUDIT = re.compile(rf"^[ \t]*[+~][ \t]+([a-z][\w.-]*)==({_VERSION})(?:[ \t].*)?$", re.M)
 _SUCCESS = re.compile(r"^[ \t]*Successfully installed (\S[^\n]*)$", re.M)
-_GREP_ROW = re.compile(rf"^[ \t]*((?:torch|torchvision|torchaudio|torchtext|numpy|triton|pytorch|xformers|flash|nvidia|transformers|tensorflow|accelerate|bitsandbytes|intel|mkl|pytorch-\w+)[\w.-]*)[ \t]+({_VERSION})[ \t]*$", re.M)
+_GREP_ROW = re.compile(rf"^[ \t]*((?:torch|torchvision|torchaudio|torchtext|numpy|triton|pytorch|xformers|flash|nvidia|transformers|tensorflow|accelerate|bitsandbytes|intel|mkl|pytorch-\w+)[\w.-]*)(?:[ \t]{{2,}}|\t)({_VERSION})[ \t]*$", re.M)
 CONDA_NAMES = {"pytorch": "torch", "pytorch-cpu": "torch", "pytorch-gpu": "torch", "py-opencv": "opencv"}
 
 
@@ -82,8 +82,9 @@ def read(document: Document, notes: Notes) -> None:
 
 
 def _is_conda_row(m: re.Match[str]) -> bool:
+    """Whether the third column is a conda build: a number alone is one only with a channel."""
     build, channel = m[3], m[4] or ""
-    return bool(channel) or "_" in build or re.fullmatch(r"h[0-9a-f]{6,}|py\d+\w*|\d{1,4}", build) is not None
+    return bool(re.search(r"[a-z]", channel)) or re.fullmatch(r"\w*_\d+\w*|h[0-9a-f]{6,}\w*|py\d+\w*", build) is not None
 
 
 def _tables(document: Document, put: object) -> None:

@@ -15,8 +15,8 @@ from doctor.evidence.text import Document
 from doctor.model.facts import ErrorText
 
 SOURCE = "traceback"
-_FRAME = re.compile(r"^[ \t]*(?:Traceback \(most recent call last\):[ \t]*)?File \"([^\"\n]{1,400})\", line (\d+)", re.M)
-_FRAME_OTHER = re.compile(r"^[ \t]*((?:/|[A-Za-z]:[/\\]|\.{0,2}/)?[^\s:\"'()]{1,300}\.py):(\d+): (?:in |[\w.]*(?:Warning|Error)\b)", re.M)
+_FRAME = re.compile(r"^[ \t]*(?:Traceback \(most recent call last\):[ \t]*)?File \"([^\"\n]{1,400})\", line (\d+)(?:, in ([^\n]{1,100}))?", re.M)
+_FRAME_OTHER = re.compile(r"^[ \t]*((?:/|[A-Za-z]:[/\\]|\.{0,2}/)?[^\s:\"'()]{1,300}\.py):(\d+): (?:in (<?\w+>?)|[\w.]*(?:Warning|Error)\b)", re.M)
 _EXCEPTION = re.compile(
     r"^[ \t]*(?:\[rank\d+\]:?[ \t]*)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Failed|Failure|Fault|Timeout|Unavailable|Mismatch|Missing)"
     r"|(?:torch|subprocess|concurrent|multiprocessing)(?:\.\w+)+)(?::[ \t]*([^\n]*))?$", re.M
@@ -30,6 +30,7 @@ class Frame:
 
     path: str
     line: int
+    function: str = ""
 
 
 @lru_cache(maxsize=4)
@@ -37,9 +38,9 @@ def frames(document: Document) -> list[Frame]:
     """All frames, in order."""
     found = []
     if 'File "' in document.text:
-        found += [Frame(m[1], document.line_at(m.start(1))) for m in _FRAME.finditer(document.text)]
+        found += [Frame(m[1], document.line_at(m.start(1)), (m[3] or "").strip()) for m in _FRAME.finditer(document.text)]
     if ".py:" in document.text:
-        found += [Frame(m[1], document.line_at(m.start(1))) for m in _FRAME_OTHER.finditer(document.text)]
+        found += [Frame(m[1], document.line_at(m.start(1)), m[3] or "") for m in _FRAME_OTHER.finditer(document.text)]
     return sorted(found, key=lambda f: f.line)
 
 
@@ -64,13 +65,23 @@ def read(document: Document, notes: Notes) -> None:
         last[line] = m
     for line, m in last.items():
         kind, message = m[1], (m[2] or "").strip()
-        if not message and line + 1 < len(document.lines):
-            message = document.lines[line + 1].strip()
+        if not message or message.endswith(":"):
+            message = " ".join([message, *(s.strip() for s in following(document, line))]).strip()
         origin = notes.origin(SOURCE, line)
         notes.error(ErrorText(
             pattern="exception", text=f"{kind}: {message}"[:500], groups=(kind, message[:500]), source=origin.source,
             line=origin.line, path=nearest_path(found, line),
         ))
+
+
+def following(document: Document, line: int, at_most: int = 4) -> list[str]:
+    """The lines that continue a message which ends with a colon: until an empty line."""
+    found: list[str] = []
+    for said in document.lines[line + 1 : line + 1 + at_most]:
+        if not said.strip() or said.lstrip().startswith(("Traceback", "File \"")):
+            break
+        found.append(said)
+    return found
 
 
 def package_of(path: str) -> str | None:

@@ -96,12 +96,13 @@ _LABELLED = re.compile(
 )
 
 
-def note_value(expression: str, value: str, notes: Notes, *, line: int, rank: int = 90, source: str = "Python") -> bool:
-    """Note what the value of a Python expression says. Returns whether the expression is one that we know."""
+def note_value(expression: str, value: str, notes: Notes, *, line: int, rank: int = 79, source: str = "Python") -> bool:
+    """Note what the value of a Python expression says; of several values the last one stands (after a cure, or the other
+    environment that the ticket is about). Returns whether the expression is one that we know."""
     value = value.strip().rstrip(",;")
     bare = value.strip("\"'")
     name = re.sub(r"\([^()]*\)$", "", expression.strip())
-    put = partial(notes.put, source=source, rank=rank, line=line)
+    put = partial(notes.put, source=source, rank=rank, line=line, last=True)
     if name in _BOOLS:
         if bare in ("True", "False", "1", "0"):
             put(_BOOLS[name], bare in ("True", "1"))
@@ -273,7 +274,7 @@ def read(document: Document, notes: Notes) -> None:
             _shell(command, document, notes)
     if document.has("torch.", "platform.", "sys.", "numpy.", "np."):
         for m in _LABELLED.finditer(document.text):
-            note_value(m[1], m[2], notes, line=document.line_at(m.start()), rank=88)
+            note_value(m[1], m[2], notes, line=document.line_at(m.start()), rank=78)
     _printed(document, notes)
 
 

@@ -1,0 +1,70 @@
+"""Reads what --from names: a file or standard input («-»), of a long one only the first and the last 8 MB."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from typing import IO
+
+import click
+
+KEPT_BYTES = 8 << 20  # of each end
+_CHUNK = 1 << 20
+
+
+def read_source(name: str) -> tuple[str, bytes]:
+    """(name, content). What was left out of a long text is said on stderr. Wrong usage: a file that cannot be read."""
+    try:
+        if name == "-":
+            content, left_out = _bounded(sys.stdin.buffer)
+            name = "stdin"
+        else:
+            if not stat.S_ISREG(os.stat(name).st_mode) and os.path.isdir(name):
+                raise IsADirectoryError(21, "is a folder", name)
+            with open(name, "rb") as file:
+                content, left_out = _bounded(file)
+    except OSError as error:
+        raise click.UsageError(f"cannot read '{name}': {error.strerror or error}.") from None
+    if left_out:
+        size = f"{left_out / (1 << 20):.0f} MB"
+        click.echo(f"torchdoctor: {name} is long: {size} between its first and last {KEPT_BYTES >> 20} MB were not read.", err=True)
+    return name, content
+
+
+def _bounded(stream: IO[bytes]) -> tuple[bytes, int]:
+    """The first and the last KEPT_BYTES of a stream (a line break between them), and how many bytes lie between."""
+    head = _read(stream, KEPT_BYTES)
+    if len(head) < KEPT_BYTES:
+        return head, 0
+    size = _size(stream)
+    if size is not None:
+        if size <= 2 * KEPT_BYTES:
+            return head + _read(stream, KEPT_BYTES), 0
+        stream.seek(size - KEPT_BYTES)
+        return head + b"\n" + _read(stream, KEPT_BYTES), size - 2 * KEPT_BYTES
+    tail, total = bytearray(), 0
+    while chunk := stream.read(_CHUNK):
+        total += len(chunk)
+        tail += chunk
+        if len(tail) > 2 * KEPT_BYTES:
+            del tail[:-KEPT_BYTES]
+    left_out = max(0, total - KEPT_BYTES)
+    return head + (b"\n" if left_out else b"") + bytes(tail[-KEPT_BYTES:]), left_out
+
+
+def _read(stream: IO[bytes], limit: int) -> bytes:
+    """Up to `limit` bytes, also from a pipe, which gives less at a time."""
+    parts = bytearray()
+    while len(parts) < limit and (chunk := stream.read(min(_CHUNK, limit - len(parts)))):
+        parts += chunk
+    return bytes(parts)
+
+
+def _size(stream: IO[bytes]) -> int | None:
+    """Size of a regular file; None for pipes and devices."""
+    try:
+        said = os.fstat(stream.fileno())
+    except (OSError, AttributeError, ValueError):
+        return None
+    return said.st_size if stat.S_ISREG(said.st_mode) else None

@@ -1,0 +1,254 @@
+"""Score the judgement on labelled cases: scripts/score_cases.py DIR… [--floor tests/cases/floor.json] [--command]
+
+Every folder below DIR that holds an input.txt and a case.json is one case; case.json names the cause, what is right too, what
+would be wrong, and the fix. Rules:
+  * top-1: the first finding of severity fault is `cause` or in `also`; `healthy`: verdict healthy and no fault. Where no fault
+    is claimed, the first warning or note counts for ids that claim none (program-error, backend-impossible-here, …);
+  * recall: the id is among the findings; specificity: share of healthy cases without a fault;
+  * wrong: share of the cases with a fault whose id is in `not`;
+  * action: one of the first two fixes, or the first alternative of each, is of the labelled family;
+  * backend: `details.backend` of the first torch action among those is one of the labelled ones.
+Exit code 1 if a score is below the floors given with --floor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+TORCH_ACTIONS = ("install-torch", "reinstall-torch", "upgrade-torch", "downgrade-torch")
+FAMILIES = {
+    **dict.fromkeys(TORCH_ACTIONS, "torch"),
+    **dict.fromkeys(("pin-package", "install-package", "reinstall-package", "remove-package", "use-other-build"), "package"),
+}
+MEASURES = ("top1", "recall", "specificity", "wrong", "action", "backend")
+HIGHER_IS_WORSE = ("wrong",)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A labelled machine."""
+
+    folder: Path
+    label: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return f"{self.folder.parent.name}/{self.folder.name}"
+
+    @property
+    def right(self) -> tuple[str, ...]:
+        return (self.label["cause"], *self.label["also"])
+
+
+@dataclass
+class Score:
+    """What came of one case. None: the measure does not apply to it."""
+
+    case: Case
+    layer: str
+    top1: bool
+    recall: bool | None = None
+    specificity: bool | None = None
+    wrong: bool | None = None
+    action: bool | None = None
+    backend: bool | None = None
+    said: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+def cases_below(folders: Iterable[Path]) -> Iterator[Case]:
+    """All cases below the folders, by name."""
+    for folder in folders:
+        for label in sorted(folder.rglob("case.json")):
+            if (label.parent / "input.txt").is_file():
+                yield Case(label.parent, json.loads(label.read_text(encoding="utf-8")))
+
+
+def examine_in_process(case: Case) -> Mapping[str, Any]:
+    """The report as --json has it, without a process for each case."""
+    from doctor.pipeline import Request, examine
+    from doctor.reports import json as json_report
+
+    request = Request(evidence=(("input.txt", (case.folder / "input.txt").read_bytes()),), as_of=case.label["date"])
+    said: Mapping[str, Any] = json.loads(json_report.render(examine(request)))
+    return said
+
+
+def examine_by_command(case: Case) -> Mapping[str, Any]:
+    """The report of the installed command."""
+    done = subprocess.run(
+        [sys.executable, "-m", "doctor", "check", "--from", str(case.folder / "input.txt"), "--as-of", case.label["date"], "--json"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )
+    try:
+        said: Mapping[str, Any] = json.loads(done.stdout)
+    except ValueError:
+        raise SystemExit(f"{case.name}: exit {done.returncode}\n{done.stderr[-2000:]}") from None
+    return said
+
+
+def score(case: Case, report: Mapping[str, Any]) -> Score:
+    """Compare a report with the label."""
+    findings = report["findings"]
+    faults = [f["id"] for f in findings if f["severity"] == "fault"]
+    ids = [f["id"] for f in findings]
+    first = findings[0]["id"] if findings else report["verdict"]
+    healthy = case.label["cause"] == "healthy"
+    result = Score(case=case, layer=_layer(case.label["cause"]), top1=_top1(case, report, faults, ids), said=first)
+    if faults[1:] or (not faults and ids[1:]):
+        result.said += f" (also {', '.join(ids[1:4])})"
+    if healthy:
+        result.specificity = not faults
+    else:
+        result.recall = any(i in ids for i in case.right)
+    if faults:
+        result.wrong = any(i in case.label.get("not", ()) for i in faults[:1])
+    if not healthy:
+        _score_fix(case, report, result)
+    return result
+
+
+def _top1(case: Case, report: Mapping[str, Any], faults: list[str], ids: list[str]) -> bool:
+    if faults:
+        return faults[0] in case.right
+    if "healthy" in case.right and report["verdict"] == "healthy":
+        return True
+    return bool(ids) and ids[0] in case.right
+
+
+def _score_fix(case: Case, report: Mapping[str, Any], result: Score) -> None:
+    wanted = case.label["fix"]
+    labelled = [wanted, *wanted.get("alternatives", ())]
+    fixes = report["plan"]["fixes"][:2]
+    offered = [f for fix in fixes for f in (fix, *fix["alternatives"][:1])]
+    families = {_family(f["action"]) for f in offered}
+    if wanted["action"] == "none":
+        result.action = not offered or "none" in families or any(_family(a["action"]) in families for a in labelled)
+    else:
+        result.action = _family(wanted["action"]) in families
+    if not result.action:
+        result.notes.append(f"action {'/'.join(f['action'] for f in offered) or 'nothing'}, not {wanted['action']}")
+    backends = next((a["backend"] for a in labelled if a.get("backend")), None)
+    if wanted.get("backend"):
+        backends = wanted["backend"]
+    torch = [f for f in offered if f["action"] in TORCH_ACTIONS]
+    if backends and (wanted.get("backend") or torch):
+        backend = torch[0]["details"].get("backend") if torch else None
+        result.backend = backend in backends
+        if not result.backend:
+            result.notes.append(f"backend {backend}, not {'/'.join(backends)}")
+
+
+def _family(action: str) -> str:
+    return FAMILIES.get(action, action)
+
+
+def _layer(id: str) -> str:
+    from doctor.checks import check_of
+
+    check = check_of(id)
+    return check.layer if check else "healthy" if id == "healthy" else "?"
+
+
+def shares(scores: Iterable[Score]) -> dict[str, tuple[float | None, int]]:
+    """(share, number of cases) of every measure; None where it applies to no case."""
+    found: dict[str, tuple[float | None, int]] = {}
+    scores = list(scores)
+    for measure in MEASURES:
+        values = [v for v in (getattr(s, measure) for s in scores) if v is not None]
+        found[measure] = (sum(values) / len(values) if values else None, len(values))
+    return found
+
+
+def table(scores: list[Score]) -> str:
+    """The scores: all, per layer, per cause."""
+    rows = [("", "cases", *MEASURES), _row("all", scores)]
+    for title, key in (("per layer", lambda s: s.layer), ("per cause", lambda s: s.case.label["cause"])):
+        groups: dict[str, list[Score]] = defaultdict(list)
+        for one in scores:
+            groups[key(one)].append(one)
+        rows.append((title,) + ("",) * (len(MEASURES) + 1))
+        rows += [_row(f"  {name}", group) for name, group in sorted(groups.items())]
+    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+    return "\n".join("  ".join([r[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(r[1:], widths[1:], strict=True))]).rstrip() for r in rows)
+
+
+def _row(name: str, scores: list[Score]) -> tuple[str, ...]:
+    found = shares(scores)
+    return (name, str(len(scores)), *("-" if found[m][0] is None else f"{found[m][0]:.2f}" for m in MEASURES))
+
+
+def misses(scores: Iterable[Score]) -> str:
+    """One line for every case that is not right in everything, with what was said instead."""
+    lines = []
+    for one in scores:
+        wrong = [] if one.top1 else [f"said {one.said}, not {'/'.join(one.case.right)}"]
+        if one.wrong:
+            wrong.append("a wrong fault")
+        wrong += one.notes
+        if wrong:
+            lines.append(f"  {one.case.name}: {'; '.join(wrong)}")
+    return "\n".join(lines)
+
+
+def below_floor(scores: list[Score], floors: Mapping[str, float]) -> list[str]:
+    """The measures that are worse than their floor."""
+    found = []
+    for measure, (value, _) in shares(scores).items():
+        floor = floors.get(measure)
+        if floor is None or value is None:
+            continue
+        if value > floor if measure in HIGHER_IS_WORSE else value < floor:
+            found.append(f"{measure} {value:.3f}, floor {floor}")
+    return found
+
+
+def main() -> int:
+    """Score the folders, print the tables, compare with the floors."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path, metavar="DIR")
+    parser.add_argument("--floor", type=Path, help='JSON: {"bank": {"top1": 0.97, …}, "own": {…}}, by the name of the folder below')
+    parser.add_argument("--command", action="store_true", help="run the installed command on each case")
+    parser.add_argument("--brief", action="store_true", help="no table per cause")
+    options = parser.parse_args()
+    examine = examine_by_command if options.command else examine_in_process
+    groups: dict[str, list[Score]] = defaultdict(list)
+    for case in cases_below(options.folders):
+        groups[_collection(case.folder)].append(score(case, examine(case)))
+    if not groups:
+        parser.error("there are no cases below these folders")
+    floors = json.loads(options.floor.read_text(encoding="utf-8")) if options.floor else {}
+    failed = []
+    for name, scores in groups.items():
+        print(f"\n== {name}: {len(scores)} cases")
+        print("\n".join(table(scores).splitlines()[:2]) if options.brief else table(scores))
+        if lines := misses(scores):
+            print(f"misses\n{lines}")
+        failed += [f"{name}: {line}" for line in below_floor(scores, floors.get(name, {}))]
+    for line in failed:
+        print(f"below the floor: {line}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _collection(folder: Path) -> str:
+    """"bank" or "own": the folder below tests/cases; elsewhere the grandparent's name."""
+    parts = folder.resolve().parts
+    for name in ("bank", "own"):
+        if name in parts:
+            return name
+    return folder.parent.parent.name
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
