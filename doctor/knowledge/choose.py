@@ -103,6 +103,23 @@ def choose(facts: Facts, *, torch: str | None = None, backend: str | None = None
     return replace(choice, assumes=assumes + tuple(_assumed_of_cards(machine)))
 
 
+def conda_forge_cuda(facts: Facts) -> str | None:
+    """The newest CUDA version of conda-forge's builds that serves all NVIDIA GPUs of the machine; None where there is none."""
+    near = next(_nearest_conda_forge(_machine_of(facts)[0]), None)
+    return dict(near.details).get("cuda") if near else None
+
+
+def platform_of(facts: Facts) -> str:
+    """The platform ("linux_x86_64") for which the target's Python takes wheels, by the same assumptions as choose()."""
+    return _machine_of(facts)[0].platform
+
+
+def pythons() -> tuple[str, ...]:
+    """Ordinary Pythons ("3.12") for which any torch has a wheel anywhere, oldest first."""
+    platforms = ("linux_x86_64", "linux_aarch64", "macos_arm64", "macos_x86_64", "win_amd64")
+    return tuple(sorted({p for platform in platforms for p in _pythons(platform)}, key=_version))
+
+
 # --- the machine, as far as a build cares ---
 
 

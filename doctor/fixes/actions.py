@@ -1,0 +1,58 @@
+"""The closed vocabulary of actions (docs/design.md, section 7) and who builds each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from doctor.fixes import system
+from doctor.fixes.situation import Situation
+from doctor.model.finding import Remedy
+from doctor.model.fix import Fix
+
+Builder = Callable[[Situation, str, Remedy], "Fix | None"]
+
+
+def _later(module: str, name: str) -> Builder:
+    """A builder whose module (and with it the choice of builds) is imported when it is needed."""
+
+    def build(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
+        import importlib
+
+        builder: Builder = getattr(importlib.import_module(f"doctor.fixes.{module}"), name)
+        return builder(situation, finding, remedy)
+
+    return build
+
+
+TORCH = ("install-torch", "reinstall-torch", "upgrade-torch", "downgrade-torch")  # made by plan.py with torch.py
+
+BUILDERS: Mapping[str, Builder] = {
+    "replace-interpreter": _later("interpreter", "replace_interpreter"),
+    "activate-environment": _later("interpreter", "activate_environment"),
+    "change-directory": _later("interpreter", "change_directory"),
+    "rename-file": _later("interpreter", "rename_file"),
+    "install-pip": _later("packages", "install_pip"),
+    "pin-package": _later("packages", "install_package"),
+    "install-package": _later("packages", "install_package"),
+    "reinstall-package": _later("packages", "install_package"),
+    "remove-package": _later("packages", "remove_package"),
+    "fix-index": _later("torch", "fix_index"),
+    "use-other-build": system.use_other_build,
+    "upgrade-os": system.upgrade_os,
+    "upgrade-driver": system.driver,
+    "install-driver": system.driver,
+    "reboot": system.reboot,
+    "load-module": system.load_module,
+    "start-service": system.start_service,
+    "set-env": system.set_env,
+    "unset-env": system.unset_env,
+    "container-flag": system.container_flag,
+    "group-membership": system.group_membership,
+    "install-system-package": system.install_system_package,
+    "free-disk-space": system.free_disk_space,
+    "stop-process": system.by_hand,
+    "reduce-memory": system.by_hand,
+    "system-setting": system.by_hand,
+    "hardware-service": system.by_hand,
+    "none": system.nothing,
+}

@@ -1,0 +1,170 @@
+"""Another Python, another environment, another folder or file name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import PurePosixPath, PureWindowsPath
+
+from doctor.fixes.quoting import is_printable, line
+from doctor.fixes.situation import Situation
+from doctor.knowledge import choose as choosing
+from doctor.knowledge import lookup
+from doctor.model.facts import ABSENT
+from doctor.model.finding import Remedy
+from doctor.model.fix import Fix, Step
+
+
+def replace_interpreter(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
+    """A new environment with a Python that torch has wheels for, and torch in it. None where no Python would help."""
+    arch = remedy.details.get("arch") or _native_arch(situation)
+    picked = _pick(situation, remedy.details.get("python"), arch)
+    if picked is None:
+        return None
+    python, fresh, build = picked
+    from doctor.fixes.torch import name_of, steps_for_build
+
+    what = f"Python {python}" + (f" for {arch}" if arch else "")
+    return Fix(
+        finding=finding,
+        action="replace-interpreter",
+        title=remedy.text or f"Use {what}.",
+        details={
+            "python": python,
+            **({"arch": arch} if arch else {}),
+            "torch": build.release,
+            "backend": build.backend,
+            "index": build.index or "default",
+        },
+        steps=(*_make_environment(fresh, python, arch), *steps_for_build(fresh, build)),
+        assumes=(f"the new environment gets {name_of(build)}; install the other packages of the old one again",),
+    )
+
+
+def _native_arch(situation: Situation) -> str | None:
+    interpreter, host = situation.facts.interpreter, situation.facts.host
+    if situation.mac and (interpreter.translated or interpreter.architecture == "x86_64") and host.architecture == "arm64":
+        return "arm64"
+    return "64-bit" if interpreter.bits == 32 else None
+
+
+def _pick(
+    situation: Situation, wanted: str | None, arch: str | None
+) -> tuple[str, Situation, choosing.Candidate] | None:
+    """The Python (newest torch first, then one that other packages have wheels for), the situation in it, and the build."""
+    options = []
+    for python in _pythons(wanted):
+        fresh = _in_new_environment(situation, python, arch)
+        best = choosing.choose(fresh.facts).best
+        if best:
+            pythons = [p for p in lookup.pythons_of(best.release, choosing.platform_of(fresh.facts)) or () if p[-1] != "t"]
+            is_newest = bool(pythons) and python == pythons[-1] and len(pythons) > 1
+            release = tuple(map(int, best.release.split("."))) if best.release else ()
+            options.append(((len(best.covers), release, not is_newest, tuple(map(int, python.split(".")))), python, fresh, best))
+    if not options:
+        return None
+    _, python, fresh, best = max(options, key=lambda o: o[0])
+    return python, fresh, best
+
+
+def _pythons(wanted: str | None) -> tuple[str, ...]:
+    """All Pythons of the tables that meet what is wanted: "3.12", or a specifier such as ">=3.9,<3.13"."""
+    known = choosing.pythons()
+    if not wanted:
+        return known
+    if wanted[0].isdigit():
+        return tuple(p for p in known if p == wanted)
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        spec = SpecifierSet(wanted)
+    except InvalidSpecifier:
+        return known
+    return tuple(p for p in known if p in spec)
+
+
+def _in_new_environment(situation: Situation, python: str, arch: str | None) -> Situation:
+    """The situation after a new environment was made: nothing in it but Python."""
+    facts, old = situation.facts, situation.facts.interpreter
+    folder = f".venv-{python}"
+    executable = f"{folder}\\Scripts\\python.exe" if situation.windows else f"{folder}/bin/python"
+    native = facts.host.architecture or old.architecture
+    interpreter = replace(
+        old,
+        executable=executable,
+        prefix=folder,
+        version=f"{python}.0",
+        free_threaded=False,
+        implementation="cpython",
+        bits=64,
+        architecture=native if arch else old.architecture or native,
+        translated=False,
+        environment="venv",
+        externally_managed=False,
+        pip=None,
+        project=None,
+        start_failure=ABSENT,
+    )
+    if arch == "64-bit" and interpreter.architecture == "x86":
+        interpreter = replace(interpreter, architecture="x86_64")
+    tool = situation.tool if situation.tool in ("conda", "mamba") else "uv"
+    facts = replace(facts, interpreter=interpreter, torch=ABSENT, packages=())
+    return replace(situation, facts=facts, tool=tool, python=executable, prefix=folder)
+
+
+def _make_environment(situation: Situation, python: str, arch: str | None) -> tuple[Step, ...]:
+    """uv fetches a Python where there is none; conda makes its own."""
+    if situation.tool in ("conda", "mamba"):
+        argv = (situation.tool, "create", "-p", str(situation.prefix), "-c", "conda-forge", f"python={python}")
+        note = " with Miniforge for arm64 (not under Rosetta)" if arch == "arm64" else ""
+        return (Step(text=f"Make an environment with Python {python}{note}", argv=argv, where="user"),)
+    request = python
+    if arch == "arm64":
+        request = f"cpython-{python}-macos-aarch64-none"
+    elif arch == "64-bit" and situation.windows:
+        request = f"cpython-{python}-windows-x86_64-none"
+    return (
+        Step(text="Get uv, if it is not there: https://docs.astral.sh/uv/getting-started/installation/", where="user"),
+        Step(
+            text=f"Make an environment with Python {python}",
+            argv=("uv", "venv", "--python", request, str(situation.prefix)),
+            where="user",
+        ),
+    )
+
+
+def activate_environment(situation: Situation, finding: str, remedy: Remedy) -> Fix:
+    """Run the Python that has torch. `path` is that Python, or the environment's folder."""
+    path = remedy.details.get("path") or remedy.details.get("python") or ""
+    if not path or not is_printable(path):
+        step = Step(text="Activate the environment that has torch, and run its Python", where="user")
+    elif situation.windows:
+        folder = PureWindowsPath(path)
+        folder = folder.parent.parent if folder.name.lower().startswith("python") else folder
+        step = Step(text=f"Activate {folder}", shell=line((str(folder / "Scripts" / "Activate.ps1"),), windows=True), where="user")
+    else:
+        place = PurePosixPath(path)
+        root = place.parent.parent if place.parent.name == "bin" else place
+        shell = line((".", str(root / "bin" / "activate")), windows=False)
+        text = f"Activate {root} (a conda environment: conda activate {root})"
+        step = Step(text=text, shell=shell, where="user")
+    return Fix(
+        finding=finding,
+        action="activate-environment",
+        title=remedy.text or f"Use the environment that has torch{': ' + path if path else ''}.",
+        details=dict(remedy.details),
+        steps=(step,),
+    )
+
+
+def change_directory(situation: Situation, finding: str, remedy: Remedy) -> Fix:
+    path = remedy.details.get("path", "")
+    where = f", not in the folder of {path}" if path else ""
+    text = remedy.text or f"Start Python in another folder{where}."
+    return Fix(finding=finding, action="change-directory", title=text, details=dict(remedy.details), steps=(Step(text=text, where="user"),))
+
+
+def rename_file(situation: Situation, finding: str, remedy: Remedy) -> Fix:
+    """A manual step: what a file should be called is for its owner to say."""
+    path = remedy.details.get("path", "")
+    text = remedy.text or f"Rename {path or 'the file'}: its name hides a module that Python needs."
+    return Fix(finding=finding, action="rename-file", title=text, details=dict(remedy.details), steps=(Step(text=text, where="user"),))

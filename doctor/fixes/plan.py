@@ -1,0 +1,178 @@
+"""Stage 4: the findings' remedies become one plan: roots first, one action once, consequences without a fix of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from doctor.fixes import quoting
+from doctor.fixes.actions import BUILDERS, TORCH
+from doctor.fixes.situation import Situation, situation_of
+from doctor.knowledge.versions import numbers
+from doctor.model.facts import Facts
+from doctor.model.finding import Finding, Remedy
+from doctor.model.fix import Fix, Plan, Step
+
+MAX_ALTERNATIVES = 3
+DRIVER = ("upgrade-driver", "install-driver")
+
+
+def plan(findings: Iterable[Finding], facts: Facts, tool: str | None = None) -> Plan:
+    """The fixes for all root findings, in the order in which to do them. Of notes only «nothing to do» is said: they are no
+    reason to change a machine."""
+    draft = _Draft(situation=situation_of(facts, tool))
+    for finding in findings:
+        if finding.root and finding.explained_by is None:
+            draft.add(finding)
+    return Plan(fixes=tuple(draft.fixes), unfixed=tuple(draft.unfixed))
+
+
+def script(plan: Plan, *, windows: bool = False) -> str:
+    """The plan as a script for sh (for PowerShell: `windows`): commands, manual steps as comments, nothing else."""
+    lines: list[str] = []
+    for fix in plan.fixes:
+        if not fix.steps:
+            lines += quoting.comment(f"{fix.finding}: {fix.title}")
+        for step in fix.steps:
+            lines += _lines(step, windows)
+    for id, reason in plan.unfixed:
+        lines += quoting.comment(f"{id}: no fix is known: {reason}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _lines(step: Step, windows: bool) -> list[str]:
+    """A command line if the step is one and can be written safely, else comments."""
+    if step.argv and all(quoting.is_printable(word) for word in step.argv):
+        return [quoting.line(step.argv, windows=windows)]
+    if step.shell and quoting.is_printable(step.shell):
+        return [step.shell]
+    return quoting.comment(step.text)
+
+
+@dataclass
+class _Draft:
+    """A plan in the making. `carrier` is the place of the fix that installs torch."""
+
+    situation: Situation
+    fixes: list[Fix] = field(default_factory=list)
+    unfixed: list[tuple[str, str]] = field(default_factory=list)
+    carrier: int | None = None
+    torch_remedy: Remedy | None = None
+
+    def add(self, finding: Finding) -> None:
+        remedies = finding.remedies
+        if finding.severity == "note":
+            remedies = tuple(r for r in remedies if r.action == "none")[:1]
+            if not remedies:
+                return
+        if not remedies:
+            self.unfixed.append((finding.id, "nobody has told the doctor of one yet"))
+            return
+        if remedies[0].action in TORCH and self._joins_torch_fix(finding, remedies[0]):
+            return
+        made, reason = self._made(finding, remedies)
+        if not made:
+            self.unfixed.append((finding.id, reason or "no command can be given for it"))
+            return
+        main = replace(made[0], alternatives=_alternatives(made))
+        if self._joins_same_fix(main):
+            return
+        self.fixes.append(main)
+        if "torch" in main.details and main.details["torch"] != "":
+            self.carrier = len(self.fixes) - 1
+            self.torch_remedy = remedies[0] if main.action in TORCH else None
+        self._look_ahead(main)
+
+    def _made(self, finding: Finding, remedies: Sequence[Remedy]) -> tuple[list[Fix], str]:
+        """The fixes of all remedies, the first being the one to take, and why there is none. Where no build of torch serves, what
+        would help takes the place of the first remedy."""
+        made: list[Fix] = []
+        reason = ""
+        for remedy in remedies:
+            if remedy.action not in TORCH:
+                fix = BUILDERS[remedy.action](self.situation, finding.id, remedy)
+                made += [fix] if fix else []
+                continue
+            from doctor.fixes.torch import NoBuild, nearest_fix, torch_fix
+
+            answer = torch_fix(self.situation, finding, remedy)
+            if isinstance(answer, Fix):
+                made.append(answer)
+                continue
+            assert isinstance(answer, NoBuild)
+            reason = reason or answer.reason
+            if not made:
+                near = (nearest_fix(self.situation, finding.id, n) for n in answer.choice.nearest)
+                made += [fix for fix in near if fix]
+        return made, reason
+
+    def _joins_torch_fix(self, finding: Finding, remedy: Remedy) -> bool:
+        """Whether the torch that an earlier fix installs cures this finding, too, perhaps in another version."""
+        if self.carrier is None:
+            return False
+        from doctor.fixes.torch import torch_fix
+
+        earlier = self.fixes[self.carrier]
+        if self.torch_remedy is None:  # a new interpreter or another vendor's build: torch is new anyway
+            self.fixes[self.carrier] = _curing(earlier, finding.id)
+            return True
+        both = _both(self.torch_remedy, remedy)
+        answer = torch_fix(self.situation, replace(finding, id=earlier.finding), both) if both else None
+        if not isinstance(answer, Fix):
+            return False
+        self.torch_remedy = both
+        merged = replace(answer, alternatives=earlier.alternatives, also_cures=earlier.also_cures)
+        self.fixes[self.carrier] = _curing(merged, finding.id)
+        return True
+
+    def _joins_same_fix(self, fix: Fix) -> bool:
+        """Whether an earlier fix is the same action on the same thing."""
+        for place, earlier in enumerate(self.fixes):
+            if earlier.action in DRIVER and fix.action in DRIVER:
+                stronger = numbers(fix.details.get("minimum", "")) > numbers(earlier.details.get("minimum", ""))
+                kept = replace(fix, finding=earlier.finding, also_cures=earlier.also_cures) if stronger else earlier
+                self.fixes[place] = _curing(kept, fix.finding)
+                return True
+            if earlier.action == fix.action != "none" and dict(earlier.details) == dict(fix.details):
+                self.fixes[place] = _curing(earlier, fix.finding)
+                return True
+        return False
+
+    def _look_ahead(self, fix: Fix) -> None:
+        """What follows is planned for the machine as it will be: with another driver."""
+        if fix.action in DRIVER and (self.situation.facts.nvidia.driver is not None):
+            facts = self.situation.facts
+            nvidia = replace(facts.nvidia, driver=fix.details.get("minimum"), driver_cuda=None)
+            self.situation = replace(self.situation, facts=replace(facts, nvidia=nvidia))
+
+
+def _both(one: Remedy, other: Remedy) -> Remedy | None:
+    """One torch remedy that does what two want; None where they want different builds."""
+    backends = {b for r in (one, other) if (b := r.details.get("backend"))}
+    if len(backends) > 1:
+        return None
+    specs = [s if s[0] in "<>=!~" else f"=={s}" for r in (one, other) if (s := r.details.get("torch"))]
+    details = {"torch": ",".join(dict.fromkeys(specs)), "backend": next(iter(backends), "")}
+    action = other.action if one.action == "reinstall-torch" else one.action
+    return Remedy(action=action, details={k: v for k, v in details.items() if v})
+
+
+def _curing(fix: Fix, id: str) -> Fix:
+    return fix if id in (fix.finding, *fix.also_cures) else replace(fix, also_cures=(*fix.also_cures, id))
+
+
+def _alternatives(made: Sequence[Fix]) -> tuple[Fix, ...]:
+    """The other remedies, then the alternatives that came with the first; none of them twice."""
+    seen = [_essence(made[0])]
+    kept: list[Fix] = []
+    for fix in (*made[1:], *made[0].alternatives):
+        if _essence(fix) not in seen and fix.action != "none":
+            seen.append(_essence(fix))
+            kept.append(replace(fix, alternatives=()))
+    return tuple(kept[:MAX_ALTERNATIVES])
+
+
+def _essence(fix: Fix) -> tuple[object, ...]:
+    if fix.action in TORCH:
+        return ("torch", fix.details.get("torch"), fix.details.get("backend"))
+    return (fix.action, tuple(sorted(fix.details.items())))

@@ -1,0 +1,279 @@
+"""Torch actions: which build, and the steps that put it there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from doctor.fixes.situation import Situation
+from doctor.fixes.tools import Order, tool
+from doctor.knowledge import choose as choosing
+from doctor.knowledge import lookup
+from doctor.knowledge.choose import COMPANIONS, Candidate, Choice, Nearest
+from doctor.model.facts import ABSENT, Facts
+from doctor.model.finding import Finding, Remedy
+from doctor.model.fix import Fix, Step
+
+DEFAULT_INDEX = "default"  # in `details`: the build needs no index to be named
+ACTIONS = ("install-torch", "reinstall-torch", "upgrade-torch", "downgrade-torch")
+TITLES = {"install-torch": "Install", "reinstall-torch": "Reinstall", "upgrade-torch": "Upgrade to", "downgrade-torch": "Go back to"}
+BROKEN = ("torch-install-broken", "torch-duplicate-install", "torch-shadowed", "torch-import-crashes")
+
+
+@dataclass(frozen=True)
+class NoBuild:
+    """No build serves: `choice.nearest` says what would help."""
+
+    choice: Choice
+
+    @property
+    def reason(self) -> str:
+        return self.choice.nearest[0].text if self.choice.nearest else "no torch build serves this machine"
+
+
+def torch_fix(situation: Situation, finding: Finding, remedy: Remedy) -> Fix | NoBuild:
+    """The fix that a torch action becomes: the build that the remedy names, else the one that serves the machine best."""
+    choice = choice_for(situation.facts, remedy)
+    if choice.best is None:
+        return NoBuild(choice)
+    fix = fix_of_build(situation, finding.id, remedy.action, choice.best, choice.assumes)
+    if choice.best.status != "verified" and (known := next((b for b in choice.builds if b.status == "verified"), None)):
+        fix = replace(fix, alternatives=(fix_of_build(situation, finding.id, remedy.action, known, choice.assumes),))
+    return fix
+
+
+def fix_index(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
+    """Install from the right index: that of the remedy if it is in the tables, else that of the build for the machine."""
+    backend = remedy.details.get("index", "").rstrip("/").rpartition("/")[2]
+    known = lookup.index_url(backend) is not None
+    details = {"torch": remedy.details.get("torch", ""), "backend": backend if known else remedy.details.get("backend", "")}
+    choice = choice_for(situation.facts, Remedy(action="install-torch", details=details))
+    if choice.best is None:
+        return None
+    fix = fix_of_build(situation, finding, "install-torch", choice.best, choice.assumes)
+    return replace(fix, action="fix-index", title=remedy.text or f"{fix.title[:-1]} from the index that has it.")
+
+
+def choice_for(facts: Facts, remedy: Remedy) -> Choice:
+    """The builds for a remedy. Reinstalling keeps the version (and the build, if it is right for the machine) where it can."""
+    spec, backend = remedy.details.get("torch") or None, remedy.details.get("backend") or None
+    companions = installed_companions(facts)
+    installed = facts.torch.version if facts.torch else None
+    if remedy.action == "upgrade-torch" and installed and not spec:
+        spec = f">{lookup.release_of(installed)}"
+    if remedy.action == "reinstall-torch" and installed and not spec and not lookup.build_of(installed).nightly:
+        same = choosing.choose(facts, torch=f"=={lookup.release_of(installed)}", backend=backend, companions=companions)
+        if same.best and not same.wanting:
+            return _with_first(same, _backend_of(facts))
+    return choosing.choose(facts, torch=spec, backend=backend, companions=companions)
+
+
+def installed_companions(facts: Facts) -> tuple[str, ...]:
+    """The installed packages that must move along with torch."""
+    return tuple(p.name for p in facts.packages or () if p.name in COMPANIONS)
+
+
+def _backend_of(facts: Facts) -> str | None:
+    torch = facts.torch
+    if not torch or not torch.version:
+        return None
+    platform = lookup.platform_of(facts.host.system, facts.interpreter.architecture or facts.host.architecture)
+    return lookup.build_of(torch.version, cuda=torch.cuda, hip=torch.hip, xpu=torch.xpu, platform=platform).backend
+
+
+def _with_first(choice: Choice, backend: str | None) -> Choice:
+    """The same choice with the build of that backend first, if it is among the builds that serve."""
+    first = [b for b in choice.builds if b.backend == backend]
+    return replace(choice, builds=(*first, *(b for b in choice.builds if b not in first)))
+
+
+def fix_of_build(
+    situation: Situation, finding: str, action: str, build: Candidate, assumes: Iterable[str] = (), note: str = ""
+) -> Fix:
+    """The fix that installs that build."""
+    return Fix(
+        finding=finding,
+        action=action if situation.facts.torch else "install-torch",
+        title=f"{TITLES[action if situation.facts.torch else 'install-torch']} {name_of(build)}{note}.",
+        details={"torch": build.release, "backend": build.backend, "index": build.index or DEFAULT_INDEX},
+        steps=(*steps_for_build(situation, build, broken=finding in BROKEN), *_environment_steps(situation, build)),
+        assumes=(*assumes, *_cautions(build)),
+    )
+
+
+def name_of(build: Candidate) -> str:
+    """ "torch 2.14.1 (cu126)"."""
+    return f"torch {build.release} ({build.backend})" if build.release else f"the vendor's torch ({build.backend})"
+
+
+def _cautions(build: Candidate) -> tuple[str, ...]:
+    cautions = []
+    if build.status != "verified":
+        cautions.append(f"{name_of(build)} was published: that follows from rules, it was not seen")
+    if build.leaves_out:
+        cautions.append(f"it leaves out {', '.join(build.leaves_out)}")
+    return tuple(cautions)
+
+
+def requirements_of(build: Candidate) -> tuple[str, ...]:
+    """("torch==2.14.1", "torchvision==0.29.1"); without versions where the vendor's index decides."""
+    torch = f"torch=={build.release}" if build.release else "torch"
+    return (torch, *(f"{name}=={version}" if version else name for name, version in build.companions))
+
+
+def steps_for_build(situation: Situation, build: Candidate, *, broken: bool = False) -> tuple[Step, ...]:
+    """The steps that put a build into the environment, in the words of its tool."""
+    before, situation = own_environment(situation)
+    requirements = requirements_of(build)
+    order = Order(
+        requirements=requirements,
+        index=build.index,
+        backend=build.backend,
+        replaces=_replaced(situation.facts, build, broken) if not before else (),
+        cuda=_conda_cuda(situation),
+    )
+    steps = tool(situation.tool).install(situation, order)
+    if build.status != "verified":
+        warning = f"{name_of(build)} is not confirmed to be published (derived by rule). Without it: torchdoctor knowledge"
+        steps = (Step(text=warning), *steps)
+    last = steps[-1]
+    if last.argv:
+        verify = (situation.python, "-c", "import torch; print(torch.__version__)")
+        steps = (*steps[:-1], replace(last, verify=verify, undo=_undo(situation) if not before else None))
+    return (*before, *steps)
+
+
+def _conda_cuda(situation: Situation) -> str | None:
+    """conda-forge's CUDA version for the machine, where conda or pixi is to install."""
+    return choosing.conda_forge_cuda(situation.facts) if situation.tool in ("conda", "mamba", "pixi") else None
+
+
+def _replaced(facts: Facts, build: Candidate, broken: bool) -> tuple[str, ...]:
+    """What must be removed first: tools take another build of the same version for good, and cannot mend a broken one."""
+    torch = facts.torch
+    if not torch or not torch.version:
+        return ()
+    same = lookup.release_of(torch.version) == build.release or not build.release
+    names = [n for n, v in build.companions if same and any(p.name == n for p in facts.packages or ())]
+    copies = len(torch.copies or ()) > 1
+    return ("torch", *names) if same or broken or copies else ()
+
+
+def _undo(situation: Situation) -> tuple[str, ...] | None:
+    """The pip command that brings the present build back, where its index is known."""
+    torch = situation.facts.torch
+    if situation.tool != "pip" or not torch or not torch.version:
+        return None
+    backend = _backend_of(situation.facts)
+    release = lookup.release_of(torch.version)
+    if backend is None or lookup.release_date(release) is None:
+        return None
+    url = lookup.index_url(backend, release) if "+" in torch.version else None
+    if "+" in torch.version and url is None:
+        return None
+    index = ("--index-url", url) if url else ()
+    return (situation.python, "-m", "pip", "install", "--force-reinstall", f"torch=={release}", *index)
+
+
+def own_environment(situation: Situation) -> tuple[tuple[Step, ...], Situation]:
+    """A system Python that its distribution manages (PEP 668) gets a virtual environment first."""
+    interpreter = situation.facts.interpreter
+    if interpreter.environment not in ("system", None) or interpreter.externally_managed is not True:
+        return (), situation
+    python = ".venv\\Scripts\\python.exe" if situation.windows else ".venv/bin/python"
+    make = ("uv", "venv", "--python", situation.python, ".venv") if situation.tool == "uv" else (
+        situation.python, "-m", "venv", ".venv"
+    )  # fmt: skip
+    step = Step(text="Make a virtual environment: the system's Python is managed by the distribution (PEP 668)", argv=make)
+    facts = replace(
+        situation.facts,
+        torch=ABSENT,
+        packages=(),
+        interpreter=replace(interpreter, externally_managed=False, environment="venv", pip=None, executable=python),
+    )
+    return (step,), replace(situation, facts=facts, python=python, prefix=".venv")
+
+
+def _environment_steps(situation: Situation, build: Candidate) -> tuple[Step, ...]:
+    from doctor.fixes.system import set_variable_step
+
+    return tuple(set_variable_step(situation, name, value) for name, value in build.environ)
+
+
+def nearest_fix(situation: Situation, finding: str, near: Nearest) -> Fix | None:
+    """What would help instead, as a fix; None where it cannot be said as one."""
+    from doctor.fixes import interpreter, system
+
+    details: Mapping[str, str] = dict(near.details)
+    text = near.text[0].upper() + near.text[1:] + "."
+    if near.kind == "driver":
+        absent = situation.facts.nvidia.driver is ABSENT
+        remedy = Remedy(action="install-driver" if absent else "upgrade-driver", details=details, text=text)
+        return system.driver(situation, finding, remedy)
+    if near.kind == "python":
+        remedy = Remedy(action="replace-interpreter", details=details, text=text)
+        return interpreter.replace_interpreter(situation, finding, remedy)
+    if near.kind == "os" and "minimum" in details:
+        return system.upgrade_os(situation, finding, Remedy(action="upgrade-os", details=details, text=text))
+    if near.kind == "os":
+        return system.use_other_build(situation, finding, Remedy(action="use-other-build", details=details, text=text))
+    if near.kind in ("cpu", "older-torch") and near.candidate:
+        action = "reinstall-torch" if situation.facts.torch else "install-torch"
+        fix = fix_of_build(situation, finding, action, near.candidate)
+        return replace(fix, assumes=(*fix.assumes, near.text))
+    if near.kind == "conda-forge":
+        return _conda_forge_fix(situation, finding, text, details)
+    if near.kind == "vendor":
+        return _vendor_fix(situation, finding, text, details)
+    return None
+
+
+def _conda_forge_fix(situation: Situation, finding: str, text: str, details: Mapping[str, str]) -> Fix:
+    packages = [details["package"], *([f"cuda-version={details['cuda']}"] if details.get("cuda") else [])]
+    backend = "cu" + details["cuda"].replace(".", "") if details.get("cuda") else "cpu"
+    if situation.tool == "pixi":
+        steps: tuple[Step, ...] = (Step(text=f"Install {packages[0]}", argv=("pixi", "add", *packages)),)
+    elif situation.tool in ("conda", "mamba"):
+        where = ("-p", situation.prefix) if situation.prefix else ()
+        argv = (situation.tool, "install", *where, "-c", "conda-forge", *packages)
+        steps = (Step(text=f"Install {packages[0]} from conda-forge", argv=argv),)
+    else:
+        argv = ("conda", "create", "-n", "torch", "-c", "conda-forge", *packages)
+        steps = (
+            Step(text="Get conda-forge's installer, Miniforge, if there is no conda: https://conda-forge.org/download/"),
+            Step(text="Make an environment with conda-forge's build", argv=argv, where="user"),
+        )
+    return Fix(
+        finding=finding,
+        action="use-other-build",
+        title=text,
+        details={"build": f"conda-forge {details['package']}", "channel": "conda-forge", "backend": backend},
+        steps=steps,
+    )
+
+
+def _vendor_fix(situation: Situation, finding: str, text: str, details: Mapping[str, str]) -> Fix:
+    """A build from the vendor's own index: AMD's, NVIDIA's for Jetson, or the nightlies of a new platform."""
+    found = {"build": text, "backend": details.get("backend", "")}
+    if details.get("index") is None:
+        return Fix(finding=finding, action="use-other-build", title=text, details=found, steps=(Step(text=f"{text} See {details['page']}"),))
+    names = [details["requirement"]]
+    if details["requirement"].startswith("torch["):
+        extra = details["requirement"][len("torch") :]
+        names += [f"torchvision{extra}"] if "torchvision" in installed_companions(situation.facts) else []
+    pip = situation if situation.tool in ("pip", "uv") else replace(situation, tool="pip")
+    torch = situation.facts.torch
+    order = Order(
+        requirements=tuple(names),
+        index=details["index"],
+        pre=details.get("pre") == "yes",
+        replaces=("torch",) if torch else (),
+        note=text,
+    )
+    return Fix(
+        finding=finding,
+        action="use-other-build",
+        title=text,
+        details={**found, "index": details["index"]},
+        steps=tool(pip.tool).install(pip, order),
+    )
