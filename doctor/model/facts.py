@@ -22,7 +22,7 @@ class Absent(Enum):
 
     ABSENT = "absent"
 
-    def __bool__(self) -> bool:
+    def __bool__(self) -> Literal[False]:
         return False
 
 
