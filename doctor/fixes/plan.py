@@ -68,17 +68,19 @@ class _Draft:
         if not remedies:
             self.unfixed.append((finding.id, "nobody has told the doctor of one yet"))
             return
-        if remedies[0].action in TORCH and self._joins_torch_fix(finding, remedies[0]):
-            return
+        if remedies[0].action in TORCH and self.carrier is not None:
+            if self._joins_torch_fix(finding, remedies[0]):
+                return
+            remedies = tuple(r for r in remedies if r.action not in TORCH)  # two torches cannot be installed
         made, reason = self._made(finding, remedies)
         if not made:
-            self.unfixed.append((finding.id, reason or "no command can be given for it"))
+            self.unfixed.append((finding.id, reason or self._why_not(finding)))
             return
         main = replace(made[0], alternatives=_alternatives(made))
         if self._joins_same_fix(main):
             return
         self.fixes.append(main)
-        if "torch" in main.details and main.details["torch"] != "":
+        if "backend" in main.details:
             self.carrier = len(self.fixes) - 1
             self.torch_remedy = remedies[0] if main.action in TORCH else None
         self._look_ahead(main)
@@ -102,14 +104,21 @@ class _Draft:
             assert isinstance(answer, NoBuild)
             reason = reason or answer.reason
             if not made:
-                near = (nearest_fix(self.situation, finding.id, n) for n in answer.choice.nearest)
+                helpful = (n for n in answer.choice.nearest if n.kind != "older-torch")  # would not cure the finding
+                near = (nearest_fix(self.situation, finding.id, n) for n in helpful)
                 made += [fix for fix in near if fix]
         return made, reason
 
+    def _why_not(self, finding: Finding) -> str:
+        wish = finding.remedies[0].details.get("torch", "")
+        if finding.remedies[0].action in TORCH and self.carrier is not None:
+            chosen = self.fixes[self.carrier]
+            return f"it wants torch {wish}, and what else is wrong here wants {chosen.title[0].lower()}{chosen.title[1:-1]}"
+        return "no command can be given for it"
+
     def _joins_torch_fix(self, finding: Finding, remedy: Remedy) -> bool:
         """Whether the torch that an earlier fix installs cures this finding, too, perhaps in another version."""
-        if self.carrier is None:
-            return False
+        assert self.carrier is not None
         from doctor.fixes.torch import torch_fix
 
         earlier = self.fixes[self.carrier]

@@ -32,7 +32,7 @@ def driver(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     if vendor != "nvidia":
         return _other_driver(situation, finding, remedy, verb, vendor)
     minimum, last = remedy.details.get("minimum"), remedy.details.get("last") or _last_branch(situation)
-    version = f", {minimum} or newer" if minimum else ""
+    version = "" if not minimum else f"{' to' if verb == 'Update' else ','} {minimum} or newer"
     limit = f", not newer than branch {last}" if last else ""
     text = f"{verb} the NVIDIA driver{version}{limit}: {_where_nvidia(situation)}"
     verify = None if situation.facts.host.jetson else ("nvidia-smi",)

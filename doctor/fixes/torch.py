@@ -36,9 +36,11 @@ def torch_fix(situation: Situation, finding: Finding, remedy: Remedy) -> Fix | N
     choice = choice_for(situation.facts, remedy)
     if choice.best is None:
         return NoBuild(choice)
-    fix = fix_of_build(situation, finding.id, remedy.action, choice.best, choice.assumes)
+    exact = bool(remedy.details.get("torch"))
+    fix = fix_of_build(situation, finding.id, remedy.action, choice.best, choice.assumes, exact=exact)
     if choice.best.status != "verified" and (known := next((b for b in choice.builds if b.status == "verified"), None)):
-        fix = replace(fix, alternatives=(fix_of_build(situation, finding.id, remedy.action, known, choice.assumes),))
+        other = fix_of_build(situation, finding.id, remedy.action, known, choice.assumes, exact=True)
+        fix = replace(fix, alternatives=(other,))
     return fix
 
 
@@ -88,17 +90,36 @@ def _with_first(choice: Choice, backend: str | None) -> Choice:
 
 
 def fix_of_build(
-    situation: Situation, finding: str, action: str, build: Candidate, assumes: Iterable[str] = (), note: str = ""
+    situation: Situation, finding: str, action: str, build: Candidate, assumes: Iterable[str] = (), *, exact: bool = False
 ) -> Fix:
-    """The fix that installs that build."""
+    """The fix that installs that build. `exact`: that very version is wanted."""
+    action = action if situation.facts.torch else "install-torch"
+    details = {"torch": build.release, "backend": build.backend, "index": build.index or DEFAULT_INDEX}
+    title = f"{TITLES[action]} {name_of(build)}."
+    if (cuda := conda_cuda(situation, build, exact)) is not None:
+        details = {"torch": "", "backend": "cu" + cuda.replace(".", "") if cuda else build.backend, "index": "conda-forge"}
+        title = f"{TITLES[action]} conda-forge's torch ({details['backend']})."
     return Fix(
         finding=finding,
-        action=action if situation.facts.torch else "install-torch",
-        title=f"{TITLES[action if situation.facts.torch else 'install-torch']} {name_of(build)}{note}.",
-        details={"torch": build.release, "backend": build.backend, "index": build.index or DEFAULT_INDEX},
-        steps=(*steps_for_build(situation, build, broken=finding in BROKEN), *_environment_steps(situation, build)),
+        action=action,
+        title=title,
+        details=details,
+        steps=(
+            *steps_for_build(situation, build, broken=finding in BROKEN, exact=exact),
+            *_environment_steps(situation, build),
+        ),
         assumes=(*assumes, *_cautions(build)),
     )
+
+
+def conda_cuda(situation: Situation, build: Candidate, exact: bool) -> str | None:
+    """The CUDA version of conda-forge's build where conda or pixi installs it ("" for a build without CUDA); None where
+    torch comes from a wheel index."""
+    if situation.tool not in ("conda", "mamba", "pixi") or exact:
+        return None
+    if build.backend in ("cpu", "mps"):
+        return ""
+    return choosing.conda_forge_cuda(situation.facts) if build.backend.startswith("cu") else None
 
 
 def name_of(build: Candidate) -> str:
@@ -109,10 +130,14 @@ def name_of(build: Candidate) -> str:
 def _cautions(build: Candidate) -> tuple[str, ...]:
     cautions = []
     if build.status != "verified":
-        cautions.append(f"{name_of(build)} was published: that follows from rules, it was not seen")
+        cautions.append(_unseen(build))
     if build.leaves_out:
         cautions.append(f"it leaves out {', '.join(build.leaves_out)}")
     return tuple(cautions)
+
+
+def _unseen(build: Candidate) -> str:
+    return f"that {name_of(build)} was published follows from the rules of earlier releases, it was not seen"
 
 
 def requirements_of(build: Candidate) -> tuple[str, ...]:
@@ -121,7 +146,9 @@ def requirements_of(build: Candidate) -> tuple[str, ...]:
     return (torch, *(f"{name}=={version}" if version else name for name, version in build.companions))
 
 
-def steps_for_build(situation: Situation, build: Candidate, *, broken: bool = False) -> tuple[Step, ...]:
+def steps_for_build(
+    situation: Situation, build: Candidate, *, broken: bool = False, exact: bool = False
+) -> tuple[Step, ...]:
     """The steps that put a build into the environment, in the words of its tool."""
     before, situation = own_environment(situation)
     requirements = requirements_of(build)
@@ -130,22 +157,17 @@ def steps_for_build(situation: Situation, build: Candidate, *, broken: bool = Fa
         index=build.index,
         backend=build.backend,
         replaces=_replaced(situation.facts, build, broken) if not before else (),
-        cuda=_conda_cuda(situation),
+        cuda=conda_cuda(situation, build, exact) or None,
+        exact=exact,
     )
     steps = tool(situation.tool).install(situation, order)
-    if build.status != "verified":
-        warning = f"{name_of(build)} is not confirmed to be published (derived by rule). Without it: torchdoctor knowledge"
-        steps = (Step(text=warning), *steps)
+    if build.status != "verified" and conda_cuda(situation, build, exact) is None:
+        steps = (Step(text=f"Not confirmed: {_unseen(build)}"), *steps)
     last = steps[-1]
     if last.argv:
         verify = (situation.python, "-c", "import torch; print(torch.__version__)")
         steps = (*steps[:-1], replace(last, verify=verify, undo=_undo(situation) if not before else None))
     return (*before, *steps)
-
-
-def _conda_cuda(situation: Situation) -> str | None:
-    """conda-forge's CUDA version for the machine, where conda or pixi is to install."""
-    return choosing.conda_forge_cuda(situation.facts) if situation.tool in ("conda", "mamba", "pixi") else None
 
 
 def _replaced(facts: Facts, build: Candidate, broken: bool) -> tuple[str, ...]:
@@ -209,7 +231,8 @@ def nearest_fix(situation: Situation, finding: str, near: Nearest) -> Fix | None
     if near.kind == "driver":
         absent = situation.facts.nvidia.driver is ABSENT
         remedy = Remedy(action="install-driver" if absent else "upgrade-driver", details=details, text=text)
-        return system.driver(situation, finding, remedy)
+        fix = system.driver(situation, finding, remedy)
+        return _then_install(situation, fix, near.candidate) if near.candidate else fix
     if near.kind == "python":
         remedy = Remedy(action="replace-interpreter", details=details, text=text)
         return interpreter.replace_interpreter(situation, finding, remedy)
@@ -217,7 +240,7 @@ def nearest_fix(situation: Situation, finding: str, near: Nearest) -> Fix | None
         return system.upgrade_os(situation, finding, Remedy(action="upgrade-os", details=details, text=text))
     if near.kind == "os":
         return system.use_other_build(situation, finding, Remedy(action="use-other-build", details=details, text=text))
-    if near.kind in ("cpu", "older-torch") and near.candidate:
+    if near.kind in ("cpu", "older-torch") and near.candidate and not _is_installed(situation.facts, near.candidate):
         action = "reinstall-torch" if situation.facts.torch else "install-torch"
         fix = fix_of_build(situation, finding, action, near.candidate)
         return replace(fix, assumes=(*fix.assumes, near.text))
@@ -226,6 +249,19 @@ def nearest_fix(situation: Situation, finding: str, near: Nearest) -> Fix | None
     if near.kind == "vendor":
         return _vendor_fix(situation, finding, text, details)
     return None
+
+
+def _then_install(situation: Situation, fix: Fix, build: Candidate) -> Fix:
+    """A driver first, then the torch that needs it."""
+    if _is_installed(situation.facts, build):
+        return fix
+    details = {**fix.details, "torch": build.release, "backend": build.backend, "index": build.index or DEFAULT_INDEX}
+    return replace(fix, details=details, steps=(*fix.steps, *steps_for_build(situation, build)))
+
+
+def _is_installed(facts: Facts, build: Candidate) -> bool:
+    version = facts.torch.version if facts.torch else None
+    return version is not None and lookup.release_of(version) == build.release and _backend_of(facts) == build.backend
 
 
 def _conda_forge_fix(situation: Situation, finding: str, text: str, details: Mapping[str, str]) -> Fix:

@@ -23,6 +23,7 @@ class Order:
     replaces: tuple[str, ...] = ()
     cuda: str | None = None  # conda-forge: the CUDA version to ask for
     pre: bool = False
+    exact: bool = False  # the version is wanted, not only the newest: conda-forge's are not in the tables
     note: str = ""  # what the user should know before running it
 
 

@@ -11,9 +11,9 @@ from doctor.model.fix import Step
 
 def install(situation: Situation, order: Order) -> tuple[Step, ...]:
     if order.requirements[0].startswith("torch") and order.backend:
-        names = _conda_packages(order)
+        names = conda_packages(order)
         if names is None:
-            return pip.install(situation, order)
+            return (*_without_conda_torch(situation), *pip.install(situation, order))
         steps = [Step(text=f"Install {names[0]} from conda-forge", argv=(*_conda(situation, "install"), "-c", "conda-forge", *names))]
         by_pip = tuple(p.name for p in situation.facts.packages or () if p.name in order.replaces and p.installer == "pip")
         return (*(pip.remove(situation, by_pip) if by_pip else ()), *steps)
@@ -25,7 +25,14 @@ def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
     by_pip = {p.name for p in situation.facts.packages or () if p.installer == "pip"}
     if by_pip & set(packages):
         return pip.remove(situation, packages)
-    return (Step(text=f"Remove {' '.join(packages)}", argv=(*_conda(situation, "remove"), *packages)),)
+    names = ("pytorch" if name == "torch" else name for name in packages)
+    return (Step(text=f"Remove {' '.join(packages)}", argv=(*_conda(situation, "remove"), *names)),)
+
+
+def _without_conda_torch(situation: Situation) -> tuple[Step, ...]:
+    """pip cannot remove what conda installed, and would put a second torch beside it."""
+    torch = situation.facts.torch
+    return remove(situation, ("torch",)) if torch and torch.installer == "conda" else ()
 
 
 def _conda(situation: Situation, verb: str) -> tuple[str, ...]:
@@ -33,8 +40,10 @@ def _conda(situation: Situation, verb: str) -> tuple[str, ...]:
     return (program, verb, *(("-p", situation.prefix) if situation.prefix else ()))
 
 
-def _conda_packages(order: Order) -> tuple[str, ...] | None:
+def conda_packages(order: Order) -> tuple[str, ...] | None:
     """conda-forge's names for a build of torch and its companions; None where it has no such build."""
+    if order.exact:
+        return None
     packages = vendors.conda_forge()["packages"]
     backend = str(order.backend)
     if backend.startswith("cu"):

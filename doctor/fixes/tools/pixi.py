@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.fixes.situation import Situation
 from doctor.fixes.tools import Order
-from doctor.fixes.tools.conda import _conda_packages
+from doctor.fixes.tools.conda import conda_packages
 from doctor.model.fix import Step
 
 
@@ -12,7 +12,7 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
     manifest = situation.facts.interpreter.project or "pixi.toml"
     if not (order.requirements[0].startswith("torch") and order.backend):
         return (Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=("pixi", "add", *order.requirements)),)
-    names = _conda_packages(order)
+    names = conda_packages(order)
     if names is None:
         lines = [_pypi_line(r, order.index) for r in order.requirements]
         return (
