@@ -8,7 +8,7 @@ import click
 
 from doctor.cli import output
 from doctor.cli.codes import FAULT, NO_VERDICT
-from doctor.cli.options import chosen_format, machine_options, machines_of, request_from
+from doctor.cli.options import Evidence, Machines, chosen_format, machine_options, machines_of, read_all, request_from
 from doctor.cli.progress import watching
 from doctor.model.report import Report
 
@@ -25,8 +25,8 @@ def command(**options: Any) -> int:
     format = chosen_format(options)
     machines = machines_of(options["sources"])
     if machines.each_alone:
-        return _check_each(machines.evidence, format, options)
-    report = examine(options, machines.evidence[0] if machines.evidence else ())
+        return _check_each(machines, format, options)
+    report = examine(options, read_all(options["sources"]))
     if (problem := output.wrong_target(report)) is not None:
         output.complain(f"torchdoctor: {problem}")
         if format == "terminal":
@@ -35,7 +35,7 @@ def command(**options: Any) -> int:
     return output.exit_code(report, strict=options["strict"])
 
 
-def examine(options: dict[str, Any], evidence: tuple[tuple[str, bytes], ...] = ()) -> Report:
+def examine(options: dict[str, Any], evidence: Evidence = ()) -> Report:
     """The report of one machine, with the progress line while it is made."""
     from doctor.pipeline import examine
 
@@ -43,13 +43,18 @@ def examine(options: dict[str, Any], evidence: tuple[tuple[str, bytes], ...] = (
         return examine(request_from(**{**options, "evidence": evidence}), progress)
 
 
-def _check_each(evidence: tuple[tuple[tuple[str, bytes], ...], ...], format: str, options: dict[str, Any]) -> int:
+def _check_each(machines: Machines, format: str, options: dict[str, Any]) -> int:
     """A folder: one machine a file, one JSON line (or one terminal line) each; the worst exit code."""
     if format not in ("terminal", "json"):
         raise click.UsageError(f"a folder is reported as terminal or json, not as {format}.")
     lines, codes = [], []
-    for files in evidence:
-        report = examine(options, files)
+    for files in machines.files:
+        try:
+            report = examine(options, read_all(files))
+        except click.UsageError as error:  # one unreadable file does not hide the others
+            output.complain(f"torchdoctor: {error.message}")
+            codes.append(NO_VERDICT)
+            continue
         codes.append(output.exit_code(report, strict=options["strict"]))
         lines.append(_json_line(report, options) if format == "json" else _line(report))
     output.emit("".join(lines), options["output"])

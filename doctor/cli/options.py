@@ -110,7 +110,7 @@ def request_from(
     **_: object,
 ) -> Request:
     """The request of one machine. Takes all options of a command (others than these are ignored); the contents of the
-    --from files come as `evidence`: read them with `machines_of`."""
+    --from files come as `evidence`: see `machines_of` and `read_all`."""
     from doctor.pipeline import Request
 
     return Request(
@@ -123,26 +123,28 @@ def request_from(
 class Machines:
     """What --from names: the files of each machine. `each_alone`: a folder was given, so every file is one."""
 
-    evidence: tuple[Evidence, ...] = ()
+    files: tuple[tuple[str, ...], ...] = ()
     each_alone: bool = False
 
 
 def machines_of(sources: tuple[str, ...]) -> Machines:
-    """Read what --from names (within the limits of cli/sources.py). Wrong usage: a file that cannot be read, a folder
-    beside something else, an empty folder."""
-    if not sources:
-        return Machines()
-    from doctor.cli.sources import read_source
-
+    """The machines that --from names, unread. Wrong usage: a folder beside something else, an empty folder."""
     if not any(os.path.isdir(s) for s in sources):
-        return Machines((tuple(read_source(s) for s in sources),))
+        return Machines((sources,) if sources else ())
     if len(sources) > 1:
         raise click.UsageError("--from takes either one folder (one machine a file) or files (all of one machine).")
     folder = sources[0]
     files = sorted(e.path for e in os.scandir(folder) if e.is_file() and not e.name.startswith("."))
     if not files:
         raise click.UsageError(f"there are no files in '{folder}'.")
-    return Machines(tuple((read_source(f),) for f in files), each_alone=True)
+    return Machines(tuple((f,) for f in files), each_alone=True)
+
+
+def read_all(files: Iterable[str]) -> Evidence:
+    """The contents of the files of one machine, within the limits of cli/sources.py."""
+    from doctor.cli.sources import read_source
+
+    return tuple(read_source(f) for f in files)
 
 
 def chosen_format(options: dict[str, Any]) -> str:

@@ -97,9 +97,8 @@ def test_an_unknown_id_names_the_nearest(examined, capsys) -> None:
 
 def test_the_request(examined) -> None:
     requests = examined(HEALTHY)
-    run(
-        ["check", "--python", "p", "--as-of", "2024-05", "--no-probe", "--device", "cuda:1", "--device", "cpu", "--only", "gpu-hidden", "--timeout", "7"]
-    )
+    line = "--python p --as-of 2024-05 --no-probe --device cuda:1 --device cpu --only gpu-hidden --timeout 7"
+    run(["check", *line.split()])
     assert requests == [
         pipeline.Request(
             python="p", as_of="2024-05", probe=False, devices=("cuda:1", "cpu"), only=("gpu-hidden",), limit_s=7.0
