@@ -16,59 +16,162 @@ References
     https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/ (tables 2 and 3)
 """
 
-from doctor.checks import Check, Judgement
+from __future__ import annotations
+
+import re
+
+from doctor.checks import Check, Judgement, Unknown
+from doctor.checks._machine import absent, cuda_works, gpus_of, heard, in_container, on_mac
+from doctor.checks._torch import build, capability_of, installed, numbers, quote
 from doctor.knowledge import lookup
-from doctor.model.facts import Facts
+from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
-    needs=("nvidia.driver",),
-    explains=("torch-cpu-only",),
+    explains=("torch-cpu-only", "device-crashes"),
+    instead_of=("no-accelerator", "gpu-hidden", "program-error", "nvidia-uvm-broken"),
 )
 
 
 @check
 def judge(facts: Facts) -> Judgement:
-    driver = facts.nvidia.driver
-    if not driver:
+    if on_mac(facts) or facts.host.jetson:
         return None
-    system = "windows" if facts.host.system == "windows" or facts.host.wsl else "linux"
-    if (early := _older_than_the_gpus_first_branch(facts, driver)) is not None:
-        return early
-    cuda = facts.torch.cuda if facts.torch else None
+    if message := _message(facts):
+        return _by_message(facts, message)
+    driver = facts.nvidia.driver
+    if driver is None:
+        return Unknown("the driver's version is not known")
+    if not driver or cuda_works(facts):
+        return None
+    return _older_than_the_gpus_first_branch(facts, str(driver)) or _older_than_the_build_needs(facts, str(driver))
+
+
+def _system(facts: Facts) -> str:
+    """Whose driver numbers count: in WSL the driver is that of Windows."""
+    return "windows" if facts.host.system == "windows" or facts.host.wsl else "linux"
+
+
+def _cuda_of_build(facts: Facts) -> str | None:
+    """CUDA version of the installed torch, as told or by the default build of its release."""
+    torch = installed(facts)
+    if torch is None:
+        return None
+    if torch.cuda is not None:
+        return str(torch.cuda) if torch.cuda else None
+    made = build(facts)
+    return made.cuda if made else None
+
+
+def _message(facts: Facts) -> ErrorText | None:
+    if error := heard(facts, "e012", "e068"):
+        return error
+    error = heard(facts, "e069", "e020")
+    # In a container these two also say that the image's own libraries are in the way, or that there is no driver at all.
+    if error is None or (
+        error.pattern == "e069" and (absent(facts.nvidia.driver) or (in_container(facts) and not facts.nvidia.driver))
+    ):
+        return None
+    return error
+
+
+def _by_message(facts: Facts, error: ErrorText) -> Judgement:
+    """torch or CUDA says so itself; what is needed follows from the build, or from what the driver offers."""
+    system, offered = _system(facts), _offered(facts, error)
+    cuda = _cuda_of_build(facts)
+    if cuda is None or (offered and lookup.driver_runs(str(facts.nvidia.driver or ""), cuda, system) is True):
+        cuda = _next_major(offered) if offered else cuda
+    need = lookup.driver_need(cuda, system) if cuda else None
+    driver = facts.nvidia.driver
+    have = f"driver {driver}" if driver else "the driver"
+    runs = f" runs CUDA up to {offered}" if offered else " is older than the program needs"
+    wants = f"; {f'driver {need.minimum} or newer' if need else 'a newer one'} is needed"
+    torch = installed(facts)
+    return _found(
+        facts, f"{have[0].upper()}{have[1:]}{runs}{wants}{f' for torch {torch.version}' if torch else ''}.", need, error
+    )
+
+
+def _offered(facts: Facts, error: ErrorText) -> str | None:
+    """The highest CUDA version that the driver can run: «found version 11040» is 11.4."""
+    if error.pattern == "e012" and (found := re.search(r"found version (\d{4,5})", error.text)):
+        number = int(found[1])
+        return f"{number // 1000}.{number % 1000 // 10}"
+    if facts.nvidia.driver_cuda:
+        return facts.nvidia.driver_cuda
+    driver = facts.nvidia.driver
+    return lookup.cuda_of_driver(str(driver), _system(facts)) if driver else None
+
+
+def _next_major(offered: str) -> str | None:
+    """The CUDA version that a driver which refused must lack at least: within a major version (from 11 on) it runs all."""
+    major = int(offered.split(".")[0])
+    return f"{major + 1}.0" if major >= 11 else None
+
+
+def _older_than_the_build_needs(facts: Facts, driver: str) -> Judgement:
+    cuda, system = _cuda_of_build(facts), _system(facts)
     if not cuda or lookup.driver_runs(driver, cuda, system) is not False:
         return None
-    need = lookup.driver_need(cuda, system)
-    assert need is not None and facts.torch
-    return check.found(
-        facts,
-        f"torch {facts.torch.version} needs driver {need.minimum} or newer; this machine has {driver}.",
-        evidence=(
-            "nvidia.driver",
-            Evidence(fact="needed", value=need.minimum, source=need.why),
-            "torch.cuda",
-        ),
-        remedies=(
-            Remedy(action="upgrade-driver", details={"minimum": need.minimum}),
-            Remedy(action="downgrade-torch"),
-        ),
-        driver=driver, needed=need.minimum, cuda=cuda,
+    need, torch = lookup.driver_need(cuda, system), installed(facts)
+    if need is None or torch is None:
+        return None
+    return _found(
+        facts, f"torch {torch.version} needs driver {need.minimum} or newer; this machine has {driver}.", need
     )
 
 
 def _older_than_the_gpus_first_branch(facts: Facts, driver: str) -> Judgement:
     """A driver that does not know the GPU can run nothing on it, whatever torch is installed."""
-    for gpu in facts.gpus or ():
-        model = lookup.gpu_model(gpu.name, gpu.pci_id) if gpu.vendor == "nvidia" else None
-        capability = gpu.capability or (model.capability if model else None)
-        first, _ = lookup.branches_of(capability) if capability else (None, None)
-        if first and int(driver.split(".")[0]) < first:
+    for gpu in gpus_of(facts, "nvidia"):
+        capability = capability_of(gpu)
+        first = lookup.branches_of(capability)[0] if capability else None
+        if first and numbers(driver)[:1] < (first,):
             return check.found(
                 facts,
                 f"{gpu.name} needs a driver of branch {first} or newer; this machine has {driver}.",
-                evidence=("nvidia.driver", Evidence(fact="needed", value=str(first), source="first branch that knows the GPU")),
+                evidence=(
+                    "nvidia.driver",
+                    Evidence(fact="needed", value=str(first), source="first branch that knows the GPU"),
+                ),
                 remedies=(Remedy(action="upgrade-driver", details={"minimum": str(first)}),),
-                driver=driver, needed=str(first), gpu=gpu.name,
+                driver=driver,
+                needed=str(first),
+                gpu=gpu.name,
             )
     return None
+
+
+def _found(facts: Facts, detail: str, need: lookup.DriverNeed | None, error: ErrorText | None = None) -> Judgement:
+    upgrade = Remedy(action="upgrade-driver", details={"minimum": need.minimum} if need else {})
+    other_build = Remedy(action="reinstall-torch")
+    compat = (facts.environ or {}).get("LD_LIBRARY_PATH", "")
+    unset = (Remedy(action="unset-env", details={"name": "LD_LIBRARY_PATH"}),) if "compat" in compat else ()
+    needed = Evidence(fact="needed", value=need.minimum, source=need.why) if need else None
+    return check.found(
+        facts,
+        detail,
+        evidence=(
+            quote(error) if error else None,
+            "nvidia.driver",
+            "nvidia.driver_cuda",
+            needed,
+            "torch.version",
+            "torch.cuda",
+        ),
+        remedies=(other_build, *unset) if need and _last_branch_below(facts, need) else (upgrade, *unset, other_build),
+        driver=facts.nvidia.driver or None,
+        needed=need.minimum if need else None,
+        cuda=need.cuda if need else None,
+    )
+
+
+def _last_branch_below(facts: Facts, need: lookup.DriverNeed) -> bool:
+    """Whether no driver that is new enough knows one of the GPUs any more: then only another build can help."""
+    for gpu in gpus_of(facts, "nvidia"):
+        capability = capability_of(gpu)
+        last = lookup.branches_of(capability)[1] if capability else None
+        if last and (last,) < numbers(need.minimum)[:1]:
+            return True
+    return False

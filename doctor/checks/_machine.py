@@ -1,0 +1,228 @@
+"""What several checks ask about the machine: its system, its GPUs, its driver, and the messages that were heard. Pure.
+
+Every predicate is False where the facts do not say it: unknown is never taken for known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from doctor.checks._torch import messages, numbers
+from doctor.knowledge import lookup
+from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, InstallAttempt, Torch
+
+# Messages that only a program that wants CUDA draws upon itself.
+CUDA_WANTED = (
+    "e012", "e013", "e019", "e020", "e021", "e022", "e023", "e029", "e031", "e033", "e034", "e058", "e059", "e061", "e062",
+    "e065", "e068", "e069", "e153", "e158",
+)  # fmt: skip
+MPS_WANTED = ("e001", "e005", "e060", "e074", "e075", "e137", "e140")
+HIP_WANTED = ("e041", "e042", "e043", "e044", "e070", "e071", "e072")
+XPU_WANTED = ("e045", "e046")
+
+
+def heard(facts: Facts, *patterns: str) -> ErrorText | None:
+    """The first message of these patterns: a recognised one, or what torch, nvidia-smi or a probe said live."""
+    for error in facts.errors:
+        if error.pattern in patterns:
+            return error
+    spoken = list(_spoken(facts))
+    if not spoken:
+        return None
+    for pattern in lookup.error_patterns():
+        if pattern.id not in patterns:
+            continue
+        regex = re.compile(pattern.regex, _flags(pattern.flags))
+        for text in spoken:
+            if match := regex.search(text.text):
+                return replace(text, pattern=pattern.id, groups=tuple(g or "" for g in match.groups()))
+    return None
+
+
+def _spoken(facts: Facts) -> Iterator[ErrorText]:
+    """Messages that nobody has matched against the patterns yet."""
+    yield from (m for m in messages(facts) if m.pattern in ("exception", "warning"))
+    if facts.nvidia.smi_error:
+        yield ErrorText(pattern="", text=str(facts.nvidia.smi_error), source="nvidia-smi")
+    for probe in facts.probes or ():
+        for text in (probe.reason, *probe.stderr_tail.splitlines()[-5:]):
+            if text:
+                yield ErrorText(pattern="", text=text, source=f"probe of {probe.device}")
+
+
+def _flags(letters: str) -> int:
+    return sum(int({"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}[letter]) for letter in letters)
+
+
+def on_mac(facts: Facts) -> bool:
+    """A Mac."""
+    return facts.host.system == "darwin"
+
+
+def on_wsl(facts: Facts) -> bool:
+    """Linux under Windows, WSL 1 or 2."""
+    return bool(facts.host.wsl)
+
+
+def in_container(facts: Facts) -> bool:
+    """Known to run in a container."""
+    return bool(facts.host.container)
+
+
+def apple_silicon(facts: Facts) -> bool:
+    """A Mac whose hardware is Apple's own chip, whatever the Python was built for."""
+    cpu = facts.host.cpu_model or ""
+    if facts.host.system not in (None, "darwin"):
+        return False
+    return (
+        cpu.startswith(("Apple M", "Apple A", "VirtualApple"))
+        or (on_mac(facts) and facts.host.architecture == "arm64")
+        or facts.interpreter.translated is True
+    )
+
+
+def intel_hardware(facts: Facts) -> bool:
+    """A Mac that is known to have an Intel CPU."""
+    if not on_mac(facts) or apple_silicon(facts):
+        return False
+    named = "Intel" in (facts.host.cpu_model or "")
+    return named or (facts.host.architecture == "x86_64" and facts.interpreter.translated is False)
+
+
+def macos(facts: Facts) -> str | None:
+    """The real macOS version, as told or from the Darwin kernel."""
+    if facts.host.macos:
+        return str(facts.host.macos)
+    if on_mac(facts) and facts.host.kernel:
+        return lookup.macos_of_darwin(facts.host.kernel)
+    return None
+
+
+def older(have: str, need: str) -> bool:
+    """Whether version `have` is older than `need`: 12.3.1 is not older than 12.3, 12 is.
+
+    >>> older("13.7.4", "14.0"), older("12.3.1", "12.3"), older("12", "12.3")
+    (True, False, True)
+    """
+    return numbers(have) < numbers(need)
+
+
+def gpus_of(facts: Facts, vendor: str) -> tuple[Gpu, ...]:
+    """Known GPUs of a vendor."""
+    return tuple(g for g in facts.gpus or () if g.vendor == vendor)
+
+
+def named(gpus: tuple[Gpu, ...]) -> str:
+    """The GPUs in words: "an NVIDIA GeForce RTX 4090 and 1 more"."""
+    if not gpus:
+        return "a GPU"
+    first = gpus[0].name or f"a GPU of {gpus[0].vendor.upper() if gpus[0].vendor != 'intel' else 'Intel'}"
+    return first if len(gpus) == 1 else f"{first} and {len(gpus) - 1} more"
+
+
+def sign_of_gpu(facts: Facts, vendor: str) -> bool:
+    """Something on this machine, not only torch's wish, says that a GPU of that vendor is there."""
+    if gpus_of(facts, vendor):
+        return True
+    if vendor == "nvidia":
+        nvidia = facts.nvidia
+        return bool(nvidia.nouveau or nvidia.gpus_seen or nvidia.kernel_module or nvidia.device_nodes)
+    if vendor == "amd":
+        return facts.amd.kfd is True
+    return False
+
+
+def only_others(facts: Facts, vendor: str) -> bool:
+    """All GPUs are known, and none is of that vendor (also: there is none at all)."""
+    return facts.gpus is not None and not gpus_of(facts, vendor) and not sign_of_gpu(facts, vendor)
+
+
+def wants(facts: Facts, accelerator: str) -> bool:
+    """Whether the installed build, a message or an install command asks for "cuda", "mps", "rocm" or "xpu"."""
+    torch = facts.torch if isinstance(facts.torch, Torch) else None
+    built = {"cuda": torch and torch.cuda, "rocm": torch and torch.hip, "xpu": torch and torch.xpu}.get(accelerator)
+    patterns = {"cuda": CUDA_WANTED, "mps": MPS_WANTED, "rocm": HIP_WANTED, "xpu": XPU_WANTED}[accelerator]
+    index = {"cuda": r"/whl/(?:\w+/)?cu\d", "rocm": r"/whl/(?:\w+/)?rocm", "xpu": r"/whl/(?:\w+/)?xpu"}.get(accelerator)
+    return (
+        bool(built)
+        or heard(facts, *patterns) is not None
+        or (index is not None and any(re.search(index, url) for attempt in facts.attempts for url in attempt.indexes))
+    )
+
+
+def cuda_works(facts: Facts) -> bool:
+    """Torch itself said that it can use CUDA (or HIP)."""
+    return isinstance(facts.torch, Torch) and facts.torch.cuda_available is True
+
+
+def driver_answers(facts: Facts) -> bool:
+    """The NVIDIA driver is there and nothing that asked it failed."""
+    return bool(facts.nvidia.driver) and not facts.nvidia.smi_error
+
+
+def sandboxed(facts: Facts) -> str | None:
+    """What confines this process, if that is known."""
+    if facts.host.sandbox:
+        return str(facts.host.sandbox)
+    names = {"CODEX_SANDBOX": "the sandbox of an agent (CODEX_SANDBOX)", "APP_SANDBOX_CONTAINER_ID": "the App Sandbox"}
+    return next((words for name, words in names.items() if (facts.environ or {}).get(name)), None)
+
+
+def mac_guest(facts: Facts) -> str | None:
+    """What shows that this macOS is a virtual machine's guest."""
+    cpu = facts.host.cpu_model or ""
+    device = facts.metal.device or ""
+    if "Paravirtual" in str(device):
+        return str(device)
+    if "(Virtual)" in cpu:
+        return cpu
+    if facts.host.virtual_machine and facts.host.system in (None, "darwin"):
+        return str(facts.host.virtual_machine)
+    error = heard(facts, "e006")
+    return error.text if error else None
+
+
+def python_minor(facts: Facts) -> str | None:
+    """The Python as wheels name it: "3.12", "3.13t"."""
+    found = re.match(r"(\d+)\.(\d+)", facts.interpreter.version or "")
+    return f"{found[1]}.{found[2]}{'t' if facts.interpreter.free_threaded else ''}" if found else None
+
+
+def wheel_platform(facts: Facts) -> str | None:
+    """Platform of the wheels that this Python takes. On a Mac whose Python is not known, that of its hardware."""
+    return lookup.platform_of(facts.host.system, facts.interpreter.architecture or facts.host.architecture)
+
+
+def wanted_release(attempt: InstallAttempt) -> str | None:
+    """The torch release that an install command names: "torch==2.4.1+cu121" -> "2.4.1"."""
+    for requirement in attempt.requirements:
+        if found := re.match(r"torch\s*(?:==|===|~=|>=|=)\s*v?(\d+(?:\.\d+)+)", requirement):
+            return found[1]
+    return None
+
+
+def last_for_intel_macs() -> str | None:
+    """The last torch release with wheels for Intel Macs."""
+    releases = lookup.torch_versions("macos_x86_64")
+    return releases[-1] if releases else None
+
+
+def offered_for_intel_macs(facts: Facts) -> InstallAttempt | None:
+    """An install command that wanted a newer torch than all on offer, where the offer ends as it only does for x86-64
+    Pythons on macOS."""
+    last = last_for_intel_macs()
+    if facts.host.system not in (None, "darwin") or last is None:
+        return None
+    for attempt in facts.attempts:
+        wanted = wanted_release(attempt)
+        public = [v for v in attempt.offered or () if "+" not in v]
+        if wanted and public and older(last, wanted) and max(public, key=numbers) == last:
+            return attempt
+    return None
+
+
+def absent(value: object) -> bool:
+    """Known not to be there."""
+    return value is ABSENT

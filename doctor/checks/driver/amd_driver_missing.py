@@ -1,0 +1,70 @@
+"""There is an AMD GPU, and its compute driver is not loaded.
+
+What it means
+    ROCm needs the kernel module amdgpu and its node /dev/kfd. Without them torch's ROCm build says «No HIP GPUs are available», and
+    rocminfo «ROCk module is NOT loaded».
+
+How to see it yourself
+    lsmod | grep amdgpu; ls -l /dev/kfd; rocminfo.
+
+What to do
+    Load the module, or install AMD's driver for the running kernel, and restart.
+
+References
+    https://rocm.docs.amd.com/projects/install-on-linux/en/latest/
+    https://github.com/ROCm/ROCm/issues/1807
+"""
+
+from __future__ import annotations
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import cuda_works, gpus_of, heard, in_container, named, on_mac, on_wsl
+from doctor.checks._torch import installed, quote
+from doctor.model.facts import ErrorText, Facts
+from doctor.model.finding import Remedy
+
+check = Check(
+    severity="fault",
+    explains=("torch-cpu-only", "device-crashes"),
+    instead_of=("no-accelerator", "program-error"),
+)
+
+REMEDIES = (
+    Remedy(action="load-module", details={"module": "amdgpu"}),
+    Remedy(action="install-driver"),
+    Remedy(action="reboot"),
+)
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    if on_mac(facts) or on_wsl(facts) or in_container(facts) or cuda_works(facts):
+        return None
+    gpus = gpus_of(facts, "amd")
+    if error := heard(facts, "e041"):
+        return _found(facts, "ROCm's kernel module is not loaded.", error)
+    if facts.gpus and not gpus:
+        return None  # another vendor's GPU: a matter of the build
+    if (error := heard(facts, "e044")) and facts.amd.kfd_accessible is None and facts.amd.kernel_driver is not True:
+        return _found(facts, "torch's ROCm build finds no GPU: most often amdgpu's compute node /dev/kfd is missing.", error,
+                      confidence="certain" if facts.amd.kfd is False else "likely")  # fmt: skip
+    if not gpus or facts.host.system != "linux" or facts.amd.kernel_driver is not False or facts.amd.kfd:
+        return None
+    if all(g.driver in ("vfio-pci", "pci-stub") for g in gpus):
+        return None
+    torch = installed(facts)
+    wanted = bool(torch and torch.hip)
+    return _found(facts, f"{named(gpus)} is there, and the amdgpu module is not loaded.", None, warn=not wanted)
+
+
+def _found(
+    facts: Facts, detail: str, error: ErrorText | None, confidence: str = "certain", *, warn: bool = False
+) -> Judgement:
+    return check.found(
+        facts,
+        detail,
+        evidence=(quote(error) if error else None, "gpus.name", "amd.kernel_driver", "amd.kfd", "host.kernel"),
+        severity="warning" if warn else None,
+        remedies=REMEDIES,
+        confidence=confidence,
+    )

@@ -1,0 +1,54 @@
+"""The AMD GPU is there, but this user may not open it.
+
+What it means
+    ROCm opens /dev/kfd and /dev/dri/renderD*, which belong to the group render (or video). A user outside these groups
+    gets «Permission denied», and torch sees no GPU.
+
+How to see it yourself
+    ls -l /dev/kfd; groups shows the groups of the user; rocminfo.
+
+What to do
+    Add the user to the groups render and video and log in again. In a container pass the group: --group-add render.
+
+References
+    https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html
+"""
+
+from __future__ import annotations
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import cuda_works, heard, in_container, on_mac, on_wsl
+from doctor.checks._torch import quote
+from doctor.model.facts import Facts
+from doctor.model.finding import Remedy
+
+check = Check(
+    severity="fault",
+    explains=("device-crashes", "torch-cpu-only"),
+    instead_of=("amd-driver-missing", "no-accelerator", "program-error"),
+)
+
+GROUPS = Remedy(
+    action="group-membership",
+    details={"groups": "render video"},
+    text="Add the user to the groups render and video, and log in again.",
+)
+FLAG = Remedy(action="container-flag", details={"flag": "--group-add render"})
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    if on_mac(facts) or on_wsl(facts) or facts.amd.kfd is False or heard(facts, "e041"):
+        return None
+    error = heard(facts, "e042", "e043", "e211")
+    denied = facts.amd.kfd is True and facts.amd.kfd_accessible is False
+    if (error is None and not denied) or (cuda_works(facts) and error is None):
+        return None
+    mine = facts.amd.groups
+    lacking = f"; the user is in {', '.join(mine) or 'no group'}" if mine is not None else ""
+    return check.found(
+        facts,
+        f"/dev/kfd can't be opened by this user{lacking}: it belongs to the group render (or video).",
+        evidence=(quote(error) if error else None, "amd.kfd_accessible", "amd.groups", "host.container"),
+        remedies=(GROUPS, FLAG) if in_container(facts) else (GROUPS,),
+    )

@@ -1,0 +1,62 @@
+"""The container toolkit is too old for the host's driver.
+
+What it means
+    NVIDIA's container toolkit (or Docker Desktop, which has its own) copies the driver's libraries into the container. An old one
+    does not know all files of a new driver; CUDA then ends with error 500, «named symbol not found».
+
+How to see it yourself
+    nvidia-ctk --version or docker version on the host; nvidia-smi shows the driver.
+
+What to do
+    Update Docker Desktop (4.31 or newer) or nvidia-container-toolkit (1.14.4 or newer) on the host.
+
+References
+    https://github.com/NVIDIA/nvidia-container-toolkit/issues/520
+    https://docs.docker.com/desktop/release-notes/
+"""
+
+from __future__ import annotations
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import heard, in_container, on_mac, on_wsl
+from doctor.checks._torch import quote
+from doctor.model.facts import Facts
+from doctor.model.finding import Remedy
+
+check = Check(
+    severity="fault",
+    explains=("device-crashes",),
+    instead_of=(
+        "nvidia-driver-too-old",
+        "container-without-gpu",
+        "nvidia-uvm-broken",
+        "gpu-hidden",
+        "wsl-driver-misconfigured",
+        "program-error",
+    ),
+)
+
+DESKTOP = Remedy(action="install-system-package", details={"package": "Docker Desktop>=4.31"})
+TOOLKIT = Remedy(action="install-system-package", details={"package": "nvidia-container-toolkit>=1.14.4"})
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    error = heard(facts, "e153")
+    if (
+        error is None
+        or on_mac(facts)
+        or not any(w in error.text for w in ("named symbol", "CUDA_ERROR_NOT_FOUND", "cudaGetDeviceCount"))
+    ):
+        return None
+    inside = in_container(facts) or on_wsl(facts) or bool(facts.host.container_gpus)
+    if not inside and facts.host.container is not None:
+        return None
+    desktop = on_wsl(facts) or facts.host.system in (None, "windows") or "linuxkit" in (facts.host.kernel or "")
+    return check.found(
+        facts,
+        "CUDA ends with error 500 (named symbol not found): the libraries that the toolkit put into the container do not fit the driver.",
+        evidence=(quote(error), "host.container", "host.wsl", "nvidia.driver"),
+        remedies=(DESKTOP, TOOLKIT) if desktop else (TOOLKIT, DESKTOP),
+        confidence="certain" if inside else "likely",
+    )

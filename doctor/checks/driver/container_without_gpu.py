@@ -1,0 +1,162 @@
+"""The container was started without the GPU.
+
+What it means
+    A container sees only what it was given: without --gpus (or the NVIDIA runtime) there are no /dev/nvidia* nodes and no
+    driver libraries in it, without --device=/dev/kfd --device=/dev/dri no AMD GPU. On a Mac containers are Linux
+    virtual machines: they can't have MPS at all.
+
+How to see it yourself
+    ls /dev/nvidia* /dev/kfd /dev/dri inside the container; nvidia-smi on the host.
+
+What to do
+    Start the container with the GPU. The host needs the driver, and for NVIDIA the container toolkit.
+
+References
+    https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html
+    https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
+"""
+
+from __future__ import annotations
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import absent, cuda_works, gpus_of, heard, in_container, named, on_wsl, only_others, wants
+from doctor.checks._torch import installed, kind, quote
+from doctor.model.facts import ErrorText, Facts
+from doctor.model.finding import Remedy
+
+check = Check(
+    severity="fault",
+    explains=("device-crashes",),
+    instead_of=(
+        "nvidia-driver-missing", "nvidia-driver-not-running", "gpu-hidden", "no-accelerator", "amd-driver-missing",
+        "amd-permission-denied", "torch-cpu-only", "gpu-hardware-fault", "mps-not-built", "backend-impossible-here", "program-error",
+        "nvidia-uvm-broken", "nvidia-driver-too-old",
+    ),
+)  # fmt: skip
+
+GPUS = Remedy(action="container-flag", details={"flag": "--gpus all"})
+TOOLKIT = Remedy(action="install-system-package", details={"package": "nvidia-container-toolkit"})
+LIMITS = Remedy(
+    action="container-flag", details={"flag": "--gpus all"},
+    text="Ask for the GPU in the pod: resources.limits with nvidia.com/gpu: 1 (on the command line of Docker: --gpus all).",
+)  # fmt: skip
+AMD = Remedy(action="container-flag", details={"flag": "--device=/dev/kfd --device=/dev/dri"})
+HOST_DRIVER = Remedy(
+    action="install-driver", text="Install the NVIDIA driver on the host: the container uses the host's."
+)
+OUTSIDE = Remedy(
+    action="none", details={"reason": "a container on a Mac can't have MPS: run torch outside it, or on the CPU in it"}
+)
+NODES = Remedy(
+    action="container-flag", details={"flag": "--device=/dev/nvidiactl --device=/dev/nvidia-uvm --device=/dev/nvidia0"},
+    text="Start the container again with the device nodes named, so that a reload of systemd doesn't take them away.",
+)  # fmt: skip
+CGROUP = Remedy(action="system-setting", details={"setting": "native.cgroupdriver", "value": "cgroupfs"})
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    return _refused_by_docker(facts) or _on_a_mac(facts) or _nvidia(facts) or _amd(facts)
+
+
+def _refused_by_docker(facts: Facts) -> Judgement:
+    """Messages of Docker, its toolkit, and images that only mean this."""
+    if error := heard(facts, "e034", "e209"):
+        return _found(
+            facts, "Docker has no GPU support installed: it can't give a container the GPU.", error, (TOOLKIT, GPUS)
+        )
+    if error := heard(facts, "e035"):
+        return _found(facts, "The container toolkit finds no NVIDIA driver on the host.", error, (HOST_DRIVER, TOOLKIT))
+    if error := heard(facts, "e036"):
+        return _found(
+            facts,
+            "The container had the GPU and lost it (a reload of systemd resets its device rules).",
+            error,
+            (NODES, CGROUP),
+        )
+    if (error := heard(facts, "e037")) and not facts.nvidia.driver:
+        return _found(
+            facts, "The image looked for the NVIDIA driver when it started and found none.", error, _start(facts)
+        )
+    return None
+
+
+def _on_a_mac(facts: Facts) -> Judgement:
+    """A Linux container on a Mac, and MPS is wanted."""
+    error = heard(facts, "e001", "e060", "e074")
+    mac_host = "linuxkit" in (facts.host.kernel or "") or (in_container(facts) and facts.host.architecture == "arm64")
+    if error is None or facts.host.system != "linux" or not mac_host or "cuda" in error.text:
+        return None
+    return _found(facts, "This is a Linux container: MPS exists only in macOS itself.", error, (OUTSIDE,))
+
+
+def _nvidia(facts: Facts) -> Judgement:
+    if not in_container(facts) or on_wsl(facts) or cuda_works(facts) or facts.host.jetson or facts.host.container_gpus:
+        return None
+    if (
+        facts.nvidia.device_nodes
+        or (facts.nvidia.driver and facts.nvidia.device_nodes is None)
+        or only_others(facts, "nvidia")
+    ):
+        return None
+    gpus, wanted = gpus_of(facts, "nvidia"), wants(facts, "cuda")
+    error = heard(facts, "e013", "e014", "e031", "e069", "e158", "e021", "e208", "e213", "e016")
+    if error is None and not (gpus and (facts.nvidia.device_nodes == () or absent(facts.nvidia.driver))):
+        return None
+    if error and error.pattern == "e014" and not (wanted or gpus):
+        return None
+    detail = f"{named(gpus)} is in the machine" if gpus else "CUDA is wanted"
+    chosen = kind(facts) == "cpu" and not wanted
+    return _found(
+        facts,
+        f"{detail}, but this container ({facts.host.container}) was given no GPU: there are no /dev/nvidia* nodes in it.",
+        error,
+        _start(facts),
+        note=chosen,
+        confidence="certain" if gpus or facts.nvidia.device_nodes == () else "likely",
+    )
+
+
+def _amd(facts: Facts) -> Judgement:
+    """The host's amdgpu module is loaded (containers share the kernel), its nodes are not here."""
+    if not in_container(facts) or on_wsl(facts) or cuda_works(facts) or facts.amd.kfd is not False:
+        return None
+    torch = installed(facts)
+    wanted = (torch is not None and bool(torch.hip)) or heard(facts, "e041", "e042", "e044", "e205") is not None
+    asked = wanted or (
+        not facts.live and facts.amd.kernel_driver
+    )  # a ticket shows rocminfo only where the GPU is wanted
+    if not asked or (facts.amd.kernel_driver is False and not gpus_of(facts, "amd")):
+        return None
+    return _found(
+        facts,
+        "The kernel has AMD's GPU driver, but /dev/kfd is not in this container.",
+        heard(facts, "e205", "e044"),
+        (AMD,),
+    )
+
+
+def _start(facts: Facts) -> tuple[Remedy, ...]:
+    return (LIMITS, TOOLKIT) if facts.host.container == "kubernetes" else (GPUS, TOOLKIT)
+
+
+def _found(
+    facts: Facts,
+    detail: str,
+    error: ErrorText | None,
+    remedies: tuple[Remedy, ...],
+    *,
+    note: bool = False,
+    confidence: str = "certain",
+) -> Judgement:
+    return check.found(
+        facts,
+        detail,
+        evidence=(
+            quote(error) if error else None, "host.container", "gpus.name", "nvidia.device_nodes", "nvidia.driver", "amd.kfd",
+            "amd.kernel_driver",
+        ),
+        severity="note" if note else None,
+        remedies=remedies,
+        confidence=confidence,
+    )  # fmt: skip

@@ -1,0 +1,176 @@
+"""An environment variable hides the GPU from torch.
+
+What it means
+    CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES for AMD, ZE_AFFINITY_MASK for Intel) names the GPUs that
+    programs may see. Empty, -1, or an index that does not exist hides all of them; nvidia-smi shows them all the same.
+    A program or notebook may set it itself.
+
+How to see it yourself
+    echo "[$CUDA_VISIBLE_DEVICES]"; nvidia-smi -L lists the GPUs and their numbers.
+
+What to do
+    Unset the variable, or name a GPU that exists; in a program before torch is imported.
+
+References
+    https://docs.nvidia.com/cuda/cuda-c-programming-guide/ (CUDA environment variables)
+    https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import (
+    absent,
+    cuda_works,
+    gpus_of,
+    heard,
+    in_container,
+    named,
+    on_mac,
+    on_wsl,
+    only_others,
+    sign_of_gpu,
+    wants,
+)  # fmt: skip
+from doctor.checks._torch import installed, kind, quote
+from doctor.model.facts import ErrorText, Facts
+from doctor.model.finding import Evidence, Remedy
+
+check = Check(
+    severity="fault",
+    explains=("device-crashes",),
+    instead_of=("no-accelerator", "program-error", "amd-driver-missing", "intel-gpu-driver-missing"),
+)
+
+# variable -> (vendor, what a program that misses the GPU says)
+VARIABLES = {
+    "CUDA_VISIBLE_DEVICES": ("nvidia", "cuda"),
+    "HIP_VISIBLE_DEVICES": ("amd", "rocm"),
+    "ROCR_VISIBLE_DEVICES": ("amd", "rocm"),
+    "ZE_AFFINITY_MASK": ("intel", "xpu"),
+}
+EMPTY = ("", "-1", "nodevfiles", "none", "void")
+MISSING = ("e031", "e044", "e045", "e058", "e059", "e158")  # messages of a program that finds no GPU
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """A variable that hides GPUs; `outside` is the first index that does not exist."""
+
+    name: str
+    value: str
+    vendor: str
+    accelerator: str
+    outside: str | None = None
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    if on_mac(facts) or facts.host.jetson:
+        return None
+    hidden = _hidden(facts)
+    if hidden and _matters(facts, hidden):
+        return _by_variable(facts, hidden)
+    if hidden is None and (error := heard(facts, "e032")) and _program_misses_it(facts):
+        return _by_assignment(facts, error)
+    return _by_message(facts)
+
+
+def _hidden(facts: Facts) -> Hidden | None:
+    """The first variable whose first entry is no GPU of this machine: CUDA stops reading there."""
+    for name, (vendor, accelerator) in VARIABLES.items():
+        value = (facts.environ or {}).get(name)
+        if value is None:
+            continue
+        if name == "CUDA_VISIBLE_DEVICES" and gpus_of(facts, "amd") and not gpus_of(facts, "nvidia"):
+            vendor, accelerator = "amd", "rocm"  # HIP reads it, too
+        plain = value.strip().strip("'\"")
+        first = plain.split(",")[0].strip()
+        if plain.lower() in EMPTY or first == "-1":
+            return Hidden(name, plain, vendor, accelerator)
+        count = facts.nvidia.gpus_seen if vendor == "nvidia" and facts.nvidia.gpus_seen else len(gpus_of(facts, vendor))
+        if count and re.fullmatch(r"\d+", first) and int(first) >= count:
+            return Hidden(name, plain, vendor, accelerator, outside=first)
+    return None
+
+
+def _matters(facts: Facts, hidden: Hidden) -> bool:
+    """There is something to hide, or a program misses it; and torch does not see a GPU all the same."""
+    if cuda_works(facts) and not heard(facts, *MISSING):
+        return False
+    if only_others(facts, hidden.vendor):
+        return False
+    return sign_of_gpu(facts, hidden.vendor) or bool(gpus_of(facts, hidden.vendor)) or wants(facts, hidden.accelerator)
+
+
+def _by_variable(facts: Facts, hidden: Hidden) -> Judgement:
+    gpus = gpus_of(facts, hidden.vendor)
+    error = heard(facts, *MISSING)
+    unset = Remedy(action="unset-env", details={"name": hidden.name})
+    name_one = Remedy(action="set-env", details={"name": hidden.name, "value": "0"})
+    why = f"names GPU {hidden.outside}, which is not there," if hidden.outside else "names no GPU and"
+    return check.found(
+        facts,
+        f"{hidden.name}={hidden.value!r} {why} hides {named(gpus)}.",
+        evidence=(
+            Evidence(fact=hidden.name, value=repr(hidden.value), source="environment"), "gpus.name", "nvidia.gpus_seen", "torch.cuda_available",
+            quote(error) if error else None,
+        ),
+        remedies=(name_one, unset) if hidden.outside else (unset, name_one),
+        variable=hidden.name, value=hidden.value,
+    )  # fmt: skip
+
+
+def _by_assignment(facts: Facts, error: ErrorText) -> Judgement:
+    """The program itself empties the variable."""
+    found = re.match(r"\w+", error.text)
+    name = found[0] if found and found[0] in VARIABLES else "CUDA_VISIBLE_DEVICES"
+    return check.found(
+        facts,
+        f"{name} is set to no GPU: {error.text}",
+        evidence=(quote(error), "gpus.name", "torch.cuda_available"),
+        remedies=(
+            Remedy(action="unset-env", details={"name": name}),
+            Remedy(action="set-env", details={"name": name, "value": "0"}),
+        ),
+        variable=name,
+    )
+
+
+def _program_misses_it(facts: Facts) -> bool:
+    torch = installed(facts)
+    return heard(facts, *MISSING) is not None or bool(torch and torch.cuda_available is False and kind(facts) != "cpu")
+
+
+def _by_message(facts: Facts) -> Judgement:
+    """No variable is known, but torch misses GPUs that the driver shows."""
+    known_unset = facts.environ is not None and not any(name in facts.environ for name in VARIABLES)
+    elsewhere = in_container(facts) or on_wsl(facts) or bool(facts.nvidia.smi_error) or absent(facts.nvidia.driver)
+    if elsewhere or kind(facts) == "cpu" or only_others(facts, "nvidia"):
+        return None
+    driver = bool(facts.nvidia.driver)
+    if error := heard(facts, "e033", "e215"):
+        if known_unset and facts.live:
+            return None
+        detail = "The program asks for a GPU with a number beyond those that it may see."
+    elif (error := heard(facts, "e031")) and not (known_unset and facts.live):
+        detail = "CUDA sees no GPU" + (f", while the driver ({facts.nvidia.driver}) has one." if driver else ".")
+    elif (error := heard(facts, "e158")) and driver and gpus_of(facts, "nvidia") and not (known_unset and facts.live):
+        detail = f"torch sees no GPU, while the driver ({facts.nvidia.driver}) shows {named(gpus_of(facts, 'nvidia'))}."
+    else:
+        return None
+    name = "CUDA_VISIBLE_DEVICES"
+    return check.found(
+        facts,
+        f"{detail} Most often {name} hides it.",
+        evidence=(quote(error), "nvidia.driver", "gpus.name"),
+        remedies=(
+            Remedy(action="unset-env", details={"name": name}),
+            Remedy(action="set-env", details={"name": name, "value": "0"}),
+        ),
+        confidence="likely",
+        variable=name,
+    )

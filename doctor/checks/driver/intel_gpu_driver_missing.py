@@ -1,0 +1,68 @@
+"""The Intel GPU's compute runtime is missing.
+
+What it means
+    torch's XPU builds reach an Intel GPU through Level Zero, part of Intel's compute runtime (on Windows of the graphics driver).
+    A driver that only shows a picture is not enough: torch then counts no XPU devices.
+
+How to see it yourself
+    sycl-ls lists a level_zero device if the runtime is there; ls /dev/dri/renderD* the nodes.
+
+What to do
+    Install Intel's compute runtime (Linux: intel-compute-runtime with the Level Zero loader; Windows: the current graphics driver).
+
+References
+    https://docs.pytorch.org/docs/stable/notes/get_start_xpu.html
+    https://dgpu-docs.intel.com/
+"""
+
+from __future__ import annotations
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import gpus_of, heard, in_container, named, on_mac
+from doctor.checks._torch import installed, quote
+from doctor.model.facts import Facts
+from doctor.model.finding import Remedy
+
+check = Check(
+    severity="fault",
+    explains=("device-crashes",),
+    instead_of=("no-accelerator", "program-error"),
+)
+
+RUNTIME = Remedy(action="install-system-package", details={"package": "intel-compute-runtime (Level Zero)"})
+DRIVER = Remedy(action="install-driver", text="Install Intel's current graphics driver.")
+GROUP = Remedy(action="group-membership", details={"groups": "render"})
+FLAG = Remedy(action="container-flag", details={"flag": "--device=/dev/dri"})
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    torch, gpus = installed(facts), gpus_of(facts, "intel")
+    if on_mac(facts) or (torch and torch.xpu_available) or (facts.gpus and not gpus):
+        return None
+    error = heard(facts, "e045", "e046", "e212")
+    wanted = error is not None or bool(torch and torch.xpu)
+    lacking = facts.intel.level_zero is False or error is not None
+    closed = facts.intel.render_accessible is False
+    if not wanted or not (lacking or closed) or (facts.intel.level_zero is True and not (error or closed)):
+        return None
+    what = f"{named(gpus)} is there" if gpus else "torch's XPU build looks for an Intel GPU"
+    if closed and facts.intel.level_zero is not False:
+        detail, remedies = f"{what}, but this user may not open /dev/dri/renderD*.", (GROUP, RUNTIME)
+    else:
+        detail = f"{what}, but its compute runtime (Level Zero) {'is missing' if facts.intel.level_zero is False else 'gives no device'}."
+        remedies = (DRIVER, RUNTIME) if facts.host.system == "windows" else (RUNTIME, DRIVER)
+    return check.found(
+        facts,
+        detail,
+        evidence=(
+            quote(error) if error else None,
+            "gpus.name",
+            "intel.level_zero",
+            "intel.kernel_driver",
+            "intel.render_accessible",
+            "torch.version",
+        ),
+        remedies=(FLAG, *remedies) if in_container(facts) else remedies,
+        confidence="certain" if gpus and facts.intel.level_zero is False else "likely",
+    )

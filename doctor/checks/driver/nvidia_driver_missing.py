@@ -1,0 +1,117 @@
+"""There is an NVIDIA GPU, and no NVIDIA driver.
+
+What it means
+    torch's CUDA builds bring their own CUDA libraries, but not the driver: that is the system's. Without it the GPU can't be
+    used, also where Linux's free nouveau driver shows a picture with it.
+
+How to see it yourself
+    lspci -k | grep -A3 -i nvidia shows the GPU and its «Kernel driver in use»; nvidia-smi is not found, or shows nothing.
+
+What to do
+    Install NVIDIA's driver (not the CUDA toolkit) and restart the machine.
+
+References
+    https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
+    https://www.nvidia.com/en-us/drivers/
+"""
+
+from __future__ import annotations
+
+from doctor.checks import Check, Judgement, Unknown
+from doctor.checks._machine import (
+    absent,
+    cuda_works,
+    gpus_of,
+    heard,
+    in_container,
+    named,
+    on_mac,
+    on_wsl,
+    only_others,
+    sign_of_gpu,
+    wants,
+)  # fmt: skip
+from doctor.checks._torch import installed, numbers, quote
+from doctor.knowledge import lookup
+from doctor.model.facts import ABSENT, ErrorText, Facts, Torch
+from doctor.model.finding import Remedy
+
+check = Check(
+    severity="fault",
+    explains=("torch-cpu-only", "no-accelerator", "device-crashes"),
+    instead_of=("gpu-hidden", "program-error", "shared-library-missing", "torch-import-crashes"),
+)
+
+SMALLEST = (3, 5)  # no published torch has run on GPUs of a lower compute capability for years
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    if on_mac(facts) or on_wsl(facts) or in_container(facts) or facts.host.jetson or cuda_works(facts):
+        return None
+    if facts.nvidia.driver or facts.nvidia.smi_error or facts.nvidia.library or only_others(facts, "nvidia"):
+        return None
+    if _given_away(facts):
+        return None
+    error, seen = heard(facts, "e013", "e208", "e213"), sign_of_gpu(facts, "nvidia")
+    if error:
+        return _found(facts, error, "certain" if seen else "likely")
+    nouveau = heard(facts, "e015")
+    if facts.nvidia.nouveau or nouveau:
+        return _found(facts, nouveau, "certain")
+    gone = absent(facts.nvidia.driver) or absent(facts.nvidia.kernel_module)
+    not_found = heard(facts, "e014")
+    if seen and (gone or not_found):
+        return _found(facts, not_found, "certain" if absent(facts.nvidia.driver) else "likely")
+    if not_found and wants(facts, "cuda"):
+        return _found(facts, not_found, "likely")
+    if seen and facts.nvidia.driver is None:
+        return Unknown("whether there is an NVIDIA driver is not known")
+    return None
+
+
+def _given_away(facts: Facts) -> bool:
+    """All NVIDIA GPUs are reserved for virtual machines: no driver is wanted here."""
+    gpus = gpus_of(facts, "nvidia")
+    return bool(gpus) and all(g.driver in ("vfio-pci", "pci-stub") for g in gpus)
+
+
+def _found(facts: Facts, error: ErrorText | None, confidence: str) -> Judgement:
+    gpus = gpus_of(facts, "nvidia")
+    nouveau = facts.nvidia.nouveau or any(g.driver == "nouveau" for g in gpus) or (error and error.pattern == "e015")
+    what = f"{named(gpus)} is there" if gpus else "torch looks for an NVIDIA GPU"
+    runs = "; the nouveau driver that runs it can't do CUDA" if nouveau else ""
+    capabilities = [g.capability or _capability(g.name, g.pci_id) for g in gpus]
+    useless = bool(gpus) and all(c and numbers(c) < SMALLEST for c in capabilities)
+    return check.found(
+        facts,
+        f"{what}, and no NVIDIA driver is loaded or installed{runs}.",
+        evidence=(
+            "gpus.name",
+            "nvidia.driver",
+            "nvidia.kernel_module",
+            "nvidia.nouveau",
+            quote(error) if error else None,
+        ),
+        severity="note" if useless else None,
+        remedies=(
+            Remedy(action="install-driver", details=_minimum(facts)),
+            Remedy(action="none", details={"reason": "the CPU can be used without a driver"}),
+        ),
+        confidence=confidence,
+        gpu=named(gpus) if gpus else None,
+    )
+
+
+def _capability(name: str | None, pci_id: str | None) -> str | None:
+    model = lookup.gpu_model(name, pci_id)
+    return model.capability if model else None
+
+
+def _minimum(facts: Facts) -> dict[str, str]:
+    """The oldest driver that will do for the torch that is installed."""
+    torch = installed(facts)
+    if not isinstance(torch, Torch) or not torch.cuda or torch.cuda is ABSENT:
+        return {}
+    need = lookup.driver_need(str(torch.cuda), "windows" if facts.host.system == "windows" else "linux")
+    return {"minimum": need.minimum} if need else {}

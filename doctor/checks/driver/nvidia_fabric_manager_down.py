@@ -1,0 +1,82 @@
+"""The GPUs are joined by NVSwitch, and the fabric manager that must start them is not running.
+
+What it means
+    On machines with NVSwitch (HGX, DGX) CUDA waits until the service nvidia-fabricmanager has set up the fabric, and says error
+    802, «system not yet initialized», until then. The service must be of exactly the driver's version.
+
+How to see it yourself
+    systemctl status nvidia-fabricmanager; nvidia-smi -q | grep -A2 Fabric shows a state other than Completed.
+
+What to do
+    Start the service. If it is missing or of another version than the driver, install the matching one.
+
+References
+    https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
+    https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html (error 802)
+"""
+
+from __future__ import annotations
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import absent, cuda_works, heard
+from doctor.checks._torch import quote
+from doctor.model.facts import Facts
+from doctor.model.finding import Remedy
+
+check = Check(
+    severity="fault",
+    explains=("torch-cpu-only", "device-crashes"),
+    instead_of=(
+        "nvidia-uvm-broken",
+        "gpu-hidden",
+        "nvidia-driver-library-mismatch",
+        "gpu-hardware-fault",
+        "program-error",
+    ),
+)
+
+NOT_READY = 802
+START = Remedy(action="start-service", details={"service": "nvidia-fabricmanager"})
+INSTALL = Remedy(
+    action="install-system-package", details={"package": "nvidia-fabricmanager"},
+    text="Install the fabric manager of exactly the driver's version.",
+)  # fmt: skip
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    nvidia = facts.nvidia
+    other = heard(facts, "e203")
+    version = nvidia.fabric_manager_version
+    differs = bool(version and nvidia.driver and version != nvidia.driver) and not cuda_works(facts)
+    if other or differs:
+        versions = other.groups if other and len(other.groups) == 2 else (version, nvidia.driver)
+        return check.found(
+            facts,
+            f"The fabric manager is {versions[0]}, the driver {versions[1]}: they must be of one version, so the service does not start.",
+            evidence=(
+                quote(other) if other else None,
+                "nvidia.fabric_manager_version",
+                "nvidia.driver",
+                "nvidia.fabric_manager",
+            ),
+            remedies=(INSTALL, START),
+        )
+    error = heard(facts, "e023", "e202")
+    if error is None and nvidia.cuinit != NOT_READY:
+        return None
+    missing = absent(nvidia.fabric_manager)
+    state = {"stopped": "; nvidia-fabricmanager is not running"}.get(str(nvidia.fabric_manager), "")
+    return check.found(
+        facts,
+        f"CUDA says that the system is not yet initialized (802){'; there is no nvidia-fabricmanager' if missing else state}.",
+        evidence=(
+            quote(error) if error else None,
+            "nvidia.cuinit",
+            "nvidia.fabric_manager",
+            "gpus.name",
+            "nvidia.driver",
+        ),
+        remedies=(INSTALL, START) if missing else (START, INSTALL),
+        confidence="certain" if nvidia.fabric_manager or missing else "likely",
+    )

@@ -1,0 +1,58 @@
+"""This Python takes the Mac for an older system than it is.
+
+What it means
+    A Python that was built with an old SDK is told by macOS that it runs on 10.16, whatever the real version is. pip derives from
+    it which wheels fit, and finds none for Apple silicon («from versions: none»).
+
+How to see it yourself
+    python -c "import platform; print(platform.mac_ver()[0], platform.platform())" prints 10.16; sw_vers the real version.
+
+What to do
+    Use a Python that was built with a current SDK. Until then SYSTEM_VERSION_COMPAT=0, or pip 24.1 and newer, see the real version.
+
+References
+    https://github.com/pypa/pip/issues/11618
+    https://eclecticlight.co/2020/08/13/macos-version-numbering-isnt-so-simple/
+"""
+
+from __future__ import annotations
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import heard, macos, numbers
+from doctor.checks._torch import installed, quote
+from doctor.model.facts import ABSENT, Facts
+from doctor.model.finding import Remedy
+
+check = Check(
+    severity="fault",
+    explains=("torch-missing",),
+    instead_of=("no-matching-wheel", "index-misconfigured", "python-unsupported", "macos-too-old", "intel-mac"),
+)
+
+DISGUISED = (10, 16)
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    reported, real = facts.interpreter.macos_reported, macos(facts)
+    if facts.host.system not in (None, "darwin") or not reported or numbers(reported)[:2] != DISGUISED:
+        return None
+    if real is not None and numbers(real)[:1] < (11,):
+        return None
+    torch, error = installed(facts), heard(facts, "e002", "e052", "e128")
+    if torch and torch.imports is not False and error is None:
+        return None
+    wanted = error is not None or facts.torch is ABSENT
+    return check.found(
+        facts,
+        f"This Python sees macOS {reported}{f', while it is {real}' if real else ''}; pip looks for wheels of the wrong system.",
+        evidence=("interpreter.macos_reported", "host.macos", "interpreter.version", quote(error) if error else None),
+        severity=None if wanted else "warning",
+        remedies=(
+            Remedy(
+                action="replace-interpreter", details={"arch": "arm64"} if facts.host.architecture == "arm64" else {}
+            ),
+            Remedy(action="set-env", details={"name": "SYSTEM_VERSION_COMPAT", "value": "0"}),
+            Remedy(action="pin-package", details={"package": "pip", "spec": ">=24.1"}),
+        ),
+    )

@@ -1,0 +1,55 @@
+"""This environment has no pip.
+
+What it means
+    Some environments are made without pip (by uv, or with python -m venv --without-pip), and Debian and Ubuntu keep it in packages of
+    their own. Then «pip» on the path may be another Python's, and installs torch there.
+
+How to see it yourself
+    python -m pip --version says «No module named pip».
+
+What to do
+    python -m ensurepip --upgrade; on Debian and Ubuntu install python3-pip and python3-venv first. In an environment of uv
+    use uv pip.
+
+References
+    https://docs.python.org/3/library/ensurepip.html
+    https://docs.astral.sh/uv/pip/compatibility/
+"""
+
+from __future__ import annotations
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import heard
+from doctor.checks._torch import installed, quote
+from doctor.model.facts import ABSENT, Facts
+from doctor.model.finding import Remedy
+
+check = Check(severity="fault", explains=("torch-missing",))
+
+NEED_NO_PIP = ("uv", "uv-tool", "conda", "pixi", "poetry", "pdm", "pipx")
+PIP = Remedy(action="install-pip")
+DEBIAN = Remedy(action="install-system-package", details={"package": "python3-venv"})
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    error, python = heard(facts, "e156"), facts.interpreter
+    if error:
+        by_the_system = "ensurepip" in error.text
+        return check.found(
+            facts,
+            f"pip is not in this environment{', and the system keeps ensurepip in a package of its own' if by_the_system else ''}.",
+            evidence=(quote(error), "interpreter.executable", "host.os_name"),
+            remedies=(DEBIAN, PIP) if by_the_system else (PIP, DEBIAN),
+        )
+    torch = installed(facts)
+    needs_none = python.manager in NEED_NO_PIP or python.environment in NEED_NO_PIP
+    if python.pip is not ABSENT or needs_none or python.environment != "venv" or torch is not None:
+        return None
+    return check.found(
+        facts,
+        f"{python.executable or 'This environment'} has no pip, so «pip install» would put torch elsewhere.",
+        evidence=("interpreter.pip", "interpreter.environment"),
+        severity="warning",
+        remedies=(PIP,),
+    )

@@ -1,0 +1,123 @@
+"""This Python was built for Intel Macs and runs under Rosetta on Apple silicon.
+
+What it means
+    The Mac has Apple's own chip, but the Python is x86_64 and translated. torch then has no MPS, no release after 2.2.2, is slow, and
+    may give wrong results. «incompatible architecture» messages come from mixing packages of both kinds.
+
+How to see it yourself
+    python -c "import platform; print(platform.machine())" prints x86_64; sysctl -n machdep.cpu.brand_string names an Apple chip.
+
+What to do
+    Make a new environment with a native (arm64) Python, from a terminal that doesn't run under Rosetta, and install torch there.
+
+References
+    https://developer.apple.com/documentation/apple-silicon/about-the-rosetta-translation-environment
+    https://developer.apple.com/metal/pytorch/
+"""
+
+from __future__ import annotations
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import (
+    apple_silicon,
+    heard,
+    intel_hardware,
+    last_for_intel_macs,
+    offered_for_intel_macs,
+    on_mac,
+    wanted_release,
+    wants,
+)  # fmt: skip
+from doctor.checks._torch import quote
+from doctor.model.facts import ErrorText, Facts
+from doctor.model.finding import Remedy
+
+check = Check(
+    severity="fault",
+    explains=(
+        "torch-missing", "torch-too-old", "mps-not-built", "mps-wrong-results", "numpy-abi-mismatch", "torch-import-crashes",
+        "device-wrong-results", "device-crashes", "device-slow", "openmp-duplicate",
+    ),
+    instead_of=(
+        "intel-mac", "macos-too-old", "cpu-instructions-missing", "python-unsupported", "no-matching-wheel", "index-misconfigured",
+        "mps-unavailable", "shared-library-missing", "torch-install-broken", "mps-in-virtual-machine", "gpu-blocked-by-sandbox",
+        "backend-impossible-here", "extension-abi-mismatch", "mps-op-missing",
+    ),
+)  # fmt: skip
+
+NATIVE = Remedy(action="replace-interpreter", details={"arch": "arm64"})
+REINSTALL = Remedy(action="reinstall-torch", details={"backend": "mps"})
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    if facts.host.system not in (None, "darwin") or intel_hardware(facts):
+        return None
+    if (error := heard(facts, "e048")) and not facts.interpreter.translated:
+        return _found(
+            facts, "The Python is native (arm64), but packages in it were installed under Rosetta: their libraries are x86_64.", error,
+            (REINSTALL, NATIVE),
+        )  # fmt: skip
+    error = heard(facts, "e047")
+    if error and "x86_64h" not in error.text:
+        return _found(
+            facts, "The running Python is x86_64, under Rosetta: it can't load a library for Apple silicon.", error
+        )
+    chip = facts.host.cpu_model or "Apple silicon"
+    if facts.interpreter.translated:
+        return _found(facts, f"This Python is x86_64 and translated by Rosetta; the Mac has {chip}.")
+    foreign = facts.interpreter.architecture == "x86_64" or (facts.interpreter.platform_tag or "").endswith("x86_64")
+    if apple_silicon(facts) and foreign:
+        return _found(facts, f"This Python is x86_64; the Mac has {chip}. It runs under Rosetta.")
+    if error := heard(facts, "e049"):
+        return _found(
+            facts, "The CPU is named «VirtualApple»: that is how Rosetta shows an Apple chip to x86_64 programs.", error
+        )
+    return _by_wheels(facts) or _by_wish(facts, foreign)
+
+
+def _by_wheels(facts: Facts) -> Judgement:
+    """An Apple chip, and pip is offered what only x86_64 Pythons on macOS are."""
+    if not apple_silicon(facts) or facts.interpreter.architecture == "arm64":
+        return None
+    attempt, error = offered_for_intel_macs(facts), heard(facts, "e004")
+    if attempt is None and error is None:
+        return None
+    detail = (
+        f"The Mac has {facts.host.cpu_model}, but the versions of torch on offer end at {last_for_intel_macs()}, the last one for x86_64 "
+        f"Pythons on macOS{f' (asked for: {wanted_release(attempt)})' if attempt else ''}."
+    )
+    return _found(facts, detail, error)
+
+
+def _by_wish(facts: Facts, foreign: bool) -> Judgement:
+    """Which Mac it is is not said; but it is wanted to do MPS, with an x86_64 Python."""
+    if not (foreign and on_mac(facts) and wants(facts, "mps")) or facts.host.cpu_model:
+        return None
+    error = heard(facts, "e001", "e074", "e075", "e060")
+    return _found(
+        facts,
+        "MPS is wanted, and this Python is x86_64: on Apple silicon it runs under Rosetta.",
+        error,
+        confidence="likely",
+    )
+
+
+def _found(
+    facts: Facts,
+    detail: str,
+    error: ErrorText | None = None,
+    remedies: tuple[Remedy, ...] = (NATIVE, REINSTALL),
+    confidence: str = "certain",
+) -> Judgement:
+    return check.found(
+        facts,
+        detail,
+        evidence=(
+            quote(error) if error else None, "host.cpu_model", "interpreter.architecture", "interpreter.translated",
+            "interpreter.platform_tag", "interpreter.executable",
+        ),
+        remedies=remedies,
+        confidence=confidence,
+        chip=facts.host.cpu_model,
+    )  # fmt: skip

@@ -1,0 +1,241 @@
+"""There is no torch wheel for this Python.
+
+What it means
+    Each torch release is published for a few Python versions: a new Python waits for a new torch, an old one is dropped. PyPy and
+    other implementations have no wheels at all. pip then says «from versions: none», or offers only other releases.
+
+How to see it yourself
+    python -VV; pip download torch --no-deps --dry-run shows what pip can find.
+
+What to do
+    Make an environment with a Python that the wanted torch supports, or take a torch release that supports this Python.
+
+References
+    https://github.com/pytorch/pytorch/blob/main/RELEASE.md#release-compatibility-matrix
+    https://packaging.python.org/specifications/platform-compatibility-tags/
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from doctor.checks import Check, Judgement, Unknown
+from doctor.checks._machine import heard, older, python_minor, wanted_release
+from doctor.checks._torch import installed, numbers, quote
+from doctor.knowledge import lookup
+from doctor.model.facts import ABSENT, ErrorText, Facts, InstallAttempt, StartFailure
+from doctor.model.finding import Evidence, Remedy
+
+check = Check(
+    severity="fault",
+    explains=("torch-missing", "torch-too-old", "compiler-missing"),
+    instead_of=("no-matching-wheel", "index-misconfigured", "interpreter-broken", "pip-missing"),
+)
+
+NOTHING_FOUND = ("e052", "e128", "e129", "e131")
+NOT_THERE = ("e055", "e056")
+PLATFORMS = ("linux_x86_64", "win_amd64", "macos_arm64", "linux_aarch64")
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    failure = facts.interpreter.start_failure
+    if isinstance(failure, StartFailure) and failure.kind == "too-old":
+        return _too_old_to_ask(facts, failure)
+    if error := heard(facts, "e054"):
+        return _compiler_of_torch(facts, error)
+    if error := heard(facts, "e216", "e217", "e218"):
+        return _refused(facts, error)
+    torch, error = installed(facts), heard(facts, *NOTHING_FOUND)
+    if torch is not None and (torch.imports or error is None):
+        return None
+    failed = [a for a in facts.attempts if a.failed or a.offered is not None]
+    if facts.torch is not ABSENT and error is None and not failed and not heard(facts, *NOT_THERE):
+        return None
+    if (facts.interpreter.implementation or "cpython").lower() not in ("cpython", "python"):
+        return _other_implementation(facts, error)
+    python = python_minor(facts)
+    if python is None:
+        return _from_the_offer(facts, failed, error)
+    return _no_release(facts, python, error) or _not_the_wanted_one(facts, python, failed, error)
+
+
+def _platforms(facts: Facts) -> tuple[str, ...]:
+    """Wheel platforms that this may be: one where it is known; x86-64 is assumed where a ticket names only the system."""
+    system, architecture = facts.host.system, facts.interpreter.architecture or facts.host.architecture
+    if system and not architecture and system != "darwin":
+        architecture = "x86_64"
+    if system and architecture:
+        known = lookup.platform_of(system, architecture)
+        return (known,) if known else ()
+    return tuple(
+        p for p in PLATFORMS if not system or p.startswith({"darwin": "macos", "windows": "win"}.get(system, system))
+    )
+
+
+@dataclass(frozen=True)
+class _Range:
+    """Pythons of a release: "3.9" to "3.12" is ">=3.9,<3.13"."""
+
+    release: str
+    pythons: tuple[str, ...]
+
+    @property
+    def spec(self) -> str:
+        plain = sorted({p.rstrip("t") for p in self.pythons}, key=numbers)
+        major, minor = numbers(plain[-1])[:2]
+        return f">={plain[0]},<{major}.{minor + 1}"
+
+
+def _range_of(facts: Facts, release: str | None = None) -> _Range | None:
+    """The Pythons of that release, or of the newest one, on the platform."""
+    for platform in _platforms(facts):
+        releases = lookup.torch_versions(platform, None, facts.as_of)
+        chosen = release or (releases[-1] if releases else None)
+        pythons = lookup.pythons_of(chosen, platform) if chosen else None
+        if chosen and pythons:
+            return _Range(chosen, pythons)
+    return None
+
+
+def _no_release(facts: Facts, python: str, error: ErrorText | None) -> Judgement:
+    """No release at all has a wheel for this Python (by the tables, or by the date of the ticket)."""
+    platforms = _platforms(facts)
+    if not platforms or any(lookup.torch_versions(p, python, facts.as_of) for p in platforms):
+        return None
+    when = facts.as_of or lookup.tables_date()
+    known = any(python in (lookup.pythons_of(r, p) or ()) for p in platforms for r in lookup.torch_versions(p))
+    newest = _range_of(facts)
+    newer = bool(newest) and numbers(python) > max(map(numbers, newest.pythons)) if newest else False
+    return _found(
+        facts,
+        f"No torch release has a wheel for Python {facts.interpreter.version} here{f' (as of {when})' if newer or known else ''}.",
+        newest,
+        error,
+        confidence="likely" if newer and not known and error is None else "certain",
+    )
+
+
+def _not_the_wanted_one(facts: Facts, python: str, failed: list[InstallAttempt], error: ErrorText | None) -> Judgement:
+    """The release that was asked for has no wheel for this Python, while others have."""
+    for attempt in failed:
+        wanted = wanted_release(attempt)
+        if wanted is None:
+            continue
+        found = [lookup.pythons_of(wanted, p) for p in _platforms(facts)]
+        known = [p for p in found if p]
+        if not known or any(python in p for p in known):
+            continue
+        return _found(
+            facts, f"torch {wanted} has no wheel for Python {facts.interpreter.version}.", _range_of(facts, wanted), error,
+            install=_others(facts, python),
+        )  # fmt: skip
+    return None
+
+
+def _others(facts: Facts, python: str) -> str:
+    """Specifier of the releases that this Python can have."""
+    for platform in _platforms(facts):
+        if releases := lookup.torch_versions(platform, python, facts.as_of):
+            return f">={releases[0]}"
+    return ""
+
+
+def _from_the_offer(facts: Facts, failed: list[InstallAttempt], error: ErrorText | None) -> Judgement:
+    """The Python is not told, but what pip has on offer tells it: the offer begins and ends as only one Python's does."""
+    for attempt in failed:
+        wanted, public = (
+            wanted_release(attempt),
+            sorted((v for v in attempt.offered or () if "+" not in v), key=numbers),
+        )
+        if wanted is None or not public or wanted in public:
+            continue
+        for platform in (p for p in _platforms(facts) if wanted in lookup.torch_versions(p, None, facts.as_of)):
+            python = _python_of_offer(platform, wanted, public, facts.as_of)
+            if python:
+                return _found(
+                    facts,
+                    f"The versions on offer are {public[0]} to {public[-1]}, as they are for Python {python}; torch {wanted} has no wheel "
+                    "for it.",
+                    _range_of(facts, wanted), error, confidence="likely", install=f">={public[0]}",
+                )  # fmt: skip
+    if (ignored := heard(facts, "e053")) and error:
+        return _found(
+            facts,
+            "pip passed versions over that are for another Python.",
+            _range_of(facts),
+            ignored,
+            confidence="likely",
+        )
+    return Unknown("the Python version is not known") if error else None
+
+
+def _python_of_offer(platform: str, wanted: str, public: list[str], as_of: str | None) -> str | None:
+    """A Python whose releases begin (wanted is older) or end (wanted is newer) where the offer does."""
+    pythons = {
+        p for r in lookup.torch_versions(platform) for p in lookup.pythons_of(r, platform) or () if not p.endswith("t")
+    }
+    for python in sorted(pythons, key=numbers, reverse=True):
+        releases = lookup.torch_versions(platform, python, as_of)
+        if not releases or wanted in releases:
+            continue
+        begins = older(wanted, public[0]) and releases[0] == public[0]
+        ends = older(public[-1], wanted) and releases[-1] == public[-1]
+        if begins or ends:
+            return python
+    return None
+
+
+def _other_implementation(facts: Facts, error: ErrorText | None) -> Judgement:
+    name = facts.interpreter.implementation or ""
+    shown = {"pypy": "PyPy", "graalpy": "GraalPy"}.get(name.lower(), name)
+    return _found(facts, f"This Python is {shown}; torch has wheels for CPython only.", _range_of(facts), error)
+
+
+def _too_old_to_ask(facts: Facts, failure: StartFailure) -> Judgement:
+    version = failure.version or facts.interpreter.version or "older than 3.6"
+    return _found(facts, f"This is Python {version}; no current torch supports it.", _range_of(facts), None)
+
+
+def _refused(facts: Facts, error: ErrorText) -> Judgement:
+    """pip or uv says itself that the Python is the reason."""
+    version = facts.interpreter.version or (error.groups[0] if error.groups else "this version")
+    wanted = next((w for a in facts.attempts if (w := wanted_release(a))), None)
+    return _found(facts, f"torch has no wheel for Python {version}: {error.text}", _range_of(facts, wanted), error)
+
+
+def _compiler_of_torch(facts: Facts, error: ErrorText) -> Judgement:
+    """torch works on this Python, torch.compile not yet."""
+    torch = installed(facts)
+    return check.found(
+        facts,
+        f"torch.compile of torch {torch.version if torch else '(this release)'} does not support this Python yet: {error.text}",
+        evidence=(quote(error), "interpreter.version", "torch.version"),
+        remedies=(Remedy(action="upgrade-torch"), Remedy(action="replace-interpreter", details={"python": "<3.12"})),
+    )
+
+
+def _found(
+    facts: Facts,
+    detail: str,
+    pythons: _Range | None,
+    error: ErrorText | None,
+    confidence: str = "certain",
+    install: str | None = None,
+) -> Judgement:
+    replace = Remedy(action="replace-interpreter", details={"python": pythons.spec} if pythons else {})
+    other = (
+        (Remedy(action="install-torch", details={"torch": install} if install else {}),) if install is not None else ()
+    )
+    return check.found(
+        facts,
+        detail,
+        evidence=(
+            quote(error) if error else None, "interpreter.version", "interpreter.implementation",
+            Evidence(fact=f"Pythons of torch {pythons.release}", value=", ".join(pythons.pythons), source="wheels on the package index")
+            if pythons else None,
+        ),
+        remedies=(replace, *other),
+        confidence=confidence,
+        python=facts.interpreter.version,
+    )  # fmt: skip

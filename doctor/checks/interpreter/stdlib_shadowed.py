@@ -1,0 +1,85 @@
+"""A file hides a module of Python's standard library that torch imports.
+
+What it means
+    Python looks in the program's folder first. A file random.py, types.py or select.py there is imported by torch instead of the
+    standard library's, and the import fails in a way that looks like a broken torch.
+
+How to see it yourself
+    python -c "import random; print(random.__file__)" in the same folder shows a file of yours.
+
+What to do
+    Rename the file (and remove its __pycache__), or run from another folder.
+
+References
+    https://docs.python.org/3/tutorial/modules.html#the-module-search-path
+    https://docs.python.org/3/whatsnew/3.13.html (error messages that name the file)
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import heard
+from doctor.checks._torch import installed, quote
+from doctor.model.facts import Facts
+from doctor.model.finding import Evidence, Remedy
+
+check = Check(
+    severity="fault",
+    instead_of=(
+        "torch-import-crashes",
+        "torch-install-broken",
+        "torch-shadowed",
+        "program-error",
+        "shared-library-missing",
+    ),
+)
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    hidden, torch = facts.interpreter.shadowed or (), installed(facts)
+    error = heard(facts, "e157", "e207")
+    if hidden:
+        module, file = hidden[0]
+        works = error is None and not (torch and torch.imports is False)
+        more = f" ({len(hidden) - 1} more)" if len(hidden) > 1 else ""
+        return check.found(
+            facts,
+            f"{file} is found before Python's own module {module}{more}{'; torch imports all the same' if works else ''}.",
+            evidence=(*(Evidence(fact=m, value=f, source="sys.path") for m, f in hidden[:5]), quote(error) if error else None),
+            severity="warning" if works else None,
+            remedies=_remedies(file),
+            module=module, file=file,
+        )  # fmt: skip
+    if error is None:
+        return None
+    module = _module(error.text)
+    file = _file(error.text) or (
+        error.path if error.path and re.search(rf"(^|[/\\]){module}\.py$", error.path) else None
+    )
+    return check.found(
+        facts,
+        f"{file or f'A file {module}.py'} is imported instead of Python's own module {module}.",
+        evidence=(quote(error),),
+        remedies=_remedies(file or f"{module}.py"),
+        module=module, file=file,
+    )  # fmt: skip
+
+
+def _module(text: str) -> str:
+    """The module that the message names: between the first quotes, or the name of the file to be renamed."""
+    if file := _file(text):
+        return re.split(r"[/\\]", file)[-1].removesuffix(".py")
+    found = re.search(r"'([A-Za-z_]\w*)'", text)
+    return found[1] if found else "of that name"
+
+
+def _file(text: str) -> str | None:
+    found = re.search(r"consider renaming '([^']+\.py)'", text)
+    return found[1] if found else None
+
+
+def _remedies(path: str) -> tuple[Remedy, ...]:
+    return (Remedy(action="rename-file", details={"path": path}), Remedy(action="change-directory"))

@@ -1,0 +1,144 @@
+"""macOS is older than this torch needs.
+
+What it means
+    The MPS backend of each torch release asks for a minimum macOS: 12.3 up to torch 2.5, 13.0 up to 2.8, 14.0 since 2.9. Below
+    it torch works on the CPU only and torch.backends.mps.is_available() is False. Wheels have a minimum, too: on an older macOS
+    pip passes them over, or the system's loader rejects their libraries.
+
+How to see it yourself
+    sw_vers -productVersion shows the macOS version;
+    python -c "import torch; print(torch.backends.mps.is_available())" whether torch can use the GPU.
+
+What to do
+    Update macOS. Where the Mac can't have a newer one, install the newest torch release that still supports it.
+
+References
+    https://developer.apple.com/metal/pytorch/
+    https://github.com/pytorch/pytorch/issues/164943 (the printed minimum and the real one did not always move together)
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import (
+    apple_silicon,
+    heard,
+    intel_hardware,
+    mac_guest,
+    macos,
+    numbers,
+    older,
+    on_mac,
+    sandboxed,
+)
+from doctor.checks._torch import installed, quote, release_of
+from doctor.knowledge import lookup
+from doctor.model.facts import ErrorText, Facts
+from doctor.model.finding import Evidence, Remedy
+
+check = Check(
+    severity="fault",
+    explains=("torch-import-crashes", "mps-op-missing", "mps-dtype-unsupported", "torch-missing", "no-matching-wheel"),
+    instead_of=("mps-unavailable", "shared-library-missing", "openmp-duplicate", "backend-impossible-here"),
+)
+
+LOADER_MINIMUM = "11.0"  # dyld knows load command 0x80000034 (chained fixups) from macOS 11 on
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    if facts.host.system not in (None, "darwin") or facts.interpreter.translated:
+        return None
+    return _mps(facts) or _wheel(facts) or _operation(facts) or _loader(facts)
+
+
+def _mps(facts: Facts) -> Judgement:
+    """The installed release's minimum for MPS, and the one in its message: the higher counts."""
+    torch, release, error = installed(facts), release_of(facts), heard(facts, "e001")
+    if (torch and torch.mps_available) or not (error or (apple_silicon(facts) and on_mac(facts))):
+        return None
+    printed = re.search(r"(\d+\.\d+)\+", error.text) if error else None
+    needs = [v for v in (printed and printed[1], release and lookup.mps_minimum(release)) if v]
+    if not needs:
+        return None
+    need, have = max(needs, key=numbers), macos(facts)
+    if have is None:
+        if error is None or mac_guest(facts) or sandboxed(facts):
+            return None
+        return _found(facts, f"MPS needs macOS {need} or newer here; which version this Mac has is not known.", need, error,
+                      confidence="likely")  # fmt: skip
+    if not older(have, need):
+        return None
+    what = f"torch {torch.version}" if torch else "this torch"
+    return _found(facts, f"MPS of {what} needs macOS {need} or newer; this Mac has {have}.", need, error)
+
+
+def _wheel(facts: Facts) -> Judgement:
+    """A wheel that was refused for its macOS tag."""
+    error, need, have = heard(facts, "e002"), "14.0", macos(facts)
+    if error is None or intel_hardware(facts) or facts.interpreter.architecture == "x86_64":
+        return None
+    if have is None:
+        return _found(
+            facts,
+            f"The wheel is for macOS {need} or newer, and this system refused it.",
+            need,
+            error,
+            confidence="likely",
+        )
+    return (
+        _found(facts, f"The wheel is for macOS {need} or newer; this Mac has {have}.", need, error)
+        if older(have, need)
+        else None
+    )
+
+
+def _operation(facts: Facts) -> Judgement:
+    """An operation of MPS that macOS itself only has from 14 on."""
+    error, need, have = heard(facts, "e003"), "14.0", macos(facts)
+    if error is None or (have and not older(have, need)):
+        return None
+    seen = f"; this Mac has {have}" if have else ""
+    return _found(facts, f"This operation needs macOS {need} or newer on MPS{seen}.", need, error,
+                  confidence="certain" if have else "likely")  # fmt: skip
+
+
+def _loader(facts: Facts) -> Judgement:
+    """The system's loader rejects a library that was linked for a newer macOS."""
+    error, have = heard(facts, "e201"), macos(facts)
+    if error is None:
+        return None
+    need = next((g for g in error.groups if g and g[0].isdigit()), LOADER_MINIMUM)
+    if have and not older(have, need):
+        return None
+    seen = f" (this Mac has {have})" if have else ""
+    return _found(facts, f"A library of torch is linked for macOS {need} or newer, which this system's loader rejects{seen}.", need,
+                  error)  # fmt: skip
+
+
+def _found(facts: Facts, detail: str, need: str, error: ErrorText | None, confidence: str = "certain") -> Judgement:
+    have = macos(facts)
+    return check.found(
+        facts,
+        detail,
+        evidence=(
+            "host.macos", Evidence(fact="needed", value=need, source="minimum of the MPS backend and its wheels"), "torch.version",
+            "torch.mps_available", quote(error) if error else None,
+        ),
+        remedies=(Remedy(action="upgrade-os", details={"minimum": need}), Remedy(action="downgrade-torch", details=_below(have))),
+        confidence=confidence,
+        macos=have, needed=need,
+    )  # fmt: skip
+
+
+def _below(have: str | None) -> dict[str, str]:
+    """The first release whose MPS asks for more than this macOS, as an upper bound."""
+    if have is None:
+        return {}
+    for release in lookup.torch_versions("macos_arm64"):
+        minimum = lookup.mps_minimum(release)
+        if minimum and older(have, minimum):
+            return {"torch": f"<{release}"} if not older(have, "12.3") else {}
+    return {}
