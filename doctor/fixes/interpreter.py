@@ -42,7 +42,11 @@ def replace_interpreter(situation: Situation, finding: str, remedy: Remedy) -> F
 
 def _native_arch(situation: Situation) -> str | None:
     interpreter, host = situation.facts.interpreter, situation.facts.host
-    if situation.mac and (interpreter.translated or interpreter.architecture == "x86_64") and host.architecture == "arm64":
+    if (
+        situation.mac
+        and (interpreter.translated or interpreter.architecture == "x86_64")
+        and host.architecture == "arm64"
+    ):
         return "arm64"
     return "64-bit" if interpreter.bits == 32 else None
 
@@ -56,10 +60,14 @@ def _pick(
         fresh = _in_new_environment(situation, python, arch)
         best = choosing.choose(fresh.facts).best
         if best:
-            pythons = [p for p in lookup.pythons_of(best.release, choosing.platform_of(fresh.facts)) or () if p[-1] != "t"]
+            pythons = [
+                p for p in lookup.pythons_of(best.release, choosing.platform_of(fresh.facts)) or () if p[-1] != "t"
+            ]
             is_newest = bool(pythons) and python == pythons[-1] and len(pythons) > 1
             release = tuple(map(int, best.release.split("."))) if best.release else ()
-            options.append(((len(best.covers), release, not is_newest, tuple(map(int, python.split(".")))), python, fresh, best))
+            options.append(
+                ((len(best.covers), release, not is_newest, tuple(map(int, python.split(".")))), python, fresh, best)
+            )
     if not options:
         return None
     _, python, fresh, best = max(options, key=lambda o: o[0])
@@ -140,7 +148,11 @@ def activate_environment(situation: Situation, finding: str, remedy: Remedy) -> 
     elif situation.windows:
         folder = PureWindowsPath(path)
         folder = folder.parent.parent if folder.name.lower().startswith("python") else folder
-        step = Step(text=f"Activate {folder}", shell=line((str(folder / "Scripts" / "Activate.ps1"),), windows=True), where="user")
+        step = Step(
+            text=f"Activate {folder}",
+            shell=line((str(folder / "Scripts" / "Activate.ps1"),), windows=True),
+            where="user",
+        )
     else:
         place = PurePosixPath(path)
         root = place.parent.parent if place.parent.name == "bin" else place
@@ -160,11 +172,23 @@ def change_directory(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     path = remedy.details.get("path", "")
     where = f", not in the folder of {path}" if path else ""
     text = remedy.text or f"Start Python in another folder{where}."
-    return Fix(finding=finding, action="change-directory", title=text, details=dict(remedy.details), steps=(Step(text=text, where="user"),))
+    return Fix(
+        finding=finding,
+        action="change-directory",
+        title=text,
+        details=dict(remedy.details),
+        steps=(Step(text=text, where="user"),),
+    )
 
 
 def rename_file(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     """A manual step: what a file should be called is for its owner to say."""
     path = remedy.details.get("path", "")
     text = remedy.text or f"Rename {path or 'the file'}: its name hides a module that Python needs."
-    return Fix(finding=finding, action="rename-file", title=text, details=dict(remedy.details), steps=(Step(text=text, where="user"),))
+    return Fix(
+        finding=finding,
+        action="rename-file",
+        title=text,
+        details=dict(remedy.details),
+        steps=(Step(text=text, where="user"),),
+    )

@@ -14,7 +14,9 @@ from doctor.model.finding import Remedy
 from doctor.model.fix import Fix, Step
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\Z")
-_SPEC = re.compile(r"((===|~=|==|!=|<=|>=|<|>)\s?[0-9][0-9A-Za-z.+*!-]*)(\s?,\s?(===|~=|==|!=|<=|>=|<|>)\s?[0-9][0-9A-Za-z.+*!-]*)*\Z")
+_SPEC = re.compile(
+    r"((===|~=|==|!=|<=|>=|<|>)\s?[0-9][0-9A-Za-z.+*!-]*)(\s?,\s?(===|~=|==|!=|<=|>=|<|>)\s?[0-9][0-9A-Za-z.+*!-]*)*\Z"
+)
 
 
 def install_package(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
@@ -28,7 +30,9 @@ def install_package(situation: Situation, finding: str, remedy: Remedy) -> Fix |
     requirement = package + spec.replace(" ", "")
     verb = {"pin-package": "Pin", "reinstall-package": "Reinstall"}.get(remedy.action, "Install")
     again = remedy.action == "reinstall-package" and any(p.name == package for p in situation.facts.packages or ())
-    order = Order(requirements=(requirement,), index=index, replaces=(package,) if again else (), note=f"{verb} {requirement}")
+    order = Order(
+        requirements=(requirement,), index=index, replaces=(package,) if again else (), note=f"{verb} {requirement}"
+    )
     return Fix(
         finding=finding,
         action=remedy.action,
@@ -57,7 +61,9 @@ def remove_package(situation: Situation, finding: str, remedy: Remedy) -> Fix | 
 
 
 def install_pip(situation: Situation, finding: str, remedy: Remedy) -> Fix:
-    without = replace(situation, facts=replace(situation.facts, interpreter=replace(situation.facts.interpreter, pip=ABSENT)))
+    without = replace(
+        situation, facts=replace(situation.facts, interpreter=replace(situation.facts.interpreter, pip=ABSENT))
+    )
     return Fix(
         finding=finding,
         action=remedy.action,

@@ -43,7 +43,9 @@ def set_variable(name: str, value: str, *, windows: bool) -> str | None:
     """A line that sets an environment variable; None where the name is none or the value cannot be written."""
     if not NAME.match(name) or not is_printable(value):
         return None
-    return f"$env:{name} = {powershell((value,)).removeprefix('& ')}" if windows else f"export {name}={shlex.quote(value)}"
+    return (
+        f"$env:{name} = {powershell((value,)).removeprefix('& ')}" if windows else f"export {name}={shlex.quote(value)}"
+    )
 
 
 def unset_variable(name: str, *, windows: bool) -> str | None:

@@ -19,7 +19,9 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.@+-]+\Z")  # names of modules, services, group
 
 
 def _fix(finding: str, remedy: Remedy, title: str, *steps: Step) -> Fix:
-    return Fix(finding=finding, action=remedy.action, title=remedy.text or title, details=dict(remedy.details), steps=steps)
+    return Fix(
+        finding=finding, action=remedy.action, title=remedy.text or title, details=dict(remedy.details), steps=steps
+    )
 
 
 # --- drivers ---
@@ -95,16 +97,29 @@ def reboot(situation: Situation, finding: str, remedy: Remedy) -> Fix:
 def load_module(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     module = remedy.details.get("module", "")
     if not _PLAIN.match(module):
-        return _fix(finding, remedy, "Load the kernel module.", Step(text="Load the GPU's kernel module", where="system", needs_root=True))
+        return _fix(
+            finding,
+            remedy,
+            "Load the kernel module.",
+            Step(text="Load the GPU's kernel module", where="system", needs_root=True),
+        )
     argv = ("sudo", "modprobe", module)
-    step = Step(text=f"Load the kernel module {module}", argv=argv, where="system", needs_root=True, undo=("sudo", "modprobe", "-r", module))
+    step = Step(
+        text=f"Load the kernel module {module}",
+        argv=argv,
+        where="system",
+        needs_root=True,
+        undo=("sudo", "modprobe", "-r", module),
+    )
     return _fix(finding, remedy, f"Load the kernel module {module}.", step)
 
 
 def start_service(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     service = remedy.details.get("service", "")
     if not _PLAIN.match(service):
-        return _fix(finding, remedy, "Start the service.", Step(text="Start the service", where="system", needs_root=True))
+        return _fix(
+            finding, remedy, "Start the service.", Step(text="Start the service", where="system", needs_root=True)
+        )
     step = Step(
         text=f"Start {service}, now and at every boot",
         argv=("sudo", "systemctl", "enable", "--now", service),
@@ -121,7 +136,9 @@ def upgrade_os(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     name = "macOS" if situation.mac else "the operating system"
     text = f"Update {name}" + (f" to {minimum} or newer" if minimum else "")
     where = ": System Settings, General, Software Update" if situation.mac else ""
-    return _fix(finding, remedy, f"{text}.", Step(text=text + where, where="system", needs_root=True, needs_reboot=True))
+    return _fix(
+        finding, remedy, f"{text}.", Step(text=text + where, where="system", needs_root=True, needs_reboot=True)
+    )
 
 
 # --- variables and the shell ---
@@ -172,7 +189,9 @@ def group_membership(situation: Situation, finding: str, remedy: Remedy) -> Fix:
 
 def install_system_package(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     package = remedy.details.get("package", "the package")
-    how = "its installer" if situation.windows else "Homebrew" if situation.mac else "the distribution's package manager"
+    how = (
+        "its installer" if situation.windows else "Homebrew" if situation.mac else "the distribution's package manager"
+    )
     text = f"Install {package} with {how}"
     return _fix(finding, remedy, f"Install {package}.", Step(text=text, where="system", needs_root=not situation.mac))
 
@@ -211,7 +230,9 @@ def by_hand(situation: Situation, finding: str, remedy: Remedy) -> Fix:
         text = f"Change the setting {setting}" + (f" to {value}" if value else "")
     elif note := remedy.details.get("note"):
         text = note if not remedy.text else text
-    step = Step(text=text.rstrip("."), where="system" if remedy.action in ("system-setting", "hardware-service") else "user")
+    step = Step(
+        text=text.rstrip("."), where="system" if remedy.action in ("system-setting", "hardware-service") else "user"
+    )
     return _fix(finding, remedy, text.rstrip(".") + ".", step)
 
 

@@ -16,7 +16,12 @@ from doctor.model.fix import Fix, Step
 
 DEFAULT_INDEX = "default"  # in `details`: the build needs no index to be named
 ACTIONS = ("install-torch", "reinstall-torch", "upgrade-torch", "downgrade-torch")
-TITLES = {"install-torch": "Install", "reinstall-torch": "Reinstall", "upgrade-torch": "Upgrade to", "downgrade-torch": "Go back to"}
+TITLES = {
+    "install-torch": "Install",
+    "reinstall-torch": "Reinstall",
+    "upgrade-torch": "Upgrade to",
+    "downgrade-torch": "Go back to",
+}
 BROKEN = ("torch-install-broken", "torch-duplicate-install", "torch-shadowed", "torch-import-crashes")
 
 
@@ -48,7 +53,10 @@ def fix_index(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
     """Install from the right index: that of the remedy if it is in the tables, else that of the build for the machine."""
     backend = remedy.details.get("index", "").rstrip("/").rpartition("/")[2]
     known = lookup.index_url(backend) is not None
-    details = {"torch": remedy.details.get("torch", ""), "backend": backend if known else remedy.details.get("backend", "")}
+    details = {
+        "torch": remedy.details.get("torch", ""),
+        "backend": backend if known else remedy.details.get("backend", ""),
+    }
     choice = choice_for(situation.facts, Remedy(action="install-torch", details=details))
     if choice.best is None:
         return None
@@ -90,14 +98,24 @@ def _with_first(choice: Choice, backend: str | None) -> Choice:
 
 
 def fix_of_build(
-    situation: Situation, finding: str, action: str, build: Candidate, assumes: Iterable[str] = (), *, exact: bool = False
+    situation: Situation,
+    finding: str,
+    action: str,
+    build: Candidate,
+    assumes: Iterable[str] = (),
+    *,
+    exact: bool = False,
 ) -> Fix:
     """The fix that installs that build. `exact`: that very version is wanted."""
     action = action if situation.facts.torch else "install-torch"
     details = {"torch": build.release, "backend": build.backend, "index": build.index or DEFAULT_INDEX}
     title = f"{TITLES[action]} {name_of(build)}."
     if (cuda := conda_cuda(situation, build, exact)) is not None:
-        details = {"torch": "", "backend": "cu" + cuda.replace(".", "") if cuda else build.backend, "index": "conda-forge"}
+        details = {
+            "torch": "",
+            "backend": "cu" + cuda.replace(".", "") if cuda else build.backend,
+            "index": "conda-forge",
+        }
         title = f"{TITLES[action]} conda-forge's torch ({details['backend']})."
     return Fix(
         finding=finding,
@@ -206,7 +224,9 @@ def own_environment(situation: Situation) -> tuple[tuple[Step, ...], Situation]:
     make = ("uv", "venv", "--python", situation.python, ".venv") if situation.tool == "uv" else (
         situation.python, "-m", "venv", ".venv"
     )  # fmt: skip
-    step = Step(text="Make a virtual environment: the system's Python is managed by the distribution (PEP 668)", argv=make)
+    step = Step(
+        text="Make a virtual environment: the system's Python is managed by the distribution (PEP 668)", argv=make
+    )
     facts = replace(
         situation.facts,
         torch=ABSENT,
@@ -276,7 +296,9 @@ def _conda_forge_fix(situation: Situation, finding: str, text: str, details: Map
     else:
         argv = ("conda", "create", "-n", "torch", "-c", "conda-forge", *packages)
         steps = (
-            Step(text="Get conda-forge's installer, Miniforge, if there is no conda: https://conda-forge.org/download/"),
+            Step(
+                text="Get conda-forge's installer, Miniforge, if there is no conda: https://conda-forge.org/download/"
+            ),
             Step(text="Make an environment with conda-forge's build", argv=argv, where="user"),
         )
     return Fix(
@@ -292,7 +314,13 @@ def _vendor_fix(situation: Situation, finding: str, text: str, details: Mapping[
     """A build from the vendor's own index: AMD's, NVIDIA's for Jetson, or the nightlies of a new platform."""
     found = {"build": text, "backend": details.get("backend", "")}
     if details.get("index") is None:
-        return Fix(finding=finding, action="use-other-build", title=text, details=found, steps=(Step(text=f"{text} See {details['page']}"),))
+        return Fix(
+            finding=finding,
+            action="use-other-build",
+            title=text,
+            details=found,
+            steps=(Step(text=f"{text} See {details['page']}"),),
+        )
     names = [details["requirement"]]
     if details["requirement"].startswith("torch["):
         extra = details["requirement"][len("torch") :]

@@ -84,7 +84,9 @@ class Choice:
         return self.builds[0] if self.builds else None
 
 
-def choose(facts: Facts, *, torch: str | None = None, backend: str | None = None, companions: Iterable[str] = ()) -> Choice:
+def choose(
+    facts: Facts, *, torch: str | None = None, backend: str | None = None, companions: Iterable[str] = ()
+) -> Choice:
     """Rank the builds for the machine of `facts`. `torch` is a PEP 440 specifier that the build must meet ("==2.4.*"),
     `backend` a wanted backend ("cpu", "cu126"; None: the machine's best), `companions` packages to bring along.
     Unknown facts (no driver version in a ticket) are assumed to be good enough, and said so in `assumes`.
@@ -96,7 +98,9 @@ def choose(facts: Facts, *, torch: str | None = None, backend: str | None = None
     if pins and not choice.builds:
         without = _rank(machine, replace(wanted, pins=None))
         if without.builds:
-            assumes += (f"no build for this machine meets what {pinned_by} asks of torch ({pins}); that was left aside",)
+            assumes += (
+                f"no build for this machine meets what {pinned_by} asks of torch ({pins}); that was left aside",
+            )
             choice = without
     if not choice.builds or choice.wanting:
         choice = replace(choice, nearest=tuple(_nearest(machine, wanted, choice)))
@@ -213,7 +217,8 @@ def _machine_of(facts: Facts) -> tuple[_Machine, tuple[str, ...]]:
         jetson=host.jetson or None,
         as_of=facts.as_of,
         oddity=_oddity_of(facts),
-        translated=interpreter.translated is True or (system == "darwin" and host.architecture == "arm64" != architecture),
+        translated=interpreter.translated is True
+        or (system == "darwin" and host.architecture == "arm64" != architecture),
     ), tuple(assumes)
 
 
@@ -281,7 +286,12 @@ def _card(gpu: Gpu) -> _Card:
         return _Card(name=name, vendor="amd", target=gpu.gfx or (model.gfx if model else None))
     if gpu.vendor == "intel":
         known = model.xpu if model else None
-        return _Card(name=name, vendor="intel", since=vendors.xpu_since(model.architecture if model else None), supported=known is not False)
+        return _Card(
+            name=name,
+            vendor="intel",
+            since=vendors.xpu_since(model.architecture if model else None),
+            supported=known is not False,
+        )
     return _Card(name=name, vendor="apple")
 
 
@@ -359,14 +369,20 @@ def _rank(machine: _Machine, wanted: _Wanted) -> Choice:
         rejected += [t for t in trials if t.blocked or (full and t.candidate.leaves_out)]
         if builds:
             newest = _version(builds[0].candidate.release)
-            neighbours = [t.candidate for t in rejected if _version(t.candidate.release) >= newest]
+            neighbours = _neighbours(t.candidate for t in rejected if _version(t.candidate.release) >= newest)
             others = tuple(c for k in kinds if k != kind for c in machine.of(k))
             return Choice(
                 builds=tuple(_beside(t.candidate, others) for t in builds),
-                rejected=tuple(neighbours[:MAX_REJECTED]),
+                rejected=neighbours,
                 wanting=not full or builds[0].crutch,
             )
-    return Choice(rejected=tuple(t.candidate for t in rejected[:MAX_REJECTED]))
+    return Choice(rejected=_neighbours(t.candidate for t in rejected))
+
+
+def _neighbours(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """Of the rejected builds the newest of each backend for each reason."""
+    found = {(c.backend, c.against[:1]): c for c in reversed(list(candidates))}
+    return tuple(reversed(found.values()))[:MAX_REJECTED]
 
 
 def _beside(candidate: Candidate, others: tuple[_Card, ...]) -> Candidate:
@@ -535,7 +551,7 @@ def _cuda_coverage(machine: _Machine, cards: tuple[_Card, ...], release: str, ba
 def _how_cuda_runs(
     machine: _Machine, card: _Card, driver: str, archs: tuple[str, ...] | None, cuda: str
 ) -> tuple[str, str]:
-    """"native", "family", "ptx" or "no", and the sentence that says why."""
+    """ "native", "family", "ptx" or "no", and the sentence that says why."""
     what = f"the {card.name} (compute capability {card.target})"
     if card.first and _version(driver)[0] < card.first:
         return "no", f"the driver {driver} does not know the {card.name}: that takes branch {card.first} or newer"
@@ -550,7 +566,10 @@ def _how_cuda_runs(
         known = _cuda_of_driver(machine)
         if known and _version(known) < _version(cuda):
             return "no", f"for {what} it has PTX only, and a driver for CUDA {known} cannot compile that of CUDA {cuda}"
-        return "ptx", f"it has PTX only for {what}: the driver compiles it, but CUDA {cuda}'s libraries may not know the GPU"
+        return (
+            "ptx",
+            f"it has PTX only for {what}: the driver compiles it, but CUDA {cuda}'s libraries may not know the GPU",
+        )
     if how == "no":
         return "no", f"it has no code for {what}"
     return how, f"it has code for {what}"
@@ -579,7 +598,10 @@ def _cuda_of_driver(machine: _Machine) -> str | None:
 def _rocm_coverage(machine: _Machine, cards: tuple[_Card, ...], release: str, backend: str) -> _Coverage:
     archs = lookup.arch_list_of(release, backend, machine.platform)
     rocm = _rocm_of(backend) or "0"
-    covers, leaves_out, reasons, against = [], [], [], []
+    covers: list[_Card] = []
+    leaves_out: list[_Card] = []
+    reasons: list[str] = []
+    against: list[str] = []
     overrides: dict[str, str] = {}
     for card in cards:
         gfx = card.target
@@ -592,7 +614,9 @@ def _rocm_coverage(machine: _Machine, cards: tuple[_Card, ...], release: str, ba
             against.append(f"it has no code for the {card.name} ({gfx})")
         elif how == "override" and gfx:
             overrides[card.name] = lookup.hsa_override(gfx) or ""
-            reasons.append(f"the {card.name} ({gfx}) runs its code with HSA_OVERRIDE_GFX_VERSION={overrides[card.name]}")
+            reasons.append(
+                f"the {card.name} ({gfx}) runs its code with HSA_OVERRIDE_GFX_VERSION={overrides[card.name]}"
+            )
         elif gfx:
             reasons.append(f"it has code for the {card.name} ({gfx})")
         (leaves_out if how == "no" else covers).append(card)
@@ -696,9 +720,7 @@ def _nearest_driver(machine: _Machine, wanted: _Wanted) -> Iterator[Nearest]:
         return
     covered = [c for c in cards if c.name in fixed.covers]
     need = lookup.driver_need(lookup.cuda_of_backend(fixed.backend) or "", machine.numbers)
-    minimum = max(
-        [need.minimum if need else "0", *(str(c.first) for c in covered if c.first)], key=_version
-    )
+    minimum = max([need.minimum if need else "0", *(str(c.first) for c in covered if c.first)], key=_version)
     last = min((c.last for c in covered if c.last), default=None)
     newest = f" (branch {last} is the last that supports it)" if last else ""
     if machine.driver is ABSENT:
@@ -752,7 +774,10 @@ def _nearest_macos(machine: _Machine, wanted: _Wanted) -> Iterator[Nearest]:
     fixed = _rank(replace(machine, macos=None), wanted).best
     if fixed is None:
         return
-    needs = (lookup.mps_minimum(fixed.release), lookup.wheel_minimum_macos(fixed.release, machine.platform, machine.python))
+    needs = (
+        lookup.mps_minimum(fixed.release),
+        lookup.wheel_minimum_macos(fixed.release, machine.platform, machine.python),
+    )
     minimum = max((n for n in needs if n), key=_version, default=None)
     if minimum and _version(machine.macos) < _version(minimum):
         yield Nearest(
@@ -798,7 +823,9 @@ def _nearest_conda_forge(machine: _Machine) -> Iterator[Nearest]:
     if offer is None or machine.jetson or machine.translated:
         return
     if machine.platform == "macos_x86_64":
-        yield Nearest(kind="conda-forge", text="conda-forge still builds torch for Intel Macs", details=(("package", "pytorch"),))
+        yield Nearest(
+            kind="conda-forge", text="conda-forge still builds torch for Intel Macs", details=(("package", "pytorch"),)
+        )
         return
     cards = [c for c in machine.of("cuda") if c.target]
     if "cuda" not in machine.kinds or not cards or machine.driver is ABSENT:

@@ -1,7 +1,7 @@
 """The commands of the tools that make environments. One file a tool, each with
 
-    install(situation, order) -> tuple[Step, ...]
-    remove(situation, packages) -> tuple[Step, ...]
+install(situation, order) -> tuple[Step, ...]
+remove(situation, packages) -> tuple[Step, ...]
 """
 
 from __future__ import annotations

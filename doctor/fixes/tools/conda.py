@@ -14,8 +14,15 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
         names = conda_packages(order)
         if names is None:
             return (*_without_conda_torch(situation), *pip.install(situation, order))
-        steps = [Step(text=f"Install {names[0]} from conda-forge", argv=(*_conda(situation, "install"), "-c", "conda-forge", *names))]
-        by_pip = tuple(p.name for p in situation.facts.packages or () if p.name in order.replaces and p.installer == "pip")
+        steps = [
+            Step(
+                text=f"Install {names[0]} from conda-forge",
+                argv=(*_conda(situation, "install"), "-c", "conda-forge", *names),
+            )
+        ]
+        by_pip = tuple(
+            p.name for p in situation.facts.packages or () if p.name in order.replaces and p.installer == "pip"
+        )
         return (*(pip.remove(situation, by_pip) if by_pip else ()), *steps)
     argv = (*_conda(situation, "install"), "-c", "conda-forge", *order.requirements)
     return (Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=argv),)
@@ -49,7 +56,7 @@ def conda_packages(order: Order) -> tuple[str, ...] | None:
     if backend.startswith("cu"):
         if not order.cuda:
             return None
-        first = (packages["cuda"], f"cuda-version={order.cuda}")
+        first: tuple[str, ...] = (packages["cuda"], f"cuda-version={order.cuda}")
     elif backend in packages:
         first = (packages[backend],)
     else:

@@ -17,7 +17,9 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
                 'include_packages = ["torch*"]'
             )
         )
-    steps.append(Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=("pdm", "add", *order.requirements)))
+    steps.append(
+        Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=("pdm", "add", *order.requirements))
+    )
     return tuple(steps)
 
 

@@ -12,7 +12,11 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
     pip = (situation.python, "-m", "pip")
     steps = list(get_pip(situation))
     if order.replaces:
-        steps.append(Step(text=f"Remove the installed {' '.join(order.replaces)}", argv=(*pip, "uninstall", "-y", *order.replaces)))
+        steps.append(
+            Step(
+                text=f"Remove the installed {' '.join(order.replaces)}", argv=(*pip, "uninstall", "-y", *order.replaces)
+            )
+        )
     argv = (*pip, "install", *(("--pre",) if order.pre else ()), *order.requirements, *_index(order))
     steps.append(Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=argv))
     return tuple(steps)

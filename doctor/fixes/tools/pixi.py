@@ -11,7 +11,11 @@ from doctor.model.fix import Step
 def install(situation: Situation, order: Order) -> tuple[Step, ...]:
     manifest = situation.facts.interpreter.project or "pixi.toml"
     if not (order.requirements[0].startswith("torch") and order.backend):
-        return (Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=("pixi", "add", *order.requirements)),)
+        return (
+            Step(
+                text=order.note or f"Install {' '.join(order.requirements)}", argv=("pixi", "add", *order.requirements)
+            ),
+        )
     names = conda_packages(order)
     if names is None:
         lines = [_pypi_line(r, order.index) for r in order.requirements]

@@ -32,6 +32,10 @@ def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
 def _index(order: Order) -> tuple[str, ...]:
     if order.index is None:
         return ()
-    if order.backend and vendors.uv_knows(order.backend) and order.index.startswith("https://download.pytorch.org/whl/"):
+    if (
+        order.backend
+        and vendors.uv_knows(order.backend)
+        and order.index.startswith("https://download.pytorch.org/whl/")
+    ):
         return (f"--torch-backend={order.backend}",)
     return ("--extra-index-url" if order.default_index else "--index-url", order.index)
