@@ -261,7 +261,7 @@ def driver_facts(torch, kept):
     facts["cudnn"] = None
     if built:
         facts["cuda_error"] = asked(torch.cuda.init)[1]
-        facts["cudnn"], facts["cudnn_error"] = asked(torch.backends.cudnn.version)
+        facts["cudnn"], facts["cudnn_error"] = asked(lambda: torch.backends.cudnn.version())
         if facts["cuda_error"] is None:
             facts["devices"] += [cuda_device(torch, i) for i in range(ask(torch, "cuda.device_count") or 0)]
     facts["mps_available"] = bool(ask(torch, "backends.mps.is_available"))
@@ -322,11 +322,13 @@ class Probe(object):
     def __init__(self, torch, device, seed=0, gradients=True):
         self.torch = torch
         self.device = torch.device(device)
+        self.is_cpu = self.device.type == "cpu"
         self.gradients = gradients
         self.generator = torch.Generator()  # on the CPU: the same data on every device
         self.generator.manual_seed(seed)
         self.operations = dict(OPERATIONS)
         self.half = self.half_type()
+        self.bits_effective = BITS["float32"]  # of a float32 product; stage precision measures it
 
     def half_type(self):
         """The 16-bit type that the device has units for: "bfloat16" or "float16"."""
@@ -337,14 +339,15 @@ class Probe(object):
         return "bfloat16"
 
     def types(self):
+        """The types to judge: what training uses, and float64 where devices have it."""
         return ["float32", self.half] + (["float64"] if self.device.type in ("cpu", "cuda") else [])
 
     def wait(self):
         """Wait until the device has done all its work."""
-        if self.device.type != "cpu":
+        if not self.is_cpu:
             synchronize = reach(self.torch, self.device.type + ".synchronize")
             if synchronize:
-                synchronize()
+                synchronize(*([] if self.device.type == "mps" else [self.device]))
             else:  # torch.mps came with 2.0
                 self.torch.ones(1, device=self.device).item()
 
@@ -368,7 +371,7 @@ class Probe(object):
     def shapes(self, operation, kind):
         """Shapes of x, y and of the gradient of the result. Small where a CPU may have to emulate the type."""
         if operation == "mm":
-            m, k, n = SMALL_PRODUCT if self.device.type == "cpu" and BITS[kind] < 24 else PRODUCT
+            m, k, n = SMALL_PRODUCT if self.is_cpu and BITS[kind] < 24 else PRODUCT
             return (m, k), (k, n), (m, n)
         batch, into, out, side = CONVOLUTION
         return (batch, into, side, side), (out, into, 3, 3), (batch, out, side, side)
@@ -411,7 +414,7 @@ class Probe(object):
     def allocate(self):
         """Memory on the device, written with patterns and read back."""
         torch = self.torch
-        count = (4 if self.device.type == "cpu" else 16) << 20  # bytes
+        count = (4 if self.is_cpu else 16) << 20  # bytes
         address = torch.arange(count // 4, dtype=torch.int32)
         wrong = []
         for name, pattern in (("addresses", address), ("inverted addresses", ~address)):
@@ -451,49 +454,60 @@ class Probe(object):
 
     def judge(self, name, kind, data):
         """One operation in one type, forward and backward. Adds to data."""
-        exact = self.compare_exact(name, self.exact_data(name, kind), kind)
-        if kind == "float64":  # its own reference: the integers must do
-            floats = [{"bits": BITS[kind]}] * len(exact)
-        else:
-            floats = self.compare_floats(name, [self.normal(s) for s in self.shapes(name, kind)], kind)
+        exact = self.compare_exact(name, kind)
+        floats = self.compare_floats(name, kind)
         for part, integers, distance in zip(PARTS, exact, floats):
-            what = "%s %s, %s: " % (kind, name, part)
+            what = "%s %s, %s" % (kind, name, part)
             if "ratio" in distance:
                 raise_to(data, kind + "_max_error_ratio", distance["ratio"], max)
             if distance["bits"] is None:
-                data["wrong"].append(what + "%d of %d elements off, largest error %.3g times the tolerance" % (
-                    distance["bad"], distance["count"], distance["ratio"]))
+                data["wrong"].append("%s: %d of %d elements off, largest error %.3g times the tolerance" % (
+                    what, distance["bad"], distance["count"], distance["ratio"]))
                 continue
             raise_to(data, "%s_%s_bits" % (kind, name), distance["bits"], min)
-            # Integers may differ for two reasons only, and then most do: reduced precision, convolution by transform.
+            if not integers["bad"]:
+                continue
+            # Two things excuse integers that differ: a reduced precision, or a convolution that transforms its inputs.
             reduced = kind == "float32" and distance["bits"] < BITS[kind]
-            if integers["bad"] and integers["share"] >= REDUCED_SHARE and (reduced or name == "conv2d"):
-                data["inexact"].append(what[:-2])
-            elif integers["bad"]:
-                data["wrong"].append(what + "%d of %d integers differ" % (integers["bad"], integers["count"]))
+            if integers["bits"] is not None and (reduced or name == "conv2d"):
+                data["inexact"].append(what)
+            else:
+                data["wrong"].append("%s: %d of %d integers differ" % (what, integers["bad"], integers["count"]))
 
-    def compare_exact(self, name, inputs, kind):
-        """Equality with the integers that float64 gives, rounded once to the type."""
-        expected = self.results(OPERATIONS[name], *inputs)
-        got = self.results(self.operations[name], *[self.on_device(t, kind) for t in inputs])
-        compared = []
-        for e, g in zip(expected, got):
-            differs = ~(g.cpu().double() == e.to(getattr(self.torch, kind)).double())
-            bad = int(differs.sum())
-            compared.append({"bad": bad, "count": differs.numel(), "share": bad / float(differs.numel())})
-        return compared
+    def compare_exact(self, name, kind):
+        """Whether each result equals the integers that float64 gives, rounded once to the type.
 
-    def compare_floats(self, name, inputs, kind):
-        """Each result against float64 from the same rounded inputs."""
-        torch = self.torch
-        rounded = [t.to(getattr(torch, kind)) for t in inputs]
-        x, y, g = [t.double() for t in rounded]
-        expected = self.results(OPERATIONS[name], x, y, g)
-        got = self.results(self.operations[name], *[t.to(self.device) for t in rounded])
-        return [
-            self.distance(c.cpu().double(), r, scale, length, kind)
-            for c, r, (scale, length) in zip(got, expected, self.scales(OPERATIONS[name], x, y, g))
+        `bad` of `count` differ; `bits` is the precision that would explain it.
+        """
+        got, expected, inputs = self.both(name, self.exact_data(name, kind), kind)
+        dtype = getattr(self.torch, kind)
+        found = [
+            {"bad": int((~(g == e.to(dtype).double())).sum()), "count": g.numel(), "bits": None}
+            for g, e in zip(got, expected)
         ]
+        if kind != "float64" and any(f["bad"] for f in found):
+            for f, distance in zip(found, self.distances(name, got, expected, inputs, kind)):
+                f["bits"] = distance["bits"]
+        return found
+
+    def compare_floats(self, name, kind):
+        """Each result against float64 from the same rounded inputs. float64 is its own reference: integers must do."""
+        if kind == "float64":
+            return [{"bits": BITS[kind]}] * len(PARTS)
+        got, expected, inputs = self.both(name, [self.normal(s) for s in self.shapes(name, kind)], kind)
+        return self.distances(name, got, expected, inputs, kind)
+
+    def both(self, name, inputs, kind):
+        """The device's results, those of the CPU in float64, and the inputs as rounded to the type; all as float64."""
+        rounded = [t.to(getattr(self.torch, kind)) for t in inputs]
+        same = [t.double() for t in rounded]
+        expected = self.results(OPERATIONS[name], *same)
+        got = self.results(self.operations[name], *[t.to(self.device) for t in rounded])
+        return [g.cpu().double() for g in got], expected, same
+
+    def distances(self, name, got, expected, inputs, kind):
+        scales = self.scales(OPERATIONS[name], *inputs)
+        return [self.distance(g, e, t, k, kind) for g, e, (t, k) in zip(got, expected, scales)]
 
     def scales(self, operation, x, y, g):
         """(T, k) of each result: T = norm of the row times norm of the column, k = how many products were added.
@@ -516,18 +530,20 @@ class Probe(object):
         """How far the elements are off: `bits` of the most precise bound that holds for all of them (None: not even the
         loosest), `ratio` of the largest error to that bound, `bad` of `count` elements beyond it."""
         error = (got - expected).abs()
+        first = None
         for bits, tolerance in self.tolerances(expected, scale, length, kind):
             bad = int((~(error <= tolerance)).sum())  # so that a NaN is bad too
             found = {"bits": bits, "bad": bad, "count": error.numel(), "ratio": float((error / tolerance).max())}
+            first = first or found
             if not bad:
                 return found
-            if kind == "float32" and bad < REDUCED_SHARE * error.numel():
+            if kind == "float32" and self.bits_effective == BITS[kind] and first["bad"] < REDUCED_SHARE * error.numel():
                 break
-        return dict(found, bits=None)
+        return dict(first, bits=None)
 
     def tolerances(self, expected, scale, length, kind):
         """(bits, tolerance by element): first of the type's own precision, then of what may stand in for it."""
-        tensor_cores = kind != "float32" and self.device.type != "cpu"
+        tensor_cores = kind != "float32" and not self.is_cpu
         accumulated = 16 * scale * 2.0 ** (-22 if tensor_cores else -24)
         own = BITS[kind]
         if kind == "float32":
@@ -557,7 +573,12 @@ class Probe(object):
                 share = int(differs.sum()) / float(differs.numel())
                 break
             held = bits
-        data = {"float32_bits_effective": held, "wrong": []}
+        self.bits_effective = held
+        data = {
+            "float32_bits_effective": held,
+            "float32_matmul_precision": ask(torch, "get_float32_matmul_precision"),  # what was asked for
+            "wrong": [],
+        }
         if held < 24 and (share < REDUCED_SHARE or held == 0):
             data["wrong"].append("float32 mm of %d-bit integers: %.2g %% of the elements differ" % (bits, 100 * share))
         return data
@@ -578,7 +599,7 @@ class Probe(object):
 
     def rate(self, kind, other=None):
         """The rate of one type. `other`: TFLOP/s of float32; a half type far below it is not native: no more time."""
-        cpu = self.device.type == "cpu"
+        cpu = self.is_cpu
         if cpu and other:
             tried = Repeated(self, kind, 128).calibrate()
             if tried < 0.1 * other:

@@ -10,14 +10,14 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from doctor import process
-from doctor.model.facts import ABSENT, Facts, Gap, ImportFailure, ProbeResult, Stage, Torch, TorchDevice
+from doctor.model.facts import ABSENT, Facts, Gap, ImportFailure, ProbeResult, Reason, Stage, Torch, TorchDevice
 from doctor.probes import matches, wanted_probes
 
 if TYPE_CHECKING:
@@ -303,7 +303,7 @@ def _imported(torch: Torch, run: Run, stage: Stage) -> Torch:
         known["devices"] = tuple(TorchDevice(**device) for device in said["devices"])
     if said.get("file"):
         known["path"] = str(Path(said["file"]).parent)
-    if "cudnn" in said:
+    if "cudnn" in said and not said.get("cudnn_error"):
         known["cudnn"] = cudnn_version(said["cudnn"]) if said["cudnn"] else ABSENT
     return replace(torch, imports=True, import_failure=ABSENT, import_ms=stage.ms, **known)
 
@@ -318,15 +318,18 @@ def cudnn_version(number: int) -> str:
     return f"{number // major}.{number % major // 100}.{number % 100}"
 
 
-def _gaps(run: Run) -> Iterable[Gap]:
-    """Why facts of the driver stage are missing."""
-    if run.result is not None and run.open in ("facts", "driver"):
-        timed_out = run.result.status == "timed-out"
+def _gaps(run: Run) -> Iterator[Gap]:
+    """Why facts are missing though torch imported."""
+    source = "import torch"
+    driver = run.stage("driver")
+    if driver is None and run.result is not None:
+        reason: Reason = "timed-out" if run.result.status == "timed-out" else "crashed"
         for name in ("devices", "cuda_available", "mps_available", "xpu_available", "cuda_error"):
-            yield Gap(
-                fact=f"torch.{name}", reason="timed-out" if timed_out else "crashed", source="import torch",
-                detail=run.ending(),
-            )
+            yield Gap(fact=f"torch.{name}", reason=reason, source=source, detail=run.ending())
+    elif driver and not driver.ok:
+        yield Gap(fact="torch.devices", reason="crashed", source=source, detail=str(driver.data.get("message")))
+    elif driver and driver.data.get("cudnn_error"):
+        yield Gap(fact="torch.cudnn", reason="crashed", source=source, detail=str(driver.data["cudnn_error"]))
 
 
 def _texts(stage: Stage | None, key: str) -> tuple[str, ...] | None:

@@ -1,0 +1,321 @@
+"""The children against targets that misbehave in every way known: each ends with a named stage and cause."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from doctor.facts.target import Found
+from doctor.model.facts import ABSENT, Facts, ImportFailure, StartFailure, Torch
+from doctor.probes import children
+from tests.probes.fakes import look, machine
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of POSIX")
+
+# A torch that imports and has what the probe asks first; what is missing is left out as in a very old version.
+WHOLE = """
+__version__ = "9.9.0"
+class Tensor: pass
+class version: cuda = hip = None
+class cuda:
+    is_available = staticmethod(lambda: False)
+def get_num_threads(): return 4
+"""
+SEGFAULT = "import ctypes; ctypes.string_at(0)"
+
+
+def failure_of(facts: Facts) -> ImportFailure:
+    assert isinstance(facts.torch, Torch)
+    assert facts.torch.imports is False
+    assert isinstance(facts.torch.import_failure, ImportFailure)
+    return facts.torch.import_failure
+
+
+@posix
+@pytest.mark.parametrize(
+    ("body", "number", "message"),
+    [
+        (SEGFAULT, signal.SIGSEGV, "Segmentation fault"),
+        ("import os; os.abort()", signal.SIGABRT, "Aborted"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGILL)", signal.SIGILL, "Illegal instruction"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", signal.SIGKILL, "SIGKILL"),
+    ],
+    ids=["segfault", "abort", "illegal-instruction", "killed"],
+)  # fmt: skip
+def test_death_by_signal_is_named(tmp_path: Path, body: str, number: int, message: str) -> None:
+    facts = look(*machine(tmp_path, body))
+    failure = failure_of(facts)
+    assert failure.kind == "signal"
+    assert (failure.signal, failure.exit_code, failure.stage) == (number, None, "import")
+    assert message in failure.message
+    assert facts.probes == ()
+
+
+@posix
+def test_the_stack_of_a_crash_is_kept(tmp_path: Path) -> None:
+    facts = look(*machine(tmp_path, SEGFAULT))
+    assert f'{os.path.join("torch", "__init__.py")}", line 1' in failure_of(facts).traceback
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "exception"),
+    [
+        ("import sys; sys.exit(3)", 3, "SystemExit"),
+        ("import sys; sys.exit()", 0, "SystemExit"),
+        ("import sys; sys.exit('no licence')", 1, "SystemExit"),
+        ("import os; os._exit(139)", 139, None),
+        ("import os; os._exit(0)", 0, None),
+    ],
+)
+def test_an_import_that_ends_the_program(tmp_path: Path, body: str, code: int, exception: str | None) -> None:
+    facts = look(*machine(tmp_path, body))
+    failure = failure_of(facts)
+    assert failure.kind == "exit"
+    assert (failure.exit_code, failure.signal, failure.exception, failure.stage) == (code, None, exception, "import")
+    assert str(code) in failure.message
+
+
+@pytest.mark.parametrize(
+    ("body", "exception", "message"),
+    [
+        ("raise ImportError('libcudnn.so.9: cannot open shared object file: No such file or directory')", "ImportError",
+         "libcudnn.so.9: cannot open shared object file: No such file or directory"),
+        ("raise OSError('[WinError 126] fbgemm.dll')", "OSError", "[WinError 126] fbgemm.dll"),
+        ("import nowhere_to_be_found", "ModuleNotFoundError", "No module named 'nowhere_to_be_found'"),
+        ("def f(:", "SyntaxError", "invalid syntax"),
+        ("raise KeyboardInterrupt('by a module')", "KeyboardInterrupt", "by a module"),
+        ("x = 1", "AttributeError", "the module named torch is not PyTorch"),
+    ],
+)  # fmt: skip
+def test_an_import_that_raises(tmp_path: Path, body: str, exception: str, message: str) -> None:
+    facts = look(*machine(tmp_path, body))
+    failure = failure_of(facts)
+    assert (failure.kind, failure.exception, failure.stage) == ("exception", exception, "import")
+    assert message in failure.message
+    assert facts.probes == ()
+
+
+def test_the_traceback_names_the_file(tmp_path: Path) -> None:
+    facts = look(*machine(tmp_path, "import sys\n\nraise ImportError('undefined symbol: iJIT_NotifyEvent')"))
+    trace = failure_of(facts).traceback
+    assert f'{os.path.join("torch", "__init__.py")}", line 3, in <module>' in trace
+    assert trace.endswith("ImportError: undefined symbol: iJIT_NotifyEvent")
+
+
+def test_a_users_torch_file_is_seen_as_the_users_program_sees_it(tmp_path: Path) -> None:
+    system, found = machine(tmp_path, WHOLE)
+    shadow = tmp_path / "work" / "torch.py"
+    shadow.write_text("x = 1")
+    facts = look(system, found)
+    assert shadow.name in failure_of(facts).message
+
+
+@posix
+def test_a_hanging_import_ends_at_its_limit_with_its_stack_and_leaves_nothing(tmp_path: Path) -> None:
+    left = tmp_path / "grandchild"
+    body = f"""
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+open({str(left)!r}, "w").write(str(child.pid))
+def where_it_hangs():
+    time.sleep(60)
+where_it_hangs()
+"""
+    said: list[str] = []
+    started = time.monotonic()
+    facts = look(*machine(tmp_path, body), limit_s=1.5, said=said)
+    assert time.monotonic() - started < 8
+    failure = failure_of(facts)
+    assert (failure.kind, failure.stage) == ("timed-out", "import")
+    assert "1.5 s" in failure.message
+    assert "where_it_hangs" in failure.traceback
+    assert said == ["importing torch"]
+    assert ended(int(left.read_text()))
+
+
+def ended(pid: int) -> bool:
+    """Whether a process is gone, or a zombie that nobody reaps."""
+    for _ in range(50):
+        try:
+            os.kill(pid, 0)
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_no_torch_is_absence(tmp_path: Path) -> None:
+    facts = look(*machine(tmp_path, None))
+    assert facts.torch is ABSENT
+    assert facts.probes == ()
+    assert facts.gaps == ()
+
+
+def test_absent_torch_stays_absent_unless_it_imports(tmp_path: Path) -> None:
+    absent = Facts(torch=ABSENT)
+    assert look(*machine(tmp_path, None), facts=absent).torch is ABSENT
+    assert look(*machine(tmp_path, "raise ImportError('x')"), facts=absent).torch is ABSENT
+    torch = look(*machine(tmp_path, WHOLE), facts=absent, probe=False).torch
+    assert isinstance(torch, Torch)
+    assert (torch.version, torch.imports) == ("9.9.0", True)
+
+
+def test_static_facts_are_kept(tmp_path: Path) -> None:
+    static = Torch(version="9.9.0", installer="uv", build="cp312", cuda="12.4", libraries=("a",))
+    torch = look(*machine(tmp_path, WHOLE), facts=Facts(torch=static), probe=False).torch
+    assert isinstance(torch, Torch)
+    assert (torch.installer, torch.build, torch.libraries) == ("uv", "cp312", ("a",))
+    assert (torch.imports, torch.import_failure, torch.threads) == (True, ABSENT, 4)
+    assert torch.cuda is ABSENT  # what the imported module says is what runs
+    assert torch.path == str(tmp_path / "packages" / "torch")
+    kept = look(*machine(tmp_path, "raise ImportError('x')"), facts=Facts(torch=static)).torch
+    assert kept == replace(static, imports=False, import_failure=kept.import_failure, warnings=())
+
+
+def test_warnings_are_kept(tmp_path: Path) -> None:
+    body = WHOLE + "import warnings; warnings.warn('Failed to initialize NumPy: _ARRAY_API not found')"
+    torch = look(*machine(tmp_path, body), probe=False).torch
+    assert isinstance(torch, Torch)
+    assert torch.warnings == ("UserWarning: Failed to initialize NumPy: _ARRAY_API not found",)
+
+
+def test_prints_of_torch_and_sitecustomize_do_not_matter(tmp_path: Path) -> None:
+    system, found = machine(tmp_path, WHOLE + "import os; print('noise'); os.write(1, b'{\"event\": \"done\"}\\n')")
+    (tmp_path / "packages" / "sitecustomize.py").write_text("print('hello\\n\\n{]')")
+    torch = look(system, found, probe=False).torch
+    assert isinstance(torch, Torch)
+    assert torch.imports is True
+
+
+def test_without_probe_there_is_a_gap_and_no_result(tmp_path: Path) -> None:
+    facts = look(*machine(tmp_path, WHOLE), probe=False)
+    assert facts.probes is None
+    assert [g.fact for g in facts.gaps] == ["probes"]
+
+
+def test_a_probe_that_raises_is_a_failure_of_its_stage(tmp_path: Path) -> None:
+    facts = look(*machine(tmp_path, WHOLE))
+    assert facts.probes
+    (result,) = facts.probes
+    assert (result.device, result.status, result.stage) == ("cpu", "failed", "open")
+    assert result.reason.startswith("AttributeError: ")
+
+
+DRIVER = """
+class version: cuda = "12.4"; hip = None
+class cuda:
+    @staticmethod
+    def is_available():
+        {body}
+    @staticmethod
+    def init(): raise RuntimeError("Found no NVIDIA driver on your system.")
+"""
+
+
+@posix
+def test_a_driver_that_hangs_leaves_the_import_known_and_the_cpu_probed(tmp_path: Path) -> None:
+    facts = look(*machine(tmp_path, WHOLE + DRIVER.format(body="import time; time.sleep(60)")), limit_s=1.0)
+    assert isinstance(facts.torch, Torch)
+    assert (facts.torch.imports, facts.torch.version, facts.torch.cuda) == (True, "9.9.0", "12.4")
+    assert facts.torch.cuda_available is None
+    gaps = {g.fact: g for g in facts.gaps}
+    assert gaps["torch.cuda_available"].reason == "timed-out"
+    assert "asking the driver took longer than 1 s" in gaps["torch.devices"].detail
+    assert [(p.device, p.stage) for p in facts.probes or ()] == [("cpu", "open")]  # a second child came that far
+
+
+@posix
+def test_a_driver_that_crashes_leaves_the_import_known(tmp_path: Path) -> None:
+    facts = look(*machine(tmp_path, WHOLE + DRIVER.format(body=SEGFAULT)))
+    assert isinstance(facts.torch, Torch)
+    assert facts.torch.imports is True
+    assert {g.reason for g in facts.gaps} == {"crashed"}
+    assert "Segmentation fault" in facts.gaps[0].detail
+
+
+def test_what_cuda_init_raised_is_kept(tmp_path: Path) -> None:
+    torch = look(*machine(tmp_path, WHOLE + DRIVER.format(body="return False")), probe=False).torch
+    assert isinstance(torch, Torch)
+    assert (torch.cuda_available, torch.cuda_built) == (False, True)
+    assert torch.cuda_error == "Found no NVIDIA driver on your system."
+    assert torch.devices == ()
+
+
+TWO_GPUS = WHOLE + """
+import os, sys, time
+class version: cuda = "12.4"; hip = None
+class cuda:
+    is_available = staticmethod(lambda: True)
+    init = staticmethod(lambda: None)
+    device_count = staticmethod(lambda: 2)
+    @staticmethod
+    def get_device_properties(i):
+        class Properties: name = "Fake GPU"; total_memory = 1 << 30; major, minor = 8, 9
+        return Properties
+def device(name):
+    if name == "cuda:0": __import__("ctypes").string_at(0)
+    if name == "cuda:1": time.sleep(60)
+    raise RuntimeError("no such device")
+"""
+
+
+@posix
+def test_one_bad_gpu_hides_no_other(tmp_path: Path) -> None:
+    started = time.monotonic()
+    facts = look(*machine(tmp_path, TWO_GPUS), limit_s=2.0)
+    assert time.monotonic() - started < 9
+    assert isinstance(facts.torch, Torch)
+    assert [(d.backend, d.index, d.capability) for d in facts.torch.devices or ()] == [
+        ("cuda", 0, "8.9"), ("cuda", 1, "8.9"),
+    ]  # fmt: skip
+    results = {p.device: p for p in facts.probes or ()}
+    assert list(results) == ["cpu", "cuda:0", "cuda:1"]
+    assert (results["cpu"].status, results["cpu"].stage) == ("failed", "open")
+    assert (results["cuda:0"].status, results["cuda:0"].signal, results["cuda:0"].stage) == ("crashed", 11, "open")
+    assert "Segmentation fault" in results["cuda:0"].stderr_tail
+    assert (results["cuda:1"].status, results["cuda:1"].stage) == ("timed-out", "open")
+    assert "--timeout" in results["cuda:1"].reason
+
+
+@posix
+def test_only_the_devices_asked_for_are_probed(tmp_path: Path) -> None:
+    facts = look(*machine(tmp_path, TWO_GPUS), devices=("cuda:0", "mps"))
+    assert [(p.device, p.status) for p in facts.probes or ()] == [("cuda:0", "crashed"), ("mps", "skipped")]
+
+
+def test_a_target_that_cannot_start_has_no_child(tmp_path: Path) -> None:
+    system, _ = machine(tmp_path, WHOLE)
+    found = Found(python="/nowhere", reason="--python", failure=StartFailure(kind="not-found", message="not there"))
+    facts = look(system, found)
+    assert facts.torch is None
+    assert facts.probes is None
+    assert {g.fact for g in facts.gaps} == {"torch.imports", "probes"}
+
+
+@posix
+def test_a_python_that_dies_before_it_runs_anything_is_a_gap(tmp_path: Path) -> None:
+    system, _ = machine(tmp_path, WHOLE)
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho 'Fatal Python error: init_fs_encoding' >&2\nexit 1\n")
+    python.chmod(0o755)
+    facts = look(system, Found(python=str(python), reason="of the test"))
+    gaps = {g.fact: g for g in facts.gaps}
+    assert gaps["torch.imports"].reason == "crashed"
+    assert "init_fs_encoding" in gaps["torch.imports"].detail
+    assert facts.probes is None
+
+
+@pytest.mark.parametrize(
+    ("number", "version"), [(90100, "9.1.0"), (91002, "9.10.2"), (8902, "8.9.2"), (8005, "8.0.5"), (7605, "7.6.5")]
+)
+def test_cudnn_version(number: int, version: str) -> None:
+    assert children.cudnn_version(number) == version
