@@ -50,5 +50,9 @@ def start(system: System, found: Found) -> Collection:
     finishers: list[Finish] = [interpreter.start(system, found, notes)]
     finishers += [part.start(system, notes) for part in (nvidia, host, pci, amd, apple)]
     intel.collect(system, notes)
-    finishers += [merged.write, lambda notes: neighbours.collect(system, notes)]
+    finishers += [
+        merged.write,
+        lambda notes: neighbours.collect(system, notes),
+        lambda notes: host.write_disk(system, notes),
+    ]
     return Collection(notes, finishers)

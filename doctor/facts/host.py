@@ -34,13 +34,17 @@ def start(system: System, notes: Notes) -> Finish:
     notes.set("host.cpus_usable", usable, "affinity")
     if usable is None:
         notes.gap("host.cpus_usable", "not-applicable", "this system does not say which CPUs a process may use")
-    disk = system.disk(system.own_prefix or system.cwd)
-    notes.set("host.disk_free_bytes", disk if isinstance(disk, Gap) else disk[1], "file system")
     starter = {"linux": _linux, "darwin": _mac, "windows": _windows}.get(uname.system)
     if starter is None:
         notes.set("host.architecture", architecture(uname.machine), "uname")
         return lambda notes: None
     return starter(system, notes)
+
+
+def write_disk(system: System, notes: Notes) -> None:
+    """Room on the disk of the target's environment; called when it has answered."""
+    disk = system.disk(notes.get("interpreter.prefix") or system.cwd)
+    notes.set("host.disk_free_bytes", disk if isinstance(disk, Gap) else disk[1], "file system")
 
 
 # ---- Linux
@@ -217,7 +221,9 @@ def _mac(system: System, notes: Notes) -> Finish:
     environ = system.environ
     seatbelt = environ.get("CODEX_SANDBOX") == "seatbelt" or environ.get("APP_SANDBOX_CONTAINER_ID")
     notes.set("host.sandbox", "seatbelt" if seatbelt else ABSENT, "environment")
-    versions = system.start(["sw_vers"], limit_s=TOOL_LIMIT_S)
+    # Without it, a program built with an old SDK is told the compatibility version, 10.16.
+    environ_of_tool = system.child_environ(SYSTEM_VERSION_COMPAT="0")
+    versions = system.start(["sw_vers"], limit_s=TOOL_LIMIT_S, env=environ_of_tool)
     numbers = system.start(["sysctl", "-i", *_SYSCTL], limit_s=TOOL_LIMIT_S)
     memory = system.start(["vm_stat"], limit_s=TOOL_LIMIT_S)
 

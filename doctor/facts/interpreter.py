@@ -20,6 +20,7 @@ TOO_OLD = 79  # exit code of collect.py below 3.6
 ASKED = "asked of the interpreter"
 _PLAIN = (
     "version", "implementation", "executable", "prefix", "base_prefix", "free_threaded", "bits", "platform_tag", "translated",
+    "macos_reported",
     "environment", "manager", "project", "externally_managed", "user_site",
 )  # fmt: skip
 
@@ -125,6 +126,8 @@ def write(answer: Mapping[str, Any], notes: Notes) -> None:
     notes.set("interpreter.shadowed", tuple((m, f) for m, f in answer.get("shadowed", ())), "sys.path")
     if answer.get("project") is None:
         notes.gap("interpreter.project", "not-applicable", "no project file manages this environment")
+    if answer.get("macos_reported") is None:
+        notes.gap("interpreter.macos_reported", "not-applicable", "this is no Mac")
     if libc := answer.get("libc"):
         notes.set("host.libc", libc[0], "confstr")
         notes.set("host.libc_version", libc[1], "confstr")

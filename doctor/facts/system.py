@@ -26,6 +26,7 @@ from doctor.model.facts import Gap, Reason
 
 ROOT_VARIABLE = "TORCHDOCTOR_ROOT"
 READ_LIMIT = 1 << 20  # bytes
+_COLON = "%3A"  # how a recorded machine spells the colon in a file's name: Windows could not check it out otherwise
 # Where system tools live that a user's PATH may lack (cron, ssh, containers).
 SYSTEM_FOLDERS = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin")
 
@@ -148,7 +149,7 @@ class System:
         """Where a path of the machine lies for us."""
         if not self.root or path == self.root or path.startswith(self.root + os.sep):
             return path
-        return self.root + os.path.join("/", path)
+        return self.root + os.path.join("/", path).replace(":", _COLON)
 
     def read(self, path: str, limit: int = READ_LIMIT) -> str | Gap:
         """The text of a file, at most `limit` bytes of it; undecodable bytes are replaced."""
@@ -169,9 +170,10 @@ class System:
     def listdir(self, path: str) -> tuple[str, ...] | Gap:
         """Sorted names in a folder."""
         try:
-            return tuple(sorted(os.listdir(self.at(path))))
+            names = os.listdir(self.at(path))
         except OSError as error:
             return self._gap(path, error)
+        return tuple(sorted(name.replace(_COLON, ":") if self.root else name for name in names))
 
     def _gap(self, path: str, error: OSError) -> Gap:
         reason: Reason = "unreadable"
@@ -212,7 +214,7 @@ class System:
         """(size, free) in bytes of the file system that holds the path."""
         if self.root:
             said = self.recorded.get("disks", {}).get(path)
-            return tuple(said) if said else Gap(fact=path, reason="not-looked", source=path)  # type: ignore[return-value]
+            return (said[0], said[1]) if said else Gap(fact=path, reason="not-looked", detail="not recorded", source=path)
         import shutil
 
         while path and not os.path.exists(path) and os.path.dirname(path) != path:
@@ -260,14 +262,11 @@ class System:
         return self.which(name, also if self.root or self.is_windows else (*also, *SYSTEM_FOLDERS))
 
     def child_environ(self, **changes: str | None) -> dict[str, str]:
-        """The environment for a child: ours, without what macOS adds for one Python only, and with the real macOS version.
+        """The environment for a child: ours with `changes` (None removes), so that the target sees what its user's runs see.
 
-        __PYVENV_LAUNCHER__ would make another Python believe that it is ours; without SYSTEM_VERSION_COMPAT=0 programs
-        built with an old SDK are told macOS 10.16 (the compatibility version).
+        __PYVENV_LAUNCHER__, which macOS sets for one Python only, would make another one believe that it is that one.
         """
         environ = {k: v for k, v in self.environ.items() if k != "__PYVENV_LAUNCHER__"}
-        if self.uname().system == "darwin":
-            environ["SYSTEM_VERSION_COMPAT"] = "0"
         if self.root:  # the recorded programs are shell scripts, and need cat
             environ["PATH"] = os.pathsep.join((self.at("/bin"), "/usr/bin", "/bin"))
             environ[ROOT_VARIABLE] = self.root

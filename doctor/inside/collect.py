@@ -432,6 +432,15 @@ def translated():
         return None
 
 
+def macos_reported():
+    """The version of macOS that this Python is told: 10.16 where it was built with an old SDK."""
+    if sys.platform != "darwin":
+        return None
+    import platform
+
+    return platform.mac_ver()[0] or None
+
+
 def libc():
     """["glibc", "2.35"], ["musl", None], or None."""
     if not sys.platform.startswith("linux"):
@@ -479,6 +488,7 @@ def main():
         "bits": 64 if sys.maxsize > 2 ** 32 else 32,
         "platform_tag": sysconfig.get_platform(),
         "translated": translated(),
+        "macos_reported": macos_reported(),
         "environment": kind,
         "manager": manager,
         "project": project,

@@ -137,7 +137,7 @@ def _nodes(system: System, notes: Notes) -> None:
 
 def _xids(dmesg: Child | None, notes: Notes) -> None:
     if dmesg is None:
-        notes.gap("nvidia.xids", "not-applicable", "no NVIDIA GPU on the bus")
+        notes.gap("nvidia.xids", "not-applicable", "no NVIDIA GPU or kernel module to write them")
         return
     result = dmesg.result()
     if not result.ok:
@@ -296,12 +296,21 @@ def _settle_driver(sources: list[Source], notes: Notes) -> None:
             break
     if notes.get("nvidia.driver") is None and all(source.status == "absent" for source in sources):
         notes.set("nvidia.driver", ABSENT, ", ".join(source.name for source in sources))
-    worst = next((s for s in sources if s.status == "timed-out"), next((s for s in sources if s.status != "absent"), None))
-    if worst is None:
-        return
-    reason = {"timed-out": "timed-out", "permission": "permission"}.get(worst.status, "unreadable")
+    gap = _why_unknown(sources)
     for fact in ("driver", "driver_cuda", "gpus_seen", "compute_mode", "processes", "smi_version", "library"):
-        notes.gap(f"nvidia.{fact}", reason, f"{worst.name}: {worst.message}", worst.name)  # type: ignore[arg-type]
+        notes.set(f"nvidia.{fact}", gap)
+
+
+def _why_unknown(sources: list[Source]) -> Gap:
+    """The reason for all that the sources left open: a hang before a failure before a missing program."""
+    for status, reason in (("timed-out", "timed-out"), ("permission", "permission"), ("failed", "unreadable")):
+        for source in sources:
+            if source.status == status:
+                detail = f"{source.name}: {source.message}"
+                return Gap(fact="nvidia", reason=reason, detail=detail, source=source.name)  # type: ignore[arg-type]
+    if any(source.name == SMI and source.status == "ok" for source in sources):
+        return Gap(fact="nvidia", reason="not-applicable", detail=f"{SMI} does not say it here", source=SMI)
+    return Gap(fact="nvidia", reason="not-installed", detail=f"{SMI}: not found", source=SMI)
 
 
 def _toolkit(result: Result, notes: Notes) -> None:
