@@ -78,7 +78,7 @@ def emit(text: str, output: str | None = None) -> None:
     """Print to stdout, or write the file as a whole: a reader never sees half of it, a failure leaves the old one."""
     text = text if text.endswith("\n") else text + "\n"
     if output is None:
-        sys.stdout.write(text)
+        sys.stdout.write(_encodable(text))
         sys.stdout.flush()
         return
     try:
@@ -94,6 +94,18 @@ def emit(text: str, output: str | None = None) -> None:
             raise
     except OSError as error:
         raise click.UsageError(f"cannot write {output}: {error.strerror or error}") from error
+
+
+_ASCII = str.maketrans({"«": '"', "»": '"', "…": "...", "–": "-", "≥": ">=", "≤": "<="})
+
+
+def _encodable(text: str) -> str:
+    """The text, with ASCII for our own marks where stdout cannot encode them (the rest becomes «?», see main.py)."""
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return text.translate(_ASCII)
+    return text
 
 
 def _mode(output: str) -> int:

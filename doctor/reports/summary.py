@@ -308,7 +308,7 @@ def hints(step: Step) -> str:
 _LABELS = {
     "nvidia.driver": "driver",
     "interpreter.version": "Python",
-    "interpreter.executable": "Python",
+    "interpreter.executable": "interpreter",
     "metal": "Metal",
 }
 

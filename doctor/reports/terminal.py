@@ -279,8 +279,10 @@ def _verdict(report: Report, width: int) -> Lines:
     style = {"faulty": "bold red", "healthy": "green", "unknown": "yellow"}[report.verdict]
     sentence = summary.verdict(report)
     duration = f"{report.duration_ms / 1000:.1f} s"
-    more = [f"More: torchdoctor explain {f.id}" for f in report.findings if f.root][:1]
-    if report.plan.fixes:
+    wrong = [f for f in report.findings if f.root and f.severity != "note"]
+    more = [f"More: torchdoctor explain {f.id}" for f in wrong[:1]]
+    fixes = [fix for f in wrong if (fix := summary.fix_of(report, f))]
+    if any(summary.step_command(step) for fix in fixes for step in fix.steps):
         more.append("Commands only: torchdoctor fix --print-commands")
     lines = list(_prose(sentence, width, style=style))
     last = lines[-1]

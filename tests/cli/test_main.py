@@ -1,6 +1,4 @@
-"""The lazy group, exit codes, bugs, pipes, signals: on the command itself, in a process of its own where that matters.
-"""
-
+"""The lazy group, exit codes, bugs, pipes, signals: in a process of its own where that matters."""
 from __future__ import annotations
 
 import os

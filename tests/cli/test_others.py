@@ -126,3 +126,12 @@ def test_progress_is_silent_when_quiet(monkeypatch) -> None:
         tell("looking")
         time.sleep(0.05)
     assert terminal.getvalue() == ""
+
+
+def test_marks_have_an_ascii_form(monkeypatch) -> None:
+    from doctor.cli import output
+
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="replace")
+    monkeypatch.setattr("sys.stdout", stream)
+    output.emit("«ok» … 中")
+    assert stream.buffer.getvalue() == b'"ok" ... ?\n'
