@@ -30,7 +30,7 @@ SYMBOL = r"undefined symbol: (_ZN?K?(?:2at|3c10|5torch|6caffe2|9pybind11)\w*|_ZN
 MAC_SYMBOL = r"Symbol not found: _+(ZNK?(?:2at|3c10|5torch)\w*)"
 CUDART = r"libcudart\.so\.(\d+)\S*: cannot open shared object"
 DLL = r"DLL load failed while importing (?!_C\b|torch_python)(\w+)"
-FILE = re.compile(r"([^\s'\"/\\]+?)(?:\.cpython-\w+|\.abi3)?[\w.-]*\.(?:so|pyd)\b")
+FILE = re.compile(r"(\w+)[\w.-]*\.(?:so|pyd)\b")
 BUILT_FOR = r"PyTorch ([\d.]+\+?\w*) with CUDA (?:\d+|None) \(you have ([\d.]+\+?\w*)\)"
 BASE = frozenset({"torch", "torchvision", "torchaudio", "torchtext", "triton", "numpy", "nvidia"})
 # import names whose distribution is called otherwise
@@ -97,8 +97,7 @@ def _extension(error: ErrorText) -> str | None:
     if found := re.search(DLL, error.text):
         return DISTRIBUTIONS.get(found[1], found[1].replace("_", "-"))
     for place in (*re.findall(r"[^\s'\"]+\.(?:so|pyd)", error.text), error.path):
-        who = owner(place)
-        if who and who != "torch":
+        if who := owner(place):
             return DISTRIBUTIONS.get(who) or who.replace("_", "-")
     if found := FILE.search(error.text):
         stem = found[1]

@@ -22,7 +22,7 @@ from doctor.model.finding import Remedy
 
 check = Check(severity="warning", instead_of=("program-error", "no-accelerator"))
 
-CUDA = ("e058", "e150", "e013", "e158", "e059")
+CUDA = ("e058", "e150", "e013", "e158")
 LINKED = r"PyTorch is not linked with support for (cuda|xpu|mps|hip) devices|Torch not compiled with (CUDA|ROCm|XPU|MPS) enabled"
 MPS = r"device type at start of device string: mps|PyTorch is not linked with support for mps|not compiled with MPS"
 

@@ -26,8 +26,8 @@ check = Check(severity="fault", instead_of=("device-wrong-results",))
 @check
 def judge(facts: Facts) -> Judgement:
     for probe in facts.probes or ():
-        wrong = probe.data.get("wrong") if probe.id.startswith("peer") else probe.data.get("peer_wrong")
-        if not isinstance(wrong, list | tuple) or not wrong:
+        wrong = probe.data.get("wrong")
+        if not probe.id.startswith("peer") or not isinstance(wrong, list | tuple) or not wrong:
             continue
         return check.found(
             facts,

@@ -32,6 +32,7 @@ REMEDIES = (Remedy(action="reinstall-torch"),)
 CODE = re.compile(r"\.(py|so|dll|pyd|dylib)(\.|$)")
 CANNOT_OPEN = r"(lib(?:torch|c10|shm|caffe2)[\w-]*\.(?:so|dylib)[\w.]*): cannot open shared object|Library not loaded: \S*/(lib(?:torch|c10|shm)\w*\.dylib)"
 SUBMODULE = r"No module named '(torch\.(?:_\w+|version|torch_version|functional|nn|utils|cuda|autograd|storage|serialization|random|types))"
+MIXED = r"[/\\]torch[/\\](?:lib[/\\])?(?:lib(?:torch|c10)|_C)[^\s:]*: undefined symbol: _ZNK?(?:2at|3c10|5torch)"
 NOT_A_PACKAGE = r"module 'torch' has no attribute|cannot import name .* from 'torch' \(unknown location\)"
 
 
@@ -82,6 +83,8 @@ def _message(facts: Facts) -> Judgement:
     if found := search(facts, CANNOT_OPEN):
         error, match = found
         return _found(facts, f"{match[1] or match[2]}, a file of torch itself, is not there.", error)
+    if found := search(facts, MIXED):
+        return _found(facts, "The libraries of torch are not of one release.", found[0])
     error = heard(facts, "e076")
     if error is None and (found := search(facts, SUBMODULE)):
         error = found[0]

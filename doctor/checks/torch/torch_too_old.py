@@ -78,10 +78,11 @@ def _missing_name(facts: Facts) -> Judgement:
     else:
         name = match[1].removeprefix("torch.")
     since, release = _since(name), release_of(facts)
-    if since:
-        if release and numbers(release) >= numbers(since):
+    if since and release and numbers(release) >= numbers(since):
+        if name in SINCE:
             return None
-    elif not (release and numbers(release) < numbers(lookup.newest_torch(facts.as_of)) and _from_library(error.path)):
+        since = None  # it is a newer part of something old
+    if since is None and not (release and _older_than_newest(facts, release) and _from_library(error.path)):
         return None  # a wrong name in the program, or a broken torch: for others to say
     needed = f">={since}" if since else f">{release}"
     return check.found(
@@ -99,6 +100,10 @@ def _missing_name(facts: Facts) -> Judgement:
         name=name,
         needed=needed,
     )
+
+
+def _older_than_newest(facts: Facts, release: str) -> bool:
+    return numbers(release) < numbers(lookup.newest_torch(facts.as_of))
 
 
 def _since(name: str) -> str | None:

@@ -1,0 +1,19 @@
+from dataclasses import replace
+
+from doctor.model.facts import InstallAttempt
+from tests.examples import linux, with_error, with_torch
+
+NONE = "ERROR: No matching distribution found for torch"
+attempt = InstallAttempt(tool="pip", command="pip install torch", requirements=("torch",), failed=True, offered=(), message=NONE)
+unknown = replace(linux(), interpreter=replace(linux().interpreter, version=None, bits=None), torch=None)
+
+BAD = {
+    "pip finds nothing, and nothing is known of the machine": replace(with_error(unknown, "e128", NONE), attempts=(attempt,)),
+    "a platform without wheels": with_error(linux(architecture="riscv64"), "e128", NONE),
+    "uv": with_error(unknown, "e129", "torch==2.6.0 has no wheels with a matching platform tag"),
+}
+GOOD = {
+    "the Python version explains it": replace(with_error(linux(python="3.13.0"), "e128", NONE), as_of="2024-09-01"),
+    "another package": with_error(linux(), "exception", "ERROR: No matching distribution found for torch-scatter==9"),
+    "installed": with_torch(linux(), "2.6.0+cpu"),
+}

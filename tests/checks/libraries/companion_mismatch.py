@@ -1,0 +1,37 @@
+from dataclasses import replace
+
+from tests.example_case import Case
+from tests.examples import linux, mac, windows, with_error, with_packages, with_torch
+
+NMS = "RuntimeError: operator torchvision::nms does not exist"
+TEXT = "OSError: dlopen(/opt/lib/python3.10/site-packages/torchtext/lib/libtorchtext.so, 0x0006): Symbol not found: __ZN2at4_ops19empty"
+
+
+def ticket(facts):
+    return replace(facts, live=False)
+
+
+BAD = {
+    "torchvision of another torch": ticket(
+        with_error(with_torch(with_packages(windows(), torchvision="0.20.1+cu124"), "2.4.0+cu121"), "e106", NMS)
+    ),
+    "live, before anything imports it": with_torch(with_packages(linux(), torchvision="0.20.1"), "2.4.0+cpu"),
+    "in a ticket without an error": Case(
+        ticket(with_torch(with_packages(linux(), torchaudio="2.5.1"), "2.4.0+cpu")), severity="warning"
+    ),
+    "the error alone": ticket(with_error(replace(linux(), packages=None), "e106", NMS)),
+    "the right version of the wrong build": ticket(
+        with_error(with_torch(with_packages(linux(), torchvision="0.20.1+cpu"), "2.5.1+cu124"), "e106", NMS)
+    ),
+    "and without an error": Case(with_torch(with_packages(linux(), torchvision="0.20.1+cpu"), "2.5.1+cu124"), severity="warning"),
+    "a symbol that torchtext misses": with_error(replace(mac(), packages=None), "exception", TEXT, "OSError"),
+    "Triton of another torch": with_error(
+        with_torch(linux(), "2.6.0+cu124"), "exception", "ImportError: cannot import name 'triton_key' from 'triton.compiler.compiler'"
+    ),
+}  # fmt: skip
+GOOD = {
+    "as it should be": with_torch(with_packages(linux(), torchvision="0.19.0", torchaudio="2.4.0"), "2.4.0+cpu"),
+    "another patch release": with_torch(with_packages(linux(), torchvision="0.19.1"), "2.4.0+cpu"),
+    "nightlies": with_torch(with_packages(mac(), torchaudio="2.8.0.dev20251008"), "2.10.0.dev20251008"),
+    "torchaudio pins nothing since 2.11": with_torch(with_packages(linux(), torchaudio="2.11.0"), "2.13.0+cpu"),
+}

@@ -1,0 +1,50 @@
+from dataclasses import replace
+
+from doctor.model.facts import ImportFailure
+from tests.example_case import Case
+from tests.examples import linux, with_error, with_nvidia, with_packages, with_torch
+
+SYMBOL = "libcusparse.so.12: undefined symbol: __nvJitLinkComplete_12_4, version libnvJitLink.so.12"
+machine = with_nvidia(linux(), "NVIDIA H200", driver="570.124.06")
+STUBS = "/usr/local/cuda/lib64/stubs"
+
+
+def path(facts, value):
+    return replace(facts, environ={"LD_LIBRARY_PATH": value})
+
+
+BAD = {
+    "nvJitLink of another CUDA": with_error(
+        path(linux(), "/opt/conda/lib:"), "exception", f"ImportError: {SYMBOL}", "ImportError", SYMBOL
+    ),
+    "live": with_torch(
+        path(machine, "/usr/local/cuda-12.1/lib64"), "2.6.0+cu124", imports=False,
+        import_failure=ImportFailure(kind="exception", exception="ImportError", message=SYMBOL),
+    ),
+    "a stub of libcuda first on the path": with_torch(
+        path(machine, STUBS), "2.13.0+cu130", cuda_available=False, loaded_libraries=(f"{STUBS}/libcuda.so.1",),
+    ),
+    "the stub's own error": with_torch(
+        machine, "2.13.0+cu130", cuda_available=False, cuda_error="CUDA driver is a stub library",
+    ),
+    "another cuDNN, but it works": Case(
+        with_torch(
+            with_packages(path(machine, "/opt/cudnn/lib"), nvidia_cudnn_cu12="9.1.0.70"), "2.6.0+cu124", cuda_available=True,
+            path="/home/u/ml/.venv/lib/python3.12/site-packages/torch", loaded_libraries=("/opt/cudnn/lib/libcudnn.so.9",),
+        ),
+        severity="warning",
+    ),
+}  # fmt: skip
+GOOD = {
+    "torch's own copy": with_torch(
+        with_packages(machine, nvidia_cudnn_cu12="9.1.0.70"), "2.6.0+cu124", cuda_available=True,
+        path="/home/u/ml/.venv/lib/python3.12/site-packages/torch",
+        loaded_libraries=("/home/u/ml/.venv/lib/python3.12/site-packages/nvidia/cudnn/lib/libcudnn.so.9",),
+    ),
+    "a toolkit on the path that nothing takes": with_torch(
+        path(machine, "/usr/local/cuda/lib64"), "2.6.0+cu124", cuda_available=True, loaded_libraries=("/usr/lib/libcuda.so.1",)
+    ),
+    "the library is not there at all": with_error(
+        linux(), "exception", "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory"
+    ),
+}  # fmt: skip

@@ -1,0 +1,17 @@
+from doctor.model.facts import ImportFailure
+from tests.examples import linux, with_error, with_torch
+
+SYMBOL = "/opt/conda/lib/python3.8/site-packages/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent"
+
+BAD = {
+    "iJIT_NotifyEvent": with_error(linux(python="3.8.18"), "e098", "undefined symbol: iJIT_NotifyEvent"),
+    "live": with_torch(
+        linux(python="3.8.18"), "2.0.1", imports=False,
+        import_failure=ImportFailure(kind="exception", exception="ImportError", message=SYMBOL),
+    ),
+    "the threading layer": with_error(linux(), "e099", "Error: mkl-service + Intel(R) MKL: MKL_THREADING_LAYER=INTEL is incompatible with libgomp"),
+}  # fmt: skip
+GOOD = {
+    "healthy": with_torch(linux(), "2.6.0+cpu"),
+    "another symbol": with_error(linux(), "e114", "undefined symbol: _ZN3c104cuda9SetDeviceEi"),
+}

@@ -1,0 +1,22 @@
+from dataclasses import replace
+
+from tests.examples import linux, mac, windows, with_error, with_packages, with_torch
+
+MODULE = "A module that was compiled using NumPy 1.x cannot be run in NumPy 2.2.6 as it may crash."
+API = "UserWarning: Failed to initialize NumPy: _ARRAY_API not found"
+
+BAD = {
+    "torch 1.12 with NumPy 2, live": with_torch(
+        with_packages(linux(python="3.10.12"), numpy="2.2.6"), "1.12.1+cu102", numpy_works=False,
+        numpy_error="RuntimeError: Numpy is not available", warnings=(API,),
+    ),
+    "Windows before 2.4.1": with_torch(with_packages(windows(python="3.11.9"), numpy="2.0.1"), "2.3.1+cpu", numpy_works=False),
+    "the warning on a Mac": with_error(replace(mac(), packages=None), "e103", API),
+    "the long message": with_error(replace(mac(), packages=None), "e102", MODULE),
+}  # fmt: skip
+GOOD = {
+    "NumPy 1 with an old torch": with_torch(with_packages(linux(python="3.10.12"), numpy="1.26.4"), "1.12.1+cu102", numpy_works=True),
+    "NumPy 2 with a new one": with_torch(with_packages(linux(), numpy="2.1.3"), "2.6.0+cpu", numpy_works=True),
+    "no NumPy": with_torch(linux(), "2.6.0+cpu", warnings=("Failed to initialize NumPy: No module named 'numpy'",)),
+    "versions that do not fit, and nothing seen to fail": with_torch(with_packages(linux(), numpy="2.1.3"), "2.2.2+cpu"),
+}

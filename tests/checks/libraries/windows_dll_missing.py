@@ -1,0 +1,26 @@
+from doctor.model.facts import ImportFailure
+from tests.examples import linux, windows, with_error, with_torch
+
+FBGEMM = r'OSError: [WinError 126] The specified module could not be found. Error loading "C:\v\Lib\site-packages\torch\lib\fbgemm.dll"'
+C10 = r'[WinError 1114] A dynamic link library (DLL) initialization routine failed. Error loading "C:\v\torch\lib\c10.dll"'
+PAGING = r'OSError: [WinError 1455] The paging file is too small for this operation to complete. Error loading "C:\v\torch\lib\c10.dll"'
+
+BAD = {
+    "fbgemm.dll of 2.4.0": with_error(with_torch(windows(), "2.4.0+cu121", imports=False), "e090", FBGEMM),
+    "c10.dll and an old runtime, live": with_torch(
+        windows(), "2.9.0+cpu", imports=False, import_failure=ImportFailure(kind="exception", exception="OSError", message=C10)
+    ),
+    "no runtime at all": with_error(windows(), "e092", "Microsoft Visual C++ Redistributable is not installed"),
+    "the C extension": with_error(
+        windows(), "exception", "ImportError: DLL load failed while importing _C: The specified module could not be found.", "ImportError"
+    ),
+}
+GOOD = {
+    "the paging file": with_error(windows(), "e147", PAGING),
+    "an extension's own": with_error(
+        with_torch(windows(), "2.6.0+cu124"), "exception",
+        "ImportError: DLL load failed while importing flash_attn_2_cuda: The specified procedure could not be found.",
+    ),
+    "Linux": with_error(linux(), "exception", "ImportError: libgomp.so.1: cannot open shared object file"),
+    "healthy": with_torch(windows(), "2.6.0+cpu"),
+}  # fmt: skip

@@ -1,0 +1,17 @@
+from dataclasses import replace
+
+from tests.examples import linux, mac, with_error, with_nvidia, with_torch
+
+NO_CUDA = "AssertionError: Torch not compiled with CUDA enabled"
+MPS = "RuntimeError: Expected one of cpu, cuda device type at start of device string: mps"
+
+BAD = {
+    "CUDA on a Mac": with_error(with_torch(mac(), "2.0.0", mps_available=True), "e058", NO_CUDA),
+    "CUDA on a machine without a GPU": with_error(with_torch(linux(), "2.6.0+cpu"), "e058", NO_CUDA),
+    "MPS on Linux": with_error(with_torch(linux(), "1.11.0+cpu"), "exception", MPS),
+}
+GOOD = {
+    "a GPU is there": with_error(with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 4090"), "2.6.0+cpu"), "e058", NO_CUDA),
+    "the GPUs are not known": with_error(replace(with_torch(linux(), "2.6.0+cpu"), gpus=None), "e058", NO_CUDA),
+    "nothing was asked": with_torch(mac(), "2.6.0", mps_available=True),
+}

@@ -1,0 +1,16 @@
+from tests.examples import linux, with_error, with_nvidia, with_torch
+
+OTHERS = (
+    "RuntimeError: CUDA out of memory. Tried to allocate 60.00 MiB (GPU 0; 11.17 GiB total capacity; 505.96 MiB already allocated; "
+    "12.50 MiB free; 530.00 MiB reserved in total by PyTorch)"
+)
+OWN = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.64 GiB of which 1.2 GiB is free."
+
+BAD = {
+    "another process": with_error(with_torch(with_nvidia(linux(python="3.8.10"), "Tesla K80", driver="440.64.00"), "1.5.1+cu102"), "e145", OTHERS),
+    "this one": with_error(with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 3090"), "2.6.0+cu124"), "e145", OWN),
+}
+GOOD = {
+    "healthy": with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 3090"), "2.6.0+cu124", cuda_available=True),
+    "memory of the machine": with_error(linux(), "exception", "MemoryError"),
+}

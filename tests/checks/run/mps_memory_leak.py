@@ -1,0 +1,9 @@
+from tests.examples import linux, mac, with_error, with_torch
+
+POOL = "nn.MaxPool2d torch.mps.driver_allocated_memory() before 545751040 after 1628192768"
+
+BAD = {
+    "pooling before macOS 15.4": with_error(with_torch(mac(macos="14.4"), "2.3.0"), "mps-memory-grows", POOL),
+    "an unknown operation": with_error(with_torch(mac(), "2.2.0"), "mps-memory-grows", "driver_allocated_memory() 1 GiB, 9 GiB"),
+}
+GOOD = {"healthy": with_torch(mac(), "2.3.0", mps_available=True), "Linux": with_error(linux(), "mps-memory-grows", POOL)}

@@ -1,0 +1,14 @@
+from tests.examples import mac, with_error, with_torch
+
+ROLL = "The operator 'aten::roll' is not currently implemented for the MPS device."
+CONV = "The operator 'aten::slow_conv3d_forward' is not currently implemented for the MPS device."
+
+BAD = {
+    "roll": with_error(with_torch(mac(), "1.13.1"), "e137", ROLL),
+    "Conv3d": with_error(with_torch(mac(macos="14.2.1"), "2.3.0.dev20240121"), "e137", CONV),
+    "an unknown torch": with_error(mac(), "e138", "Conv3D is not supported on MPS"),
+}
+GOOD = {
+    "healthy": with_torch(mac(), "2.6.0", mps_available=True),
+    "another type of number": with_error(with_torch(mac(), "2.6.0"), "e140", "Cannot convert a MPS Tensor to float64 dtype"),
+}

@@ -1,0 +1,14 @@
+from tests.examples import mac, with_error, with_torch
+
+FULL = "MPS backend out of memory (MPS allocated: 5.50 GB, other allocations: 14.76 GB, max allowed: 20.40 GB)"
+
+BAD = {
+    "full": with_error(with_torch(mac(), "2.3.1"), "e143", FULL),
+    "the ratio": with_error(with_torch(mac(), "2.3.1"), "e144", "invalid low watermark ratio 1.4"),
+}
+GOOD = {
+    "a virtual machine has none at all": with_error(
+        mac(), "e005", "MPS backend out of memory (MPS allocated: 0 bytes, other allocations: 0 bytes, max allowed: 1.70 GB)"
+    ),
+    "healthy": with_torch(mac(), "2.3.1", mps_available=True),
+}

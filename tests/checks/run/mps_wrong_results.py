@@ -1,0 +1,19 @@
+from dataclasses import replace
+
+from doctor.model.facts import ProbeResult
+from tests.examples import linux, mac, with_error, with_torch
+
+WRONG = ProbeResult(
+    id="mps:0", device="mps:0", status="failed", stage="correct", reason="wrong results", data={"wrong": ["float32 mm: 3 of 9 integers differ"]}
+)
+CPU = replace(WRONG, id="cpu", device="cpu")
+
+BAD = {
+    "the probe, in a known range": replace(with_torch(mac(macos="26.1"), "2.10.0", mps_available=True), probes=(WRONG,)),
+    "a ticket": with_error(with_torch(mac(macos="14.4"), "2.2.1"), "mps-differs", "cpu and mps differ by 0.5964"),
+}
+GOOD = {
+    "a known range, and right results": with_torch(mac(macos="26.1"), "2.10.0", mps_available=True),
+    "the CPU is wrong": replace(with_torch(mac(), "2.10.0"), probes=(CPU,)),
+    "Linux": replace(with_torch(linux(), "2.10.0+cpu"), probes=(CPU,)),
+}

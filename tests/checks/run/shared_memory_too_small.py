@@ -1,0 +1,15 @@
+from dataclasses import replace
+
+from tests.example_case import Case
+from tests.examples import linux, with_error, with_torch
+
+BUS = "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm)."
+healthy = with_torch(linux(), "2.2.1+cu121")
+container = replace(healthy, host=replace(healthy.host, container="docker", shm_bytes=64 << 20))
+
+BAD = {
+    "a bus error": with_error(healthy, "e146", BUS),
+    "in a container": with_error(container, "e146", BUS),
+    "not yet": Case(container, severity="note"),
+}
+GOOD = {"enough": replace(container, host=replace(container.host, shm_bytes=8 << 30)), "no container": healthy}

@@ -1,0 +1,12 @@
+from tests.examples import windows, with_error, with_torch
+
+PAGING = r'OSError: [WinError 1455] The paging file is too small for this operation to complete. Error loading "C:\v\torch\lib\c10.dll"'
+
+BAD = {
+    "WinError 1455": with_error(windows(), "e147", PAGING),
+    "and its traceback": with_error(with_error(windows(), "e147", PAGING), "exception", PAGING, "OSError"),
+}
+GOOD = {
+    "healthy": with_torch(windows(), "2.6.0+cpu"),
+    "a missing DLL": with_error(windows(), "e090", r'[WinError 126] Error loading "C:\v\torch\lib\c10.dll"'),
+}

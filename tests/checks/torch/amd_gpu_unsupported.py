@@ -1,0 +1,25 @@
+from dataclasses import replace
+
+from tests.examples import linux, with_amd, with_error, with_torch
+
+NO_FUNCTION = "RuntimeError: HIP error: invalid device function"
+
+BAD = {
+    "gfx1103, its error shown": with_error(
+        with_torch(with_amd(linux(), "AMD Radeon 780M", gfx="gfx1103"), "2.8.0+rocm6.4", cuda_available=True), "e070", NO_FUNCTION
+    ),
+    "the build is not known": with_error(with_amd(linux(), "AMD Radeon 780M", gfx="gfx1103"), "e070", NO_FUNCTION),
+    "by torch's own list": with_torch(
+        with_amd(linux(), "AMD Radeon RX 6700 XT", gfx="gfx1031"), "2.8.0+rocm6.4", cuda_available=True,
+        arch_list=("gfx900", "gfx90a", "gfx1030", "gfx1100"),
+    ),
+    "the message alone": with_error(replace(linux(), gpus=None), "e072", "rocBLAS error: Cannot read TensileLibrary.dat: Illegal seek"),
+}  # fmt: skip
+GOOD = {
+    "in the list": with_torch(with_amd(linux(), "AMD Radeon RX 7900 XTX", gfx="gfx1100"), "2.7.0+rocm6.3", cuda_available=True),
+    "the override is set": with_torch(
+        replace(with_amd(linux(), "AMD Radeon RX 6700 XT", gfx="gfx1031"), environ={"HSA_OVERRIDE_GFX_VERSION": "10.3.0"}),
+        "2.8.0+rocm6.4", cuda_available=True, arch_list=("gfx900", "gfx1030", "gfx1100"),
+    ),
+    "a CUDA build": with_torch(with_amd(linux(), "AMD Radeon RX 6700 XT", gfx="gfx1031"), "2.8.0+cu128"),
+}  # fmt: skip

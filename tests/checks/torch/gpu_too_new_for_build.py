@@ -1,0 +1,43 @@
+from dataclasses import replace
+
+from tests.examples import device, linux, windows, with_error, with_nvidia, with_torch
+
+SM_120 = "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation"
+TO_SM_90 = ("sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90")
+
+BAD = {
+    "RTX 5090 on cu124": with_torch(
+        with_nvidia(linux(), "NVIDIA GeForce RTX 5090", driver="580.65.06", capability="12.0"), "2.6.0+cu124", cuda_available=True
+    ),
+    "by torch's own list": with_torch(
+        with_nvidia(linux(), "NVIDIA GeForce RTX 5090", driver="580.65.06"), "2.6.0+cu126", cuda_available=True,
+        arch_list=TO_SM_90, devices=(device("cuda", "NVIDIA GeForce RTX 5090", capability="12.0"),),
+    ),
+    "H100 on CUDA 11.7": with_torch(with_nvidia(linux(python="3.10.12"), "NVIDIA H100 PCIe"), "1.13.1+cu117", cuda_available=True),
+    "RTX 3090 on CUDA 10.2": with_torch(
+        with_nvidia(linux(python="3.8.10"), "NVIDIA GeForce RTX 3090"), "1.8.1+cu102", cuda_available=True
+    ),
+    "the warning alone": with_error(replace(linux(), gpus=None), "e061", SM_120, "120"),
+    "no kernel image on Windows": with_error(
+        with_torch(with_nvidia(windows(), "NVIDIA GeForce RTX 5070 Ti", driver="576.52"), "2.5.1+cu124", cuda_available=True),
+        "e065", "RuntimeError: CUDA error: no kernel image is available for execution on the device",
+    ),
+}  # fmt: skip
+GOOD = {
+    "RTX 5090 on cu128": with_torch(
+        with_nvidia(linux(), "NVIDIA GeForce RTX 5090", capability="12.0"), "2.7.1+cu128", cuda_available=True
+    ),
+    "8.9 runs code for 8.6": with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 4090"), "2.1.2+cu121", cuda_available=True),
+    "12.1 runs code for 12.0, whatever the warning says": with_error(
+        with_torch(
+            with_nvidia(linux(architecture="arm64"), "NVIDIA GB10", driver="580.95.05", capability="12.1"), "2.9.1+cu130",
+            cuda_available=True, arch_list=("sm_80", "sm_90", "sm_100", "sm_110", "sm_120"),
+        ),
+        "warning", "Found GPU0 NVIDIA GB10 which is of cuda capability 12.1.",
+    ),
+    "PTX of an older generation": with_torch(
+        with_nvidia(linux(), "NVIDIA H100 PCIe", capability="9.0"), "2.0.0+cu117", cuda_available=True,
+        arch_list=("sm_80", "compute_80"),
+    ),
+    "a build and a GPU that the tables don't know": with_torch(with_nvidia(linux(), "NVIDIA Something 1"), "9.9.9+cu199"),
+}  # fmt: skip

@@ -1,0 +1,30 @@
+from dataclasses import replace
+
+from tests.examples import device, linux, with_error, with_nvidia, with_torch
+
+P100 = "Tesla P100-PCIE-16GB with CUDA capability sm_60 is not compatible with the current PyTorch installation."
+V100 = "Found GPU1 Tesla V100-SXM2-32GB which is of cuda capability 7.0"
+NEW = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120")
+
+BAD = {
+    "P100 on cu128": with_torch(with_nvidia(linux(), "Tesla P100-PCIE-16GB"), "2.8.0+cu128", cuda_available=True),
+    "by the list of torch itself": with_torch(
+        with_nvidia(linux(), "Tesla V100-SXM2-32GB"), "2.11.0+cu130", cuda_available=True, arch_list=NEW,
+        devices=(device("cuda", "Tesla V100-SXM2-32GB", capability="7.0"),),
+    ),
+    "GTX 1080 on CUDA 13": with_torch(with_nvidia(linux(), "NVIDIA GeForce GTX 1080"), "2.12.0+cu130", cuda_available=True),
+    "GTX 780 Ti since CUDA 11": with_torch(
+        with_nvidia(linux(python="3.10.12"), "NVIDIA GeForce GTX 780 Ti", driver="470.256.02"), "2.0.1+cu117", cuda_available=True
+    ),
+    "the warning alone": with_error(replace(linux(), gpus=None), "e062", P100),
+    "one of two, with its warning": with_error(
+        with_torch(with_nvidia(linux(), "NVIDIA A100-SXM4-40GB", "Tesla V100-SXM2-32GB"), "2.11.0+cu130", cuda_available=True, arch_list=NEW),
+        "e062", V100,
+    ),
+}  # fmt: skip
+GOOD = {
+    "P100 on cu126": with_torch(with_nvidia(linux(), "Tesla P100-PCIE-16GB"), "2.8.0+cu126", cuda_available=True),
+    "T4": with_torch(with_nvidia(linux(), "Tesla T4"), "2.11.0+cu130", cuda_available=True),
+    "P104-100 on cu121": with_torch(with_nvidia(linux(python="3.10.12"), "NVIDIA P104-100"), "2.3.0+cu121", cuda_available=True),
+    "a CPU build": with_torch(with_nvidia(linux(), "Tesla K80", driver="470.256.02"), "2.8.0+cpu"),
+}

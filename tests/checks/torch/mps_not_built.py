@@ -1,0 +1,23 @@
+from dataclasses import replace
+
+from tests.examples import linux, mac, with_error, with_torch
+
+NO_KERNEL = (
+    "NotImplementedError: Could not run 'aten::empty.memory_format' with arguments from the 'MPS' backend. This could be because "
+    "the operator doesn't exist for this backend"
+)
+
+BAD = {
+    "a build without it": with_torch(mac(), "2.4.0", mps_built=False, mps_available=False),
+    "its message": with_error(
+        with_torch(mac(), "2.4.0"), "e074", "MPS not available because the current PyTorch install was not built with MPS enabled."
+    ),
+    "no kernels at all, of an unknown build": with_error(replace(mac(), torch=None), "exception", NO_KERNEL, "NotImplementedError"),
+}
+GOOD = {
+    "built": with_torch(mac(), "2.4.0", mps_built=True, mps_available=True),
+    "too old to have it": with_torch(mac(), "1.11.0", mps_built=False),
+    "under Rosetta": with_torch(mac(rosetta=True), "2.2.2", mps_built=False),
+    "an Intel Mac": with_torch(mac(chip="Intel(R) Core(TM) i9-9880H CPU @ 2.30GHz"), "2.2.2", mps_built=False),
+    "Linux": with_torch(linux(), "2.4.0+cpu", mps_built=False),
+}

@@ -1,0 +1,43 @@
+from dataclasses import replace
+
+from doctor.model.facts import Gpu
+from tests.example_case import Case
+from tests.examples import linux, mac, windows, with_amd, with_error, with_nvidia, with_torch
+
+RTX = "NVIDIA GeForce RTX 4090"
+NOT_COMPILED = "AssertionError: Torch not compiled with CUDA enabled"
+
+BAD = {
+    "+cpu beside an RTX 4090": with_torch(with_nvidia(linux(), RTX), "2.6.0+cpu", cuda_available=False),
+    "RTX 5090 on the newest driver": with_torch(
+        with_nvidia(linux(), "NVIDIA GeForce RTX 5090", driver="610.43.02"), "2.13.0+cpu"
+    ),
+    "the package index's Windows wheel": with_torch(
+        with_nvidia(windows(), "NVIDIA GeForce RTX 4080 Laptop GPU", driver="551.86"), "2.2.2", cuda_available=False
+    ),
+    "an old driver that CUDA 11 builds run on": with_torch(
+        with_nvidia(linux(python="3.10.12"), "Tesla V100-SXM2-16GB", driver="470.256.02"), "2.2.2+cpu"
+    ),
+    "the program asks for CUDA, the machine is not known": with_error(
+        replace(with_torch(windows(), "2.1.0+cpu"), gpus=None), "e058", NOT_COMPILED
+    ),
+}
+GOOD = {
+    "a server without a GPU": with_torch(linux(), "2.6.0+cpu"),
+    "a CUDA build": with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=True),
+    "a Mac": with_error(with_torch(mac(), "2.6.0", mps_available=True), "e058", NOT_COMPILED),
+    "the GPU is hidden on purpose": with_torch(
+        replace(with_nvidia(linux(), RTX), environ={"CUDA_VISIBLE_DEVICES": "-1"}), "2.6.0+cpu"
+    ),
+    "Intel graphics in the processor": with_torch(
+        replace(linux(), gpus=(Gpu(vendor="intel", name="UHD Graphics 630", integrated=True),)), "2.6.0+cpu"
+    ),
+    "AMD graphics in the processor": with_torch(
+        replace(with_amd(linux()), gpus=(Gpu(vendor="amd", name="AMD Radeon Graphics", integrated=True),)), "2.6.0+cpu"
+    ),
+    "a Jetson": Case(
+        with_torch(
+            replace(linux(architecture="arm64"), host=replace(linux(architecture="arm64").host, jetson="36.4.0")), "2.9.0+cpu"
+        )
+    ),
+}

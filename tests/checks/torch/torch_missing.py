@@ -1,0 +1,21 @@
+from dataclasses import replace
+
+from doctor.model.facts import ABSENT
+from tests.examples import linux, mac, windows, with_error, with_nvidia, with_torch
+
+NO_TORCH = "ModuleNotFoundError: No module named 'torch'"
+
+BAD = {
+    "a Linux server": replace(linux(), torch=ABSENT),
+    "beside an NVIDIA GPU": replace(with_nvidia(linux(), "NVIDIA GeForce RTX 3090"), torch=ABSENT),
+    "a Mac": replace(mac(), torch=ABSENT),
+    "Windows, by the message alone": with_error(windows(), "e055", NO_TORCH),
+}
+GOOD = {
+    "installed": with_torch(linux(), "2.6.0+cpu"),
+    "installed, and a message from elsewhere": with_error(with_torch(linux(), "2.6.0+cpu"), "e055", NO_TORCH),
+    "not known": linux(),
+    "the build environment of pip has none": with_error(
+        with_error(linux(), "e055", NO_TORCH), "e151", "Getting requirements to build wheel: No module named 'torch'"
+    ),
+}

@@ -1,0 +1,17 @@
+from tests.examples import linux, mac, with_error, with_torch
+
+NO_MPS = "AttributeError: module 'torch' has no attribute 'mps'"
+ABORT = "MPSNDArray.mm:782: failed assertion `[MPSNDArray, initWithBuffer:descriptor:] Error: buffer is not large enough."
+
+BAD = {
+    "torch.mps of 2.0.0": with_error(with_torch(mac(macos="13.2"), "2.0.0"), "exception", NO_MPS),
+    "an abort in Metal": with_error(with_torch(mac(), "1.12.0"), "e142", ABORT),
+    "another, of an old release": with_error(
+        with_torch(mac(), "2.1.0"), "e142", "LLVM ERROR: Failed to infer result type(s)."
+    ),
+}
+GOOD = {
+    "2.0.1 has it": with_error(with_torch(mac(macos="13.2"), "2.0.1"), "exception", NO_MPS),
+    "nothing was said": with_torch(mac(), "2.0.0"),
+    "1.13 on Linux": with_error(with_torch(linux(), "1.13.1+cpu"), "exception", NO_MPS),
+}

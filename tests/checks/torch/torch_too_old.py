@@ -1,0 +1,35 @@
+from dataclasses import replace
+
+from tests.examples import linux, mac, with_error, with_torch
+
+DEVICE = "RuntimeError: Expected one of cpu, cuda, xpu, mkldnn, opengl device type at start of device string: mps"
+
+BAD = {
+    "a Mac with torch 1.11": with_torch(mac(), "1.11.0", mps_built=False),
+    "a Mac whose program asks for mps": with_error(
+        replace(mac(), torch=None), "exception", DEVICE, "RuntimeError", DEVICE.partition(": ")[2]
+    ),
+    "torch.compile": with_error(
+        with_torch(linux(), "1.13.1+cu117"), "exception", "AttributeError: module 'torch' has no attribute 'compile'"
+    ),
+    "a library that is newer than torch": with_error(
+        with_torch(linux(), "2.1.2+cpu"),
+        "exception",
+        "ImportError: cannot import name 'TransformGetItemToIndex' from 'torch._dynamo._trace_wrapped_higher_order_op' (/v/torch/x.py)",
+        path="/home/u/v/lib/python3.11/site-packages/transformers/masking_utils.py",
+    ),
+    "a type that came later": with_error(
+        linux(), "e057", "AttributeError: module 'torch' has no attribute 'float8_e4m3fn'"
+    ),
+}
+GOOD = {
+    "MPS is there": with_torch(mac(), "2.6.0", mps_built=True, mps_available=True),
+    "old torch on Linux": with_torch(linux(), "1.11.0+cpu"),
+    "mps asked for on Linux": with_error(with_torch(linux(), "1.11.0+cpu"), "exception", DEVICE),
+    "a typing error in a program": with_error(
+        with_torch(linux(), "2.6.0+cpu"), "exception", "AttributeError: module 'torch' has no attribute 'conpile'", path="/home/u/train.py"
+    ),
+    "the name is there in this release": with_error(
+        with_torch(linux(), "2.6.0+cpu"), "exception", "AttributeError: module 'torch' has no attribute 'compile'"
+    ),
+}
