@@ -1,0 +1,112 @@
+"""What is made of the target's answer, or of its silence."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from doctor.facts import collect, installed
+from doctor.facts.interpreter import failure_of, telling_line
+from doctor.facts.notes import Notes
+from doctor.facts.system import System
+from doctor.facts.target import find_target
+from doctor.model.facts import ABSENT
+from doctor.process import Result
+
+MARKERS = {"platform_system": "Linux", "platform_machine": "x86_64", "python_version": "3.12", "sys_platform": "linux"}
+
+
+@pytest.mark.parametrize(
+    ("result", "kind"),
+    [
+        (Result(("p",), "crashed", signal=6, stderr="Fatal Python error: init_fs_encoding: x\n\n<no Python frame>\n"), "crashed"),
+        (Result(("p",), "timed-out", limit_s=30), "timed-out"),
+        (Result(("p",), "failed", exit_code=127, stderr="pyenv: python3: command not found\n"), "exited"),
+        (Result(("p",), "ok", stdout="hello", exit_code=0), "not-python"),
+        (Result(("p",), "not-found"), "missing-base"),
+        (Result(("p",), "permission"), "permission"),
+    ],
+)
+def test_silence(result: Result, kind: str) -> None:
+    failure = failure_of(result, None, "/x/python")
+    assert failure
+    assert failure.kind == kind
+    assert failure.message
+
+
+def test_too_old() -> None:
+    failure = failure_of(Result(("p",), "failed", exit_code=79), {"version": "2.7.18"}, "/x")
+    assert failure
+    assert (failure.kind, failure.version) == ("too-old", "2.7.18")
+
+
+def test_an_answer_counts_even_if_the_end_is_ugly() -> None:
+    assert failure_of(Result(("p",), "crashed", signal=11), {"version": "3.12.0", "torch": {}}, "/x") is None
+
+
+def test_the_line_that_says_most() -> None:
+    text = "Fatal Python error: init_import_site: Failed\nPython runtime state: initialized\n\n<no Python frame>"
+    assert telling_line(text) == "Fatal Python error: init_import_site: Failed"
+    assert telling_line("one\ntwo\n") == "two"
+    assert telling_line("") == ""
+
+
+def test_requirements_hold_or_not() -> None:
+    texts = ["filelock", 'a>=1; platform_system == "Linux"', 'b; sys_platform == "win32"', 'c; extra == "all"', "d;;"]
+    assert installed.requirements(texts, MARKERS) == ("filelock", "a>=1")
+
+
+def said(**more: object) -> dict:
+    return {"copies": [], "leftovers": [], "shadowed_by": None, **more}
+
+
+def test_no_torch_is_absent_and_a_pip_leftover_alone_too() -> None:
+    for leftovers in ([], ["/s/~orch"]):
+        notes = Notes()
+        installed.write_torch(said(leftovers=leftovers), MARKERS, notes)
+        assert notes.get("torch") is ABSENT
+
+
+def test_remains_and_shadows_are_told_where_torch_is_not_installed() -> None:
+    notes = Notes()
+    installed.write_torch(said(shadowed_by="/w/torch.py"), MARKERS, notes)
+    assert notes.get("torch") is None
+    assert notes.get("torch.shadowed_by") == "/w/torch.py"
+    notes = Notes()
+    installed.write_torch(said(leftovers=["/s/torch"]), MARKERS, notes)
+    assert notes.get("torch.leftovers") == ("/s/torch",)
+
+
+def test_metadata_alone_leaves_the_backend_unknown() -> None:
+    copy = {"path": "/s", "version": "2.6.0", "installer": "pip", "has_files": False, "has_metadata": True}
+    notes = Notes()
+    installed.write_torch(said(copies=[copy], version="2.6.0", version_file=None, path=None), MARKERS, notes)
+    assert notes.get("torch.version") == "2.6.0"
+    assert notes.get("torch.cuda") is None
+    assert "torch.cuda" in {gap.fact for gap in notes.gaps}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+def test_a_shim_that_only_says_command_not_found(tmp_path: Path) -> None:
+    shim = tmp_path / "python3"
+    shim.write_text("#!/bin/sh\necho 'pyenv: python3: command not found' >&2\nexit 127\n")
+    shim.chmod(0o755)
+    system = System.of_this_process()
+    facts = collect.start(system, find_target(system, str(shim))).finish()
+    failure = facts.interpreter.start_failure
+    assert failure
+    assert (failure.kind, failure.exit_code, failure.message) == ("exited", 127, "pyenv: python3: command not found")
+    assert facts.torch is None
+    assert {gap.fact for gap in facts.gaps} >= {"torch", "packages", "interpreter"}
+
+
+def test_the_live_interpreter() -> None:
+    system = System.of_this_process()
+    facts = collect.start(system, find_target(system, sys.executable)).finish()
+    assert facts.interpreter.start_failure is ABSENT
+    assert facts.interpreter.version == "{}.{}.{}".format(*sys.version_info[:3])
+    assert facts.interpreter.executable
+    assert facts.packages
+    assert facts.host.system and facts.host.architecture and facts.host.memory_bytes

@@ -1,0 +1,138 @@
+"""The driver's sources: one that hangs is never «no driver»."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from doctor.facts.gpus import merged, nvidia, pci
+from doctor.facts.notes import Notes
+from doctor.facts.system import System
+from doctor.evidence.nvidia_smi import SmiGpu
+from doctor.model.facts import ABSENT, Gpu, Nvidia
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shell scripts")
+
+
+@pytest.fixture()
+def machine(tmp_path: Path):
+    """A Linux machine of the given files and tools; returns its nvidia facts, notes and the seconds that it took."""
+
+    def look(tools: dict[str, str] | None = None, files: dict[str, str] | None = None) -> tuple[Nvidia, Notes, float]:
+        (tmp_path / "machine.json").write_text(json.dumps({"uname": {"system": "linux", "machine": "x86_64"}}))
+        (tmp_path / "dev").mkdir(exist_ok=True)
+        for name, text in (files or {}).items():
+            path = tmp_path / name.lstrip("/").replace(":", "%3A")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        for name, text in (tools or {}).items():
+            (tmp_path / "bin" / name).write_text("#!/bin/sh\n" + text)
+            (tmp_path / "bin" / name).chmod(0o755)
+        started = time.monotonic()
+        notes = Notes()
+        nvidia.start(System.of_folder(str(tmp_path)), notes)(notes)
+        return Nvidia(**notes.fields("nvidia")), notes, time.monotonic() - started
+
+    return look
+
+
+PROC = {"/proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  575.64.03  Release\n"}
+HANGS = {"nvidia-smi": "exec sleep 600\n"}
+
+
+def status_of(facts: Nvidia, name: str) -> str:
+    return next(source.status for source in facts.sources if source.name == name)
+
+
+def test_nothing_there_is_absent(machine) -> None:
+    facts, notes, _ = machine()
+    assert facts.driver is ABSENT
+    assert {source.status for source in facts.sources} == {"absent"}
+    assert notes.get("nvidia.device_nodes") == ()
+
+
+def test_a_hanging_nvidia_smi_leaves_the_driver_known(machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvidia, "SMI_LIMIT_S", 0.3)
+    facts, notes, seconds = machine(HANGS, PROC)
+    assert facts.driver == "575.64.03"
+    assert status_of(facts, "nvidia-smi") == "timed-out"
+    assert facts.smi_error is None
+    assert {gap.fact: gap.reason for gap in notes.gaps}["nvidia.smi_error"] == "timed-out"
+    assert seconds < 3
+
+
+def test_a_hang_alone_is_not_read_as_no_driver(machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvidia, "SMI_LIMIT_S", 0.3)
+    facts, notes, _ = machine(HANGS)
+    assert facts.driver is None
+    assert {gap.fact: gap.reason for gap in notes.gaps}["nvidia.driver"] == "timed-out"
+
+
+def test_libcuda_that_hangs_in_cuinit_keeps_what_was_said_before(machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvidia, "LIBCUDA_LIMIT_S", 0.3)
+    script = "echo '{\"libcuda\": \"/usr/lib/libcuda.so.550.54.15\"}'\necho '{\"driver_cuda\": \"12.4\"}'\nexec sleep 600\n"
+    facts, _, _ = machine({"doctor-python": script})
+    assert status_of(facts, "libcuda") == "timed-out"
+    assert (facts.driver, facts.driver_cuda, facts.cuinit) == ("550.54.15", "12.4", None)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is "
+        "installed and running.",
+        "Failed to initialize NVML: Driver/library version mismatch",
+        "No devices were found",
+    ],
+)
+def test_errors_of_nvidia_smi(machine, error: str) -> None:
+    facts, _, _ = machine({"nvidia-smi": f'echo "{error}"\nexit 9\n'})
+    assert facts.smi_error == error
+    assert facts.driver is None
+    assert status_of(facts, "nvidia-smi") == "failed"
+    assert facts.gpus_seen == (0 if error.startswith("No devices") else None)
+
+
+def test_the_toolkit_says_nothing_of_the_driver(machine) -> None:
+    facts, _, _ = machine({"nvcc": "echo 'Cuda compilation tools, release 13.0, V13.0.88'\n"})
+    assert (facts.toolkit, facts.driver) == ("13.0", ABSENT)
+
+
+def test_nvswitch_machines_need_the_fabric_manager(machine) -> None:
+    folder = "/sys/bus/pci/devices/0000:05:00.0"
+    switch = {f"{folder}/class": "0x068000\n", f"{folder}/vendor": "0x10de\n", f"{folder}/device": "0x22a3\n"}
+    facts, _, _ = machine({"systemctl": "echo inactive; exit 3\n", "nv-fabricmanager": "echo 'version is : 550.54.15'\n"}, switch)
+    assert (facts.fabric_manager, facts.fabric_manager_version) == ("stopped", "550.54.15")
+
+
+def test_jetson_is_named_by_the_device_tree(machine) -> None:
+    _, notes, _ = machine(files={"/proc/device-tree/compatible": "nvidia,p3737-0000+p3701-0000\0nvidia,tegra234\0"})
+    (gpu,) = notes.get("gpus.tegra")
+    assert (gpu.name, gpu.integrated) == ("Orin", True)
+
+
+BUS = tuple(Gpu(vendor="nvidia", pci_address=f"0000:0{n}:00.0", pci_id="10de:2330") for n in (1, 2))
+SEEN = (SmiGpu(index=0, name="NVIDIA H100 80GB HBM3", pci_address="0000:02:00.0", capability="9.0"),)
+
+
+def test_on_a_machine_a_gpu_that_the_driver_lost_still_counts() -> None:
+    assert [gpu.name for gpu in merged.join_nvidia(BUS, SEEN)] == [None, "NVIDIA H100 80GB HBM3"]
+
+
+def test_in_a_container_only_the_given_gpus_count() -> None:
+    assert [gpu.name for gpu in merged.join_nvidia(BUS, SEEN, only_seen=True)] == ["NVIDIA H100 80GB HBM3"]
+    assert merged.join_nvidia(BUS, (), only_seen=True) == BUS
+
+
+def test_no_bus_and_no_tool_is_not_known(tmp_path: Path) -> None:
+    notes = Notes()
+    (tmp_path / "machine.json").write_text(json.dumps({"uname": {"system": "linux"}}))
+    pci.start(System.of_folder(str(tmp_path)), notes)(notes)
+    merged.write(notes)
+    assert notes.get("gpus") is None
+    assert [gap.fact for gap in notes.gaps] == ["gpus"]

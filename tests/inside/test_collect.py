@@ -1,0 +1,191 @@
+"""inside/collect.py, run by real interpreters over environments made of a few files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.facts.interpreter import read_answer
+
+SCRIPT = Path(__file__).parents[2] / "doctor" / "inside" / "collect.py"
+NONCE = "0123-nonce"
+VERSIONS = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+
+
+def run(python: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    return subprocess.run(
+        [python, "-B", "-", NONCE], input=SCRIPT.read_text(encoding="ascii"), cwd=cwd, env={**clean, **environ},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def ask(cwd: Path, **environ: str) -> Mapping[str, Any]:
+    answer = read_answer(run(sys.executable, cwd, **environ).stdout, NONCE)
+    assert answer is not None
+    return answer
+
+
+def make_torch(site: Path, version: str = "2.6.0+cu124", *, files: bool = True, metadata: bool = True) -> None:
+    """An installed torch of a few files, in a site-packages folder."""
+    lines = ["torch/__init__.py,sha256=x,10", "torch/lib/libtorch.so,sha256=x,10", "torch/_C.so,sha256=x,10",
+             "torch/nn/modules/conv.py,sha256=x,10", "torch/nn/__init__.py,sha256=x,0"]  # fmt: skip
+    if files:
+        for line in lines:
+            file = site / line.split(",")[0]
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("raise SystemExit('torch must not be imported')\n")
+        (site / "torch/version.py").write_text(
+            f"from typing import Optional\n\n__all__ = ['__version__', 'debug']\n__version__ = '{version}'\ndebug = False\n"
+            "cuda: Optional[str] = '12.4'\ngit_version = 'abc'\nhip: Optional[str] = None\n"
+        )
+    if metadata:
+        info = site / f"torch-{version}.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\nRequires-Dist: filelock\n"
+            'Requires-Dist: triton==3.2.0; platform_system == "Linux"\n\nRequires-Dist: not-a-header\n'
+        )
+        (info / "RECORD").write_text("\n".join(lines) + "\n")
+        (info / "INSTALLER").write_text("uv\n")
+        (info / "WHEEL").write_text("Wheel-Version: 1.0\nTag: cp312-cp312-linux_x86_64\n")
+
+
+@pytest.mark.parametrize("name", ["2.7", "3.6", "3.7", "3.8", "3.13"])
+def test_old_and_new_interpreters(name: str, tmp_path: Path) -> None:
+    python = next((p / "bin" / "python" for p in VERSIONS.glob(name + ".*")), None)
+    if python is None:
+        pytest.skip(f"no Python {name} here")
+    done = run(str(python), tmp_path)
+    answer = read_answer(done.stdout, NONCE)
+    assert answer
+    assert answer["version"].startswith(name)
+    assert done.returncode == (79 if name == "2.7" else 0)
+    assert ("torch" in answer) == (name != "2.7")
+
+
+def test_syntax_is_valid_for_python_2_7_and_3_6() -> None:
+    pytest.importorskip("vermin")
+    command = [sys.executable, "-m", "vermin", "--no-tips", "-t=2.7", "-t=3.6", "--backport", "argparse", "--violations",
+               "--no-parse-comments", "--eval-annotations", str(SCRIPT)]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    # What only newer versions have stands behind a check at run time; the syntax must be old.
+    assert "!2, " not in done.stdout, done.stdout
+    assert SCRIPT.read_bytes().isascii()
+
+
+def test_torch_is_read_from_files(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    make_torch(site)
+    torch = ask(tmp_path, PYTHONPATH=str(site))["torch"]
+    assert torch["version"] == "2.6.0+cu124"
+    assert torch["version_file"] == {
+        "__version__": "2.6.0+cu124", "cuda": "12.4", "hip": None, "git_version": "abc", "debug": False,
+    }  # fmt: skip
+    assert torch["path"] == str(site / "torch")
+    assert torch["installer"] == "uv"
+    assert torch["build"] == "cp312-cp312-linux_x86_64"
+    assert torch["libraries"] == ["libtorch.so"]
+    assert torch["requires"] == ["filelock", 'triton==3.2.0; platform_system == "Linux"']
+    assert torch["missing_files"] == []
+    assert torch["shadowed_by"] is None
+
+
+def test_missing_and_emptied_files(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    make_torch(site)
+    (site / "torch/lib/libtorch.so").unlink()
+    (site / "torch/_C.so").write_bytes(b"")
+    assert ask(tmp_path, PYTHONPATH=str(site))["torch"]["missing_files"] == ["torch/lib/libtorch.so", "torch/_C.so"]
+
+
+def test_metadata_without_files_and_files_without_metadata(tmp_path: Path) -> None:
+    empty, bare = tmp_path / "a/site-packages", tmp_path / "b/site-packages"
+    make_torch(empty, "2.5.0", files=False)
+    make_torch(bare, "2.6.0", metadata=False)
+    torch = ask(tmp_path, PYTHONPATH=os.pathsep.join((str(empty), str(bare))))["torch"]
+    assert [(c["version"], c["has_files"], c["has_metadata"]) for c in torch["copies"]] == [
+        ("2.5.0", False, True), ("2.6.0", True, False),
+    ]  # fmt: skip
+    assert torch["path"] == str(bare / "torch")
+
+
+def test_leftovers(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    for name in ("~orch", "~orch-2.0.0.dist-info", "torch", "torchvision"):
+        (site / name).mkdir(parents=True)
+    torch = ask(tmp_path, PYTHONPATH=str(site))["torch"]
+    assert torch["leftovers"] == [str(site / name) for name in ("~orch", "~orch-2.0.0.dist-info", "torch")]
+    assert torch["copies"] == []
+
+
+@pytest.mark.parametrize("name", ["torch.py", "torch/__init__.py"])
+def test_a_users_torch_in_the_working_folder(name: str, tmp_path: Path) -> None:
+    site, cwd = tmp_path / "site-packages", tmp_path / "work"
+    make_torch(site)
+    file = cwd / name
+    file.parent.mkdir(parents=True)
+    file.write_text("raise SystemExit('must not be imported')\n")
+    torch = ask(cwd, PYTHONPATH=str(site))["torch"]
+    assert torch["shadowed_by"] == str(file)
+    assert torch["version"] == "2.6.0+cu124"
+
+
+def test_files_that_hide_the_standard_library_are_named_and_do_no_harm(tmp_path: Path) -> None:
+    for name in ("json.py", "random.py", "re.py", "ordinary.py"):
+        (tmp_path / name).write_text("raise SystemExit('must not be imported')\n")
+    (tmp_path / "select").mkdir()  # a folder without __init__ hides nothing
+    answer = ask(tmp_path)
+    assert {module for module, _ in answer["shadowed"]} >= {"json", "random"}
+    assert ["random", str(tmp_path / "random.py")] in answer["shadowed"]
+    assert not {"ordinary", "select", "os", "sys"} & {module for module, _ in answer["shadowed"]}
+
+
+def test_prints_of_sitecustomize_do_not_matter(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('hello', end='')\n")
+    assert ask(tmp_path, PYTHONPATH=str(tmp_path))["version"] == ".".join(map(str, sys.version_info[:3]))
+
+
+def test_packages_and_their_copies(tmp_path: Path) -> None:
+    one, two = tmp_path / "a/site-packages", tmp_path / "b/site-packages"
+    for site, name in ((one, "numpy-1.26.4"), (two, "numpy-2.1.0"), (one, "nvidia_cudnn_cu12-9.1.0.70"), (one, "requests-2.0")):
+        (site / f"{name}.dist-info").mkdir(parents=True)
+        (site / f"{name}.dist-info" / "METADATA").write_text("Name: x\nRequires-Dist: torch>=2; extra == 'all'\n")
+    said = {p["name"]: p for p in ask(tmp_path, PYTHONPATH=os.pathsep.join((str(one), str(two))))["packages"]}
+    assert (said["numpy"]["version"], said["numpy"]["copies"]) == ("1.26.4", 2)
+    assert said["nvidia-cudnn-cu12"]["version"] == "9.1.0.70"
+    assert "requests" not in said
+
+
+def test_an_undecodable_path_survives(tmp_path: Path) -> None:
+    answer = read_answer(f"x\n{NONCE}\n" + json.dumps({"a": ["\udcff"]}) + f"\n{NONCE}\n", NONCE)
+    assert answer == {"a": ["?"]}
+
+
+def test_environments_by_their_marks(tmp_path: Path) -> None:
+    """uv and venv, by making one with the standard library and then marking it."""
+    venv = tmp_path / ".venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True, timeout=60)
+    python = str(venv / "bin" / "python") if os.name != "nt" else str(venv / "Scripts" / "python.exe")
+
+    def kind() -> tuple[Any, ...]:
+        answer = read_answer(run(python, tmp_path).stdout, NONCE)
+        assert answer
+        return answer["environment"], answer["manager"], answer["pip"]
+
+    assert kind() == ("venv", "pip", None)
+    config = venv / "pyvenv.cfg"
+    config.write_text(config.read_text() + "uv = 0.5.1\n")
+    assert kind() == ("venv", "uv", None)
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "poetry.lock").touch()
+    assert kind() == ("venv", "poetry", None)
+    (venv / "pipx_metadata.json").touch()
+    assert kind() == ("pipx", "pipx", None)
