@@ -108,6 +108,7 @@ def note_platform(said: str, notes: Notes, *, source: str, rank: int, line: int 
             if not parts[1].startswith("10.16"):
                 put("host.macos", parts[1], rank - 10)
                 put("host.os_version", parts[1], rank - 10)
+            put("interpreter.macos_reported", parts[1])
             if arch:
                 put("interpreter.platform_tag", f"macosx-{parts[1]}-{'arm64' if arch == 'arm64' else arch}")
         elif len(parts) > 1:

@@ -21,6 +21,14 @@ _EXCEPTION = re.compile(
     r"^[ \t]*(?:\[rank\d+\]:?[ \t]*)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Failed|Failure|Fault|Timeout|Unavailable|Mismatch|Missing)"
     r"|(?:torch|subprocess|concurrent|multiprocessing)(?:\.\w+)+)(?::[ \t]*([^\n]*))?$", re.M
 )
+_LINES_AT_MOST = 40
+_TELLING_WORDS = ("error", "fatal", "warning", "undefined symbol", "symbol not found", "cannot open shared", "not found", "failed",
+                  "terminate called", "what():", "core dumped", "blocked for more", "compute capability", "signal", "invalid")
+_TELLING = re.compile(
+    r"^[^\n]{0,200}?(?:\b(?:ERROR|FATAL|Fatal|fatal error|error|Error|WARNING|Warning|\w+Warning)\b ?[:!]|undefined symbol|[Ss]ymbol not found|"
+    r"cannot open shared object|symbol lookup error|failed assertion|terminate called|what\(\):|core dumped|blocked for more than|"
+    r"which is of (?:cuda|compute) capability|\bFAILED\b|received signal|command not found|Permission denied|(?:is|was) not found|Invalid CUDA)[^\n]*$", re.M
+)
 _SITE = re.compile(r"^(.*?[/\\](?:site-packages|dist-packages))[/\\]", re.I)
 
 
@@ -57,6 +65,11 @@ def read(document: Document, notes: Notes) -> None:
     found = frames(document)
     for frame in found:
         notes.understand(frame.line)
+    _exceptions(document, notes, found)
+    _lines(document, notes, found)
+
+
+def _exceptions(document: Document, notes: Notes, found: list[Frame]) -> None:
     last: dict[int, re.Match[str]] = {}
     for m in _EXCEPTION.finditer(document.text):
         line = document.line_at(m.start(1))
@@ -72,6 +85,23 @@ def read(document: Document, notes: Notes) -> None:
             pattern="exception", text=f"{kind}: {message}"[:500], groups=(kind, message[:500]), source=origin.source,
             line=origin.line, path=nearest_path(found, line),
         ))
+
+
+def _lines(document: Document, notes: Notes, found: list[Frame]) -> None:
+    """Lines that tell of a failure and that nothing else recognised."""
+    if not document.has(*_TELLING_WORDS):
+        return
+    for count, m in enumerate(_TELLING.finditer(document.text)):
+        line = document.line_at(m.start())
+        said = document.lines[line].strip()
+        if count >= _LINES_AT_MOST:
+            return
+        if any(said[:200] in e.text or e.text in said for e in notes.errors):
+            continue
+        if said.endswith(":"):
+            said = " ".join([said, *(s.strip() for s in following(document, line))])
+        origin = notes.origin("message", line)
+        notes.error(ErrorText(pattern="line", text=said[:500], source=origin.source, line=origin.line, path=nearest_path(found, line)))
 
 
 def following(document: Document, line: int, at_most: int = 4) -> list[str]:

@@ -131,7 +131,8 @@ def note_value(expression: str, value: str, notes: Notes, *, line: int, rank: in
         return machine.note_platform(bare, notes, source=source, rank=rank, line=line)
     if name == "platform.mac_ver":
         if match := re.search(r"\d+\.\d+(?:\.\d+)?", value):
-            put("host.macos", match[0], rank=rank - 15)
+            put("interpreter.macos_reported", match[0])
+            put("host.macos", None if match[0].startswith("10.16") else match[0], rank=rank - 15)
             put("host.system", "darwin")
         return True
     if name in ("platform.python_version", "sys.version"):

@@ -29,7 +29,7 @@ check = Check(
 )
 
 BUILDING = r"Getting requirements to build wheel|Preparing metadata \(pyproject|build_wheel|get_requires_for_build|setup\.py (?:egg_info|bdist_wheel)"
-NO_TORCH = r"No module named ['\"]?torch['\"]?"
+NO_TORCH = r"No module named ['\"]?torch['\"]?(?![\w.])"
 NAMED = r"(?:Failed to build|[Bb]uilding wheel for|No module named 'torch'.*?for|Failed building wheel for) ['`]?([A-Za-z][\w.-]+)"
 PACKAGE = re.compile(r"^([A-Za-z][\w.-]*)")
 

@@ -1,0 +1,105 @@
+"""What people measure on MPS and paste: results that differ from the CPU's, memory that grows.
+
+Noted as ErrorText of pattern "mps-differs" (groups: what was compared, how much) and "mps-memory-grows" (groups: operation,
+bytes kept).
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from doctor.evidence.notes import Notes
+from doctor.evidence.text import Document
+from doctor.evidence.transcript import commands
+from doctor.model.facts import ErrorText
+
+SOURCE = "transcript"
+RELATIVE = 1e-2  # a difference that no precision of fp32 explains
+RATIO = 10.0
+KEPT_BYTES = 100 << 20
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
+_LABELLED = re.compile(r"^[ \t\-*>]*(?P<label>[^:=\n]{0,60}?\b(?P<device>cpu|mps)\b[^:=\n]{0,40}?)[ \t]*[:=][ \t]*(?P<value>\S[^\n]*)$", re.I | re.M)
+_MEASURED = re.compile(r"\bmax(?:imum)?[ _.]?(?:abs(?:olute)?[ _.]?)?(?P<kind>ratio|diff(?:erence)?|error|err)\w*[ \t]*[:=(]?[ \t]*(?:tensor\()?(?P<value>[\d.]+(?:e[-+]?\d+)?|nan)", re.I)
+_COMPARED = re.compile(r"\.abs\(\)\.(?:max|mean)\(\)|\babs\(|allclose\(|torch\.equal\(|\.eq\(|isclose\(|==")
+_NOT_CLOSE = re.compile(r"(?:Tensor-likes|Scalars|Tensors) are not (?:close|equal)!?[^\n]{0,200}")
+_BEFORE_AFTER = re.compile(r"^[ \t]*(?P<what>[\w.]+)?[^\n]{0,80}?(?:allocated_memory|memory)[^\n]{0,40}?\bbefore[ \t:=]+(?P<before>\d{6,})[^\n]{0,20}?\bafter[ \t:=]+(?P<after>\d{6,})", re.M)
+_SERIES = re.compile(r"^[^\n]{0,80}?(?:driver_allocated_memory|current_allocated_memory|driver allocated|mps memory|allocated memory)[^\n\d]{0,30}(?P<value>\d+(?:\.\d+)?)[ \t]*(?P<unit>[KMG]i?B)?", re.M | re.I)
+_SAID = re.compile(r"^[^\n]{0,200}\b(?:memory (?:leak|usage (?:keeps )?(?:grow|increas)|(?:keeps |constantly )?(?:grow|increas)))[^\n]{0,200}$", re.M | re.I)
+_UNITS = {None: 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def read(document: Document, notes: Notes) -> None:
+    """Note measurements on MPS that show a fault."""
+    if "mps" not in document.lower:
+        return
+    if "cpu" in document.lower or "abs()" in document.lower or "allclose" in document.lower:
+        _differences(document, notes)
+    if "memory" in document.lower and "out of memory" not in document.lower:
+        _memory(document, notes)
+
+
+def _note(pattern: str, document: Document, notes: Notes, at: int, *groups: str) -> None:
+    line = document.line_at(at)
+    origin = notes.origin(SOURCE, line)
+    notes.error(ErrorText(pattern=pattern, text=document.lines[line].strip()[:500], groups=groups, source=origin.source, line=origin.line))
+
+
+def differ(first: str, second: str) -> bool:
+    """Whether two printed results differ by more than rounding: a NaN on one side, or some number by more than RELATIVE.
+
+    >>> differ("tensor([1.0000, 2.0000])", "tensor([1.0001, 2.0000], device='mps:0')"), differ("tensor(3.1)", "tensor(nan)")
+    (False, True)
+    """
+    one, two = ([float(n) for n in _NUMBER.findall(re.sub(r"device='[^']*'|dtype=[\w.]+|mps:\d", "", said))] for said in (first, second))
+    if not one or len(one) != len(two) or len(one) > 10_000:
+        return False
+    for a, b in zip(one, two, strict=True):
+        if (a != a) != (b != b):
+            return True
+        if abs(a - b) > RELATIVE * max(abs(a), abs(b), 1.0):
+            return True
+    return False
+
+
+def _differences(document: Document, notes: Notes) -> None:
+    text = document.text
+    rows = [(m["device"].lower(), re.sub(r"\b(?:cpu|mps)\b", "", m["label"], flags=re.I).strip(" .-_'\"").lower(), m["value"], m.start())
+            for m in _LABELLED.finditer(text)]
+    for (device, label, value, _), (other, its, said, at) in pairwise(rows):
+        if {device, other} == {"cpu", "mps"} and label == its and not re.search(r"available|built|version|time|sec|it/s|ms\b|speed", label) and differ(value, said):
+            _note("mps-differs", document, notes, at, label, said[:80])
+    if re.search(r"\bcpu\b", document.lower):
+        for m in _MEASURED.finditer(text):
+            value = float(m["value"])
+            if value != value or value > (RATIO if m["kind"].lower() == "ratio" else RELATIVE):
+                _note("mps-differs", document, notes, m.start(), m["kind"].lower(), m["value"])
+                break
+    for m in _NOT_CLOSE.finditer(text):
+        _note("mps-differs", document, notes, m.start(), "assert_close", "")
+    session = [c for c in commands(document) if c.kind == "python"]
+    if not any("mps" in c.text for c in session):
+        return
+    for command in session:
+        if not _COMPARED.search(command.text):
+            continue
+        said = next((s for s in command.output(document) if s), "")
+        numbers = [float(n) for n in _NUMBER.findall(said)]
+        if said == "False" or said.startswith("tensor(False") or (said.startswith("tensor(") and "abs()" in command.text and any(n != n or n > RELATIVE for n in numbers)):
+            _note("mps-differs", document, notes, document.starts[command.line], command.text[:80], said[:80])
+
+
+def _memory(document: Document, notes: Notes) -> None:
+    for m in _BEFORE_AFTER.finditer(document.text):
+        kept = int(m["after"]) - int(m["before"])
+        if kept > KEPT_BYTES:
+            _note("mps-memory-grows", document, notes, m.start(), m["what"] or "", str(kept))
+            return
+    found = [(float(m["value"]) * _UNITS[(m["unit"] or " ")[0].strip().upper() or None], m.start()) for m in _SERIES.finditer(document.text)]
+    values = [v for v, _ in found]
+    if len(values) >= 4 and all(b >= a for a, b in pairwise(values)) and values[-1] > 1.5 * values[0] and values[-1] - values[0] > KEPT_BYTES:
+        _note("mps-memory-grows", document, notes, found[-1][1], "", str(round(values[-1] - values[0])))
+        return
+    if m := _SAID.search(document.text):
+        _note("mps-memory-grows", document, notes, m.start(), "", "")
