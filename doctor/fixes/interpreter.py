@@ -54,7 +54,8 @@ def _native_arch(situation: Situation) -> str | None:
 def _pick(
     situation: Situation, wanted: str | None, arch: str | None
 ) -> tuple[str, Situation, choosing.Candidate] | None:
-    """The Python (newest torch first, then one that other packages have wheels for), the situation in it, and the build."""
+    """The Python (newest torch first, then one that other packages have wheels for), the situation in it, and the
+    build."""
     options = []
     for python in _pythons(wanted):
         fresh = _in_new_environment(situation, python, arch)

@@ -1,4 +1,5 @@
-"""Stage 4: the findings' remedies become one plan: roots first, one action once, consequences without a fix of their own."""
+"""Stage 4: the findings' remedies become one plan: roots first, one action once, consequences without a fix of
+their own."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ DRIVER = ("upgrade-driver", "install-driver")
 
 
 def plan(findings: Iterable[Finding], facts: Facts, tool: str | None = None) -> Plan:
-    """The fixes for all root findings, in the order in which to do them. Of notes only «nothing to do» is said: they are no
-    reason to change a machine."""
+    """The fixes for all root findings, in the order in which to do them. Of notes only «nothing to do» is said:
+    they are no reason to change a machine."""
     draft = _Draft(situation=situation_of(facts, tool))
     for finding in findings:
         if finding.root and finding.explained_by is None:
@@ -86,8 +87,8 @@ class _Draft:
         self._look_ahead(main)
 
     def _made(self, finding: Finding, remedies: Sequence[Remedy]) -> tuple[list[Fix], str]:
-        """The fixes of all remedies, the first being the one to take, and why there is none. Where no build of torch serves, what
-        would help takes the place of the first remedy."""
+        """The fixes of all remedies, the first being the one to take, and why there is none. Where no build of
+        torch serves, what would help takes the place of the first remedy."""
         made: list[Fix] = []
         reason = ""
         for remedy in remedies:
@@ -113,7 +114,7 @@ class _Draft:
         wish = finding.remedies[0].details.get("torch", "")
         if finding.remedies[0].action in TORCH and self.carrier is not None:
             chosen = self.fixes[self.carrier]
-            return f"it wants torch {wish}, and what else is wrong here wants {chosen.title[0].lower()}{chosen.title[1:-1]}"
+            return f"it wants torch {wish}, which excludes the fix of {chosen.finding} ({chosen.title[:-1]})"
         return "no command can be given for it"
 
     def _joins_torch_fix(self, finding: Finding, remedy: Remedy) -> bool:

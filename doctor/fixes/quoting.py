@@ -35,7 +35,8 @@ def line(argv: Sequence[str], *, windows: bool) -> str:
 
 
 def is_printable(text: str) -> bool:
-    """No control characters, line separators or direction marks: nothing that would make a script do or show another thing."""
+    """No control characters, line separators or direction marks: nothing that would make a script do or show
+    another thing."""
     return text.isprintable()
 
 

@@ -37,7 +37,8 @@ class NoBuild:
 
 
 def torch_fix(situation: Situation, finding: Finding, remedy: Remedy) -> Fix | NoBuild:
-    """The fix that a torch action becomes: the build that the remedy names, else the one that serves the machine best."""
+    """The fix that a torch action becomes: the build that the remedy names, else the one that serves the machine
+    best."""
     choice = choice_for(situation.facts, remedy)
     if choice.best is None:
         return NoBuild(choice)
@@ -50,7 +51,8 @@ def torch_fix(situation: Situation, finding: Finding, remedy: Remedy) -> Fix | N
 
 
 def fix_index(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
-    """Install from the right index: that of the remedy if it is in the tables, else that of the build for the machine."""
+    """Install from the right index: that of the remedy if it is in the tables, else that of the build for the
+    machine."""
     backend = remedy.details.get("index", "").rstrip("/").rpartition("/")[2]
     known = lookup.index_url(backend) is not None
     details = {
@@ -65,7 +67,8 @@ def fix_index(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
 
 
 def choice_for(facts: Facts, remedy: Remedy) -> Choice:
-    """The builds for a remedy. Reinstalling keeps the version (and the build, if it is right for the machine) where it can."""
+    """The builds for a remedy. Reinstalling keeps the version (and the build, if it is right for the machine)
+    where it can."""
     spec, backend = remedy.details.get("torch") or None, remedy.details.get("backend") or None
     companions = installed_companions(facts)
     installed = facts.torch.version if facts.torch else None
@@ -189,7 +192,8 @@ def steps_for_build(
 
 
 def _replaced(facts: Facts, build: Candidate, broken: bool) -> tuple[str, ...]:
-    """What must be removed first: tools take another build of the same version for good, and cannot mend a broken one."""
+    """What must be removed first: tools take another build of the same version for good, and cannot mend a broken
+    one."""
     torch = facts.torch
     if not torch or not torch.version:
         return ()

@@ -2,19 +2,19 @@
 
 The rules, in the order in which they rank what works:
 
-  1. Every GPU that counts is served by one build, if there is one; else the build that serves most of them, then the one
-     that serves the strongest, and it names what it leaves out. Only GPUs of one vendor can share a build: NVIDIA is tried
-     before AMD, AMD before Intel. Indices of CUDA_VISIBLE_DEVICES and its kin limit which GPUs count.
-  2. Builds with code for the GPUs themselves come before builds that need a crutch: PTX that the driver must compile, or
-     HSA_OVERRIDE_GFX_VERSION.
+  1. Every GPU that counts is served by one build, if there is one; else the build that serves most of them, then the
+     one that serves the strongest, and it names what it leaves out. Only GPUs of one vendor can share a build: NVIDIA
+     is tried before AMD, AMD before Intel. CUDA_VISIBLE_DEVICES and its kin limit which GPUs count.
+  2. Builds with code for the GPUs themselves come before builds that need a crutch: PTX that the driver must compile,
+     or HSA_OVERRIDE_GFX_VERSION.
   3. The newest torch.
-  4. Among backends of one torch: one whose companions are published too; a publication that is verified; the build of the
-     package index itself (no extra index to name); a CUDA version that the driver knows natively (else minor-version
-     compatibility has to carry it); the highest CUDA version.
+  4. Among backends of one torch: one whose companions are published too; a publication that is verified; the build
+     of the package index itself (no extra index to name); a CUDA version that the driver knows natively (else
+     minor-version compatibility has to carry it); the highest CUDA version.
 
-A build works on a GPU if a wheel exists for the platform, the Python and the C library (or macOS), the driver can run its
-CUDA version and knows the GPU, and its list of architectures has code that runs there. A GPU newer or older than the
-driver's branches is not served whatever the build. What is not known is assumed to be good enough, and said.
+A build works on a GPU if a wheel exists for the platform, the Python and the C library (or macOS), the driver can run
+its CUDA version and knows the GPU, and its list of architectures has code that runs there. A GPU newer or older than
+the driver's branches is not served, whatever the build. What is not known is assumed to be good enough, and said.
 """
 
 from __future__ import annotations
@@ -55,11 +55,12 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True)
 class Nearest:
-    """What would help where no build serves: `kind` is "driver", "python", "os", "older-torch", "cpu", "conda-forge", "vendor".
+    """What would help where no build serves: `kind` is "driver", "python", "os", "older-torch", "cpu",
+    "conda-forge", "vendor".
 
     `details` keys: driver: `minimum`, and `last` (the newest branch that knows the GPUs) where there is one; python:
-    `python` ("3.12") or `arch` ("arm64", "64-bit"); os: `minimum` or `build`; conda-forge: `package`, `cuda`; vendor: `index`,
-    `requirement`. `candidate` is the build that will then serve.
+    `python` ("3.12") or `arch` ("arm64", "64-bit"); os: `minimum` or `build`; conda-forge: `package`, `cuda`;
+    vendor: `index`, `requirement`. `candidate` is the build that will then serve.
     """
 
     kind: str
@@ -108,7 +109,8 @@ def choose(
 
 
 def conda_forge_cuda(facts: Facts) -> str | None:
-    """The newest CUDA version of conda-forge's builds that serves all NVIDIA GPUs of the machine; None where there is none."""
+    """The newest CUDA version of conda-forge's builds that serves all NVIDIA GPUs of the machine; None where there
+    is none."""
     near = next(_nearest_conda_forge(_machine_of(facts)[0]), None)
     return dict(near.details).get("cuda") if near else None
 
@@ -256,7 +258,8 @@ def _cards_of(facts: Facts) -> tuple[tuple[_Card, ...], list[str]]:
 
 
 def _masked(gpus: list[Gpu], name: str, environ: Mapping[str, str]) -> tuple[list[Gpu], list[str]]:
-    """The GPUs that a visibility mask names, by index or UUID. A mask that hides all of them hides a fault, not the GPUs."""
+    """The GPUs that a visibility mask names, by index or UUID. A mask that hides all of them hides a fault, not
+    the GPUs."""
     mask = environ.get(name)
     if mask is None or not gpus:
         return gpus, []
@@ -323,7 +326,8 @@ def _specifier(text: str | None) -> SpecifierSet | None:
 
 
 def _pins_of(facts: Facts) -> tuple[str, str]:
-    """What other installed packages want of torch, as one specifier, and their names. Companions move along with torch."""
+    """What other installed packages want of torch, as one specifier, and their names. Companions move along with
+    torch."""
     from packaging.requirements import InvalidRequirement, Requirement
     from packaging.utils import canonicalize_name
 
@@ -576,7 +580,8 @@ def _how_cuda_runs(
 
 
 def _is_beyond(driver: str, last: int | None, numbers: str) -> bool:
-    """Whether a driver is of a later branch. Windows drivers of branch 580 are numbered up to 582: their CUDA version tells."""
+    """Whether a driver is of a later branch. Windows drivers of branch 580 are numbered up to 582: their CUDA
+    version tells."""
     if last is None or _version(driver)[0] <= last:
         return False
     own, limit = lookup.cuda_of_driver(driver, numbers), lookup.cuda_of_driver(str(last), numbers)
@@ -643,8 +648,8 @@ def _rocm_coverage(machine: _Machine, cards: tuple[_Card, ...], release: str, ba
 def _companions_of(
     platform: str, release: str, backend: str, names: tuple[str, ...]
 ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """The companions' versions for that build, and what is missing. A companion that serves several releases was built for
-    the backends of the first of them."""
+    """The companions' versions for that build, and what is missing. A companion that serves several releases was
+    built for the backends of the first of them."""
     found, missing = [], []
     for name in dict.fromkeys(names):
         version = lookup.companion(release, name)
@@ -761,8 +766,8 @@ def _nearest_python(machine: _Machine, wanted: _Wanted) -> Iterator[Nearest]:
         _, python, fixed = max(choices, key=lambda c: c[0])
         yield Nearest(
             kind="python",
-            text=f"there is no build of torch for this machine and Python {machine.python}; for Python {python} there is "
-            + (f"torch {fixed.release}" if fixed.release else "the vendor's own"),
+            text=f"there is no build of torch for this machine and Python {machine.python}; "
+            f"for Python {python} there is {f'torch {fixed.release}' if fixed.release else 'one of the vendor'}",
             details=(("python", python),),
             candidate=fixed,
         )
@@ -804,7 +809,7 @@ def _nearest_vendor(machine: _Machine) -> Iterator[Nearest]:
     if row and row["page"]:
         yield Nearest(
             kind="vendor",
-            text=f"NVIDIA's own wheels for JetPack {row['jetpack']} (Python {row['python']}, up to torch {row['torch']})",
+            text=f"NVIDIA has wheels for JetPack {row['jetpack']} (Python {row['python']}, up to torch {row['torch']})",
             details=(("page", row["page"]), ("backend", "jetson"), ("python", row["python"])),
         )
     nightly = vendors.nightly(machine.platform)

@@ -43,7 +43,8 @@ def xpu_since(architecture: str | None) -> str | None:
 
 
 def jetpack(l4t: str | None) -> dict[str, Any] | None:
-    """The JetPack of an L4T release ("36.4.0"): `jetpack`, `cuda`, `python`, and `index` or `page` where it has own wheels."""
+    """The JetPack of an L4T release ("36.4.0"): `jetpack`, `cuda`, `python`, and `index` or `page` where it has
+    own wheels."""
     if not l4t:
         return None
     major = l4t.lstrip("Rr").split(".")[0]

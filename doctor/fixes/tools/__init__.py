@@ -13,8 +13,8 @@ from types import ModuleType
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """What to install. `requirements` as for pip; `replaces` names installed packages that the tool would otherwise take for
-    good enough, or that are broken: they go first. For torch, `backend` says which build."""
+    """What to install. `requirements` as for pip; `replaces` names installed packages that the tool would
+    otherwise take for good enough, or that are broken: they go first. For torch, `backend` says which build."""
 
     requirements: tuple[str, ...]
     index: str | None = None

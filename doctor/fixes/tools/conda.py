@@ -1,4 +1,5 @@
-"""conda and mamba, with conda-forge: the pytorch channel ended with torch 2.5.1. The versions that conda-forge has are not in
+"""conda and mamba, with conda-forge: the pytorch channel ended with torch 2.5.1. The versions that conda-forge has
+are not in
 the tables, so its newest build is taken; what conda-forge does not build (ROCm, XPU, an exact torch) comes by pip."""
 
 from __future__ import annotations

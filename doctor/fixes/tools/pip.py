@@ -8,7 +8,8 @@ from doctor.model.fix import Step
 
 
 def install(situation: Situation, order: Order) -> tuple[Step, ...]:
-    """pip does not replace an installed version that meets the requirement, even if its build differs: remove it first."""
+    """pip does not replace an installed version that meets the requirement, even if its build differs: remove it
+    first."""
     pip = (situation.python, "-m", "pip")
     steps = list(get_pip(situation))
     if order.replaces:
