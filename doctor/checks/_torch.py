@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from doctor.checks.runner import quoted
 from doctor.knowledge import choose, lookup
-from doctor.model.facts import ErrorText, Facts, Gpu, ImportFailure, Package, Torch
+from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, ImportFailure, InstallAttempt, Package, Torch
 from doctor.model.finding import Evidence
 
 TORCH_LIBRARIES = re.compile(
@@ -45,7 +45,10 @@ def kind(facts: Facts) -> str | None:
     if torch.build and (conda := re.search(r"(?:^|_)(cpu|cuda|rocm)", torch.build)):
         return conda[1]
     made = build(facts)
-    return kind_of(made.backend) if made else None
+    if made and made.backend:
+        return kind_of(made.backend)
+    no_gpu_runtime = torch.cuda is ABSENT and torch.hip is ABSENT and facts.host.system in ("linux", "windows")
+    return "cpu" if no_gpu_runtime else None
 
 
 def kind_of(backend: str | None) -> str | None:
@@ -69,6 +72,17 @@ def numbers(version: str) -> tuple[int, ...]:
     """The leading numbers of a version, for comparison: "2.10.0.dev2025+cu128" -> (2, 10, 0)."""
     found = re.match(r"\d+(?:\.\d+)*", version)
     return tuple(int(n) for n in found[0].split(".")) if found else ()
+
+
+def wanted_backend(attempt: InstallAttempt) -> tuple[str | None, str | None]:
+    """The backend that an installation asks for, by its index, a version suffix or conda's pytorch-cuda, and its kind:
+    ("rocm6.3", "rocm"), ("cu118", "cuda"); (None, None) where it leaves that open."""
+    for text in (*attempt.indexes, *attempt.requirements):
+        if found := re.search(r"(?:/whl(?:/test|/nightly)?/|^torch==[\d.]+\+)(cu\d+|rocm[\d.]+|xpu|cpu)/?$", text):
+            return found[1], kind_of(found[1])
+        if found := re.match(r"pytorch-cuda=+(\d+)\.(\d+)", text):
+            return f"cu{found[1]}{found[2]}", "cuda"
+    return None, None
 
 
 def is_mac_arm(facts: Facts) -> bool:

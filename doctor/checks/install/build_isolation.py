@@ -67,7 +67,7 @@ def judge(facts: Facts) -> Judgement:
 
 def _while_building(facts: Facts, path: str | None) -> bool:
     """Whether the import failed in pip's or uv's build of a package."""
-    if path and re.search(r"pip-(?:build-env|install|req-build)|/builds-v\d|[\\/]\.tmp\w+|overlay|<string>", path):
+    if path and re.search(r"pip-(?:build-env|install|req-build)|/builds-v\d|[\\/]\.tmp\w+|overlay", path):
         return True
     return search(facts, BUILDING) is not None
 

@@ -18,9 +18,20 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import capability_of, gfx_of, gpus, import_failure, installed, kind, quote, search, served_by
+from doctor.checks._torch import (
+    capability_of,
+    gfx_of,
+    gpus,
+    import_failure,
+    installed,
+    kind,
+    quote,
+    search,
+    served_by,
+    wanted_backend,
+)
 from doctor.model.facts import ABSENT, Facts, Gpu
-from doctor.model.finding import Remedy
+from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
@@ -40,7 +51,7 @@ def judge(facts: Facts) -> Judgement:
         return None
     accelerator, gpu = usable_gpu(facts)
     if accelerator is None:
-        return _by_message(facts)
+        return _asked_for_cuda(facts) or _by_message(facts)
     if not served_by(facts, accelerator) or _hidden_on_purpose(facts, accelerator):
         return None
     name = (gpu.name if gpu else None) or f"The {accelerator} GPU"
@@ -75,6 +86,27 @@ def _hidden_on_purpose(facts: Facts, accelerator: str) -> bool:
         "xpu": ("ZE_AFFINITY_MASK",),
     }
     return any((facts.environ or {}).get(n, "all").strip() in HIDDEN for n in names[accelerator])
+
+
+def _asked_for_cuda(facts: Facts) -> Judgement:
+    """A CUDA build was asked for, and this is what came of it. On a machine of which the GPUs are not known."""
+    attempt = next((a for a in facts.attempts if a.failed is not True and wanted_backend(a)[1] == "cuda"), None)
+    if attempt is None or facts.gpus == () or kind(facts) != "cpu":
+        return None
+    asked, torch = wanted_backend(attempt)[0], installed(facts)
+    return check.found(
+        facts,
+        f"A build for {asked} was asked for, but torch {torch.version if torch else ''} is a CPU build.",
+        evidence=(
+            "torch.version",
+            "torch.cuda",
+            Evidence(fact="asked for", value=str(asked), quote=attempt.command or ""),
+        ),
+        remedies=(Remedy(action="reinstall-torch"),),
+        confidence="likely",
+        torch=torch.version if torch else None,
+        asked=asked,
+    )
 
 
 def _by_message(facts: Facts) -> Judgement:

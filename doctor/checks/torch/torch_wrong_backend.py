@@ -16,11 +16,9 @@ References
     https://docs.pytorch.org/docs/stable/notes/get_start_xpu.html
 """
 
-import re
-
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import gpus, installed, kind, kind_of, quote, served_by
+from doctor.checks._torch import gpus, installed, kind, quote, served_by, wanted_backend
 from doctor.checks.torch.torch_cpu_only import usable_gpu
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
@@ -34,10 +32,10 @@ VENDORS = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel"}
 @check
 def judge(facts: Facts) -> Judgement:
     torch, has = installed(facts), kind(facts)
+    if asked := _asked_for_another(facts):
+        return asked
     if torch is None or has not in MAKERS:
         return None
-    if asked := _asked_for_another(facts, has):
-        return asked
     wants, gpu = usable_gpu(facts)
     if wants is None or wants == has or gpus(facts, VENDORS[has]) or torch.cuda_available or torch.xpu_available:
         return None
@@ -59,23 +57,21 @@ def _message(facts: Facts) -> Evidence | None:
     return quote(error) if error else None
 
 
-def _asked_for_another(facts: Facts, has: str) -> Judgement:
+def _asked_for_another(facts: Facts) -> Judgement:
     """An installation from another maker's index that left the installed build where it was."""
-    torch = installed(facts)
+    torch, has = installed(facts), kind(facts)
+    if torch is None:
+        return None
+    if has is None and facts.host.system == "linux" and "+" not in str(torch.version):
+        has = "cuda"  # what the package index has for Linux; wheels of torch's own indexes carry a suffix
     for attempt in facts.attempts:
-        index = next(
-            (m[1] for url in attempt.indexes if (m := re.search(r"/whl(?:/\w+)?/((?:cu|rocm|xpu|cpu)[\d.]*)/?$", url))),
-            None,
-        )
-        wants = kind_of(index)
-        if attempt.failed or wants not in MAKERS or wants == has or torch is None:
-            continue
-        if gpus(facts, VENDORS[has]):
+        index, wants = wanted_backend(attempt)
+        if attempt.failed or has not in MAKERS or wants not in MAKERS or wants == has or gpus(facts, VENDORS[has]):
             continue
         return check.found(
             facts,
-            f"The index asked for has builds for {MAKERS[wants]} GPUs; the torch that is installed, {torch.version}, is one for "
-            f"{MAKERS[has]} GPUs and was left in place.",
+            f"The index asked for has builds for {MAKERS[wants]} GPUs; the torch that is installed, {torch.version}, is one "
+            f"for {MAKERS[has]} GPUs and was left in place.",
             evidence=(
                 "torch.version",
                 Evidence(fact="index", value=str(index), source=attempt.tool, quote=attempt.command or ""),
