@@ -1,0 +1,337 @@
+"""Prove the tables against the package index and against what other tools believe, and write docs/knowledge.md.
+
+    prove_knowledge.py wheels [--count 500] [--seed 1]   is «a wheel exists» what pip and uv say?
+    prove_knowledge.py companions                        do torch and its companions resolve together, on every system?
+    prove_knowledge.py peers                             where do other tools' tables disagree, and who is right?
+    prove_knowledge.py docs [--check]                    docs/knowledge.md from the tables and the last results
+
+The first two ask the package index that pip and uv are configured for; they download no wheel. Each keeps its result in
+tests/knowledge/proof.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Literal
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from doctor.knowledge import lookup  # noqa: E402
+from doctor.knowledge.load import TABLES, table  # noqa: E402
+from doctor.knowledge.versions import at_least, numbers  # noqa: E402
+
+PROOF = ROOT / "tests" / "knowledge" / "proof.json"
+PEERS = ROOT / "tests" / "knowledge" / "peers.json"
+VERDICTS = ROOT / "tests" / "knowledge" / "verdicts.json"
+DOCS = ROOT / "docs" / "knowledge.md"
+TIMEOUT_S = 300
+
+Answer = Literal["yes", "no", "error", "not asked"]
+
+# platform -> the system versions drawn for it (minimum glibc, or macOS)
+PLATFORMS: dict[str, tuple[str, ...]] = {
+    "linux_x86_64": ("2.17", "2.28", "2.35"),
+    "linux_aarch64": ("2.17", "2.28", "2.35"),
+    "macos_arm64": ("11.0", "13.0", "14.0"),
+    "macos_x86_64": ("10.9", "12.0"),
+    "win_amd64": ("",),
+    "win_arm64": ("",),
+}
+PYTHONS = ("3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t", "3.15", "3.15t", "3.16")
+LAST_PATCH = {"3.6": "3.6.15", "3.7": "3.7.17"}  # old metadata ask for more than .0
+
+
+@dataclass(frozen=True)
+class Triple:
+    """A question to the resolvers: is there a wheel of that torch for that Python on that system?"""
+
+    python: str
+    platform: str
+    system: str  # version of glibc or macOS
+    torch: str
+
+    def predicted(self) -> bool:
+        pythons = lookup.pythons_of(self.torch, self.platform) or ()
+        return self.python in pythons and self._system_will_do()
+
+    def _system_will_do(self) -> bool:
+        if self.platform.startswith("linux"):
+            minimum = lookup.wheel_minimum_glibc(self.torch, self.platform)
+        elif self.platform.startswith("macos"):
+            minimum = lookup.wheel_minimum_macos(self.torch, self.platform, self.python)
+        else:
+            return True
+        return minimum is not None and at_least(self.system, minimum)
+
+
+def triples(count: int, seed: int) -> list[Triple]:
+    """Random questions, half of them about releases that have that Python at all."""
+    chance = random.Random(seed)
+    releases = lookup.torch_versions()
+    drawn: dict[Triple, None] = {}
+    while len(drawn) < count:
+        platform = chance.choice(list(PLATFORMS))
+        torch = chance.choice(releases)
+        known = lookup.pythons_of(torch, platform)
+        python = chance.choice(known) if known and chance.random() < 0.5 else chance.choice(PYTHONS)
+        drawn[Triple(python, platform, chance.choice(PLATFORMS[platform]), torch)] = None
+    return list(drawn)
+
+
+def pip_platforms(triple: Triple) -> tuple[str, ...]:
+    """The --platform values that make pip see that system."""
+    if triple.platform.startswith("linux"):
+        cpu = triple.platform.removeprefix("linux_")
+        top = numbers(triple.system)[1]
+        new = [f"manylinux_2_{minor}_{cpu}" for minor in range(top, 16, -1)]
+        return (*new, *(f"manylinux{old}_{cpu}" for old in (("2014", "2010", "1") if cpu == "x86_64" else ("2014",))))
+    if triple.platform.startswith("macos"):
+        return ("macosx_" + triple.system.replace(".", "_") + "_" + triple.platform.removeprefix("macos_"),)
+    return (triple.platform,)
+
+
+def ask_pip(triple: Triple) -> Answer:
+    python = triple.python.rstrip("t")
+    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--no-deps", "--only-binary=:all:"]
+    command += ["--use-feature=fast-deps"]  # reads the METADATA of a wheel by range requests, where the index has no other way
+    command += ["--python-version", LAST_PATCH.get(python, python), "--implementation", "cp"]
+    command += ["--abi", "cp" + triple.python.replace(".", "")] if triple.python.endswith("t") else []
+    for platform in pip_platforms(triple):
+        command += ["--platform", platform]
+    with tempfile.TemporaryDirectory() as folder:
+        return _answer([*command, "--target", folder, f"torch=={triple.torch}"], {}, "No matching distribution found")
+
+
+UV_PLATFORMS = {
+    "macos_arm64": "aarch64-apple-darwin", "macos_x86_64": "x86_64-apple-darwin",
+    "win_amd64": "x86_64-pc-windows-msvc", "win_arm64": "aarch64-pc-windows-msvc",
+}  # fmt: skip
+
+
+def uv_platform(platform: str, system: str) -> tuple[str, dict[str, str]]:
+    """uv's --python-platform, and the environment that goes with it."""
+    if platform.startswith("linux"):
+        return platform.removeprefix("linux_") + "-manylinux_" + system.replace(".", "_"), {}
+    return UV_PLATFORMS[platform], {"MACOSX_DEPLOYMENT_TARGET": system} if system else {}
+
+
+def ask_uv(triple: Triple) -> Answer:
+    if triple.python.endswith("t"):  # uv takes the ABI from an interpreter that it has; the option has no name for it
+        return "not asked"
+    return uv_resolves([f"torch=={triple.torch}"], triple.python, triple.platform, triple.system, "--no-deps")
+
+
+def uv_resolves(requirements: list[str], python: str, platform: str, system: str, *options: str) -> Answer:
+    target, environment = uv_platform(platform, system)
+    command = ["uv", "pip", "compile", "-q", "--no-header", "--no-python-downloads", "--only-binary", ":all:"]
+    command += ["--python-platform", target, "--python-version", LAST_PATCH.get(python, python), *options]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "requirements.in")
+        file.write_text("\n".join(requirements) + "\n")
+        return _answer([*command, str(file)], environment, "No solution found")
+
+
+def _answer(command: list[str], environment: dict[str, str], refusal: str) -> Answer:
+    """"yes", "no" (the resolver says there is none), or "error" for anything else."""
+    environ = {**os.environ, **environment, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=environ, check=False)
+    except subprocess.TimeoutExpired:
+        return "error"
+    if done.returncode == 0:
+        return "yes"
+    return "no" if refusal in done.stderr + done.stdout else "error"
+
+
+def asked(ask: Callable[[Triple], Answer], triple: Triple) -> Answer:
+    """Ask twice where the first answer is an error: an index can be busy."""
+    answer = ask(triple)
+    return ask(triple) if answer == "error" else answer
+
+
+def prove_wheels(count: int, seed: int, jobs: int) -> dict[str, Any]:
+    questions = triples(count, seed)
+    predicted = ["yes" if t.predicted() else "no" for t in questions]
+    result: dict[str, Any] = {"asked": len(questions), "seed": seed, "predicted_yes": predicted.count("yes")}
+    for name, ask in (("uv", ask_uv), ("pip", ask_pip)):
+        with ThreadPoolExecutor(jobs) as pool:
+            answers = list(pool.map(lambda t, ask=ask: asked(ask, t), questions))  # type: ignore[misc]
+        wrong = [
+            {**vars(t), "predicted": p, name: a}
+            for t, p, a in zip(questions, predicted, answers, strict=True)
+            if a in ("yes", "no") and a != p
+        ]
+        counts = Counter(answers)
+        result[name] = {"answers": dict(counts), "agree": counts["yes"] + counts["no"] - len(wrong), "wrong": wrong}
+        print(f"{name}: {result[name]['agree']} of {counts['yes'] + counts['no']} agree, {dict(counts)}", flush=True)
+        for row in wrong:
+            print("  ", row)
+    result["variants"] = asked_share()
+    return result
+
+
+def asked_share() -> dict[str, int]:
+    """How many (release, backend, platform) can be asked of the package index, and how many only of other indexes."""
+    here = there = derived = 0
+    for release in lookup.torch_versions():
+        for platform in PLATFORMS:
+            for backend in lookup.backends_of(release, platform):
+                if backend == lookup.default_backend(release, platform):
+                    here += 1
+                else:
+                    there += 1
+                    derived += lookup.published(release, backend, platform) == "derived"
+    return {"on_the_package_index": here, "on_other_indexes": there, "of_these_derived": derived}
+
+
+COMPANIONS = ("torchvision", "torchaudio", "torchtext")
+
+
+def prove_companions(jobs: int) -> dict[str, Any]:
+    """Every release with the companions that the tables name, on every platform that has it, for its newest usual
+    Python that has a torchvision."""
+    cases = [(r, p) for r in lookup.torch_versions() for p in PLATFORMS if lookup.pythons_of(r, p)]
+    with ThreadPoolExecutor(jobs) as pool:
+        answers = list(pool.map(lambda case: _resolve_together(*case), cases))
+    wrong = [a for a in answers if a["answer"] != "yes"]
+    print(f"companions: {len(answers) - len(wrong)} of {len(answers)} resolve", flush=True)
+    for row in wrong:
+        print("  ", row)
+    return {"asked": len(answers), "resolve": len(answers) - len(wrong), "wrong": wrong}
+
+
+def _resolve_together(release: str, platform: str) -> dict[str, str]:
+    pythons = [p for p in lookup.pythons_of(release, platform) or () if not p.endswith("t")]
+    served = [p for p in pythons if lookup.companion(release, "torchvision", platform, p)]
+    python = (served or pythons)[-1]
+    wanted = {"torch": release} | {c: v for c in COMPANIONS if (v := lookup.companion(release, c, platform, python))}
+    requirements = [f"{name}=={version}" for name, version in wanted.items()]
+    answer = uv_resolves(requirements, python, platform, PLATFORMS[platform][-1])
+    if answer == "error":
+        answer = uv_resolves(requirements, python, platform, PLATFORMS[platform][-1])
+    return {"platform": platform, "python": python, "requirements": " ".join(requirements), "answer": answer}
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A claim of another tool that the tables do not share."""
+
+    repo: str
+    claim: dict[str, Any]
+    ours: Any
+
+    @property
+    def key(self) -> str:
+        """The question, as verdicts.json names it."""
+        return " ".join(str(self.claim[k]) for k in self.claim if k not in ("says", "archs")) + (
+            f" {' '.join(self.claim['archs'])}" if "archs" in self.claim else ""
+        )
+
+
+def ours(claim: dict[str, Any]) -> Any:
+    """What the tables answer to a claim's question."""
+    match claim["ask"]:
+        case "driver":
+            need = lookup.driver_need(claim["cuda"], claim["system"])
+            return need.minimum if need else None
+        case "gfx":
+            lists = [lookup.arch_list_of(r, claim["backend"], "linux_x86_64") for r in lookup.torch_versions()]
+            return " ".join(next((a for a in reversed(lists) if a), ()))
+        case "runs":
+            return lookup.runs_on(claim["capability"], tuple(claim["archs"])) != "no"
+        case "architecture":
+            return lookup.architecture_of(claim["capability"])
+        case "capability":
+            model = lookup.gpu_model(claim["name"])
+            return model.capability if model else None
+        case "gfx-of-pci":
+            model = lookup.gpu_model(None, claim["pci_id"])
+            return model.gfx if model else None
+        case "override":
+            return lookup.hsa_override(claim["gfx"])
+        case "index":
+            return lookup.index_url(claim["backend"])
+        case "plain-install":
+            return lookup.default_backend(lookup.newest_torch(), claim["platform"])
+        case "archs":
+            return " ".join(lookup.arch_list_of(claim["torch"], claim["backend"], claim["platform"]) or ())
+        case "cuda-of-driver":
+            return lookup.cuda_of_driver(claim["driver"], claim["system"])
+    raise ValueError(f"a claim asks {claim['ask']!r}")
+
+
+def same(claim: dict[str, Any], answer: Any) -> bool:
+    """Whether an answer is the claim's: versions as numbers, lists as sets."""
+    says = claim["says"]
+    if says is None or answer is None or isinstance(says, bool):
+        return bool(says == answer)
+    if claim["ask"] in ("driver", "override"):
+        return numbers(says) == numbers(answer)
+    if claim["ask"] in ("gfx", "archs"):
+        return set(says.split()) == set(answer.split())
+    if claim["ask"] == "architecture":
+        return str(says).split()[0] == answer
+    return bool(says == answer)
+
+
+def disagreements() -> Iterator[Disagreement]:
+    for peer in json.loads(PEERS.read_text()):
+        for claim in peer["claims"]:
+            answer = ours(claim)
+            if not same(claim, answer):
+                yield Disagreement(peer["repo"], claim, answer)
+
+
+def verdict_of(disagreement: Disagreement, verdicts: Iterable[dict[str, str]]) -> dict[str, str] | None:
+    """Who is right, and why: the first verdict on that repository whose `about` is a word or the beginning of the question."""
+    for verdict in verdicts:
+        if verdict["repo"] == disagreement.repo and disagreement.key.startswith(verdict["about"]):
+            return verdict
+    return None
+
+
+def prove_peers() -> dict[str, Any]:
+    verdicts = json.loads(VERDICTS.read_text())
+    found = list(disagreements())
+    claims = sum(len(peer["claims"]) for peer in json.loads(PEERS.read_text()))
+    unjudged = [d for d in found if verdict_of(d, verdicts) is None]
+    print(f"peers: {claims} claims, {len(found)} disagreements, {len(unjudged)} without a verdict")
+    for d in unjudged:
+        print("  ", d.repo, "|", d.key, "| says", d.claim["says"], "| ours", d.ours)
+    return {"claims": claims, "disagreements": len(found), "unjudged": len(unjudged)}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("proof", choices=("wheels", "companions", "peers"))
+    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    if options.proof == "wheels":
+        result = prove_wheels(options.count, options.seed, options.jobs)
+    elif options.proof == "companions":
+        result = prove_companions(options.jobs)
+    else:
+        result = prove_peers()
+    results = json.loads(PROOF.read_text()) if PROOF.exists() else {}
+    results[options.proof] = {"date": datetime.now(timezone.utc).date().isoformat(), **result}
+    PROOF.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
