@@ -49,7 +49,12 @@ def text_of(report: Report, format: str, options: dict[str, Any]) -> str:
             verbose=bool(options.get("verbose")),
             quiet=bool(options.get("quiet")),
         )
-    renderer = importlib.import_module(f"doctor.reports.{format}")
+    try:
+        renderer = importlib.import_module(f"doctor.reports.{format}")
+    except ModuleNotFoundError as error:
+        if error.name != "jinja2":
+            raise
+        raise click.UsageError("--format html needs jinja2: install torchdoctor[html].") from error
     text: str = renderer.render(redacted(report, options))
     return text
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
 from xml.etree import ElementTree
 
+import click
 import pytest
 
 from doctor.checks import all_checks
-from doctor.reports import github, junit, markdown, terminal
+from doctor.cli import output
+from doctor.reports import github, html, junit, markdown, summary, terminal
 from tests.reports.samples import ALL, FAULTY, HEALTHY, HOSTILE
 
 
@@ -55,3 +58,26 @@ def test_pages(check) -> None:
     page = terminal.render_page(check)
     for heading in ("What it means", "How to see it yourself", "What to do", "References"):
         assert heading in page
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_html_stands_alone(name: str) -> None:
+    text = html.render(ALL[name])
+    assert summary.verdict(ALL[name]).split(":")[0] in text
+    assert not re.search(r"<(script|img|link|iframe)\b|\bhttps?://(?!download\.pytorch\.org)", text.replace("&lt;", ""))
+    for row in summary.rows(ALL[name]):
+        assert f"<td>{row.layer}</td>" in text
+
+
+def test_html_escapes() -> None:
+    text = html.render(HOSTILE)
+    assert "&lt;script&gt;" in text
+    assert "<script" not in text
+    assert "\x1b" not in text
+
+
+def test_html_without_jinja2_is_wrong_usage(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.delitem(sys.modules, "doctor.reports.html")
+    with pytest.raises(click.UsageError, match=r"torchdoctor\[html\]"):
+        output.text_of(FAULTY, "html", {})

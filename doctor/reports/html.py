@@ -1,0 +1,37 @@
+"""The report as one HTML file that needs nothing else: no scripts, no fonts, no network.
+
+Needs jinja2, which comes with torchdoctor[html].
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from jinja2 import Environment, StrictUndefined
+
+from doctor.model.report import Report
+from doctor.reports import summary
+from doctor.reports.text import safe
+
+_WORDS = {"ok": "ok", "!!": "fault", "!": "warning", "^": "because of another layer", "-": "not looked at"}
+
+
+def render(report: Report) -> str:
+    """The document. All foreign text is escaped by the template's autoescaping, after `safe`."""
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["safe_text"] = safe
+    environment.filters["safe_lines"] = lambda text: safe(text, keep_lines=True)
+    windows = report.facts.host.system == "windows"
+    template = files("doctor.reports").joinpath("report.html.j2").read_text(encoding="utf-8")
+    return environment.from_string(template).render(
+        report=report,
+        rows=summary.rows(report),
+        words=_WORDS,
+        verdict=summary.verdict(report),
+        label=summary.label,
+        hints=summary.hints,
+        fix_of=lambda finding: summary.fix_of(report, finding),
+        consequences=lambda finding: summary.consequences(report, finding),
+        command=lambda step: summary.step_command(step, windows=windows),
+        unfixed=dict(report.plan.unfixed),
+    )
