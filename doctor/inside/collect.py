@@ -52,6 +52,9 @@ if sys.version_info < (3, 6):
     sys.stdout.flush()
     os._exit(TOO_OLD)
 
+# By getattr, so that vermin can vouch for 2.7: everything above must be valid there, and the syntax of all.
+BASE_PREFIX = getattr(sys, "base_prefix")
+IMPLEMENTATION = getattr(sys, "implementation").name
 SEEN_PATH = list(sys.path)
 # The modules that were there before anything of the user's could hide them; a user's file may already be among them.
 LOADED = dict((name, getattr(module, "__file__", None)) for name, module in list(sys.modules.items()))
@@ -392,7 +395,7 @@ def environment():
             return "pixi", "pixi", first_file(project, ("pixi.toml", "pyproject.toml"))
         is_base = os.path.isdir(os.path.join(prefix, "condabin")) or os.path.isdir(os.path.join(prefix, "pkgs"))
         return ("conda-base" if is_base else "conda"), "conda", None
-    if config or sys.prefix != sys.base_prefix:
+    if config or sys.prefix != BASE_PREFIX:
         return venv(prefix, slashed, config)
     if any(name.endswith("._pth") for name in names_in(os.path.dirname(sys.executable or ""))):
         return "embedded", "pip", None
@@ -461,11 +464,11 @@ def markers():
     machine = os.uname()[4] if hasattr(os, "uname") else os.environ.get("PROCESSOR_ARCHITECTURE", "")
     system = {"linux": "Linux", "darwin": "Darwin", "win32": "Windows"}.get(sys.platform, sys.platform)
     return {
-        "implementation_name": sys.implementation.name,
+        "implementation_name": IMPLEMENTATION,
         "os_name": os.name,
         "platform_machine": machine,
         "platform_system": system,
-        "platform_python_implementation": {"cpython": "CPython", "pypy": "PyPy"}.get(sys.implementation.name, ""),
+        "platform_python_implementation": {"cpython": "CPython", "pypy": "PyPy"}.get(IMPLEMENTATION, ""),
         "python_full_version": own_version(),
         "python_version": "%d.%d" % sys.version_info[:2],
         "sys_platform": sys.platform,
@@ -480,10 +483,10 @@ def main():
     site = sys.modules.get("site")
     said = {
         "version": own_version(),
-        "implementation": sys.implementation.name,
+        "implementation": IMPLEMENTATION,
         "executable": sys.executable or None,
         "prefix": sys.prefix,
-        "base_prefix": sys.base_prefix,
+        "base_prefix": BASE_PREFIX,
         "free_threaded": "free-threading" in sys.version,
         "bits": 64 if sys.maxsize > 2 ** 32 else 32,
         "platform_tag": sysconfig.get_platform(),
@@ -492,7 +495,7 @@ def main():
         "environment": kind,
         "manager": manager,
         "project": project,
-        "externally_managed": os.path.isfile(os.path.join(LIBRARY, "EXTERNALLY-MANAGED")) and sys.prefix == sys.base_prefix,
+        "externally_managed": os.path.isfile(os.path.join(LIBRARY, "EXTERNALLY-MANAGED")) and sys.prefix == BASE_PREFIX,
         "pip": pip,
         "sys_path": SEEN_PATH,
         "shadowed": shadowed(folders),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -71,13 +72,13 @@ def test_old_and_new_interpreters(name: str, tmp_path: Path) -> None:
     assert ("torch" in answer) == (name != "2.7")
 
 
-def test_syntax_is_valid_for_python_2_7_and_3_6() -> None:
-    pytest.importorskip("vermin")
-    command = [sys.executable, "-m", "vermin", "--no-tips", "-t=2.7", "-t=3.6", "--backport", "argparse", "--violations",
-               "--no-parse-comments", "--eval-annotations", str(SCRIPT)]  # fmt: skip
+def test_valid_for_python_2_7_and_3_6() -> None:
+    vermin = shutil.which("vermin", path=os.path.dirname(sys.executable)) or shutil.which("vermin")
+    if vermin is None:
+        pytest.skip("vermin is not installed")
+    command = [vermin, "--no-tips", "-t=2.7-", "-t=3.6-", "--violations", str(SCRIPT)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    # What only newer versions have stands behind a check at run time; the syntax must be old.
-    assert "!2, " not in done.stdout, done.stdout
+    assert done.returncode == 0, done.stdout
     assert SCRIPT.read_bytes().isascii()
 
 
