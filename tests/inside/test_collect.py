@@ -156,7 +156,12 @@ def test_prints_of_sitecustomize_do_not_matter(tmp_path: Path) -> None:
 
 def test_packages_and_their_copies(tmp_path: Path) -> None:
     one, two = tmp_path / "a/site-packages", tmp_path / "b/site-packages"
-    for site, name in ((one, "numpy-1.26.4"), (two, "numpy-2.1.0"), (one, "nvidia_cudnn_cu12-9.1.0.70"), (one, "requests-2.0")):
+    for site, name in (
+        (one, "numpy-1.26.4"),
+        (two, "numpy-2.1.0"),
+        (one, "nvidia_cudnn_cu12-9.1.0.70"),
+        (one, "requests-2.0"),
+    ):
         (site / f"{name}.dist-info").mkdir(parents=True)
         (site / f"{name}.dist-info" / "METADATA").write_text("Name: x\nRequires-Dist: torch>=2; extra == 'all'\n")
     said = {p["name"]: p for p in ask(tmp_path, PYTHONPATH=os.pathsep.join((str(one), str(two))))["packages"]}
