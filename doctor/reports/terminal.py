@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from doctor.checks import Check
+from doctor.fixes import quoting
 from doctor.model.finding import Evidence, Finding
 from doctor.model.fix import Fix, Plan, Step
 from doctor.model.report import Report
@@ -283,7 +284,7 @@ def _verdict(report: Report, width: int) -> Lines:
     more = [f"More: torchdoctor explain {f.id}" for f in wrong[:1]]
     fixes = [fix for f in wrong if (fix := summary.fix_of(report, f))]
     if any(summary.step_command(step) for fix in fixes for step in fix.steps):
-        more.append("Commands only: torchdoctor fix --print-commands")
+        more.append(f"Commands only: torchdoctor fix --print-commands{_same_target(report)}")
     lines = list(_prose(sentence, width, style=style))
     last = lines[-1]
     indent = 2 + cell_len(lines[0].plain)
@@ -298,6 +299,19 @@ def _verdict(report: Report, width: int) -> Lines:
     yield last
     for line in more[1:] if beside else more:
         yield Text(" " * (indent if beside else 2) + line)
+
+
+def _same_target(report: Report) -> str:
+    """The options that make another command look at the same machine; none where the search would find it again."""
+    target = report.target
+    windows = report.facts.host.system == "windows" and report.facts.live
+    if target.evidence:
+        options = [word for name in target.evidence for word in ("--from", "-" if name == "stdin" else name)]
+    elif target.python and target.reason.startswith("--python"):
+        options = ["--python", target.python]
+    else:
+        return ""
+    return " " + safe(quoting.line(options, windows=windows))
 
 
 def _plan(plan: Plan, width: int, windows: bool) -> Lines:

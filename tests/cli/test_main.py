@@ -1,4 +1,5 @@
 """The lazy group, exit codes, bugs, pipes, signals: in a process of its own where that matters."""
+
 from __future__ import annotations
 
 import os

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from doctor.model.finding import Evidence
 from doctor.model.fix import Plan, Step
+from doctor.model.report import Target
 from doctor.reports import summary, terminal
 from tests.reports.samples import (
     ALL,
@@ -125,3 +126,18 @@ def test_plan() -> None:
     assert " ".join(LONG_COMMAND) in text
     assert "companion-mismatch: no fix is known: no matching wheel is known" in text
     assert terminal.render_plan(Plan()) == "Nothing to fix.\n"
+
+
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [
+        (Target(python="/a b/python", reason="--python"), " --python '/a b/python'"),
+        (Target(python=None, reason="evidence", evidence=("a.txt", "stdin")), " --from a.txt --from -"),
+        (Target(python="/x/python", reason="active environment"), ""),
+    ],
+)
+def test_the_hint_names_the_same_target(target: Target, options: str) -> None:
+    hint = next(
+        line for line in terminal.render(replace(FAULTY, target=target)).splitlines() if "Commands only" in line
+    )
+    assert hint.endswith(f"torchdoctor fix --print-commands{options}")
