@@ -85,6 +85,13 @@ def wanted_backend(attempt: InstallAttempt) -> tuple[str | None, str | None]:
     return None, None
 
 
+def same_kind(facts: Facts) -> dict[str, str]:
+    """`backend` for a remedy that installs torch again and leaves its kind as it is. Only where the GPUs are not known:
+    else the choice of the build knows better."""
+    found = kind(facts)
+    return {"backend": found} if facts.gpus is None and found in ("cuda", "rocm", "xpu") else {}
+
+
 def is_mac_arm(facts: Facts) -> bool:
     """A Mac with Apple silicon whose Python runs natively."""
     return (

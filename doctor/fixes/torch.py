@@ -78,7 +78,11 @@ def choice_for(facts: Facts, remedy: Remedy) -> Choice:
         same = choosing.choose(facts, torch=f"=={lookup.release_of(installed)}", backend=backend, companions=companions)
         if same.best and not same.wanting:
             return _with_first(same, _backend_of(facts))
-    return choosing.choose(facts, torch=spec, backend=backend, companions=companions)
+    choice = choosing.choose(facts, torch=spec, backend=backend, companions=companions)
+    if choice.best is None and facts.as_of and remedy.details.get("torch"):
+        later = replace(facts, as_of=None)  # the cure came after the ticket
+        return choosing.choose(later, torch=spec, backend=backend, companions=companions)
+    return choice
 
 
 def installed_companions(facts: Facts) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import platform, quote, search
+from doctor.checks._torch import kind_of, platform, quote, search
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts, InstallAttempt
 from doctor.model.finding import Evidence, Remedy
@@ -112,6 +112,7 @@ def _refused(facts: Facts) -> Judgement:
 
 def _found(facts: Facts, attempt: InstallAttempt, release: str, local: str | None, detail: str) -> Judgement:
     error = search(facts, r"No matching distribution found for torch|satisfies the requirement torch")
+    asked = next((kind_of(m[1]) for url in attempt.indexes if (m := INDEX.search(url))), None)
     return check.found(
         facts,
         detail,
@@ -122,15 +123,19 @@ def _found(facts: Facts, attempt: InstallAttempt, release: str, local: str | Non
             Evidence(fact="index", value=", ".join(attempt.indexes) or "the default one"),
             quote(error[0]) if error else None,
         ),
-        remedies=_remedies(release, local),
+        remedies=_remedies(release, local, asked),
         release=release,
         backend=local,
     )
 
 
-def _remedies(release: str, local: str | None) -> tuple[Remedy, ...]:
-    install = Remedy(action="install-torch", details={"torch": f"=={release}"})
+def _remedies(release: str, local: str | None, wanted: str | None = None) -> tuple[Remedy, ...]:
+    """`local` is the wanted suffix; without one, `wanted` is the kind of build that the index was to give."""
+    backend = local or wanted
+    install = Remedy(
+        action="install-torch", details={"torch": f"=={release}", **({"backend": backend} if backend else {})}
+    )
     if local is None:
-        return (install, Remedy(action="fix-index"))
+        return (install, Remedy(action="fix-index", details={"torch": f"=={release}"}))
     url = lookup.index_url(local, release)
-    return (Remedy(action="fix-index", details={"index": url} if url else {}), install)
+    return (Remedy(action="fix-index", details={"index": url, "torch": f"=={release}"} if url else {}), install)

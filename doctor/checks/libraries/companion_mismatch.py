@@ -20,7 +20,7 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import installed, kind_of, numbers, owner, package, quote, release_of, search
+from doctor.checks._torch import installed, kind_of, numbers, owner, package, quote, release_of, same_kind, search
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts, Package
 from doctor.model.finding import Evidence, Remedy
@@ -68,7 +68,7 @@ def judge(facts: Facts) -> Judgement:
             Evidence(fact="needed", value=wanted) if wanted else None,
             quote(shown) if shown else None,
         ),
-        remedies=_remedies(companion.name, wanted),
+        remedies=_remedies(facts, companion.name, wanted, companion),
         severity=None if shown or (certain and facts.live and companion.name in COMPILED) else "warning",
         package=companion.name,
         version=companion.version,
@@ -157,7 +157,7 @@ def _by_message(facts: Facts, error: ErrorText | None, name: str | None) -> Judg
         facts,
         f"{name} can't use this torch: it was built for another one.",
         evidence=(quote(error), "torch.version"),
-        remedies=_remedies(name, wanted),
+        remedies=_remedies(facts, name, wanted),
         confidence="likely",
         package=name,
         needed=wanted,
@@ -165,6 +165,16 @@ def _by_message(facts: Facts, error: ErrorText | None, name: str | None) -> Judg
     )
 
 
-def _remedies(name: str, wanted: str | None) -> tuple[Remedy, ...]:
+def _remedies(facts: Facts, name: str, wanted: str | None, companion: Package | None = None) -> tuple[Remedy, ...]:
+    """The companion for this torch; or the torch for this companion."""
     details = {"package": name, "spec": f"=={wanted}"} if wanted else {"package": name}
-    return (Remedy(action="reinstall-package", details=details), Remedy(action="reinstall-torch"))
+    fits = (
+        lookup.torch_of_companion(name, companion.version.partition("+")[0])
+        if companion and companion.version
+        else None
+    )
+    torch = {"torch": fits} if fits else {}
+    return (
+        Remedy(action="reinstall-package", details=details),
+        Remedy(action="reinstall-torch", details={**torch, **same_kind(facts)}),
+    )

@@ -20,7 +20,7 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import installed, owner, quote, search
+from doctor.checks._torch import installed, kind_of, owner, quote, same_kind, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
@@ -31,7 +31,7 @@ MAC_SYMBOL = r"Symbol not found: _+(ZNK?(?:2at|3c10|5torch)\w*)"
 CUDART = r"libcudart\.so\.(\d+)\S*: cannot open shared object"
 DLL = r"DLL load failed while importing (?!_C\b|torch_python)(\w+)"
 FILE = re.compile(r"(\w+)[\w.-]*\.(?:so|pyd)\b")
-BUILT_FOR = r"PyTorch ([\d.]+\+?\w*) with CUDA (?:\d+|None) \(you have ([\d.]+\+?\w*)\)"
+BUILT_FOR = r"PyTorch (([\d.]+)\+?(\w*)) with CUDA (?:\d+|None) \(you have ([\d.]+\+?\w*)\)"
 BASE = frozenset({"torch", "torchvision", "torchaudio", "torchtext", "triton", "numpy", "nvidia"})
 # import names whose distribution is called otherwise
 DISTRIBUTIONS = {
@@ -52,23 +52,29 @@ def judge(facts: Facts) -> Judgement:
         return None
     built = search(facts, BUILT_FOR)
     torch = installed(facts)
-    version = torch.version if torch else built[1][2] if built else None
+    version = torch.version if torch else built[1][4] if built else None
     package = name or "the extension"
-    remedies = [Remedy(action="reinstall-package", details={"package": package} if name else {})]
-    remedies.append(
-        Remedy(action="reinstall-torch", details={"torch": f"=={built[1][1].partition('+')[0]}"} if built else {})
-    )
     return check.found(
         facts,
         f"{package} was built for "
         + (f"torch {built[1][1]}" if built else "another torch or CUDA")
         + (f"; this is torch {version}." if version else "."),
         evidence=(quote(error), "torch.version"),
-        remedies=remedies,
+        remedies=(
+            Remedy(action="reinstall-package", details={"package": name} if name else {}),
+            Remedy(action="reinstall-torch", details=_torch_that_fits(facts, built[1] if built else None)),
+        ),
         confidence="likely" if error.pattern in ("e114", "exception") else "certain",
         package=name,
         torch=version,
     )
+
+
+def _torch_that_fits(facts: Facts, built: re.Match[str] | None) -> dict[str, str]:
+    """The torch for which the extension was built, where its message names it."""
+    if built is None:
+        return same_kind(facts)
+    return {"torch": f"=={built[2]}", **({"backend": built[3]} if kind_of(built[3]) in ("cpu", "cuda") else {})}
 
 
 def _message(facts: Facts) -> ErrorText | None:

@@ -19,7 +19,7 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import imports_fail, installed, package, quote, search
+from doctor.checks._torch import imports_fail, installed, package, quote, same_kind, search
 from doctor.checks.libraries.shared_library_missing import nvidia_component
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
@@ -47,7 +47,10 @@ def judge(facts: Facts) -> Judgement:
 
 def _unset(facts: Facts) -> tuple[Remedy, ...]:
     name = "PATH" if facts.host.system == "windows" else VARIABLE
-    return (Remedy(action="unset-env", details={"name": name}), Remedy(action="reinstall-torch"))
+    return (
+        Remedy(action="unset-env", details={"name": name}),
+        Remedy(action="reinstall-torch", details=same_kind(facts)),
+    )
 
 
 def _stub(facts: Facts) -> Judgement:

@@ -18,7 +18,7 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import imports_fail, installed, quote, search
+from doctor.checks._torch import imports_fail, installed, quote, same_kind, search
 from doctor.checks.libraries.library_path_conflict import SYMBOL, VERSIONS
 from doctor.model.facts import Facts, Package
 from doctor.model.finding import Evidence, Remedy
@@ -49,7 +49,7 @@ def judge(facts: Facts) -> Judgement:
             ),
             (
                 Remedy(action="reinstall-package", details={"package": package.name, "spec": f"=={pinned}"}),
-                Remedy(action="reinstall-torch"),
+                Remedy(action="reinstall-torch", details=same_kind(facts)),
             ),
             error,
         )
@@ -61,7 +61,7 @@ def judge(facts: Facts) -> Judgement:
             (Evidence(fact=match[2], value=match[5]),),
             (
                 Remedy(action="reinstall-package", details={"package": match[2], "spec": f"=={match[3]}"}),
-                Remedy(action="reinstall-torch"),
+                Remedy(action="reinstall-torch", details=same_kind(facts)),
             ),
             message,
         )

@@ -17,7 +17,7 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import owner, quote, search
+from doctor.checks._torch import owner, quote, same_kind, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
@@ -97,7 +97,7 @@ def _remedies(facts: Facts, library: str) -> tuple[Remedy, ...]:
     part = nvidia_component(library)
     if part:
         return (
-            Remedy(action="reinstall-torch"),
+            Remedy(action="reinstall-torch", details=same_kind(facts)),
             Remedy(
                 action="install-package",
                 details={"package": f"nvidia-{part}"},
@@ -107,4 +107,4 @@ def _remedies(facts: Facts, library: str) -> tuple[Remedy, ...]:
     stem = library.split(".so")[0].split(".dylib")[0].split(".")[0]
     package = SYSTEM_PACKAGES.get(stem) or SYSTEM_PACKAGES.get(re.sub(r"-?[\d.]+$", "", stem))
     install = Remedy(action="install-system-package", details={"package": package or library})
-    return (install, Remedy(action="reinstall-torch"))
+    return (install, Remedy(action="reinstall-torch", details=same_kind(facts)))

@@ -17,7 +17,7 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import quote, release_of, search
+from doctor.checks._torch import quote, release_of, same_kind, search
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
@@ -61,7 +61,7 @@ def judge(facts: Facts) -> Judgement:
             facts, "fbgemm.dll of torch 2.4.0 needs libomp140.x86_64.dll, which few machines have.", error, remedies
         )
     detail = f"Windows can't load {dll or 'a library of torch'}" + (f" (error {match[1]})." if dll else ".")
-    return _found(facts, detail, error, (VC_REDIST, Remedy(action="reinstall-torch")))
+    return _found(facts, detail, error, (VC_REDIST, Remedy(action="reinstall-torch", details=same_kind(facts))))
 
 
 def _belongs_to_companion(text: str) -> bool:

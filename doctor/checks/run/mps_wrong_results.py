@@ -16,7 +16,7 @@ References
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import installed, numbers, quote, release_of
+from doctor.checks._torch import build, numbers, quote, release_of
 from doctor.checks.run._mps import known_faults
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts
@@ -33,13 +33,15 @@ def judge(facts: Facts) -> Judgement:
     error = heard(facts, *DIFFERS)
     if (probe is None and error is None) or facts.host.system not in ("darwin", None):
         return None
-    release, torch = release_of(facts), installed(facts)
+    release = release_of(facts)
     known = known_faults(facts, "mps-wrong-results")
     if probe is not None and not known:
         return None  # device-wrong-results
-    newer = release is not None and numbers(release)[:2] < numbers(lookup.newest_torch(facts.as_of))[:2]
-    avoid = Remedy(action="none", details={"reason": "let the operation run on the CPU, or hand it smaller or contiguous tensors"},
-                   text="Let the operation run on the CPU, or hand it smaller or contiguous tensors.")  # fmt: skip
+    avoid = Remedy(
+        action="none",
+        details={"reason": "let the operation run on the CPU, or hand it smaller or contiguous tensors"},
+        text="Let the operation run on the CPU, or hand it smaller or contiguous tensors.",
+    )
     wrong = str(probe.data["wrong"]) if probe else ""
     return check.found(
         facts,
@@ -50,7 +52,19 @@ def judge(facts: Facts) -> Judgement:
             "torch.version", "host.macos",
             *(Evidence(fact="known fault", value=f"{k.effect}: torch {k.torch}, macOS {k.macos}", source=k.source) for k in known[:3]),
         ),
-        remedies=(Remedy(action="upgrade-torch"), avoid) if newer or (torch and ".dev" in (torch.version or "")) else (avoid,),
+        remedies=_upgrade(facts, avoid),
         confidence="certain" if probe else "likely",
         torch=release, macos=facts.host.macos or None,
     )  # fmt: skip
+
+
+def _upgrade(facts: Facts, avoid: Remedy) -> tuple[Remedy, ...]:
+    """An upgrade comes first where torch is a nightly or well behind: the faults of the newest two releases are open ones."""
+    made, releases = build(facts), lookup.torch_versions(as_of=facts.as_of)
+    if made is None:
+        return (Remedy(action="upgrade-torch"), avoid)
+    if made.nightly:
+        return (Remedy(action="upgrade-torch", details={"torch": f">={made.release}"}), avoid)
+    newest = sorted({numbers(r)[:2] for r in releases})[-2:]
+    upgrade = () if made.release == lookup.newest_torch(facts.as_of) else (Remedy(action="upgrade-torch"),)
+    return (avoid, *upgrade) if numbers(made.release)[:2] in newest else (*upgrade, avoid)

@@ -30,7 +30,7 @@ from doctor.checks._torch import (
     served_by,
     wanted_backend,
 )
-from doctor.model.facts import ABSENT, Facts, Gpu
+from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(
@@ -40,7 +40,7 @@ check = Check(
 
 HIDDEN = frozenset({"", "-1", "NoDevFiles"})
 DISCRETE_INTEL = re.compile(r"\bArc\b.*\b[AB]\d{2,3}|Data Center GPU|Iris.*Max", re.IGNORECASE)
-BUILT_FOR_CUDA = r"built for[\s\S]*?\+cu\d+[\s\S]*?you have ([\d.]+\+cpu)"
+BUILT_FOR_CUDA = r"built for[\s\S]*?([\d.]+)\+(cu\d+)[\s\S]*?you have ([\d.]+\+cpu)"
 
 
 @check
@@ -102,7 +102,7 @@ def _asked_for_cuda(facts: Facts) -> Judgement:
             "torch.cuda",
             Evidence(fact="asked for", value=str(asked), quote=attempt.command or ""),
         ),
-        remedies=(Remedy(action="reinstall-torch"),),
+        remedies=(Remedy(action="reinstall-torch", details={"backend": str(asked)}),),
         confidence="likely",
         torch=torch.version if torch else None,
         asked=asked,
@@ -114,17 +114,29 @@ def _by_message(facts: Facts) -> Judgement:
     if facts.host.system == "darwin" or facts.gpus == () or kind(facts) not in (None, "cpu"):
         return None
     wanted = search(facts, BUILT_FOR_CUDA)
-    error = heard(facts, "e058", "e060") or (wanted[0] if wanted else None)
+    error = heard(facts, "e058") or _linked_without_cuda(facts) or (wanted[0] if wanted else None)
     if error is None and kind(facts) == "cpu":
         error = heard(facts, "e059")
     if error is None:
         return None
-    version = installed(facts).version if installed(facts) else wanted[1][1] if wanted else None  # type: ignore[union-attr]
+    torch = installed(facts)
+    version = torch.version if torch else wanted[1][3] if wanted else None
     return check.found(
         facts,
         f"The program wants a GPU, but torch{f' {version}' if version else ''} is a CPU build.",
         evidence=(quote(error), "torch.version", "torch.cuda"),
-        remedies=(Remedy(action="reinstall-torch"),),
+        remedies=(_reinstall(wanted),),
         confidence="likely",
         torch=version,
     )
+
+
+def _linked_without_cuda(facts: Facts) -> ErrorText | None:
+    error = heard(facts, "e060")
+    return error if error and "cuda" in error.text else None
+
+
+def _reinstall(wanted: tuple[ErrorText, re.Match[str]] | None) -> Remedy:
+    """The CUDA build for which the machine's other packages were made, where a message names it; else any."""
+    details = {"torch": f"=={wanted[1][1]}", "backend": wanted[1][2]} if wanted else {"backend": "cuda"}
+    return Remedy(action="reinstall-torch", details=details)

@@ -17,7 +17,7 @@ References
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import imports_fail, installed, quote
+from doctor.checks._torch import imports_fail, installed, quote, same_kind
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
 
@@ -48,7 +48,7 @@ def judge(facts: Facts) -> Judgement:
     ]
     if in_home:
         remedies.append(Remedy(action="set-env", details={"name": "PYTHONNOUSERSITE", "value": "1"}))
-    remedies.append(Remedy(action="reinstall-torch"))
+    remedies.append(Remedy(action="reinstall-torch", details=same_kind(facts)))
     return check.found(
         facts,
         "There are " + " and ".join(f"torch {c.version or '?'} ({c.installer or c.path})" for c in copies) + ".",

@@ -15,7 +15,7 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import import_failure
+from doctor.checks._torch import import_failure, same_kind
 from doctor.model.facts import Facts, ImportFailure
 from doctor.model.finding import Evidence, Remedy
 
@@ -38,7 +38,7 @@ def judge(facts: Facts) -> Judgement:
             "torch.path",
             Evidence(fact="import", value=_how(failure), source="a child process", quote=failure.message),
         ),
-        remedies=(Remedy(action="reinstall-torch"),),
+        remedies=(Remedy(action="reinstall-torch", details=same_kind(facts)),),
         confidence="likely",
         kind=failure.kind,
         stage=failure.stage,

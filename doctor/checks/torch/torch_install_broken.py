@@ -18,7 +18,7 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import import_failure, imports_fail, installed, owner, quote, search
+from doctor.checks._torch import import_failure, imports_fail, installed, owner, quote, same_kind, search
 from doctor.model.facts import Absent, Facts, Torch
 from doctor.model.finding import Evidence, Remedy
 
@@ -28,7 +28,6 @@ check = Check(
     instead_of=("torch-import-crashes", "shared-library-missing", "program-error", "torch-too-old"),
 )
 
-REMEDIES = (Remedy(action="reinstall-torch"),)
 CODE = re.compile(r"\.(py|so|dll|pyd|dylib)(\.|$)")
 CANNOT_OPEN = r"(lib(?:torch|c10|shm|caffe2)[\w-]*\.(?:so|dylib)[\w.]*): cannot open shared object|Library not loaded: \S*/(lib(?:torch|c10|shm)\w*\.dylib)"
 SUBMODULE = r"No module named '(torch\.(?:_\w+|version|torch_version|functional|nn|utils|cuda|autograd|storage|serialization|random|types))"
@@ -71,7 +70,7 @@ def _files(facts: Facts, torch: Torch | Absent | None) -> Judgement:
             "torch.leftovers" if torch.leftovers else None,
             Evidence(fact="import", value=failure.message, source="import torch") if failure else None,
         ),
-        remedies=REMEDIES,
+        remedies=(Remedy(action="reinstall-torch", details=same_kind(facts)),),
         severity=None if broken else "warning",
         torch=torch.version,
         missing=missing[0] if missing else None,
@@ -106,6 +105,6 @@ def _within_package(path: str | None) -> bool:
 
 def _found(facts: Facts, detail: str, error, severity=None):
     return check.found(
-        facts, detail, evidence=(quote(error), "torch.version", "torch.path"), remedies=REMEDIES, severity=severity,
+        facts, detail, evidence=(quote(error), "torch.version", "torch.path"), remedies=(Remedy(action="reinstall-torch", details=same_kind(facts)),), severity=severity,
         confidence="likely" if error.pattern == "e077" else "certain",
     )  # fmt: skip
