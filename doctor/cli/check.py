@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import click
@@ -39,7 +40,13 @@ def examine(options: dict[str, Any], evidence: Evidence = ()) -> Report:
     """The report of one machine, with the progress line while it is made."""
     from doctor.pipeline import examine
 
-    with watching(quiet=options["quiet"]) as progress:
+    with watching(quiet=options["quiet"]) as tell:
+
+        def progress(stage: str) -> None:
+            tell(stage)
+            if chosen_format(options) == "terminal":
+                importlib.import_module("doctor.reports.terminal")  # rich is loaded while the children work
+
         return examine(request_from(**{**options, "evidence": evidence}), progress)
 
 
