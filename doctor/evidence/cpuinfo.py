@@ -7,8 +7,8 @@ from dataclasses import dataclass
 # The ISA extensions that matter to torch's kernels or to whether it starts at all, in the kernel's spelling.
 MATTER = (
     "sse4_1", "sse4_2", "avx", "f16c", "fma", "avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni",
-    "avx512_bf16", "avx512_fp16", "avx_vnni", "amx_tile", "amx_bf16", "amx_int8", "neon", "asimd", "asimddp", "fphp", "sve",
-    "sve2", "bf16", "i8mm", "vsx",
+    "avx512_bf16", "avx512_fp16", "avx_vnni", "amx_tile", "amx_bf16", "amx_int8", "neon", "asimd", "asimddp", "fphp",
+    "sve", "sve2", "bf16", "i8mm", "vsx",
 )  # fmt: skip
 
 

@@ -49,15 +49,20 @@ def parse(text: str) -> tuple[PciGpu, ...]:
 
 
 def _device(line: str, match: re.Match[str]) -> dict[str, str | None] | None:
-    name = line[match.start("name"):match.end("name")]
+    name = line[match.start("name") : match.end("name")]
     number = _ID.search(name.lower())
     vendor = VENDORS.get(number[1]) if number else next((v for word, v in _NAMES.items() if word in name.lower()), None)
     if vendor is None or (match["kind"] == "processing accelerators" and vendor != "amd"):
         return None
     address = match["address"]
     bare = re.sub(r"\s*\[[0-9a-fA-F]{4}:[0-9a-fA-F]{4}\]|\s*\(rev [0-9a-f]+\)|\s*\(prog-if .*", "", name).strip()
-    bare = re.sub(r"^(NVIDIA Corporation|Intel Corporation|Advanced Micro Devices, Inc\.( \[AMD(/ATI)?\])?)\s*", "", bare)
+    bare = re.sub(
+        r"^(NVIDIA Corporation|Intel Corporation|Advanced Micro Devices, Inc\.( \[AMD(/ATI)?\])?)\s*", "", bare
+    )
     return {
-        "vendor": vendor, "name": bare or None, "pci_id": f"{number[1]}:{number[2]}" if number else None, "driver": None,
+        "vendor": vendor,
+        "name": bare or None,
+        "pci_id": f"{number[1]}:{number[2]}" if number else None,
+        "driver": None,
         "pci_address": address if address.count(":") == 2 else f"0000:{address}",
     }

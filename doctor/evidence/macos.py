@@ -62,7 +62,9 @@ def _gpu(said: Mapping[str, Any]) -> MacGpu:
     words = f"{name} {said.get('spdisplays_vendor', '')}".lower()
     vendors = {"apple": "apple", "amd": "amd", "radeon": "amd", "intel": "intel", "nvidia": "nvidia"}
     cores = str(said.get("sppci_cores", ""))
-    metal = said.get("spdisplays_mtlgpufamilysupport") or said.get("spdisplays_metal") or said.get("spdisplays_metalfamily")
+    metal = (
+        said.get("spdisplays_mtlgpufamilysupport") or said.get("spdisplays_metal") or said.get("spdisplays_metalfamily")
+    )
     memory = re.fullmatch(r"(\d+) (MB|GB)", str(said.get("spdisplays_vram") or said.get("_spdisplays_vram") or ""))
     bus = said.get("sppci_bus")
     return MacGpu(

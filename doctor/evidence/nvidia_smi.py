@@ -1,7 +1,7 @@
 """What nvidia-smi prints: the table in all spellings, the --query-gpu lines that we ask for, and its errors. Pure.
 
-Spellings of the header: before CUDA 10.0 only «Driver Version»; then «CUDA Version» beside it; from branch 610 mostly «KMD
-Version» and «CUDA UMD Version». «CUDA Version: ERR!» and «N/A» mean: not known.
+Spellings of the header: before CUDA 10.0 only «Driver Version»; then «CUDA Version» beside it; from branch 610 mostly
+«KMD Version» and «CUDA UMD Version». «CUDA Version: ERR!» and «N/A» mean: not known.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from dataclasses import dataclass
 
 # Asked in this order; the last one is unknown to drivers before 510 or so, which then refuse the whole query.
 QUERY = (
-    "index", "name", "uuid", "pci.bus_id", "pci.device_id", "memory.total", "memory.used", "compute_mode", "driver_version",
-    "compute_cap",
+    "index", "name", "uuid", "pci.bus_id", "pci.device_id", "memory.total", "memory.used", "compute_mode",
+    "driver_version", "compute_cap",
 )  # fmt: skip
 MIB = 1 << 20
 _SMI = re.compile(r"NVIDIA-SMI\s+(\d+\.\d[\d.]*)")
 _DRIVER = re.compile(r"(?:Driver|KMD) Version:\s*(\d+\.\d[\d.]*)")
 _CUDA = re.compile(r"CUDA (?:UMD )?Version:\s*(\d+\.\d+)")
 _ERRORS = (
-    "NVIDIA-SMI has failed", "Failed to initialize NVML", "No devices were found", "Unable to determine the device handle",
+    "NVIDIA-SMI has failed", "Failed to initialize NVML", "No devices were found",
+    "Unable to determine the device handle",
     "NVIDIA-SMI couldn't find", "couldn't communicate with the NVIDIA driver", "GPU is lost", "Unable to detect GPU",
     "GPU access blocked by the operating system", "Failed to query",
 )  # fmt: skip
@@ -52,7 +53,7 @@ class SmiGpu:
 
 @dataclass(frozen=True, kw_only=True)
 class Smi:
-    """One run of nvidia-smi. Everything is None or empty where it wasn't said; `processes`: compute processes listed."""
+    """One run of nvidia-smi. What it did not say is None or empty; `processes`: compute processes listed."""
 
     smi_version: str | None = None
     driver: str | None = None
@@ -103,15 +104,17 @@ def _table(text: str) -> tuple[SmiGpu, ...]:
         memory = _MEMORY.search(second)
         mode = _MODE.search(second)
         name = row["name"].strip()
-        gpus.append(SmiGpu(
-            index=int(row["index"]),
-            name=name.removesuffix("...").strip() or None,
-            truncated=name.endswith("..."),
-            pci_address=pci_address(row["bus"]),
-            memory_used_bytes=int(memory[1]) * MIB if memory else None,
-            memory_bytes=int(memory[2]) * MIB if memory else None,
-            compute_mode=_MODES.get(mode[1], mode[1]) if mode else None,
-        ))
+        gpus.append(
+            SmiGpu(
+                index=int(row["index"]),
+                name=name.removesuffix("...").strip() or None,
+                truncated=name.endswith("..."),
+                pci_address=pci_address(row["bus"]),
+                memory_used_bytes=int(memory[1]) * MIB if memory else None,
+                memory_bytes=int(memory[2]) * MIB if memory else None,
+                compute_mode=_MODES.get(mode[1], mode[1]) if mode else None,
+            )
+        )
     return tuple(gpus)
 
 
@@ -145,18 +148,20 @@ def parse_query(text: str, fields: tuple[str, ...] = QUERY) -> tuple[SmiGpu, ...
         if len(values) != len(fields) or not values[0].isdigit():
             continue
         said = {k: v for k, v in zip(fields, values, strict=True) if v and not v.startswith(("[", "N/A"))}
-        gpus.append(SmiGpu(
-            index=int(values[0]),
-            name=said.get("name"),
-            uuid=said.get("uuid"),
-            pci_address=pci_address(said.get("pci.bus_id", "")),
-            pci_id=_pci_id(said.get("pci.device_id", "")),
-            memory_bytes=_mib(said.get("memory.total")),
-            memory_used_bytes=_mib(said.get("memory.used")),
-            compute_mode=said.get("compute_mode"),
-            capability=said.get("compute_cap"),
-            driver=said.get("driver_version"),
-        ))
+        gpus.append(
+            SmiGpu(
+                index=int(values[0]),
+                name=said.get("name"),
+                uuid=said.get("uuid"),
+                pci_address=pci_address(said.get("pci.bus_id", "")),
+                pci_id=_pci_id(said.get("pci.device_id", "")),
+                memory_bytes=_mib(said.get("memory.total")),
+                memory_used_bytes=_mib(said.get("memory.used")),
+                compute_mode=said.get("compute_mode"),
+                capability=said.get("compute_cap"),
+                driver=said.get("driver_version"),
+            )
+        )
     return tuple(gpus)
 
 

@@ -27,10 +27,15 @@ def parse(text: str) -> tuple[RocmGpu, ...]:
         name = re.search(r"^\s*Marketing Name:[ \t]*(\S[^\n]*?)\s*$", agent, re.M)
         place = re.search(r"^\s*BDFID:\s+(\d+)", agent, re.M)
         chip = re.search(r"^\s*Chip ID:\s+\d+\((0x[0-9a-f]+)\)", agent, re.M)
-        gpus.append(RocmGpu(
-            gfx=gfx[1], name=name[1] if name else None, pci_id=f"1002:{int(chip[1], 16):04x}" if chip else None,
-            pci_address=_address(int(place[1])) if place else None, memory_bytes=_pool(agent),
-        ))
+        gpus.append(
+            RocmGpu(
+                gfx=gfx[1],
+                name=name[1] if name else None,
+                pci_id=f"1002:{int(chip[1], 16):04x}" if chip else None,
+                pci_address=_address(int(place[1])) if place else None,
+                memory_bytes=_pool(agent),
+            )
+        )
     return tuple(gpus)
 
 
@@ -41,13 +46,14 @@ def _pool(agent: str) -> int | None:
 
 def parse_kfd(text: str) -> RocmGpu | None:
     """A `properties` file of /sys/class/kfd/kfd/topology/nodes; None where the node is a CPU."""
-    said = {key: value for key, value in re.findall(r"^(\w+) (\d+)$", text, re.M)}
+    said = dict(re.findall(r"^(\w+) (\d+)$", text, re.M))
     version = int(said.get("gfx_target_version", "0") or 0)
     if not version:
         return None
     device, place, domain = (int(said.get(name, "0") or 0) for name in ("device_id", "location_id", "domain"))
     return RocmGpu(
-        gfx=gfx_of_version(version), pci_id=f"1002:{device:04x}" if device else None,
+        gfx=gfx_of_version(version),
+        pci_id=f"1002:{device:04x}" if device else None,
         pci_address=_address(place, domain) if place else None,
     )
 
@@ -65,6 +71,9 @@ def gfx_of_version(version: int) -> str:
 def error_of(text: str) -> str | None:
     """The line of rocminfo that says why it can't see a GPU."""
     for line in text.splitlines():
-        if re.search(r"ROCk module is NOT loaded|Unable to open /dev/kfd|not member of|Permission denied|hsa_init|HSA_STATUS_ERROR", line):
+        if re.search(
+            r"ROCk module is NOT loaded|Unable to open /dev/kfd|not member of|Permission denied|HSA_STATUS_ERROR",
+            line,
+        ):
             return re.sub(r"\x1b\[[0-9;]*m", "", line).strip()[:500]
     return None

@@ -1,1 +1,1 @@
-"""Stage 1, live: one source of facts a file. Everything goes through system.System, so that a recorded machine can be replayed."""
+"""Stage 1, live: one source of facts a file. All go through system.System: a recorded machine can be replayed."""

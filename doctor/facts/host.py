@@ -136,8 +136,8 @@ def _container(system: System) -> tuple[str | None, str]:
 
 
 def _asked_for_gpus(system: System) -> bool:
-    """Whether the container's start asked for NVIDIA GPUs. The runtime sets the variable, or leaves its files; an image's own
-    NVIDIA_VISIBLE_DEVICES=all alone proves nothing where the runtime is not there, but then it was meant to have them."""
+    """Whether the container was meant to have GPUs: by the variable that the runtime (or the image) sets, or by what
+    the runtime left in /dev."""
     if system.environ.get("NVIDIA_VISIBLE_DEVICES", "").lower() not in ("", "void", "none"):
         return True
     return any(system.exists(path) for path in ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd"))
@@ -240,11 +240,19 @@ def _mac(system: System, notes: Notes) -> Finish:
         chip = said.get("machdep.cpu.brand_string")
         notes.set("host.cpu_model", chip, "sysctl machdep.cpu.brand_string", chip or "")
         # uname says x86_64 under Rosetta; the chip and hw.optional.arm64 do not.
-        arm = said.get("hw.optional.arm64") == "1" or (chip or "").startswith("Apple") or architecture(uname.machine) == "arm64"
+        arm = (
+            said.get("hw.optional.arm64") == "1"
+            or (chip or "").startswith("Apple")
+            or architecture(uname.machine) == "arm64"
+        )
         notes.set("host.architecture", "arm64" if arm else architecture(uname.machine), "sysctl" if chip else "uname")
         words = f"{said.get('machdep.cpu.features', '')} {said.get('machdep.cpu.leaf7_features', '')}"
         notes.set("host.cpu_flags", cpuinfo.flags_that_matter("neon asimd" if arm else words), "sysctl")
-        notes.set("host.memory_bytes", int(said["hw.memsize"]) if said.get("hw.memsize", "").isdigit() else None, "sysctl hw.memsize")
+        notes.set(
+            "host.memory_bytes",
+            int(said["hw.memsize"]) if said.get("hw.memsize", "").isdigit() else None,
+            "sysctl hw.memsize",
+        )
         guest = said.get("kern.hv_vmm_present")
         if guest is not None:
             notes.set("host.virtual_machine", "macos-guest" if guest == "1" else ABSENT, "sysctl kern.hv_vmm_present")

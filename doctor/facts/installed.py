@@ -15,10 +15,15 @@ def packages_of(said: Iterable[Mapping[str, Any]], markers: Mapping[str, str]) -
     """Facts.packages. torch itself is no package of its own environment: it is Facts.torch."""
     return tuple(
         Package(
-            name=one["name"], version=one.get("version"), path=one.get("path"), installer=one.get("installer"),
-            requires=requirements(one.get("requires", ()), markers), copies=one.get("copies", 1),
+            name=one["name"],
+            version=one.get("version"),
+            path=one.get("path"),
+            installer=one.get("installer"),
+            requires=requirements(one.get("requires", ()), markers),
+            copies=one.get("copies", 1),
         )
-        for one in said if one["name"] not in ("torch", "pytorch")
+        for one in said
+        if one["name"] not in ("torch", "pytorch")
     )
 
 
@@ -55,7 +60,11 @@ def write_torch(said: Mapping[str, Any], markers: Mapping[str, str], notes: Note
     notes.set("torch.path", said.get("path"), "sys.path")
     _write_version(said, notes)
     for name, source in (("installer", "dist-info/INSTALLER"), ("build", "dist-info/WHEEL")):
-        notes.set(f"torch.{name}", said.get(name), "conda-meta" if name == "build" and said.get("installer") == "conda" else source)
+        notes.set(
+            f"torch.{name}",
+            said.get(name),
+            "conda-meta" if name == "build" and said.get("installer") == "conda" else source,
+        )
     for name, source in (("missing_files", "dist-info/RECORD"), ("libraries", "torch/lib")):
         if said.get(name) is not None:
             notes.set(f"torch.{name}", tuple(said[name]), source)

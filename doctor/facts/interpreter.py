@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import secrets
+import os
+import pkgutil
 from collections.abc import Callable, Mapping
-from importlib import resources
 from typing import Any
 
 from doctor.facts import installed
@@ -19,8 +19,8 @@ LIMIT_S = 30.0  # a cold network disk
 TOO_OLD = 79  # exit code of collect.py below 3.6
 ASKED = "asked of the interpreter"
 _PLAIN = (
-    "version", "implementation", "executable", "prefix", "base_prefix", "free_threaded", "bits", "platform_tag", "translated",
-    "macos_reported",
+    "version", "implementation", "executable", "prefix", "base_prefix", "free_threaded", "bits", "platform_tag",
+    "translated", "macos_reported",
     "environment", "manager", "project", "externally_managed", "user_site",
 )  # fmt: skip
 
@@ -32,8 +32,8 @@ def start(system: System, found: Found, notes: Notes) -> Callable[[Notes], None]
         failure = found.failure or StartFailure(kind="not-found", message="there is no Python to ask")
         _write_failure(notes, failure)
         return lambda notes: None
-    nonce = "torchdoctor-" + secrets.token_hex(8)
-    script = resources.files("doctor.inside").joinpath("collect.py").read_bytes()
+    nonce = "torchdoctor-" + os.urandom(8).hex()
+    script = pkgutil.get_data("doctor.inside", "collect.py")
     child = system.start([found.python, "-B", "-", nonce], limit_s=LIMIT_S, stdin=script)
 
     def finish(notes: Notes) -> None:
@@ -58,7 +58,7 @@ def _write_failure(notes: Notes, failure: StartFailure) -> None:
 
 
 def read_answer(stdout: str, nonce: str) -> dict[str, Any] | None:
-    """The JSON object between the two nonces; None where it isn't there. Lone surrogates (undecodable paths) become «?»."""
+    """The JSON object between the two nonces, or None. Lone surrogates (undecodable paths) become «?»."""
     parts = stdout.split(nonce)
     if len(parts) < 3:
         return None
@@ -92,7 +92,9 @@ def failure_of(result: Result, answer: Mapping[str, Any] | None, python: str) ->
         return None
     line = telling_line(result.stderr) or telling_line(result.stdout)
     if result.status == "not-found":  # the file is there: what its first line names, or its loader, is not
-        return failure("missing-base", f"{python} can't be started: the program that its first line names does not exist")
+        return failure(
+            "missing-base", f"{python} can't be started: the program that its first line names does not exist"
+        )
     if result.status == "permission":
         return failure("permission", f"{python} may not be executed")
     if result.status == "crashed":
@@ -107,7 +109,13 @@ def failure_of(result: Result, answer: Mapping[str, Any] | None, python: str) ->
 def telling_line(text: str) -> str:
     """The line of a failed start that says the most: the fatal error, else the last one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    for word in ("Fatal Python error", "Library not loaded", "error while loading shared libraries", "command not found", "Error"):
+    for word in (
+        "Fatal Python error",
+        "Library not loaded",
+        "error while loading shared libraries",
+        "command not found",
+        "Error",
+    ):
         for line in lines:
             if word in line:
                 return line[:500]
@@ -139,7 +147,9 @@ def write(answer: Mapping[str, Any], notes: Notes) -> None:
 def _architecture(answer: Mapping[str, Any]) -> str | None:
     """Of this process: a 32-bit Python on a 64-bit kernel is told the kernel's machine by uname."""
     tag = str(answer.get("platform_tag") or "")
-    machine = tag.partition("win-")[2] or (tag if tag == "win32" else str(answer.get("markers", {}).get("platform_machine", "")))
+    machine = tag.partition("win-")[2] or (
+        tag if tag == "win32" else str(answer.get("markers", {}).get("platform_machine", ""))
+    )
     word = architecture(machine)
     if answer.get("bits") == 32:
         return {"x86_64": "x86", "arm64": "armv7l"}.get(word or "", word)

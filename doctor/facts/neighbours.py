@@ -12,7 +12,8 @@ from doctor.facts.system import System
 from doctor.model.facts import ABSENT, Absent, Gap, OtherEnvironment
 
 _KERNELS = ("{home}/.local/share/jupyter/kernels", "{home}/Library/Jupyter/kernels", "{appdata}/jupyter/kernels",
-            "/usr/local/share/jupyter/kernels", "/usr/share/jupyter/kernels", "{prefix}/share/jupyter/kernels")  # fmt: skip
+            "/usr/local/share/jupyter/kernels", "/usr/share/jupyter/kernels",
+            "{prefix}/share/jupyter/kernels")  # fmt: skip
 _LOCAL = (".venv", "venv", "env")
 
 

@@ -44,7 +44,7 @@ class Notes:
     def fields(self, part: str) -> dict[str, Any]:
         """The values below a part: `host` -> {"system": …}."""
         start = part + "."
-        return {name[len(start):]: value for name, value in self.values.items() if name.startswith(start)}
+        return {name[len(start) :]: value for name, value in self.values.items() if name.startswith(start)}
 
     def unfilled(self) -> tuple[tuple[str, Gap], ...]:
         """(fact, gap) of all facts that stayed without a value."""

@@ -1,9 +1,9 @@
 """The machine as the collectors see it: files, programs and variables, all through one root prefix.
 
 With TORCHDOCTOR_ROOT set, a folder stands for the whole machine: files are read below it, its `bin/` is the whole PATH,
-and its `machine.json` says what isn't a file. Keys, all optional: `uname` {system, release, version, machine}, `environ`,
-`cwd`, `cpus`, `cpus_usable`, `groups`, `denied` (paths without access), `disks` {path: [size_bytes, free_bytes]}, `links`
-{path: target} (links that a checkout could not keep).
+and its `machine.json` says what isn't a file. Keys, all optional: `uname` {system, release, version, machine},
+`environ`, `cwd`, `cpus`, `cpus_usable`, `groups`, `denied` (paths without access), `disks` {path: [size_bytes,
+free_bytes]}, `links` {path: target} (links that a checkout could not keep).
 
 Nothing here raises for what the machine does: what could not be read is a Gap. This is the only module that reads the
 process environment.
@@ -32,8 +32,8 @@ SYSTEM_FOLDERS = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin")
 
 
 _ARCHITECTURES = {
-    "amd64": "x86_64", "x64": "x86_64", "aarch64": "arm64", "arm64e": "arm64", "i386": "x86", "i686": "x86", "win32": "x86",
-    "armv6l": "armv7l", "armv8l": "armv7l",
+    "amd64": "x86_64", "x64": "x86_64", "aarch64": "arm64", "arm64e": "arm64", "i386": "x86", "i686": "x86",
+    "win32": "x86", "armv6l": "armv7l", "armv8l": "armv7l",
 }  # fmt: skip
 
 
@@ -54,7 +54,7 @@ class Uname(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class System:
-    """The live machine (`root == ""`) or a recorded one. `own_python`, `own_prefix`, `own_path` are the doctor's own."""
+    """The live machine (`root == ""`) or a recorded one. `own_python`, `own_prefix`, `own_path`: the doctor's own."""
 
     root: str = ""
     environ: Mapping[str, str] = field(default_factory=dict)
@@ -214,7 +214,9 @@ class System:
         """(size, free) in bytes of the file system that holds the path."""
         if self.root:
             said = self.recorded.get("disks", {}).get(path)
-            return (said[0], said[1]) if said else Gap(fact=path, reason="not-looked", detail="not recorded", source=path)
+            return (
+                (said[0], said[1]) if said else Gap(fact=path, reason="not-looked", detail="not recorded", source=path)
+            )
         import shutil
 
         while path and not os.path.exists(path) and os.path.dirname(path) != path:
@@ -262,7 +264,7 @@ class System:
         return self.which(name, also if self.root or self.is_windows else (*also, *SYSTEM_FOLDERS))
 
     def child_environ(self, **changes: str | None) -> dict[str, str]:
-        """The environment for a child: ours with `changes` (None removes), so that the target sees what its user's runs see.
+        """The environment for a child: ours with `changes` (None removes); the target sees what its user's runs see.
 
         __PYVENV_LAUNCHER__, which macOS sets for one Python only, would make another one believe that it is that one.
         """

@@ -27,7 +27,7 @@ _APPLE_TOOLS = ("/Library/Developer/CommandLineTools/usr/bin/python3", "/Applica
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """The target: what to run, why this one, and what is already known to be wrong with it. `explicit`: the user named it."""
+    """The target: what to run, why, and what files already say against it. `explicit`: the user named it."""
 
     python: str | None
     reason: str
@@ -66,7 +66,9 @@ def _named(system: System, name: str, reason: str, *, explicit: bool = False) ->
 
     def failed(kind: str, message: str, python: str | None = None) -> Found:
         return Found(
-            python=python or name, reason=reason, explicit=explicit,
+            python=python or name,
+            reason=reason,
+            explicit=explicit,
             failure=StartFailure(kind=kind, message=message),  # type: ignore[arg-type]
         )
 

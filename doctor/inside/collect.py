@@ -1,4 +1,4 @@
-"""Run BY the target interpreter, from stdin: `python -B - NONCE < collect.py`. Says what this environment is, from files.
+"""Run BY the target interpreter, on stdin: `python -B - NONCE < collect.py`. Says what this environment is, by files.
 
 Never imports torch. Standard library only, and only the modules in the standard library's own folders: a json.py in the
 working folder must not break it. The syntax is valid for Python 2.7 and 3.6, so that those can say what they are: below
@@ -16,19 +16,21 @@ HEADER_BYTES = 65536  # of a METADATA file: its long description is of no use
 # Distributions that matter to torch: whole families, and single names (normalised as in PEP 503).
 FAMILIES = (
     "torch", "pytorch", "nvidia-", "cuda-", "triton", "intel-", "dpcpp-", "onemkl", "mkl", "xformers", "flash-attn",
-    "bitsandbytes", "lightning", "cudatoolkit", "cudnn", "libtorch", "libcu", "rocm", "hip", "amd-", "opencv-", "cupy",
-)
+    "bitsandbytes", "lightning", "cudatoolkit", "cudnn", "libtorch", "libcu", "rocm", "hip", "amd-", "opencv-",
+    "cupy",
+)  # fmt: skip
 NAMES = frozenset((
     "numpy", "scipy", "scikit-learn", "pandas", "functorch", "apex", "deepspeed", "transformers", "accelerate",
     "diffusers", "peft", "safetensors", "timm", "ultralytics", "vllm", "sglang", "mmcv", "mmcv-full", "mmengine",
     "detectron2", "fairseq", "auto-gptq", "autoawq", "gptqmodel", "exllamav2", "dgl", "pyg-lib", "onnxruntime",
-    "onnxruntime-gpu", "tensorflow", "jax", "jaxlib", "pip", "setuptools", "wheel", "ninja", "cmake", "numba", "llvmlite",
-    "openmp", "llvm-openmp", "tbb", "nccl", "blas", "libblas", "openblas", "libopenblas", "typing-extensions", "sympy",
-    "filelock", "fsspec", "jinja2", "networkx", "ipykernel", "fastai", "tensordict", "galore-torch", "natten", "causal-conv1d",
-    "mamba-ssm", "pytorch3d", "kaolin", "gsplat", "nvdiffrast", "spconv", "minkowskiengine", "warp-lang", "liger-kernel",
-    "unsloth", "openai-whisper", "sentence-transformers", "stable-baselines3", "keras", "libstdcxx-ng", "libgcc-ng",
-    "sysroot-linux-64", "gxx-linux-64", "ptxas", "python",
-))
+    "onnxruntime-gpu", "tensorflow", "jax", "jaxlib", "pip", "setuptools", "wheel", "ninja", "cmake", "numba",
+    "llvmlite", "openmp", "llvm-openmp", "tbb", "nccl", "blas", "libblas", "openblas", "libopenblas",
+    "typing-extensions", "sympy", "filelock", "fsspec", "jinja2", "networkx", "ipykernel", "fastai", "tensordict",
+    "galore-torch", "natten", "causal-conv1d", "mamba-ssm", "pytorch3d", "kaolin", "gsplat", "nvdiffrast", "spconv",
+    "minkowskiengine", "warp-lang", "liger-kernel", "unsloth", "openai-whisper", "sentence-transformers",
+    "stable-baselines3", "keras", "libstdcxx-ng", "libgcc-ng", "sysroot-linux-64", "gxx-linux-64", "ptxas",
+    "python",
+))  # fmt: skip
 PARTNERS = ("torch", "numpy", "triton", "nvidia-", "pytorch-triton", "cuda-", "torchvision", "intel-")
 # Standard-library names under which users keep harmless folders.
 HARMLESS = frozenset(("test", "tests", "this", "antigravity", "idlelib", "turtledemo", "lib2to3", "__main__"))
@@ -38,7 +40,7 @@ COMPILED = (".so", ".pyd", ".dll", ".dylib")
 def say(text):
     data = ("\n%s\n%s\n%s\n" % (NONCE, text, NONCE)).encode("ascii")
     while data:
-        data = data[os.write(1, data):]
+        data = data[os.write(1, data) :]
 
 
 def own_version():
@@ -57,7 +59,7 @@ BASE_PREFIX = getattr(sys, "base_prefix")
 IMPLEMENTATION = getattr(sys, "implementation").name
 SEEN_PATH = list(sys.path)
 # The modules that were there before anything of the user's could hide them; a user's file may already be among them.
-LOADED = dict((name, getattr(module, "__file__", None)) for name, module in list(sys.modules.items()))
+LOADED = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
 
 
 def library_folders():
@@ -180,7 +182,7 @@ def headers(info):
 
 def header_values(lines, name):
     start = name.lower() + ":"
-    return [line[len(start):].strip() for line in lines if line.lower().startswith(start)]
+    return [line[len(start) :].strip() for line in lines if line.lower().startswith(start)]
 
 
 def requirement_name(requirement):
@@ -242,16 +244,26 @@ def packages(dists, conda):
         if known:
             known["copies"] += 1
             continue
-        requires = [r for r in header_values(headers(dist["info"]), "Requires-Dist")
-                    if requirement_name(r).startswith(PARTNERS)]
+        requires = [
+            r for r in header_values(headers(dist["info"]), "Requires-Dist") if requirement_name(r).startswith(PARTNERS)
+        ]
         first[dist["name"]] = {
-            "name": dist["name"], "version": dist["version"], "path": dist["path"],
-            "installer": installer_of(dist["info"]), "requires": requires, "copies": 1,
+            "name": dist["name"],
+            "version": dist["version"],
+            "path": dist["path"],
+            "installer": installer_of(dist["info"]),
+            "requires": requires,
+            "copies": 1,
         }
     for name, (version, _build) in (conda or {}).items():
         if matters(name) and normalised(name) not in first:
             first[normalised(name)] = {
-                "name": normalised(name), "version": version, "path": None, "installer": "conda", "requires": [], "copies": 1,
+                "name": normalised(name),
+                "version": version,
+                "path": None,
+                "installer": "conda",
+                "requires": [],
+                "copies": 1,
             }
     return [first[name] for name in sorted(first)]
 
@@ -275,7 +287,9 @@ def version_file(package):
 def is_built(package):
     """Whether a torch/ folder is an installed torch, and neither a user's folder nor its bare sources."""
     has_core = any(name.startswith("_C.") and name.endswith(COMPILED) for name in names_in(package))
-    return has_core or (os.path.isfile(os.path.join(package, "version.py")) and os.path.isdir(os.path.join(package, "lib")))
+    return has_core or (
+        os.path.isfile(os.path.join(package, "version.py")) and os.path.isdir(os.path.join(package, "lib"))
+    )
 
 
 def is_site(folder):
@@ -289,7 +303,7 @@ def is_leftover(entry):
 
 
 def missing_files(info, folder):
-    """Files of RECORD that are not on disk, or empty there: compiled ones, and the Python files that `import torch` needs."""
+    """Files of RECORD that are not on disk, or empty there: compiled ones, and what `import torch` needs first."""
     text = read(os.path.join(info, "RECORD"), 8 << 20)
     if text is None:
         return None
@@ -299,8 +313,11 @@ def missing_files(info, folder):
         if not comma or not path.startswith(("torch/", "torchgen/", "functorch/")):
             continue
         depth = path.count("/")
-        if not (path.endswith(COMPILED) or ".so." in path or (path.endswith(".py") and (
-                depth == 1 or (depth == 2 and path.endswith("/__init__.py"))))):
+        if not (
+            path.endswith(COMPILED)
+            or ".so." in path
+            or (path.endswith(".py") and (depth == 1 or (depth == 2 and path.endswith("/__init__.py"))))
+        ):
             continue
         try:
             size = os.stat(os.path.join(folder, path)).st_size
@@ -338,11 +355,15 @@ def torch_facts(folders, dists, conda):
         if not whole and not dist:
             continue
         version = version_file(package) or {}
-        said["copies"].append({
-            "path": folder, "version": version.get("__version__") or (dist["version"] if dist else None),
-            "installer": installer_of(dist["info"]) if dist else None,
-            "has_files": whole, "has_metadata": dist is not None,
-        })
+        said["copies"].append(
+            {
+                "path": folder,
+                "version": version.get("__version__") or (dist["version"] if dist else None),
+                "installer": installer_of(dist["info"]) if dist else None,
+                "has_files": whole,
+                "has_metadata": dist is not None,
+            }
+        )
         if chosen is None or (whole and not chosen[2]):
             chosen = (package, dist, whole)
     if chosen is None:
@@ -358,7 +379,9 @@ def torch_facts(folders, dists, conda):
         said["installer"] = installer_of(dist["info"])
         said["requires"] = header_values(lines, "Requires-Dist")
         said["missing_files"] = missing_files(dist["info"], dist["path"])
-        said["build"] = "; ".join(header_values((read(os.path.join(dist["info"], "WHEEL"), 4096) or "").split("\n"), "Tag")) or None
+        said["build"] = (
+            "; ".join(header_values((read(os.path.join(dist["info"], "WHEEL"), 4096) or "").split("\n"), "Tag")) or None
+        )
     if conda and said.get("installer") in (None, "conda"):
         for name in ("pytorch", "pytorch-cpu", "pytorch-gpu"):
             if name in conda:
@@ -374,7 +397,8 @@ def torch_facts(folders, dists, conda):
 def config_values(path):
     """The `key = value` lines of a pyvenv.cfg."""
     lines = (read(path, 65536) or "").splitlines()
-    return dict((key.strip().lower(), value.strip()) for key, equals, value in (line.partition("=") for line in lines) if equals)
+    pairs = (line.partition("=") for line in lines)
+    return {key.strip().lower(): value.strip() for key, equals, value in pairs if equals}
 
 
 def first_file(folder, names):
@@ -488,7 +512,7 @@ def main():
         "prefix": sys.prefix,
         "base_prefix": BASE_PREFIX,
         "free_threaded": "free-threading" in sys.version,
-        "bits": 64 if sys.maxsize > 2 ** 32 else 32,
+        "bits": 64 if sys.maxsize > 2**32 else 32,
         "platform_tag": sysconfig.get_platform(),
         "translated": translated(),
         "macos_reported": macos_reported(),

@@ -1,7 +1,7 @@
 """Run in a child of torchdoctor's own Python: asks the NVIDIA driver's libraries, libcuda and NVML.
 
 One JSON line a step, so that a hang in a later one loses nothing. Driver API: cuInit, cuDriverGetVersion, cuDeviceGet*;
-NVML: nvmlInit_v2, nvmlSystemGetDriverVersion, nvmlDeviceGetCount_v2. Neither creates a context nor allocates GPU memory.
+NVML: nvmlInit_v2, nvmlSystemGetDriverVersion, nvmlDeviceGetCount_v2. Neither creates a context nor takes GPU memory.
 """
 
 import ctypes
@@ -56,8 +56,11 @@ def device(cuda, index):
         cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, handle)
         numbers.append(value.value)
     return {
-        "name": name.value.decode("utf-8", "replace"), "address": bus.value.decode("ascii", "replace"),
-        "capability": "%d.%d" % (numbers[0], numbers[1]), "integrated": bool(numbers[2]), "memory_bytes": memory.value,
+        "name": name.value.decode("utf-8", "replace"),
+        "address": bus.value.decode("ascii", "replace"),
+        "capability": "%d.%d" % (numbers[0], numbers[1]),
+        "integrated": bool(numbers[2]),
+        "memory_bytes": memory.value,
     }
 
 

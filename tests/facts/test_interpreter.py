@@ -21,7 +21,12 @@ MARKERS = {"platform_system": "Linux", "platform_machine": "x86_64", "python_ver
 @pytest.mark.parametrize(
     ("result", "kind"),
     [
-        (Result(("p",), "crashed", signal=6, stderr="Fatal Python error: init_fs_encoding: x\n\n<no Python frame>\n"), "crashed"),
+        (
+            Result(
+                ("p",), "crashed", signal=6, stderr="Fatal Python error: init_fs_encoding: x\n\n<no Python frame>\n"
+            ),
+            "crashed",
+        ),
         (Result(("p",), "timed-out", limit_s=30), "timed-out"),
         (Result(("p",), "failed", exit_code=127, stderr="pyenv: python3: command not found\n"), "exited"),
         (Result(("p",), "ok", stdout="hello", exit_code=0), "not-python"),
@@ -109,4 +114,4 @@ def test_the_live_interpreter() -> None:
     assert facts.interpreter.version == "{}.{}.{}".format(*sys.version_info[:3])
     assert facts.interpreter.executable
     assert facts.packages
-    assert facts.host.system and facts.host.architecture and facts.host.memory_bytes
+    assert None not in (facts.host.system, facts.host.architecture, facts.host.memory_bytes)

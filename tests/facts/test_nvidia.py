@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from doctor.evidence.nvidia_smi import SmiGpu
 from doctor.facts.gpus import merged, nvidia, pci
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
-from doctor.evidence.nvidia_smi import SmiGpu
 from doctor.model.facts import ABSENT, Gpu, Nvidia
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shell scripts")
 
 
-@pytest.fixture()
+@pytest.fixture
 def machine(tmp_path: Path):
     """A Linux machine of the given files and tools; returns its nvidia facts, notes and the seconds that it took."""
 
@@ -75,7 +75,7 @@ def test_a_hang_alone_is_not_read_as_no_driver(machine, monkeypatch: pytest.Monk
 
 def test_libcuda_that_hangs_in_cuinit_keeps_what_was_said_before(machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nvidia, "LIBCUDA_LIMIT_S", 0.3)
-    script = "echo '{\"libcuda\": \"/usr/lib/libcuda.so.550.54.15\"}'\necho '{\"driver_cuda\": \"12.4\"}'\nexec sleep 600\n"
+    script = 'echo \'{"libcuda": "/usr/lib/libcuda.so.550.54.15"}\'\necho \'{"driver_cuda": "12.4"}\'\nexec sleep 600\n'
     facts, _, _ = machine({"doctor-python": script})
     assert status_of(facts, "libcuda") == "timed-out"
     assert (facts.driver, facts.driver_cuda, facts.cuinit) == ("550.54.15", "12.4", None)
@@ -84,8 +84,7 @@ def test_libcuda_that_hangs_in_cuinit_keeps_what_was_said_before(machine, monkey
 @pytest.mark.parametrize(
     "error",
     [
-        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is "
-        "installed and running.",
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
         "Failed to initialize NVML: Driver/library version mismatch",
         "No devices were found",
     ],
@@ -106,7 +105,9 @@ def test_the_toolkit_says_nothing_of_the_driver(machine) -> None:
 def test_nvswitch_machines_need_the_fabric_manager(machine) -> None:
     folder = "/sys/bus/pci/devices/0000:05:00.0"
     switch = {f"{folder}/class": "0x068000\n", f"{folder}/vendor": "0x10de\n", f"{folder}/device": "0x22a3\n"}
-    facts, _, _ = machine({"systemctl": "echo inactive; exit 3\n", "nv-fabricmanager": "echo 'version is : 550.54.15'\n"}, switch)
+    facts, _, _ = machine(
+        {"systemctl": "echo inactive; exit 3\n", "nv-fabricmanager": "echo 'version is : 550.54.15'\n"}, switch
+    )
     assert (facts.fabric_manager, facts.fabric_manager_version) == ("stopped", "550.54.15")
 
 

@@ -44,7 +44,7 @@ def make_torch(site: Path, version: str = "2.6.0+cu124", *, files: bool = True, 
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text("raise SystemExit('torch must not be imported')\n")
         (site / "torch/version.py").write_text(
-            f"from typing import Optional\n\n__all__ = ['__version__', 'debug']\n__version__ = '{version}'\ndebug = False\n"
+            f"from typing import Optional\n\n__all__ = ['debug']\n__version__ = '{version}'\ndebug = False\n"
             "cuda: Optional[str] = '12.4'\ngit_version = 'abc'\nhip: Optional[str] = None\n"
         )
     if metadata:

@@ -36,7 +36,8 @@ def test_there_are_enough_machines() -> None:
 def test_every_machine_has_a_python_that_answers(name: str) -> None:
     facts = facts_of(name)
     assert facts.interpreter.start_failure is ABSENT
-    assert facts.torch and facts.torch.version
+    assert facts.torch
+    assert facts.torch.version
     assert facts.host.system in ("linux", "darwin", "windows")
     assert facts.gpus, "each of these machines has a GPU"
 
@@ -93,7 +94,8 @@ def test_rocm() -> None:
     assert facts.nvidia.driver is ABSENT
     assert (facts.amd.kernel_driver, facts.amd.kfd_accessible, facts.amd.render_accessible) == (True, True, True)
     assert facts.amd.rocm == "6.2.4"
-    assert facts.torch and facts.torch.cuda is ABSENT and facts.torch.hip == "6.2.41134-65d174c3e"
+    assert facts.torch
+    assert (facts.torch.cuda, facts.torch.hip) == (ABSENT, "6.2.41134-65d174c3e")
 
 
 def test_wsl2_has_the_drivers_version_of_windows() -> None:
@@ -130,7 +132,8 @@ def test_macs(name: str, macos: str, hardware: str, own: str, translated: bool, 
     facts = facts_of(name)
     assert (facts.host.macos, facts.host.architecture) == (macos, hardware)
     assert (facts.interpreter.architecture, facts.interpreter.translated) == (own, translated)
-    assert facts.torch and facts.torch.version == torch
+    assert facts.torch
+    assert facts.torch.version == torch
     assert facts.nvidia.driver is ABSENT
     (gpu,) = facts.gpus or ()
     assert gpu.vendor == ("apple" if hardware == "arm64" else "intel")
@@ -145,5 +148,6 @@ def test_windows() -> None:
     assert facts.host.architecture == facts.interpreter.architecture == "x86_64"
     assert nvidia_names(facts) == ["NVIDIA GeForce RTX 3060"]
     assert facts.nvidia.driver == "552.22"
-    assert facts.torch and facts.torch.cuda is ABSENT
+    assert facts.torch
+    assert facts.torch.cuda is ABSENT
     assert facts.host.memory_bytes == 33354052 << 10

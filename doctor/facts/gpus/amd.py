@@ -33,14 +33,18 @@ def start(system: System, notes: Notes) -> Callable[[Notes], None]:
     _rocm_version(system, notes)
     nodes = _topology(system)
     notes.set("gpus.kfd", nodes, TOPOLOGY)
-    child = system.start(["/opt/rocm/bin/rocminfo"] if system.exists("/opt/rocm/bin/rocminfo") else ["rocminfo"], limit_s=LIMIT_S)
+    child = system.start(
+        ["/opt/rocm/bin/rocminfo"] if system.exists("/opt/rocm/bin/rocminfo") else ["rocminfo"], limit_s=LIMIT_S
+    )
 
     def finish(notes: Notes) -> None:
         result = child.result()
         gpus = rocm.parse(result.stdout)
         error = rocm.error_of(result.stdout + result.stderr)
         notes.set("gpus.rocminfo", gpus or None, "rocminfo")
-        status = {"not-found": "absent", "timed-out": "timed-out", "permission": "permission"}.get(result.status, "failed")
+        status = {"not-found": "absent", "timed-out": "timed-out", "permission": "permission"}.get(
+            result.status, "failed"
+        )
         if gpus or (result.ok and not error):
             status = "ok"
         source = Source(name="rocminfo", status=status, message=error or result.said, stuck=result.stuck)  # type: ignore[arg-type]

@@ -35,7 +35,8 @@ def start(system: System, notes: Notes) -> Callable[[Notes], None]:
         notes.gap("metal.gpu_cores", "not-applicable", "no GPU says how many cores it has", SOURCE)
         gpus = tuple(
             Gpu(vendor=gpu.vendor, name=gpu.name, memory_bytes=gpu.memory_bytes, integrated=gpu.integrated)  # type: ignore[arg-type]
-            for gpu in listed if gpu.vendor
+            for gpu in listed
+            if gpu.vendor
         )
         notes.set("gpus.apple", gpus, SOURCE)
         if not gpus:

@@ -29,7 +29,11 @@ def collect(system: System, notes: Notes) -> None:
 def _kernel_driver(system: System) -> str | None:
     """What is bound to the GPU, else what is loaded."""
     gpus = pci.gpus_on_bus(system)
-    bound = None if isinstance(gpus, Gap) else next((gpu.driver for gpu in gpus if gpu.vendor == "intel" and gpu.driver), None)
+    bound = (
+        None
+        if isinstance(gpus, Gap)
+        else next((gpu.driver for gpu in gpus if gpu.vendor == "intel" and gpu.driver), None)
+    )
     return bound or next((name for name in ("xe", "i915") if system.exists(f"/sys/module/{name}")), None)
 
 

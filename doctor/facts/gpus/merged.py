@@ -42,8 +42,13 @@ def _with_libcuda(smi: Iterable[SmiGpu], devices: Iterable[Mapping[str, Any]]) -
     listed = tuple(smi)
     if not listed:
         return tuple(
-            SmiGpu(index=index, name=one.get("name"), pci_address=address, capability=one.get("capability"),
-                   memory_bytes=one.get("memory_bytes"))
+            SmiGpu(
+                index=index,
+                name=one.get("name"),
+                pci_address=address,
+                capability=one.get("capability"),
+                memory_bytes=one.get("memory_bytes"),
+            )
             for index, (address, one) in enumerate(by_address.items())
         )
     done = []
@@ -92,8 +97,8 @@ def _filled(gpu: Gpu, one: SmiGpu) -> Gpu:
 
 
 def join_amd(gpus: tuple[Gpu, ...], kernel: tuple[RocmGpu, ...], tool: tuple[RocmGpu, ...]) -> tuple[Gpu, ...]:
-    """gfx target, name and memory for the AMD GPUs, by PCI address, else by PCI id; those known to ROCm alone are added."""
-    names = {one.pci_address: one for one in tool if one.pci_address}
+    """gfx target, name and memory of the AMD GPUs, by PCI address, else by PCI id; ROCm's own finds are added."""
+    names: dict[str | None, RocmGpu] = {one.pci_address: one for one in tool if one.pci_address}
     known = kernel or tool
     left = list(known)
     joined = []
@@ -107,11 +112,18 @@ def join_amd(gpus: tuple[Gpu, ...], kernel: tuple[RocmGpu, ...], tool: tuple[Roc
             joined.append(_rocm_filled(gpu, match, names.get(match.pci_address)))
         else:
             joined.append(gpu)
-    return (*joined, *(_rocm_filled(Gpu(vendor="amd", driver="amdgpu"), one, names.get(one.pci_address)) for one in left))
+    return (
+        *joined,
+        *(_rocm_filled(Gpu(vendor="amd", driver="amdgpu"), one, names.get(one.pci_address)) for one in left),
+    )
 
 
 def _rocm_filled(gpu: Gpu, one: RocmGpu, tool: RocmGpu | None) -> Gpu:
     return replace(
-        gpu, gfx=one.gfx, name=(tool and tool.name) or one.name or gpu.name, pci_id=gpu.pci_id or one.pci_id,
-        pci_address=gpu.pci_address or one.pci_address, memory_bytes=(tool and tool.memory_bytes) or one.memory_bytes,
+        gpu,
+        gfx=one.gfx,
+        name=(tool and tool.name) or one.name or gpu.name,
+        pci_id=gpu.pci_id or one.pci_id,
+        pci_address=gpu.pci_address or one.pci_address,
+        memory_bytes=(tool and tool.memory_bytes) or one.memory_bytes,
     )

@@ -1,11 +1,11 @@
-"""The NVIDIA driver stack, asked of several sources at once: none of them alone may say «no driver», and none may hang us."""
+"""The NVIDIA driver stack, asked of several sources at once: none alone may say «no driver», and none may hang us."""
 
 from __future__ import annotations
 
 import json
+import pkgutil
 import re
 from collections.abc import Callable, Mapping
-from importlib import resources
 from typing import Any
 
 from doctor.evidence import nvidia_smi
@@ -13,21 +13,26 @@ from doctor.evidence.nvidia_smi import SmiGpu
 from doctor.facts.gpus import pci
 from doctor.facts.notes import Notes, gap_from
 from doctor.facts.system import System
-from doctor.model.facts import ABSENT, Gap, Gpu, Source
+from doctor.model.facts import ABSENT, Gap, Gpu, Reason, Source
 from doctor.process import Child, Result
 
 MODULE_FILE = "/sys/module/nvidia/version"
 PROC_FILE = "/proc/driver/nvidia/version"
 SMI, LIBCUDA = "nvidia-smi", "libcuda"
 LIBCUDA_LIMIT_S = 5.0
-SMI_LIMIT_S, SMI_PER_GPU_S, SMI_GPUS_FREE = 10.0, 2.0, 4  # without persistence mode a healthy server needs seconds a GPU
+SMI_LIMIT_S, SMI_PER_GPU_S, SMI_GPUS_FREE = (
+    10.0,
+    2.0,
+    4,
+)  # without persistence mode a healthy server needs seconds a GPU
 TOOL_LIMIT_S = 5.0
 _SMI_FOLDERS = (
     "/usr/lib/wsl/lib", r"C:\Windows\System32", r"C:\Program Files\NVIDIA Corporation\NVSMI",
 )  # fmt: skip
 _LIBCUDA_FILES = tuple(
     f"{folder}/libcuda.so.1"
-    for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/aarch64-linux-gnu", "/usr/lib", "/usr/lib/wsl/lib",
+    for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/aarch64-linux-gnu", "/usr/lib",
+                   "/usr/lib/wsl/lib",
                    "/usr/lib/aarch64-linux-gnu/nvidia", "/usr/lib/aarch64-linux-gnu/tegra", "/usr/local/nvidia/lib64")
 )  # fmt: skip
 _VERSION = re.compile(r"\b(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
@@ -125,7 +130,9 @@ def _nodes(system: System, notes: Notes) -> None:
         for fact in ("device_nodes", "uvm_node", "nodes_accessible"):
             notes.set(f"nvidia.{fact}", names)
         return
-    nodes = tuple(f"/dev/{name}" for name in names if re.fullmatch(r"nvidia(\d+|ctl|-uvm|-uvm-tools|-modeset|-nvswitch\w*)", name))
+    nodes = tuple(
+        f"/dev/{name}" for name in names if re.fullmatch(r"nvidia(\d+|ctl|-uvm|-uvm-tools|-modeset|-nvswitch\w*)", name)
+    )
     notes.set("nvidia.device_nodes", nodes, "/dev")
     notes.set("nvidia.uvm_node", "/dev/nvidia-uvm" in nodes, "/dev/nvidia-uvm")
     needed = [node for node in nodes if re.fullmatch(r"/dev/nvidia(\d+|ctl|-uvm)", node)]
@@ -141,7 +148,11 @@ def _xids(dmesg: Child | None, notes: Notes) -> None:
         return
     result = dmesg.result()
     if not result.ok:
-        reason = "permission" if "not permitted" in result.stderr or "denied" in result.stderr else gap_from("", result, "").reason
+        reason = (
+            "permission"
+            if "not permitted" in result.stderr or "denied" in result.stderr
+            else gap_from("", result, "").reason
+        )
         notes.gap("nvidia.xids", reason, f"dmesg: {result.said}", "dmesg")
         return
     found = tuple(dict.fromkeys(int(number) for number in re.findall(r"NVRM: Xid \([^)]*\): (\d+)", result.stdout)))
@@ -154,7 +165,13 @@ def _fabric(child: Child | None, version: Child | None, notes: Notes) -> None:
         return
     result = child.result()
     word = result.stdout.strip()
-    states = {"active": "running", "activating": "stopped", "inactive": "stopped", "failed": "stopped", "unknown": "stopped"}
+    states = {
+        "active": "running",
+        "activating": "stopped",
+        "inactive": "stopped",
+        "failed": "stopped",
+        "unknown": "stopped",
+    }
     if word in states:
         notes.set("nvidia.fabric_manager", states[word], "systemctl is-active nvidia-fabricmanager", word)
     else:
@@ -167,11 +184,11 @@ def _fabric(child: Child | None, version: Child | None, notes: Notes) -> None:
 
 
 def _start_libcuda(system: System) -> Child | None:
-    """A child that loads libcuda. CUDA_VISIBLE_DEVICES is the user's wish, not the driver's state: left out of this one."""
+    """A child that loads libcuda; without CUDA_VISIBLE_DEVICES, which is the user's wish, not the driver's state."""
     python = system.own_python if not system.root else system.which("doctor-python")
     if not python:
         return None
-    script = resources.files("doctor.inside").joinpath("libcuda.py").read_bytes()
+    script = pkgutil.get_data("doctor.inside", "libcuda.py")
     environ = system.child_environ(CUDA_VISIBLE_DEVICES=None, NVIDIA_TF32_OVERRIDE=None)
     return system.start([python, "-I", "-S", "-B", "-"], limit_s=LIBCUDA_LIMIT_S, stdin=script, env=environ)
 
@@ -193,15 +210,17 @@ def _library(system: System, child: Child | None, notes: Notes) -> Source:
     notes.set("nvidia.count", said.get("count"), "libnvidia-ml")
     notes.set("nvidia.libcuda_cuda", said.get("driver_cuda"), "cuDriverGetVersion")
     source = _library_source(result, said, file)
+    reasons: dict[str, Reason] = {"absent": "not-installed", "timed-out": "timed-out"}
     for fact in ("cuinit", "libcuda", "library"):
-        notes.gap(f"nvidia.{fact}", "not-installed" if source.status == "absent" else "timed-out" if source.status == "timed-out"
-                  else "crashed", f"libcuda: {source.message}", LIBCUDA)  # fmt: skip
+        notes.gap(f"nvidia.{fact}", reasons.get(source.status, "crashed"), f"libcuda: {source.message}", LIBCUDA)
     return source
 
 
 def _library_source(result: Result | None, said: Mapping[str, Any], file: str | None) -> Source:
     if result is None:
-        return Source(name=LIBCUDA, status="failed" if file else "absent", message="could not be asked" if file else "not found")
+        return Source(
+            name=LIBCUDA, status="failed" if file else "absent", message="could not be asked" if file else "not found"
+        )
     if "absent" in said:
         return Source(name=LIBCUDA, status="absent", message=str(said["absent"])[:200])
     if "cuinit" in said:
@@ -223,7 +242,11 @@ def _lines(text: str) -> dict[str, Any]:
 
 
 def _library_file(system: System) -> str | None:
-    return None if system.is_windows else next((path for path in _LIBCUDA_FILES if system.exists(path) or system.link(path)), None)
+    return (
+        None
+        if system.is_windows
+        else next((path for path in _LIBCUDA_FILES if system.exists(path) or system.link(path)), None)
+    )
 
 
 def _target_of(system: System, path: str) -> str:
@@ -267,7 +290,9 @@ def _write_smi(seen: nvidia_smi.Smi, gpus: tuple[SmiGpu, ...], error: str | None
     notes.set("nvidia.smi_error", error, SMI, error or "")
     notes.set("nvidia.smi_version", seen.smi_version, SMI, seen.header)
     notes.set("nvidia.driver_cuda", seen.cuda, SMI, seen.header)
-    notes.set("nvidia.smi_driver", seen.driver or next((gpu.driver for gpu in gpus if gpu.driver), None), SMI, seen.header)
+    notes.set(
+        "nvidia.smi_driver", seen.driver or next((gpu.driver for gpu in gpus if gpu.driver), None), SMI, seen.header
+    )
     notes.set("nvidia.smi_library", seen.library, SMI)
     notes.set("nvidia.processes", seen.processes, SMI)
     if gpus:

@@ -40,7 +40,11 @@ def start(system: System, notes: Notes) -> Callable[[Notes], None]:
 
 def _from_lspci(gpu: lspci.PciGpu) -> Gpu:
     return Gpu(
-        vendor=gpu.vendor, name=gpu.name, pci_id=gpu.pci_id, pci_address=gpu.pci_address, driver=gpu.driver,  # type: ignore[arg-type]
+        vendor=gpu.vendor,  # type: ignore[arg-type]
+        name=gpu.name,
+        pci_id=gpu.pci_id,
+        pci_address=gpu.pci_address,
+        driver=gpu.driver,
         integrated=_is_integrated(gpu.vendor, gpu.pci_address),
     )
 
@@ -57,13 +61,15 @@ def gpus_on_bus(system: System) -> tuple[Gpu, ...] | Gap:
         if maker is None or not (kind.startswith(_DISPLAY) or (kind.startswith(_ACCELERATOR) and maker == "amd")):
             continue
         link = system.link(f"{FOLDER}/{address}/driver")
-        found.append(Gpu(
-            vendor=maker,  # type: ignore[arg-type]
-            pci_id=f"{vendor}:{device}".replace("0x", ""),
-            pci_address=address,
-            driver=link.rpartition("/")[2] if link else None,
-            integrated=_is_integrated(maker, address),
-        ))
+        found.append(
+            Gpu(
+                vendor=maker,  # type: ignore[arg-type]
+                pci_id=f"{vendor}:{device}".replace("0x", ""),
+                pci_address=address,
+                driver=link.rpartition("/")[2] if link else None,
+                integrated=_is_integrated(maker, address),
+            )
+        )
     return tuple(found)
 
 

@@ -15,7 +15,7 @@ LIMIT_S = 15.0  # the first start of PowerShell after boot
 SOURCE = "Get-CimInstance"
 _QUERY = (
     "$o=Get-CimInstance Win32_OperatingSystem|Select-Object Caption,Version,BuildNumber,TotalVisibleMemorySize,"
-    "FreePhysicalMemory;$g=@(Get-CimInstance Win32_VideoController|Select-Object Name,PNPDeviceID,DriverVersion,Status);"
+    "FreePhysicalMemory;$g=@(Get-CimInstance Win32_VideoController|Select-Object Name,PNPDeviceID);"
     "$c=Get-CimInstance Win32_ComputerSystem|Select-Object Model,Manufacturer;"
     "$p=@(Get-CimInstance Win32_Processor|Select-Object Name)[0];"
     "ConvertTo-Json -Depth 3 -Compress @{os=$o;gpus=$g;computer=$c;cpu=$p}"
@@ -57,7 +57,10 @@ def _write_host(answer: dict[str, Any], notes: Notes) -> None:
     notes.set("host.os_version", said.get("Version"), SOURCE)
     build = str(said.get("BuildNumber") or "")
     notes.set("host.windows_build", int(build) if build.isdigit() else None, SOURCE)
-    for fact, key in (("host.memory_bytes", "TotalVisibleMemorySize"), ("host.memory_available_bytes", "FreePhysicalMemory")):
+    for fact, key in (
+        ("host.memory_bytes", "TotalVisibleMemorySize"),
+        ("host.memory_available_bytes", "FreePhysicalMemory"),
+    ):
         number = str(said.get(key) or "")
         notes.set(fact, int(number) << 10 if number.isdigit() else None, SOURCE)
     notes.set("host.cpu_model", str((answer.get("cpu") or {}).get("Name") or "").strip() or None, SOURCE)
