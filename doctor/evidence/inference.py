@@ -96,6 +96,11 @@ def _signs(text: str, document: Document, notes: Notes) -> None:
         put("host.kernel", m[1], m, "kernel", 50)
         put("host.system", "linux", m, "kernel", 50)
         machine.note_kernel(m[1], notes, source="kernel", rank=70, line=None)
+    session = commands(document)
+    if any(c.kind == "python" and re.search(r"[\"']mps[\"']", c.text) and "Error" not in " ".join(c.output(document)) for c in session):
+        notes.put("host.system", "darwin", source="Python", rank=24)
+    if re.search(r"^[ \t]*(?:\([\w.-]+\) )?% \w", text, re.M):  # the prompt of zsh, the shell of macOS
+        notes.put("host.system", "darwin", source="prompt", rank=20)
     if m := _LINUXKIT.search(text):
         put("host.kernel", m[1], m, "kernel", 50)
         put("host.system", "linux", m, "kernel", 50)
@@ -302,6 +307,8 @@ def _local_part(notes: Notes) -> None:
 
 
 def _settle_host(notes: Notes) -> None:
+    if notes.get("torch.mps_available") or notes.get("torch.mps_built"):
+        notes.put("host.system", "darwin", source="torch.backends.mps", rank=60)
     system = notes.get("host.system")
     if notes.get("host.container") and system in ("windows", "darwin") and notes.rank_of("host.system") < 30 and notes.linux_paths:
         # The prompt is the host's, the messages are of the Linux container.

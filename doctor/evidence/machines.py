@@ -1,11 +1,197 @@
-"""Two machines in one text (a reporter's and a commenter's): which one the error belongs to. The others are only listed."""
+"""Two machines in one text (a reporter's and a commenter's): which one the error belongs to. The others are only listed.
+
+A text is cut at its collect_env blocks. Blocks that contradict each other are different machines; the text around them goes
+to the machine that it fits best: same system, driver, GPU, torch, Python, else the block that stands nearest.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from doctor.evidence import collect_env
+from doctor.evidence.notes import Notes
 from doctor.evidence.text import Document
+from doctor.model.facts import ABSENT
 from doctor.model.report import Other
 
+Take = Callable[[list[Document]], Notes]
 
-def choose(documents: list[Document]) -> tuple[list[Document], tuple[Other, ...]]:
-    """The text of the machine to judge, and the others."""
-    return documents, ()
+# Lines of a block: its own keys, what lscpu and wmic say in it, lists of packages and libraries.
+_BLOCK_LINE = re.compile(
+    r"[ \t]*(?:\[(?:pip\d?|conda)\]|" + "|".join(re.escape(key) for key in sorted(collect_env.KEYS)) + r"|GPU \d+: |\* |/\S*libcudnn|"
+    r"Apple M\d|Intel\(R\) |AMD (?:Ryzen|EPYC)|(?:Architecture|Address sizes|Byte Order|On-line CPU|Vendor ID|Model(?: name)?|Thread|Core|Socket|"
+    r"Stepping|BogoMIPS|Flags|Virtualization|Hypervisor vendor|L\d\w? cache|NUMA node|Vulnerability|Frequency boost|Caches|CPU|"
+    r"vLLM|Neuron SDK|GPU Topology|ROCM Version|Legend)[\w ()-]*:|(?:Name|Manufacturer|Family|Architecture|ProcessorType|DeviceID|"
+    r"CurrentClockSpeed|MaxClockSpeed|L2Cache\w+|Revision)[=:]|Collecting environment|[-=]{5,}[ \t]*$|[A-Z_]{3,40}=\S)"
+)
+# (fact, how much it says that two texts agree, how much that they don't)
+_IDENTITY: tuple[tuple[str, int, int], ...] = (
+    ("host.system", 0, 4), ("host.macos", 2, 4), ("host.os_name", 2, 4), ("host.kernel", 3, 4), ("nvidia.driver", 3, 4),
+    ("host.cpu_model", 2, 4), ("torch.version", 2, 2), ("interpreter.version", 1, 2),
+)  # fmt: skip
+_OTHER_MACHINE = 4  # one strong contradiction, or two weak ones
+
+
+@dataclass
+class _Part:
+    """A run of lines: a collect_env block or what stands between two."""
+
+    document: Document
+    first: int
+    block: bool
+    notes: Notes
+    identity: dict[str, Any] = field(default_factory=dict)
+
+
+def choose(documents: list[Document], take: Take) -> tuple[list[Document], tuple[Other, ...]]:
+    """The text of the machine to judge, and the others. `take` notes what a text says. Several documents are one machine."""
+    if len(documents) != 1 or not documents[0].text:
+        return documents, ()
+    parts = _cut(documents[0], take)
+    blocks = [p for p in parts if p.block]
+    if not blocks or len(parts) == 1:
+        return documents, ()
+    machines: list[list[_Part]] = []
+    for block in blocks:
+        home = next((m for m in machines if all(_distance(block, p)[1] < 2 for p in m)), None)
+        if home is None:
+            machines.append([block])
+        else:
+            home.append(block)
+    strangers = [p for p in parts if not p.block and all(_distance(p, b)[1] >= _OTHER_MACHINE for b in blocks)]
+    if strangers:
+        machines.append(strangers)
+    if len(machines) == 1:
+        return documents, ()
+    for part in parts:
+        if not part.block and part not in strangers:
+            _home_of(part, parts, machines, blocks).append(part)
+    judged = max(machines, key=lambda m: (_trouble(m), -machines.index(m)))
+    kept = sorted(judged, key=lambda p: p.first)
+    others = tuple(
+        Other(name=f"line {documents[0].numbers[min(p.first for p in m)]}", summary=_summary(m)) for m in machines if m is not judged
+    )
+    lines = [line for p in kept for line in (*p.document.lines, "")]
+    numbers = [number for p in kept for number in (*p.document.numbers, p.document.numbers[-1])]
+    return [Document(documents[0].name, "\n".join(lines), tuple(numbers))], others
+
+
+def _cut(document: Document, take: Take) -> list[_Part]:
+    starts = collect_env.starts(document)
+    if not starts:
+        return []
+    cuts: list[tuple[int, bool]] = []
+    end = 0
+    for start, following in zip(starts, [*starts[1:], len(document.lines)], strict=True):
+        begin = start - 1 if start and "Collecting environment" in document.lines[start - 1] else start
+        if begin > end:
+            cuts.append((end, False))
+        cuts.append((max(begin, end), True))
+        end = _block_end(document, start, following)
+    if end < len(document.lines):
+        cuts.append((end, False))
+    found = []
+    for (first, block), (last, _) in zip(cuts, [*cuts[1:], (len(document.lines), False)], strict=True):
+        part = document.part(first, last)
+        if part.text.strip():
+            notes = take([part])
+            found.append(_Part(part, first, block, notes, _identity(notes)))
+    return found
+
+
+def _block_end(document: Document, start: int, limit: int) -> int:
+    """The line after the last one of the block that begins at `start`."""
+    last = start
+    for i in range(start, limit):
+        line = document.lines[i]
+        if not line.strip():
+            continue
+        if not _BLOCK_LINE.match(line) or re.match(r"[ \t]*(?:\w+\.)*\w*(?:Error|Warning|Exception)\b|Traceback", line):
+            break
+        last = i
+    return last + 1
+
+
+def _identity(notes: Notes) -> dict[str, Any]:
+    found = {fact: notes.get(fact) for fact, _, _ in _IDENTITY if notes.get(fact) and notes.rank_of(fact) >= 20}
+    if version := found.get("interpreter.version"):
+        found["interpreter.version"] = ".".join(str(version).split(".")[:2])
+    if version := found.get("torch.version"):
+        found["torch.version"] = str(version).partition("+")[0]
+    names = {re.sub(r"nvidia|geforce|\W", "", g.name.lower()) for _, _, g in notes.gpus if g.name and g.vendor != "apple"}
+    if names:
+        found["gpus"] = names
+    vendors = {g.vendor for _, _, g in notes.gpus} - {"apple"}
+    vendors |= {"nvidia"} if found.get("nvidia.driver") else set()
+    vendors |= {"amd"} if any(name.startswith("amd.") and name != "amd.groups" for name in notes.noted) else set()
+    if vendors:
+        found["vendors"] = vendors
+    return found
+
+
+def _distance(one: _Part, two: _Part) -> tuple[int, int]:
+    """(agreement, contradiction) of two parts."""
+    agree = contradict = 0
+    for fact, yes, no in _IDENTITY:
+        a, b = one.identity.get(fact), two.identity.get(fact)
+        if a is None or b is None:
+            continue
+        if a == b:
+            agree += yes
+        else:
+            contradict += no
+    mine, its = one.identity.get("gpus"), two.identity.get("gpus")
+    if mine and its:
+        if any(x in y or y in x for x in mine for y in its):
+            agree += 3
+        else:
+            contradict += 4
+    for a, b in ((one, two), (two, one)):
+        foreign = b.identity.get("vendors", set())
+        if a.identity.get("host.system") == "darwin" and foreign & {"nvidia", "amd"} and not b.identity.get("host.system") == "darwin":
+            contradict += 4
+        if b.notes.get("nvidia.kernel_module") is ABSENT and a.identity.get("nvidia.driver"):
+            contradict += 4
+    vendors = one.identity.get("vendors"), two.identity.get("vendors")
+    if vendors[0] and vendors[1] and not vendors[0] & vendors[1]:
+        contradict += 4
+    return agree, contradict
+
+
+def _home_of(part: _Part, parts: list[_Part], machines: list[list[_Part]], blocks: list[_Part]) -> list[_Part]:
+    """The machine that a text between blocks fits best; of equals the nearest, and of two neighbours the one
+    that follows: people paste the error first, then the environment."""
+    at = parts.index(part)
+
+    def rank(block: _Part) -> tuple[int, int]:
+        agree, contradict = _distance(part, block)
+        where = parts.index(block)
+        near = -abs(where - at) * 2 + (1 if where > at else 0)
+        return agree - contradict, near
+
+    best = max(blocks, key=rank)
+    return next(m for m in machines if best in m)
+
+
+def _trouble(machine: list[_Part]) -> int:
+    """How much speaks of an error on a machine: messages first, then a GPU that torch does not use. A machine of which only is
+    known that torch works there is the last to be judged."""
+    messages = sum(len({e.pattern for e in p.notes.errors}) + sum(1 for a in p.notes.attempts if a.failed) for p in machine)
+    unused = any("nvidia" in p.identity.get("vendors", ()) and p.notes.get("torch.cuda_available") is False for p in machine)
+    unimported = any(p.notes.get("torch.imports") is False for p in machine)
+    works = any(p.block and p.notes.get("torch.imports") and (p.notes.get("torch.cuda_available") or p.notes.get("torch.xpu_available") or p.identity.get("host.system") == "darwin") for p in machine)
+    return 4 * min(messages, 50) + 2 * unused + unimported - works
+
+
+def _summary(machine: list[_Part]) -> str:
+    """One line that says which machine it is."""
+    words = []
+    for fact, label in (("host.os_name", ""), ("host.kernel", "kernel "), ("torch.version", "torch "), ("nvidia.driver", "driver ")):
+        value = next((p.notes.get(fact) for p in machine if isinstance(p.notes.get(fact), str)), None)
+        if value and not (fact == "host.kernel" and words):
+            words.append(f"{label}{value}")
+    names = next((sorted({g.name for _, _, g in p.notes.gpus if g.name}) for p in machine if p.notes.gpus), [])
+    return ", ".join([*words, *names[:2]]) or "another environment"

@@ -42,7 +42,7 @@ def read(texts: Iterable[tuple[str, bytes]]) -> Seen:
         if (own := own_report.facts_of(data)) is not None:
             return Seen(facts=own, recognised=1)
         documents.append(document(name, data))
-    chosen, others = machines.choose(documents)
+    chosen, others = machines.choose(documents, take_notes)
     notes = take_notes(chosen)
     return Seen(facts=notes.facts(), others=others, unread=_unread(chosen, notes), recognised=notes.recognised)
 

@@ -126,7 +126,7 @@ def decode(data: bytes) -> str:
 def _looks_binary(text: str) -> bool:
     head = text[:20_000]
     odd = len(_CONTROL.findall(head)) - head.count("\x1b") + head.count("\ufffd")
-    return odd > 0.1 * len(head)
+    return odd > max(8, len(head) // 10)
 
 
 def _split(text: str) -> tuple[list[str], list[int]]:

@@ -1,0 +1,73 @@
+import pytest
+
+from doctor.evidence.text import BIG, LINE_LIMIT, document
+
+
+def lines(data: bytes | str) -> tuple[str, ...]:
+    return document("x", data.encode() if isinstance(data, str) else data).lines
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_unicode(encoding: str) -> None:
+    assert lines("OS: Windows 11 專業版\nnext".encode(encoding)) == ("OS: Windows 11 專業版", "next")
+
+
+def test_code_pages() -> None:
+    assert lines("系统找不到指定的路径。错误".encode("cp936")) == ("系统找不到指定的路径。错误",)
+    assert lines("Le système ne trouve pas le fichier spécifié à".encode("cp1252")) == ("Le système ne trouve pas le fichier spécifié à",)
+
+
+def test_a_cut_character_at_the_end_spoils_nothing() -> None:
+    assert lines("Größe ü".encode()[:-1])[0].startswith("Größe ")
+
+
+def test_line_ends_colours_and_controls() -> None:
+    assert lines("\x1b[31mERROR:\x1b[0m a\r\n[1;33mb[0m\rc\x00\x07") == ("ERROR: a", "b", "c")
+
+
+def test_html_and_fences() -> None:
+    assert lines("```python\n&gt;&gt;&gt; import torch\n```\n<details>\n<summary>log</summary>") == ("", ">>> import torch", "", "", "log")
+
+
+def test_a_quoted_run_is_unquoted_also_twice() -> None:
+    assert lines("> a\n> b\n\n> > c\n> > d") == ("a", "b", "", "c", "d")
+
+
+def test_prompts_are_no_quotes() -> None:
+    assert lines(">>> import torch\n>>> torch.__version__") == (">>> import torch", ">>> torch.__version__")
+    assert lines("> pip install torch\nERROR: x") == ("> pip install torch", "ERROR: x")
+
+
+def test_lines_wrapped_at_spaces_are_rejoined() -> None:
+    text = ("RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\n"
+            "Please update your GPU driver by downloading and installing a new version from\nthe URL")
+    assert lines(text)[0].startswith("RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please")
+
+
+def test_lines_folded_at_the_column_are_rejoined_without_a_space() -> None:
+    whole = "ImportError: /home/user/env/lib/python3.11/site-packages/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent"
+    assert lines(whole[:80] + "\n" + whole[80:]) == (whole,)
+
+
+def test_what_begins_something_new_is_not_joined() -> None:
+    first = "x" * 60 + " and some more words"
+    assert lines(f"{first}\nPython version: 3.10") == (first, "Python version: 3.10")
+
+
+def test_long_lines_come_in_pieces_with_one_number() -> None:
+    found = document("x", b"a" * (LINE_LIMIT + 5))
+    assert [len(line) for line in found.lines] == [LINE_LIMIT, 5]
+    assert found.numbers == (1, 1)
+
+
+def test_of_a_big_text_the_ends_and_the_telling_lines_are_kept() -> None:
+    noise = "lorem ipsum dolor sit amet\n" * (BIG // 20)
+    found = document("x", f"PyTorch version: 2.1.0\n{noise}CUDA error: unknown error\n{noise}the end".encode())
+    assert found.lines[0] == "PyTorch version: 2.1.0"
+    assert found.lines[-1] == "the end"
+    assert found.numbers[found.lines.index("CUDA error: unknown error")] == noise.count("\n") + 2
+    assert len(found.text) < BIG
+
+
+def test_a_binary_is_empty() -> None:
+    assert document("x", bytes(range(256)) * 50).text == ""
