@@ -12,6 +12,7 @@ from dataclasses import replace
 from doctor.checks._torch import messages, numbers
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, InstallAttempt, Torch
+from doctor.model.finding import Evidence
 
 # Messages that only a program that wants CUDA draws upon itself.
 CUDA_WANTED = (
@@ -120,6 +121,17 @@ def named(gpus: tuple[Gpu, ...]) -> str:
         return "a GPU"
     first = gpus[0].name or f"a GPU of {gpus[0].vendor.upper() if gpus[0].vendor != 'intel' else 'Intel'}"
     return first if len(gpus) == 1 else f"{first} and {len(gpus) - 1} more"
+
+
+def shown(facts: Facts, vendor: str) -> Evidence | None:
+    """The known GPUs of a vendor as Evidence."""
+    gpus, origin = gpus_of(facts, vendor), facts.origins.get("gpus")
+    if not gpus:
+        return None
+    names = ", ".join(g.name or g.pci_id or vendor for g in gpus)
+    return Evidence(
+        fact="gpus", value=names, source=origin.source if origin else "", quote=origin.quote if origin else ""
+    )
 
 
 def sign_of_gpu(facts: Facts, vendor: str) -> bool:

@@ -18,7 +18,7 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import cuda_works, gpus_of, heard, in_container, named, on_mac, on_wsl
+from doctor.checks._machine import cuda_works, gpus_of, heard, in_container, named, on_mac, on_wsl, shown
 from doctor.checks._torch import installed, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
@@ -63,7 +63,7 @@ def _found(
     return check.found(
         facts,
         detail,
-        evidence=(quote(error) if error else None, "gpus.name", "amd.kernel_driver", "amd.kfd", "host.kernel"),
+        evidence=(quote(error) if error else None, shown(facts, "amd"), "amd.kernel_driver", "amd.kfd", "host.kernel"),
         severity="warning" if warn else None,
         remedies=REMEDIES,
         confidence=confidence,

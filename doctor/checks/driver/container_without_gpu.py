@@ -19,7 +19,18 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import absent, cuda_works, gpus_of, heard, in_container, named, on_wsl, only_others, wants
+from doctor.checks._machine import (
+    absent,
+    cuda_works,
+    gpus_of,
+    heard,
+    in_container,
+    named,
+    on_wsl,
+    only_others,
+    shown,
+    wants,
+)
 from doctor.checks._torch import installed, kind, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
@@ -153,7 +164,7 @@ def _found(
         facts,
         detail,
         evidence=(
-            quote(error) if error else None, "host.container", "gpus.name", "nvidia.device_nodes", "nvidia.driver", "amd.kfd",
+            quote(error) if error else None, "host.container", shown(facts, "nvidia"), "nvidia.device_nodes", "nvidia.driver", "amd.kfd",
             "amd.kernel_driver",
         ),
         severity="note" if note else None,

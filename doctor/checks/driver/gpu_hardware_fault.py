@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import cuda_works, gpus_of, heard, in_container, named
+from doctor.checks._machine import cuda_works, gpus_of, heard, in_container, named, shown
 from doctor.checks._torch import capability_of, numbers, quote
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts
@@ -142,7 +142,13 @@ def _found(
     return check.found(
         facts,
         detail,
-        evidence=(quote(error) if error else None, "nvidia.xids", "nvidia.smi_error", "gpus.name", "nvidia.driver"),
+        evidence=(
+            quote(error) if error else None,
+            "nvidia.xids",
+            "nvidia.smi_error",
+            shown(facts, "nvidia"),
+            "nvidia.driver",
+        ),
         remedies=remedies,
         confidence=confidence,
         **values,

@@ -22,7 +22,7 @@ import re
 from dataclasses import dataclass
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import (
+from doctor.checks._machine import (  # fmt: skip
     absent,
     cuda_works,
     gpus_of,
@@ -32,9 +32,10 @@ from doctor.checks._machine import (
     on_mac,
     on_wsl,
     only_others,
+    shown,
     sign_of_gpu,
     wants,
-)  # fmt: skip
+)
 from doctor.checks._torch import installed, kind, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Evidence, Remedy
@@ -116,7 +117,7 @@ def _by_variable(facts: Facts, hidden: Hidden) -> Judgement:
         facts,
         f"{hidden.name}={hidden.value!r} {why} hides {named(gpus)}.",
         evidence=(
-            Evidence(fact=hidden.name, value=repr(hidden.value), source="environment"), "gpus.name", "nvidia.gpus_seen", "torch.cuda_available",
+            Evidence(fact=hidden.name, value=repr(hidden.value), source="environment"), shown(facts, hidden.vendor), "nvidia.gpus_seen", "torch.cuda_available",
             quote(error) if error else None,
         ),
         remedies=(name_one, unset) if hidden.outside else (unset, name_one),
@@ -131,7 +132,7 @@ def _by_assignment(facts: Facts, error: ErrorText) -> Judgement:
     return check.found(
         facts,
         f"{name} is set to no GPU: {error.text}",
-        evidence=(quote(error), "gpus.name", "torch.cuda_available"),
+        evidence=(quote(error), shown(facts, "nvidia"), "torch.cuda_available"),
         remedies=(
             Remedy(action="unset-env", details={"name": name}),
             Remedy(action="set-env", details={"name": name, "value": "0"}),
@@ -166,7 +167,7 @@ def _by_message(facts: Facts) -> Judgement:
     return check.found(
         facts,
         f"{detail} Most often {name} hides it.",
-        evidence=(quote(error), "nvidia.driver", "gpus.name"),
+        evidence=(quote(error), "nvidia.driver", shown(facts, "nvidia")),
         remedies=(
             Remedy(action="unset-env", details={"name": name}),
             Remedy(action="set-env", details={"name": name, "value": "0"}),

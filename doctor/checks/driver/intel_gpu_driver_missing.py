@@ -18,7 +18,7 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import gpus_of, heard, in_container, named, on_mac
+from doctor.checks._machine import gpus_of, heard, in_container, named, on_mac, shown
 from doctor.checks._torch import installed, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
@@ -57,7 +57,7 @@ def judge(facts: Facts) -> Judgement:
         detail,
         evidence=(
             quote(error) if error else None,
-            "gpus.name",
+            shown(facts, "intel"),
             "intel.level_zero",
             "intel.kernel_driver",
             "intel.render_accessible",

@@ -18,7 +18,7 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Judgement, Unknown
-from doctor.checks._machine import (
+from doctor.checks._machine import (  # fmt: skip
     absent,
     cuda_works,
     gpus_of,
@@ -28,9 +28,10 @@ from doctor.checks._machine import (
     on_mac,
     on_wsl,
     only_others,
+    shown,
     sign_of_gpu,
     wants,
-)  # fmt: skip
+)
 from doctor.checks._torch import installed, numbers, quote
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, Torch
@@ -87,7 +88,7 @@ def _found(facts: Facts, error: ErrorText | None, confidence: str) -> Judgement:
         facts,
         f"{what}, and no NVIDIA driver is loaded or installed{runs}.",
         evidence=(
-            "gpus.name",
+            shown(facts, "nvidia"),
             "nvidia.driver",
             "nvidia.kernel_module",
             "nvidia.nouveau",

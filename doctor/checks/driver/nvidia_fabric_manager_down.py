@@ -18,7 +18,7 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import absent, cuda_works, heard
+from doctor.checks._machine import absent, cuda_works, heard, shown
 from doctor.checks._torch import quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
@@ -74,7 +74,7 @@ def judge(facts: Facts) -> Judgement:
             quote(error) if error else None,
             "nvidia.cuinit",
             "nvidia.fabric_manager",
-            "gpus.name",
+            shown(facts, "nvidia"),
             "nvidia.driver",
         ),
         remedies=(INSTALL, START) if missing else (START, INSTALL),

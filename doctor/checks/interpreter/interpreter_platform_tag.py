@@ -17,6 +17,8 @@ References
 
 from __future__ import annotations
 
+import re
+
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard, macos, numbers
 from doctor.checks._torch import installed, quote
@@ -34,7 +36,7 @@ DISGUISED = (10, 16)
 
 @check
 def judge(facts: Facts) -> Judgement:
-    reported, real = facts.interpreter.macos_reported, macos(facts)
+    reported, real = _reported(facts), macos(facts)
     if facts.host.system not in (None, "darwin") or not reported or numbers(reported)[:2] != DISGUISED:
         return None
     if real is not None and numbers(real)[:1] < (11,):
@@ -46,7 +48,7 @@ def judge(facts: Facts) -> Judgement:
     return check.found(
         facts,
         f"This Python sees macOS {reported}{f', while it is {real}' if real else ''}; pip looks for wheels of the wrong system.",
-        evidence=("interpreter.macos_reported", "host.macos", "interpreter.version", quote(error) if error else None),
+        evidence=("interpreter.macos_reported", "interpreter.platform_tag", "host.macos", "interpreter.version", quote(error) if error else None),
         severity=None if wanted else "warning",
         remedies=(
             Remedy(
@@ -56,3 +58,9 @@ def judge(facts: Facts) -> Judgement:
             Remedy(action="pin-package", details={"package": "pip", "spec": ">=24.1"}),
         ),
     )
+
+
+def _reported(facts: Facts) -> str | None:
+    """The macOS version that this Python sees, as told or in its platform's name."""
+    tag = re.match(r"macosx-(\d+\.\d+)-", facts.interpreter.platform_tag or "")
+    return facts.interpreter.macos_reported or (tag[1] if tag and numbers(tag[1]) == DISGUISED else None)

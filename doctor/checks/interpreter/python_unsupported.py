@@ -100,7 +100,7 @@ def _range_of(facts: Facts, release: str | None = None) -> _Range | None:
 
 def _no_release(facts: Facts, python: str, error: ErrorText | None) -> Judgement:
     """No release at all has a wheel for this Python (by the tables, or by the date of the ticket)."""
-    platforms = _platforms(facts)
+    platforms = tuple(p for p in _platforms(facts) if lookup.torch_versions(p, None, facts.as_of))
     if not platforms or any(lookup.torch_versions(p, python, facts.as_of) for p in platforms):
         return None
     when = facts.as_of or lookup.tables_date()

@@ -36,10 +36,11 @@ def judge(facts: Facts) -> Judgement:
     if any(sign_of_gpu(facts, vendor) for vendor in ("nvidia", "amd")) or facts.nvidia.driver or facts.nvidia.smi_error:
         return None
     error = heard(facts, "e158")
+    told = not facts.live and torch is not None and torch.cuda_available is False
     known_none = facts.gpus == () or (
         absent(facts.nvidia.driver) and torch is not None and torch.cuda_available is False
     )
-    if not known_none and error is None:
+    if not known_none and not told and error is None:
         return Unknown("whether there is a GPU is not known")
     detail = "No GPU was seen" if known_none else "torch found no GPU, and nothing else shows one"
     return check.found(

@@ -1,0 +1,21 @@
+from tests.example_case import Case
+from tests.examples import linux, with_amd, with_torch
+
+RX = "AMD Radeon RX 6800"
+DENIED = "ROCk module is loaded\nUnable to open /dev/kfd read-write: Permission denied\n"
+
+BAD = {
+    "rocminfo says so": "$ rocminfo\n" + DENIED,
+    "in a container": "$ docker run -it --device=/dev/kfd --device=/dev/dri rocm/pytorch rocminfo\n" + DENIED,
+    "live": with_torch(
+        with_amd(linux(), RX, kfd_accessible=False, render_accessible=False, groups=("u", "sudo")), "2.6.0+rocm6.2.4", cuda_available=False
+    ),
+    "named by group": "u is not member of \"render\" group, the default DRM access group. Users must be a member of the \"render\" group\n",
+    "with torch's own message": Case(
+        "RuntimeError: No HIP GPUs are available\n$ rocminfo\n" + DENIED, first="amd-permission-denied"
+    ),
+}
+GOOD = {
+    "in the group": with_torch(with_amd(linux(), RX, gfx="gfx1030"), "2.6.0+rocm6.2.4", cuda_available=True),
+    "there is no node": with_torch(with_amd(linux(), RX, kfd=False, kfd_accessible=None), "2.6.0+rocm6.2.4"),
+}

@@ -1,0 +1,45 @@
+from dataclasses import replace
+
+from doctor.model.facts import Gpu
+from tests.examples import linux, with_amd, with_error, with_nvidia, with_torch
+
+RTX = "NVIDIA GeForce RTX 4090"
+NONE = "RuntimeError: No CUDA GPUs are available"
+ONE = with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=False)
+SMI = """\
+$ nvidia-smi
++-----------------------------------------------------------------------------+
+| NVIDIA-SMI 535.104.05             Driver Version: 535.104.05   CUDA Version: 12.2     |
+|   0  NVIDIA GeForce RTX 3090        Off | 00000000:01:00.0 Off |                  N/A |
+"""
+
+BAD = {
+    "empty": replace(ONE, environ={"CUDA_VISIBLE_DEVICES": ""}),
+    "minus one": replace(ONE, environ={"CUDA_VISIBLE_DEVICES": "-1"}),
+    "a number that is not there": replace(ONE, environ={"CUDA_VISIBLE_DEVICES": "2"}),
+    "in front of the command": f"$ CUDA_VISIBLE_DEVICES=1 python train.py\n{NONE}\n{SMI}",
+    "the program empties it": with_error(
+        with_error(with_nvidia(replace(linux(), environ=None), RTX), "e032", "CUDA_VISIBLE_DEVICES=-1"), "e158", NONE
+    ),
+    "no device detected, by a driver that has one": f"RuntimeError: CUDA error: no CUDA-capable device is detected\n{SMI}",
+    "torch sees none, the driver one": f"{NONE}\n{SMI}",
+    "HIP": replace(
+        with_torch(with_amd(linux(), "AMD Radeon RX 7900 XTX", gfx="gfx1100"), "2.6.0+rocm6.2.4", cuda_available=False),
+        environ={"HIP_VISIBLE_DEVICES": "-1"},
+    ),
+    "Intel": replace(
+        with_torch(replace(linux(), gpus=(Gpu(vendor="intel", name="Intel(R) Arc(TM) B580 Graphics"),)), "2.9.0+xpu", xpu="20250201"),
+        environ={"ZE_AFFINITY_MASK": "3"},
+    ),
+}
+GOOD = {
+    "nothing is set": replace(with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=True), environ={}),
+    "the first of two is chosen": replace(
+        with_torch(with_nvidia(linux(), RTX, RTX), "2.6.0+cu124", cuda_available=True), environ={"CUDA_VISIBLE_DEVICES": "0"}
+    ),
+    "0 hides nothing": replace(with_torch(with_nvidia(linux(), RTX), "2.6.0+cpu"), environ={"CUDA_VISIBLE_DEVICES": "0"}),
+    "no GPU to hide": replace(with_torch(linux(), "2.6.0+cpu"), environ={"CUDA_VISIBLE_DEVICES": ""}),
+    "a UUID": replace(
+        with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=True), environ={"CUDA_VISIBLE_DEVICES": "GPU-1234"}
+    ),
+}

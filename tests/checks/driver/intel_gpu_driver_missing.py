@@ -1,0 +1,28 @@
+from dataclasses import replace
+
+from doctor.model.facts import Gpu, Intel
+from tests.examples import linux, windows, with_error, with_nvidia, with_torch
+
+ARC = Gpu(vendor="intel", name="Intel(R) Arc(TM) B580 Graphics", driver="xe")
+
+
+def arc(facts, **intel: object):
+    return replace(facts, gpus=(ARC,), intel=Intel(**{"kernel_driver": "xe", "level_zero": False, "render_accessible": True, **intel}))
+
+
+BAD = {
+    "no Level Zero": with_torch(arc(linux()), "2.9.0+xpu", xpu="20250201", xpu_available=False),
+    "torch says so": with_error(
+        with_torch(arc(linux(), level_zero=None), "2.9.0+xpu", xpu="20250201"),
+        "e046",
+        "UserWarning: XPU device count is zero! Failed to initialize XPU devices. The driver may not be installed",
+    ),
+    "Windows": with_torch(arc(windows()), "2.9.0+xpu", xpu="20250201", xpu_available=False),
+    "the node is closed": with_torch(arc(linux(), level_zero=True, render_accessible=False), "2.9.0+xpu", xpu="20250201", xpu_available=False),
+    "in a ticket": "RuntimeError: No XPU devices are available.\n",
+}
+GOOD = {
+    "it works": with_torch(arc(linux(), level_zero=True), "2.9.0+xpu", xpu="20250201", xpu_available=True),
+    "a laptop's graphics and a CPU build": with_torch(arc(linux()), "2.9.0+cpu"),
+    "an NVIDIA GPU": with_torch(with_nvidia(linux(), "NVIDIA L4"), "2.9.0+xpu", xpu="20250201", xpu_available=False),
+}

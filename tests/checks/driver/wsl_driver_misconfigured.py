@@ -1,0 +1,55 @@
+from doctor.model.facts import ABSENT
+from tests.examples import linux, with_amd, with_error, with_nvidia, with_torch
+
+RTX = "NVIDIA GeForce RTX 3060"
+NONE = "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver"
+CUDNN = "Could not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object file: No such file or directory"
+WSL1 = """\
+$ uname -r
+4.4.0-19041-Microsoft
+$ nvidia-smi
+NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.
+"""
+MIXED = """\
+RuntimeError: No CUDA GPUs are available
+$ uname -r
+5.15.90.1-microsoft-standard-WSL2
+$ nvidia-smi
++-----------------------------------------------------------------------------+
+| NVIDIA-SMI 535.54.03    Driver Version: 531.79       CUDA Version: 12.1     |
+|   0  NVIDIA GeForce RTX 3060      On  | 00000000:01:00.0  On |                  N/A |
+"""
+
+BAD = {
+    "WSL 1": WSL1,
+    "Linux packages inside WSL": MIXED,
+    "Linux packages, live": with_torch(
+        with_nvidia(
+            linux(wsl=2), RTX, driver="531.79", kernel_module=ABSENT, smi_version="535.54.03",
+            libcuda="/usr/lib/x86_64-linux-gnu/libcuda.so.1", cuinit=100,
+        ),
+        "2.6.0+cu124", cuda_available=False,
+    ),
+    "cuDNN does not find libcuda": f"u@DESKTOP-1:/mnt/c/work$ python train.py\n{CUDNN}\n",
+    "no driver on Windows": with_error(linux(wsl=2, dxg=True), "e013", NONE),
+    "no GPU from Windows": with_error(linux(wsl=2, dxg=False), "e013", NONE),
+    "blocked by Windows": "$ nvidia-smi\nFailed to initialize NVML: GPU access blocked by the operating system\n",
+}  # fmt: skip
+GOOD = {
+    "WSL 2 as it should be": with_torch(
+        with_nvidia(
+            linux(wsl=2, dxg=True), RTX, driver="551.86", kernel_module=ABSENT, smi_version="550.54.15", libcuda="/usr/lib/wsl/lib/libcuda.so.1"
+        ),
+        "2.6.0+cu124", cuda_available=True,
+    ),
+    "WSL 1 for the CPU": with_torch(linux(wsl=1), "2.6.0+cpu"),
+    "WSL 2 without a GPU": with_torch(linux(wsl=2, dxg=False), "2.6.0+cpu"),
+    "ROCm in WSL": with_torch(
+        with_amd(linux(wsl=2, dxg=True), "AMD Radeon RX 7900 XTX", gfx="gfx1100", kfd=False, kernel_driver=False),
+        "2.7.0+rocm6.3", cuda_available=True,
+    ),
+    "a Linux machine without libcuda.so": with_error(with_torch(linux(), "1.13.1+cu117"), "e038", CUDNN),
+    "a Linux header of two lines": with_torch(
+        with_nvidia(linux(), RTX, driver="550.54.15", smi_version="550.54.15"), "2.6.0+cu124", cuda_available=True
+    ),
+}  # fmt: skip

@@ -1,0 +1,23 @@
+from dataclasses import replace
+
+from doctor.model.facts import ABSENT
+from tests.example_case import Case
+from tests.examples import linux, with_torch
+
+
+def without_pip(manager: str):
+    facts = replace(linux(), torch=ABSENT)
+    return replace(facts, interpreter=replace(facts.interpreter, pip=ABSENT, manager=manager))
+
+
+BAD = {
+    "no module": "$ python3 -m pip install torch\n/usr/bin/python3: No module named pip\n",
+    "no ensurepip": "The virtual environment was not created successfully because ensurepip is not available.  On Debian/Ubuntu "
+    "systems, you need to install the python3-venv package\n",
+    "a venv without it": Case(without_pip("pip"), severity="warning"),
+}
+GOOD = {
+    "pip is there": replace(linux(), torch=ABSENT),
+    "uv makes environments without it": without_pip("uv"),
+    "torch is there": with_torch(without_pip("pip"), "2.6.0+cpu"),
+}

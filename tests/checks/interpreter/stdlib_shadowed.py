@@ -1,0 +1,33 @@
+from dataclasses import replace
+
+from doctor.model.facts import ImportFailure
+from tests.example_case import Case
+from tests.examples import linux, with_torch
+
+HIDDEN = replace(linux(), interpreter=replace(linux().interpreter, shadowed=(("random", "/home/u/project/random.py"),)))
+FAILURE = ImportFailure(
+    kind="exception",
+    exception="AttributeError",
+    message="partially initialized module 'random' has no attribute 'Random' (most likely due to a circular import)",
+    traceback='  File "/home/u/project/random.py", line 1, in <module>\n    import torch\n',
+)
+OLD = """\
+  File "/home/u/project/select.py", line 2, in <module>
+    import torch
+AttributeError: partially initialized module 'select' has no attribute 'epoll' (most likely due to a circular import)
+"""
+NEW = (
+    "AttributeError: module 'types' has no attribute 'GenericAlias' (consider renaming '/home/u/project/types.py' since it has the same "
+    "name as the standard library module named 'types' and prevents importing that standard library module)\n"
+)
+
+BAD = {
+    "live, and the import fails": with_torch(HIDDEN, "2.6.0+cpu", imports=False, import_failure=FAILURE),
+    "live, and the import works": Case(with_torch(HIDDEN, "2.6.0+cpu"), severity="warning"),
+    "a ticket": OLD,
+    "Python 3.13 names the file": NEW,
+}
+GOOD = {
+    "nothing is hidden": with_torch(linux(), "2.6.0+cpu"),
+    "torch itself is shadowed": "AttributeError: partially initialized module 'torch' has no attribute 'Tensor' (most likely due to a circular import)\n",
+}
