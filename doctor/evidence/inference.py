@@ -29,7 +29,7 @@ _LINUXKIT = re.compile(r"\b(\d+\.\d+\.\d+-linuxkit)\b")
 _SANDBOXES = (("seatbelt", re.compile(r"\bcodex(?:-cli| exec| sandbox)|\bseatbelt\b|sandbox-exec|deny\(1\) iokit-open|CODEX_SANDBOX=")),
               ("gvisor", re.compile(r"\bgVisor\b|\brunsc\b")))
 _MAC_GUEST = re.compile(r"(Apple Paravirtual device|VirtualMac\d+,\d+|Apple M\d[\w ]*\(Virtual\))")
-_RUNNER = re.compile(r"/Users/runner/work/|/Users/distiller/")
+_RUNNER = re.compile(r"/Users/runner/\w+/|/Users/distiller/")
 _BUILD_MACHINE = re.compile(r"/Users/runner/\w+/pytorch/[^\s)]*|/Users/distiller/[^\s)]*|[A-Z]:\\\\?(?:actions-runner|cb|b)\\\\?[^\s)]*pytorch[^\s)]*|/pytorch/(?:aten|c10|torch)/[^\s)]*|\.\./(?:c10|aten|torch)/[^\s)]*")
 _CONTAINER_PROMPT = re.compile(r"^[ \t]*(?:root|\w+)@[0-9a-f]{12}:[^\n]{0,100}[#$]", re.M)
 _DOCKER_RUN = re.compile(r"\b(docker|podman|nerdctl)[ \t]+(?:container )?(run|create)\b([^\n]*)")
