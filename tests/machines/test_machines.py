@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from doctor.checks.runner import judge
 from doctor.facts import collect
 from doctor.facts.system import System
 from doctor.facts.target import find_target
@@ -51,6 +52,28 @@ def test_gaps_and_values_exclude_each_other(name: str) -> None:
         assert (getattr(value, field) if field and value else None) is None or not field, gap
         assert gap.detail, gap
     assert not [fact for fact in facts.origins if fact.startswith("gpus.")]
+
+
+@pytest.mark.parametrize(
+    ("name", "faults"),
+    [
+        ("container-without-gpu", ["container-without-gpu"]),
+        ("linux-rocm-7900xtx", []),
+        ("linux-rtx4090-driver-470", ["nvidia-driver-too-old"]),
+        ("linux-rtx5090-driver-610", []),
+        ("linux-two-gpus", []),
+        ("macos-12.2", ["macos-too-old"]),
+        ("macos-arm64", []),
+        ("macos-intel", []),
+        ("macos-m1-torch-1.11", ["torch-too-old"]),
+        ("macos-rosetta", ["python-under-rosetta"]),
+        ("windows-rtx3060-cpu-build", ["torch-cpu-only"]),
+        ("wsl2-rtx3080", []),
+    ],
+)
+def test_the_root_cause_from_static_facts(name: str, faults: list[str]) -> None:
+    _, findings = judge(facts_of(name))
+    assert [f.id for f in findings if f.severity == "fault" and f.root] == faults
 
 
 def test_old_header_and_a_driver_that_does_not_know_compute_cap() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pkgutil
 import re
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -61,6 +62,9 @@ def start(system: System, notes: Notes) -> Callable[[Notes], None]:
         children["fabric-version"] = system.start(["nv-fabricmanager", "--version"], limit_s=TOOL_LIMIT_S)
 
     def finish(notes: Notes) -> None:
+        for child in (libcuda, *children.values()):  # side by side: each that can't be killed costs its grace time
+            if child:
+                threading.Thread(target=child.result, daemon=True).start()
         sources: list[Source] = []
         if system.uname().system == "linux":
             sources += _kernel(system, notes)
