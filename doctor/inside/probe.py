@@ -30,7 +30,7 @@ CONVOLUTION = (2, 16, 24, 14)
 LADDER = (8, 11, 14, 17, 20, 22, 24)  # significant bits
 LADDER_SIZE = (64, 96, 48)
 PARTS = ("result", "gradient of x", "gradient of y")
-REPEATS = 20  # of one exact product, for faults that come and go
+REPEATS = 10  # of one exact product, for faults that come and go
 REDUCED_SHARE = 0.25  # a reduced precision changes most elements (97 % for TF32); where few differ, it is a fault
 # Tolerances of a float32 result computed with so many bits, as multiples of T / sqrt(k).
 REDUCED = ((16, 2.0 ** -14), (11, 2.0 ** -7), (8, 2.0 ** -5))
@@ -324,6 +324,7 @@ class Probe(object):
         self.device = torch.device(device)
         self.is_cpu = self.device.type == "cpu"
         self.gradients = gradients
+        self.threads = torch.get_num_threads()
         self.generator = torch.Generator()  # on the CPU: the same data on every device
         self.generator.manual_seed(seed)
         self.operations = dict(OPERATIONS)
@@ -447,7 +448,8 @@ class Probe(object):
         """The same exact product many times: the bits may never change."""
         x, y, _ = self.exact_data("mm", "float32")
         there = [self.on_device(t, "float32") for t in (x, y)]
-        results = [self.operations["mm"](self.torch, *there) for _ in range(REPEATS)]
+        with Threads(self.torch, self.threads):
+            results = [self.operations["mm"](self.torch, *there) for _ in range(REPEATS)]
         differing = sum(not self.torch.equal(r, results[0]) for r in results[1:])
         if differing:
             data["wrong"].append("float32 mm: %d of %d repetitions differ from the first" % (differing, REPEATS))
@@ -588,46 +590,81 @@ class Probe(object):
         data = {"wrong": []}
         for kind in ("float32", self.half):
             try:
-                measured = self.rate(kind, data.get("float32_tflops_burst"))
+                alone = data.get("float32_tflops_one_thread")
+                measured = self.cpu_rate(kind, alone) if self.is_cpu else self.accelerator_rate(kind)
             except (RuntimeError, NotImplementedError) as error:
                 if not is_unsupported(error):
                     raise
                 continue
             data.update((kind + "_" + name, value) for name, value in measured.items())
-        data["load_1min"] = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+        if self.is_cpu:
+            data["threads"] = self.threads
+            data["busy"] = data["float32_cpus_used"] < 0.7 * self.threads
+            data["load_1min"] = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
         return data
 
-    def rate(self, kind, other=None):
-        """The rate of one type. `other`: TFLOP/s of float32; a half type far below it is not native: no more time."""
-        cpu = self.is_cpu
-        if cpu and other:
-            tried = Repeated(self, kind, 128).calibrate()
-            if tried < 0.1 * other:
-                return {"tflops_burst": round(tried, 6), "native": False}
-        once = Repeated(self, kind, 256 if cpu else 1024)
-        first = once.calibrate()
-        n = 256 if cpu else 1024
-        sizes = (512,) if cpu and self.torch.get_num_threads() <= 2 else (512, 1024) if cpu else (2048, 4096, 8192)
-        n = max([once.n] + [size for size in sizes if 2.0 * size ** 3 <= first * 1e12 * LONGEST_CALL_S])
-        try:
-            repeated = once if n == once.n else Repeated(self, kind, n)
-            best, mean, cpus, seconds = repeated.measure(**(CPU_TIMES if cpu else GPU_TIMES))
-        except RuntimeError as error:
-            if "out of memory" not in str(error):
-                raise
-            n = once.n
-            best, mean, cpus, seconds = once.measure(**GPU_TIMES)
-        measured = {
-            "tflops_burst": round(best, 6),
-            "tflops_sustained": round(mean, 6),
-            "size": n,
-            "measured_ms": round(seconds * 1000, 1),
-        }
-        if cpu:
-            measured["cpus_used"] = round(cpus, 2)
-            if other:
-                measured["native"] = best >= 0.5 * other
+    def cpu_rate(self, kind, alone):
+        """On one thread, which other work disturbs least, then on all. The best of both is the burst.
+
+        `alone`: float32's rate on one thread; a half type far below it is not native to this CPU, and gets no more time.
+        """
+        single = Repeated(self, kind, 128 if alone else 256)
+        first = single.calibrate()
+        if alone and first < 0.1 * alone:
+            return {"tflops_burst": round(first, 6), "native": False}
+        one = single.measure(block=0.0, warm=0.0, least=0.05, settle=0.05, most=0.1)[0]
+        largest = 512 if self.threads <= 2 else 1024
+        n = max([256] + [size for size in (512, 1024) if size <= largest and takes(size, first * self.threads)])
+        with Threads(self.torch, self.threads):
+            best, mean, cpus, seconds = Repeated(self, kind, n).measure(**CPU_TIMES)
+        measured = rates(max(best, one), mean, n, seconds)
+        measured.update(tflops_one_thread=round(one, 6), cpus_used=round(cpus, 2))
+        if alone:
+            measured["native"] = one >= 0.5 * alone
         return measured
+
+    def accelerator_rate(self, kind):
+        """At the largest size that is quick enough and for which there is memory."""
+        small = Repeated(self, kind, 1024)
+        first = small.calibrate()
+        for n in [size for size in (8192, 4096, 2048) if takes(size, first)]:
+            try:
+                best, mean, _, seconds = Repeated(self, kind, n).measure(**GPU_TIMES)
+            except RuntimeError as error:
+                if "out of memory" not in str(error):
+                    raise
+            else:
+                return rates(best, mean, n, seconds)
+        best, mean, _, seconds = small.measure(**GPU_TIMES)
+        return rates(best, mean, small.n, seconds)
+
+
+def takes(n, tflops):
+    """Whether a product of that size is quick at that rate."""
+    return 2.0 * n ** 3 <= tflops * 1e12 * LONGEST_CALL_S
+
+
+def rates(best, mean, n, seconds):
+    return {
+        "tflops_burst": round(best, 6),
+        "tflops_sustained": round(mean, 6),
+        "size": n,
+        "measured_ms": round(seconds * 1000, 1),
+    }
+
+
+class Threads(object):
+    """So many CPU threads for a while."""
+
+    def __init__(self, torch, count):
+        self.torch, self.count = torch, count
+
+    def __enter__(self):
+        self.before = self.torch.get_num_threads()
+        self.torch.set_num_threads(self.count)
+
+    def __exit__(self, *error):
+        self.torch.set_num_threads(self.before)
 
 
 class Repeated(object):
@@ -726,6 +763,7 @@ def open_device(torch, device, seed, mode):
     """The Probe of a device, with its context made. In cpu-only mode without gradients: autograd asks all drivers."""
     probe = Probe(torch, device, seed, gradients=mode != "cpu-only")
     torch.empty(1, device=probe.device)
+    torch.set_num_threads(1)  # threads wait for each other, for long where other work or another child's probe goes on
     return probe
 
 

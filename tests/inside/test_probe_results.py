@@ -96,6 +96,8 @@ def test_rates_are_plausible(answers: dict[str, Any]) -> None:
     assert 0 < speed["float32_tflops_sustained"] <= speed["float32_tflops_burst"] * 1.001
     assert speed["float32_tflops_burst"] < 100
     assert speed["float32_cpus_used"] > 0
+    assert 0 < speed["float32_tflops_one_thread"] < 10
+    assert speed["busy"] in (True, False)
     assert speed["float32_measured_ms"] < 2000
 
 
