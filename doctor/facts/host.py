@@ -67,7 +67,17 @@ def _linux(system: System, notes: Notes) -> Finish:
     _cpu_and_memory(system, notes)
     _surroundings(system, notes)
     _limits(system, notes)
-    return lambda notes: None
+    return lambda notes: _write_libc(system, notes)
+
+
+def _write_libc(system: System, notes: Notes) -> None:
+    """Where the target could not say it, our own process can: it is the machine's."""
+    own = system.libc()
+    if own and notes.get("host.libc") is None:
+        notes.set("host.libc", own[0], "confstr")
+        notes.set("host.libc_version", own[1], "confstr")
+    notes.gap("host.libc", "crashed", "the target's Python was to say it")
+    notes.gap("host.libc_version", "not-applicable", "this C library does not say its version")
 
 
 def _cpu_and_memory(system: System, notes: Notes) -> None:

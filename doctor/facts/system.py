@@ -143,6 +143,15 @@ class System:
                 names.append(str(number))
         return tuple(names)
 
+    def libc(self) -> tuple[str, str] | None:
+        """("glibc", "2.35") as our own process has it; None for another C library, or for a recorded machine."""
+        if self.root or not hasattr(os, "confstr"):
+            return None
+        with contextlib.suppress(ValueError, OSError):
+            name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
+            return (name, version) if version else None
+        return None
+
     # ---- files
 
     def at(self, path: str) -> str:
