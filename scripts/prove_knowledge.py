@@ -314,13 +314,141 @@ def prove_peers() -> dict[str, Any]:
     return {"claims": claims, "disagreements": len(found), "unjudged": len(unjudged)}
 
 
+def docs_text() -> str:
+    """docs/knowledge.md."""
+    proof = json.loads(PROOF.read_text()) if PROOF.exists() else {}
+    return "\n".join([
+        "# What torchdoctor knows\n",
+        "Made by `scripts/prove_knowledge.py docs` from doctor/knowledge/tables, tests/knowledge/peers.json, verdicts.json and "
+        "proof.json; change them there.\n",
+        *_docs_of_tables(),
+        *_docs_of_rules(),
+        *_docs_of_proofs(proof),
+        *_docs_of_peers(),
+        *_docs_of_single_rows(),
+    ])  # fmt: skip
+
+
+def _docs_of_tables() -> Iterator[str]:
+    yield "## The tables\n"
+    yield "A row is `verified` (the published thing itself, the vendor's page, or two sources) or `single` (one source, or"
+    yield "recalled). A variant of an index that could not be read is `derived` where only a rule says that it exists.\n"
+    yield "| table | date | rows | verified | single or derived |"
+    yield "| --- | --- | --- | --- | --- |"
+    for name in TABLES:
+        rows = list(rows_of(name))
+        verified = sum(row["status"] == "verified" for _, row in rows)
+        yield f"| {name} | {table(name)['date']} | {len(rows)} | {verified} | {len(rows) - verified} |"
+    yield "\nSources:\n"
+    sources = {text: key for name in TABLES for key, text in table(name)["sources"].items()}
+    for text, key in sorted(sources.items(), key=lambda item: item[1]):
+        yield f"- {key}: {text}"
+    yield ""
+
+
+def rows_of(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(group, row) for every row with a status."""
+    for group, rows in table(name).items():
+        for row in rows if isinstance(rows, list) else ():
+            if "status" in row:
+                yield group, row
+
+
+def _docs_of_rules() -> Iterator[str]:
+    yield "## Which build was published\n"
+    for row in table("builds")["rules"]:
+        yield f"- {row['id']}: {row['rule']}"
+    yield "\nA release newer than the tables is judged by the rows of the newest one known; a nightly by those of its release.\n"
+
+
+def _docs_of_proofs(proof: dict[str, Any]) -> Iterator[str]:
+    yield "## Proofs\n"
+    if wheels := proof.get("wheels"):
+        yield f"«A wheel exists», {wheels['date']}: {wheels['asked']} random (Python, system, torch), {wheels['predicted_yes']} of"
+        yield f"them predicted to exist (seed {wheels['seed']}).\n"
+        for tool in ("pip", "uv"):
+            answers = wheels[tool]["answers"]
+            given = answers.get("yes", 0) + answers.get("no", 0)
+            left = f"; not asked: {answers['not asked']} (free-threaded)" if answers.get("not asked") else ""
+            left += f"; no answer: {answers['error']}" if answers.get("error") else ""
+            yield f"- {tool}: {wheels[tool]['agree']} of {given} agree{left}"
+        share = wheels["variants"]
+        total = share["on_the_package_index"] + share["on_other_indexes"]
+        yield f"- {share['on_other_indexes']} of {total} published (release, backend, platform) are on indexes that could not be asked;"
+        yield f"  {share['of_these_derived']} of these are derived\n"
+    if companions := proof.get("companions"):
+        yield f"Companions, {companions['date']}: {companions['resolve']} of {companions['asked']} (release, platform) resolve with the"
+        yield "torchvision, torchaudio and torchtext that the tables name (uv pip compile).\n"
+        for row in companions["wrong"]:
+            yield f"- not: {row['requirements']} on {row['platform']}, Python {row['python']}"
+        yield ""
+
+
+def _docs_of_peers() -> Iterator[str]:
+    verdicts = json.loads(VERDICTS.read_text())
+    peers = json.loads(PEERS.read_text())
+    found = list(disagreements())
+    yield "## Where others disagree\n"
+    yield f"{sum(len(p['claims']) for p in peers)} claims of other tools were put to the tables; {len(found)} are not shared.\n"
+    yield "| who | where | claims | not shared |"
+    yield "| --- | --- | --- | --- |"
+    for peer in peers:
+        where = f"{peer['path']} @{peer['commit'][:8]}" if peer["commit"] else peer["path"]
+        count = sum(d.repo == peer["repo"] for d in found)
+        yield f"| {peer['repo']} | {where} | {len(peer['claims'])} | {count} |"
+    yield "\n| who | question | says | our answer | who is right | why |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for key, group in _once(found).items():
+        verdict = verdict_of(group, verdicts) or {"right": "not judged", "why": ""}
+        says = "nothing" if group.claim["says"] is None else group.claim["says"]
+        answer = "none" if group.ours is None else group.ours
+        yield f"| {group.repo} | {key[1]} | {says} | {answer} | {verdict['right']} | {verdict['why']} |"
+    yield ""
+
+
+def _once(found: Iterable[Disagreement]) -> dict[tuple[str, str], Disagreement]:
+    return {(d.repo, d.key): d for d in found}
+
+
+def _docs_of_single_rows() -> Iterator[str]:
+    yield "## What has one source only\n"
+    for name in TABLES:
+        counts = Counter(group for group, row in rows_of(name) if row["status"] != "verified")
+        for group, count in counts.items():
+            named = [_row_name(row) for g, row in rows_of(name) if g == group and row["status"] != "verified"]
+            shown = ", ".join(dict.fromkeys(named))
+            yield f"- {name}, {group} ({count}): {shown if len(shown) < 1200 else shown[:1200].rpartition(',')[0] + ', …'}"
+
+
+def _row_name(row: dict[str, Any]) -> str:
+    keys = ("torch", "backend", "platform", "package", "version", "cuda", "branch", "capability", "gfx", "darwin", "name", "id", "what")
+    if "pattern" in row:
+        return f"`{row['pattern']}`".replace("|", "¦")
+    if "first" in row and "last" in row and "vendor" in row:
+        return f"{row['vendor']} {row['first']}–{row['last']}"
+    return " ".join(str(row[k]) for k in keys if row.get(k) and not (k == "torch" and "package" in row))
+
+
+def _docs(check: bool) -> int:
+    text = docs_text()
+    if check:
+        current = DOCS.exists() and DOCS.read_text(encoding="utf-8") == text
+        print("docs/knowledge.md is current" if current else "docs/knowledge.md is not current")
+        return 0 if current else 1
+    DOCS.write_text(text, encoding="utf-8")
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("proof", choices=("wheels", "companions", "peers"))
+    parser.add_argument("proof", choices=("wheels", "companions", "peers", "docs"))
+    parser.add_argument("--check", action="store_true", help="docs: only say whether they are current")
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
+    if options.proof == "docs":
+        return _docs(options.check)
     if options.proof == "wheels":
         result = prove_wheels(options.count, options.seed, options.jobs)
     elif options.proof == "companions":

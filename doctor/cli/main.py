@@ -71,6 +71,9 @@ def cli() -> None:
     torchdoctor check --from ticket.txt    read a pasted report instead
     torchdoctor fix --print-commands       only the commands that mend it
     """
+    from doctor.cli.knowledge import use_updated_tables
+
+    use_updated_tables()
 
 
 def main(argv: Sequence[str] | None = None) -> None:

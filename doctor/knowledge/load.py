@@ -40,6 +40,7 @@ def use(folder: str | Path | None) -> None:
 def forget() -> None:
     """Forget what was read and worked out of the tables."""
     table.cache_clear()
+    _built_in.cache_clear()
     for clear in _caches:
         clear()
 
@@ -62,7 +63,7 @@ def refused() -> tuple[KnowledgeError, ...]:
 @cache
 def table(name: str) -> Table:
     """The table of that name, checked. Raises KnowledgeError if the built-in one is broken."""
-    own = read(BUILT_IN / f"{name}.json", name)
+    own = _built_in(name)
     if _Updates.folder is None or not (_Updates.folder / f"{name}.json").is_file():
         return own
     try:
@@ -71,6 +72,46 @@ def table(name: str) -> Table:
         _Updates.refused.append(error)
         return own
     return newer if newer["date"] > own["date"] else own
+
+
+def is_updated(name: str) -> bool:
+    """Whether the table in force is an updated one."""
+    return table(name) is not _built_in(name)
+
+
+@cache
+def _built_in(name: str) -> Table:
+    return read(BUILT_IN / f"{name}.json", name)
+
+
+def parse_update(text: bytes) -> dict[str, Table]:
+    """The tables of an update, checked: a file that bundles several ({"schema", "date", "tables"}), or a single table."""
+    from doctor.knowledge.schema import check_patterns, check_table
+
+    try:
+        data = json.loads(text)
+    except (UnicodeDecodeError, ValueError) as error:
+        raise KnowledgeError("the file", f"is not JSON, or is cut off: {error}") from None
+    if isinstance(data, dict) and "table" in data:
+        data = {"schema": data.get("schema"), "tables": {data["table"]: data}}
+    if not isinstance(data, dict) or not isinstance(data.get("tables"), dict):
+        raise KnowledgeError("the file", "holds no tables")
+    if data.get("schema") != SCHEMA:
+        raise KnowledgeError("the file", f"has schema {data.get('schema')!r}; this torchdoctor reads schema {SCHEMA}")
+    for name, content in data["tables"].items():
+        if name not in TABLES:
+            raise KnowledgeError("the file", f"holds a table {name!r} that this torchdoctor does not know")
+        check_patterns(check_table(content, name), name)
+    return dict(data["tables"])
+
+
+def store(tables: dict[str, Table], folder: str | Path) -> None:
+    """Write tables into the folder of updates, each file whole or not at all."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, data in tables.items():
+        part = Path(folder, f"{name}.json.part")
+        part.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
+        part.replace(Path(folder, f"{name}.json"))
 
 
 def read(path: Path, name: str) -> Table:

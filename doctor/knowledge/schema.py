@@ -45,7 +45,7 @@ def _truth(value: Any) -> bool:
 
 
 def _regex(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)  # that it compiles, and its literals, are checked by check_messages
+    return isinstance(value, str) and bool(value)  # whether it compiles is for check_patterns: that costs time
 
 
 PLATFORM = _matching(r"(linux_(x86_64|aarch64)|macos_(arm64|x86_64)|win_(amd64|arm64))")
@@ -53,6 +53,7 @@ VERSION = _matching(r"\d+(\.\d+)+")
 DRIVER = _matching(r"\d+(\.\d+)*")
 DATE = _matching(r"\d{4}-\d\d-\d\d")
 PYTHONS = _matching(r"3\.\d+t?( 3\.\d+t?)*")
+ANY_PYTHONS = _matching(r"any|3\.\d+t?( 3\.\d+t?)*")
 BACKEND = _matching(r"cpu|mps|xpu|cu\d{2,3}|rocm\d+(\.\d+)+")
 ARCHS = _matching(r"((sm|compute)_\d+[af]?|gfx[0-9a-f]+)( ((sm|compute)_\d+[af]?|gfx[0-9a-f]+))*")
 SPECIFIER = _matching(r"(==|>=|~=|<=|<|>|!=)\d+(\.\d+)*(,(==|>=|~=|<=|<|>|!=)\d+(\.\d+)*)*")
@@ -83,7 +84,7 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
     "companions": {
         "rows": (
             {"package": CAUSE, "version": VERSION, "for": _or_null(VERSION), "torch": SPECIFIER, **_CITED},
-            {"spec": SPECIFIER, "note": _text},
+            {"spec": SPECIFIER, "wheels": _map_of(PLATFORM, ANY_PYTHONS), "note": _text},
         )
     },
     "builds": {
@@ -195,3 +196,23 @@ def _check_row(
     for key in row.get("sources", ()):
         if key not in sources:
             raise KnowledgeError(where, f"field sources: {key!r} is not among the table's sources")
+
+
+def check_patterns(data: Table, name: str) -> None:
+    """That every regular expression of a table compiles, and that its prefilter lets every match through. Not done at each
+    start but once, for tables that come in and by the tests for the built-in ones."""
+    from doctor.knowledge.literals import flags_of, required_literals
+
+    for group, rows in data.items():
+        for number, row in enumerate(rows, 1) if isinstance(rows, list) else ():
+            field = next((f for f in ("regex", "pattern") if f in row), None)
+            if field is None:
+                continue
+            where, flags = f"{name}.json, {group}, row {number}", row.get("flags", "")
+            try:
+                re.compile(row[field], flags_of(flags))
+            except re.error as error:
+                raise KnowledgeError(where, f"field {field}: {error}") from None
+            required = required_literals(row[field], flags)
+            if not required or not all(any(own and own in text for own in row["literals"]) for text in required):
+                raise KnowledgeError(where, f"field literals: {field} can match without them")
