@@ -114,7 +114,8 @@ def _surroundings(system: System, notes: Notes) -> None:
     notes.set("host.dxg", system.exists("/dev/dxg"), "/dev/dxg")
     kind, source = _container(system)
     notes.set("host.container", kind or ABSENT, source)
-    notes.set("host.container_gpus", _asked_for_gpus(system) if kind else None, "environment")
+    notes.set("host.container_gpus", _asked_for_gpus(system) if kind else None, "/dev, /proc/self/mountinfo")
+    notes.gap("host.container_gpus", "not-applicable", "this is no container")
     notes.set("host.jetson", _jetson(system) or ABSENT, "/etc/nv_tegra_release")
     version = _text(system, "/proc/version")
     notes.set("host.sandbox", "gvisor" if _GVISOR in version else ABSENT, "/proc/version", version.strip())
@@ -146,11 +147,13 @@ def _container(system: System) -> tuple[str | None, str]:
 
 
 def _asked_for_gpus(system: System) -> bool:
-    """Whether the container was meant to have GPUs: by the variable that the runtime (or the image) sets, or by what
-    the runtime left in /dev."""
-    if system.environ.get("NVIDIA_VISIBLE_DEVICES", "").lower() not in ("", "void", "none"):
+    """Whether the container's start gave it GPUs: by what the runtime left in /dev or mounted.
+
+    NVIDIA_VISIBLE_DEVICES says nothing: CUDA's base images set it for every container made of them.
+    """
+    if any(system.exists(path) for path in ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")):
         return True
-    return any(system.exists(path) for path in ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd"))
+    return "nvidia" in _text(system, "/proc/self/mountinfo").lower()
 
 
 def _jetson(system: System) -> str | None:

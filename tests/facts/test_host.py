@@ -62,6 +62,19 @@ def test_containers(look, files: dict[str, str], variables: dict[str, str], expe
     assert look(files, environ=variables).get("host.container") == expected
 
 
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, False),
+        ({"/dev/nvidiactl": ""}, True),
+        ({"/proc/self/mountinfo": "1 2 0:1 / /proc/driver/nvidia rw - tmpfs tmpfs rw\n"}, True),
+    ],
+)
+def test_an_images_own_variable_is_no_gpu(look, files: dict[str, str], expected: bool) -> None:
+    notes = look({"/.dockerenv": "", **files}, environ={"NVIDIA_VISIBLE_DEVICES": "all"})
+    assert notes.get("host.container_gpus") is expected
+
+
 def test_limits_of_cgroup_v2_and_v1(look) -> None:
     v2 = look({"/proc/self/cgroup": "0::/a/b\n", "/sys/fs/cgroup/a/b/cpu.max": "150000 100000\n",
                "/sys/fs/cgroup/a/b/memory.max": "max\n"})  # fmt: skip
