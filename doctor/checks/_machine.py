@@ -16,9 +16,27 @@ from doctor.model.finding import Evidence
 
 # Messages that only a program that wants CUDA draws upon itself.
 CUDA_WANTED = (
-    "e012", "e013", "e019", "e020", "e021", "e022", "e023", "e029", "e031", "e033", "e034", "e058", "e059", "e061", "e062",
-    "e065", "e068", "e069", "e153", "e158",
-)  # fmt: skip
+    "e012",
+    "e013",
+    "e019",
+    "e020",
+    "e021",
+    "e022",
+    "e023",
+    "e029",
+    "e031",
+    "e033",
+    "e034",
+    "e058",
+    "e059",
+    "e061",
+    "e062",
+    "e065",
+    "e068",
+    "e069",
+    "e153",
+    "e158",
+)
 MPS_WANTED = ("e001", "e005", "e060", "e074", "e075", "e137", "e140")
 HIP_WANTED = ("e041", "e042", "e043", "e044", "e070", "e071", "e072")
 XPU_WANTED = ("e045", "e046")

@@ -1,8 +1,8 @@
 """There is an AMD GPU, and its compute driver is not loaded.
 
 What it means
-    ROCm needs the kernel module amdgpu and its node /dev/kfd. Without them torch's ROCm build says «No HIP GPUs are available», and
-    rocminfo «ROCk module is NOT loaded».
+    ROCm needs the kernel module amdgpu and its node /dev/kfd. Without them torch's ROCm build says «No HIP GPUs are
+    available», and rocminfo «ROCk module is NOT loaded».
 
 How to see it yourself
     lsmod | grep amdgpu; ls -l /dev/kfd; rocminfo.
@@ -31,7 +31,7 @@ check = Check(
 
 REMEDIES = (
     Remedy(action="load-module", details={"module": "amdgpu"}),
-    Remedy(action="install-driver"),
+    Remedy(action="install-driver", details={"vendor": "amd"}),
     Remedy(action="reboot"),
 )
 
@@ -46,8 +46,12 @@ def judge(facts: Facts) -> Judgement:
     if facts.gpus and not gpus:
         return None  # another vendor's GPU: a matter of the build
     if (error := heard(facts, "e044")) and facts.amd.kfd_accessible is None and facts.amd.kernel_driver is not True:
-        return _found(facts, "torch's ROCm build finds no GPU: most often amdgpu's compute node /dev/kfd is missing.", error,
-                      confidence="certain" if facts.amd.kfd is False else "likely")  # fmt: skip
+        return _found(
+            facts,
+            "torch's ROCm build finds no GPU: most often amdgpu's compute node /dev/kfd is missing.",
+            error,
+            confidence="certain" if facts.amd.kfd is False else "likely",
+        )
     if not gpus or facts.host.system != "linux" or facts.amd.kernel_driver is not False or facts.amd.kfd:
         return None
     if all(g.driver in ("vfio-pci", "pci-stub") for g in gpus):

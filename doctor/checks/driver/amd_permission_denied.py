@@ -30,7 +30,7 @@ check = Check(
 
 GROUPS = Remedy(
     action="group-membership",
-    details={"groups": "render video"},
+    details={"groups": "render,video"},
     text="Add the user to the groups render and video, and log in again.",
 )
 FLAG = Remedy(action="container-flag", details={"flag": "--group-add render"})

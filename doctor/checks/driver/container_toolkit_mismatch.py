@@ -1,8 +1,8 @@
 """The container toolkit is too old for the host's driver.
 
 What it means
-    NVIDIA's container toolkit (or Docker Desktop, which has its own) copies the driver's libraries into the container. An old one
-    does not know all files of a new driver; CUDA then ends with error 500, «named symbol not found».
+    NVIDIA's container toolkit (or Docker Desktop, which has its own) copies the driver's libraries into the container.
+    An old one does not know all files of a new driver; CUDA then ends with error 500, «named symbol not found».
 
 How to see it yourself
     nvidia-ctk --version or docker version on the host; nvidia-smi shows the driver.
@@ -55,7 +55,8 @@ def judge(facts: Facts) -> Judgement:
     desktop = on_wsl(facts) or facts.host.system in (None, "windows") or "linuxkit" in (facts.host.kernel or "")
     return check.found(
         facts,
-        "CUDA ends with error 500 (named symbol not found): the libraries that the toolkit put into the container do not fit the driver.",
+        "CUDA ends with error 500 (named symbol not found): the libraries that the toolkit "
+        "put into the container do not fit the driver.",
         evidence=(quote(error), "host.container", "host.wsl", "nvidia.driver"),
         remedies=(DESKTOP, TOOLKIT) if desktop else (TOOLKIT, DESKTOP),
         confidence="certain" if inside else "likely",

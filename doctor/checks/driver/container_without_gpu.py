@@ -1,8 +1,8 @@
 """The container was started without the GPU.
 
 What it means
-    A container sees only what it was given: without --gpus (or the NVIDIA runtime) there are no /dev/nvidia* nodes and no
-    driver libraries in it, without --device=/dev/kfd --device=/dev/dri no AMD GPU. On a Mac containers are Linux
+    A container sees only what it was given: without --gpus (or the NVIDIA runtime) there are no /dev/nvidia* nodes and
+    no driver libraries in it, without --device=/dev/kfd --device=/dev/dri no AMD GPU. On a Mac containers are Linux
     virtual machines: they can't have MPS at all.
 
 How to see it yourself
@@ -39,18 +39,32 @@ check = Check(
     severity="fault",
     explains=("device-crashes",),
     instead_of=(
-        "nvidia-driver-missing", "nvidia-driver-not-running", "gpu-hidden", "no-accelerator", "amd-driver-missing",
-        "amd-permission-denied", "torch-cpu-only", "gpu-hardware-fault", "mps-not-built", "backend-impossible-here", "program-error",
-        "nvidia-uvm-broken", "nvidia-driver-too-old",
+        "nvidia-driver-missing",
+        "nvidia-driver-not-running",
+        "gpu-hidden",
+        "no-accelerator",
+        "amd-driver-missing",
+        "amd-permission-denied",
+        "torch-cpu-only",
+        "gpu-hardware-fault",
+        "mps-not-built",
+        "backend-impossible-here",
+        "program-error",
+        "nvidia-uvm-broken",
+        "nvidia-driver-too-old",
     ),
-)  # fmt: skip
+)
 
 GPUS = Remedy(action="container-flag", details={"flag": "--gpus all"})
 TOOLKIT = Remedy(action="install-system-package", details={"package": "nvidia-container-toolkit"})
 LIMITS = Remedy(
-    action="container-flag", details={"flag": "--gpus all"},
-    text="Ask for the GPU in the pod: resources.limits with nvidia.com/gpu: 1 (on the command line of Docker: --gpus all).",
-)  # fmt: skip
+    action="container-flag",
+    details={"flag": "--gpus all"},
+    text=(
+        "Ask for the GPU in the pod: resources.limits with nvidia.com/gpu: 1 (on "
+        "the command line of Docker: --gpus all)."
+    ),
+)
 AMD = Remedy(action="container-flag", details={"flag": "--device=/dev/kfd --device=/dev/dri"})
 HOST_DRIVER = Remedy(
     action="install-driver", text="Install the NVIDIA driver on the host: the container uses the host's."
@@ -59,9 +73,10 @@ OUTSIDE = Remedy(
     action="none", details={"reason": "a container on a Mac can't have MPS: run torch outside it, or on the CPU in it"}
 )
 NODES = Remedy(
-    action="container-flag", details={"flag": "--device=/dev/nvidiactl --device=/dev/nvidia-uvm --device=/dev/nvidia0"},
+    action="container-flag",
+    details={"flag": "--device=/dev/nvidiactl --device=/dev/nvidia-uvm --device=/dev/nvidia0"},
     text="Start the container again with the device nodes named, so that a reload of systemd doesn't take them away.",
-)  # fmt: skip
+)
 CGROUP = Remedy(action="system-setting", details={"setting": "native.cgroupdriver", "value": "cgroupfs"})
 
 
@@ -120,7 +135,8 @@ def _nvidia(facts: Facts) -> Judgement:
     chosen = kind(facts) == "cpu" and not wanted
     return _found(
         facts,
-        f"{detail}, but this container ({facts.host.container}) was given no GPU: there are no /dev/nvidia* nodes in it.",
+        f"{detail}, but this container ({facts.host.container}) was given no GPU: "
+        "there are no /dev/nvidia* nodes in it.",
         error,
         _start(facts),
         note=chosen,
@@ -164,10 +180,15 @@ def _found(
         facts,
         detail,
         evidence=(
-            quote(error) if error else None, "host.container", shown(facts, "nvidia"), "nvidia.device_nodes", "nvidia.driver", "amd.kfd",
+            quote(error) if error else None,
+            "host.container",
+            shown(facts, "nvidia"),
+            "nvidia.device_nodes",
+            "nvidia.driver",
+            "amd.kfd",
             "amd.kernel_driver",
         ),
         severity="note" if note else None,
         remedies=remedies,
         confidence=confidence,
-    )  # fmt: skip
+    )

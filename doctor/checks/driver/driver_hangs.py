@@ -1,9 +1,9 @@
 """The driver does not answer: calls to it never return.
 
 What it means
-    A wedged driver lets nvidia-smi and every program that asks it wait for ever, often in a state that even kill -9 doesn't end
-    (D). That is not «no driver» and not «no GPU». One slow nvidia-smi alone may be harmless: on servers without
-    persistence mode each call wakes the GPUs first.
+    A wedged driver lets nvidia-smi and every program that asks it wait for ever, often in a state that even kill -9
+    doesn't end (D). That is not «no driver» and not «no GPU». One slow nvidia-smi alone may be harmless: on servers
+    without persistence mode each call wakes the GPUs first.
 
 How to see it yourself
     timeout 30 nvidia-smi; ps -eo pid,stat,wchan,cmd | grep -E ' D|nvidia'; sudo dmesg | tail.

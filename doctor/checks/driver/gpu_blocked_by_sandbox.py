@@ -1,9 +1,9 @@
 """A sandbox keeps the GPU from this process.
 
 What it means
-    The machine has a usable GPU and everything on it fits, but the process runs confined: in the sandbox of a coding agent or
-    an app (macOS seatbelt), as a daemon, or with device rules that forbid the GPU's nodes. Metal then lists no device,
-    or opening /dev/nvidia0 is not permitted.
+    The machine has a usable GPU and everything on it fits, but the process runs confined: in the sandbox of a coding
+    agent or an app (macOS seatbelt), as a daemon, or with device rules that forbid the GPU's nodes. Metal then lists
+    no device, or opening /dev/nvidia0 is not permitted.
 
 How to see it yourself
     Run the same command in a plain Terminal: python -c "import torch; print(torch.backends.mps.is_available())".

@@ -1,8 +1,8 @@
 """The GPU or its connection fails.
 
 What it means
-    The driver lost the GPU («fallen off the bus», Xid 79), its memory has errors that can't be corrected (ECC), or it does not
-    come up at all («No devices were found»). No torch build cures that.
+    The driver lost the GPU («fallen off the bus», Xid 79), its memory has errors that can't be corrected (ECC), or it
+    does not come up at all («No devices were found»). No torch build cures that.
 
 How to see it yourself
     sudo dmesg | grep -i -E 'xid|nvrm' lists what the driver reported; nvidia-smi -q -d ECC the memory errors.
@@ -47,10 +47,16 @@ INSTALL = Remedy(
 
 # Xid numbers (NVIDIA's table) that mean a broken GPU, link or firmware, with what they stand for.
 BROKEN = {
-    48: "a memory error that can't be corrected", 62: "an internal halt", 64: "a failed repair of memory rows", 74: "an NVLink error",
-    79: "the GPU has fallen off the bus", 95: "an uncontained memory error", 119: "a timeout of the GPU's firmware",
-    120: "an error of the GPU's firmware", 140: "an unrecovered memory error",
-}  # fmt: skip
+    48: "a memory error that can't be corrected",
+    62: "an internal halt",
+    64: "a failed repair of memory rows",
+    74: "an NVLink error",
+    79: "the GPU has fallen off the bus",
+    95: "an uncontained memory error",
+    119: "a timeout of the GPU's firmware",
+    120: "an error of the GPU's firmware",
+    140: "an unrecovered memory error",
+}
 WORN = {63: "memory rows were replaced", 92: "a high rate of corrected memory errors", 94: "a contained memory error"}
 
 
@@ -113,7 +119,7 @@ def _nothing_found(facts: Facts) -> Judgement:
         if last and driver and numbers(str(driver))[:1] > (last,):
             older = Remedy(
                 action="install-driver",
-                details={"branch": str(last)},
+                details={"last": str(last)},
                 text=f"Install a driver of branch {last}, the last for this GPU.",
             )
             return _found(
@@ -137,7 +143,7 @@ def _found(
     error: ErrorText | None,
     remedies: tuple[Remedy, ...],
     confidence: str = "certain",
-    **values: object,
+    xid: int | None = None,
 ) -> Judgement:
     return check.found(
         facts,
@@ -151,5 +157,5 @@ def _found(
         ),
         remedies=remedies,
         confidence=confidence,
-        **values,
+        xid=xid,
     )

@@ -1,9 +1,9 @@
 """An environment variable hides the GPU from torch.
 
 What it means
-    CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES for AMD, ZE_AFFINITY_MASK for Intel) names the GPUs that
-    programs may see. Empty, -1, or an index that does not exist hides all of them; nvidia-smi shows them all the same.
-    A program or notebook may set it itself.
+    CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES for AMD, ZE_AFFINITY_MASK for Intel) names the
+    GPUs that programs may see. Empty, -1, or an index that does not exist hides all of them; nvidia-smi shows them all
+    the same. A program or notebook may set it itself.
 
 How to see it yourself
     echo "[$CUDA_VISIBLE_DEVICES]"; nvidia-smi -L lists the GPUs and their numbers.
@@ -22,7 +22,7 @@ import re
 from dataclasses import dataclass
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import (  # fmt: skip
+from doctor.checks._machine import (
     absent,
     cuda_works,
     gpus_of,
@@ -117,12 +117,16 @@ def _by_variable(facts: Facts, hidden: Hidden) -> Judgement:
         facts,
         f"{hidden.name}={hidden.value!r} {why} hides {named(gpus)}.",
         evidence=(
-            Evidence(fact=hidden.name, value=repr(hidden.value), source="environment"), shown(facts, hidden.vendor), "nvidia.gpus_seen", "torch.cuda_available",
+            Evidence(fact=hidden.name, value=repr(hidden.value), source="environment"),
+            shown(facts, hidden.vendor),
+            "nvidia.gpus_seen",
+            "torch.cuda_available",
             quote(error) if error else None,
         ),
         remedies=(name_one, unset) if hidden.outside else (unset, name_one),
-        variable=hidden.name, value=hidden.value,
-    )  # fmt: skip
+        variable=hidden.name,
+        value=hidden.value,
+    )
 
 
 def _by_assignment(facts: Facts, error: ErrorText) -> Judgement:

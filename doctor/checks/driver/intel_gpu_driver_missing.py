@@ -1,14 +1,15 @@
 """The Intel GPU's compute runtime is missing.
 
 What it means
-    torch's XPU builds reach an Intel GPU through Level Zero, part of Intel's compute runtime (on Windows of the graphics driver).
-    A driver that only shows a picture is not enough: torch then counts no XPU devices.
+    torch's XPU builds reach an Intel GPU through Level Zero, part of Intel's compute runtime (on Windows of the
+    graphics driver). A driver that only shows a picture is not enough: torch then counts no XPU devices.
 
 How to see it yourself
     sycl-ls lists a level_zero device if the runtime is there; ls /dev/dri/renderD* the nodes.
 
 What to do
-    Install Intel's compute runtime (Linux: intel-compute-runtime with the Level Zero loader; Windows: the current graphics driver).
+    Install Intel's compute runtime (Linux: intel-compute-runtime with the Level Zero loader; Windows: the current
+    graphics driver).
 
 References
     https://docs.pytorch.org/docs/stable/notes/get_start_xpu.html
@@ -30,7 +31,7 @@ check = Check(
 )
 
 RUNTIME = Remedy(action="install-system-package", details={"package": "intel-compute-runtime (Level Zero)"})
-DRIVER = Remedy(action="install-driver", text="Install Intel's current graphics driver.")
+DRIVER = Remedy(action="install-driver", details={"vendor": "intel"}, text="Install Intel's current graphics driver.")
 GROUP = Remedy(action="group-membership", details={"groups": "render"})
 FLAG = Remedy(action="container-flag", details={"flag": "--device=/dev/dri"})
 
@@ -50,7 +51,8 @@ def judge(facts: Facts) -> Judgement:
     if closed and facts.intel.level_zero is not False:
         detail, remedies = f"{what}, but this user may not open /dev/dri/renderD*.", (GROUP, RUNTIME)
     else:
-        detail = f"{what}, but its compute runtime (Level Zero) {'is missing' if facts.intel.level_zero is False else 'gives no device'}."
+        state = "is missing" if facts.intel.level_zero is False else "gives no device"
+        detail = f"{what}, but its compute runtime (Level Zero) {state}."
         remedies = (DRIVER, RUNTIME) if facts.host.system == "windows" else (RUNTIME, DRIVER)
     return check.found(
         facts,

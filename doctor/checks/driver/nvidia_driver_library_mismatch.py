@@ -1,15 +1,15 @@
 """The NVIDIA kernel module and the driver's libraries are of different versions.
 
 What it means
-    The driver was updated while the old kernel module stayed loaded (often by an unattended upgrade), or a container brings
-    its own libcuda. Every new CUDA program then fails: «Driver/library version mismatch», or error 803.
+    The driver was updated while the old kernel module stayed loaded (often by an unattended upgrade), or a container
+    brings its own libcuda. Every new CUDA program then fails: «Driver/library version mismatch», or error 803.
 
 How to see it yourself
     cat /proc/driver/nvidia/version shows the loaded module, ls -l /usr/lib/x86_64-linux-gnu/libcuda.so.* the library.
 
 What to do
-    Restart the machine, or unload and load the nvidia modules while nothing uses the GPU. In a container, do not let the
-    image's compatibility libcuda come first.
+    Restart the machine, or unload and load the nvidia modules while nothing uses the GPU. In a container, do not let
+    the image's compatibility libcuda come first.
 
 References
     https://docs.nvidia.com/deploy/cuda-compatibility/
@@ -28,10 +28,17 @@ check = Check(
     severity="fault",
     explains=("torch-cpu-only", "device-crashes"),
     instead_of=(
-        "nvidia-driver-not-running", "nvidia-driver-missing", "nvidia-uvm-broken", "gpu-hidden", "gpu-hardware-fault", "no-accelerator",
-        "container-without-gpu", "library-path-conflict", "program-error",
+        "nvidia-driver-not-running",
+        "nvidia-driver-missing",
+        "nvidia-uvm-broken",
+        "gpu-hidden",
+        "gpu-hardware-fault",
+        "no-accelerator",
+        "container-without-gpu",
+        "library-path-conflict",
+        "program-error",
     ),
-)  # fmt: skip
+)
 
 SYSTEM_DRIVER_MISMATCH = 803
 
@@ -48,12 +55,17 @@ def judge(facts: Facts) -> Judgement:
         facts,
         f"The driver's libraries do not fit the kernel module that is loaded{both}.",
         evidence=(
-            quote(error) if error else None, "nvidia.kernel_module", "nvidia.library", "nvidia.libcuda", "nvidia.cuinit",
+            quote(error) if error else None,
+            "nvidia.kernel_module",
+            "nvidia.library",
+            "nvidia.libcuda",
+            "nvidia.cuinit",
             "nvidia.smi_error",
         ),
         remedies=_remedies(facts, own_libcuda=error is not None and error.pattern == "e019"),
-        module=module or None, library=library or None,
-    )  # fmt: skip
+        module=module or None,
+        library=library or None,
+    )
 
 
 def _remedies(facts: Facts, *, own_libcuda: bool) -> tuple[Remedy, ...]:

@@ -1,11 +1,12 @@
 """There is an NVIDIA GPU, and no NVIDIA driver.
 
 What it means
-    torch's CUDA builds bring their own CUDA libraries, but not the driver: that is the system's. Without it the GPU can't be
-    used, also where Linux's free nouveau driver shows a picture with it.
+    torch's CUDA builds bring their own CUDA libraries, but not the driver: that is the system's. Without it the GPU
+    can't be used, also where Linux's free nouveau driver shows a picture with it.
 
 How to see it yourself
-    lspci -k | grep -A3 -i nvidia shows the GPU and its «Kernel driver in use»; nvidia-smi is not found, or shows nothing.
+    lspci -k | grep -A3 -i nvidia shows the GPU and its «Kernel driver in use»; nvidia-smi is not found, or shows
+    nothing.
 
 What to do
     Install NVIDIA's driver (not the CUDA toolkit) and restart the machine.
@@ -18,7 +19,7 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Judgement, Unknown
-from doctor.checks._machine import (  # fmt: skip
+from doctor.checks._machine import (
     absent,
     cuda_works,
     gpus_of,
@@ -34,7 +35,7 @@ from doctor.checks._machine import (  # fmt: skip
 )
 from doctor.checks._torch import installed, numbers, quote
 from doctor.knowledge import lookup
-from doctor.model.facts import ABSENT, ErrorText, Facts, Torch
+from doctor.model.facts import ErrorText, Facts, Torch
 from doctor.model.finding import Remedy
 
 check = Check(
@@ -112,7 +113,7 @@ def _capability(name: str | None, pci_id: str | None) -> str | None:
 def _minimum(facts: Facts) -> dict[str, str]:
     """The oldest driver that will do for the torch that is installed."""
     torch = installed(facts)
-    if not isinstance(torch, Torch) or not torch.cuda or torch.cuda is ABSENT:
+    if not isinstance(torch, Torch) or not torch.cuda:
         return {}
     need = lookup.driver_need(str(torch.cuda), "windows" if facts.host.system == "windows" else "linux")
     return {"minimum": need.minimum} if need else {}

@@ -1,15 +1,15 @@
 """The NVIDIA driver is installed, but its kernel module is not running.
 
 What it means
-    nvidia-smi and the driver's libraries are there, the kernel module is not: it was not built for a new kernel, Secure Boot
-    refuses its signature, another driver (nouveau) holds the GPU, or it was never loaded.
+    nvidia-smi and the driver's libraries are there, the kernel module is not: it was not built for a new kernel,
+    Secure Boot refuses its signature, another driver (nouveau) holds the GPU, or it was never loaded.
 
 How to see it yourself
     lsmod | grep nvidia is empty; sudo modprobe nvidia says why; mokutil --sb-state shows whether Secure Boot is on.
 
 What to do
-    Load the module. If that fails, install the driver again for the running kernel (with its headers), or enrol the module's
-    key for Secure Boot; then restart.
+    Load the module. If that fails, install the driver again for the running kernel (with its headers), or enrol the
+    module's key for Secure Boot; then restart.
 
 References
     https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
@@ -59,7 +59,8 @@ def judge(facts: Facts) -> Judgement:
             return None
         return _found(
             facts,
-            f"The driver's libraries are installed, but no nvidia module is loaded for {named(gpus_of(facts, 'nvidia'))}.",
+            "The driver's libraries are installed, but no nvidia module is loaded "
+            f"for {named(gpus_of(facts, 'nvidia'))}.",
         )
     return None
 

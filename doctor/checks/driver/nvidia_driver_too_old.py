@@ -1,15 +1,16 @@
 """The NVIDIA driver is too old for this torch.
 
 What it means
-    A CUDA build of torch needs a driver that can run its CUDA version, of a branch that knows the GPU. With an older one
-    torch.cuda.is_available() is False, or the first kernel fails with «driver version is insufficient». Within one CUDA
-    major version any driver from that major's first one on will do (minor-version compatibility).
+    A CUDA build of torch needs a driver that can run its CUDA version, of a branch that knows the GPU. With an older
+    one torch.cuda.is_available() is False, or the first kernel fails with «driver version is insufficient». Within one
+    CUDA major version any driver from that major's first one on will do (minor-version compatibility).
 
 How to see it yourself
     nvidia-smi shows the driver's version; python -c "import torch; print(torch.version.cuda)" what the build needs.
 
 What to do
-    Update the driver. Where that is not possible, install the newest torch build whose CUDA version the driver can run.
+    Update the driver. Where that is not possible, install the newest torch build whose CUDA version the driver can
+    run.
 
 References
     https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
@@ -68,7 +69,7 @@ def _message(facts: Facts) -> ErrorText | None:
     if error := heard(facts, "e012", "e068"):
         return error
     error = heard(facts, "e069", "e020")
-    # In a container these two also say that the image's own libraries are in the way, or that there is no driver at all.
+    # In a container these also say that the image's own libraries are in the way, or that there is no driver.
     if error is None or (
         error.pattern == "e069" and (absent(facts.nvidia.driver) or (in_container(facts) and not facts.nvidia.driver))
     ):
@@ -105,7 +106,7 @@ def _offered(facts: Facts, error: ErrorText) -> str | None:
 
 
 def _next_major(offered: str) -> str | None:
-    """The CUDA version that a driver which refused must lack at least: within a major version (from 11 on) it runs all."""
+    """What a driver that refused must lack at least: within a major version, from 11 on, it runs all."""
     major = int(offered.split(".")[0])
     return f"{major + 1}.0" if major >= 11 else None
 

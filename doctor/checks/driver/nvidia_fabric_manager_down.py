@@ -1,8 +1,8 @@
 """The GPUs are joined by NVSwitch, and the fabric manager that must start them is not running.
 
 What it means
-    On machines with NVSwitch (HGX, DGX) CUDA waits until the service nvidia-fabricmanager has set up the fabric, and says error
-    802, «system not yet initialized», until then. The service must be of exactly the driver's version.
+    On machines with NVSwitch (HGX, DGX) CUDA waits until the service nvidia-fabricmanager has set up the fabric, and
+    says error 802, «system not yet initialized», until then. The service must be of exactly the driver's version.
 
 How to see it yourself
     systemctl status nvidia-fabricmanager; nvidia-smi -q | grep -A2 Fabric shows a state other than Completed.
@@ -38,9 +38,10 @@ check = Check(
 NOT_READY = 802
 START = Remedy(action="start-service", details={"service": "nvidia-fabricmanager"})
 INSTALL = Remedy(
-    action="install-system-package", details={"package": "nvidia-fabricmanager"},
+    action="install-system-package",
+    details={"package": "nvidia-fabricmanager"},
     text="Install the fabric manager of exactly the driver's version.",
-)  # fmt: skip
+)
 
 
 @check
@@ -53,7 +54,8 @@ def judge(facts: Facts) -> Judgement:
         versions = other.groups if other and len(other.groups) == 2 else (version, nvidia.driver)
         return check.found(
             facts,
-            f"The fabric manager is {versions[0]}, the driver {versions[1]}: they must be of one version, so the service does not start.",
+            f"The fabric manager is {versions[0]}, the driver {versions[1]}: they must be of "
+            "one version, so the service does not start.",
             evidence=(
                 quote(other) if other else None,
                 "nvidia.fabric_manager_version",
@@ -69,7 +71,8 @@ def judge(facts: Facts) -> Judgement:
     state = {"stopped": "; nvidia-fabricmanager is not running"}.get(str(nvidia.fabric_manager), "")
     return check.found(
         facts,
-        f"CUDA says that the system is not yet initialized (802){'; there is no nvidia-fabricmanager' if missing else state}.",
+        "CUDA says that the system is not yet initialized "
+        f"(802){'; there is no nvidia-fabricmanager' if missing else state}.",
         evidence=(
             quote(error) if error else None,
             "nvidia.cuinit",

@@ -1,16 +1,16 @@
 """Under WSL the GPU's driver is not set up as WSL needs it.
 
 What it means
-    In WSL 2 the driver is that of Windows; its Linux half lies in /usr/lib/wsl/lib. A Linux driver installed inside WSL hides it,
-    an old Windows driver does not offer it, and WSL 1 has no GPU at all.
+    In WSL 2 the driver is that of Windows; its Linux half lies in /usr/lib/wsl/lib. A Linux driver installed inside
+    WSL hides it, an old Windows driver does not offer it, and WSL 1 has no GPU at all.
 
 How to see it yourself
-    uname -r ends with microsoft-standard-WSL2 in WSL 2; ls /usr/lib/wsl/lib; dpkg -l | grep -i nvidia must show no driver;
-    /usr/lib/wsl/lib/nvidia-smi shows the GPU.
+    uname -r ends with microsoft-standard-WSL2 in WSL 2; ls /usr/lib/wsl/lib; dpkg -l | grep -i nvidia must show no
+    driver; /usr/lib/wsl/lib/nvidia-smi shows the GPU.
 
 What to do
-    WSL 1: convert the distribution (wsl --set-version NAME 2). WSL 2: remove Linux NVIDIA driver packages, put /usr/lib/wsl/lib on
-    the library path, and update the Windows driver and WSL (wsl --update).
+    WSL 1: convert the distribution (wsl --set-version NAME 2). WSL 2: remove Linux NVIDIA driver packages, put
+    /usr/lib/wsl/lib on the library path, and update the Windows driver and WSL (wsl --update).
 
 References
     https://docs.nvidia.com/cuda/wsl-user-guide/
@@ -20,8 +20,8 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import cuda_works, heard, in_container, numbers, only_others, wants
-from doctor.checks._torch import installed, quote
+from doctor.checks._machine import cuda_works, heard, in_container, only_others, wants
+from doctor.checks._torch import installed, numbers, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
@@ -29,10 +29,18 @@ check = Check(
     severity="fault",
     explains=("device-crashes",),
     instead_of=(
-        "nvidia-driver-missing", "nvidia-driver-not-running", "nvidia-driver-library-mismatch", "gpu-hidden", "no-accelerator",
-        "shared-library-missing", "library-path-conflict", "nvidia-uvm-broken", "gpu-hardware-fault", "program-error",
+        "nvidia-driver-missing",
+        "nvidia-driver-not-running",
+        "nvidia-driver-library-mismatch",
+        "gpu-hidden",
+        "no-accelerator",
+        "shared-library-missing",
+        "library-path-conflict",
+        "nvidia-uvm-broken",
+        "gpu-hardware-fault",
+        "program-error",
     ),
-)  # fmt: skip
+)
 
 FOLDER = "/usr/lib/wsl/lib"
 TO_WSL2 = Remedy(
@@ -57,8 +65,13 @@ def judge(facts: Facts) -> Judgement:
         return mixed
     error = heard(facts, "e038")
     if error and (wsl or (wsl is None and facts.host.system in (None, "linux") and not in_container(facts))):
-        return _found(facts, f"libcuda.so is not found: under WSL it lies in {FOLDER}, which is not on the library path.", error, (PATH, UPDATE),
-                      confidence="certain" if wsl else "likely")  # fmt: skip
+        return _found(
+            facts,
+            f"libcuda.so is not found: under WSL it lies in {FOLDER}, which is not on the library path.",
+            error,
+            (PATH, UPDATE),
+            confidence="certain" if wsl else "likely",
+        )
     if error := heard(facts, "e040"):
         return _found(facts, "Windows does not let WSL at the GPU.", error, (WINDOWS_DRIVER, UPDATE))
     return _no_driver(facts) if wsl else None
@@ -99,9 +112,11 @@ def _linux_packages(facts: Facts) -> Judgement:
         else f"libcuda is {library}"
     )
     return _found(
-        facts, f"A Linux NVIDIA driver is installed inside WSL ({what}); it hides the one of Windows in {FOLDER}.", error,
+        facts,
+        f"A Linux NVIDIA driver is installed inside WSL ({what}); it hides the one of Windows in {FOLDER}.",
+        error,
         (*_removal(facts), PATH),
-    )  # fmt: skip
+    )
 
 
 def _removal(facts: Facts) -> list[Remedy]:
@@ -133,10 +148,20 @@ def _no_driver(facts: Facts) -> Judgement:
     if facts.host.dxg is False and not facts.nvidia.driver:
         return _found(facts, "Windows gives this WSL no GPU (/dev/dxg is missing).", error, (WINDOWS_DRIVER, UPDATE))
     if facts.nvidia.driver:
-        return _found(facts, f"The Windows driver {facts.nvidia.driver} is there, but CUDA does not find it.", error, (PATH, WINDOWS_DRIVER),
-                      confidence="likely")  # fmt: skip
-    return _found(facts, "Under WSL the NVIDIA driver is that of Windows, and none is found.", error, (WINDOWS_DRIVER, PATH, UPDATE),
-                  confidence="likely")  # fmt: skip
+        return _found(
+            facts,
+            f"The Windows driver {facts.nvidia.driver} is there, but CUDA does not find it.",
+            error,
+            (PATH, WINDOWS_DRIVER),
+            confidence="likely",
+        )
+    return _found(
+        facts,
+        "Under WSL the NVIDIA driver is that of Windows, and none is found.",
+        error,
+        (WINDOWS_DRIVER, PATH, UPDATE),
+        confidence="likely",
+    )
 
 
 def _found(
@@ -146,8 +171,14 @@ def _found(
         facts,
         detail,
         evidence=(
-            quote(error) if error else None, "host.wsl", "host.kernel", "nvidia.smi_version", "nvidia.driver", "nvidia.libcuda", "host.dxg",
+            quote(error) if error else None,
+            "host.wsl",
+            "host.kernel",
+            "nvidia.smi_version",
+            "nvidia.driver",
+            "nvidia.libcuda",
+            "host.dxg",
         ),
         remedies=remedies,
         confidence=confidence,
-    )  # fmt: skip
+    )

@@ -1,11 +1,12 @@
 """The environment's Python does not start.
 
 What it means
-    A virtual environment borrows its Python: when that is removed or upgraded, or the environment is moved, it stops working.
-    A wrong PYTHONHOME has the same effect: Python does not find its own standard library.
+    A virtual environment borrows its Python: when that is removed or upgraded, or the environment is moved, it stops
+    working. A wrong PYTHONHOME has the same effect: Python does not find its own standard library.
 
 How to see it yourself
-    Run the environment's python --version; ls -l of it shows a dead link; pyvenv.cfg names the Python that it was made from.
+    Run the environment's python --version; ls -l of it shows a dead link; pyvenv.cfg names the Python that it was made
+    from.
 
 What to do
     Make the environment again with a Python that is there. Unset PYTHONHOME if it is set.

@@ -1,14 +1,16 @@
 """This Python takes the Mac for an older system than it is.
 
 What it means
-    A Python that was built with an old SDK is told by macOS that it runs on 10.16, whatever the real version is. pip derives from
-    it which wheels fit, and finds none for Apple silicon («from versions: none»).
+    A Python that was built with an old SDK is told by macOS that it runs on 10.16, whatever the real version is. pip
+    derives from it which wheels fit, and finds none for Apple silicon («from versions: none»).
 
 How to see it yourself
-    python -c "import platform; print(platform.mac_ver()[0], platform.platform())" prints 10.16; sw_vers the real version.
+    python -c "import platform; print(platform.mac_ver()[0], platform.platform())" prints 10.16; sw_vers the real
+    version.
 
 What to do
-    Use a Python that was built with a current SDK. Until then SYSTEM_VERSION_COMPAT=0, or pip 24.1 and newer, see the real version.
+    Use a Python that was built with a current SDK. Until then SYSTEM_VERSION_COMPAT=0, or pip 24.1 and newer, see the
+    real version.
 
 References
     https://github.com/pypa/pip/issues/11618
@@ -20,8 +22,8 @@ from __future__ import annotations
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard, macos, numbers
-from doctor.checks._torch import installed, quote
+from doctor.checks._machine import heard, macos
+from doctor.checks._torch import installed, numbers, quote
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Remedy
 
@@ -47,8 +49,15 @@ def judge(facts: Facts) -> Judgement:
     wanted = error is not None or facts.torch is ABSENT
     return check.found(
         facts,
-        f"This Python sees macOS {reported}{f', while it is {real}' if real else ''}; pip looks for wheels of the wrong system.",
-        evidence=("interpreter.macos_reported", "interpreter.platform_tag", "host.macos", "interpreter.version", quote(error) if error else None),
+        f"This Python sees macOS {reported}{f', while it is {real}' if real else ''}; "
+        "pip looks for wheels of the wrong system.",
+        evidence=(
+            "interpreter.macos_reported",
+            "interpreter.platform_tag",
+            "host.macos",
+            "interpreter.version",
+            quote(error) if error else None,
+        ),
         severity=None if wanted else "warning",
         remedies=(
             Remedy(

@@ -1,15 +1,15 @@
 """This environment has no pip.
 
 What it means
-    Some environments are made without pip (by uv, or with python -m venv --without-pip), and Debian and Ubuntu keep it in packages of
-    their own. Then «pip» on the path may be another Python's, and installs torch there.
+    Some environments are made without pip (by uv, or with python -m venv --without-pip), and Debian and Ubuntu keep it
+    in packages of their own. Then «pip» on the path may be another Python's, and installs torch there.
 
 How to see it yourself
     python -m pip --version says «No module named pip».
 
 What to do
-    python -m ensurepip --upgrade; on Debian and Ubuntu install python3-pip and python3-venv first. In an environment of uv
-    use uv pip.
+    python -m ensurepip --upgrade; on Debian and Ubuntu install python3-pip and python3-venv first. In an environment
+    of uv use uv pip.
 
 References
     https://docs.python.org/3/library/ensurepip.html
@@ -38,7 +38,8 @@ def judge(facts: Facts) -> Judgement:
         by_the_system = "ensurepip" in error.text
         return check.found(
             facts,
-            f"pip is not in this environment{', and the system keeps ensurepip in a package of its own' if by_the_system else ''}.",
+            "pip is not in this "
+            f"environment{', and the system keeps ensurepip in a package of its own' if by_the_system else ''}.",
             evidence=(quote(error), "interpreter.executable", "host.os_name"),
             remedies=(DEBIAN, PIP) if by_the_system else (PIP, DEBIAN),
         )

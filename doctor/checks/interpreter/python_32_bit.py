@@ -1,8 +1,8 @@
 """This Python is a 32-bit one, for which there are no torch wheels.
 
 What it means
-    torch is published for 64-bit Pythons only. pip of a 32-bit Python finds no version at all («from versions: none»); loading
-    a 64-bit library ends with WinError 193.
+    torch is published for 64-bit Pythons only. pip of a 32-bit Python finds no version at all («from versions: none»);
+    loading a 64-bit library ends with WinError 193.
 
 How to see it yourself
     python -c "import struct; print(struct.calcsize('P') * 8)" prints 32.
@@ -27,9 +27,14 @@ check = Check(
     severity="fault",
     explains=("torch-missing",),
     instead_of=(
-        "no-matching-wheel", "index-misconfigured", "python-unsupported", "windows-dll-missing", "torch-install-broken", "glibc-too-old",
+        "no-matching-wheel",
+        "index-misconfigured",
+        "python-unsupported",
+        "windows-dll-missing",
+        "torch-install-broken",
+        "glibc-too-old",
     ),
-)  # fmt: skip
+)
 
 NARROW = ("win32", "linux-i686", "linux-armv7l", "linux-armv6l")
 

@@ -1,14 +1,17 @@
 """This Python was built for Intel Macs and runs under Rosetta on Apple silicon.
 
 What it means
-    The Mac has Apple's own chip, but the Python is x86_64 and translated. torch then has no MPS, no release after 2.2.2, is slow, and
-    may give wrong results. «incompatible architecture» messages come from mixing packages of both kinds.
+    The Mac has Apple's own chip, but the Python is x86_64 and translated. torch then has no MPS, no release after
+    2.2.2, is slow, and may give wrong results. «incompatible architecture» messages come from mixing packages of both
+    kinds.
 
 How to see it yourself
-    python -c "import platform; print(platform.machine())" prints x86_64; sysctl -n machdep.cpu.brand_string names an Apple chip.
+    python -c "import platform; print(platform.machine())" prints x86_64; sysctl -n machdep.cpu.brand_string names an
+    Apple chip.
 
 What to do
-    Make a new environment with a native (arm64) Python, from a terminal that doesn't run under Rosetta, and install torch there.
+    Make a new environment with a native (arm64) Python, from a terminal that doesn't run under Rosetta, and install
+    torch there.
 
 References
     https://developer.apple.com/documentation/apple-silicon/about-the-rosetta-translation-environment
@@ -27,7 +30,7 @@ from doctor.checks._machine import (
     on_mac,
     wanted_release,
     wants,
-)  # fmt: skip
+)
 from doctor.checks._torch import quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
@@ -35,15 +38,34 @@ from doctor.model.finding import Remedy
 check = Check(
     severity="fault",
     explains=(
-        "torch-missing", "torch-too-old", "mps-not-built", "mps-wrong-results", "numpy-abi-mismatch", "torch-import-crashes",
-        "device-wrong-results", "device-crashes", "device-slow", "openmp-duplicate",
+        "torch-missing",
+        "torch-too-old",
+        "mps-not-built",
+        "mps-wrong-results",
+        "numpy-abi-mismatch",
+        "torch-import-crashes",
+        "device-wrong-results",
+        "device-crashes",
+        "device-slow",
+        "openmp-duplicate",
     ),
     instead_of=(
-        "intel-mac", "macos-too-old", "cpu-instructions-missing", "python-unsupported", "no-matching-wheel", "index-misconfigured",
-        "mps-unavailable", "shared-library-missing", "torch-install-broken", "mps-in-virtual-machine", "gpu-blocked-by-sandbox",
-        "backend-impossible-here", "extension-abi-mismatch", "mps-op-missing",
+        "intel-mac",
+        "macos-too-old",
+        "cpu-instructions-missing",
+        "python-unsupported",
+        "no-matching-wheel",
+        "index-misconfigured",
+        "mps-unavailable",
+        "shared-library-missing",
+        "torch-install-broken",
+        "mps-in-virtual-machine",
+        "gpu-blocked-by-sandbox",
+        "backend-impossible-here",
+        "extension-abi-mismatch",
+        "mps-op-missing",
     ),
-)  # fmt: skip
+)
 
 NATIVE = Remedy(action="replace-interpreter", details={"arch": "arm64"})
 REINSTALL = Remedy(action="reinstall-torch", details={"backend": "mps"})
@@ -55,9 +77,12 @@ def judge(facts: Facts) -> Judgement:
         return None
     if (error := heard(facts, "e048")) and not facts.interpreter.translated:
         return _found(
-            facts, "The Python is native (arm64), but packages in it were installed under Rosetta: their libraries are x86_64.", error,
+            facts,
+            "The Python is native (arm64), but packages in it were installed under "
+            "Rosetta: their libraries are x86_64.",
+            error,
             (REINSTALL, NATIVE),
-        )  # fmt: skip
+        )
     error = heard(facts, "e047")
     if error and "x86_64h" not in error.text:
         return _found(
@@ -84,7 +109,8 @@ def _by_wheels(facts: Facts) -> Judgement:
     if attempt is None and error is None:
         return None
     detail = (
-        f"The Mac has {facts.host.cpu_model}, but the versions of torch on offer end at {last_for_intel_macs()}, the last one for x86_64 "
+        f"The Mac has {facts.host.cpu_model}, but the versions of torch on offer end at "
+        f"{last_for_intel_macs()}, the last one for x86_64 "
         f"Pythons on macOS{f' (asked for: {wanted_release(attempt)})' if attempt else ''}."
     )
     return _found(facts, detail, error)
@@ -114,10 +140,14 @@ def _found(
         facts,
         detail,
         evidence=(
-            quote(error) if error else None, "host.cpu_model", "interpreter.architecture", "interpreter.translated",
-            "interpreter.platform_tag", "interpreter.executable",
+            quote(error) if error else None,
+            "host.cpu_model",
+            "interpreter.architecture",
+            "interpreter.translated",
+            "interpreter.platform_tag",
+            "interpreter.executable",
         ),
         remedies=remedies,
         confidence=confidence,
         chip=facts.host.cpu_model,
-    )  # fmt: skip
+    )

@@ -1,14 +1,16 @@
 """There is no torch wheel for this Python.
 
 What it means
-    Each torch release is published for a few Python versions: a new Python waits for a new torch, an old one is dropped. PyPy and
-    other implementations have no wheels at all. pip then says «from versions: none», or offers only other releases.
+    Each torch release is published for a few Python versions: a new Python waits for a new torch, an old one is
+    dropped. PyPy and other implementations have no wheels at all. pip then says «from versions: none», or offers only
+    other releases.
 
 How to see it yourself
     python -VV; pip download torch --no-deps --dry-run shows what pip can find.
 
 What to do
-    Make an environment with a Python that the wanted torch supports, or take a torch release that supports this Python.
+    Make an environment with a Python that the wanted torch supports, or take a torch release that supports this
+    Python.
 
 References
     https://github.com/pytorch/pytorch/blob/main/RELEASE.md#release-compatibility-matrix
@@ -61,7 +63,7 @@ def judge(facts: Facts) -> Judgement:
 
 
 def _platforms(facts: Facts) -> tuple[str, ...]:
-    """Wheel platforms that this may be: one where it is known; x86-64 is assumed where a ticket names only the system."""
+    """Wheel platforms that this may be. Where a ticket names only the system, x86-64 is assumed."""
     system, architecture = facts.host.system, facts.interpreter.architecture or facts.host.architecture
     if system and not architecture and system != "darwin":
         architecture = "x86_64"
@@ -109,7 +111,8 @@ def _no_release(facts: Facts, python: str, error: ErrorText | None) -> Judgement
     newer = bool(newest) and numbers(python) > max(map(numbers, newest.pythons)) if newest else False
     return _found(
         facts,
-        f"No torch release has a wheel for Python {facts.interpreter.version} here{f' (as of {when})' if newer or known else ''}.",
+        f"No torch release has a wheel for Python {facts.interpreter.version} "
+        f"here{f' (as of {when})' if newer or known else ''}.",
         newest,
         error,
         confidence="likely" if newer and not known and error is None else "certain",
@@ -127,9 +130,12 @@ def _not_the_wanted_one(facts: Facts, python: str, failed: list[InstallAttempt],
         if not known or any(python in p for p in known):
             continue
         return _found(
-            facts, f"torch {wanted} has no wheel for Python {facts.interpreter.version}.", _range_of(facts, wanted), error,
+            facts,
+            f"torch {wanted} has no wheel for Python {facts.interpreter.version}.",
+            _range_of(facts, wanted),
+            error,
             install=_others(facts, python),
-        )  # fmt: skip
+        )
     return None
 
 
@@ -142,7 +148,7 @@ def _others(facts: Facts, python: str) -> str:
 
 
 def _from_the_offer(facts: Facts, failed: list[InstallAttempt], error: ErrorText | None) -> Judgement:
-    """The Python is not told, but what pip has on offer tells it: the offer begins and ends as only one Python's does."""
+    """The Python is not told, but what pip has on offer tells it: it begins or ends as only one Python's does."""
     for attempt in failed:
         wanted, public = (
             wanted_release(attempt),
@@ -155,10 +161,14 @@ def _from_the_offer(facts: Facts, failed: list[InstallAttempt], error: ErrorText
             if python:
                 return _found(
                     facts,
-                    f"The versions on offer are {public[0]} to {public[-1]}, as they are for Python {python}; torch {wanted} has no wheel "
+                    f"The versions on offer are {public[0]} to {public[-1]}, as they are for "
+                    f"Python {python}; torch {wanted} has no wheel "
                     "for it.",
-                    _range_of(facts, wanted), error, confidence="likely", install=f">={public[0]}",
-                )  # fmt: skip
+                    _range_of(facts, wanted),
+                    error,
+                    confidence="likely",
+                    install=f">={public[0]}",
+                )
     if (ignored := heard(facts, "e053")) and error:
         return _found(
             facts,
@@ -209,7 +219,8 @@ def _compiler_of_torch(facts: Facts, error: ErrorText) -> Judgement:
     torch = installed(facts)
     return check.found(
         facts,
-        f"torch.compile of torch {torch.version if torch else '(this release)'} does not support this Python yet: {error.text}",
+        f"torch.compile of torch {torch.version if torch else '(this release)'} does "
+        f"not support this Python yet: {error.text}",
         evidence=(quote(error), "interpreter.version", "torch.version"),
         remedies=(Remedy(action="upgrade-torch"), Remedy(action="replace-interpreter", details={"python": "<3.12"})),
     )
@@ -231,11 +242,18 @@ def _found(
         facts,
         detail,
         evidence=(
-            quote(error) if error else None, "interpreter.version", "interpreter.implementation",
-            Evidence(fact=f"Pythons of torch {pythons.release}", value=", ".join(pythons.pythons), source="wheels on the package index")
-            if pythons else None,
+            quote(error) if error else None,
+            "interpreter.version",
+            "interpreter.implementation",
+            Evidence(
+                fact=f"Pythons of torch {pythons.release}",
+                value=", ".join(pythons.pythons),
+                source="wheels on the package index",
+            )
+            if pythons
+            else None,
         ),
         remedies=(replace, *other),
         confidence=confidence,
         python=facts.interpreter.version,
-    )  # fmt: skip
+    )

@@ -1,8 +1,8 @@
 """A file hides a module of Python's standard library that torch imports.
 
 What it means
-    Python looks in the program's folder first. A file random.py, types.py or select.py there is imported by torch instead of the
-    standard library's, and the import fails in a way that looks like a broken torch.
+    Python looks in the program's folder first. A file random.py, types.py or select.py there is imported by torch
+    instead of the standard library's, and the import fails in a way that looks like a broken torch.
 
 How to see it yourself
     python -c "import random; print(random.__file__)" in the same folder shows a file of yours.
@@ -47,25 +47,31 @@ def judge(facts: Facts) -> Judgement:
         more = f" ({len(hidden) - 1} more)" if len(hidden) > 1 else ""
         return check.found(
             facts,
-            f"{file} is found before Python's own module {module}{more}{'; torch imports all the same' if works else ''}.",
-            evidence=(*(Evidence(fact=m, value=f, source="sys.path") for m, f in hidden[:5]), quote(error) if error else None),
+            f"{file} is found before Python's own module "
+            f"{module}{more}{'; torch imports all the same' if works else ''}.",
+            evidence=(
+                *(Evidence(fact=m, value=f, source="sys.path") for m, f in hidden[:5]),
+                quote(error) if error else None,
+            ),
             severity="warning" if works else None,
             remedies=_remedies(file),
-            module=module, file=file,
-        )  # fmt: skip
+            module=module,
+            file=file,
+        )
     if error is None:
         return None
     module = _module(error.text)
-    file = _file(error.text) or (
+    culprit = _file(error.text) or (
         error.path if error.path and re.search(rf"(^|[/\\]){module}\.py$", error.path) else None
     )
     return check.found(
         facts,
-        f"{file or f'A file {module}.py'} is imported instead of Python's own module {module}.",
+        f"{culprit or f'A file {module}.py'} is imported instead of Python's own module {module}.",
         evidence=(quote(error),),
-        remedies=_remedies(file or f"{module}.py"),
-        module=module, file=file,
-    )  # fmt: skip
+        remedies=_remedies(culprit or f"{module}.py"),
+        module=module,
+        file=culprit,
+    )
 
 
 def _module(text: str) -> str:

@@ -1,15 +1,16 @@
 """torch is installed, but in another environment than the Python that runs.
 
 What it means
-    pip and python, or a terminal and a notebook, can belong to different Pythons. What one installs the other does not see:
-    «No module named 'torch'» although pip list shows it.
+    pip and python, or a terminal and a notebook, can belong to different Pythons. What one installs the other does not
+    see: «No module named 'torch'» although pip list shows it.
 
 How to see it yourself
-    python -c "import sys; print(sys.executable)" in the place that fails, and python -m pip --version beside pip --version.
+    python -c "import sys; print(sys.executable)" in the place that fails, and python -m pip --version beside pip
+    --version.
 
 What to do
-    Run the Python that has torch (activate its environment, or choose its kernel in the notebook), or install torch with
-    the python -m pip of the one that runs.
+    Run the Python that has torch (activate its environment, or choose its kernel in the notebook), or install torch
+    with the python -m pip of the one that runs.
 
 References
     https://packaging.python.org/en/latest/guides/installing-using-pip-and-virtual-environments/
@@ -41,19 +42,25 @@ def judge(facts: Facts) -> Judgement:
             version = f" {other.torch}" if other.torch[:1].isdigit() else ""
             return check.found(
                 facts,
-                f"{here or 'The Python that runs'} has no torch; {other.python} has torch{version} ({other.how or 'another Python'}).",
+                f"{here or 'The Python that runs'} has no torch; {other.python} has "
+                f"torch{version} ({other.how or 'another Python'}).",
                 evidence=(
-                    quote(error) if error else None, "interpreter.executable",
+                    quote(error) if error else None,
+                    "interpreter.executable",
                     Evidence(fact="other environment", value=f"{other.python}: torch{version}", source=other.how),
                 ),
-                remedies=(Remedy(action="activate-environment", details={"path": other.python}), Remedy(action="install-torch")),
+                remedies=(
+                    Remedy(action="activate-environment", details={"path": other.python}),
+                    Remedy(action="install-torch"),
+                ),
                 python=other.python,
-            )  # fmt: skip
+            )
     listed = package(facts, "torch") or package(facts, "pytorch")
     if error and listed and not facts.live:
         return check.found(
             facts,
-            f"A package list shows torch {listed.version}, but the Python that runs does not find it: pip belongs to another Python.",
+            f"A package list shows torch {listed.version}, but the Python that runs does "
+            "not find it: pip belongs to another Python.",
             evidence=(
                 quote(error),
                 Evidence(fact="listed", value=f"torch {listed.version}", source=listed.installer or "package list"),

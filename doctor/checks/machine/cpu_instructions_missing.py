@@ -1,16 +1,16 @@
 """The CPU lacks instructions that the binary uses.
 
 What it means
-    A program that meets an instruction its CPU does not have is ended with SIGILL («Illegal instruction»). Prebuilt libraries
-    beside torch need AVX or AVX2, on ARM newer instructions than the oldest cores have; a virtual machine with a generic CPU
-    model hides what the host's CPU could do.
+    A program that meets an instruction its CPU does not have is ended with SIGILL («Illegal instruction»). Prebuilt
+    libraries beside torch need AVX or AVX2, on ARM newer instructions than the oldest cores have; a virtual machine
+    with a generic CPU model hides what the host's CPU could do.
 
 How to see it yourself
     On Linux grep -o -w -E 'avx|avx2' /proc/cpuinfo | sort -u, on an Intel Mac sysctl machdep.cpu.leaf7_features.
 
 What to do
-    In a virtual machine pass the host's CPU model through. On an old CPU use a build without these instructions (conda-forge,
-    an older torch).
+    In a virtual machine pass the host's CPU model through. On an old CPU use a build without these instructions
+    (conda-forge, an older torch).
 
 References
     https://github.com/pytorch/pytorch/issues/22338
@@ -51,22 +51,26 @@ def judge(facts: Facts) -> Judgement:
     else:
         detail = "The program was ended for an illegal instruction: the CPU does not have all that the binary uses."
     change = Remedy(
-        action="system-setting", details={"setting": "vm-cpu-model", "value": "host-passthrough"},
+        action="system-setting",
+        details={"setting": "vm-cpu-model", "value": "host-passthrough"},
         text="Let the virtual machine show the host's CPU (CPU model «host»), so that AVX and AVX2 are there.",
-    )  # fmt: skip
+    )
     other = Remedy(action="use-other-build", details={"build": "conda-forge's, or one made on this machine"})
     older = Remedy(action="downgrade-torch")
     return check.found(
         facts,
         detail,
         evidence=(
-            "host.cpu_model", "host.cpu_flags", "host.virtual_machine", quote(error) if error else None,
+            "host.cpu_model",
+            "host.cpu_flags",
+            "host.virtual_machine",
+            quote(error) if error else None,
             Evidence(fact="ended by", value="SIGILL", source=where) if where else None,
         ),
         remedies=(change, other, older) if guest else (other, older),
         confidence="certain" if lacking else "likely",
         lacking=" ".join(lacking) or None,
-    )  # fmt: skip
+    )
 
 
 def _illegal_instruction(facts: Facts) -> str | None:

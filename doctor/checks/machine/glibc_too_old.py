@@ -1,16 +1,16 @@
 """The system's C library is not one that torch's wheels run with.
 
 What it means
-    Linux wheels are built for glibc of a minimum version: 2.17 for long, 2.28 since torch 2.7 (2.6 on ARM). On an older
-    distribution pip passes them over, or the loader says «version GLIBC_2.28 not found». A musl system (Alpine) has no
-    glibc at all, and no torch wheels.
+    Linux wheels are built for glibc of a minimum version: 2.17 for long, 2.28 since torch 2.7 (2.6 on ARM). On an
+    older distribution pip passes them over, or the loader says «version GLIBC_2.28 not found». A musl system (Alpine)
+    has no glibc at all, and no torch wheels.
 
 How to see it yourself
     ldd --version prints the C library and its version.
 
 What to do
-    On musl take a base image with glibc (Debian, Ubuntu, or Python's «slim» images). On an old glibc use a newer distribution or
-    container, or an older torch.
+    On musl take a base image with glibc (Debian, Ubuntu, or Python's «slim» images). On an old glibc use a newer
+    distribution or container, or an older torch.
 
 References
     https://peps.python.org/pep-0600/
@@ -32,10 +32,14 @@ check = Check(
     severity="fault",
     explains=("torch-missing", "torch-import-crashes"),
     instead_of=(
-        "shared-library-missing", "torch-install-broken", "no-matching-wheel", "index-misconfigured", "libstdcxx-too-old",
+        "shared-library-missing",
+        "torch-install-broken",
+        "no-matching-wheel",
+        "index-misconfigured",
+        "libstdcxx-too-old",
         "python-unsupported",
     ),
-)  # fmt: skip
+)
 
 MUSL = Remedy(
     action="use-other-build", details={"build": "a base image with glibc (python:3.12-slim) instead of a musl one"}
@@ -120,7 +124,9 @@ def _found(facts: Facts, need: str, error: ErrorText | None, release: str | None
         facts,
         f"{what} needs glibc {need} or newer{have}.",
         evidence=(
-            "host.libc_version", "host.os_name", Evidence(fact="needed", value=need, source="the loader's message" if error else "wheel tag"),
+            "host.libc_version",
+            "host.os_name",
+            Evidence(fact="needed", value=need, source="the loader's message" if error else "wheel tag"),
             quote(error) if error else None,
         ),
         remedies=(
@@ -128,5 +134,6 @@ def _found(facts: Facts, need: str, error: ErrorText | None, release: str | None
             Remedy(action="downgrade-torch"),
             Remedy(action="use-other-build", details={"build": f"a container image with glibc {need} or newer"}),
         ),
-        needed=need, glibc=facts.host.libc_version,
-    )  # fmt: skip
+        needed=need,
+        glibc=facts.host.libc_version,
+    )

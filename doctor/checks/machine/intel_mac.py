@@ -1,11 +1,13 @@
 """This Mac has an Intel CPU, for which torch ended with release 2.2.2.
 
 What it means
-    Since torch 2.3 there are no wheels for Intel Macs on the package index, and MPS is meant for Apple silicon. torch 2.2.2 goes on
-    working on the CPU; only what needs a newer torch, a newer Python than it knows, or a GPU can't be had.
+    Since torch 2.3 there are no wheels for Intel Macs on the package index, and MPS is meant for Apple silicon. torch
+    2.2.2 goes on working on the CPU; only what needs a newer torch, a newer Python than it knows, or a GPU can't be
+    had.
 
 How to see it yourself
-    sysctl -n machdep.cpu.brand_string names the CPU; python -c "import platform; print(platform.machine())" prints x86_64.
+    sysctl -n machdep.cpu.brand_string names the CPU; python -c "import platform; print(platform.machine())" prints
+    x86_64.
 
 What to do
     Stay with torch 2.2.2 (and NumPy 1), or take a newer torch from conda-forge, which still builds for Intel Macs.
@@ -28,7 +30,7 @@ from doctor.checks._machine import (
     on_mac,
     python_minor,
     wanted_release,
-)  # fmt: skip
+)
 from doctor.checks._torch import installed, quote
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts
@@ -38,10 +40,15 @@ check = Check(
     severity="fault",
     explains=("torch-missing", "torch-too-old", "python-unsupported", "torch-import-crashes"),
     instead_of=(
-        "no-matching-wheel", "index-misconfigured", "mps-not-built", "mps-unavailable", "shared-library-missing",
-        "torch-install-broken", "macos-too-old",
+        "no-matching-wheel",
+        "index-misconfigured",
+        "mps-not-built",
+        "mps-unavailable",
+        "shared-library-missing",
+        "torch-install-broken",
+        "macos-too-old",
     ),
-)  # fmt: skip
+)
 
 
 @check
@@ -53,7 +60,8 @@ def judge(facts: Facts) -> Judgement:
     if attempt := offered_for_intel_macs(facts):
         return _found(
             facts,
-            f"torch {wanted_release(attempt)} was asked for; the versions on offer end at {last_for_intel_macs()}, the last one with "
+            f"torch {wanted_release(attempt)} was asked for; the versions on offer end at "
+            f"{last_for_intel_macs()}, the last one with "
             "wheels for Intel Macs.",
             confidence="certain" if intel_hardware(facts) else "likely",
         )
@@ -105,7 +113,8 @@ def _note(facts: Facts) -> Judgement:
         return None
     return check.found(
         facts,
-        f"torch {torch.version} runs on the CPU ({facts.host.cpu_model or 'Intel'}). {last} is the last release with wheels for this Mac.",
+        f"torch {torch.version} runs on the CPU ({facts.host.cpu_model or 'Intel'}). {last} "
+        "is the last release with wheels for this Mac.",
         title="This is an Intel Mac: torch works on the CPU, and newer releases than 2.2.2 have no wheels for it.",
         evidence=("host.cpu_model", "torch.version"),
         severity="note",
@@ -133,10 +142,14 @@ def _found(facts: Facts, detail: str, error: ErrorText | None = None, confidence
         facts,
         detail,
         evidence=(
-            "host.cpu_model", "interpreter.architecture",
-            Evidence(fact="last torch for Intel Macs", value=last, source="wheels on the package index"), quote(error) if error else None,
+            "host.cpu_model",
+            "interpreter.architecture",
+            Evidence(fact="last torch for Intel Macs", value=last, source="wheels on the package index"),
+            quote(error) if error else None,
         ),
-        remedies=(other,) if have_it else (first, Remedy(action="pin-package", details={"package": "torch", "spec": f"<={last}"}), other),
+        remedies=(other,)
+        if have_it
+        else (first, Remedy(action="pin-package", details={"package": "torch", "spec": f"<={last}"}), other),
         confidence=confidence,
         last=last,
-    )  # fmt: skip
+    )

@@ -1,13 +1,13 @@
 """macOS is older than this torch needs.
 
 What it means
-    The MPS backend of each torch release asks for a minimum macOS: 12.3 up to torch 2.5, 13.0 up to 2.8, 14.0 since 2.9. Below
-    it torch works on the CPU only and torch.backends.mps.is_available() is False. Wheels have a minimum, too: on an older macOS
-    pip passes them over, or the system's loader rejects their libraries.
+    The MPS backend of each torch release asks for a minimum macOS: 12.3 up to torch 2.5, 13.0 up to 2.8, 14.0 since
+    2.9. Below it torch works on the CPU only and torch.backends.mps.is_available() is False. Wheels have a minimum,
+    too: on an older macOS pip passes them over, or the system's loader rejects their libraries.
 
 How to see it yourself
-    sw_vers -productVersion shows the macOS version;
-    python -c "import torch; print(torch.backends.mps.is_available())" whether torch can use the GPU.
+    sw_vers -productVersion shows the macOS version; python -c "import torch; print(torch.backends.mps.is_available())"
+    whether torch can use the GPU.
 
 What to do
     Update macOS. Where the Mac can't have a newer one, install the newest torch release that still supports it.
@@ -28,12 +28,11 @@ from doctor.checks._machine import (
     intel_hardware,
     mac_guest,
     macos,
-    numbers,
     older,
     on_mac,
     sandboxed,
 )
-from doctor.checks._torch import installed, quote, release_of
+from doctor.checks._torch import installed, numbers, quote, release_of
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Evidence, Remedy
@@ -67,8 +66,13 @@ def _mps(facts: Facts) -> Judgement:
     if have is None:
         if error is None or mac_guest(facts) or sandboxed(facts):
             return None
-        return _found(facts, f"MPS needs macOS {need} or newer here; which version this Mac has is not known.", need, error,
-                      confidence="likely")  # fmt: skip
+        return _found(
+            facts,
+            f"MPS needs macOS {need} or newer here; which version this Mac has is not known.",
+            need,
+            error,
+            confidence="likely",
+        )
     if not older(have, need):
         return None
     what = f"torch {torch.version}" if torch else "this torch"
@@ -101,8 +105,13 @@ def _operation(facts: Facts) -> Judgement:
     if error is None or (have and not older(have, need)):
         return None
     seen = f"; this Mac has {have}" if have else ""
-    return _found(facts, f"This operation needs macOS {need} or newer on MPS{seen}.", need, error,
-                  confidence="certain" if have else "likely")  # fmt: skip
+    return _found(
+        facts,
+        f"This operation needs macOS {need} or newer on MPS{seen}.",
+        need,
+        error,
+        confidence="certain" if have else "likely",
+    )
 
 
 def _loader(facts: Facts) -> Judgement:
@@ -114,8 +123,12 @@ def _loader(facts: Facts) -> Judgement:
     if have and not older(have, need):
         return None
     seen = f" (this Mac has {have})" if have else ""
-    return _found(facts, f"A library of torch is linked for macOS {need} or newer, which this system's loader rejects{seen}.", need,
-                  error)  # fmt: skip
+    return _found(
+        facts,
+        f"A library of torch is linked for macOS {need} or newer, which this system's loader rejects{seen}.",
+        need,
+        error,
+    )
 
 
 def _found(facts: Facts, detail: str, need: str, error: ErrorText | None, confidence: str = "certain") -> Judgement:
@@ -124,13 +137,20 @@ def _found(facts: Facts, detail: str, need: str, error: ErrorText | None, confid
         facts,
         detail,
         evidence=(
-            "host.macos", Evidence(fact="needed", value=need, source="minimum of the MPS backend and its wheels"), "torch.version",
-            "torch.mps_available", quote(error) if error else None,
+            "host.macos",
+            Evidence(fact="needed", value=need, source="minimum of the MPS backend and its wheels"),
+            "torch.version",
+            "torch.mps_available",
+            quote(error) if error else None,
         ),
-        remedies=(Remedy(action="upgrade-os", details={"minimum": need}), Remedy(action="downgrade-torch", details=_below(have))),
+        remedies=(
+            Remedy(action="upgrade-os", details={"minimum": need}),
+            Remedy(action="downgrade-torch", details=_below(have)),
+        ),
         confidence=confidence,
-        macos=have, needed=need,
-    )  # fmt: skip
+        macos=have,
+        needed=need,
+    )
 
 
 def _below(have: str | None) -> dict[str, str]:

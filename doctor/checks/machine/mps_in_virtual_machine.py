@@ -1,12 +1,13 @@
 """This macOS is a virtual machine's guest, whose virtual GPU torch can't use.
 
 What it means
-    A guest of Apple's virtualisation (also GitHub's macOS runners) has an «Apple Paravirtual device» instead of a GPU. Old torch
-    releases took it for one and failed with «MPS backend out of memory» at the first byte; newer ones leave it out, so that
-    torch.backends.mps.is_available() is False.
+    A guest of Apple's virtualisation (also GitHub's macOS runners) has an «Apple Paravirtual device» instead of a GPU.
+    Old torch releases took it for one and failed with «MPS backend out of memory» at the first byte; newer ones leave
+    it out, so that torch.backends.mps.is_available() is False.
 
 How to see it yourself
-    sysctl -n machdep.cpu.brand_string ends with (Virtual); system_profiler SPDisplaysDataType shows Apple Paravirtual device.
+    sysctl -n machdep.cpu.brand_string ends with (Virtual); system_profiler SPDisplaysDataType shows Apple Paravirtual
+    device.
 
 What to do
     Use the CPU device in the guest, or run on the Mac itself.
@@ -51,7 +52,8 @@ def judge(facts: Facts) -> Judgement:
         where = f" (this is {guest})" if guest else ""
         return check.found(
             facts,
-            f"MPS could not give the first bytes although none of its memory was in use, as in a virtual machine{where}.",
+            "MPS could not give the first bytes although none of its memory was in "
+            f"use, as in a virtual machine{where}.",
             evidence=(quote(error), "metal.device", "host.cpu_model", "host.virtual_machine"),
             remedies=REMEDIES,
             confidence="certain" if guest else "likely",
@@ -85,7 +87,7 @@ def _asks_for_more_than_there_is(text: str) -> bool:
 
 
 def _bytes(size: re.Match[str]) -> float:
-    return float(size[1]) * 1024 ** _UNITS[size[2]]
+    return float(size[1]) * float(1024 ** _UNITS[size[2]])
 
 
 REMEDIES = (

@@ -1,15 +1,15 @@
 """This machine has only its CPU for torch.
 
 What it means
-    No GPU that torch could use was seen. That is no fault: torch computes on the CPU, also in a build for CUDA (the default on
-    Linux), whose torch.cuda.is_available() is then rightly False.
+    No GPU that torch could use was seen. That is no fault: torch computes on the CPU, also in a build for CUDA (the
+    default on Linux), whose torch.cuda.is_available() is then rightly False.
 
 How to see it yourself
     lspci | grep -i -E 'vga|3d|display' lists graphics controllers on Linux.
 
 What to do
-    Nothing. A CPU build of torch is much smaller than the default one; on a machine that should have a GPU, see whether it
-    was attached (cloud instance type, container flags, a notebook's runtime type).
+    Nothing. A CPU build of torch is much smaller than the default one; on a machine that should have a GPU, see
+    whether it was attached (cloud instance type, container flags, a notebook's runtime type).
 
 References
     https://pytorch.org/get-started/locally/

@@ -3,7 +3,9 @@ from tests.examples import linux, with_error, with_nvidia, with_torch
 
 FAILED = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running."
 T4 = "Tesla T4"
-HALF = dict(driver=ABSENT, kernel_module=ABSENT, library="550.54.15", libcuda="/usr/lib/x86_64-linux-gnu/libcuda.so.1", smi_error=FAILED)
+HALF = {
+    "driver": ABSENT, "kernel_module": ABSENT, "library": "550.54.15", "libcuda": "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "smi_error": FAILED,
+}  # fmt: skip
 
 BAD = {
     "nvidia-smi fails, live": with_torch(with_nvidia(linux(), T4, **HALF), "2.6.0+cu124", cuda_available=False),
