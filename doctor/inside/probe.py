@@ -606,7 +606,7 @@ class Probe(object):
     def cpu_rate(self, kind, alone):
         """On one thread, which other work disturbs least, then on all. The best of both is the burst.
 
-        `alone`: float32's rate on one thread; a half type far below it is not native to this CPU, and gets no more time.
+        `alone`: float32's rate on one thread; a half type far below it is not native here, and gets no more time.
         """
         single = Repeated(self, kind, 128 if alone else 256)
         first = single.calibrate()
