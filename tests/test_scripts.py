@@ -44,7 +44,7 @@ def test_a_new_piece_runs_at_once(copy: Path, arguments: list[str], tests: list[
     new = load("new")
     assert new.main(arguments, root=copy) == 0
     assert "next:" in capsys.readouterr().out
-    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+    argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
     done = subprocess.run(argv, cwd=copy, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
     assert "passed" in done.stdout
