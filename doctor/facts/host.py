@@ -153,7 +153,8 @@ def _asked_for_gpus(system: System) -> bool:
     """
     if any(system.exists(path) for path in ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")):
         return True
-    return "nvidia" in _text(system, "/proc/self/mountinfo").lower()
+    mounts = _text(system, "/proc/self/mountinfo")
+    return bool(re.search(r" /(proc/driver/nvidia|usr/bin/nvidia-smi|\S*/libcuda\.so)", mounts))
 
 
 def _jetson(system: System) -> str | None:
