@@ -338,7 +338,6 @@ def _vendor_fix(situation: Situation, finding: str, text: str, details: Mapping[
     order = Order(
         requirements=tuple(names),
         index=details["index"],
-        pre=details.get("pre") == "yes",
         replaces=("torch",) if torch else (),
         note=text,
     )

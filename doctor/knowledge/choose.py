@@ -26,6 +26,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from doctor.knowledge import lookup, vendors
+from doctor.knowledge.load import of_tables
 from doctor.model.facts import ABSENT, Absent, Facts, Gpu
 
 if TYPE_CHECKING:
@@ -35,6 +36,20 @@ Kind = Literal["cuda", "rocm", "xpu", "mps", "cpu", "jetson"]
 VENDORS: tuple[tuple[str, Kind], ...] = (("apple", "mps"), ("nvidia", "cuda"), ("amd", "rocm"), ("intel", "xpu"))
 COMPANIONS = ("torchvision", "torchaudio", "torchtext")
 MAX_REJECTED = 12
+
+# One choice asks the tables the same questions for hundreds of builds.
+_arch_list_of = of_tables(lookup.arch_list_of)
+_backends_of = of_tables(lookup.backends_of)
+_companion = of_tables(lookup.companion)
+_cuda_of_backend = of_tables(lookup.cuda_of_backend)
+_cuda_of_driver = of_tables(lookup.cuda_of_driver)
+_default_backend = of_tables(lookup.default_backend)
+_driver_need = of_tables(lookup.driver_need)
+_driver_runs = of_tables(lookup.driver_runs)
+_index_url = of_tables(lookup.index_url)
+_published = of_tables(lookup.published)
+_runs_on = of_tables(lookup.runs_on)
+_wheel_minimum_glibc = of_tables(lookup.wheel_minimum_glibc)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -410,7 +425,7 @@ def _trials(machine: _Machine, kind: Kind, wanted: _Wanted) -> Iterator[_Trial]:
     for release in reversed(lookup.torch_versions(as_of=machine.as_of)):
         if not wanted.admits(release):
             continue
-        for backend in lookup.backends_of(release, machine.platform):
+        for backend in _backends_of(release, machine.platform):
             if _serves_as(backend, kind) and wanted.admits_backend(backend):
                 yield _try(machine, kind, release, backend, wanted.companions)
 
@@ -430,24 +445,24 @@ class _Coverage:
 
 def _try(machine: _Machine, kind: Kind, release: str, backend: str, companions: tuple[str, ...]) -> _Trial:
     """Judge one build on the machine."""
-    status = lookup.published(release, backend, machine.platform, machine.python)
+    status = _published(release, backend, machine.platform, machine.python)
     objections = tuple(_system_objections(machine, kind, release, status))
     coverage = _coverage(machine, kind, release, backend)
     reasons, against = coverage.reasons, objections + coverage.against
     if coverage.covers and coverage.leaves_out:
         against += (f"it leaves out {_names(coverage.leaves_out)}",)
-    default = lookup.default_backend(release, machine.platform) == backend
+    default = _default_backend(release, machine.platform) == backend
     if default:
         reasons += ("the package index has it: no other index is needed",)
     if status == "derived":
         against += ("its publication is derived by rule, it was not seen",)
     found, missing = _companions_of(machine.platform, release, backend, companions)
-    cuda, known = lookup.cuda_of_backend(backend), _cuda_of_driver(machine)
+    cuda, known = _cuda_of_backend(backend), _native_cuda(machine)
     return _Trial(
         candidate=Candidate(
             release=release,
             backend=backend,
-            index=None if default else lookup.index_url(backend, release),
+            index=None if default else _index_url(backend, release),
             companions=found,
             status="verified" if status == "verified" else "derived",
             reasons=reasons,
@@ -476,7 +491,7 @@ def _order(trial: _Trial) -> tuple[object, ...]:
         c.status != "verified",
         c.index is not None,
         not trial.native_toolkit,
-        tuple(-n for n in _version(lookup.cuda_of_backend(c.backend) or _rocm_of(c.backend) or "0")),
+        tuple(-n for n in _version(_cuda_of_backend(c.backend) or _rocm_of(c.backend) or "0")),
     )
 
 
@@ -486,7 +501,7 @@ def _system_objections(machine: _Machine, kind: Kind, release: str, status: str)
         yield f"there is no wheel of it for Python {machine.python or '3'} on {machine.platform}"
         return
     if machine.platform.startswith("linux"):
-        need = lookup.wheel_minimum_glibc(release, machine.platform)
+        need = _wheel_minimum_glibc(release, machine.platform)
         if machine.libc == "musl":
             yield "there are no wheels for musl"
         elif need and machine.libc_version and _version(machine.libc_version) < _version(need):
@@ -511,6 +526,7 @@ def _coverage(machine: _Machine, kind: Kind, release: str, backend: str) -> _Cov
         return _Coverage(
             covers=tuple(c for c in cards if c not in late),
             leaves_out=late,
+            reasons=tuple(f"the xpu builds support the {c.name}" for c in cards if c not in late),
             against=tuple(f"it is older than the support for the {c.name} (from {c.since} on)" for c in late),
             blocked=bool(cards) and len(late) == len(cards),
         )
@@ -518,20 +534,20 @@ def _coverage(machine: _Machine, kind: Kind, release: str, backend: str) -> _Cov
 
 
 def _cuda_coverage(machine: _Machine, cards: tuple[_Card, ...], release: str, backend: str) -> _Coverage:
-    cuda = lookup.cuda_of_backend(backend) or ""
+    cuda = _cuda_of_backend(backend) or ""
     driver = machine.driver or _newest_driver(cards)
     reasons: list[str] = []
     against: list[str] = []
-    need = lookup.driver_need(cuda, machine.numbers)
+    need = _driver_need(cuda, machine.numbers)
     if machine.driver is ABSENT:
         against.append("there is no NVIDIA driver")
-    elif lookup.driver_runs(driver, cuda, machine.numbers) is False:
+    elif _driver_runs(driver, cuda, machine.numbers) is False:
         have = f"this machine has {machine.driver}" if machine.driver else "no driver that knows the GPU is that new"
         against.append(f"CUDA {cuda} needs driver {need.minimum if need else '?'} or newer; {have}")
     elif machine.driver and need:
         reasons.append(f"driver {machine.driver} runs CUDA {cuda} (from {need.minimum} on: {need.why})")
     hopeless = bool(against)
-    archs = lookup.arch_list_of(release, backend, machine.platform)
+    archs = _arch_list_of(release, backend, machine.platform)
     covers, leaves_out, crutch = [], [], False
     for card in cards:
         how, why = _how_cuda_runs(machine, card, driver, archs, cuda)
@@ -565,9 +581,9 @@ def _how_cuda_runs(
         return "native", ""
     if archs is None:
         return "no", "the list of its architectures is not known"
-    how = lookup.runs_on(card.target, archs, cuda)
+    how = _runs_on(card.target, archs, cuda)
     if how == "ptx":
-        known = _cuda_of_driver(machine)
+        known = _native_cuda(machine)
         if known and _version(known) < _version(cuda):
             return "no", f"for {what} it has PTX only, and a driver for CUDA {known} cannot compile that of CUDA {cuda}"
         return (
@@ -584,7 +600,7 @@ def _is_beyond(driver: str, last: int | None, numbers: str) -> bool:
     version tells."""
     if last is None or _version(driver)[0] <= last:
         return False
-    own, limit = lookup.cuda_of_driver(driver, numbers), lookup.cuda_of_driver(str(last), numbers)
+    own, limit = _cuda_of_driver(driver, numbers), _cuda_of_driver(str(last), numbers)
     return own is None or limit is None or _version(own) > _version(limit)
 
 
@@ -593,15 +609,15 @@ def _newest_driver(cards: tuple[_Card, ...]) -> str:
     return f"{min((c.last for c in cards if c.last), default=99999)}.999"
 
 
-def _cuda_of_driver(machine: _Machine) -> str | None:
+def _native_cuda(machine: _Machine) -> str | None:
     """The highest CUDA version that the driver knows natively."""
     if machine.driver:
-        return lookup.cuda_of_driver(machine.driver, machine.numbers) or machine.driver_cuda
+        return _cuda_of_driver(machine.driver, machine.numbers) or machine.driver_cuda
     return machine.driver_cuda
 
 
 def _rocm_coverage(machine: _Machine, cards: tuple[_Card, ...], release: str, backend: str) -> _Coverage:
-    archs = lookup.arch_list_of(release, backend, machine.platform)
+    archs = _arch_list_of(release, backend, machine.platform)
     rocm = _rocm_of(backend) or "0"
     covers: list[_Card] = []
     leaves_out: list[_Card] = []
@@ -652,12 +668,12 @@ def _companions_of(
     built for the backends of the first of them."""
     found, missing = [], []
     for name in dict.fromkeys(names):
-        version = lookup.companion(release, name)
+        version = _companion(release, name)
         if version is None:
             missing.append(f"there is no {name} for torch {release}")
             continue
-        first = next(r for r in lookup.torch_versions() if lookup.companion(r, name) == version)
-        if first != release and _kind_of(backend) != "mps" and backend not in lookup.backends_of(first, platform):
+        first = next(r for r in lookup.torch_versions() if _companion(r, name) == version)
+        if first != release and _kind_of(backend) != "mps" and backend not in _backends_of(first, platform):
             missing.append(f"{name} {version} was made for the backends of torch {first}, {backend} is none of them")
         else:
             found.append((name, version))
@@ -724,7 +740,7 @@ def _nearest_driver(machine: _Machine, wanted: _Wanted) -> Iterator[Nearest]:
     if fixed is None or _kind_of(fixed.backend) != "cuda" or (now and len(fixed.covers) <= len(now.covers)):
         return
     covered = [c for c in cards if c.name in fixed.covers]
-    need = lookup.driver_need(lookup.cuda_of_backend(fixed.backend) or "", machine.numbers)
+    need = _driver_need(_cuda_of_backend(fixed.backend) or "", machine.numbers)
     minimum = max([need.minimum if need else "0", *(str(c.first) for c in covered if c.first)], key=_version)
     last = min((c.last for c in covered if c.last), default=None)
     newest = f" (branch {last} is the last that supports it)" if last else ""
@@ -754,7 +770,7 @@ def _nearest_other_torch(machine: _Machine, wanted: _Wanted, free: _Wanted) -> I
 
 def _nearest_python(machine: _Machine, wanted: _Wanted) -> Iterator[Nearest]:
     """Another Python: the one with which the newest torch serves, of those the nearest to this one."""
-    if machine.python is None:
+    if machine.python is None or not _rank(replace(machine, python=None), wanted).builds:
         return
     choices = []
     for python in _pythons(machine.platform):
@@ -812,13 +828,6 @@ def _nearest_vendor(machine: _Machine) -> Iterator[Nearest]:
             text=f"NVIDIA has wheels for JetPack {row['jetpack']} (Python {row['python']}, up to torch {row['torch']})",
             details=(("page", row["page"]), ("backend", "jetson"), ("python", row["python"])),
         )
-    nightly = vendors.nightly(machine.platform)
-    if nightly:
-        yield Nearest(
-            kind="vendor",
-            text=f"there are CPU nightlies of torch for this platform (Python {', '.join(nightly['pythons'])})",
-            details=(("index", nightly["index"]), ("requirement", "torch"), ("pre", "yes"), ("backend", "cpu")),
-        )
 
 
 def _nearest_conda_forge(machine: _Machine) -> Iterator[Nearest]:
@@ -838,7 +847,7 @@ def _nearest_conda_forge(machine: _Machine) -> Iterator[Nearest]:
     for cuda in reversed(offer["cuda"]):
         archs = tuple(table["archs"][cuda.split(".")[0]].split())
         driver = machine.driver or _newest_driver(tuple(cards))
-        runs = lookup.driver_runs(driver, cuda, machine.numbers) is not False
+        runs = _driver_runs(driver, cuda, machine.numbers) is not False
         if runs and all(_how_cuda_runs(machine, c, driver, archs, cuda)[0] in ("native", "family") for c in cards):
             yield Nearest(
                 kind="conda-forge",
@@ -899,10 +908,15 @@ def _serves_as(backend: str, kind: Kind) -> bool:
     return _kind_of(backend) == kind or (kind == "cpu" and backend == "mps")
 
 
+@of_tables
 def _pythons(platform: str) -> tuple[str, ...]:
-    """Ordinary (not free-threaded) Pythons for which any torch has a wheel on that platform."""
-    found = {p for r in lookup.torch_versions(platform) for p in lookup.pythons_of(r, platform) or ()}
-    return tuple(sorted((p for p in found if not p.endswith("t")), key=_version))
+    """Ordinary (not free-threaded) Pythons for which any torch was published on that platform, oldest first."""
+    releases = lookup.torch_versions()
+    named = {p for r in releases for p in lookup.pythons_of(r, "linux_x86_64") or () if not p.endswith("t")}
+    builds = [(r, b) for r in releases for b in _backends_of(r, platform)]
+    return tuple(
+        p for p in sorted(named, key=_version) if any(_published(r, b, platform, p) != "no" for r, b in builds)
+    )
 
 
 def _python_for(candidate: Candidate | None, platform: str) -> tuple[tuple[str, str], ...]:

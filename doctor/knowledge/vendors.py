@@ -11,7 +11,7 @@ from typing import Any
 
 from doctor.knowledge.load import BUILT_IN, KnowledgeError
 
-GROUPS = ("therock", "rocm_blas", "xpu_since", "jetson", "conda_forge", "nightly", "uv_backends")
+GROUPS = ("therock", "rocm_blas", "xpu_since", "jetson", "conda_forge", "uv_backends")
 
 
 @cache
@@ -54,12 +54,6 @@ def jetpack(l4t: str | None) -> dict[str, Any] | None:
 def conda_forge() -> dict[str, Any]:
     """`platforms` -> `cuda` versions built, `archs` by CUDA major, `packages` by kind."""
     found: dict[str, Any] = _table()["conda_forge"]
-    return found
-
-
-def nightly(platform: str) -> dict[str, Any] | None:
-    """The nightly index of a platform that has no releases: `index`, `pythons`."""
-    found: dict[str, Any] | None = _table()["nightly"].get(platform)
     return found
 
 

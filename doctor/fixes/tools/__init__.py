@@ -19,10 +19,8 @@ class Order:
     requirements: tuple[str, ...]
     index: str | None = None
     backend: str | None = None
-    default_index: bool = False  # also look at the package index, for what `index` lacks
     replaces: tuple[str, ...] = ()
     cuda: str | None = None  # conda-forge: the CUDA version to ask for
-    pre: bool = False
     exact: bool = False  # the version is wanted, not only the newest: conda-forge's are not in the tables
     note: str = ""  # what the user should know before running it
 

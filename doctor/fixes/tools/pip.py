@@ -18,7 +18,7 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
                 text=f"Remove the installed {' '.join(order.replaces)}", argv=(*pip, "uninstall", "-y", *order.replaces)
             )
         )
-    argv = (*pip, "install", *(("--pre",) if order.pre else ()), *order.requirements, *_index(order))
+    argv = (*pip, "install", *order.requirements, *_index(order))
     steps.append(Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=argv))
     return tuple(steps)
 
@@ -44,4 +44,4 @@ def get_pip(situation: Situation) -> tuple[Step, ...]:
 def _index(order: Order) -> tuple[str, ...]:
     if order.index is None:
         return ()
-    return ("--extra-index-url" if order.default_index else "--index-url", order.index)
+    return ("--index-url", order.index)

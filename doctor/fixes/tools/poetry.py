@@ -23,8 +23,7 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
         steps.append(
             Step(text="Forget the present build", argv=("poetry", "run", "pip", "uninstall", "-y", *order.replaces))
         )
-    pre = ("--allow-prereleases",) if order.pre else ()
-    argv = ("poetry", "add", *pre, *order.requirements, *source)
+    argv = ("poetry", "add", *order.requirements, *source)
     return (*steps, Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=argv))
 
 

@@ -10,8 +10,7 @@ from doctor.model.fix import Step
 
 def install(situation: Situation, order: Order) -> tuple[Step, ...]:
     fresh = tuple(word for name in order.replaces for word in ("--reinstall-package", name))
-    pre = ("--prerelease", "allow") if order.pre else ()
-    argv = ("uv", "pip", "install", "--python", situation.python, *pre, *fresh, *order.requirements, *_index(order))
+    argv = ("uv", "pip", "install", "--python", situation.python, *fresh, *order.requirements, *_index(order))
     steps = [Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=argv)]
     project = situation.facts.interpreter.project
     if project and situation.facts.interpreter.manager == "uv":
@@ -38,4 +37,4 @@ def _index(order: Order) -> tuple[str, ...]:
         and order.index.startswith("https://download.pytorch.org/whl/")
     ):
         return (f"--torch-backend={order.backend}",)
-    return ("--extra-index-url" if order.default_index else "--index-url", order.index)
+    return ("--index-url", order.index)
