@@ -51,14 +51,14 @@ def test_the_probe_is_quick(looked: Facts) -> None:
 
 
 def test_facts_alone_cost_little_more_than_the_import(torch_python: str) -> None:
-    """The best of some, because other work shares the machine."""
+    """The best of three pairs, because other work shares the machine. A child that said all is ended before its exit."""
     found = Found(python=torch_python, reason="of the test")
-    bare, ours = [], []
+    ratios = []
     for _ in range(3):
         started = time.monotonic()
         subprocess.run([torch_python, "-c", "import torch"], check=True, timeout=60)
-        bare.append(time.monotonic() - started)
+        bare = time.monotonic() - started
         started = time.monotonic()
         look(System.of_this_process(), found, probe=False, limit_s=60)
-        ours.append(time.monotonic() - started)
-    assert min(ours) < 1.15 * min(bare) + 0.1
+        ratios.append((time.monotonic() - started) / bare)
+    assert min(ratios) < 1.15
