@@ -17,7 +17,7 @@ _CP = re.compile(r"[-_.]cp(?:ython-)?(\d)(\d{1,2})(m|t|d)?(?:-cp|-abi|-none|-x86
 _WHEEL_PLATFORM = re.compile(r"(?<!is not a supported )\b(manylinux\w*|macosx_\d+_\d+|win|linux|musllinux_\d_\d)_?(x86_64|aarch64|arm64|amd64|universal2|i686|32)(?=\.whl|\b)")
 _SYSTEMS = (
     ("windows", re.compile(r"(?:^|[\s\"'(=:])[A-Za-z]:\\+[\w .$>-]|\bWinError\b|\.dll\b|\.exe\b|\bPS [A-Z]:\\", re.M)),
-    ("darwin", re.compile(r"/Users/\w|/opt/homebrew/|\.dylib\b|dlopen\(/|/Library/Frameworks/|mach-o file|-darwin\.so|\bMacBook|\bmacOS \d|MPS backend out of memory|for the MPS (?:backend|device)|the 'MPS' backend|MPSNDArray|MPSGraph|MPS framework|\bMPS does not\b|\bMPS: no support|torch\.mps\.\w+\(\)|mps:0|Apple Paravirtual")),
+    ("darwin", re.compile(r"/Users/\w|/opt/homebrew/|\.dylib\b|dlopen\(/|/Library/Frameworks/|mach-o file|-darwin\.so|\bMacBook|\bmacOS \d|MPS backend (?:out of memory|is supported on)|has no attribute 'mps'|for the MPS (?:backend|device)|the 'MPS' backend|MPSNDArray|MPSGraph|MPS framework|\bMPS does not\b|\bMPS: no support|torch\.mps\.\w+\(\)|mps:0|Apple Paravirtual")),
     ("linux", re.compile(r"/home/\w|/root/|/usr/lib/x86_64-linux-gnu|/usr/local/lib/python3|\.so(?:\.\d+)*: (?:cannot open|undefined symbol|version)|\blib[\w-]+\.so\b|undefined symbol:|-linux-gnu\.so|/dist-packages/|\bapt(?:-get)? install|\byum |\bdkms\b|\bmodprobe\b|NVRM:|\blsmod\b|/opt/conda/")),
 )  # fmt: skip
 _LINUX_PATH = re.compile(r"(?<!\w)/(?!Users/|opt/homebrew|Library/)[\w.+/-]{1,200}/python3\.\d+/|/dev/kfd|/usr/lib|\.so\.\d")
@@ -226,7 +226,7 @@ def _sessions(document: Document, notes: Notes) -> None:
         works = _imports_torch(command, document)
         if works:
             said = command.text.split()[0] if command.kind == "shell" else "python"
-            notes.others.append(OtherEnvironment(python=said[:80], torch=works if works[:1].isdigit() else None, how="imports torch in the same evidence"))
+            notes.others.append(OtherEnvironment(python=said[:80], torch=works, how="imports torch in the same evidence"))
 
 
 def _outside_of_a_build(document: Document, lacking: list[int]) -> bool:
@@ -239,7 +239,7 @@ def _outside_of_a_build(document: Document, lacking: list[int]) -> bool:
 
 
 def _imports_torch(command: Command, document: Document) -> str | None:
-    """"ok" or the version that a command printed, where it shows that torch can be imported."""
+    """The version that a command printed, or that none is shown, where the command shows that torch can be imported."""
     output = " ".join(command.output(document)[:6])
     if "Error" in output or "No module" in output:
         return None
@@ -248,7 +248,7 @@ def _imports_torch(command: Command, document: Document) -> str | None:
         return m[0] if m else None
     if "import torch" in command.text and command.kind == "shell" and "-c" in command.text.split():
         m = re.search(r"\d+\.\d+\.\d+[\w.+]*", output)
-        return m[0] if m else "ok"
+        return m[0] if m else "(version not shown)"
     return None
 
 

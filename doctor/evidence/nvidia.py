@@ -17,7 +17,7 @@ _LIST = re.compile(r"^[ \t]*GPU[ \t]*#?(\d{1,3}):[ \t]*([^\n(]{3,80}?)[ \t]*(?:\
 _Q = re.compile(r"^[ \t]*(Product Name|Driver Version|CUDA Version|Compute Mode|GPU UUID)[ \t]*:[ \t]*(\S[^\n]*)$", re.M)
 _CSV_HEAD = re.compile(r"^[ \t]*((?:index|name|uuid|driver_version|compute_cap|memory\.\w+|pci\.\w+|count|compute_mode|utilization\.\w+|temperature\.\w+)"
                        r"(?: \[\w+\])?(?:, *[\w. ]+(?: ?\[[\w%]+\])?)*)[ \t]*$", re.M)
-_CSV_ASKED = re.compile(r"--query-gpu=([\w.,]+)[^\n]*noheader[^\n]*\n((?:[^\n$%>]+\n?){1,16})")
+_CSV_ASKED = re.compile(r"--query-gpu=([\w.,]+)[^\n]*noheader[^\n]*\n+((?:[^\n$%>]+\n?){1,16})")
 _NVRM = re.compile(r"NVRM version: NVIDIA UNIX (?:Open )?\S* ?Kernel Module(?: for \S+)?\s+(\d{2,4}\.\d+(?:\.\d+)?)")
 _CUDA_DRIVER = re.compile(r"^[ \t*-]*(?:CUDA Driver Version|NVIDIA[ _-]?[Dd]river(?: [Vv]ersion)?|Driver Version|Nvidia driver|GPU driver)[ \t]*[:=][ \t]*v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b", re.M)
 _FABRIC = re.compile(r"fabric manager NVIDIA GPU driver interface version (\d+(?:\.\d+)+) don't match with driver version (\d+(?:\.\d+)+)")

@@ -15,6 +15,7 @@ LINE_LIMIT = 4_000  # longer lines are cut into pieces: bounds the work of every
 BIG = 400_000  # characters; of a longer text only the ends and the telling lines of the middle are read
 END = 150_000
 PIECES = 2_000
+COLUMNS = 80
 
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,500}(?:\x07|\x1b\\)|\x1b[@-_]|\x1b")
 _BARE_COLOUR = re.compile(r"\[(?:\d{1,3};){0,4}\d{1,3}m")  # a colour whose escape character was lost in pasting
@@ -35,9 +36,10 @@ _TELLING = re.compile(
     r"killed|signal|python|File \"",
     re.I,
 )
+_COLUMN_GAP = re.compile(r"\S {3,}(?=\S)")
 # A line that begins like this begins something new: it is never the second half of a wrapped one.
 _BEGINS = re.compile(
-    r"[ \t]*(?:File \"|Traceback \(|>>> |\.\.\. |[$%#] |\[(?:pip3?|conda)\]|[+|]|={4}|-{4}|[\w./-]+==\d|"
+    r"[ \t]*(?:File \"|Traceback \(|>>> |\.\.\. |[$%#] |\[(?:pip3?|conda)\]|[+|]|={4}|-{4}|[\w./-]+==[\w.+]+[ \t]*$|"
     r"(?:PyTorch version|Is debug build|CUDA used to build|ROCM used to build|OS|GCC version|Clang version|CMake version|"
     r"Libc version|Python version|Python platform|Is CUDA available|CUDA runtime version|CUDA_MODULE_LOADING set to|"
     r"GPU models and configuration|Nvidia driver version|cuDNN version|HIP runtime version|MIOpen runtime version|"
@@ -210,19 +212,20 @@ def _unquote(lines: list[str]) -> list[str]:
 
 
 def _rejoin(lines: list[str], numbers: list[int]) -> tuple[list[str], list[int]]:
-    """Undo a hard wrap at 70 to 81 columns. A line was wrapped if the first word of the next one had no room on it."""
+    """Undo a hard wrap at 70 to 80 columns. A line was wrapped if the first word of the next one had no room on it."""
     width = max((len(line) for line in lines), default=0)
-    if not 70 <= width <= 81:
+    if not 40 <= width <= COLUMNS + 1:
         return lines, numbers
+    width = width if width >= 70 else COLUMNS
+    folded = width == COLUMNS and _folded(lines)
     joined: list[str] = []
     kept: list[int] = []
     open_since = -1  # length of the last source line of the line that is being put together
     for line, number in zip(lines, numbers, strict=True):
         if joined and open_since >= 0 and _continues(joined[-1], open_since, line, width):
-            hard = open_since == width and not line.startswith(" ") and not joined[-1].endswith(" ")
-            word = joined[-1].rsplit(None, 1)[-1] if joined[-1].strip() else ""
             # Cut in the middle of a word: only a word longer than a line, or a fold at exactly the width, does that.
-            cut = hard and (len(word) >= width - 8 or _folded(lines, width))
+            word = joined[-1].rsplit(None, 1)[-1]
+            cut = open_since == width and (folded or len(word) >= width - 8) and not (word[-1].islower() and line[0].isupper())
             joined[-1] += ("" if cut or line.startswith(" ") else " ") + line
         else:
             joined.append(line)
@@ -231,10 +234,10 @@ def _rejoin(lines: list[str], numbers: list[int]) -> tuple[list[str], list[int]]
     return joined, kept
 
 
-def _folded(lines: list[str], width: int) -> bool:
-    """Whether lines were cut at exactly `width`, not at spaces: then no line ends a little short of it."""
-    full = sum(len(line) == width for line in lines)
-    near = sum(width - 12 <= len(line) < width for line in lines)
+def _folded(lines: list[str]) -> bool:
+    """Whether lines were cut at exactly COLUMNS, not at spaces: then no line ends a little short of it (one less: a space)."""
+    full = sum(len(line) == COLUMNS for line in lines)
+    near = sum(COLUMNS - 12 <= len(line) < COLUMNS - 1 for line in lines)
     return full > near
 
 
@@ -243,6 +246,8 @@ def _continues(before: str, length: int, line: str, width: int) -> bool:
         return False
     if before.lstrip()[:1] in "|+" and before.rstrip()[-1:] not in "|+":
         return line.rstrip()[-1:] in "|+" and line.lstrip()[:1] not in "|+"
+    if len(_COLUMN_GAP.findall(before)) > 1 or _COLUMN_GAP.search(line):  # a row of a table is never wrapped text
+        return False
     first = line.split(None, 1)[0]
     if length + 1 + len(first) <= width:
         return False
