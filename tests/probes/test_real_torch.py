@@ -51,7 +51,7 @@ def test_the_probe_is_quick(looked: Facts) -> None:
 
 
 def test_facts_alone_cost_little_more_than_the_import(torch_python: str) -> None:
-    """The best of three pairs, because other work shares the machine. A child that said all is ended before its exit."""
+    """The best of three pairs, because other work shares the machine. A child that said all is not waited for."""
     found = Found(python=torch_python, reason="of the test")
     ratios = []
     for _ in range(3):
