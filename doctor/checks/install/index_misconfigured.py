@@ -32,13 +32,14 @@ check = Check(
 
 SUFFIX = r"torch(?:vision|audio)?==(\d[\d.]*)\+((?:cu\d+|cpu|rocm[\d.]+|xpu))"
 WANTED = re.compile(r"^torch==(\d+(?:\.\d+)*)(?:\+(\w[\w.]*))?$")
+CHANNEL_CUDA = frozenset({"11.6", "11.7", "11.8", "12.1", "12.4"})  # of pytorch-cuda, torch 1.13 to 2.5
 INDEX = re.compile(r"/whl(?:/(?:test|nightly))?/(cu\d+|cpu|rocm[\d.]+|xpu)/?$")
 
 
 @check
 def judge(facts: Facts) -> Judgement:
     for attempt in facts.attempts:
-        if attempt.failed is not False and (found := _attempt(facts, attempt)):
+        if attempt.failed is not False and (found := _attempt(facts, attempt) or _channel(facts, attempt)):
             return found
     return _suffix(facts) or _refused(facts)
 
@@ -73,6 +74,23 @@ def _attempt(facts: Facts, attempt: InstallAttempt) -> Judgement:
                 f"The index {backend} has no torch {release}: that release was not built for {backend}.",
             )
     return None
+
+
+def _channel(facts: Facts, attempt: InstallAttempt) -> Judgement:
+    """conda's pytorch channel: its last release is 2.5.1, its last CUDA 12.4."""
+    wanted = next((m[1] for r in attempt.requirements if (m := re.match(r"pytorch-cuda=+(\d+\.\d+)", r))), None)
+    if not attempt.failed or wanted is None or wanted in CHANNEL_CUDA:
+        return None
+    return check.found(
+        facts,
+        f"conda's pytorch channel has no pytorch-cuda {wanted}: it ended with torch 2.5.1 and CUDA 12.4.",
+        evidence=(Evidence(fact="asked for", value=" ".join(attempt.requirements), quote=attempt.command or ""),),
+        remedies=(
+            Remedy(action="install-torch", details={"backend": f"cu{wanted.replace('.', '')}"}),
+            Remedy(action="fix-index"),
+        ),
+        wanted=wanted,
+    )
 
 
 def _suffix(facts: Facts) -> Judgement:

@@ -18,6 +18,7 @@ References
 import re
 
 from doctor.checks import Check, Judgement
+from doctor.checks._machine import heard
 from doctor.checks._torch import platform, quote, search
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts
@@ -30,13 +31,15 @@ OTHER = r"(?:No solution found when resolving|has no wheels with a matching|does
 CONDA = r"(?:PackagesNotFoundError|UnsatisfiableError|nothing provides)[\s\S]*\b(?:pytorch|torch)\b"
 
 
+TORCH = re.compile(r"(?:py)?torch(?:vision|audio)?\b(?![\w-])")
+
+
 @check
 def judge(facts: Facts) -> Judgement:
     found = search(facts, REQUEST) or search(facts, OTHER) or search(facts, CONDA)
-    failed = next(
-        (a for a in facts.attempts if a.failed and any(re.match(r"(py)?torch\b", r) for r in a.requirements)), None
-    )
-    if found is None and (failed is None or failed.offered is None):
+    failed = next((a for a in facts.attempts if a.failed and any(TORCH.match(r) for r in a.requirements)), None)
+    error = found[0] if found else heard(facts, "e130") if failed else None  # conda names what it misses in lines below
+    if error is None and (failed is None or failed.offered is None):
         return None
     python, where = facts.interpreter.version, platform(facts)
     wheels = lookup.torch_versions(where, ".".join(python.split(".")[:2]), facts.as_of) if python and where else None
@@ -45,7 +48,7 @@ def judge(facts: Facts) -> Judgement:
         facts,
         f"No file for «{asked}» fits this Python{f' {python}' if python else ''}{f' on {where}' if where else ''}.",
         evidence=(
-            quote(found[0]) if found else None,
+            quote(error) if error else None,
             "interpreter.version",
             Evidence(fact="offered", value=", ".join(failed.offered[-5:]) or "none", source=failed.tool)
             if failed and failed.offered is not None

@@ -20,8 +20,8 @@ from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import imports_fail, installed, quote, same_kind, search
 from doctor.checks.libraries.library_path_conflict import SYMBOL, VERSIONS
-from doctor.model.facts import Facts, Package
-from doctor.model.finding import Evidence, Remedy
+from doctor.model.facts import ErrorText, Facts, Package
+from doctor.model.finding import Evidence, Finding, Remedy
 
 check = Check(
     severity="fault",
@@ -63,7 +63,7 @@ def judge(facts: Facts) -> Judgement:
                 Remedy(action="reinstall-package", details={"package": match[2], "spec": f"=={match[3]}"}),
                 Remedy(action="reinstall-torch", details=same_kind(facts)),
             ),
-            message,
+            error or message,
         )
     twice = _two_families(facts)
     if twice and error:
@@ -79,7 +79,7 @@ def judge(facts: Facts) -> Judgement:
     return None
 
 
-def _error(facts: Facts):
+def _error(facts: Facts) -> ErrorText | None:
     found = search(facts, SYMBOL) or search(facts, VERSIONS)
     return found[0] if found else heard(facts, "e085", "e088")
 
@@ -87,7 +87,7 @@ def _error(facts: Facts):
 def _unpinned(facts: Facts) -> tuple[Package, str] | None:
     """The first nvidia-* package whose version is not the one that torch pins."""
     torch = installed(facts)
-    pins = dict(m.groups() for r in (torch.requires if torch else None) or () if (m := PIN.match(r)))
+    pins = {m[1]: m[2] for r in (torch.requires if torch else None) or () if (m := PIN.match(r))}
     for package in facts.packages or ():
         pinned = pins.get(package.name)
         if pinned and package.version and package.version != pinned and not pinned.endswith(".*"):
@@ -111,8 +111,14 @@ def _two_families(facts: Facts) -> tuple[Package, Package] | None:
     return None
 
 
-def _found(facts, detail, evidence, remedies, error):
+def _found(
+    facts: Facts, detail: str, evidence: tuple[Evidence, ...], remedies: tuple[Remedy, ...], error: ErrorText | None
+) -> Finding:
+    broken = imports_fail(facts) or (error is not None and error.pattern != "e154")
     return check.found(
-        facts, detail, evidence=(*evidence, "torch.version", quote(error) if error else None), remedies=remedies,
-        severity=None if imports_fail(facts) or (error and error.pattern != "e154") else "warning",
-    )  # fmt: skip
+        facts,
+        detail,
+        evidence=(*evidence, "torch.version", quote(error) if error else None),
+        remedies=remedies,
+        severity=None if broken else "warning",
+    )

@@ -26,6 +26,8 @@ check = Check(
 
 NO_KERNELS = r"Could not run 'aten::(?:empty|_copy|copy_)[\w.]*' with arguments from the 'MPS' backend"
 
+NOT_LINKED = r"not linked with support for mps devices"
+
 
 @check
 def judge(facts: Facts) -> Judgement:
@@ -33,7 +35,7 @@ def judge(facts: Facts) -> Judgement:
     if release and numbers(release) < (1, 12):
         return None  # no release of that age has MPS: torch-too-old
     error = heard(facts, "e074")
-    if error is None and (found := search(facts, NO_KERNELS)):
+    if error is None and (found := search(facts, NO_KERNELS) or search(facts, NOT_LINKED)):
         error = found[0]
     built = torch.mps_built if torch else None
     if error is None and not (built is False and is_mac_arm(facts)):

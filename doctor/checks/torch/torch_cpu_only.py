@@ -45,9 +45,12 @@ BUILT_FOR_CUDA = r"built for[\s\S]*?([\d.]+)\+(cu\d+)[\s\S]*?you have ([\d.]+\+c
 
 @check
 def judge(facts: Facts) -> Judgement:
-    if not installed(facts) or import_failure(facts):
-        return _by_message(facts) if not import_failure(facts) else None
-    if kind(facts) != "cpu" or facts.host.system == "darwin":
+    torch = installed(facts)
+    if import_failure(facts) or facts.host.system == "darwin":
+        return None
+    if torch is None or kind(facts) is None:
+        return _by_message(facts)
+    if kind(facts) != "cpu":
         return None
     accelerator, gpu = usable_gpu(facts)
     if accelerator is None:
@@ -57,7 +60,7 @@ def judge(facts: Facts) -> Judgement:
     name = (gpu.name if gpu else None) or f"The {accelerator} GPU"
     return check.found(
         facts,
-        f"{name} is there, but torch {installed(facts).version} is a CPU build.",  # type: ignore[union-attr]
+        f"{name} is there, but torch {torch.version} is a CPU build.",
         evidence=("torch.version", "torch.cuda", "nvidia.driver" if accelerator == "cuda" else None),
         remedies=(Remedy(action="reinstall-torch"),),
         torch=installed(facts).version,

@@ -18,7 +18,7 @@ References
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import imports_fail, installed, quote, same_kind
-from doctor.model.facts import Facts
+from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(
@@ -33,12 +33,11 @@ BROKEN = ("e081", "e106", "e107", "e109", "e113", "e114", "e076", "e077", "e057"
 @check
 def judge(facts: Facts) -> Judgement:
     torch = installed(facts)
-    copies = torch.copies if torch else None
-    versions = {c.version.split("+")[0] for c in copies or () if c.version}
+    copies = (torch.copies if torch else None) or ()
+    versions = {c.version.split("+")[0] for c in copies if c.version}
     twice = heard(facts, "e081")
-    if len(copies or ()) < 2 or len(versions) < 2:
-        return None
-    assert copies is not None and torch is not None
+    if len(copies) < 2 or len(versions) < 2:
+        return _by_message(facts, twice)
     error = twice or heard(facts, *BROKEN)
     in_home = any("/.local/" in c.path.replace("\\", "/") or c.installer == "user" for c in copies)
     remedies = [
@@ -58,4 +57,24 @@ def judge(facts: Facts) -> Judgement:
         ),
         remedies=remedies,
         severity=None if error or imports_fail(facts) else "warning",
+    )
+
+
+def _by_message(facts: Facts, twice: ErrorText | None) -> Judgement:
+    """Torch's libraries are loaded twice, from where is not known."""
+    if twice is None:
+        return None
+    return check.found(
+        facts,
+        "The libraries of torch are loaded twice, from two installations.",
+        evidence=(quote(twice), "torch.version"),
+        remedies=(
+            Remedy(
+                action="remove-package",
+                details={"package": "torch"},
+                text="Remove the copy of torch that is not wanted.",
+            ),
+            Remedy(action="reinstall-torch", details=same_kind(facts)),
+        ),
+        confidence="likely",
     )

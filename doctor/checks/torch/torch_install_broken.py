@@ -32,6 +32,10 @@ CODE = re.compile(r"\.(py|so|dll|pyd|dylib)(\.|$)")
 CANNOT_OPEN = r"(lib(?:torch|c10|shm|caffe2)[\w-]*\.(?:so|dylib)[\w.]*): cannot open shared object|Library not loaded: \S*/(lib(?:torch|c10|shm)\w*\.dylib)"
 SUBMODULE = r"No module named '(torch\.(?:_\w+|version|torch_version|functional|nn|utils|cuda|autograd|storage|serialization|random|types))"
 MIXED = r"[/\\]torch[/\\](?:lib[/\\])?(?:lib(?:torch|c10)|_C)[^\s:]*: undefined symbol: _ZNK?(?:2at|3c10|5torch)"
+BASIC = (
+    r"module 'torch' has no attribute '(?:tensor|Tensor|nn|cuda|device|float32|zeros|ones|randn|no_grad|load|save|optim|utils|"
+    r"from_numpy|manual_seed|__version__|version|backends)'"
+)
 NOT_A_PACKAGE = r"module 'torch' has no attribute|cannot import name .* from 'torch' \(unknown location\)"
 
 
@@ -91,6 +95,8 @@ def _message(facts: Facts) -> Judgement:
         return _found(facts, "Parts of torch that belong to every installation can't be imported.", error)
     if (error := heard(facts, "e077")) and _within_package(error.path) and re.search(NOT_A_PACKAGE, error.text):
         return _found(facts, "The folder torch that Python finds holds no usable torch.", error)
+    if found := search(facts, BASIC):
+        return _found(facts, "What Python imports as torch has none of torch's own names.", found[0])
     if error := heard(facts, "e079"):
         return _found(facts, "The downloaded package is damaged.", error)
     if (error := heard(facts, "e078")) and installed(facts) is not None:

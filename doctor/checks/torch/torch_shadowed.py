@@ -34,7 +34,7 @@ INCOMPLETE = r"No module named 'torch\.\w+|cannot import name .* from (?:partial
 @check
 def judge(facts: Facts) -> Judgement:
     torch = facts.torch
-    by = torch.shadowed_by if isinstance(torch, Torch) else None
+    by = _hiding(torch) if isinstance(torch, Torch) else None
     error = heard(facts, "e080") or _from_a_source_tree(facts)
     if not by and error is None:
         return None
@@ -50,6 +50,13 @@ def judge(facts: Facts) -> Judgement:
         confidence="certain" if by else "likely",
         path=path,
     )
+
+
+def _hiding(torch: Torch) -> str | None:
+    """The file or folder that is imported instead of the package: torch itself is never a single file."""
+    if torch.shadowed_by:
+        return torch.shadowed_by
+    return torch.path if torch.path and re.search(r"[/\\]torch\.py$", torch.path) else None
 
 
 def _from_a_source_tree(facts: Facts) -> ErrorText | None:

@@ -18,7 +18,7 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import installed, is_mac_arm, numbers, owner, quote, release_of, search
+from doctor.checks._torch import is_mac_arm, numbers, owner, quote, release_of, search
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
@@ -43,7 +43,7 @@ ATTRIBUTE = r"module 'torch(?:\.([\w.]+))?' has no attribute '(\w+)'"
 NAME = r"cannot import name '(\w+)' from '(torch[\w.]*)' \((?!unknown location)"
 MODULE = r"No module named '(torch\.[\w.]+)'"
 DEVICE = r"Expected one of (.*) device type at start of device string: (\w+)"
-REQUIRED = r"(?:PyTorch|torch) ?>= ?([\d.]+\d) (?:is|are) required"
+REQUIRED = r"(?:PyTorch|torch) ?>= ?(\d[\d.]*) (?:is|are) required(?: but found (\d[\d.]*))?"
 
 
 @check
@@ -137,17 +137,16 @@ def _unknown_device(facts: Facts) -> Judgement:
 
 def _required(facts: Facts) -> Judgement:
     """A package that says which torch it needs, at run time."""
-    found, release = search(facts, REQUIRED), release_of(facts)
-    if (
-        found is None
-        or (release and numbers(release) >= numbers(found[1][1]))
-        or not (release or installed(facts) is None)
-    ):
+    found = search(facts, REQUIRED)
+    if found is None:
         return None
     error, match = found
+    release = match[2] or release_of(facts)
+    if release is None or numbers(release) >= numbers(match[1]):
+        return None
     return check.found(
         facts,
-        f"A package needs torch {match[1]} or newer" + (f"; this is {release}." if release else "."),
+        f"A package needs torch {match[1]} or newer; this is {release}.",
         evidence=(quote(error), "torch.version"),
         remedies=(Remedy(action="upgrade-torch", details={"torch": f">={match[1]}"}),),
         torch=release,
