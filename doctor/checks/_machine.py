@@ -233,6 +233,16 @@ def wanted_release(attempt: InstallAttempt) -> str | None:
     return None
 
 
+def backend_of_index(url: str) -> str | None:
+    """The backend that a wheel index of PyTorch is for.
+
+    >>> backend_of_index("https://download.pytorch.org/whl/test/cu124")
+    'cu124'
+    """
+    found = re.search(r"/whl/(?:test/|nightly/)?(cu\d+|rocm\d+(?:\.\d+)*|cpu|xpu)/?$", url)
+    return found[1] if found else None
+
+
 def last_for_intel_macs() -> str | None:
     """The last torch release with wheels for Intel Macs."""
     releases = lookup.torch_versions("macos_x86_64")

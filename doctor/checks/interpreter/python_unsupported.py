@@ -19,10 +19,11 @@ References
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from doctor.checks import Check, Judgement, Unknown
-from doctor.checks._machine import heard, older, python_minor, wanted_release
+from doctor.checks._machine import backend_of_index, heard, older, python_minor, wanted_release
 from doctor.checks._torch import installed, numbers, quote
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, InstallAttempt, StartFailure
@@ -134,17 +135,20 @@ def _not_the_wanted_one(facts: Facts, python: str, failed: list[InstallAttempt],
             f"torch {wanted} has no wheel for Python {facts.interpreter.version}.",
             _range_of(facts, wanted),
             error,
-            install=_others(facts, python),
+            install=_instead(facts, python, attempt),
         )
     return None
 
 
-def _others(facts: Facts, python: str) -> str:
-    """Specifier of the releases that this Python can have."""
+def _instead(facts: Facts, python: str, attempt: InstallAttempt) -> dict[str, str]:
+    """Which torch this Python can have, of the backend that was asked for if one of them is published in it."""
+    backend = next((b for url in attempt.indexes if (b := backend_of_index(url))), None)
     for platform in _platforms(facts):
-        if releases := lookup.torch_versions(platform, python, facts.as_of):
-            return f">={releases[0]}"
-    return ""
+        if not (releases := lookup.torch_versions(platform, python, facts.as_of)):
+            continue
+        there = backend and any(lookup.published(r, backend, platform, python) != "no" for r in releases)
+        return {"torch": f">={releases[0]}", **({"backend": backend} if backend and there else {})}
+    return {}
 
 
 def _from_the_offer(facts: Facts, failed: list[InstallAttempt], error: ErrorText | None) -> Judgement:
@@ -167,7 +171,7 @@ def _from_the_offer(facts: Facts, failed: list[InstallAttempt], error: ErrorText
                     _range_of(facts, wanted),
                     error,
                     confidence="likely",
-                    install=f">={public[0]}",
+                    install=_instead(facts, python, attempt),
                 )
     if (ignored := heard(facts, "e053")) and error:
         return _found(
@@ -216,13 +220,14 @@ def _refused(facts: Facts, error: ErrorText) -> Judgement:
 
 def _compiler_of_torch(facts: Facts, error: ErrorText) -> Judgement:
     """torch works on this Python, torch.compile not yet."""
-    torch = installed(facts)
+    torch, first = installed(facts), re.search(r"Python 3\.(\d+)", error.text)
+    older_python = {"python": f"<3.{first[1]}"} if first else {}
     return check.found(
         facts,
         f"torch.compile of torch {torch.version if torch else '(this release)'} does "
         f"not support this Python yet: {error.text}",
         evidence=(quote(error), "interpreter.version", "torch.version"),
-        remedies=(Remedy(action="upgrade-torch"), Remedy(action="replace-interpreter", details={"python": "<3.12"})),
+        remedies=(Remedy(action="upgrade-torch"), Remedy(action="replace-interpreter", details=older_python)),
     )
 
 
@@ -232,12 +237,10 @@ def _found(
     pythons: _Range | None,
     error: ErrorText | None,
     confidence: str = "certain",
-    install: str | None = None,
+    install: dict[str, str] | None = None,
 ) -> Judgement:
     replace = Remedy(action="replace-interpreter", details={"python": pythons.spec} if pythons else {})
-    other = (
-        (Remedy(action="install-torch", details={"torch": install} if install else {}),) if install is not None else ()
-    )
+    other = (Remedy(action="install-torch", details=install),) if install is not None else ()
     return check.found(
         facts,
         detail,
