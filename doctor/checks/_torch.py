@@ -95,9 +95,11 @@ def same_kind(facts: Facts) -> dict[str, str]:
 def is_mac_arm(facts: Facts) -> bool:
     """A Mac with Apple silicon whose Python runs natively."""
     return (
-        facts.host.system == "darwin" and facts.host.architecture == "arm64"
-        and facts.interpreter.architecture in (None, "arm64") and not facts.interpreter.translated
-    )  # fmt: skip
+        facts.host.system == "darwin"
+        and facts.host.architecture == "arm64"
+        and facts.interpreter.architecture in (None, "arm64")
+        and not facts.interpreter.translated
+    )
 
 
 def gpus(facts: Facts, vendor: str) -> tuple[Gpu, ...]:
@@ -149,15 +151,20 @@ def messages(facts: Facts) -> Iterator[ErrorText]:
     failure = import_failure(facts)
     if failure and failure.message:
         text = f"{failure.exception}: {failure.message}" if failure.exception else failure.message
-        yield ErrorText(pattern="exception", text=text, groups=(failure.exception or "", failure.message),
-                        source="import torch", path=_last_file(failure.traceback))  # fmt: skip
+        yield ErrorText(
+            pattern="exception",
+            text=text,
+            groups=(failure.exception or "", failure.message),
+            source="import torch",
+            path=_last_file(failure.traceback),
+        )
     torch = facts.torch
     if isinstance(torch, Torch):
-        for text, source in ((torch.cuda_error, "torch.cuda.init()"), (torch.numpy_error, "torch.from_numpy()")):
-            if isinstance(text, str):
-                yield ErrorText(pattern="exception", text=text, groups=("", text), source=source)
-        for text in torch.warnings or ():
-            yield ErrorText(pattern="warning", text=text, source="import torch")
+        for said, source in ((torch.cuda_error, "torch.cuda.init()"), (torch.numpy_error, "torch.from_numpy()")):
+            if isinstance(said, str):
+                yield ErrorText(pattern="exception", text=said, groups=("", said), source=source)
+        for warning in torch.warnings or ():
+            yield ErrorText(pattern="warning", text=warning, source="import torch")
 
 
 def _last_file(traceback: str) -> str | None:
@@ -184,8 +191,8 @@ def quote(error: ErrorText) -> Evidence:
 
 
 def owner(path: str | None) -> str | None:
-    """The import package that a file lies in: ".../site-packages/torchvision/_C.so" -> "torchvision"; an extension module
-    beside the packages gives its own name.
+    """The import package that a file lies in: ".../site-packages/torchvision/_C.so" -> "torchvision"; an extension
+    module beside the packages gives its own name.
 
     >>> owner("/usr/lib/python3/dist-packages/exllama_kernels.cpython-310-x86_64-linux-gnu.so")
     'exllama_kernels'

@@ -1,14 +1,16 @@
 """An extension can't see torch while it is being built.
 
 What it means
-    pip and uv build a package from source in a throw-away environment that holds only what the package declares. Extensions that
-    import torch in setup.py without declaring it fail there with «No module named 'torch'», although torch is installed.
+    pip and uv build a package from source in a throw-away environment that holds only what the package declares.
+    Extensions that import torch in setup.py without declaring it fail there with «No module named 'torch'»,
+    although torch is installed.
 
 How to see it yourself
     python -c "import torch" works in the environment itself
 
 What to do
-    Install it with --no-build-isolation, after torch, setuptools and wheel (uv: no-build-isolation-package in pyproject.toml).
+    Install it with --no-build-isolation, after torch, setuptools and wheel (uv: no-build-isolation-package in
+    pyproject.toml).
 
 References
     https://pip.pypa.io/en/stable/reference/build-system/
@@ -28,9 +30,15 @@ check = Check(
     instead_of=("torch-missing", "wrong-environment", "program-error", "no-matching-wheel"),
 )
 
-BUILDING = r"Getting requirements to build wheel|Preparing metadata \(pyproject|build_wheel|get_requires_for_build|setup\.py (?:egg_info|bdist_wheel)"
+BUILDING = (
+    r"Getting requirements to build wheel|Preparing metadata \(pyproject|build_wheel|"
+    r"get_requires_for_build|setup\.py (?:egg_info|bdist_wheel)"
+)
 NO_TORCH = r"No module named ['\"]?torch['\"]?(?![\w.])"
-NAMED = r"(?:Failed to build|[Bb]uilding wheel for|No module named 'torch'.*?for|Failed building wheel for) ['`]?([A-Za-z][\w.-]+)"
+NAMED = (
+    r"(?:Failed to build|[Bb]uilding wheel for|No module named 'torch'.*?for|"
+    r"Failed building wheel for) ['`]?([A-Za-z][\w.-]+)"
+)
 PACKAGE = re.compile(r"^([A-Za-z][\w.-]*)")
 
 

@@ -1,8 +1,9 @@
 """The install command names the wrong index for the wanted build, or none.
 
 What it means
-    Builds with a suffix (+cu118, +cpu, +rocm6.2) are on torch's own index only, one index a backend, and each index holds only the
-    releases that were made for it. The package index has no suffixes; conda's pytorch channel ends with 2.5.1.
+    Builds with a suffix (+cu118, +cpu, +rocm6.2) are on torch's own index only, one index a backend, and each index
+    holds only the releases that were made for it. The package index has no suffixes; conda's pytorch channel ends
+    with 2.5.1.
 
 How to see it yourself
     python -m pip index versions torch --index-url https://download.pytorch.org/whl/cu128
@@ -120,9 +121,10 @@ def _refused(facts: Facts) -> Judgement:
     if error is None:
         return None
     detail = (
-        "The address is not that of an index of torch." if error.pattern == "e132"
+        "The address is not that of an index of torch."
+        if error.pattern == "e132"
         else "conda's pytorch channel has had no releases since 2.5.1: it knows no such pytorch-cuda."
-    )  # fmt: skip
+    )
     return check.found(
         facts, detail, evidence=(quote(error),), remedies=(Remedy(action="fix-index"), Remedy(action="install-torch"))
     )

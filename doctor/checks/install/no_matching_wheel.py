@@ -1,8 +1,8 @@
 """The installer finds no torch for this Python and this platform.
 
 What it means
-    pip, uv or conda looked through its indexes and found no file that fits: as a rule torch has no wheel for this Python version,
-    operating system or processor; or the index does not hold it.
+    pip, uv or conda looked through its indexes and found no file that fits: as a rule torch has no wheel for this
+    Python version, operating system or processor; or the index does not hold it.
 
 How to see it yourself
     python -m pip debug --verbose lists the tags that fit; python -m pip index versions torch
@@ -26,8 +26,15 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(severity="fault", explains=("torch-missing",), instead_of=("torch-missing", "program-error"))
 
-REQUEST = r"(?:No matching distribution found for|satisfies the requirement) (torch(?:vision|audio)?)(?![\w-])([=<>!~]*[\w.+*]*)"
-OTHER = r"(?:No solution found when resolving|has no wheels with a matching|doesn.t have a source distribution or wheel).*\btorch\b|\btorch\b.*(?:has no wheels with a matching|no wheels?)"
+REQUEST = (
+    r"(?:No matching distribution found for|satisfies the requirement) (torch(?:vision|"
+    r"audio)?)(?![\w-])([=<>!~]*[\w.+*]*)"
+)
+OTHER = (
+    r"(?:No solution found when resolving|has no wheels with a matching|"
+    r"doesn.t have a source distribution or wheel).*\btorch\b|"
+    r"\btorch\b.*(?:has no wheels with a matching|no wheels?)"
+)
 CONDA = r"(?:PackagesNotFoundError|UnsatisfiableError|nothing provides)[\s\S]*\b(?:pytorch|torch)\b"
 
 

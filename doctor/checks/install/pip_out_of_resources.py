@@ -1,15 +1,15 @@
 """The installation ran out of memory or disk space.
 
 What it means
-    A CUDA build of torch with its libraries is a download of some 3 GB and takes 7 GB on disk, and pip keeps the files in its
-    cache and a temporary folder as well.
+    A CUDA build of torch with its libraries is a download of some 3 GB and takes 7 GB on disk, and pip keeps the
+    files in its cache and a temporary folder as well.
 
 How to see it yourself
     df -h . /tmp ~/.cache; free -h
 
 What to do
-    Make room, or let TMPDIR point to a larger disk; install with --no-cache-dir where memory is short. The CPU build is far
-    smaller.
+    Make room, or let TMPDIR point to a larger disk; install with --no-cache-dir where memory is short. The CPU
+    build is far smaller.
 
 References
     https://pip.pypa.io/en/stable/topics/caching/
@@ -27,7 +27,10 @@ check = Check(
     instead_of=("torch-missing", "shared-memory-too-small"),
 )
 
-INSTALLING = r"Could not install packages due to an (?:OSError|EnvironmentError)|Failed to (?:download|extract|install|fetch)|pip\S* install|Downloading torch"
+INSTALLING = (
+    r"Could not install packages due to an (?:OSError|EnvironmentError)|Failed to (?:download|"
+    r"extract|install|fetch)|pip\S* install|Downloading torch"
+)
 SMALLER = Remedy(
     action="install-torch", details={"backend": "cpu"}, text="Or install the CPU build, which is far smaller."
 )

@@ -1,14 +1,15 @@
 """A path in the installation is longer than Windows allows.
 
 What it means
-    Without long paths Windows takes 260 characters, and torch's header files lie deep. The installation ends with WinError 206 or
-    with «No such file or directory» for a very long name.
+    Without long paths Windows takes 260 characters, and torch's header files lie deep. The installation ends with
+    WinError 206 or with «No such file or directory» for a very long name.
 
 How to see it yourself
     reg query HKLM\\SYSTEM\\CurrentControlSet\\Control\\FileSystem /v LongPathsEnabled
 
 What to do
-    Switch long paths on (LongPathsEnabled = 1, then a new session), or make the environment in a folder with a short path.
+    Switch long paths on (LongPathsEnabled = 1, then a new session), or make the environment in a folder with a
+    short path.
 
 References
     https://learn.microsoft.com/en-us/windows/win32/fileio/maximum-file-path-limitation

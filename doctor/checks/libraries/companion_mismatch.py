@@ -1,9 +1,9 @@
 """torchvision, torchaudio, torchtext or triton was made for another torch.
 
 What it means
-    These packages hold code that is compiled against one torch release, and one build of it (CPU, or one CUDA version). With
-    another, their operators can't be registered: «operator torchvision::nms does not exist», «undefined symbol», «Couldn't load
-    custom C++ ops».
+    These packages hold code that is compiled against one torch release, and one build of it (CPU, or one CUDA
+    version). With another, their operators can't be registered: «operator torchvision::nms does not exist»,
+    «undefined symbol», «Couldn't load custom C++ ops».
 
 How to see it yourself
     python -m pip list | grep -i torch; python -c "import torchvision; torchvision.ops.nms"
@@ -40,9 +40,15 @@ check = Check(
 COMPANIONS = ("torchvision", "torchaudio", "torchtext", "triton", "torchao", "torchcodec")
 COMPILED = frozenset({"torchvision", "torchaudio", "torchtext"})
 PATTERNS = ("e106", "e107", "e108", "e109", "e112")
-NO_OPERATOR = r"operator (torchvision|torchaudio|torchtext)::\w+ does not exist|No such operator (torchvision|torchaudio|torchtext)::"
+NO_OPERATOR = (
+    r"operator (torchvision|torchaudio|torchtext)::\w+ does not exist|"
+    r"No such operator (torchvision|torchaudio|torchtext)::"
+)
 NO_KERNEL = r"Could not run '(torchvision|torchaudio)::\w+' with arguments from the 'CUDA' backend"
-UNLOADABLE = r"(torchvision|torchaudio|torchtext)[/\\]\S*.*(?:undefined symbol|[Ss]ymbol not found|WinError 127|could not be found|libcudart\.so)"
+UNLOADABLE = (
+    r"(torchvision|torchaudio|torchtext)[/\\]\S*.*(?:undefined symbol|[Ss]ymbol not found|"
+    r"WinError 127|could not be found|libcudart\.so)"
+)
 CANNOT_IMPORT = r"cannot import name '?\w+'? from '(torchvision|torchaudio|torchtext|triton|torchao)\b"
 REQUIRES = r"(torchvision|torchaudio|torchtext|triton) (\S+) requires torch==([\d.]+)\S*, but you have torch ([\d.]+)"
 
@@ -91,7 +97,7 @@ def _message(facts: Facts) -> tuple[ErrorText | None, str | None]:
 
 
 def _of_another_release(facts: Facts, first: str | None) -> tuple[Package, str | None, str, bool] | None:
-    """A companion whose version belongs to another torch: it, the right version, the words, and whether that breaks it."""
+    """A companion whose version belongs to another torch: it, the right version, the words, whether it breaks."""
     release, torch = release_of(facts), installed(facts)
     if release is None or torch is None or ".dev" in (torch.version or ""):
         return None
@@ -123,17 +129,19 @@ def _of_another_build(facts: Facts) -> tuple[Package, str | None, str, bool] | N
     """A companion of the right version for another backend: a CPU torchvision beside a CUDA torch."""
     torch = installed(facts)
     own = _local(torch.version) if torch else None
+    if torch is None or own is None:
+        return None
     for name in ("torchvision", "torchaudio"):
         companion = package(facts, name)
         theirs = _local(companion.version) if companion else None
-        if companion and own and theirs and own != theirs:
+        if companion and theirs and own != theirs:
             wanted = lookup.companion(release_of(facts) or "", name)
             return (
                 companion,
                 wanted,
                 f"{name} {companion.version} is a build for {theirs}, torch {torch.version} one for {own}.",
                 False,
-            )  # type: ignore[union-attr]
+            )
     return None
 
 

@@ -1,14 +1,16 @@
 """torch.compile, or an extension, needs a compiler or Triton that is not there.
 
 What it means
-    torch.compile writes C++ for CPUs and Triton kernels for GPUs; extensions are compiled when they are installed. That takes a
-    C++ compiler (on Windows cl.exe on the PATH), Python's header files, Ninja, or Triton. torch itself works without them.
+    torch.compile writes C++ for CPUs and Triton kernels for GPUs; extensions are compiled when they are installed.
+    That takes a C++ compiler (on Windows cl.exe on the PATH), Python's header files, Ninja, or Triton. torch itself
+    works without them.
 
 How to see it yourself
     c++ --version (Windows: where cl); python -c "import triton"
 
 What to do
-    Install what is missing. On Windows: the Visual Studio Build Tools with the C++ workload, and run in its x64 prompt.
+    Install what is missing. On Windows: the Visual Studio Build Tools with the C++ workload, and run in its x64
+    prompt.
 
 References
     https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html
@@ -24,7 +26,11 @@ from doctor.model.finding import Remedy
 check = Check(severity="fault", instead_of=("program-error",))
 
 PATTERNS = ("e123", "e124", "e125", "e126", "e127", "e122")
-NO_COMPILER = r"(?:unable to execute '|command ')(gcc|g\+\+|cc|c\+\+|x86_64-linux-gnu-gcc|clang\+?\+?)'? ?(?:failed: No such file|: No such file)|Compiler: (g\+\+|clang\+\+|cl|icx) is not found"
+NO_COMPILER = (
+    r"(?:unable to execute '|command ')(gcc|g\+\+|cc|c\+\+|x86_64-linux-gnu-gcc|"
+    r"clang\+?\+?)'? ?(?:failed: No such file|: No such file)|Compiler: (g\+\+|clang\+\+|cl|"
+    r"icx) is not found"
+)
 NO_TRITON = r"^(?:ModuleNotFoundError|ImportError): No module named '?triton'?"
 TOOLS = Remedy(
     action="install-system-package",

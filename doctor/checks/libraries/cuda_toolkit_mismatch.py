@@ -1,14 +1,15 @@
 """An extension is being built with a CUDA toolkit that does not fit torch.
 
 What it means
-    Building a CUDA extension takes nvcc of the major version with which torch was built (torch.version.cuda), and a C++ compiler
-    that this nvcc knows. Running torch needs no toolkit at all.
+    Building a CUDA extension takes nvcc of the major version with which torch was built (torch.version.cuda), and a
+    C++ compiler that this nvcc knows. Running torch needs no toolkit at all.
 
 How to see it yourself
     nvcc --version; python -c "import torch; print(torch.version.cuda)"; echo $CUDA_HOME
 
 What to do
-    Install the toolkit of torch's CUDA version (conda: cuda-nvcc; else NVIDIA's package), and point CUDA_HOME at it.
+    Install the toolkit of torch's CUDA version (conda: cuda-nvcc; else NVIDIA's package), and point CUDA_HOME at
+    it.
 
 References
     https://docs.pytorch.org/docs/stable/cpp_extension.html
@@ -45,18 +46,25 @@ def judge(facts: Facts) -> Judgement:
     return check.found(
         facts,
         _detail(error.pattern, toolkit, cuda),
-        evidence=(quote(error), Evidence(fact="torch.cuda", value=cuda) if cuda else None,
-                  Evidence(fact="nvcc", value=toolkit) if toolkit else "nvidia.toolkit"),
+        evidence=(
+            quote(error),
+            Evidence(fact="torch.cuda", value=cuda) if cuda else None,
+            Evidence(fact="nvcc", value=toolkit) if toolkit else "nvidia.toolkit",
+        ),
         remedies=_remedies(error.pattern, cuda, facts),
-        toolkit=toolkit, cuda=cuda,
-    )  # fmt: skip
+        toolkit=toolkit,
+        cuda=cuda,
+    )
 
 
 def _detail(pattern: str, toolkit: str | None, cuda: str | None) -> str:
     if pattern == "e119":
         return f"Building needs the CUDA toolkit{f' {cuda}' if cuda else ''}, and CUDA_HOME does not say where it is."
     if pattern == "e120":
-        return f"nvcc{f' {toolkit}' if toolkit else ''} does not know the GPU architecture for which the extension is being built."
+        return (
+            f"nvcc{f' {toolkit}' if toolkit else ''} does not know the GPU architecture for which the "
+            f"extension is being built."
+        )
     if pattern == "e121":
         return f"The C++ compiler is not one that nvcc{f' {toolkit}' if toolkit else ''} works with."
     return f"nvcc is of CUDA {toolkit or '?'}; torch was built with CUDA {cuda or '?'}."
@@ -64,8 +72,10 @@ def _detail(pattern: str, toolkit: str | None, cuda: str | None) -> str:
 
 def _remedies(pattern: str, cuda: str | None, facts: Facts) -> tuple[Remedy, ...]:
     if pattern == "e121":
-        return (Remedy(action="install-system-package", details={"package": "an older g++"}),
-                Remedy(action="install-package", details={"package": "cuda-nvcc"}))  # fmt: skip
+        return (
+            Remedy(action="install-system-package", details={"package": "an older g++"}),
+            Remedy(action="install-package", details={"package": "cuda-nvcc"}),
+        )
     nvcc = Remedy(
         action="install-package",
         details={"package": "cuda-nvcc", "spec": f"=={cuda}.*"} if cuda else {"package": "cuda-nvcc"},

@@ -1,15 +1,17 @@
 """A compiled extension was built for another torch or another CUDA.
 
 What it means
-    flash-attn, xformers, torch-scatter, bitsandbytes, apex and their like hold machine code against one torch release and CUDA
-    version. With another: «undefined symbol: _ZN…c10…», a missing libcudart of another CUDA, «can't load C++/CUDA extensions».
+    flash-attn, xformers, torch-scatter, bitsandbytes, apex and their like hold machine code against one torch
+    release and CUDA version. With another: «undefined symbol: _ZN…c10…», a missing libcudart of another CUDA,
+    «can't load C++/CUDA extensions».
 
 How to see it yourself
-    c++filt shows which function of torch the undefined symbol is; python -m pip list | grep -i -E 'torch|flash|xformers'
+    c++filt shows which function of torch the undefined symbol is; python -m pip list | grep -i -E
+    'torch|flash|xformers'
 
 What to do
-    Install the extension's build for this torch, or build it again in this environment; or go back to the torch that it was
-    built for.
+    Install the extension's build for this torch, or build it again in this environment; or go back to the torch
+    that it was built for.
 
 References
     https://docs.pytorch.org/docs/stable/cpp_extension.html
@@ -35,11 +37,23 @@ BUILT_FOR = r"PyTorch (([\d.]+)\+?(\w*)) with CUDA (?:\d+|None) \(you have ([\d.
 BASE = frozenset({"torch", "torchvision", "torchaudio", "torchtext", "triton", "numpy", "nvidia"})
 # import names whose distribution is called otherwise
 DISTRIBUTIONS = {
-    "flash_attn_2_cuda": "flash-attn", "amp_C": "apex", "exllama_kernels": "auto-gptq", "exllamav2_kernels": "auto-gptq",
-    "autogptq_cuda": "auto-gptq", "pyg_lib": "pyg-lib", "_C": "", "selective_scan_cuda": "mamba-ssm", "causal_conv1d_cuda": "causal-conv1d",
-    "fused_layer_norm_cuda": "apex", "exllamav2_ext": "exllamav2", "awq_ext": "autoawq", "awq_inference_engine": "autoawq",
-    "MultiScaleDeformableAttention": "MultiScaleDeformableAttention", "mmcv_ext": "mmcv", "_ext": "mmcv",
-}  # fmt: skip
+    "flash_attn_2_cuda": "flash-attn",
+    "amp_C": "apex",
+    "exllama_kernels": "auto-gptq",
+    "exllamav2_kernels": "auto-gptq",
+    "autogptq_cuda": "auto-gptq",
+    "pyg_lib": "pyg-lib",
+    "_C": "",
+    "selective_scan_cuda": "mamba-ssm",
+    "causal_conv1d_cuda": "causal-conv1d",
+    "fused_layer_norm_cuda": "apex",
+    "exllamav2_ext": "exllamav2",
+    "awq_ext": "autoawq",
+    "awq_inference_engine": "autoawq",
+    "MultiScaleDeformableAttention": "MultiScaleDeformableAttention",
+    "mmcv_ext": "mmcv",
+    "_ext": "mmcv",
+}
 
 
 @check

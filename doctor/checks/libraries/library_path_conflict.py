@@ -1,9 +1,9 @@
 """torch loads another copy of a CUDA library than its own.
 
 What it means
-    LD_LIBRARY_PATH (on Windows PATH), a line in ld.so.conf or a stub makes the loader take libcudnn, libcublas, libnccl,
-    libnvJitLink or libcuda from another folder than torch's: «undefined symbol», a cuDNN version mismatch, or, with the toolkit's
-    stub of libcuda, no GPU at all.
+    LD_LIBRARY_PATH (on Windows PATH), a line in ld.so.conf or a stub makes the loader take libcudnn, libcublas,
+    libnccl, libnvJitLink or libcuda from another folder than torch's: «undefined symbol», a cuDNN version mismatch,
+    or, with the toolkit's stub of libcuda, no GPU at all.
 
 How to see it yourself
     LD_DEBUG=libs python -c "import torch" 2>&1 | grep -E 'cudnn|cublas|nvJitLink|libcuda'; echo $LD_LIBRARY_PATH
@@ -26,10 +26,25 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
-    explains=("torch-import-crashes", "device-crashes", "nvidia-driver-not-running", "nvidia-driver-missing", "nvidia-driver-too-old",
-              "nvidia-driver-library-mismatch", "gpu-hidden", "torch-cpu-only", "nvidia-uvm-broken"),
-    instead_of=("torch-import-crashes", "shared-library-missing", "nvidia-driver-missing", "nvidia-uvm-broken", "program-error"),
-)  # fmt: skip
+    explains=(
+        "torch-import-crashes",
+        "device-crashes",
+        "nvidia-driver-not-running",
+        "nvidia-driver-missing",
+        "nvidia-driver-too-old",
+        "nvidia-driver-library-mismatch",
+        "gpu-hidden",
+        "torch-cpu-only",
+        "nvidia-uvm-broken",
+    ),
+    instead_of=(
+        "torch-import-crashes",
+        "shared-library-missing",
+        "nvidia-driver-missing",
+        "nvidia-uvm-broken",
+        "program-error",
+    ),
+)
 
 SYMBOL = r"undefined symbol: (?:__)?(nvJitLink|nccl|cudnn|cublas|cusparse|cusolver|cufft)\w*"
 VERSIONS = (
@@ -67,9 +82,9 @@ def _stub(facts: Facts) -> Judgement:
     working = torch is not None and torch.cuda_available
     return check.found(
         facts,
-        f"{stub or on_path or 'A stub of libcuda'} is a stub for building programs: it takes the place of the driver's libcuda.",
+        f"{stub or on_path or 'A stub of libcuda'} is for building programs: it stands in for the driver's libcuda.",
         evidence=(
-            Evidence(fact="libcuda", value=stub or on_path) if stub or on_path else None,
+            Evidence(fact="libcuda", value=str(stub or on_path)) if stub or on_path else None,
             "environ.LD_LIBRARY_PATH",
             quote(message[0]) if message else None,
         ),

@@ -1,14 +1,15 @@
 """The installed MKL does not fit this torch.
 
 What it means
-    conda's torch before 2.3 links against MKL dynamically and needs symbols (iJIT_NotifyEvent) that MKL left out from 2024.1 on;
-    or MKL was told to use Intel's OpenMP in a process that holds GNU's.
+    conda's torch before 2.3 links against MKL dynamically and needs symbols (iJIT_NotifyEvent) that MKL left out
+    from 2024.1 on; or MKL was told to use Intel's OpenMP in a process that holds GNU's.
 
 How to see it yourself
     conda list mkl; python -c "import torch"
 
 What to do
-    Take MKL back to a version before 2024.1, or install a newer torch. For the threading layer: MKL_THREADING_LAYER=GNU.
+    Take MKL back to a version before 2024.1, or install a newer torch. For the threading layer:
+    MKL_THREADING_LAYER=GNU.
 
 References
     https://github.com/pytorch/pytorch/issues/123097

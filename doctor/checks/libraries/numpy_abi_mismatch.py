@@ -1,8 +1,8 @@
 """torch and NumPy were built for different major versions of NumPy.
 
 What it means
-    The binary interface of NumPy changed with 2.0. A torch that was built against NumPy 1 (before 2.3; on Windows before 2.4.1)
-    starts with NumPy 2, but .numpy() and from_numpy() fail: «Numpy is not available».
+    The binary interface of NumPy changed with 2.0. A torch that was built against NumPy 1 (before 2.3; on Windows
+    before 2.4.1) starts with NumPy 2, but .numpy() and from_numpy() fail: «Numpy is not available».
 
 How to see it yourself
     python -c "import torch, numpy; print(torch.__version__, numpy.__version__); torch.zeros(1).numpy()"
@@ -34,7 +34,10 @@ check = Check(
     ),
 )
 
-BROKEN = r"_ARRAY_API not found|compiled using NumPy 1\.x|[Nn]um[Pp]y is not available|numpy\.(?:dtype|ufunc|ndarray) size changed"
+BROKEN = (
+    r"_ARRAY_API not found|compiled using NumPy 1\.x|[Nn]um[Pp]y is not available|"
+    r"numpy\.(?:dtype|ufunc|ndarray) size changed"
+)
 ABSENT = r"Failed to initialize NumPy: No module named"
 
 

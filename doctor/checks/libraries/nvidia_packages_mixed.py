@@ -1,8 +1,9 @@
 """pip's nvidia-* packages are not those that this torch needs.
 
 What it means
-    CUDA builds of torch pin the exact versions of the nvidia-* packages that hold their libraries. An upgrade of one of them, or
-    packages for another CUDA major version that write into the same folders, leave torch with libraries that do not fit.
+    CUDA builds of torch pin the exact versions of the nvidia-* packages that hold their libraries. An upgrade of
+    one of them, or packages for another CUDA major version that write into the same folders, leave torch with
+    libraries that do not fit.
 
 How to see it yourself
     python -m pip check; python -m pip list | grep nvidia
@@ -72,10 +73,12 @@ def judge(facts: Facts) -> Judgement:
             facts,
             f"{stray.name} {stray.version} and {kept.name} {kept.version} hold the same library for two CUDA versions.",
             (Evidence(fact=stray.name, value=str(stray.version)), Evidence(fact=kept.name, value=str(kept.version))),
-            (Remedy(action="remove-package", details={"package": stray.name}),
-             Remedy(action="reinstall-package", details={"package": kept.name, "spec": f"=={kept.version}"})),
+            (
+                Remedy(action="remove-package", details={"package": stray.name}),
+                Remedy(action="reinstall-package", details={"package": kept.name, "spec": f"=={kept.version}"}),
+            ),
             error,
-        )  # fmt: skip
+        )
     return None
 
 

@@ -1,15 +1,15 @@
 """Two OpenMP runtimes are loaded into one process.
 
 What it means
-    torch, NumPy with MKL, and others each bring a copy of libiomp5 or libomp. Intel's runtime stops the program when it finds
-    another copy («OMP: Error #15»); where it does not, threads may be slow or results wrong.
+    torch, NumPy with MKL, and others each bring a copy of libiomp5 or libomp. Intel's runtime stops the program
+    when it finds another copy («OMP: Error #15»); where it does not, threads may be slow or results wrong.
 
 How to see it yourself
     find the copies: python -c "import sys; print(sys.prefix)" and search that folder for libiomp5 and libomp
 
 What to do
-    Have one of them: take torch and NumPy from one source. KMP_DUPLICATE_LIB_OK=TRUE lets the program run with both; it is a
-    stopgap.
+    Have one of them: take torch and NumPy from one source. KMP_DUPLICATE_LIB_OK=TRUE lets the program run with
+    both; it is a stopgap.
 
 References
     https://github.com/pytorch/pytorch/issues/78490

@@ -1,14 +1,15 @@
 """A shared library that torch, or a package on top of it, needs is not there.
 
 What it means
-    The dynamic loader can't find a .so or .dylib by name: a package of the operating system is not installed, or one of pip's
-    nvidia-* packages that torch's CUDA builds bring along is gone.
+    The dynamic loader can't find a .so or .dylib by name: a package of the operating system is not installed, or
+    one of pip's nvidia-* packages that torch's CUDA builds bring along is gone.
 
 How to see it yourself
     ldd (macOS: otool -L) on the file that can't be loaded; python -m pip check
 
 What to do
-    Install the package that holds the library; where it is one of torch's own nvidia-* packages, install torch again.
+    Install the package that holds the library; where it is one of torch's own nvidia-* packages, install torch
+    again.
 
 References
     https://man7.org/linux/man-pages/man8/ld.so.8.html
@@ -35,18 +36,47 @@ DRIVER = re.compile(r"^lib(?:cuda|nvidia-ml|nvcuvid)\.so")
 COMPANIONS = frozenset({"torchvision", "torchaudio", "torchtext"})
 # libraries of the operating system: the package that holds them on Debian and Ubuntu, in Homebrew for .dylib
 SYSTEM_PACKAGES = {
-    "libgomp": "libgomp1", "libomp": "libomp", "libGL": "libgl1", "libopenblas": "libopenblas0", "libtinfo": "libtinfo6",
-    "libmpi": "libopenmpi-dev", "libmpi_cxx": "libopenmpi-dev", "libsndfile": "libsndfile1", "libnuma": "libnuma1",
-    "libgfortran": "libgfortran5", "libglib-2": "libglib2.0-0", "libavcodec": "ffmpeg", "libavformat": "ffmpeg", "libavutil": "ffmpeg",
-    "libpython3": "libpython3-dev", "libjpeg": "libjpeg-turbo8", "libpng16": "libpng16-16", "libstdc++": "libstdc++6",
-    "libatlas": "libatlas-base-dev", "libcblas": "libatlas-base-dev", "libf77blas": "libatlas-base-dev", "libopenmpi": "libopenmpi-dev",
-}  # fmt: skip
+    "libgomp": "libgomp1",
+    "libomp": "libomp",
+    "libGL": "libgl1",
+    "libopenblas": "libopenblas0",
+    "libtinfo": "libtinfo6",
+    "libmpi": "libopenmpi-dev",
+    "libmpi_cxx": "libopenmpi-dev",
+    "libsndfile": "libsndfile1",
+    "libnuma": "libnuma1",
+    "libgfortran": "libgfortran5",
+    "libglib-2": "libglib2.0-0",
+    "libavcodec": "ffmpeg",
+    "libavformat": "ffmpeg",
+    "libavutil": "ffmpeg",
+    "libpython3": "libpython3-dev",
+    "libjpeg": "libjpeg-turbo8",
+    "libpng16": "libpng16-16",
+    "libstdc++": "libstdc++6",
+    "libatlas": "libatlas-base-dev",
+    "libcblas": "libatlas-base-dev",
+    "libf77blas": "libatlas-base-dev",
+    "libopenmpi": "libopenmpi-dev",
+}
 # libraries that CUDA builds of torch take from pip's nvidia-* packages
 NVIDIA = {
-    "libcudnn": "cudnn", "libcublas": "cublas", "libcudart": "cuda-runtime", "libcufft": "cufft", "libcurand": "curand",
-    "libcusolver": "cusolver", "libcusparseLt": "cusparselt", "libcusparse": "cusparse", "libnccl": "nccl", "libcupti": "cuda-cupti",
-    "libnvrtc": "cuda-nvrtc", "libnvToolsExt": "nvtx", "libnvJitLink": "nvjitlink", "libcufile": "cufile", "libnvshmem": "nvshmem",
-}  # fmt: skip
+    "libcudnn": "cudnn",
+    "libcublas": "cublas",
+    "libcudart": "cuda-runtime",
+    "libcufft": "cufft",
+    "libcurand": "curand",
+    "libcusolver": "cusolver",
+    "libcusparseLt": "cusparselt",
+    "libcusparse": "cusparse",
+    "libnccl": "nccl",
+    "libcupti": "cuda-cupti",
+    "libnvrtc": "cuda-nvrtc",
+    "libnvToolsExt": "nvtx",
+    "libnvJitLink": "nvjitlink",
+    "libcufile": "cufile",
+    "libnvshmem": "nvshmem",
+}
 
 
 @check
@@ -83,7 +113,7 @@ def _made_for_newer_macos(facts: Facts) -> bool:
 
 
 def _built_for_another(facts: Facts, library: str, error: ErrorText) -> bool:
-    """Whether a package that was built for another CUDA or torch asks for it: companion-mismatch, extension-abi-mismatch."""
+    """Whether a package that was built for another CUDA or torch asks for it: others' finding."""
     torch = facts.torch
     cuda = torch.cuda if torch else None
     asked = re.search(r"\.so\.(\d+)", library)

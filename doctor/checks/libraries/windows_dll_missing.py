@@ -1,9 +1,9 @@
 """Windows can't load a DLL of torch, or one that it needs.
 
 What it means
-    WinError 126 means that a DLL, or one that it depends on, is not there; 127, 182 and 1114 that one is there and does not fit.
-    As a rule the Visual C++ runtime is missing or old; torch 2.4.0's fbgemm.dll asked for libomp140.x86_64.dll, which comes
-    with Visual Studio only.
+    WinError 126 means that a DLL, or one that it depends on, is not there; 127, 182 and 1114 that one is there and
+    does not fit. As a rule the Visual C++ runtime is missing or old; torch 2.4.0's fbgemm.dll asked for
+    libomp140.x86_64.dll, which comes with Visual Studio only.
 
 How to see it yourself
     The Dependencies program shows what the named DLL wants: https://github.com/lucasg/Dependencies
@@ -18,8 +18,8 @@ References
 
 from doctor.checks import Check, Judgement
 from doctor.checks._torch import quote, release_of, same_kind, search
-from doctor.model.facts import Facts
-from doctor.model.finding import Remedy
+from doctor.model.facts import ErrorText, Facts
+from doctor.model.finding import Finding, Remedy
 
 check = Check(
     severity="fault",
@@ -68,5 +68,5 @@ def _belongs_to_companion(text: str) -> bool:
     return any(f"{name}\\" in text.replace("/", "\\") for name in ("torchvision", "torchaudio", "torchtext"))
 
 
-def _found(facts, detail, error, remedies):
+def _found(facts: Facts, detail: str, error: ErrorText, remedies: tuple[Remedy, ...]) -> Finding:
     return check.found(facts, detail, evidence=(quote(error), "torch.version", "host.os_name"), remedies=remedies)

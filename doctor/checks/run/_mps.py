@@ -10,23 +10,24 @@ from doctor.model.facts import Facts
 
 
 def known_faults(facts: Facts, cause: str) -> tuple[lookup.KnownFault, ...]:
-    """The known faults of that id whose ranges hold the installed torch and this macOS; those for any version come last."""
+    """The known faults of that id whose ranges hold this torch and this macOS; those for any version come last."""
     release, macos = release_of(facts), facts.host.macos
     if release is None:
         return ()
     held = [
-        f for f in lookup.mps_faults()
+        f
+        for f in lookup.mps_faults()
         if f.cause == cause and within(release, f.torch) and (not macos or within(macos, f.macos))
-    ]  # fmt: skip
+    ]
     return tuple(sorted(held, key=lambda f: f.torch == "any"))
 
 
 def within(version: str, words: str) -> bool:
-    """Whether a version lies in a range such as "2.7-2.13.0", "<= 2.9", "< 2.11.0", "14.4", "any"; a bound that names fewer
-    parts stands for all that begin so.
+    """Whether a version lies in a range such as "2.7-2.13.0", "<= 2.9", "< 2.11.0", "14.4", "any"; a bound that names
+    fewer parts stands for all that begin so.
 
-    >>> within("2.13.1", "2.7-2.13.0"), within("2.0.1", "<= 2.0.x"), within("26.2", "26.x"), within("2.11.0", "< 2.11.0")
-    (False, True, True, False)
+    >>> within("2.13.1", "2.7-2.13.0"), within("2.0.1", "<= 2.0.x"), within("26.2", "26.x")
+    (False, True, True)
     """
     here = numbers(version)
     if words.startswith("any"):

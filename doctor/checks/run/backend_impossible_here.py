@@ -1,13 +1,15 @@
 """The program asks for a backend that this machine can never have.
 
 What it means
-    CUDA needs an NVIDIA GPU: no Mac of today has one, and no torch for macOS holds CUDA. MPS is for Macs only, XPU for Intel GPUs.
+    CUDA needs an NVIDIA GPU: no Mac of today has one, and no torch for macOS holds CUDA. MPS is for Macs only, XPU
+    for Intel GPUs.
 
 How to see it yourself
     The program says device="cuda", .cuda(), or the like.
 
 What to do
-    Choose the device at run time: torch.accelerator.current_accelerator() (from 2.6), or "mps" on a Mac, else "cpu".
+    Choose the device at run time: torch.accelerator.current_accelerator() (from 2.6), or "mps" on a Mac, else
+    "cpu".
 
 References
     https://docs.pytorch.org/docs/stable/notes/mps.html
@@ -23,7 +25,10 @@ from doctor.model.finding import Remedy
 check = Check(severity="warning", instead_of=("program-error", "no-accelerator"))
 
 CUDA = ("e058", "e150", "e013", "e158")
-LINKED = r"PyTorch is not linked with support for (cuda|xpu|mps|hip) devices|Torch not compiled with (CUDA|ROCm|XPU|MPS) enabled"
+LINKED = (
+    r"PyTorch is not linked with support for (cuda|xpu|mps|hip) devices|"
+    r"Torch not compiled with (CUDA|ROCm|XPU|MPS) enabled"
+)
 MPS = r"device type at start of device string: mps|PyTorch is not linked with support for mps|not compiled with MPS"
 
 
@@ -46,7 +51,7 @@ def judge(facts: Facts) -> Judgement:
             Remedy(
                 action="none",
                 details={"reason": f"let the program choose the device: {'mps' if mac else 'cpu'} here"},
-                text=f"Let the program choose its device at run time; here that is {'mps, else cpu' if mac else 'cpu'}.",
+                text=f"Let the program choose its device at run time; here that is {'mps' if mac else 'cpu'}.",
             ),
         ),
         wanted=wanted,

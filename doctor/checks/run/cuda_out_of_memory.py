@@ -27,7 +27,10 @@ check = Check(severity="fault", instead_of=("program-error", "device-crashes"))
 UNITS = {"B": 1 / 2**30, "KIB": 1 / 2**20, "KB": 1 / 2**20, "MIB": 1 / 1024, "MB": 1 / 1024, "GIB": 1.0, "GB": 1.0}
 TOTAL = r"(?:total capacity|total capacty) of ([\d.]+) (\w+)|([\d.]+) (\w+) total capacity"
 FREE = r"([\d.]+) (\w+) (?:is )?free"
-OWN = r"([\d.]+) (\w+) reserved in total by PyTorch|([\d.]+) (\w+) (?:memory in use|is allocated by PyTorch|already allocated)"
+OWN = (
+    r"([\d.]+) (\w+) reserved in total by PyTorch|([\d.]+) (\w+) (?:memory in use|"
+    r"is allocated by PyTorch|already allocated)"
+)
 OTHERS = r"Process \d+ has ([\d.]+) (\w+) memory in use"
 SHARE_OF_OTHERS = 0.3  # of the whole memory: then the other processes are the first suspects
 

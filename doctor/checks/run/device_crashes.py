@@ -1,15 +1,15 @@
 """A device can't complete the probe: it crashes, hangs or raises an error.
 
 What it means
-    A child process that computes on this device was ended by a signal, did not come back in time, or met an error of the driver
-    or of torch.
+    A child process that computes on this device was ended by a signal, did not come back in time, or met an error
+    of the driver or of torch.
 
 How to see it yourself
     torchdoctor probe --device DEVICE names the stage; python -X faulthandler shows the place
 
 What to do
-    Install the newest torch that serves the device, and the newest driver; reboot if the device hangs. Errors in the system's
-    log (dmesg) at that time point to the hardware.
+    Install the newest torch that serves the device, and the newest driver; reboot if the device hangs. Errors in
+    the system's log (dmesg) at that time point to the hardware.
 
 References
     https://docs.nvidia.com/deploy/xid-errors/
@@ -37,16 +37,29 @@ def judge(facts: Facts) -> Judgement:
         )
         if probe.status not in ("crashed", "timed-out") and not failed:
             continue
-        found.append(check.found(
-            facts,
-            f"{probe.device}: the probe {_end(probe)}{f' in stage «{probe.stage}»' if probe.stage else ''}"
-            + (f": {probe.reason}" if probe.reason else "."),
-            evidence=(Evidence(fact=probe.device, value=_end(probe), source="probe", quote=probe.stderr_tail[-300:]), "torch.version", "nvidia.driver"),
-            remedies=(Remedy(action="reboot"), Remedy(action="upgrade-torch"), Remedy(action="upgrade-driver")) if probe.status == "timed-out"
-            else (Remedy(action="reinstall-torch"), Remedy(action="upgrade-driver"), Remedy(action="hardware-service")),
-            title=f"{probe.device} can't complete the probe.",
-            device=probe.device, stage=probe.stage, signal=probe.signal,
-        ))  # fmt: skip
+        found.append(
+            check.found(
+                facts,
+                f"{probe.device}: the probe {_end(probe)}{f' in stage «{probe.stage}»' if probe.stage else ''}"
+                + (f": {probe.reason}" if probe.reason else "."),
+                evidence=(
+                    Evidence(fact=probe.device, value=_end(probe), source="probe", quote=probe.stderr_tail[-300:]),
+                    "torch.version",
+                    "nvidia.driver",
+                ),
+                remedies=(Remedy(action="reboot"), Remedy(action="upgrade-torch"), Remedy(action="upgrade-driver"))
+                if probe.status == "timed-out"
+                else (
+                    Remedy(action="reinstall-torch"),
+                    Remedy(action="upgrade-driver"),
+                    Remedy(action="hardware-service"),
+                ),
+                title=f"{probe.device} can't complete the probe.",
+                device=probe.device,
+                stage=probe.stage,
+                signal=probe.signal,
+            )
+        )
     return found or None
 
 

@@ -1,8 +1,9 @@
 """A device is far slower than its model should be.
 
 What it means
-    The probe's best rate is below 0.6 (warning) or 0.3 (fault) of what a healthy GPU of this model reaches. Usual causes: another
-    program computes on it, it is too hot, its power is capped, its clock is locked, or the work runs elsewhere.
+    The probe's best rate is below 0.6 (warning) or 0.3 (fault) of what a healthy GPU of this model reaches. Usual
+    causes: another program computes on it, it is too hot, its power is capped, its clock is locked, or the work
+    runs elsewhere.
 
 How to see it yourself
     nvidia-smi -q -d PERFORMANCE,POWER,CLOCK,TEMPERATURE while it computes
@@ -25,7 +26,7 @@ from doctor.model.finding import Evidence, Finding, Remedy
 check = Check(severity="warning")
 
 SLOW, VERY_SLOW = 0.6, 0.3
-# the part of the published peak that healthy devices reach in matrix products: (float32 in full precision, 16 bits and TF32)
+# the part of the published peak that healthy devices reach in matrix products: (full float32, 16 bits and TF32)
 REACHED = {"nvidia": (0.65, 0.75), "amd": (0.6, 0.5), "apple": (0.7, 0.7), "intel": (0.6, 0.6)}
 TF32_BITS = 11
 
@@ -38,34 +39,47 @@ def judge(facts: Facts) -> Judgement:
         if probe.status != "ok" or measured is None or measured[0] >= SLOW:
             continue
         ratio, rate, expected, kind, name = measured
-        found.append(check.found(
+        found.append(
+            check.found(
+                facts,
+                f"{name} reaches {rate:.3g} TFLOP/s in {kind}; a healthy one reaches about {expected:.3g}: "
+                f"{ratio:.0%}.",
+                evidence=(
+                    Evidence(fact=f"{probe.device}, {kind}", value=f"{rate:.3g} TFLOP/s", source="probe"),
+                    Evidence(
+                        fact="expected",
+                        value=f"{expected:.3g} TFLOP/s",
+                        source="published peak, and the part of it that healthy devices reach",
+                    ),
+                    "nvidia.processes",
+                ),
+                remedies=(
+                    Remedy(action="stop-process", text="End other programs that compute on this GPU."),
+                    Remedy(action="system-setting", details={"setting": "power limit, clocks and cooling of the GPU"}),
+                    Remedy(action="hardware-service"),
+                ),
+                severity="fault" if ratio < VERY_SLOW else "warning",
+                device=probe.device,
+                ratio=f"{ratio:.2f}",
+            )
+        )
+    if not found and (error := heard(facts, "e148")):
+        return check.found(
             facts,
-            f"{name} reaches {rate:.3g} TFLOP/s in {kind}; a healthy one reaches about {expected:.3g}: {ratio:.0%}.",
-            evidence=(
-                Evidence(fact=f"{probe.device}, {kind}", value=f"{rate:.3g} TFLOP/s", source="probe"),
-                Evidence(fact="expected", value=f"{expected:.3g} TFLOP/s", source="published peak, and the part of it that healthy devices reach"),
-                "nvidia.processes",
-            ),
+            "The driver slows the GPU down.",
+            evidence=(quote(error), "gpus"),
             remedies=(
-                Remedy(action="stop-process", text="End other programs that compute on this GPU."),
                 Remedy(action="system-setting", details={"setting": "power limit, clocks and cooling of the GPU"}),
                 Remedy(action="hardware-service"),
             ),
-            severity="fault" if ratio < VERY_SLOW else "warning",
-            device=probe.device, ratio=f"{ratio:.2f}",
-        ))  # fmt: skip
-    if not found and (error := heard(facts, "e148")):
-        return check.found(
-            facts, "The driver slows the GPU down.", evidence=(quote(error), "gpus"),
-            remedies=(Remedy(action="system-setting", details={"setting": "power limit, clocks and cooling of the GPU"}), Remedy(action="hardware-service")),
             confidence="likely",
-        )  # fmt: skip
+        )
     return found or None
 
 
 def _best(facts: Facts, probe: ProbeResult) -> tuple[float, float, float, str, str] | None:
-    """(ratio, rate, expected rate, type, name of the GPU) of the type that comes nearest to what it should: a device that is
-    slow is so in all of them. None where the tables do not know the model."""
+    """(ratio, rate, expected rate, type, name of the GPU) of the type that comes nearest to what it should: a device
+    that is slow is so in all of them. None where the tables do not know the model."""
     name, vendor = _model(facts, probe.device)
     peaks = lookup.peaks_of(name) if name else None
     if peaks is None or vendor is None or name is None:

@@ -1,15 +1,15 @@
 """A device computes wrong results.
 
 What it means
-    The probe's products and convolutions on this device do not agree with exact integers, or with float64 on the CPU, by more
-    than rounding explains. Whatever is computed on it can't be trusted.
+    The probe's products and convolutions on this device do not agree with exact integers, or with float64 on the
+    CPU, by more than rounding explains. Whatever is computed on it can't be trusted.
 
 How to see it yourself
     torchdoctor probe --device DEVICE --full
 
 What to do
-    Repeat the probe in a new environment with the newest torch and driver. If the results stay wrong, the hardware (memory,
-    overclocking, power) is the suspect.
+    Repeat the probe in a new environment with the newest torch and driver. If the results stay wrong, the hardware
+    (memory, overclocking, power) is the suspect.
 
 References
     https://docs.pytorch.org/docs/stable/notes/numerical_accuracy.html
@@ -29,12 +29,23 @@ def judge(facts: Facts) -> Judgement:
         wrong = probe.data.get("wrong")
         if probe.status != "failed" or not isinstance(wrong, list | tuple) or not wrong or probe.id.startswith("peer"):
             continue
-        found.append(check.found(
-            facts,
-            f"{probe.device}: {wrong[0]}" + (f", and {len(wrong) - 1} more." if len(wrong) > 1 else "."),
-            evidence=(*(Evidence(fact=probe.device, value=str(w), source="probe") for w in wrong[:3]), "torch.version", "nvidia.driver"),
-            remedies=(Remedy(action="upgrade-torch"), Remedy(action="upgrade-driver"), Remedy(action="hardware-service")),
-            title=f"{probe.device} computes wrong results.",
-            device=probe.device, stage=probe.stage,
-        ))  # fmt: skip
+        found.append(
+            check.found(
+                facts,
+                f"{probe.device}: {wrong[0]}" + (f", and {len(wrong) - 1} more." if len(wrong) > 1 else "."),
+                evidence=(
+                    *(Evidence(fact=probe.device, value=str(w), source="probe") for w in wrong[:3]),
+                    "torch.version",
+                    "nvidia.driver",
+                ),
+                remedies=(
+                    Remedy(action="upgrade-torch"),
+                    Remedy(action="upgrade-driver"),
+                    Remedy(action="hardware-service"),
+                ),
+                title=f"{probe.device} computes wrong results.",
+                device=probe.device,
+                stage=probe.stage,
+            )
+        )
     return found or None

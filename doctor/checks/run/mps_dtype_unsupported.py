@@ -23,7 +23,10 @@ from doctor.model.finding import Remedy
 
 check = Check(severity="fault", instead_of=("program-error", "mps-op-missing"))
 
-OPERATOR = r"MPS(?: \w+)? does(?: not|n't) support (\w+) (?:op )?with (u?int\d+|float\d+|bfloat16|bool|complex\w*)|(\w+)\(\)? ?(?:op )?(?:is )?(?:only )?supported on MPS for (\w+)"
+OPERATOR = (
+    r"MPS(?: \w+)? does(?: not|n't) support (\w+) (?:op )?with (u?int\d+|float\d+|bfloat16|bool|"
+    r"complex\w*)|(\w+)\(\)? ?(?:op )?(?:is )?(?:only )?supported on MPS for (\w+)"
+)
 NEEDS = {"bfloat16": "14.0", "int64": "13.3", "complex": "14.0"}
 
 

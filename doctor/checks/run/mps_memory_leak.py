@@ -1,8 +1,8 @@
 """Memory on MPS grows without bound.
 
 What it means
-    The driver's memory grows from step to step although the tensors are freed: a fault of torch's allocator, or of macOS below it
-    (MaxPool2d up to macOS 15.1).
+    The driver's memory grows from step to step although the tensors are freed: a fault of torch's allocator, or of
+    macOS below it (MaxPool2d up to macOS 15.1).
 
 How to see it yourself
     print(torch.mps.driver_allocated_memory()) after every step; torch.mps.empty_cache() does not bring it down

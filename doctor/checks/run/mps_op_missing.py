@@ -7,7 +7,8 @@ How to see it yourself
     The message names the operator (aten::…).
 
 What to do
-    Install a newer torch, or let these operators run on the CPU: PYTORCH_ENABLE_MPS_FALLBACK=1, set before torch is imported.
+    Install a newer torch, or let these operators run on the CPU: PYTORCH_ENABLE_MPS_FALLBACK=1, set before torch is
+    imported.
 
 References
     https://docs.pytorch.org/docs/stable/mps_environment_variables.html

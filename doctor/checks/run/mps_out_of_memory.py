@@ -1,15 +1,16 @@
 """The memory for MPS is used up.
 
 What it means
-    The GPU of a Mac shares the machine's memory; torch stops at a part of it (the high watermark). The model, the batch and other
-    programs need more than there is.
+    The GPU of a Mac shares the machine's memory; torch stops at a part of it (the high watermark). The model, the
+    batch and other programs need more than there is.
 
 How to see it yourself
-    The message tells how much torch holds, how much others hold, and how much is allowed; Activity Monitor shows the programs.
+    The message tells how much torch holds, how much others hold, and how much is allowed; Activity Monitor shows
+    the programs.
 
 What to do
-    Take a smaller batch or model, or 16-bit weights; close other programs. PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 lifts the limit:
-    macOS may then start to swap, or hang.
+    Take a smaller batch or model, or 16-bit weights; close other programs. PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0
+    lifts the limit: macOS may then start to swap, or hang.
 
 References
     https://docs.pytorch.org/docs/stable/mps_environment_variables.html

@@ -1,14 +1,16 @@
 """MPS gives wrong results, in a range of torch and macOS that is known for it.
 
 What it means
-    Some releases of torch, or of macOS underneath, compute certain operations wrongly on the GPU of a Mac, without an error: large
-    matrix products, attention with permuted inputs, writes into views. NaN in training is often one of them.
+    Some releases of torch, or of macOS underneath, compute certain operations wrongly on the GPU of a Mac, without
+    an error: large matrix products, attention with permuted inputs, writes into views. NaN in training is often one
+    of them.
 
 How to see it yourself
     Run the operation on "cpu" and on "mps" with the same input, and compare.
 
 What to do
-    Install a newer torch (or macOS) where that mends it; else let the operation run on the CPU, or hand it contiguous tensors.
+    Install a newer torch (or macOS) where that mends it; else let the operation run on the CPU, or hand it
+    contiguous tensors.
 
 References
     https://github.com/pytorch/pytorch/issues?q=label%3A%22module%3A+mps%22+label%3A%22module%3A+correctness+%28silent%29%22
@@ -49,17 +51,22 @@ def judge(facts: Facts) -> Judgement:
         evidence=(
             quote(error) if error else None,
             Evidence(fact="probe of mps", value=wrong) if probe else None,
-            "torch.version", "host.macos",
-            *(Evidence(fact="known fault", value=f"{k.effect}: torch {k.torch}, macOS {k.macos}", source=k.source) for k in known[:3]),
+            "torch.version",
+            "host.macos",
+            *(
+                Evidence(fact="known fault", value=f"{k.effect}: torch {k.torch}, macOS {k.macos}", source=k.source)
+                for k in known[:3]
+            ),
         ),
         remedies=_upgrade(facts, avoid),
         confidence="certain" if probe else "likely",
-        torch=release, macos=facts.host.macos or None,
-    )  # fmt: skip
+        torch=release,
+        macos=facts.host.macos or None,
+    )
 
 
 def _upgrade(facts: Facts, avoid: Remedy) -> tuple[Remedy, ...]:
-    """An upgrade comes first where torch is a nightly or well behind: the faults of the newest two releases are open ones."""
+    """An upgrade comes first where torch is a nightly or well behind: faults of the newest two releases are open."""
     made, releases = build(facts), lookup.torch_versions(as_of=facts.as_of)
     if made is None:
         return (Remedy(action="upgrade-torch"), avoid)

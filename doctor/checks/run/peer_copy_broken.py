@@ -1,15 +1,15 @@
 """Copies from one GPU to another arrive wrong.
 
 What it means
-    GPUs copy straight into each other's memory over PCIe. With an IOMMU or PCIe ACS in the way, data arrive as zeros or garbage,
-    and no error is reported. Training on several GPUs then gives nonsense, or hangs in NCCL.
+    GPUs copy straight into each other's memory over PCIe. With an IOMMU or PCIe ACS in the way, data arrive as
+    zeros or garbage, and no error is reported. Training on several GPUs then gives nonsense, or hangs in NCCL.
 
 How to see it yourself
     torchdoctor probe --full; nvidia-smi topo -p2p r
 
 What to do
-    Switch the IOMMU (or ACS) off in the BIOS or with the kernel's iommu=off or iommu=pt; NCCL_P2P_DISABLE=1 goes round it for
-    NCCL.
+    Switch the IOMMU (or ACS) off in the BIOS or with the kernel's iommu=off or iommu=pt; NCCL_P2P_DISABLE=1 goes
+    round it for NCCL.
 
 References
     https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#pci-access-control-services-acs

@@ -1,11 +1,13 @@
 """The environment is right; the program is at fault.
 
 What it means
-    torch says that the program asked something that can't be: tensors on different devices, shapes that do not fit, a device
-    number that does not exist, a checkpoint that is loaded without map_location or with classes that weights_only refuses.
+    torch says that the program asked something that can't be: tensors on different devices, shapes that do not fit,
+    a device number that does not exist, a checkpoint that is loaded without map_location or with classes that
+    weights_only refuses.
 
 How to see it yourself
-    The last lines of the traceback name the line of the program. For CUDA: CUDA_LAUNCH_BLOCKING=1 makes it the right line.
+    The last lines of the traceback name the line of the program. For CUDA: CUDA_LAUNCH_BLOCKING=1 makes it the
+    right line.
 
 What to do
     Change the program. Nothing in the environment needs to be mended for it.
@@ -17,33 +19,63 @@ References
 
 from doctor.checks import Check, Judgement
 from doctor.checks._torch import kind, quote, search
-from doctor.model.facts import Facts
-from doctor.model.finding import Remedy
+from doctor.model.facts import ErrorText, Facts
+from doctor.model.finding import Finding, Remedy
 
 check = Check(severity="warning")
 
 # what torch says -> what that means
 SAYINGS = (
-    (r"Expected all tensors to be on the same device|Input type \(\S+\) and weight type \(\S+\) should be the same",
-     "Tensors of one operation are on different devices."),
-    (r"size mismatch|shapes? cannot be multiplied|must match the size of tensor|shape '\[.*\]' is invalid|Sizes of tensors must match",
-     "The shapes of the tensors do not fit."),
-    (r"Weights only load failed|weights_only", "The checkpoint holds more than weights, which torch.load refuses by default since 2.6."),
+    (
+        r"Expected all tensors to be on the same device|Input type \(\S+\) and weight type \(\S+\) should be the same",
+        "Tensors of one operation are on different devices.",
+    ),
+    (
+        r"size mismatch|shapes? cannot be multiplied|must match the size of tensor|"
+        r"shape '\[.*\]' is invalid|Sizes of tensors must match",
+        "The shapes of the tensors do not fit.",
+    ),
+    (
+        r"Weights only load failed|weights_only",
+        "The checkpoint holds more than weights, which torch.load refuses by default since 2.6.",
+    ),
     (r"device-side assert triggered", "A kernel found an index or a value out of its range."),
     (r"invalid device ordinal", "The program names a GPU number that does not exist."),
-    (r"element \d+ of tensors does not require grad|one of the variables needed for gradient computation has been modified",
-     "The program breaks the rules of autograd."),
-    (r"Error\(s\) in loading state_dict|Missing key\(s\) in state_dict", "The checkpoint does not belong to this model."),
-    (r"expected scalar type \w+ but found \w+|mat1 and mat2 must have the same dtype", "Tensors of one operation have different types."),
-    (r"An attempt has been made to start a new process before the|Cannot re-initialize CUDA in forked subprocess",
-     "The program starts its processes in a way that this system does not allow."),
-    (r"No module named '(?:torchvision|torchaudio)\.[\w.]+'", "The program imports a module that this package does not have."),
-    (r"can't convert cuda:\d+ device type tensor to numpy|can't convert mps:\d+ device type tensor to numpy",
-     "The program hands a GPU tensor to NumPy."),
-    (r"\w+\(\) (?:got an unexpected keyword argument|missing \d+ required positional|takes \d+ positional argument)",
-     "The program calls a function with arguments that it does not take."),
-    (r"(?:IndexError|KeyError|TypeError|ValueError|ZeroDivisionError|UnboundLocalError|NameError|FileNotFoundError): ", "The program ends with an error of its own."),
-)  # fmt: skip
+    (
+        r"element \d+ of tensors does not require grad|"
+        r"one of the variables needed for gradient computation has been modified",
+        "The program breaks the rules of autograd.",
+    ),
+    (
+        r"Error\(s\) in loading state_dict|Missing key\(s\) in state_dict",
+        "The checkpoint does not belong to this model.",
+    ),
+    (
+        r"expected scalar type \w+ but found \w+|mat1 and mat2 must have the same dtype",
+        "Tensors of one operation have different types.",
+    ),
+    (
+        r"An attempt has been made to start a new process before the|Cannot re-initialize CUDA in forked subprocess",
+        "The program starts its processes in a way that this system does not allow.",
+    ),
+    (
+        r"No module named '(?:torchvision|torchaudio)\.[\w.]+'",
+        "The program imports a module that this package does not have.",
+    ),
+    (
+        r"can't convert cuda:\d+ device type tensor to numpy|can't convert mps:\d+ device type tensor to numpy",
+        "The program hands a GPU tensor to NumPy.",
+    ),
+    (
+        r"\w+\(\) (?:got an unexpected keyword argument|missing \d+ required positional|takes \d+ positional argument)",
+        "The program calls a function with arguments that it does not take.",
+    ),
+    (
+        r"(?:IndexError|KeyError|TypeError|ValueError|ZeroDivisionError|UnboundLocalError|NameError|"
+        r"FileNotFoundError): ",
+        "The program ends with an error of its own.",
+    ),
+)
 DESERIALIZE = r"Attempting to deserialize object on a CUDA device"
 
 
@@ -57,9 +89,17 @@ def judge(facts: Facts) -> Judgement:
     return None
 
 
-def _found(facts, error, meaning):
+def _found(facts: Facts, error: ErrorText, meaning: str) -> Finding:
     return check.found(
-        facts, meaning, evidence=(quote(error),),
-        remedies=(Remedy(action="none", details={"reason": "the program is to be changed, not the environment"}, text="Change the program; the environment is right."),),
+        facts,
+        meaning,
+        evidence=(quote(error),),
+        remedies=(
+            Remedy(
+                action="none",
+                details={"reason": "the program is to be changed, not the environment"},
+                text="Change the program; the environment is right.",
+            ),
+        ),
         confidence="likely",
-    )  # fmt: skip
+    )

@@ -1,15 +1,15 @@
 """The shared memory (/dev/shm) is too small for the DataLoader's processes.
 
 What it means
-    Worker processes hand their batches over in /dev/shm. Containers get 64 MB of it unless they are told otherwise: a worker then
-    ends with a bus error.
+    Worker processes hand their batches over in /dev/shm. Containers get 64 MB of it unless they are told otherwise:
+    a worker then ends with a bus error.
 
 How to see it yourself
     df -h /dev/shm
 
 What to do
-    Start the container with --ipc=host or --shm-size=8g (compose: shm_size; Kubernetes: an emptyDir with medium Memory). Without
-    a container: num_workers=0, or a larger /dev/shm.
+    Start the container with --ipc=host or --shm-size=8g (compose: shm_size; Kubernetes: an emptyDir with medium
+    Memory). Without a container: num_workers=0, or a larger /dev/shm.
 
 References
     https://docs.docker.com/engine/containers/run/
@@ -42,14 +42,18 @@ def judge(facts: Facts) -> Judgement:
         return check.found(
             facts,
             f"/dev/shm has {(size or 0) >> 20} MiB: too little for a DataLoader with worker processes.",
-            evidence=("host.shm_bytes", "host.container"), remedies=REMEDIES, severity="note",
-        )  # fmt: skip
+            evidence=("host.shm_bytes", "host.container"),
+            remedies=REMEDIES,
+            severity="note",
+        )
     workers = Remedy(
         action="reduce-memory",
         details={"reason": "num_workers=0"},
         text="Or give the DataLoader fewer workers (num_workers=0).",
     )
     return check.found(
-        facts, "A worker process found no room in /dev/shm.", evidence=(quote(error), "host.shm_bytes", "host.container"),
+        facts,
+        "A worker process found no room in /dev/shm.",
+        evidence=(quote(error), "host.shm_bytes", "host.container"),
         remedies=(*REMEDIES, workers),
-    )  # fmt: skip
+    )

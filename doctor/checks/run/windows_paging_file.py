@@ -1,14 +1,15 @@
 """Windows' paging file is too small to load torch.
 
 What it means
-    Windows reserves memory for every DLL that a process loads, and torch's CUDA libraries are large; several processes (DataLoader
-    workers) multiply that. WinError 1455 says that the paging file has no room for it.
+    Windows reserves memory for every DLL that a process loads, and torch's CUDA libraries are large; several
+    processes (DataLoader workers) multiply that. WinError 1455 says that the paging file has no room for it.
 
 How to see it yourself
     System properties, Advanced, Performance, Virtual memory
 
 What to do
-    Make the paging file larger, on the drive of the environment (or let Windows manage it); use fewer worker processes.
+    Make the paging file larger, on the drive of the environment (or let Windows manage it); use fewer worker
+    processes.
 
 References
     https://learn.microsoft.com/en-us/windows/win32/debug/system-error-codes--1300-1699- (1455)

@@ -20,7 +20,7 @@ from doctor.checks._torch import (
     search,
 )
 from doctor.knowledge import lookup
-from doctor.model.facts import Facts
+from doctor.model.facts import ErrorText, Facts, Torch
 from doctor.model.finding import Evidence, Remedy
 
 INCOMPATIBLE = ("e061", "e062", "e063", "e064", "e065", "e066", "e067")
@@ -38,7 +38,7 @@ class Device:
 
 
 def unserved(check: Check, facts: Facts, *, newer: bool) -> Judgement:
-    """The finding for the first GPU that the build has no code for and that is newer (older) than what it has code for."""
+    """The finding for the first GPU that the build has no code for and that is newer (older) than its code."""
     if kind(facts) not in (None, "cuda") or import_failure(facts):
         return None
     archs = _architectures(facts)
@@ -57,8 +57,7 @@ def unserved(check: Check, facts: Facts, *, newer: bool) -> Judgement:
     torch = installed(facts)
     return check.found(
         facts,
-        f"{device.name} has compute capability {device.capability}; torch{f' {torch.version}' if torch else ''} has code for "
-        f"{', '.join(archs)}.",
+        f"{device.name} has compute capability {device.capability}; {_named(torch)} has code for {', '.join(archs)}.",
         evidence=(
             Evidence(fact="gpu", value=f"{device.name}, compute capability {device.capability}"),
             Evidence(fact="torch.arch_list", value=" ".join(archs)),
@@ -105,7 +104,7 @@ def _devices(facts: Facts) -> list[Device]:
     return devices
 
 
-def _message(facts: Facts):
+def _message(facts: Facts) -> ErrorText | None:
     error = heard(facts, *INCOMPATIBLE)
     return None if error and error.pattern == "e065" and owner(error.path) not in (None, "torch") else error
 
@@ -126,7 +125,7 @@ def _by_message(check: Check, facts: Facts, devices: list[Device], *, newer: boo
     torch = installed(facts)
     return check.found(
         facts,
-        f"torch{f' {torch.version}' if torch else ''} has no code for "
+        f"{_named(torch)} has no code for "
         + (f"{device.name} (compute capability {device.capability})." if device else "this GPU."),
         evidence=(quote(error), "torch.version"),
         remedies=_remedies(newer),
@@ -134,3 +133,7 @@ def _by_message(check: Check, facts: Facts, devices: list[Device], *, newer: boo
         gpu=device.name if device else None,
         capability=device.capability if device else None,
     )
+
+
+def _named(torch: Torch | None) -> str:
+    return f"torch {torch.version}" if torch else "torch"

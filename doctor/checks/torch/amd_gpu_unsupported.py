@@ -1,15 +1,16 @@
 """This ROCm build of torch has no code for this AMD GPU.
 
 What it means
-    ROCm builds hold code for a list of gfx targets. For others the first kernel fails: «HIP error: invalid device function», or
-    rocBLAS finds no TensileLibrary. Some GPUs run the code of a sister target when HSA_OVERRIDE_GFX_VERSION says so.
+    ROCm builds hold code for a list of gfx targets. For others the first kernel fails: «HIP error: invalid device
+    function», or rocBLAS finds no TensileLibrary. Some GPUs run the code of a sister target when
+    HSA_OVERRIDE_GFX_VERSION says so.
 
 How to see it yourself
     rocminfo | grep gfx; python -c "import torch; print(torch.cuda.get_arch_list())"
 
 What to do
-    Install a build that has the target, where there is one; else set HSA_OVERRIDE_GFX_VERSION where that is sound (gfx103x as
-    10.3.0, gfx110x as 11.0.0).
+    Install a build that has the target, where there is one; else set HSA_OVERRIDE_GFX_VERSION where that is sound
+    (gfx103x as 10.3.0, gfx110x as 11.0.0).
 
 References
     https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
@@ -35,10 +36,10 @@ def judge(facts: Facts) -> Judgement:
     torch, archs = installed(facts), architectures(facts)
     message = heard(facts, *NO_CODE)
     targets = [(d.name, d.gfx) for d in (torch.devices if torch else None) or () if d.gfx]
-    targets = targets or [(g.name, g.gfx or gfx_of(g)) for g in gpus(facts, "amd")]
+    targets = targets or [(g.name, gfx) for g in gpus(facts, "amd") if (gfx := gfx_of(g))]
     overridden = bool((facts.environ or {}).get("HSA_OVERRIDE_GFX_VERSION"))
     for name, gfx in targets:
-        if gfx is None or (archs is None and message is None):
+        if archs is None and message is None:
             continue
         how = lookup.gfx_runs_on(gfx, archs) if archs is not None else "no"
         if how == "native" or (how == "override" and overridden and message is None):
@@ -60,9 +61,12 @@ def judge(facts: Facts) -> Judgement:
         )
     if message is not None and message.pattern != "e073" and not targets:
         return check.found(
-            facts, "The ROCm build has no code for this GPU.", evidence=(quote(message), "torch.version"),
-            remedies=(Remedy(action="reinstall-torch"),), confidence="likely",
-        )  # fmt: skip
+            facts,
+            "The ROCm build has no code for this GPU.",
+            evidence=(quote(message), "torch.version"),
+            remedies=(Remedy(action="reinstall-torch"),),
+            confidence="likely",
+        )
     return None
 
 

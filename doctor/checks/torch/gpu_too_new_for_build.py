@@ -1,9 +1,9 @@
 """The GPU is newer than any that this torch build has code for.
 
 What it means
-    A build holds machine code for a list of architectures. A GPU runs code of its own major compute capability with the same
-    or a lower minor one, or PTX of any older one; a newer generation than the list has nothing to run: «no kernel image is
-    available». torch.cuda.is_available() is True all the same.
+    A build holds machine code for a list of architectures. A GPU runs code of its own major compute capability with
+    the same or a lower minor one, or PTX of any older one; a newer generation than the list has nothing to run: «no
+    kernel image is available». torch.cuda.is_available() is True all the same.
 
 How to see it yourself
     python -c "import torch; print(torch.cuda.get_arch_list(), torch.cuda.get_device_capability())"

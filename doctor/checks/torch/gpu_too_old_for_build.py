@@ -1,16 +1,16 @@
 """The GPU is older than any that this torch build has code for.
 
 What it means
-    Each release of torch and each CUDA version drop the oldest GPU generations: Kepler, then Maxwell and Pascal, then Volta. A
-    build without code for the GPU's compute capability prints a warning and fails at the first kernel: «no kernel image is
-    available for execution on the device».
+    Each release of torch and each CUDA version drop the oldest GPU generations: Kepler, then Maxwell and Pascal,
+    then Volta. A build without code for the GPU's compute capability prints a warning and fails at the first
+    kernel: «no kernel image is available for execution on the device».
 
 How to see it yourself
     python -c "import torch; print(torch.cuda.get_arch_list(), torch.cuda.get_device_capability())"
 
 What to do
-    Install a build that still has the generation: often the same release for an older CUDA version (cu126 has Maxwell to
-    Volta up to torch 2.14), else an older release.
+    Install a build that still has the generation: often the same release for an older CUDA version (cu126 has
+    Maxwell to Volta up to torch 2.14), else an older release.
 
 References
     https://github.com/pytorch/pytorch/blob/main/RELEASE.md

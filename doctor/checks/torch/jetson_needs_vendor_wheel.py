@@ -1,9 +1,9 @@
 """This Jetson needs the torch that NVIDIA builds for it.
 
 What it means
-    The GPU of a Jetson (Xavier, Orin) is driven by L4T, not by the driver of desktop cards. The wheels of the package index for
-    aarch64 are CPU builds, or are made for servers: they don't use it. NVIDIA and the jetson-containers project build torch for
-    each JetPack. From JetPack 7 (L4T 38, Thor) on the server wheels fit.
+    The GPU of a Jetson (Xavier, Orin) is driven by L4T, not by the driver of desktop cards. The wheels of the
+    package index for aarch64 are CPU builds, or are made for servers: they don't use it. NVIDIA and the
+    jetson-containers project build torch for each JetPack. From JetPack 7 (L4T 38, Thor) on the server wheels fit.
 
 How to see it yourself
     cat /etc/nv_tegra_release; python -c "import torch; print(torch.__version__, torch.cuda.is_available())"
@@ -26,10 +26,17 @@ check = Check(
     severity="fault",
     explains=("program-error",),
     instead_of=(
-        "torch-cpu-only", "gpu-too-new-for-build", "gpu-too-old-for-build", "nvidia-driver-missing", "nvidia-driver-too-old",
-        "nvidia-driver-not-running", "shared-library-missing", "backend-impossible-here", "no-accelerator",
+        "torch-cpu-only",
+        "gpu-too-new-for-build",
+        "gpu-too-old-for-build",
+        "nvidia-driver-missing",
+        "nvidia-driver-too-old",
+        "nvidia-driver-not-running",
+        "shared-library-missing",
+        "backend-impossible-here",
+        "no-accelerator",
     ),
-)  # fmt: skip
+)
 
 SERVER_WHEELS_FIT = 38  # the first L4T (JetPack 7, Thor) that runs aarch64 server builds
 TEGRA = frozenset({"sm_53", "sm_62", "sm_72", "sm_87"})

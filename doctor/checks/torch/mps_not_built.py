@@ -1,8 +1,8 @@
 """This torch was built without MPS, on a Mac that has it.
 
 What it means
-    torch.backends.mps.is_built() is False: the build leaves out the MPS backend, as some of conda's and all that were made for
-    Intel Macs before it. The Mac's GPU can't be used.
+    torch.backends.mps.is_built() is False: the build leaves out the MPS backend, as some of conda's and all that
+    were made for Intel Macs before it. The Mac's GPU can't be used.
 
 How to see it yourself
     python -c "import torch; print(torch.backends.mps.is_built())"

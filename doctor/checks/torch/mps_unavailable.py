@@ -1,13 +1,13 @@
 """MPS is built in and macOS is new enough, yet MPS is not available.
 
 What it means
-    torch.backends.mps.is_available() is False although nothing that is known stands against it. As a rule something keeps the
-    Metal device from this process: the sandbox of an agent or an App, a session without a window server (ssh, a daemon), a
-    virtual machine. torch then often asks for a macOS version that is there already.
+    torch.backends.mps.is_available() is False although nothing that is known stands against it. As a rule something
+    keeps the Metal device from this process: the sandbox of an agent or an App, a session without a window server
+    (ssh, a daemon), a virtual machine. torch then often asks for a macOS version that is there already.
 
 How to see it yourself
-    In a plain Terminal: python -c "import torch; print(torch.backends.mps.is_built(), torch.backends.mps.is_available())";
-    system_profiler SPDisplaysDataType names the Metal support.
+    In a plain Terminal: python -c "import torch; print(torch.backends.mps.is_built(),
+    torch.backends.mps.is_available())"; system_profiler SPDisplaysDataType names the Metal support.
 
 What to do
     Run the same line in a plain Terminal window. If it says True there, let the other surroundings open the GPU.
@@ -25,6 +25,8 @@ from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
 check = Check(severity="fault", explains=("program-error",), instead_of=("no-accelerator",))
+
+KEEPERS = "a sandbox, an ssh or daemon session, or a virtual machine"
 
 
 @check
@@ -45,7 +47,8 @@ def judge(facts: Facts) -> Judgement:
         return None  # macos-too-old, mps-in-virtual-machine, gpu-blocked-by-sandbox
     return check.found(
         facts,
-        f"torch {release} is built with MPS and needs macOS {minimum}; this is macOS {macos}, and MPS is not available.",
+        f"torch {release} is built with MPS and needs macOS {minimum}; this is macOS {macos}, and "
+        f"MPS is not available.",
         evidence=(
             "torch.mps_built",
             "torch.mps_available",
@@ -56,11 +59,8 @@ def judge(facts: Facts) -> Judgement:
         remedies=(
             Remedy(
                 action="none",
-                details={
-                    "reason": "look for what keeps Metal from the process: a sandbox, an ssh or daemon session, a virtual machine"
-                },
-                text="Run it in a plain Terminal window; what keeps Metal from this process is a sandbox, an ssh or daemon session, "
-                "or a virtual machine.",
+                details={"reason": f"look for what keeps Metal from the process: {KEEPERS}"},
+                text=f"Run it in a plain Terminal window; what keeps Metal from this process is {KEEPERS}.",
             ),
         ),
         confidence="likely",

@@ -1,11 +1,12 @@
 """torch is a CPU build, on a machine with a GPU that it could use.
 
 What it means
-    This build holds no code for any GPU: torch.cuda.is_available() is False whatever the driver says. On Windows the package
-    index has CPU builds only; conda, too, falls back to a CPU build where its solver finds no CUDA one.
+    This build holds no code for any GPU: torch.cuda.is_available() is False whatever the driver says. On Windows
+    the package index has CPU builds only; conda, too, falls back to a CPU build where its solver finds no CUDA one.
 
 How to see it yourself
-    python -c "import torch; print(torch.__version__, torch.version.cuda, torch.version.hip)" (a +cpu, or None and None)
+    python -c "import torch; print(torch.__version__, torch.version.cuda, torch.version.hip)" (a +cpu, or None and
+    None)
 
 What to do
     Install the build for this GPU and driver from torch's own index, over the installed one.
@@ -63,8 +64,8 @@ def judge(facts: Facts) -> Judgement:
         f"{name} is there, but torch {torch.version} is a CPU build.",
         evidence=("torch.version", "torch.cuda", "nvidia.driver" if accelerator == "cuda" else None),
         remedies=(Remedy(action="reinstall-torch"),),
-        torch=installed(facts).version,
-        gpu=name,  # type: ignore[union-attr]
+        torch=torch.version,
+        gpu=name,
     )
 
 

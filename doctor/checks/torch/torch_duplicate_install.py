@@ -1,8 +1,9 @@
 """Two installations of torch are mixed.
 
 What it means
-    Two copies of torch are on Python's path: pip's over conda's, or one in the user's own site-packages (~/.local) before that of
-    the environment. What is imported is not what the environment's tool thinks it is, and packages built for one meet the other.
+    Two copies of torch are on Python's path: pip's over conda's, or one in the user's own site-packages (~/.local)
+    before that of the environment. What is imported is not what the environment's tool thinks it is, and packages
+    built for one meet the other.
 
 How to see it yourself
     python -m pip list -v | grep -i torch; python -c "import torch; print(torch.__file__)"; conda list torch

@@ -1,14 +1,16 @@
 """Importing torch crashes, exits or hangs.
 
 What it means
-    A child process that only imports torch did not come to its end, and nothing that is known explains it. Usual causes are a
-    broken installation, a library of another package that does not get on with torch's, or a driver that does not answer.
+    A child process that only imports torch did not come to its end, and nothing that is known explains it. Usual
+    causes are a broken installation, a library of another package that does not get on with torch's, or a driver
+    that does not answer.
 
 How to see it yourself
     python -X faulthandler -c "import torch"
 
 What to do
-    Install torch afresh in a new environment with nothing else in it. If it starts there, add the other packages one by one.
+    Install torch afresh in a new environment with nothing else in it. If it starts there, add the other packages
+    one by one.
 
 References
     https://docs.python.org/3/library/faulthandler.html

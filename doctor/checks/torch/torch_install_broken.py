@@ -1,8 +1,9 @@
 """The installed torch is incomplete or damaged.
 
 What it means
-    Files that belong to the installation are not there, or are not of one release: a broken download, an installation that was
-    cut short, files that an upgrade left behind, a folder torch/ that holds nothing to import.
+    Files that belong to the installation are not there, or are not of one release: a broken download, an
+    installation that was cut short, files that an upgrade left behind, a folder torch/ that holds nothing to
+    import.
 
 How to see it yourself
     python -m pip check; python -c "import torch" and the file that it names; folders named ~orch in site-packages
@@ -19,8 +20,8 @@ import re
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import import_failure, imports_fail, installed, owner, quote, same_kind, search
-from doctor.model.facts import Absent, Facts, Torch
-from doctor.model.finding import Evidence, Remedy
+from doctor.model.facts import Absent, ErrorText, Facts, Torch
+from doctor.model.finding import Evidence, Finding, Remedy, Severity
 
 check = Check(
     severity="fault",
@@ -29,11 +30,18 @@ check = Check(
 )
 
 CODE = re.compile(r"\.(py|so|dll|pyd|dylib)(\.|$)")
-CANNOT_OPEN = r"(lib(?:torch|c10|shm|caffe2)[\w-]*\.(?:so|dylib)[\w.]*): cannot open shared object|Library not loaded: \S*/(lib(?:torch|c10|shm)\w*\.dylib)"
-SUBMODULE = r"No module named '(torch\.(?:_\w+|version|torch_version|functional|nn|utils|cuda|autograd|storage|serialization|random|types))"
+CANNOT_OPEN = (
+    r"(lib(?:torch|c10|shm|caffe2)[\w-]*\.(?:so|dylib)[\w.]*): cannot open shared object|"
+    r"Library not loaded: \S*/(lib(?:torch|c10|shm)\w*\.dylib)"
+)
+SUBMODULE = (
+    r"No module named '(torch\.(?:_\w+|version|torch_version|functional|nn|utils|cuda|autograd|"
+    r"storage|serialization|random|types))"
+)
 MIXED = r"[/\\]torch[/\\](?:lib[/\\])?(?:lib(?:torch|c10)|_C)[^\s:]*: undefined symbol: _ZNK?(?:2at|3c10|5torch)"
 BASIC = (
-    r"module 'torch' has no attribute '(?:tensor|Tensor|nn|cuda|device|float32|zeros|ones|randn|no_grad|load|save|optim|utils|"
+    r"module 'torch' has no attribute '(?:tensor|Tensor|nn|cuda|device|float32|zeros|ones|randn|"
+    r"no_grad|load|save|optim|utils|"
     r"from_numpy|manual_seed|__version__|version|backends)'"
 )
 NOT_A_PACKAGE = r"module 'torch' has no attribute|cannot import name .* from 'torch' \(unknown location\)"
@@ -88,19 +96,22 @@ def _message(facts: Facts) -> Judgement:
         return _found(facts, f"{match[1] or match[2]}, a file of torch itself, is not there.", error)
     if found := search(facts, MIXED):
         return _found(facts, "The libraries of torch are not of one release.", found[0])
-    error = heard(facts, "e076")
-    if error is None and (found := search(facts, SUBMODULE)):
-        error = found[0]
-    if error is not None and _within_package(error.path):
-        return _found(facts, "Parts of torch that belong to every installation can't be imported.", error)
-    if (error := heard(facts, "e077")) and _within_package(error.path) and re.search(NOT_A_PACKAGE, error.text):
-        return _found(facts, "The folder torch that Python finds holds no usable torch.", error)
+    unusable = heard(facts, "e076")
+    if unusable is None and (found := search(facts, SUBMODULE)):
+        unusable = found[0]
+    if unusable is not None and _within_package(unusable.path):
+        return _found(facts, "Parts of torch that belong to every installation can't be imported.", unusable)
+    empty = heard(facts, "e077")
+    if empty and _within_package(empty.path) and re.search(NOT_A_PACKAGE, empty.text):
+        return _found(facts, "The folder torch that Python finds holds no usable torch.", empty, confidence="likely")
     if found := search(facts, BASIC):
-        return _found(facts, "What Python imports as torch has none of torch's own names.", found[0])
-    if error := heard(facts, "e079"):
-        return _found(facts, "The downloaded package is damaged.", error)
-    if (error := heard(facts, "e078")) and installed(facts) is not None:
-        return _found(facts, "An upgrade that was cut short left a folder behind.", error, "warning")
+        detail = "What Python imports as torch has none of torch's own names."
+        return _found(facts, detail, found[0], confidence="likely")
+    if damaged := heard(facts, "e079"):
+        return _found(facts, "The downloaded package is damaged.", damaged)
+    left = heard(facts, "e078")
+    if left and installed(facts) is not None:
+        return _found(facts, "An upgrade that was cut short left a folder behind.", left, severity="warning")
     return None
 
 
@@ -109,8 +120,14 @@ def _within_package(path: str | None) -> bool:
     return not (path and re.search(r"[/\\]torch[/\\]", path) and owner(path) is None)
 
 
-def _found(facts: Facts, detail: str, error, severity=None):
+def _found(
+    facts: Facts, detail: str, error: ErrorText, *, severity: Severity | None = None, confidence: str = "certain"
+) -> Finding:
     return check.found(
-        facts, detail, evidence=(quote(error), "torch.version", "torch.path"), remedies=(Remedy(action="reinstall-torch", details=same_kind(facts)),), severity=severity,
-        confidence="likely" if error.pattern == "e077" else "certain",
-    )  # fmt: skip
+        facts,
+        detail,
+        evidence=(quote(error), "torch.version", "torch.path"),
+        remedies=(Remedy(action="reinstall-torch", details=same_kind(facts)),),
+        severity=severity,
+        confidence=confidence,
+    )

@@ -7,8 +7,8 @@ How to see it yourself
     python -m pip show torch; python -c "import torch"
 
 What to do
-    Install the build that fits this machine, with the tool that made the environment; or activate the environment that has
-    torch already.
+    Install the build that fits this machine, with the tool that made the environment; or activate the environment
+    that has torch already.
 
 References
     https://pytorch.org/get-started/locally/

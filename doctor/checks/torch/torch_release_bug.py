@@ -1,8 +1,8 @@
 """A known defect of this torch release.
 
 What it means
-    What was seen is a defect of one exact release or nightly build of torch; the machine and the environment are right. Another
-    release does not have it.
+    What was seen is a defect of one exact release or nightly build of torch; the machine and the environment are
+    right. Another release does not have it.
 
 How to see it yourself
     python -c "import torch; print(torch.__version__)", and the issue named below
@@ -44,13 +44,33 @@ class Defect:
 
 
 DEFECTS = (
-    Defect(r"module 'torch' has no attribute 'mps'", "2.0.0", "2.0.0", ">=2.0.1", "torch.mps was left out of the macOS wheels",
-           "https://github.com/pytorch/pytorch/issues/100165", "darwin"),
-    Defect(r"MPSNDArray.*buffer is not large enough", "1.12.0", "1.12.1", ">=1.13", "MPS views of small buffers abort the program",
-           "https://github.com/pytorch/pytorch/issues/77886"),
-    Defect(r"Can't detect vectorized ISA for CPU", "2.13.0", "2.13.0", ">=2.14", "the CPU's instruction set is not found out",
-           "message table, e084", "linux"),
-)  # fmt: skip
+    Defect(
+        r"module 'torch' has no attribute 'mps'",
+        "2.0.0",
+        "2.0.0",
+        ">=2.0.1",
+        "torch.mps was left out of the macOS wheels",
+        "https://github.com/pytorch/pytorch/issues/100165",
+        "darwin",
+    ),
+    Defect(
+        r"MPSNDArray.*buffer is not large enough",
+        "1.12.0",
+        "1.12.1",
+        ">=1.13",
+        "MPS views of small buffers abort the program",
+        "https://github.com/pytorch/pytorch/issues/77886",
+    ),
+    Defect(
+        r"Can't detect vectorized ISA for CPU",
+        "2.13.0",
+        "2.13.0",
+        ">=2.14",
+        "the CPU's instruction set is not found out",
+        "message table, e084",
+        "linux",
+    ),
+)
 
 
 @check

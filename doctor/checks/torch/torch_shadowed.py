@@ -1,8 +1,8 @@
 """A file or folder named torch hides the installed package.
 
 What it means
-    Python looks in the folder of the script, or the working folder, before it looks in site-packages. A torch.py, or a folder
-    torch/ such as the source tree of PyTorch, is imported instead of the package.
+    Python looks in the folder of the script, or the working folder, before it looks in site-packages. A torch.py,
+    or a folder torch/ such as the source tree of PyTorch, is imported instead of the package.
 
 How to see it yourself
     python -c "import torch; print(torch.__file__, torch.__path__)"
@@ -28,7 +28,11 @@ check = Check(
     instead_of=("torch-install-broken", "torch-import-crashes", "torch-missing", "torch-too-old", "program-error"),
 )
 
-INCOMPLETE = r"No module named 'torch\.\w+|cannot import name .* from (?:partially initialized module )?'torch|module 'torch' has no attribute"
+INCOMPLETE = (
+    r"No module named 'torch\.\w+|"
+    r"cannot import name .* from (?:partially initialized module )?'torch|"
+    r"module 'torch' has no attribute"
+)
 
 
 @check

@@ -31,13 +31,39 @@ check = Check(
 
 # the release that brought each name; a device type is written as in a device string
 SINCE = {
-    "backends.mps": "1.12", "mps": "2.0", "compile": "2.0", "_dynamo": "2.0", "xpu": "2.4", "accelerator": "2.6",
-    "float8_e4m3fn": "2.1", "float8_e5m2": "2.1", "uint16": "2.3", "uint32": "2.3", "uint64": "2.3", "library.custom_op": "2.4",
-    "amp.custom_fwd": "2.4", "amp.GradScaler": "2.3", "nn.RMSNorm": "2.4", "nn.attention": "2.2", "utils._pytree.register_pytree_node": "2.2",
-    "export": "2.1", "inference_mode": "1.9", "distributed.device_mesh": "2.2", "distributed.tensor": "2.5", "vmap": "2.0", "func": "2.0",
-    "set_default_device": "2.0", "get_default_device": "2.3", "frombuffer": "1.10", "asarray": "1.11", "float4_e2m1fn_x2": "2.8",
-    "nn.functional.scaled_dot_product_attention": "2.0", "backends.cuda.sdp_kernel": "2.0", "compiler": "2.1", "cuda.amp": "1.6",
-}  # fmt: skip
+    "backends.mps": "1.12",
+    "mps": "2.0",
+    "compile": "2.0",
+    "_dynamo": "2.0",
+    "xpu": "2.4",
+    "accelerator": "2.6",
+    "float8_e4m3fn": "2.1",
+    "float8_e5m2": "2.1",
+    "uint16": "2.3",
+    "uint32": "2.3",
+    "uint64": "2.3",
+    "library.custom_op": "2.4",
+    "amp.custom_fwd": "2.4",
+    "amp.GradScaler": "2.3",
+    "nn.RMSNorm": "2.4",
+    "nn.attention": "2.2",
+    "utils._pytree.register_pytree_node": "2.2",
+    "export": "2.1",
+    "inference_mode": "1.9",
+    "distributed.device_mesh": "2.2",
+    "distributed.tensor": "2.5",
+    "vmap": "2.0",
+    "func": "2.0",
+    "set_default_device": "2.0",
+    "get_default_device": "2.3",
+    "frombuffer": "1.10",
+    "asarray": "1.11",
+    "float4_e2m1fn_x2": "2.8",
+    "nn.functional.scaled_dot_product_attention": "2.0",
+    "backends.cuda.sdp_kernel": "2.0",
+    "compiler": "2.1",
+    "cuda.amp": "1.6",
+}
 DEVICE_SINCE = {"mps": "1.12", "xpu": "1.8", "hip": "1.0"}
 ATTRIBUTE = r"module 'torch(?:\.([\w.]+))?' has no attribute '(\w+)'"
 NAME = r"cannot import name '(\w+)' from '(torch[\w.]*)' \((?!unknown location)"
@@ -57,7 +83,8 @@ def _no_mps(facts: Facts) -> Judgement:
         return None
     return check.found(
         facts,
-        f"torch {release} has no MPS backend: the GPU of {facts.host.cpu_model or 'this Mac'} needs torch 1.12 or newer.",
+        f"torch {release} has no MPS backend: the GPU of {facts.host.cpu_model or 'this Mac'} needs "
+        f"torch 1.12 or newer.",
         evidence=("torch.version", Evidence(fact="needed", value="1.12"), "host.cpu_model"),
         remedies=(Remedy(action="upgrade-torch", details={"torch": ">=1.12"}),),
         torch=release,

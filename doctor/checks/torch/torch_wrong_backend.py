@@ -1,15 +1,15 @@
 """torch was built for another maker's GPU.
 
 What it means
-    A CUDA build runs on NVIDIA GPUs only, a ROCm build on AMD's, an XPU build on Intel's. On Linux the package index has CUDA
-    builds: on a machine with an AMD or Intel GPU they see no GPU at all.
+    A CUDA build runs on NVIDIA GPUs only, a ROCm build on AMD's, an XPU build on Intel's. On Linux the package
+    index has CUDA builds: on a machine with an AMD or Intel GPU they see no GPU at all.
 
 How to see it yourself
     python -c "import torch; print(torch.version.cuda, torch.version.hip)"; lspci | grep -i -E 'vga|3d|display'
 
 What to do
-    Install the build for this GPU over the installed one: pip leaves a torch that is there as it is, also when another
-    index is named.
+    Install the build for this GPU over the installed one: pip leaves a torch that is there as it is, also when
+    another index is named.
 
 References
     https://pytorch.org/get-started/locally/
@@ -70,7 +70,8 @@ def _asked_for_another(facts: Facts) -> Judgement:
             continue
         return check.found(
             facts,
-            f"The index asked for has builds for {MAKERS[wants]} GPUs; the torch that is installed, {torch.version}, is one "
+            f"The index asked for has builds for {MAKERS[wants]} GPUs; the torch that is installed, "
+            f"{torch.version}, is one "
             f"for {MAKERS[has]} GPUs and was left in place.",
             evidence=(
                 "torch.version",

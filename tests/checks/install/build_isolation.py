@@ -10,7 +10,11 @@ BAD = {
     "pip": with_error(with_torch(linux(), "2.6.0+cu124"), "e151", BUILDING),
     "uv": with_error(linux(), "e152", "the package has an undeclared dependency on `torch`"),
     "by the path of pip's build": with_error(
-        with_torch(linux(), "2.6.0+cu124"), "exception", PLAIN, "ModuleNotFoundError", path="/tmp/pip-install-x/flash-attn_1/setup.py"
+        with_torch(linux(), "2.6.0+cu124"),
+        "exception",
+        PLAIN,
+        "ModuleNotFoundError",
+        path="/tmp/pip-install-x/flash-attn_1/setup.py",
     ),
 }
 GOOD = {

@@ -8,18 +8,26 @@ CU124 = "https://download.pytorch.org/whl/cu124"
 
 
 def tried(*requirements, indexes=(), offered=(), failed=True, **more):
-    return InstallAttempt(tool="pip", requirements=requirements, indexes=indexes, offered=offered, failed=failed, **more)
+    return InstallAttempt(
+        tool="pip", requirements=requirements, indexes=indexes, offered=offered, failed=failed, **more
+    )
 
 
 BAD = {
     "a suffix without its index": with_error(
-        replace(linux(python="3.10.12"), attempts=(tried("torch==1.13.0+cu116", offered=("1.13.0", "1.13.1")),)), "e131", SUFFIX, "", "cu116"
+        replace(linux(python="3.10.12"), attempts=(tried("torch==1.13.0+cu116", offered=("1.13.0", "1.13.1")),)),
+        "e131",
+        SUFFIX,
+        "",
+        "cu116",
     ),
     "the message alone": with_error(linux(python="3.10.12"), "e131", SUFFIX),
     "a release that the index never had": replace(
         windows(), attempts=(tried("torch==2.7.0", indexes=(CU124,), offered=("2.5.1+cu124", "2.6.0+cu124")),)
     ),
-    "an address that is none": with_error(linux(), "e132", "403 Client Error: Forbidden for url: https://download.pytorch.org/whl/cu12"),
+    "an address that is none": with_error(
+        linux(), "e132", "403 Client Error: Forbidden for url: https://download.pytorch.org/whl/cu12"
+    ),
 }
 GOOD = {
     "the index is named, the Python is at fault": replace(

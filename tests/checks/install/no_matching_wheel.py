@@ -4,11 +4,15 @@ from doctor.model.facts import InstallAttempt
 from tests.examples import linux, with_error, with_torch
 
 NONE = "ERROR: No matching distribution found for torch"
-attempt = InstallAttempt(tool="pip", command="pip install torch", requirements=("torch",), failed=True, offered=(), message=NONE)
+attempt = InstallAttempt(
+    tool="pip", command="pip install torch", requirements=("torch",), failed=True, offered=(), message=NONE
+)
 unknown = replace(linux(), interpreter=replace(linux().interpreter, version=None, bits=None), torch=None)
 
 BAD = {
-    "pip finds nothing, and nothing is known of the machine": replace(with_error(unknown, "e128", NONE), attempts=(attempt,)),
+    "pip finds nothing, and nothing is known of the machine": replace(
+        with_error(unknown, "e128", NONE), attempts=(attempt,)
+    ),
     "a platform without wheels": with_error(linux(architecture="riscv64"), "e128", NONE),
     "uv": with_error(unknown, "e129", "torch==2.6.0 has no wheels with a matching platform tag"),
 }

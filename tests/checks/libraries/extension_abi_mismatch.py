@@ -23,10 +23,15 @@ BAD = {
 }  # fmt: skip
 GOOD = {
     "torchvision is a companion": with_error(
-        linux(), "exception", "OSError: /v/lib/python3.10/site-packages/torchvision/_C.so: undefined symbol: _ZN3c106detail", "OSError"
+        linux(),
+        "exception",
+        "OSError: /v/lib/python3.10/site-packages/torchvision/_C.so: undefined symbol: _ZN3c106detail",
+        "OSError",
     ),
     "torch's own": with_error(
-        linux(), "exception", "ImportError: /v/lib/python3.10/site-packages/torch/lib/libtorch.so: undefined symbol: _ZN3c106detail"
+        linux(),
+        "exception",
+        "ImportError: /v/lib/python3.10/site-packages/torch/lib/libtorch.so: undefined symbol: _ZN3c106detail",
     ),
     "healthy": with_torch(linux(), "2.6.0+cpu"),
 }

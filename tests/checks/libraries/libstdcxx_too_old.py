@@ -6,7 +6,10 @@ RISCV = "/lib/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /u
 BAD = {
     "RISC-V": with_error(linux(architecture="riscv64"), "exception", f"ImportError: {RISCV}", "ImportError", RISCV),
     "live": with_torch(
-        linux(), "2.6.0+cpu", imports=False, import_failure=ImportFailure(kind="exception", exception="ImportError", message=RISCV)
+        linux(),
+        "2.6.0+cpu",
+        imports=False,
+        import_failure=ImportFailure(kind="exception", exception="ImportError", message=RISCV),
     ),
     "CXXABI, by pattern": with_error(linux(), "e101", "version `CXXABI_1.3.15' not found", "CXXABI_1.3.15"),
 }

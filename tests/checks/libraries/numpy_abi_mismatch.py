@@ -15,8 +15,12 @@ BAD = {
     "the long message": with_error(replace(mac(), packages=None), "e102", MODULE),
 }  # fmt: skip
 GOOD = {
-    "NumPy 1 with an old torch": with_torch(with_packages(linux(python="3.10.12"), numpy="1.26.4"), "1.12.1+cu102", numpy_works=True),
+    "NumPy 1 with an old torch": with_torch(
+        with_packages(linux(python="3.10.12"), numpy="1.26.4"), "1.12.1+cu102", numpy_works=True
+    ),
     "NumPy 2 with a new one": with_torch(with_packages(linux(), numpy="2.1.3"), "2.6.0+cpu", numpy_works=True),
     "no NumPy": with_torch(linux(), "2.6.0+cpu", warnings=("Failed to initialize NumPy: No module named 'numpy'",)),
-    "versions that do not fit, and nothing seen to fail": with_torch(with_packages(linux(), numpy="2.1.3"), "2.2.2+cpu"),
+    "versions that do not fit, and nothing seen to fail": with_torch(
+        with_packages(linux(), numpy="2.1.3"), "2.2.2+cpu"
+    ),
 }

@@ -8,10 +8,13 @@ BAD = {
     "Windows": with_error(with_torch(windows(), "2.5.1+cpu"), "e117", ERROR),
     "two copies in the macOS wheel of 2.3": with_error(with_torch(mac(), "2.3.0"), "e117", MAC),
     "two are loaded, and nothing happened": Case(
-        with_torch(linux(), "2.5.1+cpu", loaded_libraries=("/v/torch/lib/libiomp5.so", "/v/lib/libiomp5.so")), severity="warning"
+        with_torch(linux(), "2.5.1+cpu", loaded_libraries=("/v/torch/lib/libiomp5.so", "/v/lib/libiomp5.so")),
+        severity="warning",
     ),
 }
 GOOD = {
-    "one": with_torch(linux(), "2.5.1+cpu", loaded_libraries=("/v/torch/lib/libgomp-a34b3233.so.1", "/usr/lib/libgomp.so.1")),
+    "one": with_torch(
+        linux(), "2.5.1+cpu", loaded_libraries=("/v/torch/lib/libgomp-a34b3233.so.1", "/usr/lib/libgomp.so.1")
+    ),
     "nothing is known of it": with_torch(linux(), "2.5.1+cpu"),
 }

@@ -9,10 +9,17 @@ OMP = "dlopen(torch/_C.cpython-36m-darwin.so, 9): Library not loaded: /usr/local
 
 BAD = {
     "cuDNN, on importing": with_torch(
-        linux(), "2.6.0+cu124", imports=False, import_failure=ImportFailure(kind="exception", exception="ImportError", message=CUDNN)
+        linux(),
+        "2.6.0+cu124",
+        imports=False,
+        import_failure=ImportFailure(kind="exception", exception="ImportError", message=CUDNN),
     ),
-    "OpenMPI on a Raspberry Pi": with_error(replace(linux(python="3.7.3"), torch=None), "exception", f"OSError: {MPI}", "OSError", MPI),
-    "libomp on a Mac": with_error(mac(macos="10.14.4", chip="Intel(R) Core(TM) i7"), "exception", f"ImportError: {OMP}", "ImportError"),
+    "OpenMPI on a Raspberry Pi": with_error(
+        replace(linux(python="3.7.3"), torch=None), "exception", f"OSError: {MPI}", "OSError", MPI
+    ),
+    "libomp on a Mac": with_error(
+        mac(macos="10.14.4", chip="Intel(R) Core(TM) i7"), "exception", f"ImportError: {OMP}", "ImportError"
+    ),
     "as recognised by pattern": with_error(linux(), "e086", "libGL.so.1: cannot open shared object file"),
 }
 GOOD = {

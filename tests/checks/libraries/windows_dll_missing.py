@@ -8,11 +8,17 @@ PAGING = r'OSError: [WinError 1455] The paging file is too small for this operat
 BAD = {
     "fbgemm.dll of 2.4.0": with_error(with_torch(windows(), "2.4.0+cu121", imports=False), "e090", FBGEMM),
     "c10.dll and an old runtime, live": with_torch(
-        windows(), "2.9.0+cpu", imports=False, import_failure=ImportFailure(kind="exception", exception="OSError", message=C10)
+        windows(),
+        "2.9.0+cpu",
+        imports=False,
+        import_failure=ImportFailure(kind="exception", exception="OSError", message=C10),
     ),
     "no runtime at all": with_error(windows(), "e092", "Microsoft Visual C++ Redistributable is not installed"),
     "the C extension": with_error(
-        windows(), "exception", "ImportError: DLL load failed while importing _C: The specified module could not be found.", "ImportError"
+        windows(),
+        "exception",
+        "ImportError: DLL load failed while importing _C: The specified module could not be found.",
+        "ImportError",
     ),
 }
 GOOD = {

@@ -11,7 +11,9 @@ BAD = {
     "MPS on Linux": with_error(with_torch(linux(), "1.11.0+cpu"), "exception", MPS),
 }
 GOOD = {
-    "a GPU is there": with_error(with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 4090"), "2.6.0+cpu"), "e058", NO_CUDA),
+    "a GPU is there": with_error(
+        with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 4090"), "2.6.0+cpu"), "e058", NO_CUDA
+    ),
     "the GPUs are not known": with_error(replace(with_torch(linux(), "2.6.0+cpu"), gpus=None), "e058", NO_CUDA),
     "nothing was asked": with_torch(mac(), "2.6.0", mps_available=True),
 }

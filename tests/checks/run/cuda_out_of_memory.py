@@ -7,7 +7,9 @@ OTHERS = (
 OWN = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.64 GiB of which 1.2 GiB is free."
 
 BAD = {
-    "another process": with_error(with_torch(with_nvidia(linux(python="3.8.10"), "Tesla K80", driver="440.64.00"), "1.5.1+cu102"), "e145", OTHERS),
+    "another process": with_error(
+        with_torch(with_nvidia(linux(python="3.8.10"), "Tesla K80", driver="440.64.00"), "1.5.1+cu102"), "e145", OTHERS
+    ),
     "this one": with_error(with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 3090"), "2.6.0+cu124"), "e145", OWN),
 }
 GOOD = {

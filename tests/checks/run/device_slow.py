@@ -11,7 +11,10 @@ machine = with_torch(
 
 
 def probe(facts=machine, **data):
-    return replace(facts, probes=(ProbeResult(id="cuda:0", device="cuda:0", status="ok", data={"float32_bits_effective": 24, **data}),))
+    return replace(
+        facts,
+        probes=(ProbeResult(id="cuda:0", device="cuda:0", status="ok", data={"float32_bits_effective": 24, **data}),),
+    )
 
 
 BAD = {
@@ -23,7 +26,9 @@ GOOD = {
     "as fast as it should be": probe(float32_tflops_burst=18.5, bfloat16_tflops_burst=260.0),
     "one type is slow, another is not": probe(float32_tflops_burst=18.5, float16_tflops_burst=10.0),
     "a model that the tables don't know": probe(
-        with_torch(with_nvidia(linux(), "NVIDIA Whatever 1"), "2.6.0+cu124", devices=(device("cuda", "NVIDIA Whatever 1"),)),
+        with_torch(
+            with_nvidia(linux(), "NVIDIA Whatever 1"), "2.6.0+cu124", devices=(device("cuda", "NVIDIA Whatever 1"),)
+        ),
         float32_tflops_burst=0.1,
     ),
     "not probed": machine,

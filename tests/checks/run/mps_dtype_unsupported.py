@@ -5,12 +5,16 @@ CUMSUM = "RuntimeError: MPS does not support cumsum op with int64 input"
 
 BAD = {
     "float64": with_error(with_torch(mac(), "2.6.0"), "e140", FLOAT64),
-    "bfloat16 on macOS 13": with_error(with_torch(mac(macos="13.5"), "2.4.0"), "e141", "BFloat16 is not supported on MPS"),
+    "bfloat16 on macOS 13": with_error(
+        with_torch(mac(macos="13.5"), "2.4.0"), "e141", "BFloat16 is not supported on MPS"
+    ),
     "int64 before macOS 13.3": with_error(with_torch(mac(macos="13.1"), "2.0.1"), "exception", CUMSUM, "RuntimeError"),
 }
 GOOD = {
     "healthy": with_torch(mac(), "2.6.0", mps_available=True),
     "an operator": with_error(
-        with_torch(mac(), "1.13.1"), "e137", "The operator 'aten::roll' is not currently implemented for the MPS device."
+        with_torch(mac(), "1.13.1"),
+        "e137",
+        "The operator 'aten::roll' is not currently implemented for the MPS device.",
     ),
 }

@@ -4,6 +4,11 @@ POOL = "nn.MaxPool2d torch.mps.driver_allocated_memory() before 545751040 after 
 
 BAD = {
     "pooling before macOS 15.4": with_error(with_torch(mac(macos="14.4"), "2.3.0"), "mps-memory-grows", POOL),
-    "an unknown operation": with_error(with_torch(mac(), "2.2.0"), "mps-memory-grows", "driver_allocated_memory() 1 GiB, 9 GiB"),
+    "an unknown operation": with_error(
+        with_torch(mac(), "2.2.0"), "mps-memory-grows", "driver_allocated_memory() 1 GiB, 9 GiB"
+    ),
 }
-GOOD = {"healthy": with_torch(mac(), "2.3.0", mps_available=True), "Linux": with_error(linux(), "mps-memory-grows", POOL)}
+GOOD = {
+    "healthy": with_torch(mac(), "2.3.0", mps_available=True),
+    "Linux": with_error(linux(), "mps-memory-grows", POOL),
+}

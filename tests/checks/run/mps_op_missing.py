@@ -10,5 +10,7 @@ BAD = {
 }
 GOOD = {
     "healthy": with_torch(mac(), "2.6.0", mps_available=True),
-    "another type of number": with_error(with_torch(mac(), "2.6.0"), "e140", "Cannot convert a MPS Tensor to float64 dtype"),
+    "another type of number": with_error(
+        with_torch(mac(), "2.6.0"), "e140", "Cannot convert a MPS Tensor to float64 dtype"
+    ),
 }

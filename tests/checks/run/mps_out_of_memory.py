@@ -8,7 +8,9 @@ BAD = {
 }
 GOOD = {
     "a virtual machine has none at all": with_error(
-        mac(), "e005", "MPS backend out of memory (MPS allocated: 0 bytes, other allocations: 0 bytes, max allowed: 1.70 GB)"
+        mac(),
+        "e005",
+        "MPS backend out of memory (MPS allocated: 0 bytes, other allocations: 0 bytes, max allowed: 1.70 GB)",
     ),
     "healthy": with_torch(mac(), "2.3.1", mps_available=True),
 }

@@ -4,12 +4,19 @@ from doctor.model.facts import ProbeResult
 from tests.examples import linux, mac, with_error, with_torch
 
 WRONG = ProbeResult(
-    id="mps:0", device="mps:0", status="failed", stage="correct", reason="wrong results", data={"wrong": ["float32 mm: 3 of 9 integers differ"]}
+    id="mps:0",
+    device="mps:0",
+    status="failed",
+    stage="correct",
+    reason="wrong results",
+    data={"wrong": ["float32 mm: 3 of 9 integers differ"]},
 )
 CPU = replace(WRONG, id="cpu", device="cpu")
 
 BAD = {
-    "the probe, in a known range": replace(with_torch(mac(macos="26.1"), "2.10.0", mps_available=True), probes=(WRONG,)),
+    "the probe, in a known range": replace(
+        with_torch(mac(macos="26.1"), "2.10.0", mps_available=True), probes=(WRONG,)
+    ),
     "a ticket": with_error(with_torch(mac(macos="14.4"), "2.2.1"), "mps-differs", "cpu and mps differ by 0.5964"),
 }
 GOOD = {

@@ -15,4 +15,8 @@ BAD = {
     "TF32 everywhere": probe(float32_bits_effective=11, float32_conv2d_bits=11),
     "bf16": probe(float32_bits_effective=8),
 }
-GOOD = {"full": probe(float32_bits_effective=24, float32_conv2d_bits=24), "not measured": machine, "wrong": probe(float32_bits_effective=0)}
+GOOD = {
+    "full": probe(float32_bits_effective=24, float32_conv2d_bits=24),
+    "not measured": machine,
+    "wrong": probe(float32_bits_effective=0),
+}

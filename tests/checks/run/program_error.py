@@ -16,5 +16,7 @@ BAD = {
 }  # fmt: skip
 GOOD = {
     "nothing was said": with_torch(linux(), "2.6.0+cpu"),
-    "the GPU is full": with_error(with_torch(linux(), "2.6.0+cu124"), "e145", "CUDA out of memory. Tried to allocate 2.00 GiB"),
+    "the GPU is full": with_error(
+        with_torch(linux(), "2.6.0+cu124"), "e145", "CUDA out of memory. Tried to allocate 2.00 GiB"
+    ),
 }

@@ -25,6 +25,8 @@ BAD = {
 GOOD = {
     "P100 on cu126": with_torch(with_nvidia(linux(), "Tesla P100-PCIE-16GB"), "2.8.0+cu126", cuda_available=True),
     "T4": with_torch(with_nvidia(linux(), "Tesla T4"), "2.11.0+cu130", cuda_available=True),
-    "P104-100 on cu121": with_torch(with_nvidia(linux(python="3.10.12"), "NVIDIA P104-100"), "2.3.0+cu121", cuda_available=True),
+    "P104-100 on cu121": with_torch(
+        with_nvidia(linux(python="3.10.12"), "NVIDIA P104-100"), "2.3.0+cu121", cuda_available=True
+    ),
     "a CPU build": with_torch(with_nvidia(linux(), "Tesla K80", driver="470.256.02"), "2.8.0+cpu"),
 }

@@ -10,9 +10,13 @@ NO_KERNEL = (
 BAD = {
     "a build without it": with_torch(mac(), "2.4.0", mps_built=False, mps_available=False),
     "its message": with_error(
-        with_torch(mac(), "2.4.0"), "e074", "MPS not available because the current PyTorch install was not built with MPS enabled."
+        with_torch(mac(), "2.4.0"),
+        "e074",
+        "MPS not available because the current PyTorch install was not built with MPS enabled.",
     ),
-    "no kernels at all, of an unknown build": with_error(replace(mac(), torch=None), "exception", NO_KERNEL, "NotImplementedError"),
+    "no kernels at all, of an unknown build": with_error(
+        replace(mac(), torch=None), "exception", NO_KERNEL, "NotImplementedError"
+    ),
 }
 GOOD = {
     "built": with_torch(mac(), "2.4.0", mps_built=True, mps_available=True),

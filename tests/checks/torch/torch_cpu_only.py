@@ -37,7 +37,8 @@ GOOD = {
     ),
     "a Jetson": Case(
         with_torch(
-            replace(linux(architecture="arm64"), host=replace(linux(architecture="arm64").host, jetson="36.4.0")), "2.9.0+cpu"
+            replace(linux(architecture="arm64"), host=replace(linux(architecture="arm64").host, jetson="36.4.0")),
+            "2.9.0+cpu",
         )
     ),
 }

@@ -15,7 +15,10 @@ BAD = {
 GOOD = {
     "it imports": with_torch(linux(), "2.6.0+cpu"),
     "a better cause is known": failing(
-        linux(), kind="exception", exception="ImportError", message="libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent"
+        linux(),
+        kind="exception",
+        exception="ImportError",
+        message="libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent",
     ),
     "not known": linux(),
 }

@@ -6,7 +6,9 @@ from tests.examples import linux, mac, windows, with_error, with_torch
 
 SITE = "/home/u/ml/.venv/lib/python3.12/site-packages"
 NO_CPU = ImportFailure(
-    kind="exception", exception="ImportError", message="libtorch_cpu.so: cannot open shared object file: No such file or directory"
+    kind="exception",
+    exception="ImportError",
+    message="libtorch_cpu.so: cannot open shared object file: No such file or directory",
 )
 
 BAD = {
@@ -14,7 +16,10 @@ BAD = {
         linux(), "2.6.0+cpu", imports=False, import_failure=NO_CPU, missing_files=("torch/lib/libtorch_cpu.so",)
     ),
     "the error alone": with_error(
-        linux(), "exception", "ImportError: libc10.so: cannot open shared object file: No such file or directory", "ImportError"
+        linux(),
+        "exception",
+        "ImportError: libc10.so: cannot open shared object file: No such file or directory",
+        "ImportError",
     ),
     "metadata without files": with_torch(
         linux(), "2.6.0", imports=False, copies=(TorchCopy(path=SITE, version="2.6.0", has_files=False),)
@@ -23,7 +28,9 @@ BAD = {
         linux(), "e076", "ImportError: Failed to load PyTorch C extensions:", path=f"{SITE}/torch/__init__.py"
     ),
     "an empty folder on Windows": with_error(
-        replace(windows(), torch=None), "e077", "ImportError: cannot import name 'Tensor' from 'torch' (unknown location)"
+        replace(windows(), torch=None),
+        "e077",
+        "ImportError: cannot import name 'Tensor' from 'torch' (unknown location)",
     ),
     "a leftover is a warning": Case(with_torch(linux(), "2.6.0+cpu", leftovers=("~orch",)), severity="warning"),
 }
@@ -31,9 +38,15 @@ GOOD = {
     "healthy": with_torch(linux(), "2.6.0+cpu"),
     "header files left out on purpose": with_torch(linux(), "2.6.0+cpu", missing_files=("torch/include/ATen/ATen.h",)),
     "a library of the system": with_error(
-        with_torch(mac(), "2.6.0"), "exception", "ImportError: libmpi_cxx.so.40: cannot open shared object file", "ImportError"
+        with_torch(mac(), "2.6.0"),
+        "exception",
+        "ImportError: libmpi_cxx.so.40: cannot open shared object file",
+        "ImportError",
     ),
     "a source tree": with_error(
-        linux(), "exception", "ModuleNotFoundError: No module named 'torch.version'", path="/pytorch/torch/torch_version.py"
+        linux(),
+        "exception",
+        "ModuleNotFoundError: No module named 'torch.version'",
+        path="/pytorch/torch/torch_version.py",
     ),
 }

@@ -1,7 +1,9 @@
 from tests.examples import linux, mac, with_error, with_torch
 
 NO_MPS = "AttributeError: module 'torch' has no attribute 'mps'"
-ABORT = "MPSNDArray.mm:782: failed assertion `[MPSNDArray, initWithBuffer:descriptor:] Error: buffer is not large enough."
+ABORT = (
+    "MPSNDArray.mm:782: failed assertion `[MPSNDArray, initWithBuffer:descriptor:] Error: buffer is not large enough."
+)
 
 BAD = {
     "torch.mps of 2.0.0": with_error(with_torch(mac(macos="13.2"), "2.0.0"), "exception", NO_MPS),

@@ -27,7 +27,10 @@ GOOD = {
     "old torch on Linux": with_torch(linux(), "1.11.0+cpu"),
     "mps asked for on Linux": with_error(with_torch(linux(), "1.11.0+cpu"), "exception", DEVICE),
     "a typing error in a program": with_error(
-        with_torch(linux(), "2.6.0+cpu"), "exception", "AttributeError: module 'torch' has no attribute 'conpile'", path="/home/u/train.py"
+        with_torch(linux(), "2.6.0+cpu"),
+        "exception",
+        "AttributeError: module 'torch' has no attribute 'conpile'",
+        path="/home/u/train.py",
     ),
     "the name is there in this release": with_error(
         with_torch(linux(), "2.6.0+cpu"), "exception", "AttributeError: module 'torch' has no attribute 'compile'"

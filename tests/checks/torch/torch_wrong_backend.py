@@ -10,18 +10,26 @@ ROCM = InstallAttempt(
     indexes=("https://download.pytorch.org/whl/rocm6.3",),
     failed=False,
 )
-intel = replace(linux(), gpus=(Gpu(vendor="intel", name="Intel(R) Arc(TM) B580 Graphics", driver="xe", integrated=False),))
+intel = replace(
+    linux(), gpus=(Gpu(vendor="intel", name="Intel(R) Arc(TM) B580 Graphics", driver="xe", integrated=False),)
+)
 
 BAD = {
-    "CUDA beside a Radeon": with_torch(with_amd(linux(), "AMD Radeon RX 7900 XTX", gfx="gfx1100"), "2.6.0+cu124", cuda_available=False),
-    "ROCm beside a GeForce": with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 4090"), "2.6.0+rocm6.2.4", cuda_available=False),
+    "CUDA beside a Radeon": with_torch(
+        with_amd(linux(), "AMD Radeon RX 7900 XTX", gfx="gfx1100"), "2.6.0+cu124", cuda_available=False
+    ),
+    "ROCm beside a GeForce": with_torch(
+        with_nvidia(linux(), "NVIDIA GeForce RTX 4090"), "2.6.0+rocm6.2.4", cuda_available=False
+    ),
     "CUDA beside an Arc": with_torch(intel, "2.8.0+cu128", cuda_available=False),
     "pip left the CUDA build in place": replace(
         with_torch(linux(python="3.13.1"), "2.7.1+cu126", cuda_available=False), attempts=(ROCM,), gpus=None
     ),
 }
 GOOD = {
-    "ROCm on a Radeon": with_torch(with_amd(linux(), "AMD Radeon RX 7900 XTX", gfx="gfx1100"), "2.6.0+rocm6.2.4", cuda_available=True),
+    "ROCm on a Radeon": with_torch(
+        with_amd(linux(), "AMD Radeon RX 7900 XTX", gfx="gfx1100"), "2.6.0+rocm6.2.4", cuda_available=True
+    ),
     "CUDA build, no GPU": with_torch(linux(), "2.6.0+cu124", cuda_available=False),
     "CUDA build, Intel graphics in the processor": with_torch(
         replace(linux(), gpus=(Gpu(vendor="intel", name="Iris Xe Graphics", integrated=True),)), "2.6.0+cu124"
@@ -29,7 +37,10 @@ GOOD = {
     "a GeForce beside AMD graphics in the processor": with_torch(
         replace(
             with_nvidia(linux(), "NVIDIA GeForce RTX 4090"),
-            gpus=(Gpu(vendor="amd", name="Raphael", gfx="gfx1036", integrated=True), Gpu(vendor="nvidia", name="NVIDIA GeForce RTX 4090")),
+            gpus=(
+                Gpu(vendor="amd", name="Raphael", gfx="gfx1036", integrated=True),
+                Gpu(vendor="nvidia", name="NVIDIA GeForce RTX 4090"),
+            ),
         ),
         "2.6.0+cu124",
         cuda_available=True,
