@@ -20,7 +20,8 @@ _SYSTEMS = (
     ("darwin", re.compile(r"/Users/\w|/opt/homebrew/|\.dylib\b|dlopen\(/|/Library/Frameworks/|mach-o file|-darwin\.so|\bMacBook|\bmacOS \d|MPS backend (?:out of memory|is supported on)|has no attribute 'mps'|for the MPS (?:backend|device)|the 'MPS' backend|MPSNDArray|MPSGraph|MPS framework|\bMPS does not\b|\bMPS: no support|torch\.mps\.\w+\(\)|mps:0|Apple Paravirtual")),
     ("linux", re.compile(r"/home/\w|/root/|/usr/lib/x86_64-linux-gnu|/usr/local/lib/python3|\.so(?:\.\d+)*: (?:cannot open|undefined symbol|version)|\blib[\w-]+\.so\b|undefined symbol:|-linux-gnu\.so|/dist-packages/|\bapt(?:-get)? install|\byum |\bdkms\b|\bmodprobe\b|NVRM:|\blsmod\b|/opt/conda/")),
 )  # fmt: skip
-_LINUX_PATH = re.compile(r"(?<!\w)/(?!Users/|opt/homebrew|Library/)[\w.+/-]{1,200}/python3\.\d+/|/dev/kfd|/usr/lib|\.so\.\d")
+_LINUX_PATH = re.compile(r"(?<![\w/])/(?:usr|home|root|opt/conda|app|workspace|data|mnt|tmp|var|venv|env)/[^\s:\"']{0,150}python3\.\d+/|/dev/kfd|/usr/lib/|\.so\.\d")
+_TORCH_FOLDER = re.compile(r"(?<![^\s\"'(=\[,])((?:/|[A-Za-z]:[\\/])[^\s\"':*?<>|]{1,300}[/\\](?:site-packages|dist-packages)[/\\]torch)[/\\]")
 _MUSL = re.compile(r"Error relocating \S+: |ld-musl-|\bmusl libc\b|/lib/libc\.musl")
 _ALPINE = re.compile(r"\b(?:docker|podman) run [^\n]*?\S+:\S*alpine|\bFROM \S*alpine|\bapk add\b")
 _OTHER_ARCHITECTURES = re.compile(r"(?<![\w.])(riscv64|ppc64le|loongarch64|s390x)\b|[-_@](riscv64|ppc64le|loongarch64)\b")
@@ -169,7 +170,7 @@ def _container(document: Document, notes: Notes) -> None:
 
 def _torch_by_path(document: Document, notes: Notes) -> None:
     """Where torch is, by the frames that run in it and by the libraries that messages name."""
-    if m := re.search(r"((?:/|[A-Za-z]:[\\/])[^\s\"':*?<>|]{1,300}[/\\](?:site-packages|dist-packages)[/\\]torch)[/\\]", document.text):
+    if document.has("-packages/torch", "-packages\\torch", "-packages\\\\torch") and (m := _TORCH_FOLDER.search(document.text)):
         notes.put("torch.path", m[1].replace("\\\\", "\\"), source=SOURCE, rank=41, line=document.line_at(m.start()))
     for frame in tracebacks.frames(document):
         if re.search(r"[/\\]torch[/\\]\w[\w/\\]*\.py$", frame.path) and tracebacks.site_of(frame.path) is None:

@@ -13,7 +13,7 @@ from doctor.model.facts import ErrorText
 
 _DOTALL_REACH = 20_000  # a pattern that spans lines is looked for in windows of this many characters
 _AT_MOST = 5  # of one pattern
-_PATH_IN_MESSAGE = re.compile(r"((?:/|[A-Za-z]:[\\/])[^\s:'\"<>|]{2,300}\.(?:so[.\d]*|dylib|dll|pyd|py))")
+_PATH_IN_MESSAGE = re.compile(r"(?<![\w/.])((?:/|[A-Za-z]:[\\/])[^\s:'\"<>|]{2,300}\.(?:so[.\d]*|dylib|dll|pyd|py))")
 
 
 @cache

@@ -31,11 +31,8 @@ _TYPOGRAPHY = str.maketrans({
     "\u00a0": " ", "\u2007": " ", "\u202f": " ", "\u3000": " ", "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"',
     "\u2028": "\n", "\u2029": "\n", "\x85": "\n",
 })  # fmt: skip
-_TELLING = re.compile(
-    r"error|exception|traceback|failed|fatal|warning|not found|no module|torch|cuda|nvidia|nvrm|rocm|amdgpu|driver|"
-    r"killed|signal|python|File \"",
-    re.I,
-)
+_TELLING = ("error", "exception", "traceback", "failed", "fatal", "warning", "not found", "no module", "torch", "cuda", "nvidia",
+            "nvrm", "rocm", "amdgpu", "driver", "killed", "signal", "python")
 _COLUMN_GAP = re.compile(r"\S {3,}(?=\S)")
 # A line that begins like this begins something new: it is never the second half of a wrapped one.
 _BEGINS = re.compile(
@@ -93,7 +90,7 @@ def document(name: str, data: bytes) -> Document:
         return Document(name, "", ())
     lines, numbers = _split(text.translate(_TYPOGRAPHY).replace("\r\n", "\n").replace("\r", "\n"))
     lines = _unquote([_tidy(line) for line in lines])
-    lines, numbers = _rejoin(lines, numbers)
+    lines, numbers = _rejoin(*_without_gaps(lines, numbers))
     return Document(name, "\n".join(lines), tuple(numbers))
 
 
@@ -138,13 +135,12 @@ def _split(text: str) -> tuple[list[str], list[int]]:
     lines, numbers = _pieces(text[:END], 1)
     at, counted, number, last = END, END, 1 + text.count("\n", 0, END), len(text) - END
     seen: set[str] = set()
-    for _ in range(PIECES * 4):
-        match = _TELLING.search(text, at, last)
-        if match is None or len(seen) >= PIECES:
-            break
-        begin = max(text.rfind("\n", max(at, match.start() - 500), match.start()) + 1, at, match.start() - 500)
-        end = text.find("\n", match.end(), match.end() + 1_500)
-        end = match.end() + 1_500 if end < 0 else end
+    for place in _telling_places(text, END, last):
+        if place < at:
+            continue
+        begin = max(text.rfind("\n", max(at, place - 500), place) + 1, at, place - 500)
+        end = text.find("\n", place, place + 1_500)
+        end = place + 1_500 if end < 0 else end
         number += text.count("\n", counted, begin)
         counted, at = begin, end
         line = text[begin:end]
@@ -155,6 +151,23 @@ def _split(text: str) -> tuple[list[str], list[int]]:
             numbers += at_lines
     more, at_lines = _pieces(text[last:], 1 + text.count("\n", 0, last))
     return lines + more, numbers + at_lines
+
+
+def _telling_places(text: str, first: int, last: int) -> list[int]:
+    """Where the telling words stand, in order; of each word at most PIECES places, in different lines."""
+    low = text.lower()
+    if len(low) != len(text):  # a letter whose lower case is longer: places would shift
+        low = text
+    found: set[int] = set()
+    for word in _TELLING:
+        at = low.find(word, first, last)
+        for _ in range(PIECES):
+            if at < 0:
+                break
+            found.add(at)
+            end = low.find("\n", at, at + 1_500)
+            at = low.find(word, end if end >= 0 else at + 1_500, last)
+    return sorted(found)[: 4 * PIECES]
 
 
 def _pieces(text: str, number: int) -> tuple[list[str], list[int]]:
@@ -184,6 +197,12 @@ def _tidy(line: str) -> str:
     if line.startswith("E   "):
         line = _PYTEST.sub("", line, count=1)
     return line.rstrip()
+
+
+def _without_gaps(lines: list[str], numbers: list[int]) -> tuple[list[str], list[int]]:
+    """At most two empty lines on end."""
+    kept = [i for i, line in enumerate(lines) if line or i < 2 or lines[i - 1] or lines[i - 2]]
+    return [lines[i] for i in kept], [numbers[i] for i in kept]
 
 
 def _unquote(lines: list[str]) -> list[str]:
