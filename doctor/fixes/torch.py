@@ -44,10 +44,20 @@ def torch_fix(situation: Situation, finding: Finding, remedy: Remedy) -> Fix | N
         return NoBuild(choice)
     exact = bool(remedy.details.get("torch"))
     fix = fix_of_build(situation, finding.id, remedy.action, choice.best, choice.assumes, exact=exact)
-    if choice.best.status != "verified" and (known := next((b for b in choice.builds if b.status == "verified"), None)):
+    if choice.best.status != "verified" and (known := _first_verified(situation.facts, choice)):
         other = fix_of_build(situation, finding.id, remedy.action, known, choice.assumes, exact=True)
         fix = replace(fix, alternatives=(other,))
     return fix
+
+
+def _first_verified(facts: Facts, choice: Choice) -> Candidate | None:
+    """The best build whose publication is verified: of the choice, else of all that serve the machine."""
+    others = (
+        ()
+        if any(b.status == "verified" for b in choice.builds)
+        else choosing.choose(facts, companions=installed_companions(facts)).builds
+    )
+    return next((b for b in (*choice.builds, *others) if b.status == "verified"), None)
 
 
 def fix_index(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
@@ -60,6 +70,8 @@ def fix_index(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
         "backend": backend if known else remedy.details.get("backend", ""),
     }
     choice = choice_for(situation.facts, Remedy(action="install-torch", details=details))
+    if choice.best is None:
+        choice = choice_for(situation.facts, Remedy(action="install-torch"))
     if choice.best is None:
         return None
     fix = fix_of_build(situation, finding, "install-torch", choice.best, choice.assumes)

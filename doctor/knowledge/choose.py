@@ -713,11 +713,12 @@ def _nearest(machine: _Machine, wanted: _Wanted, choice: Choice) -> Iterator[Nea
         return
     yield from _nearest_driver(machine, wanted)
     yield from _nearest_other_torch(machine, wanted, free)
-    yield from _nearest_python(machine, wanted)
+    pythons = tuple(_nearest_python(machine, wanted))
+    yield from pythons
     yield from _nearest_macos(machine, wanted)
     yield from _nearest_vendor(machine)
     yield from _nearest_conda_forge(machine)
-    yield from _nearest_cpu(machine, wanted)
+    yield from _nearest_cpu(machine, wanted, another_python=not pythons)
 
 
 def _native_python(machine: _Machine, wanted: _Wanted) -> Nearest:
@@ -857,11 +858,14 @@ def _nearest_conda_forge(machine: _Machine) -> Iterator[Nearest]:
             return
 
 
-def _nearest_cpu(machine: _Machine, wanted: _Wanted) -> Iterator[Nearest]:
+def _nearest_cpu(machine: _Machine, wanted: _Wanted, *, another_python: bool) -> Iterator[Nearest]:
     if machine.kinds == ("cpu",) and not wanted.backend:
         return
-    fixed = _rank(replace(machine, kinds=("cpu",), jetson=None), replace(wanted, backend=None)).best
-    if fixed:
+    alone, wish = replace(machine, kinds=("cpu",), jetson=None), replace(wanted, backend=None)
+    fixed = _rank(alone, wish).best
+    if fixed is None and another_python:
+        yield from _nearest_python(alone, wish)
+    elif fixed:
         yield Nearest(
             kind="cpu",
             text=f"torch {fixed.release} runs on the CPU of this machine",

@@ -1,4 +1,4 @@
-"""A second opinion on the choice of a build: straight from the JSON tables, by brute force, sharing no code with doctor/.
+"""A second opinion on the choice of a build: from the JSON tables, by brute force. It shares no code with doctor/.
 
 It knows machines with one vendor's GPUs, given by compute capability or gfx. `works` is every (release, backend) that
 runs, with the number of GPUs that it serves and whether it needs a crutch (PTX, an override)."""
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 TABLES = Path(__file__).parents[2] / "doctor" / "knowledge" / "tables"
@@ -22,7 +23,8 @@ OVERRIDES = {row["gfx"]: row for row in ARCHS["overrides"] if row["sound"]}
 BLAS = {row["gfx"]: row["until"] for row in VENDORS["rocm_blas"]}
 
 
-def nums(text: str) -> list[int]:
+@cache
+def nums(text: str) -> tuple[int, ...]:
     out = []
     for part in text.split("."):
         digits = ""
@@ -35,7 +37,7 @@ def nums(text: str) -> list[int]:
         out.append(int(digits))
     while out and out[-1] == 0:
         out.pop()
-    return out
+    return tuple(out)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Thirty-odd machines with the build that each should get, reviewed by hand against the tables, and the special rules."""
+"""Machines with the build that each should get, reviewed by hand against the tables, and the special rules."""
 
 from __future__ import annotations
 
@@ -71,13 +71,23 @@ MACHINES: dict[str, tuple[Facts, str, str]] = {
     "V100 + 5090: only 2.8 … 2.10 cu128 have both": (nv("Tesla V100", "NVIDIA GeForce RTX 5090"), "2.10.0", "cu128"),
     # Windows and WSL: Windows driver numbers
     "4090, Windows 572": (nv("NVIDIA GeForce RTX 4090", driver="572.16", on=windows()), "2.14.1", "cu126"),
-    "1080 on Windows 582, still branch 580": (nv("NVIDIA GeForce GTX 1080", driver="582.28", on=windows()), "2.14.1", "cu126"),
+    "1080 on Windows 582, still branch 580": (
+        nv("NVIDIA GeForce GTX 1080", driver="582.28", on=windows()),
+        "2.14.1",
+        "cu126",
+    ),
     "4090, WSL 527.41 is below the Windows floor of CUDA 12": (
-        nv("NVIDIA GeForce RTX 4090", driver="527.41", on=wsl()), "2.7.1", "cu118",
-    ),  # fmt: skip
+        nv("NVIDIA GeForce RTX 4090", driver="527.41", on=wsl()),
+        "2.7.1",
+        "cu118",
+    ),
     "4090, WSL 581": (nv("NVIDIA GeForce RTX 4090", driver="581.29", on=wsl()), "2.15.0", "cu132"),
     # AMD
-    "MI50: listed to rocm7.2, but no BLAS kernels after 6.3": (with_amd(linux(), "AMD Instinct MI50"), "2.9.1", "rocm6.3"),
+    "MI50: listed to rocm7.2, but no BLAS kernels after 6.3": (
+        with_amd(linux(), "AMD Instinct MI50"),
+        "2.9.1",
+        "rocm6.3",
+    ),
     "Vega 64": (with_amd(linux(), "Radeon RX Vega 64"), "2.14.1", "rocm7.2"),
     "MI100": (with_amd(linux(), "AMD Instinct MI100"), "2.15.0", "rocm7.14"),
     "MI210": (with_amd(linux(), "AMD Instinct MI210"), "2.15.0", "rocm7.14"),
@@ -108,7 +118,7 @@ MACHINES: dict[str, tuple[Facts, str, str]] = {
     "CPU only": (linux(), "2.15.0", "cpu"),
     "CPU only, Arm": (arm(), "2.15.0", "cpu"),
     "CPU only, Windows": (windows(), "2.15.0", "cpu"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", MACHINES)
@@ -138,7 +148,7 @@ NOTHING: dict[str, tuple[Facts, str, dict[str, str]]] = {
         nv("NVIDIA GeForce GTX 1080", driver="590.44.01"),
         "driver",
         {"minimum": "525.60.13", "last": "580"},
-    ),  # fmt: skip
+    ),
     "no driver": (nv("NVIDIA GeForce RTX 4090", driver=ABSENT), "driver", {"minimum": "580"}),
     "K20X: no torch has sm_35": (nv("Tesla K20Xm", driver="470.256.02"), "cpu", {"backend": "cpu"}),
     "5090, Python 3.8": (nv("NVIDIA GeForce RTX 5090", on=linux(python="3.8.1")), "python", {"python": "3.11"}),
@@ -152,7 +162,7 @@ NOTHING: dict[str, tuple[Facts, str, dict[str, str]]] = {
         with_amd(windows(), "AMD Radeon RX 7900 XTX"),
         "vendor",
         {"requirement": "torch[device-gfx1100]"},
-    ),  # fmt: skip
+    ),
     "RX 5700 XT": (with_amd(linux(), "AMD Radeon RX 5700 XT"), "vendor", {"requirement": "torch[device-gfx1010]"}),
     "RX 6800, Windows": (with_amd(windows(), "AMD Radeon RX 6800"), "cpu", {}),
     "Xavier, JetPack 5": (jetson("35.4.1", "Xavier", "3.8.10"), "vendor", {"python": "3.8"}),

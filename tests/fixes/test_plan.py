@@ -1,0 +1,270 @@
+"""From findings to one plan, and its script."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from doctor.fixes.actions import BUILDERS, TORCH
+from doctor.fixes.plan import plan, script
+from doctor.model.facts import ABSENT, Facts
+from doctor.model.fix import Plan
+from tests.examples import linux, mac, windows, with_amd, with_nvidia, with_packages, with_torch
+from tests.fixes.situations import finding
+
+PY = "/home/u/ml/.venv/bin/python"
+WHL = "https://download.pytorch.org/whl/"
+TOO_OLD = finding(
+    "nvidia-driver-too-old", ("upgrade-driver", {"minimum": "525.60.13"}), "downgrade-torch", layer="driver"
+)
+CPU_ONLY = finding("torch-cpu-only", "reinstall-torch")
+MISSING = finding("torch-missing", "install-torch")
+
+
+def rtx(driver: object = "580.95.05", on: Facts | None = None) -> Facts:
+    return with_nvidia(on or linux(), "NVIDIA GeForce RTX 3090", driver=driver)  # type: ignore[arg-type]
+
+
+def without_torch(facts: Facts) -> Facts:
+    return replace(facts, torch=ABSENT)
+
+
+def lines(made: Plan, *, windows: bool = False) -> list[str]:
+    return script(made, windows=windows).splitlines()
+
+
+def commands(made: Plan) -> list[list[str]]:
+    return [shlex.split(line) for line in lines(made) if not line.startswith("#")]
+
+
+def test_driver_too_old() -> None:
+    made = plan([TOO_OLD], with_torch(rtx("470.256.02"), "2.6.0+cu124"))
+    (fix,) = made.fixes
+    assert fix.action == "upgrade-driver"
+    assert fix.details["minimum"] == "525.60.13"
+    assert fix.steps[0].needs_reboot
+    assert fix.alternatives[0].details == {"torch": "2.7.1", "backend": "cu118", "index": WHL + "cu118"}
+    assert commands(made) == []
+
+
+def test_driver_too_old_where_no_other_build_serves() -> None:
+    facts = with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 4090", driver="470.256.02"), "2.6.0+cu124")
+    (fix,) = plan([TOO_OLD], facts).fixes
+    assert fix.action == "upgrade-driver"
+    assert fix.alternatives == ()
+
+
+def test_cpu_build_keeps_its_version_and_moves_its_companions() -> None:
+    facts = with_packages(with_torch(rtx("550.54.14"), "2.6.0+cpu"), torchvision="0.21.0+cpu")
+    made = plan([CPU_ONLY], facts)
+    assert made.fixes[0].details == {"torch": "2.6.0", "backend": "cu124", "index": "default"}
+    assert commands(made) == [
+        [PY, "-m", "pip", "uninstall", "-y", "torch", "torchvision"],
+        [PY, "-m", "pip", "install", "torch==2.6.0", "torchvision==0.21.0"],
+    ]
+
+
+def test_a_version_that_no_longer_serves_is_not_kept() -> None:
+    facts = with_torch(with_nvidia(linux(), "NVIDIA GeForce GTX 1080", driver="580.95.05"), "2.15.0")
+    made = plan([finding("gpu-too-old-for-build", "reinstall-torch")], facts)
+    assert made.fixes[0].details == {"torch": "2.14.1", "backend": "cu126", "index": WHL + "cu126"}
+
+
+def test_a_broken_install_keeps_its_build_and_is_removed_first() -> None:
+    made = plan([finding("torch-install-broken", "reinstall-torch")], with_torch(rtx(), "2.6.0+cu118"))
+    assert made.fixes[0].details == {"torch": "2.6.0", "backend": "cu118", "index": WHL + "cu118"}
+    assert commands(made)[0][3] == "uninstall"
+
+
+def test_missing() -> None:
+    made = plan([MISSING], without_torch(rtx()))
+    assert commands(made) == [[PY, "-m", "pip", "install", "torch==2.15.0"]]
+    assert made.fixes[0].steps[0].verify
+
+
+def test_missing_and_no_driver_either() -> None:
+    """The driver's own finding brings the driver; torch is chosen for the machine as it will be."""
+    no_driver = finding("nvidia-driver-missing", "install-driver", layer="driver")
+    made = plan([no_driver, MISSING], without_torch(rtx(ABSENT)))
+    assert [f.action for f in made.fixes] == ["install-driver", "install-torch"]
+    assert made.fixes[1].details["backend"] == "cu132"
+
+
+def test_missing_where_only_a_driver_would_help() -> None:
+    (fix,) = plan([MISSING], without_torch(rtx(ABSENT))).fixes
+    assert (fix.action, fix.details["minimum"], fix.details["backend"]) == ("install-driver", "580", "cu132")
+    assert fix.steps[-1].argv is not None
+    assert fix.alternatives[0].details["backend"] == "cpu"
+
+
+def test_a_torch_for_a_new_driver_is_not_newer_than_that_driver_can_run() -> None:
+    both = [finding("nvidia-driver-too-old", ("upgrade-driver", {"minimum": "525.60.13"}), layer="driver"), MISSING]
+    made = plan(both, without_torch(rtx("470.256.02")))
+    assert made.fixes[1].details["backend"] == "cu126"
+
+
+def test_no_pip_in_the_environment() -> None:
+    facts = without_torch(rtx())
+    facts = replace(facts, interpreter=replace(facts.interpreter, pip=ABSENT))
+    assert commands(plan([MISSING], facts))[0] == [PY, "-m", "ensurepip", "--upgrade"]
+
+
+def test_a_managed_system_python_gets_an_environment() -> None:
+    facts = without_torch(rtx())
+    interpreter = replace(
+        facts.interpreter, environment="system", externally_managed=True, executable="/usr/bin/python3"
+    )
+    made = commands(plan([MISSING], replace(facts, interpreter=interpreter)))
+    assert made[0] == ["/usr/bin/python3", "-m", "venv", ".venv"]
+    assert made[1][0] == ".venv/bin/python"
+
+
+def test_rosetta_cures_what_follows() -> None:
+    rosetta = finding(
+        "python-under-rosetta", ("replace-interpreter", {"arch": "arm64", "python": ">=3.9"}), layer="interpreter"
+    )
+    old = finding("torch-too-old", ("upgrade-torch", {"torch": ">=2.6"}))
+    (fix,) = plan([rosetta, old], with_torch(mac(rosetta=True), "2.2.2")).fixes
+    assert fix.details == {"python": "3.14", "arch": "arm64", "torch": "2.15.0", "backend": "mps", "index": "default"}
+    assert fix.also_cures == ("torch-too-old",)
+    assert ["uv", "venv", "--python", "cpython-3.14-macos-aarch64-none", ".venv-3.14"] in commands(Plan(fixes=(fix,)))
+
+
+def test_python_within_a_specifier() -> None:
+    wish = finding("python-unsupported", ("replace-interpreter", {"python": ">=3.9,<3.13"}), layer="interpreter")
+    (fix,) = plan([wish], without_torch(rtx(on=linux(python="3.16.0")))).fixes
+    assert fix.details["python"] == "3.12"
+
+
+def test_two_torch_findings_become_one_fix() -> None:
+    facts = with_torch(with_nvidia(linux(), "NVIDIA GeForce GTX 1080", driver="580.95.05"), "2.15.0")
+    wrong, old = (
+        finding("gpu-too-old-for-build", "reinstall-torch"),
+        finding("b", ("upgrade-torch", {"torch": "<2.14"})),
+    )
+    (fix,) = plan([wrong, old], facts).fixes
+    assert (fix.finding, fix.also_cures) == ("gpu-too-old-for-build", ("b",))
+    assert fix.details["torch"] == "2.13.0"
+
+
+def test_two_torch_findings_that_exclude_each_other() -> None:
+    facts = with_torch(with_nvidia(linux(), "NVIDIA GeForce GTX 1080", driver="580.95.05"), "2.15.0")
+    wrong, bug = (
+        finding("gpu-too-old-for-build", "reinstall-torch"),
+        finding("b", ("upgrade-torch", {"torch": ">=2.15"})),
+    )
+    made = plan([wrong, bug], facts)
+    assert [f.finding for f in made.fixes] == ["gpu-too-old-for-build"]
+    assert made.unfixed[0][0] == "b"
+
+
+def test_consequences_and_notes_get_no_fix_of_their_own() -> None:
+    consequence = finding("torch-cpu-only", "reinstall-torch", explained_by="nvidia-driver-too-old")
+    note = finding("precision-reduced", ("set-env", {"name": "A", "value": "1"}), severity="note")
+    known = finding("no-accelerator", ("none", {"reason": "There is only a CPU."}), severity="note")
+    made = plan([consequence, note, known], with_torch(rtx(), "2.6.0"))
+    assert [(f.finding, f.action) for f in made.fixes] == [("no-accelerator", "none")]
+
+
+def test_the_same_action_appears_once() -> None:
+    made = plan([finding("a", "reboot"), finding("b", "reboot")], linux())
+    assert [(f.finding, f.also_cures) for f in made.fixes] == [("a", ("b",))]
+
+
+def test_of_two_drivers_the_newer() -> None:
+    one = finding("a", ("upgrade-driver", {"minimum": "525.60.13"}))
+    two = finding("b", ("upgrade-driver", {"minimum": "570"}))
+    (fix,) = plan([one, two], rtx("470.256.02")).fixes
+    assert (fix.finding, fix.details["minimum"], fix.also_cures) == ("a", "570", ("b",))
+
+
+def test_at_most_three_alternatives() -> None:
+    wishes = [("set-env", {"name": n, "value": "1"}) for n in "ABCDE"]
+    (fix,) = plan([finding("a", *wishes)], linux()).fixes
+    assert [a.details["name"] for a in fix.alternatives] == ["B", "C", "D"]
+    assert all(a.alternatives == () for a in fix.alternatives)
+
+
+def test_a_derived_build_is_never_printed_without_saying_so() -> None:
+    facts = with_torch(with_amd(linux(), "AMD Radeon RX 7900 XTX"), "2.15.0")
+    made = plan([finding("torch-wrong-backend", "reinstall-torch")], facts)
+    assert any(line.startswith("# Not confirmed") for line in lines(made))
+    assert made.fixes[0].alternatives[0].details["torch"] == "2.14.1"
+
+
+def test_amd_on_windows_goes_to_amds_index() -> None:
+    facts = with_torch(with_amd(windows(), "AMD Radeon RX 7900 XTX"), "2.15.0+cpu")
+    made = plan([CPU_ONLY], facts)
+    assert (
+        "'torch[device-gfx1100]' --index-url https://repo.amd.com/rocm/whl-multi-arch/" in lines(made, windows=True)[-1]
+    )
+
+
+def test_an_override_goes_with_its_build() -> None:
+    made = plan([MISSING], without_torch(with_amd(linux(), "AMD Radeon RX 6700 XT")))
+    assert lines(made)[-1] == "export HSA_OVERRIDE_GFX_VERSION=10.3.0"
+
+
+def test_nothing_wrong() -> None:
+    assert plan([], linux()) == Plan()
+    assert script(Plan()) == ""
+
+
+def test_a_finding_without_remedies_is_unfixed() -> None:
+    assert plan([finding("a")], linux()).unfixed[0][0] == "a"
+
+
+# --- the whole vocabulary ---
+
+DETAILS = {
+    "package": "numpy",
+    "spec": "<2",
+    "name": "A",
+    "value": "1",
+    "minimum": "14.0",
+    "module": "nvidia",
+    "service": "nvidia-fabricmanager",
+    "flag": "--gpus all",
+    "groups": "render,video",
+    "path": "/x/torch.py",
+    "index": WHL + "cu118",
+    "setting": "s",
+    "build": "b",
+    "reason": "r",
+}
+
+
+@pytest.mark.parametrize("action", [*TORCH, *BUILDERS])
+@pytest.mark.parametrize("system", ["linux", "mac", "windows"])
+def test_every_action_makes_a_fix(action: str, system: str) -> None:
+    facts = {"linux": rtx(), "mac": mac(), "windows": rtx("581.29", on=windows())}[system]
+    facts = with_torch(facts, "2.6.0")
+    details = {k: v for k, v in DETAILS.items() if action not in TORCH}
+    made = plan([finding("some-id", (action, details))], facts)
+    (fix,) = made.fixes
+    assert fix.action in (action, "use-other-build")
+    assert fix.title.endswith((".", "r"))
+    assert fix.steps or action == "none"
+    assert script(made, windows=system == "windows").endswith("\n")
+
+
+def test_the_vocabulary_is_the_designs() -> None:
+    assert len(set(BUILDERS) | set(TORCH)) == len(BUILDERS) + len(TORCH) == 32
+
+
+# --- hostile details ---
+
+EVIL = "x'; touch /tmp/owned #\nid\r\u2028id"
+
+
+@pytest.mark.parametrize("action", BUILDERS)
+@pytest.mark.parametrize("as_windows", [False, True])
+def test_no_detail_becomes_a_command(action: str, as_windows: bool) -> None:
+    facts = with_torch(windows() if as_windows else linux(), "2.6.0")
+    interpreter = replace(facts.interpreter, executable=EVIL)
+    made = plan([finding("a", (action, dict.fromkeys(DETAILS, EVIL)))], replace(facts, interpreter=interpreter))
+    for line in lines(made, windows=as_windows):
+        assert line.isprintable()
+        assert line.startswith("#") or EVIL.splitlines()[0] not in line or "''" in line or "'\"'\"'" in line
