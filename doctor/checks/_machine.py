@@ -233,6 +233,13 @@ def wanted_release(attempt: InstallAttempt) -> str | None:
     return None
 
 
+def refused_tag(facts: Facts) -> str | None:
+    """The platform that uv says it looked for wheels of in vain: "macosx_14_0_x86_64", "musllinux_1_2_x86_64"."""
+    error = heard(facts, "e129", "e219")
+    found = re.search(r"\b((?:macosx|manylinux|musllinux)_\w+|win32|linux_i686)", error.text) if error else None
+    return found[1] if found else None
+
+
 def backend_of_index(url: str) -> str | None:
     """The backend that a wheel index of PyTorch is for.
 

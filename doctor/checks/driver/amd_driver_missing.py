@@ -45,7 +45,7 @@ def judge(facts: Facts) -> Judgement:
         return _found(facts, "ROCm's kernel module is not loaded.", error)
     if facts.gpus and not gpus:
         return None  # another vendor's GPU: a matter of the build
-    if (error := heard(facts, "e044")) and facts.amd.kfd_accessible is None and facts.amd.kernel_driver is not True:
+    if (error := heard(facts, "e044")) and not facts.amd.kfd and facts.amd.kernel_driver is not True:
         return _found(
             facts,
             "torch's ROCm build finds no GPU: most often amdgpu's compute node /dev/kfd is missing.",

@@ -41,7 +41,7 @@ def judge(facts: Facts) -> Judgement:
     if on_mac(facts) or on_wsl(facts) or facts.amd.kfd is False or heard(facts, "e041"):
         return None
     error = heard(facts, "e042", "e043", "e211")
-    denied = facts.amd.kfd is True and facts.amd.kfd_accessible is False
+    denied = facts.amd.kfd is True and (facts.amd.kfd_accessible is False or _outside_its_group(facts))
     if (error is None and not denied) or (cuda_works(facts) and error is None):
         return None
     mine = facts.amd.groups
@@ -51,4 +51,12 @@ def judge(facts: Facts) -> Judgement:
         f"/dev/kfd can't be opened by this user{lacking}: it belongs to the group render (or video).",
         evidence=(quote(error) if error else None, "amd.kfd_accessible", "amd.groups", "host.container"),
         remedies=(GROUPS, FLAG) if in_container(facts) else (GROUPS,),
+        confidence="certain" if error or facts.amd.kfd_accessible is False else "likely",
     )
+
+
+def _outside_its_group(facts: Facts) -> bool:
+    """Whether it was not tried to open the node, but torch finds no GPU and the user's groups lack the node's."""
+    if facts.amd.kfd_accessible is not None or heard(facts, "e044") is None:
+        return False
+    return facts.amd.groups is None or not {"render", "root"} & set(facts.amd.groups)

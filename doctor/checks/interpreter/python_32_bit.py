@@ -18,7 +18,7 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard
+from doctor.checks._machine import heard, refused_tag
 from doctor.checks._torch import installed, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
@@ -47,7 +47,12 @@ def judge(facts: Facts) -> Judgement:
     banner, loader = heard(facts, "e050"), heard(facts, "e051")
     if python.bits == 64 and not (banner and not facts.live):
         return None
-    known = python.bits == 32 or banner is not None or (python.platform_tag or "") in NARROW
+    known = (
+        python.bits == 32
+        or banner is not None
+        or (python.platform_tag or "") in NARROW
+        or refused_tag(facts) in ("win32", "linux_i686")
+    )
     if not known and loader is None:
         return None
     error = banner or loader

@@ -28,6 +28,7 @@ from doctor.checks._machine import (
     last_for_intel_macs,
     offered_for_intel_macs,
     on_mac,
+    refused_tag,
     wanted_release,
     wants,
 )
@@ -105,7 +106,8 @@ def _by_wheels(facts: Facts) -> Judgement:
     """An Apple chip, and pip is offered what only x86_64 Pythons on macOS are."""
     if not apple_silicon(facts) or facts.interpreter.architecture == "arm64":
         return None
-    attempt, error = offered_for_intel_macs(facts), heard(facts, "e004")
+    refused = (refused_tag(facts) or "").endswith("_x86_64")
+    attempt, error = offered_for_intel_macs(facts), heard(facts, "e004", *(("e129", "e219") if refused else ()))
     if attempt is None and error is None:
         return None
     detail = (

@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard, older, wanted_release, wheel_platform
+from doctor.checks._machine import heard, older, refused_tag, wanted_release, wheel_platform
 from doctor.checks._torch import installed, quote, release_of
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts
@@ -64,6 +64,7 @@ def _musl(facts: Facts) -> Judgement:
         or heard(facts, "e052", "e128", "e129", "e055", "e056", "e008")
     )
     musl = facts.host.libc == "musl"
+    musl = musl or (refused_tag(facts) or "").startswith("musllinux")
     if not (musl and wanted) and not (error and "relocating" in error.text):
         return None
     return check.found(

@@ -19,6 +19,8 @@ References
 
 from __future__ import annotations
 
+import re
+
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import (
     apple_silicon,
@@ -29,6 +31,7 @@ from doctor.checks._machine import (
     older,
     on_mac,
     python_minor,
+    refused_tag,
     wanted_release,
 )
 from doctor.checks._torch import installed, quote
@@ -65,16 +68,20 @@ def judge(facts: Facts) -> Judgement:
             "wheels for Intel Macs.",
             confidence="certain" if intel_hardware(facts) else "likely",
         )
-    if error := heard(facts, "e004"):
+    if error := heard(facts, "e004") or _refused_by_uv(facts):
         return _found(
             facts,
-            "pip finds no torch for this Intel Mac.",
+            "No wheel of torch is found for this x86-64 Python on macOS.",
             error,
             confidence="certain" if intel_hardware(facts) else "likely",
         )
     if not intel_hardware(facts):
         return None
     return _wanted_in_vain(facts) or _note(facts)
+
+
+def _refused_by_uv(facts: Facts) -> ErrorText | None:
+    return heard(facts, "e129", "e219") if re.fullmatch(r"macosx_\w+_x86_64", refused_tag(facts) or "") else None
 
 
 def _bundle_for_apple_silicon(facts: Facts) -> ErrorText | None:
@@ -85,7 +92,10 @@ def _bundle_for_apple_silicon(facts: Facts) -> ErrorText | None:
 
 def _wanted_in_vain(facts: Facts) -> Judgement:
     """What the evidence shows to be wanted, and can't be had on this Mac."""
-    if error := heard(facts, "e001", "e074", "e075"):
+    torch = installed(facts)
+    refused = torch is not None and torch.mps_available is False and not facts.live  # nobody tells it unasked
+    error = heard(facts, "e001", "e074", "e075")
+    if error or refused:
         return _found(
             facts,
             f"The program wants MPS, which needs Apple silicon; this Mac has an {facts.host.cpu_model or 'Intel CPU'}.",
@@ -97,7 +107,10 @@ def _wanted_in_vain(facts: Facts) -> Judgement:
         )
     python = python_minor(facts)
     known = lookup.torch_versions("macos_x86_64", python) if python else None
-    if facts.torch is not ABSENT and not (installed(facts) is None and heard(facts, "e052", "e128")):
+    last = last_for_intel_macs() or ""
+    if newer := next((w for a in facts.attempts if a.failed and (w := wanted_release(a)) and older(last, w)), None):
+        return _found(facts, f"torch {newer} was asked for; {last} is the last release with wheels for Intel Macs.")
+    if facts.torch is not ABSENT and not (torch is None and heard(facts, "e052", "e128")):
         return None
     if known == ():
         return _found(

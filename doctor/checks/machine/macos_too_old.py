@@ -30,7 +30,10 @@ from doctor.checks._machine import (
     macos,
     older,
     on_mac,
+    python_minor,
+    refused_tag,
     sandboxed,
+    wanted_release,
 )
 from doctor.checks._torch import installed, numbers, quote, release_of
 from doctor.knowledge import lookup
@@ -56,7 +59,8 @@ def judge(facts: Facts) -> Judgement:
 def _mps(facts: Facts) -> Judgement:
     """The installed release's minimum for MPS, and the one in its message: the higher counts."""
     torch, release, error = installed(facts), release_of(facts), heard(facts, "e001")
-    if (torch and torch.mps_available) or not (error or (apple_silicon(facts) and on_mac(facts))):
+    asked = torch is not None and torch.mps_available is False and not facts.live and not intel_hardware(facts)
+    if (torch and torch.mps_available) or not (error or asked or (apple_silicon(facts) and on_mac(facts))):
         return None
     printed = re.search(r"(\d+\.\d+)\+", error.text) if error else None
     needs = [v for v in (printed and printed[1], release and lookup.mps_minimum(release)) if v]
@@ -82,6 +86,9 @@ def _mps(facts: Facts) -> Judgement:
 def _wheel(facts: Facts) -> Judgement:
     """A wheel that was refused for its macOS tag."""
     error, need, have = heard(facts, "e002"), "14.0", macos(facts)
+    tag = re.match(r"macosx_(\d+)_(\d+)_arm64", refused_tag(facts) or "")
+    if error is None and tag and (newest := _newest_minimum(facts)) and older(f"{tag[1]}.{tag[2]}", newest):
+        error, need, have = heard(facts, "e129", "e219"), newest, f"{tag[1]}.{tag[2]}"
     if error is None or intel_hardware(facts) or facts.interpreter.architecture == "x86_64":
         return None
     if have is None:
@@ -97,6 +104,12 @@ def _wheel(facts: Facts) -> Judgement:
         if older(have, need)
         else None
     )
+
+
+def _newest_minimum(facts: Facts) -> str | None:
+    """The minimum macOS of the release that was asked for, or of the newest one."""
+    asked = next((r for a in facts.attempts if (r := wanted_release(a))), None)
+    return lookup.wheel_minimum_macos(asked or lookup.newest_torch(facts.as_of), "macos_arm64", python_minor(facts))
 
 
 def _operation(facts: Facts) -> Judgement:
