@@ -16,6 +16,27 @@ BAD = {
         "ModuleNotFoundError",
         path="/tmp/pip-install-x/flash-attn_1/setup.py",
     ),
+    "pasted: ModuleNotFoundError: No module named 'torch'": (
+        "$ pip install flash-attn\n"
+        "Collecting flash-attn\n"
+        "  Getting requirements to build wheel: finished with status 'error'\n"
+        "  error: subprocess-exited-with-error\n"
+        '      File "<string>", line 22, in <module>\n'
+        "  ModuleNotFoundError: No module named 'torch'\n"
+        "$ pip show torch\n"
+        "Name: torch\n"
+        "Version: 2.4.0\n"
+    ),
+    "pasted: hint: This error likely indicates that `flash-attn@2.6.3` de": (
+        "  × Failed to build `flash-attn==2.6.3`\n"
+        "  ├─▶ The build backend returned an error\n"
+        "  ╰─▶ Call to `setuptools.build_meta:__legacy__.build_wheel` failed (exit status: 1)\n"
+        "\n"
+        "      [stderr]\n"
+        "      ModuleNotFoundError: No module named 'torch'\n"
+        "\n"
+        "      hint: This error likely indicates that `flash-attn@2.6.3` depends on `torch`, but doesn't declare it as a build dependency.\n"
+    ),
 }
 GOOD = {
     "there is no torch anyway": replace(with_error(linux(), "e151", BUILDING), torch=ABSENT),

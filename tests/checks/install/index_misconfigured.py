@@ -28,6 +28,26 @@ BAD = {
     "an address that is none": with_error(
         linux(), "e132", "403 Client Error: Forbidden for url: https://download.pytorch.org/whl/cu12"
     ),
+    "pasted: ERROR: Could not find a version that satisfies the requireme": (
+        "$ pip install torch==2.1.0+cu118\n"
+        "ERROR: Could not find a version that satisfies the requirement torch==2.1.0+cu118 (from versions: 1.13.0, 1.13.1, 2.0.0, 2.0.1, 2.1.0, 2.1.1, 2.1.2, 2.2.0)\n"
+        "ERROR: No matching distribution found for torch==2.1.0+cu118\n"
+    ),
+    "pasted: PackagesNotFoundError: The following packages are not availa": (
+        "$ conda install pytorch torchvision pytorch-cuda=12.8 -c pytorch -c nvidia\n"
+        "PackagesNotFoundError: The following packages are not available from current channels:\n"
+        "\n"
+        "  - pytorch-cuda=12.8*\n"
+    ),
+    "pasted: ERROR: Could not find a version that satisfies the requireme (2)": (
+        "$ pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/cu121\n"
+        "Looking in indexes: https://download.pytorch.org/whl/cu121\n"
+        "ERROR: Could not find a version that satisfies the requirement torch==2.6.0 (from versions: 2.1.0+cu121, 2.1.1+cu121, 2.1.2+cu121, 2.2.0+cu121, 2.2.1+cu121, 2.2.2+cu121, 2.3.0+cu121, 2.3.1+cu121, 2.4.0+cu121, 2.4.1+cu121, 2.5.0+cu121, 2.5.1+cu121)\n"
+        "ERROR: No matching distribution found for torch==2.6.0\n"
+    ),
+    "pasted: requests.exceptions.HTTPError: 403 Client Error: Forbidden f": (
+        "requests.exceptions.HTTPError: 403 Client Error: Forbidden for url: https://download.pytorch.org/whl/cu12/torch/\n"
+    ),
 }
 GOOD = {
     "the index is named, the Python is at fault": replace(

@@ -15,6 +15,11 @@ BAD = {
     ),
     "a platform without wheels": with_error(linux(architecture="riscv64"), "e128", NONE),
     "uv": with_error(unknown, "e129", "torch==2.6.0 has no wheels with a matching platform tag"),
+    "pasted: ╰─▶ Because all versions of torch have no wheels with a matc": (
+        "$ uv pip install torch\n"
+        "  × No solution found when resolving dependencies:\n"
+        "  ╰─▶ Because all versions of torch have no wheels with a matching platform tag (e.g., `linux_riscv64`) and you require torch, we can conclude that your requirements are unsatisfiable.\n"
+    ),
 }
 GOOD = {
     "the Python version explains it": replace(with_error(linux(python="3.13.0"), "e128", NONE), as_of="2024-09-01"),

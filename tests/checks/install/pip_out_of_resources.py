@@ -11,6 +11,21 @@ BAD = {
         with_error(linux(python="3.8.10"), "exception", FULL), "e135", "[Errno 28] No space left on device"
     ),
     "killed": replace(with_error(linux(), "e134", "Killed"), attempts=(attempt,)),
+    "pasted: Killed": (
+        "$ pip install torch\n"
+        "Collecting torch\n"
+        "  Downloading torch-2.3.0-cp310-cp310-manylinux1_x86_64.whl (779.1 MB)\n"
+        "     ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 779.1/779.1 MB\n"
+        "Killed\n"
+    ),
+    "pasted: MemoryError": (
+        "$ pip install torch torchvision\n"
+        "  Downloading torch-1.9.0-cp36-cp36m-manylinux1_x86_64.whl (831.4 MB)\n"
+        "Exception:\n"
+        "Traceback (most recent call last):\n"
+        '  File "/usr/lib/python3/dist-packages/pip/basecommand.py", line 215, in main\n'
+        "MemoryError\n"
+    ),
 }
 GOOD = {
     "a full disk while training": with_error(

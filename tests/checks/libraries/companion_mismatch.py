@@ -2,6 +2,7 @@ from dataclasses import replace
 
 from tests.example_case import Case
 from tests.examples import linux, mac, windows, with_error, with_packages, with_torch
+from tests.tickets import collect_env
 
 NMS = "RuntimeError: operator torchvision::nms does not exist"
 TEXT = "OSError: dlopen(/opt/lib/python3.10/site-packages/torchtext/lib/libtorchtext.so, 0x0006): Symbol not found: __ZN2at4_ops19empty"
@@ -27,6 +28,33 @@ BAD = {
     "a symbol that torchtext misses": with_error(replace(mac(), packages=None), "exception", TEXT, "OSError"),
     "Triton of another torch": with_error(
         with_torch(linux(), "2.6.0+cu124"), "exception", "ImportError: cannot import name 'triton_key' from 'triton.compiler.compiler'"
+    ),
+    'pasted: RuntimeError: operator torchvision::nms does not exist': (
+        '  File "/home/u/env/lib/python3.10/site-packages/torchvision/_meta_registrations.py", line 164, in <module>\n'
+        '    @torch.library.register_fake("torchvision::nms")\n'
+        'RuntimeError: operator torchvision::nms does not exist\n'
+        + collect_env('2.6.0+cu124', libs='[pip3] torch==2.6.0\n[pip3] torchvision==0.19.1\n')
+    ),
+    'pasted: OSError: /opt/conda/lib/python3.10/site-packages/torchaudio/': (
+        'OSError: /opt/conda/lib/python3.10/site-packages/torchaudio/lib/libtorchaudio.so: undefined symbol: _ZNK5torch8autograd4Node4nameEv\n'
+    ),
+    "pasted: NotImplementedError: Could not run 'torchvision::nms' with a": (
+        "NotImplementedError: Could not run 'torchvision::nms' with arguments from the 'CUDA' backend. This could be because the operator doesn't exist for this backend\n"
+        '$ pip list\n'
+        'torch 2.1.0+cu118\n'
+        'torchvision 0.16.0+cpu\n'
+    ),
+    "pasted: ImportError: cannot import name 'AttrsDescriptor' from 'trit": (
+        "ImportError: cannot import name 'AttrsDescriptor' from 'triton.compiler.compiler' (/home/u/e/lib/python3.11/site-packages/triton/compiler/compiler.py)\n"
+        "$ pip list | grep -E 'torch|triton'\n"
+        'torch 2.5.1\n'
+        'triton 3.3.0\n'
+    ),
+    "pasted: RuntimeError: Couldn't load custom C++ ops. This can happen ": (
+        "RuntimeError: Couldn't load custom C++ ops. This can happen if your PyTorch and torchvision versions are incompatible, or if you had errors while compiling torchvision from source.\n"
+    ),
+    'pasted: RuntimeError: Detected that PyTorch and torchvision were com': (
+        'RuntimeError: Detected that PyTorch and torchvision were compiled with different CUDA versions. PyTorch has CUDA Version=11.8 and torchvision has CUDA Version=11.7. Please reinstall the torchvision that matches your PyTorch install.\n'
     ),
 }  # fmt: skip
 GOOD = {

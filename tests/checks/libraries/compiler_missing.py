@@ -1,5 +1,6 @@
 from tests.example_case import Case
 from tests.examples import linux, windows, with_error, with_torch
+from tests.tickets import collect_env
 
 BAD = {
     "cl.exe": with_error(with_torch(windows(), "2.6.0+cu124"), "e123", "Compiler: cl is not found"),
@@ -14,6 +15,25 @@ BAD = {
     "Triton, mentioned by the way": Case(
         with_error(with_torch(windows(), "2.6.0+cu124", cuda_available=True), "e122", "No module named 'triton'"),
         severity="warning",
+    ),
+    "pasted: torch._inductor.exc.InductorError: RuntimeError: Failed to f": (
+        "torch._inductor.exc.InductorError: RuntimeError: Failed to find C compiler. Please specify via CC environment variable or set triton.knobs.build.impl.\n"
+    ),
+    "pasted: error: Microsoft Visual C++ 14.0 or greater is required. Get": (
+        'error: Microsoft Visual C++ 14.0 or greater is required. Get it with "Microsoft C++ Build Tools": https://visualstudio.microsoft.com/visual-cpp-build-tools/\n'
+    ),
+    "pasted: RuntimeError: Cannot find a working triton installation. Mor": (
+        "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\n"
+        "RuntimeError: Cannot find a working triton installation. More information on installing Triton can be found at https://github.com/openai/triton\n"
+        + collect_env("2.2.0+cu121", "windows")
+    ),
+    "pasted: /tmp/tmpx/main.c:4:10: fatal error: Python.h: No such file o": (
+        "/tmp/tmpx/main.c:4:10: fatal error: Python.h: No such file or directory\n"
+        "    4 | #include <Python.h>\n"
+        "compilation terminated.\n"
+    ),
+    "pasted: RuntimeError: Ninja is required to load C++ extensions": (
+        "RuntimeError: Ninja is required to load C++ extensions\n"
     ),
 }
 GOOD = {

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from tests.examples import linux, with_error, with_nvidia, with_torch
+from tests.tickets import collect_env
 
 MISMATCH = (
     "The detected CUDA version (10.1) mismatches the version that was used to compile PyTorch (11.3). Please make sure"
@@ -14,6 +15,22 @@ BAD = {
     ),
     "nvcc does not know the GPU": with_error(
         machine, "e120", "nvcc fatal   : Unsupported gpu architecture 'compute_89'"
+    ),
+    "pasted: RuntimeError:": (
+        "RuntimeError:\n"
+        "The detected CUDA version (12.4) mismatches the version that was used to compile\n"
+        "PyTorch (11.8). Please make sure to use the same CUDA versions.\n"
+    ),
+    "pasted: error: subprocess-exited-with-error": (
+        "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.\n"
+        "[end of output]\n"
+        "error: subprocess-exited-with-error\n" + collect_env("2.3.1+cu121")
+    ),
+    "pasted: nvcc fatal : Unsupported gpu architecture 'compute_120'": (
+        "nvcc fatal   : Unsupported gpu architecture 'compute_120'\nninja: build stopped: subcommand failed.\n"
+    ),
+    "pasted: /usr/local/cuda/include/crt/host_config.h:132:2: error: #err": (
+        "/usr/local/cuda/include/crt/host_config.h:132:2: error: #error -- unsupported GNU version! gcc versions later than 11 are not supported!\n"
     ),
 }
 GOOD = {

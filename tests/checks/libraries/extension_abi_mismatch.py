@@ -1,4 +1,5 @@
 from tests.examples import linux, windows, with_error, with_torch
+from tests.tickets import collect_env
 
 SITE = "/usr/local/lib/python3.10/dist-packages"
 KERNELS = f"{SITE}/exllama_kernels.cpython-310-x86_64-linux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi"
@@ -19,6 +20,33 @@ BAD = {
     "made for CUDA 11": with_error(
         with_torch(linux(), "2.6.0+cu124"), "exception", "ImportError: libcudart.so.11.0: cannot open shared object file",
         "ImportError", path="/v/lib/python3.12/site-packages/apex/normalization/fused_layer_norm.py",
+    ),
+    'pasted: ImportError: /home/u/e/lib/python3.10/site-packages/flash_at': (
+        'ImportError: /home/u/e/lib/python3.10/site-packages/flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi\n'
+    ),
+    'pasted: OSError: /opt/conda/lib/python3.9/site-packages/torch_scatte': (
+        'OSError: /opt/conda/lib/python3.9/site-packages/torch_scatter/_scatter_cuda.so: undefined symbol: _ZNK3c107SymBool10guard_boolEPKcl\n'
+        + collect_env('1.13.1+cu117')
+    ),
+    'pasted: ImportError: libcudart.so.11.0: cannot open shared object fi': (
+        'ImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory\n'
+        '  File "/home/u/e/lib/python3.10/site-packages/bitsandbytes/cextension.py", line 5\n'
+        + collect_env('2.3.0+cu121')
+    ),
+    'pasted: RuntimeError:': (
+        'RuntimeError: \n'
+        '        CUDA Setup failed despite GPU being available. Please run the following command to get more information:\n'
+        '        python -m bitsandbytes\n'
+        + collect_env('2.0.1+cu118')
+    ),
+    'pasted: ImportError: /home/u/e/lib/python3.10/site-packages/mmcv/_ex': (
+        '  File "/home/u/e/lib/python3.10/site-packages/mmcv/ops/__init__.py", line 2, in <module>\n'
+        '    from .active_rotated_filter import active_rotated_filter\n'
+        'ImportError: /home/u/e/lib/python3.10/site-packages/mmcv/_ext.cpython-310-x86_64-linux-gnu.so: undefined symbol: _ZNK2at6Tensor4sizeEl\n'
+    ),
+    "pasted: WARNING Failed to import from vllm._C with ImportError('/hom": (
+        "ModuleNotFoundError: No module named 'vllm._C'\n"
+        "WARNING Failed to import from vllm._C with ImportError('/home/u/v/lib/python3.12/site-packages/vllm/_C.abi3.so: undefined symbol: _ZN5torch3jit11parseSchemaERKSs')\n"
     ),
 }  # fmt: skip
 GOOD = {

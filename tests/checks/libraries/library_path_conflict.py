@@ -34,6 +34,13 @@ BAD = {
         ),
         severity="warning",
     ),
+    'pasted: RuntimeError: cuDNN version incompatibility: PyTorch was com': (
+        'RuntimeError: cuDNN version incompatibility: PyTorch was compiled  against (8, 9, 2) but found runtime version (8, 5, 0). PyTorch already comes bundled with cuDNN. One option to resolving this error is to ensure PyTorch can find the bundled cuDNN. Looks like your LD_LIBRARY_PATH contains incompatible version of cudnn. Please either remove it from the path or install cudnn (8, 9, 2)\n'
+    ),
+    'pasted: symbol lookup error: /usr/local/cuda/lib64/libcublas.so.12: ': (
+        'RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasGemmEx`\n'
+        'symbol lookup error: /usr/local/cuda/lib64/libcublas.so.12: undefined symbol: cublasLtGetEnvironmentMode, version libcublasLt.so.12\n'
+    ),
 }  # fmt: skip
 GOOD = {
     "torch's own copy": with_torch(

@@ -10,6 +10,13 @@ BAD = {
         import_failure=ImportFailure(kind="exception", exception="ImportError", message=SYMBOL),
     ),
     "the threading layer": with_error(linux(), "e099", "Error: mkl-service + Intel(R) MKL: MKL_THREADING_LAYER=INTEL is incompatible with libgomp"),
+    'pasted: ImportError: /opt/conda/envs/x/lib/python3.10/site-packages/': (
+        'ImportError: /opt/conda/envs/x/lib/python3.10/site-packages/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_IsProfilingActive\n'
+    ),
+    'pasted: Error: mkl-service + Intel(R) MKL: MKL_THREADING_LAYER=INTEL': (
+        'Error: mkl-service + Intel(R) MKL: MKL_THREADING_LAYER=INTEL is incompatible with libgomp-a34b3233.so.1 library.\n'
+        '\tTry to import numpy first or set the threading layer accordingly. Set MKL_SERVICE_FORCE_INTEL to force it.\n'
+    ),
 }  # fmt: skip
 GOOD = {
     "healthy": with_torch(linux(), "2.6.0+cpu"),

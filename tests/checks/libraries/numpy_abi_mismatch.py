@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from tests.examples import linux, mac, windows, with_error, with_packages, with_torch
+from tests.tickets import collect_env
 
 MODULE = "A module that was compiled using NumPy 1.x cannot be run in NumPy 2.2.6 as it may crash."
 API = "UserWarning: Failed to initialize NumPy: _ARRAY_API not found"
@@ -13,6 +14,16 @@ BAD = {
     "Windows before 2.4.1": with_torch(with_packages(windows(python="3.11.9"), numpy="2.0.1"), "2.3.1+cpu", numpy_works=False),
     "the warning on a Mac": with_error(replace(mac(), packages=None), "e103", API),
     "the long message": with_error(replace(mac(), packages=None), "e102", MODULE),
+    'pasted: RuntimeError: Numpy is not available': (
+        'RuntimeError: Numpy is not available\n'
+        '$ pip list\n'
+        'numpy 2.1.0\n'
+        'torch 2.1.2\n'
+    ),
+    'pasted: ValueError: numpy.dtype size changed, may indicate binary in': (
+        'ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from PyObject\n'
+        + collect_env('2.2.0+cu121')
+    ),
 }  # fmt: skip
 GOOD = {
     "NumPy 1 with an old torch": with_torch(

@@ -25,6 +25,12 @@ BAD = {
         ),
         severity="warning",
     ),
+    'pasted: RuntimeError: cuDNN version incompatibility: PyTorch was com': (
+        "ERROR: pip's dependency resolver does not currently take into account all the packages that are installed. This behaviour is the source of the following dependency conflicts.\n"
+        'torch 2.5.1+cu124 requires nvidia-cudnn-cu12==9.1.0.70; platform_system == "Linux" and platform_machine == "x86_64", but you have nvidia-cudnn-cu12 9.10.2.21 which is incompatible.\n'
+        '\n'
+        'RuntimeError: cuDNN version incompatibility: PyTorch was compiled  against (9, 1, 0) but found runtime version (9, 10, 2).\n'
+    ),
 }  # fmt: skip
 GOOD = {
     "as pinned": with_torch(with_packages(machine, nvidia_cudnn_cu12="9.1.0.70"), "2.6.0+cu124", requires=PINS, cuda_available=True),

@@ -11,6 +11,10 @@ BAD = {
         with_torch(linux(), "2.5.1+cpu", loaded_libraries=("/v/torch/lib/libiomp5.so", "/v/lib/libiomp5.so")),
         severity="warning",
     ),
+    "pasted: OMP: Error #15: Initializing libiomp5md.dll, but found libio": (
+        "OMP: Error #15: Initializing libiomp5md.dll, but found libiomp5md.dll already initialized.\n"
+        "OMP: Hint This means that multiple copies of the OpenMP runtime have been linked into the program.\n"
+    ),
 }
 GOOD = {
     "one": with_torch(

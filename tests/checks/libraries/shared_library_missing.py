@@ -2,6 +2,7 @@ from dataclasses import replace
 
 from doctor.model.facts import ImportFailure
 from tests.examples import linux, mac, with_error, with_torch
+from tests.tickets import collect_env
 
 MPI = "libmpi_cxx.so.40: cannot open shared object file: No such file or directory"
 CUDNN = "libcudnn.so.9: cannot open shared object file: No such file or directory"
@@ -21,6 +22,27 @@ BAD = {
         mac(macos="10.14.4", chip="Intel(R) Core(TM) i7"), "exception", f"ImportError: {OMP}", "ImportError"
     ),
     "as recognised by pattern": with_error(linux(), "e086", "libGL.so.1: cannot open shared object file"),
+    "pasted: ImportError: libcudnn.so.9: cannot open shared object file: ": (
+        "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory\n"
+        + collect_env("2.5.1+cu124")
+    ),
+    "pasted: OSError: libopenblas.so.0: cannot open shared object file: N": (
+        '  File "/home/user/env/lib/python3.9/site-packages/torch/__init__.py", line 191, in _load_global_deps\n'
+        "    ctypes.CDLL(lib_path, mode=ctypes.RTLD_GLOBAL)\n"
+        "OSError: libopenblas.so.0: cannot open shared object file: No such file or directory\n"
+    ),
+    "pasted: ImportError: libGL.so.1: cannot open shared object file: No ": (
+        "ImportError: libGL.so.1: cannot open shared object file: No such file or directory\n"
+    ),
+    "pasted: ImportError: dlopen(/opt/miniconda3/lib/python3.9/site-packa": (
+        "ImportError: dlopen(/opt/miniconda3/lib/python3.9/site-packages/torch/_C.cpython-39-darwin.so, 0x0002): Library not loaded: @rpath/libopenblas.0.dylib\n"
+        "  Referenced from: /opt/miniconda3/lib/python3.9/site-packages/torch/lib/libtorch_cpu.dylib\n"
+    ),
+    "pasted: Could not load library libcudnn_ops_infer.so.8. Error: libcu": (
+        "Could not load library libcudnn_ops_infer.so.8. Error: libcudnn_ops_infer.so.8: cannot open shared object file: No such file or directory\n"
+        "Please make sure libcudnn_ops_infer.so.8 is in your library path!\n"
+        "Aborted (core dumped)\n"
+    ),
 }
 GOOD = {
     "torch's own library": with_error(linux(), "exception", "ImportError: libtorch_cpu.so: cannot open shared object file"),

@@ -20,6 +20,24 @@ BAD = {
         "ImportError: DLL load failed while importing _C: The specified module could not be found.",
         "ImportError",
     ),
+    "pasted: OSError: [WinError 127] The specified procedure could not be": (
+        'OSError: [WinError 127] The specified procedure could not be found. Error loading "C:\\Users\\user\\env\\lib\\site-packages\\torch\\lib\\torch_python.dll" or one of its dependencies.\n'
+    ),
+    "pasted: OSError: [WinError 1114] A dynamic link library (DLL) initia": (
+        'OSError: [WinError 1114] A dynamic link library (DLL) initialization routine failed. Error loading "D:\\venv\\Lib\\site-packages\\torch\\lib\\c10.dll" or one of its dependencies.\n'
+        ">>> torch 2.9.0+cpu"
+    ),
+    "pasted: OSError: [WinError 126] 找不到指定的模块。 Error loading 'C:\\p\\Lib\\si": (
+        "Microsoft Visual C++ Redistributable is not installed, this may lead to the DLL load failure.\n"
+        "It can be downloaded at https://aka.ms/vs/16/release/vc_redist.x64.exe\n"
+        "Traceback (most recent call last):\n"
+        'OSError: [WinError 126] 找不到指定的模块。 Error loading "C:\\p\\Lib\\site-packages\\torch\\lib\\c10.dll" or one of its dependencies.\n'
+    ),
+    "pasted: ImportError: DLL load failed while importing _C: The specifi": (
+        "ImportError: DLL load failed while importing _C: The specified module could not be found.\n"
+        '  File "C:\\v\\lib\\site-packages\\torch\\__init__.py", line 236, in <module>\n'
+        "    from torch._C import *\n"
+    ),
 }
 GOOD = {
     "the paging file": with_error(windows(), "e147", PAGING),

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from tests.examples import linux, mac, with_error, with_nvidia, with_torch
+from tests.tickets import collect_env
 
 NO_CUDA = "AssertionError: Torch not compiled with CUDA enabled"
 MPS = "RuntimeError: Expected one of cpu, cuda device type at start of device string: mps"
@@ -9,6 +10,9 @@ BAD = {
     "CUDA on a Mac": with_error(with_torch(mac(), "2.0.0", mps_available=True), "e058", NO_CUDA),
     "CUDA on a machine without a GPU": with_error(with_torch(linux(), "2.6.0+cpu"), "e058", NO_CUDA),
     "MPS on Linux": with_error(with_torch(linux(), "1.11.0+cpu"), "exception", MPS),
+    "pasted: AssertionError: Torch not compiled with CUDA enabled": (
+        "AssertionError: Torch not compiled with CUDA enabled\n" + collect_env("2.3.0", "mac")
+    ),
 }
 GOOD = {
     "a GPU is there": with_error(

@@ -1,4 +1,5 @@
 from tests.examples import mac, with_error, with_torch
+from tests.tickets import collect_env
 
 FLOAT64 = "TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64."
 CUMSUM = "RuntimeError: MPS does not support cumsum op with int64 input"
@@ -9,6 +10,17 @@ BAD = {
         with_torch(mac(macos="13.5"), "2.4.0"), "e141", "BFloat16 is not supported on MPS"
     ),
     "int64 before macOS 13.3": with_error(with_torch(mac(macos="13.1"), "2.0.1"), "exception", CUMSUM, "RuntimeError"),
+    "pasted: TypeError: Cannot convert a MPS Tensor to float64 dtype as t": (
+        "TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64. Please use float32 instead.\n"
+        + collect_env("2.3.0", "mac")
+    ),
+    "pasted: TypeError: BFloat16 is not supported on MPS": (
+        "TypeError: BFloat16 is not supported on MPS\n"
+        + collect_env("2.1.0", "mac", os="macOS 13.5 (arm64)", platform="macOS-13.5-arm64-arm-64bit")
+    ),
+    "pasted: TypeError: Trying to convert Float8_e4m3fn to the MPS backen": (
+        "TypeError: Trying to convert Float8_e4m3fn to the MPS backend but it does not have support for that dtype.\n"
+    ),
 }
 GOOD = {
     "healthy": with_torch(mac(), "2.6.0", mps_available=True),

@@ -1,4 +1,5 @@
 from tests.examples import mac, with_error, with_torch
+from tests.tickets import collect_env
 
 ROLL = "The operator 'aten::roll' is not currently implemented for the MPS device."
 CONV = "The operator 'aten::slow_conv3d_forward' is not currently implemented for the MPS device."
@@ -7,6 +8,13 @@ BAD = {
     "roll": with_error(with_torch(mac(), "1.13.1"), "e137", ROLL),
     "Conv3d": with_error(with_torch(mac(macos="14.2.1"), "2.3.0.dev20240121"), "e137", CONV),
     "an unknown torch": with_error(mac(), "e138", "Conv3D is not supported on MPS"),
+    "pasted: NotImplementedError: The operator 'aten::linalg_svd' is not ": (
+        "NotImplementedError: The operator 'aten::linalg_svd' is not currently implemented for the MPS device. As a temporary fix, you can set the environment variable `PYTORCH_ENABLE_MPS_FALLBACK=1`\n"
+        + collect_env("2.3.0", "mac")
+    ),
+    "pasted: RuntimeError: Conv3D is not supported on MPS": (
+        "RuntimeError: Conv3D is not supported on MPS\n" + collect_env("2.1.0", "mac")
+    ),
 }
 GOOD = {
     "healthy": with_torch(mac(), "2.6.0", mps_available=True),

@@ -5,6 +5,10 @@ FULL = "MPS backend out of memory (MPS allocated: 5.50 GB, other allocations: 14
 BAD = {
     "full": with_error(with_torch(mac(), "2.3.1"), "e143", FULL),
     "the ratio": with_error(with_torch(mac(), "2.3.1"), "e144", "invalid low watermark ratio 1.4"),
+    "pasted: RuntimeError: MPS backend out of memory (MPS allocated: 17.0": (
+        "RuntimeError: MPS backend out of memory (MPS allocated: 17.05 GB, other allocations: 432.00 KB, max allowed: 18.13 GB). Tried to allocate 1.25 GB on private pool. Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit for memory allocations (may cause system failure).\n"
+    ),
+    "pasted: RuntimeError: invalid low watermark ratio 1.4": ("RuntimeError: invalid low watermark ratio 1.4\n"),
 }
 GOOD = {
     "a virtual machine has none at all": with_error(

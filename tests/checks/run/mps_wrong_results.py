@@ -2,6 +2,7 @@ from dataclasses import replace
 
 from doctor.model.facts import ProbeResult
 from tests.examples import linux, mac, with_error, with_torch
+from tests.tickets import collect_env
 
 WRONG = ProbeResult(
     id="mps:0",
@@ -18,6 +19,14 @@ BAD = {
         with_torch(mac(macos="26.1"), "2.10.0", mps_available=True), probes=(WRONG,)
     ),
     "a ticket": with_error(with_torch(mac(macos="14.4"), "2.2.1"), "mps-differs", "cpu and mps differ by 0.5964"),
+    "pasted: RuntimeError: Tensor-likes are not close!": (
+        "RuntimeError: Tensor-likes are not close!\n"
+        "Mismatched elements: 512 / 1024 (50.0%)\n"
+        "Greatest absolute difference: 3.2 (mps vs cpu)\n"
+        ">>> y_cpu = m(x); y_mps = m.to('mps')(x.to('mps')).cpu()\n"
+        ">>> torch.allclose(y_cpu, y_mps, atol=1e-3)\n"
+        "False\n" + collect_env("2.2.0", "mac")
+    ),
 }
 GOOD = {
     "a known range, and right results": with_torch(mac(macos="26.1"), "2.10.0", mps_available=True),

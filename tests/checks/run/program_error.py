@@ -1,4 +1,5 @@
 from tests.examples import linux, mac, with_error, with_torch
+from tests.tickets import collect_env
 
 BAD = {
     "devices": with_error(
@@ -12,6 +13,23 @@ BAD = {
     ),
     "map_location": with_error(
         with_torch(linux(), "2.6.0+cpu"), "exception", "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False"
+    ),
+    'pasted: RuntimeError: Expected all tensors to be on the same device,': (
+        'RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu! (when checking argument for argument mat1 in method wrapper_CUDA_addmm)\n'
+        + collect_env('2.1.2+cu121')
+    ),
+    'pasted: RuntimeError: mat1 and mat2 shapes cannot be multiplied (32x': (
+        'RuntimeError: mat1 and mat2 shapes cannot be multiplied (32x512 and 256x10)\n'
+        + collect_env('2.5.1+cu124')
+    ),
+    'pasted: _pickle.UnpicklingError: Weights only load failed. In PyTorc': (
+        '_pickle.UnpicklingError: Weights only load failed. In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`.\n'
+        + collect_env('2.6.0+cu124')
+    ),
+    'pasted: RuntimeError: CUDA error: device-side assert triggered': (
+        'RuntimeError: CUDA error: device-side assert triggered\n'
+        '../aten/src/ATen/native/cuda/Indexing.cu:1146: indexSelectLargeIndex: block: [0,0,0], thread: [0,0,0] Assertion `srcIndex < srcSelectDimSize` failed.\n'
+        + collect_env('2.1.0+cu121')
     ),
 }  # fmt: skip
 GOOD = {

@@ -11,5 +11,8 @@ BAD = {
     "a bus error": with_error(healthy, "e146", BUS),
     "in a container": with_error(container, "e146", BUS),
     "not yet": Case(container, severity="note"),
+    "pasted: RuntimeError: DataLoader worker (pid 1234) is killed by sign": (
+        "RuntimeError: DataLoader worker (pid 1234) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory. Please try to raise your shared memory limit.\n"
+    ),
 }
 GOOD = {"enough": replace(container, host=replace(container.host, shm_bytes=8 << 30)), "no container": healthy}

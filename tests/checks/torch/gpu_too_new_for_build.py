@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from tests.examples import device, linux, windows, with_error, with_nvidia, with_torch
+from tests.tickets import collect_env
 
 SM_120 = "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation"
 TO_SM_90 = ("sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90")
@@ -21,6 +22,24 @@ BAD = {
     "no kernel image on Windows": with_error(
         with_torch(with_nvidia(windows(), "NVIDIA GeForce RTX 5070 Ti", driver="576.52"), "2.5.1+cu124", cuda_available=True),
         "e065", "RuntimeError: CUDA error: no kernel image is available for execution on the device",
+    ),
+    'pasted: collect_env': (
+        collect_env('2.5.1+cu124', driver='572.16', gpu='GPU 0: NVIDIA GeForce RTX 5080')
+    ),
+    'pasted: RuntimeError: CUDA error: no kernel image is available for e': (
+        'NVIDIA GeForce RTX 5060 Ti with CUDA capability sm_120 is not compatible with the current PyTorch installation.\n'
+        'The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_61 sm_70 sm_75 sm_80 sm_86 sm_90.\n'
+        'RuntimeError: CUDA error: no kernel image is available for execution on the device\n'
+    ),
+    'pasted: RuntimeError: nvrtc: error: invalid value for --gpu-architec': (
+        'RuntimeError: nvrtc: error: invalid value for --gpu-architecture (-arch)\n'
+        'GPU 0: NVIDIA H100 80GB HBM3\n'
+        'torch 1.12.1+cu116\n'
+    ),
+    'pasted: NVIDIA RTX PRO 6000 Blackwell Workstation Edition with CUDA ': (
+        '/usr/lib/python3.11/site-packages/torch/cuda/__init__.py:230: UserWarning: \n'
+        'NVIDIA RTX PRO 6000 Blackwell Workstation Edition with CUDA capability sm_120 is not compatible with the current PyTorch installation.\n'
+        'The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90.\n'
     ),
 }  # fmt: skip
 GOOD = {

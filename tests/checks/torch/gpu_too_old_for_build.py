@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from tests.examples import device, linux, with_error, with_nvidia, with_torch
+from tests.tickets import collect_env
 
 P100 = "Tesla P100-PCIE-16GB with CUDA capability sm_60 is not compatible with the current PyTorch installation."
 V100 = "Found GPU1 Tesla V100-SXM2-32GB which is of cuda capability 7.0"
@@ -20,6 +21,25 @@ BAD = {
     "one of two, with its warning": with_error(
         with_torch(with_nvidia(linux(), "NVIDIA A100-SXM4-40GB", "Tesla V100-SXM2-32GB"), "2.11.0+cu130", cuda_available=True, arch_list=NEW),
         "e062", V100,
+    ),
+    'pasted: torch.AcceleratorError: CUDA error: no kernel image is avail': (
+        'Found GPU0 NVIDIA GeForce GTX 960M which is of cuda capability 5.0.\n'
+        '    Minimum and Maximum cuda capability supported by this version of PyTorch is\n'
+        '    (7.5) - (12.0)\n'
+        'torch.AcceleratorError: CUDA error: no kernel image is available for execution on the device\n'
+    ),
+    'pasted: collect_env': (
+        collect_env('2.9.0+cu128', driver='580.65.06', gpu='GPU 0: NVIDIA GeForce GTX 1070')
+    ),
+    'pasted: /home/user/env/lib/python3.8/site-packages/torch/cuda/__init': (
+        '/home/user/env/lib/python3.8/site-packages/torch/cuda/__init__.py:81: UserWarning:\n'
+        '    Found GPU0 Quadro K4000 which is of cuda capability 3.0.\n'
+        '    PyTorch no longer supports this GPU because it is too old.\n'
+        '    The minimum cuda capability supported by this library is 3.7.\n'
+    ),
+    'pasted: Tesla K40m with CUDA capability sm_35 is not compatible with': (
+        'Tesla K40m with CUDA capability sm_35 is not compatible with the current PyTorch installation.\n'
+        'The current PyTorch install supports CUDA capabilities sm_37 sm_50 sm_60 sm_70 sm_75 sm_80 sm_86.\n'
     ),
 }  # fmt: skip
 GOOD = {

@@ -14,6 +14,18 @@ BAD = {
     "a server CUDA build on Orin": with_torch(
         jetson("36.4.0"), "2.9.0+cu126", cuda_available=False, arch_list=("sm_80", "sm_90")
     ),
+    "pasted: 2.1.0 False": (
+        "$ cat /etc/nv_tegra_release\n"
+        "# R35 (release), REVISION: 3.1, GCID: 32827747, BOARD: t186ref, EABI: aarch64, DATE: Sun Mar 19 15:19:21 UTC 2023\n"
+        "$ pip3 install torch\n"
+        "$ python3 -c 'import torch; print(torch.__version__, torch.cuda.is_available())'\n"
+        "2.1.0 False\n"
+    ),
+    "pasted: AssertionError: Torch not compiled with CUDA enabled": (
+        "Linux-5.15.148-tegra-aarch64-with-glibc2.35\n"
+        "torch 2.5.1+cpu\n"
+        "AssertionError: Torch not compiled with CUDA enabled\n"
+    ),
 }
 GOOD = {
     "NVIDIA's own": with_torch(jetson("36.4.0"), "2.5.0a0+872d972e41.nv24.8", cuda_available=True),

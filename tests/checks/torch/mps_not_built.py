@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from tests.examples import linux, mac, with_error, with_torch
+from tests.tickets import collect_env
 
 NO_KERNEL = (
     "NotImplementedError: Could not run 'aten::empty.memory_format' with arguments from the 'MPS' backend. This could be because "
@@ -16,6 +17,23 @@ BAD = {
     ),
     "no kernels at all, of an unknown build": with_error(
         replace(mac(), torch=None), "exception", NO_KERNEL, "NotImplementedError"
+    ),
+    "pasted: False": (
+        collect_env("2.0.1", "mac") + "\n"
+        ">>> torch.backends.mps.is_built()\n"
+        "False\n"
+        ">>> torch.backends.mps.is_available()\n"
+        "False\n"
+    ),
+    "pasted: RuntimeError: PyTorch is not linked with support for mps dev": (
+        "RuntimeError: PyTorch is not linked with support for mps devices\n"
+        "% sw_vers\n"
+        "ProductName: macOS\n"
+        "ProductVersion: 13.4\n"
+        "% uname -m\n"
+        "arm64\n"
+        ">>> torch.__version__\n"
+        "'2.0.1'\n"
     ),
 }
 GOOD = {

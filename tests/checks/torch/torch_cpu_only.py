@@ -3,6 +3,7 @@ from dataclasses import replace
 from doctor.model.facts import Gpu
 from tests.example_case import Case
 from tests.examples import linux, mac, windows, with_amd, with_error, with_nvidia, with_torch
+from tests.tickets import collect_env
 
 RTX = "NVIDIA GeForce RTX 4090"
 NOT_COMPILED = "AssertionError: Torch not compiled with CUDA enabled"
@@ -20,6 +21,40 @@ BAD = {
     ),
     "the program asks for CUDA, the machine is not known": with_error(
         replace(with_torch(windows(), "2.1.0+cpu"), gpus=None), "e058", NOT_COMPILED
+    ),
+    "pasted: collect_env": (collect_env("2.4.1+cpu", libs="[pip3] torch==2.4.1+cpu")),
+    "pasted: collect_env (2)": (
+        collect_env(
+            "2.3.1",
+            "windows",
+            cuda="Could not collect",
+            driver="552.44",
+            gpu="GPU 0: NVIDIA GeForce RT2.3.1 3060 Laptop GPU",
+            libs="[pip3] numpy==1.26.4\n[pip3] torch==2.3.1\n[conda] pytorch 2.3.1 py3.10_cpu_0 pytorch",
+        )
+    ),
+    "pasted: False": (
+        "+-----------------------------------------------------------------------------------------+\n"
+        "| NVIDIA-SMI 560.94                 Driver Version: 560.94         CUDA Version: 12.6     |\n"
+        "|-----------------------------------------+------------------------+----------------------+\n"
+        "| GPU  Name                  Driver-Model | Bus-Id          Disp.A | Volatile Uncorr. ECC |\n"
+        "|=========================================+========================+======================|\n"
+        "|   0  NVIDIA GeForce RTX 4070      WDDM  |   00000000:01:00.0  On |                  N/A |\n"
+        "+-----------------------------------------+------------------------+----------------------+\n"
+        "\n"
+        ">>> import torch\n"
+        ">>> torch.__version__\n"
+        "'2.5.1+cpu'\n"
+        ">>> torch.cuda.is_available()\n"
+        "False\n"
+    ),
+    "pasted: AssertionError: Torch not compiled with CUDA enabled": (
+        "AssertionError: Torch not compiled with CUDA enabled\n"
+        "\n"
+        "C:\\> pip show torch\n"
+        "Name: torch\n"
+        "Version: 2.6.0\n"
+        "Location: c:\\users\\user\\appdata\\local\\programs\\python\\python312\\lib\\site-packages\n"
     ),
 }
 GOOD = {

@@ -33,6 +33,30 @@ BAD = {
         "ImportError: cannot import name 'Tensor' from 'torch' (unknown location)",
     ),
     "a leftover is a warning": Case(with_torch(linux(), "2.6.0+cpu", leftovers=("~orch",)), severity="warning"),
+    "pasted: ImportError: libtorch_cuda.so: cannot open shared object fil": (
+        "Traceback (most recent call last):\n"
+        '  File "<stdin>", line 1, in <module>\n'
+        '  File "/home/user/.venv/lib/python3.10/site-packages/torch/__init__.py", line 367, in <module>\n'
+        "    from torch._C import *  # noqa: F403\n"
+        "ImportError: libtorch_cuda.so: cannot open shared object file: No such file or directory\n"
+    ),
+    "pasted: AttributeError: module 'torch' has no attribute '__version__": (
+        "AttributeError: module 'torch' has no attribute '__version__'\n"
+        ">>> torch.__path__\n"
+        "_NamespacePath(['/home/user/miniconda3/lib/python3.9/site-packages/torch'])\n"
+    ),
+    "pasted: ModuleNotFoundError: No module named 'torch._C'": (
+        "WARNING: Ignoring invalid distribution ~orch (C:\\app\\venv\\Lib\\site-packages)\n"
+        "Traceback (most recent call last):\n"
+        '  File "C:\\app\\venv\\Lib\\site-packages\\torch\\__init__.py", line 2, in <module>\n'
+        "ModuleNotFoundError: No module named 'torch._C'\n"
+    ),
+    "pasted: ModuleNotFoundError: No module named 'torch.functional'": (
+        "Traceback (most recent call last):\n"
+        '  File "/opt/conda/lib/python3.11/site-packages/torch/__init__.py", line 1477, in <module>\n'
+        "    from .functional import *  # noqa: F403\n"
+        "ModuleNotFoundError: No module named 'torch.functional'\n"
+    ),
 }
 GOOD = {
     "healthy": with_torch(linux(), "2.6.0+cpu"),

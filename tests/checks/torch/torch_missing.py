@@ -10,6 +10,25 @@ BAD = {
     "beside an NVIDIA GPU": replace(with_nvidia(linux(), "NVIDIA GeForce RTX 3090"), torch=ABSENT),
     "a Mac": replace(mac(), torch=ABSENT),
     "Windows, by the message alone": with_error(windows(), "e055", NO_TORCH),
+    "pasted: ModuleNotFoundError: No module named 'torch'": (
+        "$ python3 app.py\n"
+        "Traceback (most recent call last):\n"
+        '  File "/home/user/app/app.py", line 3, in <module>\n'
+        "    import torch\n"
+        "ModuleNotFoundError: No module named 'torch'\n"
+        "$ pip list\n"
+        "Package Version\n"
+        "------- -------\n"
+        "numpy   1.26.4\n"
+        "pip     24.0\n"
+    ),
+    "pasted: ModuleNotFoundError: No module named 'torch' (2)": (
+        "(venv) C:\\app>python main.py\n"
+        "Traceback (most recent call last):\n"
+        '  File "C:\\app\\main.py", line 1, in <module>\n'
+        "    import torch\n"
+        "ModuleNotFoundError: No module named 'torch'\n"
+    ),
 }
 GOOD = {
     "installed": with_torch(linux(), "2.6.0+cpu"),

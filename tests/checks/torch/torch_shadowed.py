@@ -15,6 +15,31 @@ BAD = {
     "a source tree": with_error(
         linux(), "exception", "ModuleNotFoundError: No module named 'torch.version'", path="/pytorch/torch/torch_version.py"
     ),
+    "pasted: AttributeError: partially initialized module 'torch' has no ": (
+        'Traceback (most recent call last):\n'
+        '  File "/home/user/proj/torch.py", line 1, in <module>\n'
+        '    import torch\n'
+        '  File "/home/user/proj/torch.py", line 2, in <module>\n'
+        '    x = torch.tensor([1])\n'
+        "AttributeError: partially initialized module 'torch' has no attribute 'tensor' (most likely due to a circular import)\n"
+    ),
+    "pasted: AttributeError: module 'torch' has no attribute 'tensor'": (
+        '>>> import torch\n'
+        '>>> torch.__file__\n'
+        "'/home/user/project/torch.py'\n"
+        '>>> torch.tensor\n'
+        "AttributeError: module 'torch' has no attribute 'tensor'\n"
+    ),
+    "pasted: ModuleNotFoundError: No module named 'torch.version'": (
+        '$ pwd\n'
+        '/home/user/pytorch\n'
+        "$ python -c 'import torch'\n"
+        'Traceback (most recent call last):\n'
+        '  File "<string>", line 1, in <module>\n'
+        '  File "/home/user/pytorch/torch/__init__.py", line 34, in <module>\n'
+        '    from .torch_version import __version__ as __version__\n'
+        "ModuleNotFoundError: No module named 'torch.version'\n"
+    ),
 }  # fmt: skip
 GOOD = {
     "not shadowed": with_torch(linux(), "2.6.0+cpu"),

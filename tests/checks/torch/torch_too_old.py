@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from tests.examples import linux, mac, with_error, with_torch
+from tests.tickets import collect_env
 
 DEVICE = "RuntimeError: Expected one of cpu, cuda, xpu, mkldnn, opengl device type at start of device string: mps"
 
@@ -20,6 +21,30 @@ BAD = {
     ),
     "a type that came later": with_error(
         linux(), "e057", "AttributeError: module 'torch' has no attribute 'float8_e4m3fn'"
+    ),
+    "pasted: AttributeError: module 'torch' has no attribute 'compile'": (
+        "Traceback (most recent call last):\n"
+        '  File "/home/user/train.py", line 88, in <module>\n'
+        "    model = torch.compile(model)\n"
+        "AttributeError: module 'torch' has no attribute 'compile'\n"
+        "\n" + collect_env("1.13.1+cu117")
+    ),
+    "pasted: AttributeError: module 'torch.utils._pytree' has no attribut": (
+        "Traceback (most recent call last):\n"
+        '  File "/home/user/env/lib/python3.10/site-packages/transformers/utils/generic.py", line 478, in <module>\n'
+        "    _torch_pytree.register_pytree_node(\n"
+        "AttributeError: module 'torch.utils._pytree' has no attribute 'register_pytree_node'. Did you mean: '_register_pytree_node'?\n"
+        "\n"
+        "$ pip show torch\n"
+        "Name: torch\n"
+        "Version: 2.1.0\n"
+    ),
+    "pasted: AutoModel requires the PyTorch library but it was not found ": (
+        "Disabling PyTorch because PyTorch >= 2.4 is required but found 2.2.2\n"
+        "Traceback (most recent call last):\n"
+        '  File "x.py", line 5, in <module>\n'
+        "ImportError: \n"
+        "AutoModel requires the PyTorch library but it was not found in your environment.\n"
     ),
 }
 GOOD = {

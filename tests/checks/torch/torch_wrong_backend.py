@@ -2,6 +2,7 @@ from dataclasses import replace
 
 from doctor.model.facts import Gpu, InstallAttempt
 from tests.examples import linux, with_amd, with_nvidia, with_torch
+from tests.tickets import collect_env
 
 ROCM = InstallAttempt(
     tool="pip",
@@ -24,6 +25,21 @@ BAD = {
     "CUDA beside an Arc": with_torch(intel, "2.8.0+cu128", cuda_available=False),
     "pip left the CUDA build in place": replace(
         with_torch(linux(python="3.13.1"), "2.7.1+cu126", cuda_available=False), attempts=(ROCM,), gpus=None
+    ),
+    "pasted: RuntimeError: Found no NVIDIA driver on your system. Please ": (
+        "$ lspci | grep -i vga\n"
+        "03:00.0 VGA compatible controller: Advanced Micro Devices, Inc. [AMD/ATI] Navi 31 [Radeon RX 7900 XT/7900 XTX] (rev c8)\n"
+        "\n"
+        ">>> torch.__version__\n"
+        "'2.6.0+cu124'\n"
+        ">>> torch.cuda.is_available()\n"
+        "False\n"
+        "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver from http://www.nvidia.com/Download/index.aspx\n"
+    ),
+    "pasted: collect_env": (
+        collect_env(
+            "2.7.0+rocm6.3", cuda="N/A", rocm="6.3.42131-fa1d09cbd", gpu="GPU 0: NVIDIA GeForce RT2.7.0+rocm6.3 3090"
+        )
     ),
 }
 GOOD = {
