@@ -79,8 +79,8 @@ FACT_TEST = '''"""doctor/facts/{name}.py on recorded roots."""
 
 from __future__ import annotations
 
+from doctor.facts import {name}
 from doctor.facts.system import System
-from doctor.facts.{name} import collect
 from doctor.model.facts import Gap
 
 
@@ -88,12 +88,12 @@ def test_value(tmp_path, monkeypatch) -> None:
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc" / "{name}").write_text("value\\n")
     monkeypatch.setenv("TORCHDOCTOR_ROOT", str(tmp_path))
-    assert collect(System.of_this_process()) == "value"
+    assert {name}.collect(System.of_this_process()) == "value"
 
 
 def test_unknown_is_a_gap(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("TORCHDOCTOR_ROOT", str(tmp_path))
-    assert isinstance(collect(System.of_this_process()), Gap)
+    assert isinstance({name}.collect(System.of_this_process()), Gap)
 '''
 
 PROBE = '''"""{title}: a pure reader of what the probe's stage «{id}» measured."""
