@@ -50,7 +50,22 @@ PLATFORMS: dict[str, tuple[str, ...]] = {
     "win_amd64": ("",),
     "win_arm64": ("",),
 }
-PYTHONS = ("3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t", "3.15", "3.15t", "3.16")
+PYTHONS = (
+    "3.6",
+    "3.7",
+    "3.8",
+    "3.9",
+    "3.10",
+    "3.11",
+    "3.12",
+    "3.13",
+    "3.13t",
+    "3.14",
+    "3.14t",
+    "3.15",
+    "3.15t",
+    "3.16",
+)
 LAST_PATCH = {"3.6": "3.6.15", "3.7": "3.7.17"}  # old metadata ask for more than .0
 
 
@@ -105,8 +120,19 @@ def pip_platforms(triple: Triple) -> tuple[str, ...]:
 
 def ask_pip(triple: Triple) -> Answer:
     python = triple.python.rstrip("t")
-    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--no-deps", "--only-binary=:all:"]
-    command += ["--use-feature=fast-deps"]  # reads the METADATA of a wheel by range requests, where the index has no other way
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--dry-run",
+        "--ignore-installed",
+        "--no-deps",
+        "--only-binary=:all:",
+    ]
+    command += [
+        "--use-feature=fast-deps"
+    ]  # reads the METADATA of a wheel by range requests, where the index has no other way
     command += ["--python-version", LAST_PATCH.get(python, python), "--implementation", "cp"]
     command += ["--abi", "cp" + triple.python.replace(".", "")] if triple.python.endswith("t") else []
     for platform in pip_platforms(triple):
@@ -145,8 +171,12 @@ def uv_resolves(requirements: list[str], python: str, platform: str, system: str
 
 
 def _answer(command: list[str], environment: dict[str, str], refusal: str) -> Answer:
-    """"yes", "no" (the resolver says there is none), or "error" for anything else."""
-    environ = {**os.environ, **environment, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    """ "yes", "no" (the resolver says there is none), or "error" for anything else."""
+    environ = {
+        **os.environ,
+        **environment,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+    }
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=environ, check=False)
     except subprocess.TimeoutExpired:
@@ -296,7 +326,8 @@ def disagreements() -> Iterator[Disagreement]:
 
 
 def verdict_of(disagreement: Disagreement, verdicts: Iterable[dict[str, str]]) -> dict[str, str] | None:
-    """Who is right, and why: the first verdict on that repository whose `about` is a word or the beginning of the question."""
+    """Who is right, and why: the first verdict on that repository whose `about` is a word or the beginning of the
+    question."""
     for verdict in verdicts:
         if verdict["repo"] == disagreement.repo and disagreement.key.startswith(verdict["about"]):
             return verdict
@@ -319,8 +350,8 @@ def docs_text() -> str:
     proof = json.loads(PROOF.read_text()) if PROOF.exists() else {}
     return "\n".join([
         "# What torchdoctor knows\n",
-        "Made by `scripts/prove_knowledge.py docs` from doctor/knowledge/tables, tests/knowledge/peers.json, verdicts.json and "
-        "proof.json; change them there.\n",
+        "Made by `scripts/prove_knowledge.py docs` from doctor/knowledge/tables and from peers.json, verdicts.json and "
+        "proof.json in tests/knowledge; change them there.\n",
         *_docs_of_tables(),
         *_docs_of_rules(),
         *_docs_of_proofs(proof),
@@ -331,8 +362,8 @@ def docs_text() -> str:
 
 def _docs_of_tables() -> Iterator[str]:
     yield "## The tables\n"
-    yield "A row is `verified` (the published thing itself, the vendor's page, or two sources) or `single` (one source, or"
-    yield "recalled). A variant of an index that could not be read is `derived` where only a rule says that it exists.\n"
+    yield "A row is `verified` (the published thing itself, the vendor's page, or two sources) or `single` (one source,"
+    yield "or recalled). A variant of an index that could not be read is `derived` where only a rule says it exists.\n"
     yield "| table | date | rows | verified | single or derived |"
     yield "| --- | --- | --- | --- | --- |"
     for name in TABLES:
@@ -358,14 +389,15 @@ def _docs_of_rules() -> Iterator[str]:
     yield "## Which build was published\n"
     for row in table("builds")["rules"]:
         yield f"- {row['id']}: {row['rule']}"
-    yield "\nA release newer than the tables is judged by the rows of the newest one known; a nightly by those of its release.\n"
+    yield "\nA release newer than the tables is judged by the rows of the newest one known, a nightly by those of its"
+    yield "release.\n"
 
 
 def _docs_of_proofs(proof: dict[str, Any]) -> Iterator[str]:
     yield "## Proofs\n"
     if wheels := proof.get("wheels"):
-        yield f"«A wheel exists», {wheels['date']}: {wheels['asked']} random (Python, system, torch), {wheels['predicted_yes']} of"
-        yield f"them predicted to exist (seed {wheels['seed']}).\n"
+        yield f"«A wheel exists», {wheels['date']}: {wheels['asked']} random (Python, system, torch), of which"
+        yield f"{wheels['predicted_yes']} were predicted to exist (seed {wheels['seed']}).\n"
         for tool in ("pip", "uv"):
             answers = wheels[tool]["answers"]
             given = answers.get("yes", 0) + answers.get("no", 0)
@@ -374,11 +406,11 @@ def _docs_of_proofs(proof: dict[str, Any]) -> Iterator[str]:
             yield f"- {tool}: {wheels[tool]['agree']} of {given} agree{left}"
         share = wheels["variants"]
         total = share["on_the_package_index"] + share["on_other_indexes"]
-        yield f"- {share['on_other_indexes']} of {total} published (release, backend, platform) are on indexes that could not be asked;"
-        yield f"  {share['of_these_derived']} of these are derived\n"
+        yield f"- {share['on_other_indexes']} of {total} published (release, backend, platform) are on indexes that"
+        yield f"  could not be asked; {share['of_these_derived']} of these are derived\n"
     if companions := proof.get("companions"):
-        yield f"Companions, {companions['date']}: {companions['resolve']} of {companions['asked']} (release, platform) resolve with the"
-        yield "torchvision, torchaudio and torchtext that the tables name (uv pip compile).\n"
+        yield f"Companions, {companions['date']}: {companions['resolve']} of {companions['asked']} (release, platform)"
+        yield "resolve with the torchvision, torchaudio and torchtext that the tables name (uv pip compile).\n"
         for row in companions["wrong"]:
             yield f"- not: {row['requirements']} on {row['platform']}, Python {row['python']}"
         yield ""
@@ -389,7 +421,8 @@ def _docs_of_peers() -> Iterator[str]:
     peers = json.loads(PEERS.read_text())
     found = list(disagreements())
     yield "## Where others disagree\n"
-    yield f"{sum(len(p['claims']) for p in peers)} claims of other tools were put to the tables; {len(found)} are not shared.\n"
+    claims = sum(len(peer["claims"]) for peer in peers)
+    yield f"{claims} claims of other tools were put to the tables; {len(found)} are not shared.\n"
     yield "| who | where | claims | not shared |"
     yield "| --- | --- | --- | --- |"
     for peer in peers:
@@ -416,12 +449,25 @@ def _docs_of_single_rows() -> Iterator[str]:
         counts = Counter(group for group, row in rows_of(name) if row["status"] != "verified")
         for group, count in counts.items():
             named = [_row_name(row) for g, row in rows_of(name) if g == group and row["status"] != "verified"]
-            shown = ", ".join(dict.fromkeys(named))
-            yield f"- {name}, {group} ({count}): {shown if len(shown) < 1200 else shown[:1200].rpartition(',')[0] + ', …'}"
+            yield f"- {name}, {group} ({count}): {', '.join(dict.fromkeys(named))}"
 
 
 def _row_name(row: dict[str, Any]) -> str:
-    keys = ("torch", "backend", "platform", "package", "version", "cuda", "branch", "capability", "gfx", "darwin", "name", "id", "what")
+    keys = (
+        "torch",
+        "backend",
+        "platform",
+        "package",
+        "version",
+        "cuda",
+        "branch",
+        "capability",
+        "gfx",
+        "darwin",
+        "name",
+        "id",
+        "what",
+    )
     if "pattern" in row:
         return f"`{row['pattern']}`".replace("|", "¦")
     if "first" in row and "last" in row and "vendor" in row:

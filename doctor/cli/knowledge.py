@@ -77,7 +77,9 @@ def summary() -> dict[str, Any]:
             "torch": newest,
             "released": lookup.release_date(newest),
             **{p: lookup.companion(newest, p) for p in ("torchvision", "torchaudio")},
-            "backends": {p: lookup.backends_of(newest, p) for p in ("linux_x86_64", "linux_aarch64", "macos_arm64", "win_amd64")},
+            "backends": {
+                p: lookup.backends_of(newest, p) for p in ("linux_x86_64", "linux_aarch64", "macos_arm64", "win_amd64")
+            },
         },
         "tables": tables,
         "sources": dict(sorted(sources.items())),
@@ -112,7 +114,12 @@ def _text(known: dict[str, Any]) -> str:
     for table in known["tables"]:
         origin = "  (updated)" if table["origin"] == "updated" else ""
         lines.append(f"  {table['name']:<12} {table['date']:<11} {table['rows']:>5} {table['verified']:>9}{origin}")
-    lines += ["", "A row is verified by the published thing itself, by the vendor's page, or by two sources.", "", "Sources:"]
+    lines += [
+        "",
+        "A row is verified by the published thing itself, by the vendor's page, or by two sources.",
+        "",
+        "Sources:",
+    ]
     lines += [f"  {key}: {text}" for key, text in known["sources"].items()]
     lines += [f"Not used, the built-in table is: {message}" for message in known["refused"]]
     return "\n".join(lines)

@@ -9,7 +9,8 @@ from doctor.knowledge.load import of_tables, table
 from doctor.knowledge.releases import newest_torch
 from doctor.knowledge.versions import at_least, compared, minor_of, numbers
 
-# Tegra parts don't run the code of desktop parts of their major capability, nor the reverse; CUDA 13.2 lets 7.2 and 8.7 run it.
+# Tegra parts don't run the code of desktop parts of their major capability, nor the reverse; CUDA 13.2 lets 7.2 and
+# 8.7 run it.
 TEGRA = {"5.3", "6.2", "7.2", "8.7", "11.0"}
 UNIFIED = {"7.2", "8.7"}
 UNIFIED_SINCE = "13.2"
@@ -24,9 +25,9 @@ def _arch_lists() -> dict[tuple[str, str, str], str]:
 
 
 def arch_list_of(release: str, backend: str, platform: str) -> tuple[str, ...] | None:
-    """What torch.cuda.get_arch_list() says of that official build: ("sm_75", …, "compute_120") or ("gfx900", …); () for builds
-    without a GPU runtime of that kind (cpu, mps, xpu). A release newer than the tables is taken to have the newest known list of
-    that backend, or of the newest backend of the same CUDA major version."""
+    """What torch.cuda.get_arch_list() says of that official build: ("sm_75", …, "compute_120") or ("gfx900", …); ()
+    for builds without a GPU runtime of that kind (cpu, mps, xpu). A release newer than the tables is taken to have
+    the newest known list of that backend, or of the newest backend of the same CUDA major version."""
     if backend in ("cpu", "mps", "xpu"):
         return ()
     lists = _arch_lists()
@@ -51,9 +52,9 @@ def _order(backend: str) -> tuple[int, ...]:
 
 
 def runs_on(capability: str, archs: tuple[str, ...], cuda: str | None = None) -> How:
-    """How code for `archs` runs on a GPU: same cubin, a cubin of the same major with lower minor, PTX of an older one, or
-    not at all. Tegra parts (7.2, 8.7, 10.1/11.0) are families of their own (8.7 runs sm_80 from CUDA 13.2 on: `cuda` is that of
-    the build). Code for sm_90a runs on 9.0 only, code for sm_120f on 12.0 and its later minors."""
+    """How code for `archs` runs on a GPU: same cubin, a cubin of the same major with lower minor, PTX of an older
+    one, or not at all. Tegra parts (7.2, 8.7, 10.1/11.0) are families of their own (8.7 runs sm_80 from CUDA 13.2 on:
+    `cuda` is that of the build). Code for sm_90a runs on 9.0 only, code for sm_120f on 12.0 and its later minors."""
     gpu = RENAMED.get(capability, capability)
     ways = {_runs(gpu, arch, cuda) for arch in archs}
     order: tuple[How, ...] = ("native", "family", "ptx")
@@ -83,8 +84,8 @@ def _one_family(code: str, gpu: str, cuda: str | None) -> bool:
 
 
 def gfx_runs_on(gfx: str, archs: tuple[str, ...]) -> Literal["native", "override", "no"]:
-    """The same for AMD: in the list; sound with HSA_OVERRIDE_GFX_VERSION; not at all. In the list is necessary, not sufficient
-    (a library may lack kernels for gfx906). Feature suffixes ("gfx90a:sramecc+:xnack-") don't count."""
+    """The same for AMD: in the list; sound with HSA_OVERRIDE_GFX_VERSION; not at all. In the list is necessary, not
+    sufficient (a library may lack kernels for gfx906). Feature suffixes ("gfx90a:sramecc+:xnack-") don't count."""
     listed = {arch.partition(":")[0] for arch in archs}
     target = gfx.partition(":")[0]
     if target in listed:
@@ -94,8 +95,8 @@ def gfx_runs_on(gfx: str, archs: tuple[str, ...]) -> Literal["native", "override
 
 
 def hsa_override(gfx: str) -> str | None:
-    """Value of HSA_OVERRIDE_GFX_VERSION that is sound for that gfx ("gfx1031" -> "10.3.0"); None where there is none. It has an
-    effect on Linux only, and does harm where the gfx is in the build's list."""
+    """Value of HSA_OVERRIDE_GFX_VERSION that is sound for that gfx ("gfx1031" -> "10.3.0"); None where there is none.
+    It has an effect on Linux only, and does harm where the gfx is in the build's list."""
     row = _override(gfx.partition(":")[0])
     return row["value"] if row and row["sound"] else None
 

@@ -21,13 +21,15 @@ class DriverNeed:
 
 
 def driver_need(cuda: str, system: str = "linux") -> DriverNeed | None:
-    """Oldest driver for that CUDA version ("12.4") on "linux" or "windows" (WSL: the Windows driver counts, but the Linux
-    number that nvidia-smi prints inside WSL is the Windows one, too)."""
+    """Oldest driver for that CUDA version ("12.4") on "linux" or "windows" (WSL: the Windows driver counts, but the
+    Linux number that nvidia-smi prints inside WSL is the Windows one, too)."""
     tables = table("drivers")
     version = numbers(cuda)[:2]
     for row in tables["needs"]:
         if numbers(row["cuda"]) == version:
-            return DriverNeed(cuda=cuda, minimum=row[system], why=f"the first driver for CUDA {row['cuda']}", source=_cited(row))
+            return DriverNeed(
+                cuda=cuda, minimum=row[system], why=f"the first driver for CUDA {row['cuda']}", source=_cited(row)
+            )
     for row in tables["majors"]:
         if version[:1] == (row["major"],):
             why = f"CUDA {row['major']}.x minor-version compatibility"
@@ -49,8 +51,8 @@ def driver_runs(driver: str, cuda: str, system: str = "linux") -> bool | None:
 
 
 def cuda_of_driver(driver: str, system: str = "linux") -> str | None:
-    """Highest CUDA version that a driver's nvidia-smi prints: "550.54.15" -> "12.4". Windows numbers run in the same branches
-    (546.33 belongs to 545). For a driver newer than the tables: the newest known, which it has at least."""
+    """Highest CUDA version that a driver's nvidia-smi prints: "550.54.15" -> "12.4". Windows numbers run in the same
+    branches (546.33 belongs to 545). For a driver newer than the tables: the newest known, which it has at least."""
     version = compared(driver)
     rows = [row for row in table("drivers")["branches"] if not (system == "windows" and row["windows"] is None)]
     older = [row for row in rows if (row["branch"],) <= version]
@@ -64,7 +66,7 @@ def branches_of(capability: str) -> tuple[int | None, int | None]:
 
 
 def architecture_of(capability: str) -> str | None:
-    """"8.9" -> "Ada"."""
+    """ "8.9" -> "Ada"."""
     row = _generation(capability)
     return row["architecture"] if row else None
 

@@ -12,15 +12,16 @@ from doctor.knowledge.load import of_tables, table
 
 _VENDORS = {"10de": "nvidia", "1002": "amd", "1022": "amd", "8086": "intel"}
 _NOISE = re.compile(
-    r"\((?:tm|r|c)\)|[™®©]|\b(?:nvidia|amd/ati|amd|ati|intel|corporation|corp|inc|advanced micro devices|geforce|radeon|graphics"
-    r"|controller|vga compatible|3d|display|tesla|instinct|processors)\b"
+    r"\((?:tm|r|c)\)|[™®©]|\b(?:nvidia|amd/ati|amd|ati|intel|corporation|corp|inc|advanced micro devices|geforce|radeon"
+    r"|graphics|controller|vga compatible|3d|display|tesla|instinct|processors)\b"
 )
 _WORDS = re.compile(r"[^a-z0-9+-]+")
 
 
 @dataclass(frozen=True, kw_only=True)
 class GpuModel:
-    """A GPU model of the tables. `first_branch`/`last_branch`: NVIDIA driver branches that know it (None: unlimited)."""
+    """A GPU model of the tables. `first_branch`/`last_branch`: NVIDIA driver branches that know it (None:
+    unlimited)."""
 
     vendor: str
     name: str
@@ -36,7 +37,8 @@ class GpuModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Peaks:
-    """Published dense peak rates: TFLOP/s (tensor cores with FP32 accumulation), GB/s. None: not published or not known."""
+    """Published dense peak rates: TFLOP/s (tensor cores with FP32 accumulation), GB/s. None: not published or not
+    known."""
 
     name: str
     memory_gb: float | None
@@ -52,8 +54,9 @@ class Peaks:
 
 
 def gpu_model(name: str | None = None, pci_id: str | None = None) -> GpuModel | None:
-    """The model by the name that a tool prints ("NVIDIA GeForce RTX 4090 Laptop GPU", "AMD Radeon RX 7900 XTX") or PCI id
-    ("10de:2684"). None where the tables don't know it, and where a name says too little ("AMD Radeon Graphics")."""
+    """The model by the name that a tool prints ("NVIDIA GeForce RTX 4090 Laptop GPU", "AMD Radeon RX 7900 XTX") or
+    PCI id ("10de:2684"). None where the tables don't know it, and where a name says too little ("AMD Radeon
+    Graphics")."""
     found = _by_name(name) if name else None
     if found is None and pci_id:
         found = _by_pci_id(pci_id.lower(), name or pci_id)
@@ -69,7 +72,11 @@ def _by_name(name: str) -> GpuModel | None:
     vendor = _vendor_of(name.lower())
     plain = plain_name(name)
     for row in table("gpus")["patterns"]:
-        if vendor in (None, row["vendor"]) and any(part in plain for part in row["literals"]) and re.search(row["pattern"], plain):
+        if (
+            vendor in (None, row["vendor"])
+            and any(part in plain for part in row["literals"])
+            and re.search(row["pattern"], plain)
+        ):
             return _model(row, name)
     return None
 
@@ -126,8 +133,8 @@ def _peaks() -> dict[str, Mapping[str, Any]]:
 
 
 def peaks_of(name: str) -> Peaks | None:
-    """The published rates of a model by the name that a tool prints. Laptop, Max-Q, MIG and vGPU parts are slower than the model
-    that lends them its name: None, unless the tables have them."""
+    """The published rates of a model by the name that a tool prints. Laptop, Max-Q, MIG and vGPU parts are slower
+    than the model that lends them its name: None, unless the tables have them."""
     row = _peaks().get(plain_name(name))
     if row is None:
         return None

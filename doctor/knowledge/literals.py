@@ -13,14 +13,14 @@ try:
     from re import _constants as sre  # type: ignore[attr-defined]
     from re import _parser as parser  # type: ignore[attr-defined]
 except ImportError:  # Python 3.10
-    import sre_constants as sre  # type: ignore[no-redef]
-    import sre_parse as parser  # type: ignore[no-redef]
+    import sre_constants as sre
+    import sre_parse as parser
 
 FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
 
 
 def flags_of(letters: str) -> int:
-    """"im" -> re.IGNORECASE | re.MULTILINE."""
+    """ "im" -> re.IGNORECASE | re.MULTILINE."""
     flags = 0
     for letter in letters:
         flags |= FLAGS[letter]
@@ -28,7 +28,7 @@ def flags_of(letters: str) -> int:
 
 
 def required_literals(regex: str, flags: str = "") -> tuple[str, ...]:
-    """Lower-case substrings of which at least one is in the lower-cased text of every match; () where nothing can be said.
+    """Lower-case substrings of which one at least is in the lower-cased text of every match; () where nothing is sure.
 
     >>> required_literals(r"Illegal instruction(?: \\(core dumped\\))?|SIGILL")
     ('illegal instruction', 'sigill')

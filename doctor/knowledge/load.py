@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 SCHEMA = 1  # of the table files; a file with another number is refused
 TABLES = ("releases", "companions", "builds", "archs", "drivers", "gpus", "peaks", "macos", "messages")
 BUILT_IN = Path(__file__).parent / "tables"
 
 Table = dict[str, Any]
+Worked = TypeVar("Worked", bound=Callable[..., Any])
 
 
 class KnowledgeError(Exception):
@@ -31,7 +33,8 @@ class _Updates:
 
 
 def use(folder: str | Path | None) -> None:
-    """From now on prefer the tables of this folder where they are newer than the built-in ones (None: built-in only)."""
+    """From now on prefer the tables of this folder where they are newer than the built-in ones (None: built-in
+    only)."""
     _Updates.folder = Path(folder) if folder else None
     _Updates.refused = []
     forget()
@@ -48,11 +51,11 @@ def forget() -> None:
 _caches: list[Any] = []
 
 
-def of_tables(function: Any) -> Any:
+def of_tables(function: Worked) -> Worked:
     """functools.cache for what is worked out of the tables: use() empties it."""
     cached = cache(function)
     _caches.append(cached.cache_clear)
-    return cached
+    return cast(Worked, cached)
 
 
 def refused() -> tuple[KnowledgeError, ...]:
@@ -85,7 +88,8 @@ def _built_in(name: str) -> Table:
 
 
 def parse_update(text: bytes) -> dict[str, Table]:
-    """The tables of an update, checked: a file that bundles several ({"schema", "date", "tables"}), or a single table."""
+    """The tables of an update, checked: a file that bundles several ({"schema", "date", "tables"}), or a single
+    table."""
     from doctor.knowledge.schema import check_patterns, check_table
 
     try:

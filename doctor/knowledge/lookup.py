@@ -1,10 +1,11 @@
 """Questions to the tables. Pure; a table is read once, when the first question needs it.
 
-Vocabulary: a *release* is torch's public version ("2.6.0"); a *backend* is what a build was made for: "cpu", "mps", "cu124",
-"rocm6.4", "xpu", "jetson"; a *platform* is "linux_x86_64", "linux_aarch64", "macos_arm64", "macos_x86_64", "win_amd64",
-"win_arm64"; a *capability* is NVIDIA's "8.9"; architectures of an arch list are "sm_86", "compute_90", "gfx1100".
-Every answer of None means: the tables do not know. Where a release is asked for, any spelling of a version will do: a nightly
-or a post-release is judged by the rules of its release, a release newer than the tables by those of the newest one known.
+Vocabulary: a *release* is torch's public version ("2.6.0"); a *backend* is what a build was made for: "cpu", "mps",
+"cu124", "rocm6.4", "xpu", "jetson"; a *platform* is "linux_x86_64", "linux_aarch64", "macos_arm64", "macos_x86_64",
+"win_amd64", "win_arm64"; a *capability* is NVIDIA's "8.9"; architectures of an arch list are "sm_86", "compute_90",
+"gfx1100". Every answer of None means: the tables do not know. Where a release is asked for, any spelling of a version
+will do: a nightly or a post-release is judged by the rules of its release, a release newer than the tables by those
+of the newest one known.
 
 The answers come from a module for each group of questions; other rooms import them from here.
 """
@@ -17,17 +18,34 @@ from doctor.knowledge.gpus import GpuModel, Peaks, gpu_model, peaks_of
 from doctor.knowledge.load import KnowledgeError, refused, use
 from doctor.knowledge.messages import ErrorPattern, KnownFault, error_patterns, macos_of_darwin, mps_faults
 from doctor.knowledge.releases import (
-    Build, backends_of, build_of, companion, cuda_of_backend, default_backend, index_url, mps_minimum, newest_torch, numpy_majors,
-    on_conda_channel, platform_of, published, pythons_of, release_date, tables_date, torch_of_companion, torch_versions,
-    wheel_minimum_glibc, wheel_minimum_macos,
+    Build,
+    backends_of,
+    build_of,
+    companion,
+    cuda_of_backend,
+    default_backend,
+    index_url,
+    mps_minimum,
+    newest_torch,
+    numpy_majors,
+    on_conda_channel,
+    platform_of,
+    published,
+    pythons_of,
+    release_date,
+    tables_date,
+    torch_of_companion,
+    torch_versions,
+    wheel_minimum_glibc,
+    wheel_minimum_macos,
 )  # fmt: skip
 from doctor.knowledge.versions import release_of
 
 __all__ = [
     "Build", "DriverNeed", "ErrorPattern", "GpuModel", "KnowledgeError", "KnownFault", "Peaks", "arch_list_of",
     "architecture_of", "backends_of", "branches_of", "build_of", "companion", "cuda_of_backend", "cuda_of_driver",
-    "default_backend", "driver_need", "driver_runs", "error_patterns", "gfx_runs_on", "gpu_model", "hsa_override", "index_url",
-    "macos_of_darwin", "mps_faults", "mps_minimum", "newest_torch", "numpy_majors", "on_conda_channel", "peaks_of",
-    "platform_of", "published", "pythons_of", "refused", "release_date", "release_of", "runs_on", "tables_date",
-    "torch_of_companion", "torch_versions", "use", "wheel_minimum_glibc", "wheel_minimum_macos",
+    "default_backend", "driver_need", "driver_runs", "error_patterns", "gfx_runs_on", "gpu_model", "hsa_override",
+    "index_url", "macos_of_darwin", "mps_faults", "mps_minimum", "newest_torch", "numpy_majors", "on_conda_channel",
+    "peaks_of", "platform_of", "published", "pythons_of", "refused", "release_date", "release_of", "runs_on",
+    "tables_date", "torch_of_companion", "torch_versions", "use", "wheel_minimum_glibc", "wheel_minimum_macos",
 ]  # fmt: skip

@@ -61,7 +61,7 @@ def mps_faults() -> tuple[KnownFault, ...]:
 
 
 def macos_of_darwin(kernel: str) -> str | None:
-    """"21.4.0" -> "12.3"; the lowest macOS where a kernel number stands for several ("21.6.0" -> "12.5"), its major version
-    where the minor one is not known."""
+    """ "21.4.0" -> "12.3"; the lowest macOS where a kernel number stands for several ("21.6.0" -> "12.5"), its major
+    version where the minor one is not known."""
     rows = {numbers(row["darwin"]): row["macos"] for row in table("macos")["darwin"]}
     return rows.get(numbers(kernel)[:2]) or rows.get(numbers(kernel)[:1])

@@ -9,7 +9,14 @@ from typing import Any, Literal
 
 from doctor.knowledge.load import of_tables, table
 from doctor.knowledge.versions import (
-    at_least, compared, is_early, last_day, numbers, python_of, release_of, taken_apart,
+    at_least,
+    compared,
+    is_early,
+    last_day,
+    numbers,
+    python_of,
+    release_of,
+    taken_apart,
 )  # fmt: skip
 
 INDEX = "https://download.pytorch.org/whl/"
@@ -32,10 +39,11 @@ class Build:
 def build_of(
     version: str, *, cuda: object = None, hip: object = None, xpu: object = None, platform: str | None = None
 ) -> Build:
-    """Take a torch version apart. `cuda`, `hip`, `xpu` are torch.version.* (a string, ABSENT or None = not known); without a
-    local part, and where torch.version.* is not known, the default build of the package index for `platform` is assumed only if
-    the tables have it. macOS arm64 builds from 1.12 on are backend "mps". NVIDIA's own builds ("+nv23.05", "a0+41361538.nv23.06")
-    for Linux aarch64 are backend "jetson"; elsewhere, and where the local part says nothing ("+gitabc"), torch.version.* decides."""
+    """Take a torch version apart. `cuda`, `hip`, `xpu` are torch.version.* (a string, ABSENT or None = not known);
+    without a local part, and where torch.version.* is not known, the default build of the package index for
+    `platform` is assumed only if the tables have it. macOS arm64 builds from 1.12 on are backend "mps". NVIDIA's own
+    builds ("+nv23.05", "a0+41361538.nv23.06") for Linux aarch64 are backend "jetson"; elsewhere, and where the local
+    part says nothing ("+gitabc"), torch.version.* decides."""
     parts = taken_apart(version)
     if parts is None:
         return Build(version=version, release=version, backend=None)
@@ -55,11 +63,14 @@ def build_of(
         cuda_version = cuda_of_backend(backend)
     if backend and backend.startswith("rocm"):
         rocm = rocm or backend.removeprefix("rocm")
-    return Build(version=version, release=number + early, backend=backend, cuda=cuda_version, rocm=rocm, nightly=bool(early))
+    return Build(
+        version=version, release=number + early, backend=backend, cuda=cuda_version, rocm=rocm, nightly=bool(early)
+    )
 
 
 def _backend_of_local(local: str, platform: str | None) -> str | None:
-    """What the local part says: "cu121", "cpu.cxx11.abi", "cu117.with.pypi.cudnn", "rocm6.4", "rocm7.2.0.lw.git1", "nv23.05"."""
+    """What the local part says: "cu121", "cpu.cxx11.abi", "cu117.with.pypi.cudnn", "rocm6.4", "rocm7.2.0.lw.git1",
+    "nv23.05"."""
     words = local.split(".")
     if words[0] in ("cpu", "xpu"):
         return words[0]
@@ -88,13 +99,14 @@ def _backend_of_runtimes(cuda: str | None, rocm: str | None, xpu: object, *, kno
 
 
 def cuda_of_backend(backend: str) -> str | None:
-    """"cu124" -> "12.4", "cu92" -> "9.2"; None for what is not CUDA."""
+    """ "cu124" -> "12.4", "cu92" -> "9.2"; None for what is not CUDA."""
     digits = backend.removeprefix("cu")
     return f"{digits[:-1]}.{digits[-1]}" if backend.startswith("cu") and digits.isdigit() and len(digits) > 1 else None
 
 
 def _default_backend(release: str, platform: str | None) -> str | None:
-    """The build that the package index has for a platform; None where it has no wheel or the tables don't know the release."""
+    """The build that the package index has for a platform; None where it has no wheel or the tables don't know the
+    release."""
     row = _row(release)
     if row is None or platform not in row["wheels"]:
         return None
@@ -104,8 +116,8 @@ def _default_backend(release: str, platform: str | None) -> str | None:
 
 
 def platform_of(system: str | None, architecture: str | None) -> str | None:
-    """"linux", "arm64" -> "linux_aarch64"; "darwin", "x86_64" -> "macos_x86_64"; None where one is not known. What no torch wheel
-    exists for has a name too: "linux_ppc64le", "win_x86"."""
+    """ "linux", "arm64" -> "linux_aarch64"; "darwin", "x86_64" -> "macos_x86_64"; None where one is not known. What no
+    torch wheel exists for has a name too: "linux_ppc64le", "win_x86"."""
     if system is None or architecture is None:
         return None
     name = {"linux": "linux", "darwin": "macos", "windows": "win"}.get(system, system)
@@ -130,8 +142,8 @@ def _row(version: str) -> Row | None:
 
 
 def _row_or_newest(version: str) -> Row | None:
-    """The row of a release; the newest row for one newer than the tables: rules of the newest known hold until the tables know
-    better. For a patch release that the tables don't have, the row before it."""
+    """The row of a release; the newest row for one newer than the tables: rules of the newest known hold until the
+    tables know better. For a patch release that the tables don't have, the row before it."""
     row = _row(version)
     if row is None and (older := [r for v, r in _releases().items() if compared(v) <= compared(release_of(version))]):
         row = older[-1]
@@ -139,8 +151,8 @@ def _row_or_newest(version: str) -> Row | None:
 
 
 def newest_torch(as_of: str | None = None) -> str:
-    """Newest stable release known (at that ISO date; a year or a month stands for its last day). The oldest release of the tables
-    for a date before it."""
+    """Newest stable release known (at that ISO date; a year or a month stands for its last day). The oldest release
+    of the tables for a date before it."""
     if as_of is None:
         return list(_releases())[-1]
     before = [v for v, row in _releases().items() if row["date"] <= last_day(as_of)]
@@ -154,7 +166,8 @@ def release_date(release: str) -> str | None:
 
 
 def torch_versions(platform: str | None = None, python: str | None = None, as_of: str | None = None) -> tuple[str, ...]:
-    """Stable releases, oldest first, that have a wheel on the package index for that platform and Python ("3.12", "3.13t")."""
+    """Stable releases, oldest first, that have a wheel on the package index for that platform and Python ("3.12",
+    "3.13t")."""
     return tuple(
         version
         for version, row in _releases().items()
@@ -175,8 +188,8 @@ def _pythons(row: Row, platform: str) -> tuple[str, ...]:
 
 
 def pythons_of(release: str, platform: str) -> tuple[str, ...] | None:
-    """Pythons ("3.10", "3.13t") for which that release has a wheel on the package index for that platform, oldest first.
-    () is none; None for a release that the tables don't have (nightlies too)."""
+    """Pythons ("3.10", "3.13t") for which that release has a wheel on the package index for that platform, oldest
+    first. () is none; None for a release that the tables don't have (nightlies too)."""
     row = None if is_early(release) else _row(release)
     return _pythons(row, platform) if row else None
 
@@ -200,7 +213,8 @@ def wheel_minimum_macos(release: str, platform: str, python: str | None = None) 
 
 
 def wheel_minimum_glibc(release: str, platform: str) -> str | None:
-    """Minimum glibc by the wheel's manylinux tag: "2.28", "2.17". (manylinux1 wheels of torch were made on CentOS 7: 2.17.)"""
+    """Minimum glibc by the wheel's manylinux tag: "2.28", "2.17". (manylinux1 wheels of torch were made on CentOS 7:
+    2.17.)"""
     row = _row_or_newest(release)
     tags = row["wheels"].get(platform, {}) if row else {}
     for tag in tags:
@@ -219,11 +233,19 @@ def numpy_majors(release: str, system: str) -> tuple[int, ...] | None:
     return (1, 2) if system in row["numpy_2"] else (1,)
 
 
-def companion(release: str, package: str) -> str | None:
-    """Version of "torchvision", "torchaudio", "torchtext", "triton" made for that torch release; None where there is none, or
-    where the tables don't have that release (nightlies too)."""
+def companion(release: str, package: str, platform: str | None = None, python: str | None = None) -> str | None:
+    """Version of "torchvision", "torchaudio", "torchtext", "triton" made for that torch release; None where there is
+    none, or where the tables don't have that release (nightlies too). With a platform (and a Python): None too where
+    the package index has no wheel of it for them."""
     row = None if is_early(release) else _companions().get((package, release_of(release)))
-    return str(row["version"]) if row else None
+    if row is None or (platform and "wheels" in row and not _has_companion_wheel(row, platform, python)):
+        return None
+    return str(row["version"])
+
+
+def _has_companion_wheel(row: Row, platform: str, python: str | None) -> bool:
+    pythons = row["wheels"].get(platform, "").split()
+    return bool(pythons) and (python is None or "any" in pythons or python_of(python) in pythons)
 
 
 @of_tables
@@ -232,8 +254,8 @@ def _companions() -> dict[tuple[str, str], Row]:
 
 
 def torch_of_companion(package: str, version: str) -> str | None:
-    """PEP 440 specifier of the torch releases with which that companion works ("==2.6.0", ">=2.14.0"). None for a version that
-    the tables don't have; one newer than they are is held to what its newest known version wants."""
+    """PEP 440 specifier of the torch releases with which that companion works ("==2.6.0", ">=2.14.0"). None for a
+    version that the tables don't have; one newer than they are is held to what its newest known version wants."""
     if is_early(version):
         return None
     rows = [row for row in table("companions")["rows"] if row["package"] == package]
@@ -247,7 +269,8 @@ def torch_of_companion(package: str, version: str) -> str | None:
 
 
 def _spanned(specifiers: list[str]) -> str:
-    """One specifier for several: ==2.10.0 and ==2.11.0 are >=2.10.0,<=2.11.0 (the tables' rows of one package are in step)."""
+    """One specifier for several: ==2.10.0 and ==2.11.0 are >=2.10.0,<=2.11.0 (the tables' rows of one package are in
+    step)."""
     if len(set(specifiers)) == 1:
         return specifiers[0]
     exact = sorted((s.removeprefix("==") for s in specifiers if s.startswith("==")), key=numbers)
@@ -255,8 +278,8 @@ def _spanned(specifiers: list[str]) -> str:
 
 
 def index_url(backend: str, release: str | None = None) -> str | None:
-    """The wheel index of that backend: "cu124" -> "https://download.pytorch.org/whl/cu124"; None where it has none (mps, jetson,
-    a CUDA version without builds), or, with a release, where that release is not on it."""
+    """The wheel index of that backend: "cu124" -> "https://download.pytorch.org/whl/cu124"; None where it has none
+    (mps, jetson, a CUDA version without builds), or, with a release, where that release is not on it."""
     backends = {row["backend"] for row in _variants(release)}
     return INDEX + backend if backend in backends else None
 
@@ -304,16 +327,20 @@ def backends_of(release: str, platform: str) -> tuple[str, ...]:
     """Every backend published for a release and platform, the default build of the package index first."""
     default = _default_backend(newest_torch() if _row(release) is None else release, platform)
     found = [default] if default else []
-    found += [row["backend"] for row in _variants(release) if platform in row["platforms"] and row["backend"] != default]
+    found += [
+        row["backend"] for row in _variants(release) if platform in row["platforms"] and row["backend"] != default
+    ]
     return tuple(found)
 
 
 def default_backend(release: str, platform: str) -> str | None:
-    """The backend of the package index's wheel ("cu130", "cpu", "mps"); None where it has no wheel for that platform."""
+    """The backend of the package index's wheel ("cu130", "cpu", "mps"); None where it has no wheel for that
+    platform."""
     return _default_backend(release_of(release), platform)
 
 
 def on_conda_channel(release: str) -> bool | None:
-    """Whether the conda channel `pytorch` has that release (it stopped after 2.5); None for one that the tables don't have."""
+    """Whether the conda channel `pytorch` has that release (it stopped after 2.5); None for one that the tables don't
+    have."""
     row = _row(release)
     return bool(row["conda_channel"]) if row else None

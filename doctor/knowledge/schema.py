@@ -74,9 +74,9 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
     "releases": {
         "rows": (
             {
-                "torch": VERSION, "date": DATE, "requires_python": _text, "wheels": _map_of(PLATFORM, _map_of(_text, PYTHONS)),
-                "cuda_builds": _map_of(PLATFORM, BACKEND), "numpy_2": _list_of(SYSTEM), "mps_minimum": _or_null(VERSION),
-                "conda_channel": _truth, **_CITED,
+                "torch": VERSION, "date": DATE, "requires_python": _text,
+                "wheels": _map_of(PLATFORM, _map_of(_text, PYTHONS)), "cuda_builds": _map_of(PLATFORM, BACKEND),
+                "numpy_2": _list_of(SYSTEM), "mps_minimum": _or_null(VERSION), "conda_channel": _truth, **_CITED,
             },
             {"note": _text},
         )
@@ -95,7 +95,10 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
         "rules": ({"id": ID, "rule": _text}, {}),
     },
     "archs": {
-        "rows": ({"torch": VERSION, "backend": BACKEND, "platform": PLATFORM, "archs": ARCHS, **_CITED}, {"note": _text}),
+        "rows": (
+            {"torch": VERSION, "backend": BACKEND, "platform": PLATFORM, "archs": ARCHS, **_CITED},
+            {"note": _text},
+        ),
         "overrides": (
             {"gfx": GFX, "value": _or_null(VERSION), "stands_for": _or_null(GFX), "sound": _truth, **_CITED},
             {"note": _text},
@@ -110,7 +113,10 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
             {"note": _text},
         ),
         "generations": (
-            {"capability": DRIVER, "first": _or_null(_whole), "last": _or_null(_whole), "architecture": _text, **_CITED},
+            {
+                "capability": DRIVER, "first": _or_null(_whole), "last": _or_null(_whole), "architecture": _text,
+                **_CITED,
+            },
             {"note": _text},
         ),
     },
@@ -164,7 +170,7 @@ def check_table(data: Any, name: str) -> Table:
         raise KnowledgeError(file, f"field table: is {data.get('table')!r}, not {name!r}")
     if not DATE(data.get("date")):
         raise KnowledgeError(file, f"field date: {data.get('date')!r} is not a date")
-    sources = data.get("sources")
+    sources: Any = data.get("sources")
     if not _map_of(_text, _text)(sources):
         raise KnowledgeError(file, "field sources: is not a map of texts")
     for group, (needed, optional) in SPECS[name].items():
@@ -199,8 +205,8 @@ def _check_row(
 
 
 def check_patterns(data: Table, name: str) -> None:
-    """That every regular expression of a table compiles, and that its prefilter lets every match through. Not done at each
-    start but once, for tables that come in and by the tests for the built-in ones."""
+    """That every regular expression of a table compiles, and that its prefilter lets every match through. Not done at
+    each start but once, for tables that come in and by the tests for the built-in ones."""
     from doctor.knowledge.literals import flags_of, required_literals
 
     for group, rows in data.items():

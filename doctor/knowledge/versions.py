@@ -16,7 +16,7 @@ _RELEASE = re.compile(
 
 @cache
 def numbers(version: str) -> tuple[int, ...]:
-    """"550.54.14" -> (550, 54, 14); what follows the numbers is left out. () where there are none."""
+    """ "550.54.14" -> (550, 54, 14); what follows the numbers is left out. () where there are none."""
     match = re.match(r"\s*v?(\d+(?:\.\d+)*)", version)
     return tuple(map(int, match[1].split("."))) if match else ()
 
@@ -51,7 +51,7 @@ def release_of(version: str) -> str:
 
 
 def minor_of(version: str) -> str:
-    """"2.6.0+cu124" -> "2.6"."""
+    """ "2.6.0+cu124" -> "2.6"."""
     return ".".join(release_of(version).split(".")[:2])
 
 
@@ -62,7 +62,7 @@ def is_early(version: str) -> bool:
 
 
 def python_of(version: str) -> str:
-    """"3.12.4" -> "3.12", "3.13t" -> "3.13t", "3.13.0t" -> "3.13t", "3.15.0rc1" -> "3.15"."""
+    """ "3.12.4" -> "3.12", "3.13t" -> "3.13t", "3.13.0t" -> "3.13t", "3.15.0rc1" -> "3.15"."""
     match = re.match(r"(\d+)\.(\d+)(?:\.\d+)?(?:(?:a|b|rc)\d+)?(t?)", version)
     return f"{match[1]}.{match[2]}{match[3]}" if match else version
 
