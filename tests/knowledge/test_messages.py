@@ -1,0 +1,115 @@
+"""The message patterns: each prefilter lets every match of its regular expression through."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from doctor.knowledge import lookup
+from doctor.knowledge.literals import flags_of, parser, required_literals, sre
+
+PATTERNS = lookup.error_patterns()
+ALPHABET = "abzAZ019 _-./:'\"[]()`+\t"
+CATEGORIES = {
+    sre.CATEGORY_DIGIT: "0123456789", sre.CATEGORY_SPACE: " \t", sre.CATEGORY_WORD: "abzAZ09_",
+    sre.CATEGORY_NOT_SPACE: "abzAZ09-./", sre.CATEGORY_NOT_DIGIT: "abz -", sre.CATEGORY_NOT_WORD: " -./",
+}  # fmt: skip
+
+
+def matching(items, chance: random.Random) -> str:
+    """A text that a parsed regular expression matches (if no look-around or anchor forbids it)."""
+    text = ""
+    for operator, argument in items:
+        if operator is sre.LITERAL:
+            text += chr(argument)
+        elif operator is sre.NOT_LITERAL:
+            text += chance.choice([c for c in ALPHABET if ord(c) != argument])
+        elif operator is sre.ANY:
+            text += chance.choice(ALPHABET)
+        elif operator is sre.IN:
+            text += one_of(argument, chance)
+        elif operator is sre.BRANCH:
+            text += matching(chance.choice(argument[1]), chance)
+        elif operator is sre.SUBPATTERN:
+            text += matching(argument[-1], chance)
+        elif operator in (sre.MAX_REPEAT, sre.MIN_REPEAT):
+            least, most, inner = argument
+            for _ in range(chance.randint(least, min(int(most), least + 2))):
+                text += matching(inner, chance)
+        else:
+            assert operator in (sre.AT, sre.ASSERT, sre.ASSERT_NOT), operator
+    return text
+
+
+def one_of(choices, chance: random.Random) -> str:
+    if choices[0][0] is sre.NEGATE:
+        banned = {chr(code) for op, code in choices[1:] if op is sre.LITERAL}
+        return chance.choice([c for c in ALPHABET if c not in banned and not c.isspace()])
+    operator, argument = chance.choice(choices)
+    if operator is sre.LITERAL:
+        return chr(argument)
+    if operator is sre.RANGE:
+        return chr(chance.randint(*argument))
+    return chance.choice(CATEGORIES[argument])
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda p: p.id)
+def test_prefilter_lets_every_match_through(pattern: lookup.ErrorPattern) -> None:
+    chance = random.Random(pattern.id)
+    flags = flags_of(pattern.flags)
+    parsed, compiled = parser.parse(pattern.regex, flags), re.compile(pattern.regex, flags)
+    matches = 0
+    for _ in range(60):
+        text = matching(parsed, chance)
+        if flags & re.IGNORECASE:
+            text = "".join(chance.choice((c.lower(), c.upper())) if c.isascii() else c for c in text)
+        if compiled.search(text):
+            matches += 1
+            assert any(literal in text.lower() for literal in pattern.literals), text
+    assert matches, "no text was made that the pattern matches"
+
+
+@pytest.mark.parametrize(
+    ("regex", "literals"),
+    [
+        ("abc", ("abc",)), ("a[bB]c", ("abc",)), ("abc|def", ("abc", "def")), ("(ab)c", ("abc",)), ("ab?c", ("a",)),
+        ("(foo)+bar", ("bar",)), ("x*", ()), ("(a|)b", ("b",)), ("foo.*longer", ("longer",)), ("^begin$", ("begin",)),
+        ("(?!no)yes", ("yes",)), (r"one\btwo", ("onetwo",)), ("(a|b?)", ()),
+    ],
+)  # fmt: skip
+def test_required_literals(regex: str, literals: tuple[str, ...]) -> None:
+    found = required_literals(regex)
+    assert found == literals or (len(found) == len(literals) == 1 and len(found[0]) == len(literals[0]))
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("RuntimeError: The NVIDIA driver on your system is too old (found version 11040).", "nvidia-driver-too-old"),
+        ("AssertionError: Torch not compiled with CUDA enabled", "torch-cpu-only"),
+        ("RuntimeError: operator torchvision::nms does not exist", "companion-mismatch"),
+        ("Failed to initialize NVML: Driver/library version mismatch", "nvidia-driver-library-mismatch"),
+        ("ERROR: No matching distribution found for torch", "no-matching-wheel"),
+        ("OSError: libcudnn.so.9: cannot open shared object file: No such file or directory", "shared-library-missing"),
+        ("The MPS backend is supported on MacOS 12.3+. Current OS version can be queried", "macos-too-old"),
+        ("ImportError: numpy.core.multiarray failed to import, _ARRAY_API not found", "numpy-abi-mismatch"),
+        ("Unable to open /dev/kfd read-write: Permission denied", "amd-permission-denied"),
+    ],
+)
+def test_known_messages(text: str, cause: str) -> None:
+    causes = [
+        p.causes[0]
+        for p in PATTERNS
+        if any(literal in text.lower() for literal in p.literals) and re.search(p.regex, text, flags_of(p.flags))
+    ]
+    assert cause in causes
+
+
+def test_causes_are_diagnoses() -> None:
+    from doctor.checks import all_checks
+
+    ids = {check.id for check in all_checks()}
+    unknown = {cause for pattern in PATTERNS for cause in pattern.causes if cause not in ids}
+    assert unknown <= {"healthy"}

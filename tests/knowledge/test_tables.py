@@ -1,0 +1,217 @@
+"""The shipped tables: their schema, their agreement with each other, and what happens to broken ones."""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from doctor.knowledge import load, lookup
+from doctor.knowledge.load import BUILT_IN, TABLES, KnowledgeError
+from doctor.knowledge.schema import check_patterns, check_table
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def built_in_tables():
+    load.use(None)
+    yield
+    load.use(None)
+
+
+def of_file(name: str) -> dict:
+    return json.loads((BUILT_IN / f"{name}.json").read_text("utf-8"))
+
+
+def script(name: str):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    import sys
+
+    sys.modules[name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_shipped_table_keeps_its_schema(name: str) -> None:
+    check_patterns(check_table(of_file(name), name), name)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_source_is_used(name: str) -> None:
+    data = of_file(name)
+    cited = {key for rows in data.values() if isinstance(rows, list) for row in rows for key in row.get("sources", ())}
+    assert cited == set(data["sources"])
+
+
+def test_no_row_twice() -> None:
+    for name, keys in {
+        "releases": ("torch",), "companions": ("package", "version", "for"), "builds": ("torch", "backend"),
+        "archs": ("torch", "backend", "platform"), "peaks": ("name",), "messages": ("id",),
+    }.items():  # fmt: skip
+        rows = [tuple(row[k] for k in keys) for row in of_file(name)["rows"]]
+        assert len(rows) == len(set(rows)), name
+
+
+def test_the_default_cuda_build_of_every_release_has_an_arch_list() -> None:
+    for release in lookup.torch_versions():
+        for platform in ("linux_x86_64", "linux_aarch64"):
+            backend = lookup.default_backend(release, platform)
+            if backend and backend.startswith("cu"):
+                assert lookup.arch_list_of(release, backend, platform), (release, backend, platform)
+
+
+def test_every_arch_list_is_of_a_published_build() -> None:
+    minors = {(row["torch"], row["backend"], row["platform"]) for row in of_file("archs")["rows"]}
+    published = {
+        (".".join(release.split(".")[:2]), backend, platform)
+        for release in lookup.torch_versions()
+        for platform in ("linux_x86_64", "linux_aarch64", "win_amd64")
+        for backend in lookup.backends_of(release, platform)
+    }
+    assert not sorted(minors - published)
+
+
+def test_models_with_rates_are_known_by_name() -> None:
+    for row in of_file("peaks")["rows"]:
+        model = lookup.gpu_model(row["name"])
+        assert model is not None, row["name"]
+        assert model.vendor == row["vendor"], row["name"]
+        assert (row.get("capability"), row.get("gfx")) == (model.capability, model.gfx), row["name"]
+
+
+def test_driver_floors_never_sink_within_a_major_version() -> None:
+    versions = ["10.1", "10.2", "11.0", "11.1", "11.8", "12.0", "12.9", "13.0", "13.4"]
+    for system in ("linux", "windows"):
+        floors = [lookup.driver_need(v, system) for v in versions]
+        numbers = [tuple(map(int, f.minimum.split("."))) for f in floors if f]
+        assert numbers == sorted(numbers)
+
+
+def test_the_docs_are_current() -> None:
+    assert (ROOT / "docs" / "knowledge.md").read_text("utf-8") == script("prove_knowledge").docs_text()
+
+
+def test_every_disagreement_with_a_peer_is_judged() -> None:
+    prove = script("prove_knowledge")
+    verdicts = json.loads(prove.VERDICTS.read_text())
+    found = list(prove.disagreements())
+    assert [d.key for d in found if prove.verdict_of(d, verdicts) is None] == []
+    assert all(any(prove.verdict_of(d, [v]) for d in found) for v in verdicts), "a verdict on nothing"
+
+
+def test_the_last_proofs_found_nothing_wrong() -> None:
+    proof = json.loads((ROOT / "tests" / "knowledge" / "proof.json").read_text())
+    assert proof["wheels"]["asked"] >= 500
+    assert proof["wheels"]["pip"]["wrong"] == []
+    assert proof["wheels"]["uv"]["wrong"] == []
+    assert proof["companions"]["wrong"] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "where", "message"),
+    [
+        (lambda d: d["rows"][3].update(date="yesterday"), "releases.json, rows, row 4", "field date"),
+        (lambda d: d["rows"][0].pop("wheels"), "releases.json, rows, row 1", "field wheels: is missing"),
+        (lambda d: d["rows"][1].update(colour="blue"), "releases.json, rows, row 2", "field colour: is not known"),
+        (lambda d: d["rows"][2].update(sources=["nobody"]), "releases.json, rows, row 3", "'nobody'"),
+        (lambda d: d["rows"][2]["wheels"].update(amiga={}), "releases.json, rows, row 3", "field wheels"),
+        (lambda d: d.update(schema=0), "releases.json", "schema 0"),
+        (lambda d: d.update(table="gpus"), "releases.json", "field table"),
+        (lambda d: d.update(date=20261121), "releases.json", "field date"),
+        (lambda d: d.update(rows="none"), "releases.json", "field rows"),
+        (lambda d: d["rows"].append("2.16"), "releases.json, rows, row 41", "is not an object"),
+        (lambda d: d.pop("sources"), "releases.json", "field sources"),
+    ],
+)
+def test_a_broken_table_is_named_with_row_and_field(change, where: str, message: str) -> None:
+    data = of_file("releases")
+    change(data)
+    with pytest.raises(KnowledgeError) as caught:
+        check_table(data, "releases")
+    assert caught.value.where == where
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("regex", "literals"),
+    [("(unclosed", ["unclosed"]), ("a+ message", ["something else"]), ("a message", []), ("a message", [""]), (".*", ["x"])],
+)
+def test_a_pattern_that_does_not_compile_or_slips_its_prefilter(regex: str, literals: list[str]) -> None:
+    data = of_file("messages")
+    data["rows"][0].update(regex=regex, flags="", literals=literals)
+    with pytest.raises(KnowledgeError, match=r"messages\.json, rows, row 1"):
+        check_patterns(data, "messages")
+
+
+def newer(name: str, **changes: object) -> dict:
+    return {**copy.deepcopy(of_file(name)), "date": "2099-01-01", **changes}
+
+
+def with_new_release(data: dict) -> dict:
+    data["rows"].append({**data["rows"][-1], "torch": "2.16.0", "date": "2026-12-09"})
+    return data
+
+
+def test_updated_tables_are_preferred_where_they_are_newer(tmp_path: Path) -> None:
+    load.store({"releases": with_new_release(newer("releases"))}, tmp_path)
+    load.use(tmp_path)
+    assert lookup.newest_torch() == "2.16.0"
+    assert lookup.companion("2.15.0", "torchvision") == "0.29.2", "the other tables are the built-in ones"
+    load.use(None)
+    assert lookup.newest_torch() == "2.15.0"
+
+
+def test_updated_tables_that_are_not_newer_are_left_aside(tmp_path: Path) -> None:
+    load.store({"releases": {**with_new_release(newer("releases")), "date": of_file("releases")["date"]}}, tmp_path)
+    load.use(tmp_path)
+    assert lookup.newest_torch() == "2.15.0"
+
+
+@pytest.mark.parametrize("text", ['{"schema": 1, "table": "rel', "[]", '{"schema": 7}', "\x00", ""])
+def test_stored_tables_that_are_broken_leave_the_built_in_ones_in_force(tmp_path: Path, text: str) -> None:
+    (tmp_path / "releases.json").write_text(text)
+    load.use(tmp_path)
+    assert lookup.newest_torch() == "2.15.0"
+    assert [error.where for error in lookup.refused()] == ["releases.json"]
+
+
+def test_a_broken_shipped_table_is_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "releases.json").write_text((BUILT_IN / "releases.json").read_text("utf-8")[:2000])
+    monkeypatch.setattr(load, "BUILT_IN", tmp_path)
+    load.forget()
+    with pytest.raises(KnowledgeError, match=r"releases\.json: is not JSON, or is cut off"):
+        lookup.newest_torch()
+
+
+def test_an_update_is_a_bundle_or_a_single_table() -> None:
+    single = load.parse_update(json.dumps(newer("macos")).encode())
+    assert list(single) == ["macos"]
+    bundle = load.parse_update(json.dumps({"schema": 1, "tables": {n: newer(n) for n in TABLES}}).encode())
+    assert set(bundle) == set(TABLES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"{", b"[]", b"3", b'{"schema": 1}', b'{"schema": 2, "tables": {}}', b'{"schema": 1, "tables": {"cats": {}}}',
+     b'{"schema": 1, "tables": {"macos": []}}', b"\xff\xfe{"],
+)  # fmt: skip
+def test_an_update_that_is_none(text: bytes) -> None:
+    with pytest.raises(KnowledgeError):
+        load.parse_update(text)
+
+
+def test_the_tables_that_a_question_needs_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    monkeypatch.setattr(load, "read", lambda path, name, real=load.read: (read.append(name), real(path, name))[1])
+    load.forget()
+    lookup.driver_runs("580.65.06", "13.0")
+    lookup.driver_runs("470.1", "12.0")
+    assert read == ["drivers"]
