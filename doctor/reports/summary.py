@@ -20,6 +20,7 @@ _ENVIRONMENTS = {
     "pixi": "pixi environment", "pipx": "pipx environment", "uv-tool": "uv tool environment", "system": "system Python",
     "embedded": "embedded Python",
 }  # fmt: skip
+_KEEPS_FROM_THE_GPU = frozenset({"library-path-conflict", "nvidia-packages-mixed", "shared-library-missing"})
 _BRANDS = ("NVIDIA GeForce ", "NVIDIA ", "AMD ", "Intel(R) ", "Intel ")
 
 
@@ -223,14 +224,25 @@ def _torch_says(torch: Torch, report: Report) -> str:
     works = [d for d, available in _available(torch) if available]
     if works:
         return f"can use {' and '.join(works)}"
-    cause = next((f for f in report.findings if f.severity == "fault" and f.root and f.layer != "torch"), None)
-    because = f" because of the {cause.layer}" if cause else ""
+    because = _because(report)
     if (torch.cuda or torch.hip) and torch.cuda_available is False:
+        if report.facts.gpus == () and not because:
+            return f"{'CUDA' if torch.cuda else 'ROCm'} build, no GPU here"
         return f"is_available() is False{because}"
     if torch.mps_built and torch.mps_available is False:
         return f"MPS is not available{because}"
     if torch.cuda is ABSENT and torch.hip is ABSENT and torch.mps_built is False:
         return "" if "cpu" in str(torch.version) else "CPU build"
+    return ""
+
+
+def _because(report: Report) -> str:
+    """ " because of the driver": the layer of the first root fault that can keep torch from a device."""
+    for finding in report.findings:
+        if finding.severity == "fault" and finding.root and (
+            finding.layer in ("machine", "driver", "interpreter") or finding.id in _KEEPS_FROM_THE_GPU
+        ):
+            return f" because of the {finding.layer}"
     return ""
 
 
@@ -307,6 +319,22 @@ def hints(step: Step) -> str:
 
 _LABELS = {
     "nvidia.driver": "driver",
+    "nvidia.driver_cuda": "CUDA of driver",
+    "nvidia.cuinit": "cuInit",
+    "nvidia.uvm_node": "/dev/nvidia-uvm",
+    "nvidia.device_nodes": "/dev/nvidia*",
+    "nvidia.smi_error": "nvidia-smi",
+    "nvidia.gpus_seen": "GPUs of driver",
+    "amd.kfd": "/dev/kfd",
+    "amd.kernel_driver": "amdgpu",
+    "torch.cuda": "torch.version.cuda",
+    "torch.hip": "torch.version.hip",
+    "torch.xpu": "torch.version.xpu",
+    "torch.cuda_available": "cuda.is_available()",
+    "torch.mps_available": "mps.is_available()",
+    "torch.mps_built": "built with MPS",
+    "torch.xpu_available": "xpu.is_available()",
+    "torch.numpy_error": "torch.from_numpy",
     "interpreter.version": "Python",
     "interpreter.executable": "interpreter",
     "metal": "Metal",
@@ -317,6 +345,8 @@ def label(fact: str) -> str:
     """The dotted name of a fact as people say it: "torch.version" -> "torch", "host.libc_version" -> "libc version"."""
     if fact in _LABELS:
         return _LABELS[fact]
+    if fact.startswith("environ."):
+        return fact.removeprefix("environ.")
     fact = fact.removesuffix(".version").removeprefix("host.").removeprefix("interpreter.")
     return fact.replace(".", " ").replace("_", " ")
 
