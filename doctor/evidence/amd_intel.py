@@ -5,21 +5,22 @@ from __future__ import annotations
 import re
 
 from doctor.evidence.notes import Notes
+from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import Gpu
 
-_AGENT = re.compile(r"^[ \t]*Name:[ \t]+(gfx[0-9a-f]{3,4})[ \t]*$", re.M)
-_MARKETING = re.compile(r"^[ \t]*Marketing Name:[ \t]*(\S[^\n]*?)[ \t]*$", re.M)
-_ROCM_SMI_ROW = re.compile(r"^[ \t]*(\d{1,2})[ \t]+(?:\d+[ \t]+)?(?:0x[0-9a-f]+,?[ \t]+)?[\d.]+(?:°C|c)[ \t]", re.M)
-_SERIES = re.compile(r"(?:Card [Ss]eries|Card SKU|MARKET_NAME|Market Name|Device Name)[ \t]*:[ \t]*(\S[^\n]*?)[ \t]*$", re.M)
-_GFX = re.compile(r"(?:GFX Version|TARGET_GRAPHICS_VERSION|gcnArchName)[ \t]*[:=][ \t]*[\"']?(gfx[0-9a-f]{3,4})", re.M)
-_SDK = re.compile(r"^[ \t]*((?:gfx[0-9a-f]{3,4};)+gfx[0-9a-f]{3,4}|gfx[0-9a-f]{3,4})[ \t]*$", re.M)
-_ROCM = re.compile(r"/opt/rocm-(\d+\.\d+(?:\.\d+)?)|ROCm version:?[ \t]*(\d+\.\d+(?:\.\d+)?)|^[ \t]*ROCM-SMI-LIB version: \S+ \| ROCM version: (\d+\.\d+(?:\.\d+)?)", re.M | re.I)
-_KFD_MISSING = re.compile(r"(?:Unable to open )?/dev/kfd[^\n]{0,40}No such file or directory|cannot access '?/dev/kfd")
-_KFD_DENIED = re.compile(r"Unable to open /dev/kfd read-write: Permission denied|/dev/kfd[^\n]{0,40}Permission denied")
-_SYCL = re.compile(r"\[(?:ext_oneapi_)?level[_-]zero:gpu(?::\d+|\]\[level_zero:\d+)?\][^\n]*?((?:Intel\(R\) [^\n,\[]{3,60}))[ \t,\[]")
-_XPU_SMI = re.compile(r"Device Name:[ \t]*(Intel\(R\) [^|\n]{3,60}?)[ \t]*(?:\||$)", re.M)
-_XPU_PROPERTIES = re.compile(r"_XpuDeviceProperties\(name='([^'\n]{1,100})'")
+_AGENT = Regex(r"^[ \t]*Name:[ \t]+(gfx[0-9a-f]{3,4})[ \t]*$", re.M)
+_MARKETING = Regex(r"^[ \t]*Marketing Name:[ \t]*(\S[^\n]*?)[ \t]*$", re.M)
+_ROCM_SMI_ROW = Regex(r"^[ \t]*(\d{1,2})[ \t]+(?:\d+[ \t]+)?(?:0x[0-9a-f]+,?[ \t]+)?[\d.]+(?:°C|c)[ \t]", re.M)
+_SERIES = Regex(r"(?:Card [Ss]eries|Card SKU|MARKET_NAME|Market Name|Device Name)[ \t]*:[ \t]*(\S[^\n]*?)[ \t]*$", re.M)
+_GFX = Regex(r"(?:GFX Version|TARGET_GRAPHICS_VERSION|gcnArchName)[ \t]*[:=][ \t]*[\"']?(gfx[0-9a-f]{3,4})", re.M)
+_SDK = Regex(r"^[ \t]*((?:gfx[0-9a-f]{3,4};)+gfx[0-9a-f]{3,4}|gfx[0-9a-f]{3,4})[ \t]*$", re.M)
+_ROCM = Regex(r"/opt/rocm-(\d+\.\d+(?:\.\d+)?)|ROCm version:?[ \t]*(\d+\.\d+(?:\.\d+)?)|^[ \t]*ROCM-SMI-LIB version: \S+ \| ROCM version: (\d+\.\d+(?:\.\d+)?)", re.M | re.I)
+_KFD_MISSING = Regex(r"(?:Unable to open )?/dev/kfd[^\n]{0,40}No such file or directory|cannot access '?/dev/kfd")
+_KFD_DENIED = Regex(r"Unable to open /dev/kfd read-write: Permission denied|/dev/kfd[^\n]{0,40}Permission denied")
+_SYCL = Regex(r"\[(?:ext_oneapi_)?level[_-]zero:gpu(?::\d+|\]\[level_zero:\d+)?\][^\n]*?((?:Intel\(R\) [^\n,\[]{3,60}))[ \t,\[]")
+_XPU_SMI = Regex(r"Device Name:[ \t]*(Intel\(R\) [^|\n]{3,60}?)[ \t]*(?:\||$)", re.M)
+_XPU_PROPERTIES = Regex(r"_XpuDeviceProperties\(name='([^'\n]{1,100})'")
 
 
 def read(document: Document, notes: Notes) -> None:

@@ -14,6 +14,7 @@ import re
 
 from doctor.evidence import machine
 from doctor.evidence.notes import Notes
+from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT, Gpu
 
@@ -21,13 +22,13 @@ SOURCE = "collect_env"
 RANK = 80
 UNKNOWN = ("Could not collect", "N/A", "No CUDA", "")
 
-_LINE = re.compile(r"^[ \t]*(?:[-*•][ \t]+)?\**([A-Za-z][A-Za-z_ -]{1,40}?)\**[ \t]*:\**[ \t]*(.*)$")
+_LINE = Regex(r"^[ \t]*(?:[-*•][ \t]+)?\**([A-Za-z][A-Za-z_ -]{1,40}?)\**[ \t]*:\**[ \t]*(.*)$")
 _MARKS = ("pytorch version", "cuda used to build pytorch", "is cuda available", "gpu models and configuration",
           "nvidia driver version", "python platform", "versions of relevant libraries", "is debug build",
           "rocm used to build pytorch", "is xpu available", "cuda runtime version", "libc version:")  # fmt: skip
-_BLOCK_START = re.compile(r"^[ \t]*(?:[-*][ \t]+)?\**PyTorch version\**[ \t]*:", re.M)
-_NAMED_GPU = re.compile(r"(?:GPU[ \t]*(\d+)[ \t]*:[ \t]*)?(.+?)(?:[ \t]*\(UUID: [^)]*\))?$")
-_XPU = re.compile(r"name='([^']{1,100})'.*?total_memory=(\d+)MB")
+_BLOCK_START = Regex(r"^[ \t]*(?:[-*][ \t]+)?\**PyTorch version\**[ \t]*:", re.M)
+_NAMED_GPU = Regex(r"(?:GPU[ \t]*(\d+)[ \t]*:[ \t]*)?(.+?)(?:[ \t]*\(UUID: [^)]*\))?$")
+_XPU = Regex(r"name='([^']{1,100})'.*?total_memory=(\d+)MB")
 
 # The keys that say something; the others are understood and left.
 KEYS = {

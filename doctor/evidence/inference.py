@@ -7,37 +7,39 @@ import re
 
 from doctor.evidence import machine, tracebacks
 from doctor.evidence.notes import Notes
+from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.evidence.transcript import Command, commands
 from doctor.model.facts import ABSENT, ErrorText, Gpu, ImportFailure, OtherEnvironment
 
 SOURCE = "path"
-_PY_IN_PATH = re.compile(r"[/\\](?:lib(?:64)?[/\\])?[Pp]ython[ ]?(\d)\.?(\d{1,2})(t?)(?=[/\\])")
-_CP = re.compile(r"[-_.]cp(?:ython-)?(\d)(\d{1,2})(m|t|d)?(?:-cp|-abi|-none|-x86|-aarch|-darwin|-win|-arm|m?-)")
-_WHEEL_PLATFORM = re.compile(r"(?<!is not a supported )\b(manylinux\w*|macosx_\d+_\d+|win|linux|musllinux_\d_\d)_?(x86_64|aarch64|arm64|amd64|universal2|i686|32)(?=\.whl|\b)")
+_PY_IN_PATH = Regex(r"[/\\](?:lib(?:64)?[/\\])?[Pp]ython[ ]?(\d)\.?(\d{1,2})(t?)(?=[/\\])")
+_CP = Regex(r"[-_.]cp(?:ython-)?(\d)(\d{1,2})(m|t|d)?(?:-cp|-abi|-none|-x86|-aarch|-darwin|-win|-arm|m?-)")
+_WHEEL_PLATFORM = Regex(r"(?<!is not a supported )\b(manylinux\w*|macosx_\d+_\d+|win|linux|musllinux_\d_\d)_?(x86_64|aarch64|arm64|amd64|universal2|i686|32)(?=\.whl|\b)")
 _SYSTEMS = (
-    ("windows", re.compile(r"(?:^|[\s\"'(=:])[A-Za-z]:\\+[\w .$>-]|\bWinError\b|\.dll\b|\.exe\b|\bPS [A-Z]:\\", re.M)),
-    ("darwin", re.compile(r"/Users/\w|/opt/homebrew/|\.dylib\b|dlopen\(/|/Library/Frameworks/|mach-o file|-darwin\.so|\bMacBook|\bmacOS \d|MPS backend (?:out of memory|is supported on)|has no attribute 'mps'|for the MPS (?:backend|device)|the 'MPS' backend|MPSNDArray|MPSGraph|MPS framework|\bMPS does not\b|\bMPS: no support|torch\.mps\.\w+\(\)|mps:0|Apple Paravirtual")),
-    ("linux", re.compile(r"/home/\w|/root/|/usr/lib/x86_64-linux-gnu|/usr/local/lib/python3|\.so(?:\.\d+)*: (?:cannot open|undefined symbol|version)|\blib[\w-]+\.so\b|undefined symbol:|-linux-gnu\.so|/dist-packages/|\bapt(?:-get)? install|\byum |\bdkms\b|\bmodprobe\b|NVRM:|\blsmod\b|/opt/conda/")),
+    ("windows", Regex(r"(?:^|[\s\"'(=:])[A-Za-z]:\\+[\w .$>-]|\bWinError\b|\.dll\b|\.exe\b|\bPS [A-Z]:\\", re.M)),
+    ("darwin", Regex(r"/Users/\w|/opt/homebrew/|\.dylib\b|dlopen\(/|/Library/Frameworks/|mach-o file|-darwin\.so|\bMacBook|\bmacOS \d|MPS backend (?:out of memory|is supported on)|has no attribute 'mps'|for the MPS (?:backend|device)|the 'MPS' backend|MPSNDArray|MPSGraph|MPS framework|\bMPS does not\b|\bMPS: no support|torch\.mps\.\w+\(\)|mps:0|Apple Paravirtual")),
+    ("linux", Regex(r"/home/\w|/root/|/usr/lib/x86_64-linux-gnu|/usr/local/lib/python3|\.so(?:\.\d+)*: (?:cannot open|undefined symbol|version)|\blib[\w-]+\.so\b|undefined symbol:|-linux-gnu\.so|/dist-packages/|\bapt(?:-get)? install|\byum |\bdkms\b|\bmodprobe\b|NVRM:|\blsmod\b|/opt/conda/")),
 )  # fmt: skip
-_LINUX_PATH = re.compile(r"(?<![\w/])/(?:usr|home|root|opt/conda|app|workspace|data|mnt|tmp|var|venv|env)/[^\s:\"']{0,150}python3\.\d+/|/dev/kfd|/usr/lib/|\.so\.\d")
-_TORCH_FOLDER = re.compile(r"(?<![^\s\"'(=\[,])((?:/|[A-Za-z]:[\\/])[^\s\"':*?<>|]{1,300}[/\\](?:site-packages|dist-packages)[/\\]torch)[/\\]")
-_MUSL = re.compile(r"Error relocating \S+: |ld-musl-|\bmusl libc\b|/lib/libc\.musl")
-_ALPINE = re.compile(r"\b(?:docker|podman) run [^\n]*?\S+:\S*alpine|\bFROM \S*alpine|\bapk add\b")
-_OTHER_ARCHITECTURES = re.compile(r"(?<![\w.])(riscv64|ppc64le|loongarch64|s390x)\b|[-_@](riscv64|ppc64le|loongarch64)\b")
-_WSL_KERNEL = re.compile(r"\b(\d+\.\d+\.\d+(?:\.\d+)?-[\w-]*[Mm]icrosoft[\w-]*)")
-_LINUXKIT = re.compile(r"\b(\d+\.\d+\.\d+-linuxkit)\b")
-_SANDBOXES = (("seatbelt", re.compile(r"\bcodex(?:-cli| exec| sandbox)|\bseatbelt\b|sandbox-exec|deny\(1\) iokit-open|CODEX_SANDBOX=")),
-              ("gvisor", re.compile(r"\bgVisor\b|\brunsc\b")))
-_MAC_GUEST = re.compile(r"(Apple Paravirtual device|VirtualMac\d+,\d+|Apple M\d[\w ]*\(Virtual\))")
-_RUNNER = re.compile(r"/Users/runner/\w+/|/Users/distiller/")
-_BUILD_MACHINE = re.compile(r"/Users/runner/\w+/pytorch/[^\s)]*|/Users/distiller/[^\s)]*|[A-Z]:\\\\?(?:actions-runner|cb|b)\\\\?[^\s)]*pytorch[^\s)]*|/pytorch/(?:aten|c10|torch)/[^\s)]*|\.\./(?:c10|aten|torch)/[^\s)]*")
-_CONTAINER_PROMPT = re.compile(r"^[ \t]*(?:root|\w+)@[0-9a-f]{12}:[^\n]{0,100}[#$]", re.M)
-_DOCKER_RUN = re.compile(r"\b(docker|podman|nerdctl)[ \t]+(?:container )?(run|create)\b([^\n]*)")
-_NO_TORCH = re.compile(r"No module named ['\"]?torch['\"]?(?![.\w])")
-_BUILDING = re.compile(r"Getting requirements to build wheel|Preparing metadata|build_wheel|setup\.py|get_requires_for_build|pip-build-env|pep517|subprocess-exited-with-error|<string>\", line \d+, in <module>.*setup", re.I | re.S)
-_IMPORT_FAILED = re.compile(r"(?:ImportError|OSError|ModuleNotFoundError|AttributeError|NameError|RuntimeError)\b")
-_ROSETTA_CHOICE = re.compile(r"arch -x86_64|softwareupdate --install-rosetta")
+_LINUX_PATH = Regex(r"(?<![\w/])/(?:usr|home|root|opt/conda|app|workspace|data|mnt|tmp|var|venv|env)/[^\s:\"']{0,150}python3\.\d+/|/dev/kfd|/usr/lib/|\.so\.\d")
+_TORCH_FOLDER = Regex(r"(?<![^\s\"'(=\[,])((?:/|[A-Za-z]:[\\/])[^\s\"':*?<>|]{1,300}[/\\](?:site-packages|dist-packages)[/\\]torch)[/\\]")
+_MUSL = Regex(r"Error relocating \S+: |ld-musl-|\bmusl libc\b|/lib/libc\.musl")
+_ALPINE = Regex(r"\b(?:docker|podman) run [^\n]*?\S+:\S*alpine|\bFROM \S*alpine|\bapk add\b")
+_OTHER_ARCHITECTURES = Regex(r"(?<![\w.])(riscv64|ppc64le|loongarch64|s390x)\b|[-_@](riscv64|ppc64le|loongarch64)\b")
+_WSL_KERNEL = Regex(r"\b(\d+\.\d+\.\d+(?:\.\d+)?-[\w-]*[Mm]icrosoft[\w-]*)")
+_LINUXKIT = Regex(r"\b(\d+\.\d+\.\d+-linuxkit)\b")
+_SANDBOXES = (("seatbelt", Regex(r"\bcodex(?:-cli| exec| sandbox)|\bseatbelt\b|sandbox-exec|deny\(1\) iokit-open|CODEX_SANDBOX=")),
+              ("gvisor", Regex(r"\bgVisor\b|\brunsc\b")))
+_MAC_GUEST = Regex(r"(Apple Paravirtual device|VirtualMac\d+,\d+|Apple M\d[\w ]*\(Virtual\))")
+_RUNNER = Regex(r"/Users/runner/\w+/|/Users/distiller/")
+_BUILD_MACHINE = Regex(r"/Users/runner/\w+/pytorch/[^\s)]*|/Users/distiller/[^\s)]*|[A-Z]:\\\\?(?:actions-runner|cb|b)\\\\?[^\s)]*pytorch[^\s)]*|/pytorch/(?:aten|c10|torch)/[^\s)]*|\.\./(?:c10|aten|torch)/[^\s)]*")
+_CONTAINER_PROMPT = Regex(r"^[ \t]*(?:root|\w+)@[0-9a-f]{12}:[^\n]{0,100}[#$]", re.M)
+_DOCKER_OTHER = Regex(r"\bdocker(?:-compose|[ \t]+compose)[ \t][^\n]{0,80}\b(?:up|run|exec)\b|\b(?:docker|podman)[ \t]+(?:exec|logs)[ \t]")
+_DOCKER_RUN = Regex(r"\b(docker|podman|nerdctl)[ \t]+(?:container )?(run|create)\b([^\n]*)")
+_NO_TORCH = Regex(r"No module named ['\"]?torch['\"]?(?![.\w])")
+_BUILDING = Regex(r"Getting requirements to build wheel|Preparing metadata|build_wheel|setup\.py|get_requires_for_build|pip-build-env|pep517|subprocess-exited-with-error|<string>\", line \d+, in <module>.*setup", re.I | re.S)
+_IMPORT_FAILED = Regex(r"(?:ImportError|OSError|ModuleNotFoundError|AttributeError|NameError|RuntimeError)\b")
+_ROSETTA_CHOICE = Regex(r"arch -x86_64|softwareupdate --install-rosetta")
 
 
 def read(document: Document, notes: Notes) -> None:
@@ -162,6 +164,8 @@ def _container(document: Document, notes: Notes) -> None:
             asked = any(f.startswith(("--gpus", "--runtime")) and not f.endswith("runc") for f in flags)
             notes.put("host.container_gpus", asked, source=m[1], rank=60, line=line)
             notes.error(ErrorText(pattern="container-run", text=said.strip()[:500], groups=flags, source=origin.source, line=origin.line))
+        if m := _DOCKER_OTHER.search(document.text):
+            notes.put("host.container", "docker", source="docker", rank=54, line=document.line_at(m.start()))
     if "the nvidia driver was not detected" in low or "nvidia-container-cli" in low or "/.dockerenv" in low:
         notes.put("host.container", "docker", source="message", rank=50)
     if "kubepods" in low or "kubectl exec" in low:

@@ -6,23 +6,24 @@ import re
 import shlex
 
 from doctor.evidence.notes import Notes
+from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.evidence.transcript import Command, commands
 from doctor.model.facts import InstallAttempt
 
-_COMMAND = re.compile(
+_COMMAND = Regex(
     r"(?:^|[\s;&|/\\!'\"`(])((?P<tool>uv pip|pip[\d.]*|uv|conda|mamba|micromamba|poetry|pixi|pdm)(?:\.exe)?[ \t]+(?P<verb>install|add|sync|create|update|download|wheel|lock)\b(?P<rest>[^\n]*))"
 )
-_OFFERED = re.compile(
+_OFFERED = Regex(
     r"Could not find a version that satisfies the requirement ([^\s(]+[^(\n]*?) ?\(from versions: ([^)\n]*)\)?(?P<open>)", re.S
 )
-_NO_MATCH = re.compile(r"No matching distribution found for (\S[^\n]*)")
-_LOOKING = re.compile(r"Looking in (?:indexes|links): ([^\n]+)")
-_WHEEL = re.compile(r"([A-Za-z][\w.]*-\d[\w.+%]*(?:-\d\w*)?-(?:cp|py|pp)\w+-\w+-[\w.]+\.whl)")
-_DOWNLOAD = re.compile(r"(?:Downloading|Using cached) (\S+\.whl)")
-_UV_FAILED = re.compile(r"No solution found when resolving dependencies|has no wheels with a matching|doesn't have a source distribution or wheel")
-_CONDA_FAILED = re.compile(r"PackagesNotFoundError|LibMambaUnsatisfiableError|UnsatisfiableError|ResolvePackageNotFound|nothing provides|CondaHTTPError")
-_FAILED = re.compile(
+_NO_MATCH = Regex(r"No matching distribution found for (\S[^\n]*)")
+_LOOKING = Regex(r"Looking in (?:indexes|links): ([^\n]+)")
+_WHEEL = Regex(r"([A-Za-z][\w.]*-\d[\w.+%]*(?:-\d\w*)?-(?:cp|py|pp)\w+-\w+-[\w.]+\.whl)")
+_DOWNLOAD = Regex(r"(?:Downloading|Using cached) (\S+\.whl)")
+_UV_FAILED = Regex(r"No solution found when resolving dependencies|has no wheels with a matching|doesn't have a source distribution or wheel")
+_CONDA_FAILED = Regex(r"PackagesNotFoundError|LibMambaUnsatisfiableError|UnsatisfiableError|ResolvePackageNotFound|nothing provides|CondaHTTPError")
+_FAILED = Regex(
     r"^[ \t]*(?:ERROR: (?!pip's dependency)[^\n]*|error: (?:subprocess-exited-with-error|externally-managed-environment|Failed to)[^\n]*|"
     r"OSError: \[Errno 28\][^\n]*|MemoryError|Killed|THESE PACKAGES DO NOT MATCH[^\n]*)", re.M
 )

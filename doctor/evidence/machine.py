@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from doctor.evidence.notes import Notes
+from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT, Gpu
 
@@ -26,10 +27,10 @@ _IDS = {"red hat": "rhel", "amazon": "amzn", "oracle": "ol", "suse": "sles", "mi
         "azure linux": "azurelinux", "opensuse": "opensuse"}
 _WINDOWS_11_BUILD = 22000
 
-_VERSION = re.compile(r"\d+(?:\.\d+){0,3}")
-_ARCH_IN_BRACKETS = re.compile(r"\((x86_64|aarch64|arm64|amd64|i386|i686|ppc64le|riscv64|armv7l)\)\s*$")
-_LIBC_IN_PLATFORM = re.compile(r"-with-(glibc|musl|libc)([\d.]+)?")
-_PYTHON = re.compile(r"(\d\.\d{1,2}(?:\.\d{1,2}(?:(?:a|b|rc)\d+)?)?\+?)")
+_VERSION = Regex(r"\d+(?:\.\d+){0,3}")
+_ARCH_IN_BRACKETS = Regex(r"\((x86_64|aarch64|arm64|amd64|i386|i686|ppc64le|riscv64|armv7l)\)\s*$")
+_LIBC_IN_PLATFORM = Regex(r"-with-(glibc|musl|libc)([\d.]+)?")
+_PYTHON = Regex(r"(\d\.\d{1,2}(?:\.\d{1,2}(?:(?:a|b|rc)\d+)?)?\+?)")
 
 
 def architecture(name: str) -> str | None:
@@ -212,25 +213,25 @@ def note_gpu(name: str, notes: Notes, *, group: str, source: str, rank: int, lin
 
 # ---------------------------------------------------------------- the tools that describe a system
 
-_UNAME = re.compile(r"^(?:.*?\s)?(Linux|Darwin) \S+ (\S+) (.*)$", re.M)
-_SW_VERS = re.compile(r"^[ \t]*ProductVersion(?:Extra)?:[ \t]*(\d+(?:\.\d+)*)", re.M)
-_OS_RELEASE = re.compile(r"^[ \t]*(PRETTY_NAME|ID|ID_LIKE|VERSION_ID)=[\"']?([^\"'\n]{1,100})[\"']?[ \t]*$", re.M)
-_LDD = re.compile(r"^[ \t]*ldd \([^)\n]*\) (\d\.\d+)|GNU C Library .{0,60}? version (\d\.\d+)|^[ \t]*musl libc(?: \((\w+)\))?", re.M)
-_MUSL_VERSION = re.compile(r"^Version (\d\.\d+\.\d+)", re.M)
-_LSCPU_MODEL = re.compile(r"^[ \t]*Model name[ \t]*:[ \t]*(.+)$|^Name=(.+(?:CPU|Processor|Core).*)$", re.M)
-_LSCPU_ARCH = re.compile(r"^[ \t]*Architecture[ \t]*[:=][ \t]*(\w+)[ \t]*$", re.M)
-_FLAGS = re.compile(r"^[ \t]*(?:Flags|flags|Features)[ \t]*:[ \t]*([a-z0-9_. -]{40,})$", re.M)
-_HYPERVISOR = re.compile(r"^[ \t]*Hypervisor vendor[ \t]*:[ \t]*(\S.*)$", re.M)
-_BRAND = re.compile(r"^[ \t]*(?:machdep\.cpu\.brand_string:[ \t]*|Chip:[ \t]*|Chipset Model:[ \t]*|CPU:[ \t]*|Processor:[ \t]*)?"
+_UNAME = Regex(r"^(?:.*?\s)?(Linux|Darwin) \S+ (\S+) (.*)$", re.M)
+_SW_VERS = Regex(r"^[ \t]*ProductVersion(?:Extra)?:[ \t]*(\d+(?:\.\d+)*)", re.M)
+_OS_RELEASE = Regex(r"^[ \t]*(PRETTY_NAME|ID|ID_LIKE|VERSION_ID)=[\"']?([^\"'\n]{1,100})[\"']?[ \t]*$", re.M)
+_LDD = Regex(r"^[ \t]*ldd \([^)\n]*\) (\d\.\d+)|GNU C Library .{0,60}? version (\d\.\d+)|^[ \t]*musl libc(?: \((\w+)\))?", re.M)
+_MUSL_VERSION = Regex(r"^Version (\d\.\d+\.\d+)", re.M)
+_LSCPU_MODEL = Regex(r"^[ \t]*Model name[ \t]*:[ \t]*(.+)$|^Name=(.+(?:CPU|Processor|Core).*)$", re.M)
+_LSCPU_ARCH = Regex(r"^[ \t]*Architecture[ \t]*[:=][ \t]*(\w+)[ \t]*$", re.M)
+_FLAGS = Regex(r"^[ \t]*(?:Flags|flags|Features)[ \t]*:[ \t]*([a-z0-9_. -]{40,})$", re.M)
+_HYPERVISOR = Regex(r"^[ \t]*Hypervisor vendor[ \t]*:[ \t]*(\S.*)$", re.M)
+_BRAND = Regex(r"^[ \t]*(?:machdep\.cpu\.brand_string:[ \t]*|Chip:[ \t]*|Chipset Model:[ \t]*|CPU:[ \t]*|Processor:[ \t]*)?"
                     r"((?:Apple (?:M\d\w*(?: (?:Pro|Max|Ultra))?(?: \(Virtual\))?|processor))|VirtualApple @ [\d.]+GHz.*|"
                     r"Intel\(R\) (?:Core|Xeon|Pentium|Celeron|Atom)\S* .{0,60}|AMD (?:Ryzen|EPYC|Athlon) .{0,60})[ \t]*$", re.M)
-_TRANSLATED = re.compile(r"^[ \t]*(?:sysctl\.proc_translated|proc_translated):[ \t]*([01])[ \t]*$", re.M)
-_MEMORY = re.compile(r"^[ \t]*hw\.memsize:[ \t]*(\d+)", re.M)
-_GROUPS = re.compile(r"^uid=\d+\(\S+?\).*?groups=(\S+.*)$", re.M)
-_DEV = re.compile(r"^(?:[cl][rwxst-]{9}[.+@]?[ \t].*)?(/dev/(?:nvidia[\w-]*|kfd|dri/\w+)|nvidia-uvm|nvidiactl|kfd|renderD\d+)[ \t]*$", re.M)
-_JETSON = re.compile(r"# R(\d+) \(release\), REVISION: ([\d.]+)|\bL4T[ :_-]*(?:r|R)?(\d{2}\.\d+(?:\.\d+)?)|\br(3[2-9]\.\d+(?:\.\d+)?)\b.*tegra|"
+_TRANSLATED = Regex(r"^[ \t]*(?:sysctl\.proc_translated|proc_translated):[ \t]*([01])[ \t]*$", re.M)
+_MEMORY = Regex(r"^[ \t]*hw\.memsize:[ \t]*(\d+)", re.M)
+_GROUPS = Regex(r"^uid=\d+\(\S+?\).*?groups=(\S+.*)$", re.M)
+_DEV = Regex(r"^(?:[cl][rwxst-]{9}[.+@]?[ \t].*)?(/dev/(?:nvidia[\w-]*|kfd|dri/\w+)|nvidia-uvm|nvidiactl|kfd|renderD\d+)[ \t]*$", re.M)
+_JETSON = Regex(r"# R(\d+) \(release\), REVISION: ([\d.]+)|\bL4T[ :_-]*(?:r|R)?(\d{2}\.\d+(?:\.\d+)?)|\br(3[2-9]\.\d+(?:\.\d+)?)\b.*tegra|"
                      r"\bJetPack[ :]*(\d\.\d(?:\.\d)?)|\b(Jetson (?:AGX )?(?:Orin|Xavier|Nano|TX2|Thor)[\w ]{0,20})", re.I)
-_SHM = re.compile(r"^shm[ \t]+(\d+(?:\.\d+)?)([KMG])?[ \t].*?/dev/shm[ \t]*$", re.M)
+_SHM = Regex(r"^shm[ \t]+(\d+(?:\.\d+)?)([KMG])?[ \t].*?/dev/shm[ \t]*$", re.M)
 FLAGS_OF_NOTE = ("avx", "avx2", "fma", "f16c", "bmi2", "avx512f", "amx_tile", "sse4_1", "sse4_2", "asimd", "neon", "sve", "sve2")
 
 

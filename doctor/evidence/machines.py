@@ -13,6 +13,7 @@ from typing import Any
 
 from doctor.evidence import collect_env
 from doctor.evidence.notes import Notes
+from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT
 from doctor.model.report import Other
@@ -20,7 +21,7 @@ from doctor.model.report import Other
 Take = Callable[[list[Document]], Notes]
 
 # Lines of a block: its own keys, what lscpu and wmic say in it, lists of packages and libraries.
-_BLOCK_LINE = re.compile(
+_BLOCK_LINE = Regex(
     r"[ \t]*(?:\[(?:pip\d?|conda)\]|" + "|".join(re.escape(key) for key in sorted(collect_env.KEYS)) + r"|GPU \d+: |\* |/\S*libcudnn|"
     r"Apple M\d|Intel\(R\) |AMD (?:Ryzen|EPYC)|(?:Architecture|Address sizes|Byte Order|On-line CPU|Vendor ID|Model(?: name)?|Thread|Core|Socket|"
     r"Stepping|BogoMIPS|Flags|Virtualization|Hypervisor vendor|L\d\w? cache|NUMA node|Vulnerability|Frequency boost|Caches|CPU|"

@@ -7,13 +7,14 @@ from functools import cache
 
 from doctor.evidence import tracebacks
 from doctor.evidence.notes import Notes
+from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText
 
 _DOTALL_REACH = 20_000  # a pattern that spans lines is looked for in windows of this many characters
 _AT_MOST = 5  # of one pattern
-_PATH_IN_MESSAGE = re.compile(r"(?<![\w/.])((?:/|[A-Za-z]:[\\/])[^\s:'\"<>|]{2,300}\.(?:so[.\d]*|dylib|dll|pyd|py))")
+_PATH_IN_MESSAGE = Regex(r"(?<![\w/.])((?:/|[A-Za-z]:[\\/])[^\s:'\"<>|]{2,300}\.(?:so[.\d]*|dylib|dll|pyd|py))")
 
 
 @cache

@@ -10,6 +10,7 @@ import re
 from itertools import pairwise
 
 from doctor.evidence.notes import Notes
+from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.evidence.transcript import commands
 from doctor.model.facts import ErrorText
@@ -19,14 +20,14 @@ RELATIVE = 1e-2  # a difference that no precision of fp32 explains
 RATIO = 10.0
 KEPT_BYTES = 100 << 20
 
-_NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
-_LABELLED = re.compile(r"^[ \t\-*>]*(?P<label>[^:=\n]{0,60}?\b(?P<device>cpu|mps)\b[^:=\n]{0,40}?)[ \t]*[:=][ \t]*(?P<value>\S[^\n]*)$", re.I | re.M)
-_MEASURED = re.compile(r"\bmax(?:imum)?[ _.]?(?:abs(?:olute)?[ _.]?)?(?P<kind>ratio|diff(?:erence)?|error|err)\w*[ \t]*[:=(]?[ \t]*(?:tensor\()?(?P<value>[\d.]+(?:e[-+]?\d+)?|nan)", re.I)
-_COMPARED = re.compile(r"\.abs\(\)\.(?:max|mean)\(\)|\babs\(|allclose\(|torch\.equal\(|\.eq\(|isclose\(|==")
-_NOT_CLOSE = re.compile(r"(?:Tensor-likes|Scalars|Tensors) are not (?:close|equal)!?[^\n]{0,200}")
-_BEFORE_AFTER = re.compile(r"^[ \t]*(?P<what>[\w.]+)?[^\n]{0,80}?(?:allocated_memory|memory)[^\n]{0,40}?\bbefore[ \t:=]+(?P<before>\d{6,})[^\n]{0,20}?\bafter[ \t:=]+(?P<after>\d{6,})", re.M)
-_SERIES = re.compile(r"^[^\n]{0,80}?(?:driver_allocated_memory|current_allocated_memory|driver allocated|mps memory|allocated memory)[^\n\d]{0,30}(?P<value>\d+(?:\.\d+)?)[ \t]*(?P<unit>[KMG]i?B)?", re.M | re.I)
-_SAID = re.compile(r"^[^\n]{0,200}\b(?:memory (?:leak|usage (?:keeps )?(?:grow|increas)|(?:keeps |constantly )?(?:grow|increas)))[^\n]{0,200}$", re.M | re.I)
+_NUMBER = Regex(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
+_LABELLED = Regex(r"^[ \t\-*>]*(?P<label>[^:=\n]{0,60}?\b(?P<device>cpu|mps)\b[^:=\n]{0,40}?)[ \t]*[:=][ \t]*(?P<value>\S[^\n]*)$", re.I | re.M)
+_MEASURED = Regex(r"\bmax(?:imum)?[ _.]?(?:abs(?:olute)?[ _.]?)?(?P<kind>ratio|diff(?:erence)?|error|err)\w*[ \t]*[:=(]?[ \t]*(?:tensor\()?(?P<value>[\d.]+(?:e[-+]?\d+)?|nan)", re.I)
+_COMPARED = Regex(r"\.abs\(\)\.(?:max|mean)\(\)|\babs\(|allclose\(|torch\.equal\(|\.eq\(|isclose\(|==")
+_NOT_CLOSE = Regex(r"(?:Tensor-likes|Scalars|Tensors) are not (?:close|equal)!?[^\n]{0,200}")
+_BEFORE_AFTER = Regex(r"^[ \t]*(?P<what>[\w.]+)?[^\n]{0,80}?(?:allocated_memory|memory)[^\n]{0,40}?\bbefore[ \t:=]+(?P<before>\d{6,})[^\n]{0,20}?\bafter[ \t:=]+(?P<after>\d{6,})", re.M)
+_SERIES = Regex(r"^[^\n]{0,80}?(?:driver_allocated_memory|current_allocated_memory|driver allocated|mps memory|allocated memory)[^\n\d]{0,30}(?P<value>\d+(?:\.\d+)?)[ \t]*(?P<unit>[KMG]i?B)?", re.M | re.I)
+_SAID = Regex(r"^[^\n]{0,200}\b(?:memory (?:leak|usage (?:keeps )?(?:grow|increas)|(?:keeps |constantly )?(?:grow|increas)))[^\n]{0,200}$", re.M | re.I)
 _UNITS = {None: 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 

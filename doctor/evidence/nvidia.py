@@ -8,37 +8,38 @@ from typing import Any
 
 from doctor.evidence import lspci, machine, nvidia_smi
 from doctor.evidence.notes import Notes
+from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT, Gpu, Source
 
 SMI = "nvidia-smi"
-_TABLE = re.compile(r"NVIDIA-SMI\s+\d")
-_LIST = re.compile(r"^[ \t]*GPU[ \t]*#?(\d{1,3}):[ \t]*([^\n(]{3,80}?)[ \t]*(?:\(UUID: ([\w-]+)\)|\(\S[^)\n]*\))?[ \t]*$", re.M)
-_Q = re.compile(r"^[ \t]*(Product Name|Driver Version|CUDA Version|Compute Mode|GPU UUID)[ \t]*:[ \t]*(\S[^\n]*)$", re.M)
-_CSV_HEAD = re.compile(r"^[ \t]*((?:index|name|uuid|driver_version|compute_cap|memory\.\w+|pci\.\w+|count|compute_mode|utilization\.\w+|temperature\.\w+)"
+_TABLE = Regex(r"NVIDIA-SMI\s+\d")
+_LIST = Regex(r"^[ \t]*GPU[ \t]*#?(\d{1,3}):[ \t]*([^\n(]{3,80}?)[ \t]*(?:\(UUID: ([\w-]+)\)|\(\S[^)\n]*\))?[ \t]*$", re.M)
+_Q = Regex(r"^[ \t]*(Product Name|Driver Version|CUDA Version|Compute Mode|GPU UUID)[ \t]*:[ \t]*(\S[^\n]*)$", re.M)
+_CSV_HEAD = Regex(r"^[ \t]*((?:index|name|uuid|driver_version|compute_cap|memory\.\w+|pci\.\w+|count|compute_mode|utilization\.\w+|temperature\.\w+)"
                        r"(?: \[\w+\])?(?:, *[\w. ]+(?: ?\[[\w%]+\])?)*)[ \t]*$", re.M)
-_CSV_ASKED = re.compile(r"--query-gpu=([\w.,]+)[^\n]*noheader[^\n]*\n+((?:[^\n$%>]+\n?){1,16})")
-_NVRM = re.compile(r"NVRM version: NVIDIA UNIX (?:Open )?\S* ?Kernel Module(?: for \S+)?\s+(\d{2,4}\.\d+(?:\.\d+)?)")
-_CUDA_DRIVER = re.compile(r"^[ \t*-]*(?:CUDA Driver Version|NVIDIA[ _-]?[Dd]river(?: [Vv]ersion)?|Driver Version|Nvidia driver|GPU driver)[ \t]*[:=][ \t]*v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b", re.M)
-_FABRIC = re.compile(r"fabric manager NVIDIA GPU driver interface version (\d+(?:\.\d+)+) don't match with driver version (\d+(?:\.\d+)+)")
-_FABRIC_STATE = re.compile(r"nvidia-fabricmanager\.service.{0,400}?Active: (\w+)", re.S)
-_CLIENT = re.compile(r"API mismatch: (?:the )?(?:NVIDIA )?client (?:\S+ )?(?:has the version|\(?version) (\d[\d.]+).{0,80}?kernel module (?:has the )?version (\d[\d.]+)", re.S | re.I)
-_XID = re.compile(r"NVRM: Xid \([^)\n]*\): (\d{1,3})\b")
-_NVCC = re.compile(r"Cuda compilation tools, release (\d+\.\d+)(?:, V(\d+\.\d+\.\d+))?|^[ \t]*cuda_(\d+\.\d+)\.r", re.M)
-_WARNED = re.compile(r"(?:^|[ \t])((?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|A\d+|RTX)[^\n]{0,60}?) with CUDA capability sm_(\d{1,3})[a-f]? is not compatible", re.M)
-_FOUND = re.compile(r"Found GPU(\d+) ([^\n]{3,60}?) which is of (?:cuda capability|compute capability \(CC\)) (\d{1,2}\.\d)")
-_SUPPORTS = re.compile(r"current PyTorch install supports CUDA capabilities ((?:(?:sm|compute)_\d+[a-f]? ?)+)")
-_BUILT_FOR = re.compile(r"^[ \t]*-[ \t]+(\d{1,2})\.(\d)[ \t]+which supports hardware CC", re.M)
-_OOM = re.compile(r"\(GPU \d+; (\d+\.\d+) GiB total capacity|GPU \d+ has a total capac?ity of (\d+\.\d+) Gi?B")
-_CAPABILITY = re.compile(r"^[ \t]*GPU (\d+) Compute Capability:[ \t]*(\d{1,2}\.\d)", re.M)
-_PROPERTIES = re.compile(r"_CudaDeviceProperties\(name='([^'\n]{1,80})', major=(\d+), minor=(\d+), total_memory=(\d+)MB")
-_DEVICE_QUERY = re.compile(r"^Device \d+: \"([^\"\n]{3,60})\"", re.M)
-_QUERY_DRIVER = re.compile(r"CUDA Driver Version / Runtime Version\s+(\d+\.\d+) /")
-_LSHW = re.compile(r"product: (\S[^\n]{2,80})\n(?:[^\n]*\n){0,4}?[^\n]*vendor: (NVIDIA|Advanced Micro Devices|Intel)[^\n]*(?:\n[^\n]*){0,8}?configuration: ([^\n]*)")
-_LSHW_LOOSE = re.compile(r"product: ([^\n]*\[[^\]\n]{3,60}\][^\n]*)\n[^\n]*vendor: (NVIDIA|Advanced Micro)")
-_PCI_LOOSE = re.compile(r"^(?:[ \t]*(?:[0-9a-fA-F:]{5,12}\.\d )?)?(?:VGA compatible controller|3D controller|Display controller)[^:\n]*: (NVIDIA|Advanced Micro Devices|Intel)([^\n]*)$", re.M)
-_DRIVER_IN_USE = re.compile(r"Kernel driver in use: (\S+)")
-_PACKAGE = re.compile(r"\bnvidia-(?:driver|utils|compute-utils|dkms|kernel-dkms|driver-latest-dkms|driver-cuda|kmod)(?:-\d+)?(?:-server|-open)?[-= :\t]+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)")
+_CSV_ASKED = Regex(r"--query-gpu=([\w.,]+)[^\n]*noheader[^\n]*\n+((?:[^\n$%>]+\n?){1,16})")
+_NVRM = Regex(r"NVRM version: NVIDIA UNIX (?:Open )?\S* ?Kernel Module(?: for \S+)?\s+(\d{2,4}\.\d+(?:\.\d+)?)")
+_CUDA_DRIVER = Regex(r"^[ \t*-]*(?:CUDA Driver Version|NVIDIA[ _-]?[Dd]river(?: [Vv]ersion)?|Driver Version|Nvidia driver|GPU driver)[ \t]*[:=][ \t]*v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b", re.M)
+_FABRIC = Regex(r"fabric manager NVIDIA GPU driver interface version (\d+(?:\.\d+)+) don't match with driver version (\d+(?:\.\d+)+)")
+_FABRIC_STATE = Regex(r"nvidia-fabricmanager\.service.{0,400}?Active: (\w+)", re.S)
+_CLIENT = Regex(r"API mismatch: (?:the )?(?:NVIDIA )?client (?:\S+ )?(?:has the version|\(?version) (\d[\d.]+).{0,80}?kernel module (?:has the )?version (\d[\d.]+)", re.S | re.I)
+_XID = Regex(r"NVRM: Xid \([^)\n]*\): (\d{1,3})\b")
+_NVCC = Regex(r"Cuda compilation tools, release (\d+\.\d+)(?:, V(\d+\.\d+\.\d+))?|^[ \t]*cuda_(\d+\.\d+)\.r", re.M)
+_WARNED = Regex(r"(?:^|[ \t])((?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|A\d+|RTX)[^\n]{0,60}?) with CUDA capability sm_(\d{1,3})[a-f]? is not compatible", re.M)
+_FOUND = Regex(r"Found GPU(\d+) ([^\n]{3,60}?) which is of (?:cuda capability|compute capability \(CC\)) (\d{1,2}\.\d)")
+_SUPPORTS = Regex(r"current PyTorch install supports CUDA capabilities ((?:(?:sm|compute)_\d+[a-f]? ?)+)")
+_BUILT_FOR = Regex(r"^[ \t]*-[ \t]+(\d{1,2})\.(\d)[ \t]+which supports hardware CC", re.M)
+_OOM = Regex(r"\(GPU \d+; (\d+\.\d+) GiB total capacity|GPU \d+ has a total capac?ity of (\d+\.\d+) Gi?B")
+_CAPABILITY = Regex(r"^[ \t]*GPU (\d+) Compute Capability:[ \t]*(\d{1,2}\.\d)", re.M)
+_PROPERTIES = Regex(r"_CudaDeviceProperties\(name='([^'\n]{1,80})', major=(\d+), minor=(\d+), total_memory=(\d+)MB")
+_DEVICE_QUERY = Regex(r"^Device \d+: \"([^\"\n]{3,60})\"", re.M)
+_QUERY_DRIVER = Regex(r"CUDA Driver Version / Runtime Version\s+(\d+\.\d+) /")
+_LSHW = Regex(r"product: (\S[^\n]{2,80})\n(?:[^\n]*\n){0,4}?[^\n]*vendor: (NVIDIA|Advanced Micro Devices|Intel)[^\n]*(?:\n[^\n]*){0,8}?configuration: ([^\n]*)")
+_LSHW_LOOSE = Regex(r"product: ([^\n]*\[[^\]\n]{3,60}\][^\n]*)\n[^\n]*vendor: (NVIDIA|Advanced Micro)")
+_PCI_LOOSE = Regex(r"^(?:[ \t]*(?:[0-9a-fA-F:]{5,12}\.\d )?)?(?:VGA compatible controller|3D controller|Display controller)[^:\n]*: (NVIDIA|Advanced Micro Devices|Intel)([^\n]*)$", re.M)
+_DRIVER_IN_USE = Regex(r"Kernel driver in use: (\S+)")
+_PACKAGE = Regex(r"\bnvidia-(?:driver|utils|compute-utils|dkms|kernel-dkms|driver-latest-dkms|driver-cuda|kmod)(?:-\d+)?(?:-server|-open)?[-= :\t]+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)")
 
 
 def read(document: Document, notes: Notes) -> None:

@@ -5,25 +5,26 @@ from __future__ import annotations
 import re
 
 from doctor.evidence.notes import Notes, normalise
+from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT, TorchCopy
 
 _VERSION = r"\d+(?:\.\w+)*(?:[-.+]?\w[\w.+-]*)?"
-_TAGGED = re.compile(rf"^[ \t]*\[(pip\d?|conda)\][ \t]+([\w.-]+)(?:==|[ \t]+)({_VERSION})(?:[ \t]+(\S+))?(?:[ \t]+(\S+))?[ \t]*$", re.M)
-_FREEZE = re.compile(rf"^[ \t]*([A-Za-z][\w.-]*)==({_VERSION})[ \t]*$", re.M)
-_FREEZE_AT = re.compile(r"^[ \t]*([A-Za-z][\w.-]*)[ \t]*@[ \t]*(?:https?|file)://\S*?-(\d[\w.%+]*)-(?:cp|py)\d\S*\.whl", re.M)
-_TABLE_HEAD = re.compile(r"^[ \t]*Package[ \t]+Version\b.*$|^[ \t]*-{4,}[ \t]+-{4,}", re.M)
-_ROW = re.compile(rf"^[ \t]*([A-Za-z][\w.-]*)[ \t]+({_VERSION})(?:[ \t]+(/\S+|[A-Z]:\\\S+|pip|uv|conda))?[ \t]*$")
-_CONDA_HEAD = re.compile(r"^#[ \t]+Name[ \t]+Version[ \t]+Build", re.M)
-_CONDA_ROW = re.compile(
+_TAGGED = Regex(rf"^[ \t]*\[(pip\d?|conda)\][ \t]+([\w.-]+)(?:==|[ \t]+)({_VERSION})(?:[ \t]+(\S+))?(?:[ \t]+(\S+))?[ \t]*$", re.M)
+_FREEZE = Regex(rf"^[ \t]*([A-Za-z][\w.-]*)==({_VERSION})[ \t]*$", re.M)
+_FREEZE_AT = Regex(r"^[ \t]*([A-Za-z][\w.-]*)[ \t]*@[ \t]*(?:https?|file)://\S*?-(\d[\w.%+]*)-(?:cp|py)\d\S*\.whl", re.M)
+_TABLE_HEAD = Regex(r"^[ \t]*Package[ \t]+Version\b.*$|^[ \t]*-{4,}[ \t]+-{4,}", re.M)
+_ROW = Regex(rf"^[ \t]*([A-Za-z][\w.-]*)[ \t]+({_VERSION})(?:[ \t]+(/\S+|[A-Z]:\\\S+|pip|uv|conda))?[ \t]*$")
+_CONDA_HEAD = Regex(r"^#[ \t]+Name[ \t]+Version[ \t]+Build", re.M)
+_CONDA_ROW = Regex(
     rf"^[ \t]*([a-z_][\w.-]*)[ \t]+({_VERSION})[ \t]+((?:py|cuda|cpu|h|\d|pypi|mkl|nomkl|gpu|rocm|generic|release|intel|openmp|blas)[\w.]*)(?:[ \t]+([\w./:-]+))?[ \t]*$", re.M
 )
-_SHOW = re.compile(r"^[ \t]*Name:[ \t]*([\w.-]+)[ \t]*$", re.M)
-_SHOWN = re.compile(r"^[ \t]*(Version|Location|Installer|Requires|Editable project location):[ \t]*(.*)$")
-_SATISFIED = re.compile(r"^[ \t]*Requirement already satisfied: ([\w.-]+)(?:[\[<>=!~ ,][^\n]*?)? in (\S.*?)(?: \(from .*?\))? \(([\w.+]+)\)", re.M)
-_UV_AUDIT = re.compile(rf"^[ \t]*[+~][ \t]+([a-z][\w.-]*)==({_VERSION})(?:[ \t].*)?$", re.M)
-_SUCCESS = re.compile(r"^[ \t]*Successfully installed (\S[^\n]*)$", re.M)
-_GREP_ROW = re.compile(rf"^[ \t]*((?:torch|torchvision|torchaudio|torchtext|numpy|triton|pytorch|xformers|flash|nvidia|transformers|tensorflow|accelerate|bitsandbytes|intel|mkl|pytorch-\w+)[\w.-]*)(?:[ \t]{{2,}}|\t)({_VERSION})[ \t]*$", re.M)
+_SHOW = Regex(r"^[ \t]*Name:[ \t]*([\w.-]+)[ \t]*$", re.M)
+_SHOWN = Regex(r"^[ \t]*(Version|Location|Installer|Requires|Editable project location):[ \t]*(.*)$")
+_SATISFIED = Regex(r"^[ \t]*Requirement already satisfied: ([\w.-]+)(?:[\[<>=!~ ,][^\n]*?)? in (\S.*?)(?: \(from .*?\))? \(([\w.+]+)\)", re.M)
+_UV_AUDIT = Regex(rf"^[ \t]*[+~][ \t]+([a-z][\w.-]*)==({_VERSION})(?:[ \t].*)?$", re.M)
+_SUCCESS = Regex(r"^[ \t]*Successfully installed (\S[^\n]*)$", re.M)
+_GREP_ROW = Regex(rf"^[ \t]*((?:torch|torchvision|torchaudio|torchtext|numpy|triton|pytorch|xformers|flash|nvidia|transformers|tensorflow|accelerate|bitsandbytes|intel|mkl|pytorch-\w+)[\w.-]*)(?:[ \t]{{2,}}|\t)({_VERSION})[ \t]*$", re.M)
 CONDA_NAMES = {"pytorch": "torch", "pytorch-cpu": "torch", "pytorch-gpu": "torch", "py-opencv": "opencv"}
 
 

@@ -11,25 +11,26 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from doctor.evidence.notes import Notes
+from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import ErrorText
 
 SOURCE = "traceback"
-_FRAME = re.compile(r"^[ \t]*(?:Traceback \(most recent call last\):[ \t]*)?File \"([^\"\n]{1,400})\", line (\d+)(?:, in ([^\n]{1,100}))?", re.M)
-_FRAME_OTHER = re.compile(r"^[ \t]*((?:/|[A-Za-z]:[/\\]|\.{0,2}/)?[^\s:\"'()]{1,300}\.py):(\d+): (?:in (<?\w+>?)|[\w.]*(?:Warning|Error)\b)", re.M)
-_EXCEPTION = re.compile(
+_FRAME = Regex(r"^[ \t]*(?:Traceback \(most recent call last\):[ \t]*)?File \"([^\"\n]{1,400})\", line (\d+)(?:, in ([^\n]{1,100}))?", re.M)
+_FRAME_OTHER = Regex(r"^[ \t]*((?:/|[A-Za-z]:[/\\]|\.{0,2}/)?[^\s:\"'()]{1,300}\.py):(\d+): (?:in (<?\w+>?)|[\w.]*(?:Warning|Error)\b)", re.M)
+_EXCEPTION = Regex(
     r"^[ \t]*(?:\[rank\d+\]:?[ \t]*)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Failed|Failure|Fault|Timeout|Unavailable|Mismatch|Missing)"
     r"|(?:torch|subprocess|concurrent|multiprocessing)(?:\.\w+)+)(?::[ \t]*([^\n]*))?$", re.M
 )
 _LINES_AT_MOST = 40
 _TELLING_WORDS = ("error", "fatal", "warning", "undefined symbol", "symbol not found", "cannot open shared", "not found", "failed",
                   "terminate called", "what():", "core dumped", "blocked for more", "compute capability", "signal", "invalid")
-_TELLING = re.compile(
+_TELLING = Regex(
     r"^[^\n]{0,200}?(?:\b(?:ERROR|FATAL|Fatal|fatal error|error|Error|WARNING|Warning|\w+Warning)\b ?[:!]|undefined symbol|[Ss]ymbol not found|"
     r"cannot open shared object|symbol lookup error|failed assertion|terminate called|what\(\):|core dumped|blocked for more than|"
     r"which is of (?:cuda|compute) capability|\bFAILED\b|received signal|command not found|Permission denied|(?:is|was) not found|Invalid CUDA)[^\n]*$", re.M
 )
-_SITE = re.compile(r"^(.*?[/\\](?:site-packages|dist-packages))[/\\]", re.I)
+_SITE = Regex(r"^(.*?[/\\](?:site-packages|dist-packages))[/\\]", re.I)
 
 
 @dataclass(frozen=True)

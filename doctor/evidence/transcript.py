@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 
 from doctor.evidence import machine
 from doctor.evidence.notes import Notes
+from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT, Gpu, TorchDevice
 
@@ -23,7 +24,7 @@ _COMMANDS = (
     r"groups|id|ldd|nvcc|export|set|echo|which|where|whereis|file|apt|apt-get|dnf|yum|modprobe|systemctl|ipython|jupyter|"
     r"torchrun|env|getconf|dpkg|rpm|mokutil|free|df|activate|source|accelerate|wsl|brew)(?:\.exe)?(?=[ \n]|$)"
 )
-_PROMPT = re.compile(
+_PROMPT = Regex(
     r"^[ \t]*(?:\([\w. /\\:-]{1,60}\)[ \t]*)*(?:"
     r"[\w.-]+@[\w.-]+[ :][^$#%>\n]{0,120}[$#%>]|\[[\w.-]+@[^\]\n]{1,100}\][$#%]|PS(?: [A-Z]:[^>\n]{0,120}| /[^>\n]{0,120})?>|"
     r"[A-Z]:\\?[^>\n\"']{0,120}>|[/~][\w./~-]{0,120}[$#%]|(?:ba|z)?sh-[\d.]+[$#]|[$%](?=[ ])|\+(?= [a-z])|[❯➜λ][^\n$]{0,0}"
@@ -31,9 +32,9 @@ _PROMPT = re.compile(
     r"|^[ \t]*(?:\([\w.-]{1,40}\)[ \t]*)?[#>!%][ \t]?(?P<known>" + _COMMANDS + r"[^\n]*)$",
     re.M,
 )
-_REPL = re.compile(r"^[ \t]*(?:>>>|In ?\[\d*\]:)[ \t]?(?P<code>[^\n]*)$", re.M)
-_REPL_MORE = re.compile(r"^[ \t]*(?:\.\.\.|   \.\.\.:)")
-_OUT = re.compile(r"^[ \t]*Out ?\[\d+\]:[ \t]*")
+_REPL = Regex(r"^[ \t]*(?:>>>|In ?\[\d*\]:)[ \t]?(?P<code>[^\n]*)$", re.M)
+_REPL_MORE = Regex(r"^[ \t]*(?:\.\.\.|   \.\.\.:)")
+_OUT = Regex(r"^[ \t]*Out ?\[\d+\]:[ \t]*")
 
 
 @dataclass(frozen=True)
@@ -87,11 +88,11 @@ _TEXTS = {
     "torch.__file__": "torch.path", "torch.backends.cudnn.version": "torch.cudnn",
 }  # fmt: skip
 _MACHINE = {"platform.machine", "os.uname().machine", "platform.uname().machine", "platform.uname()[4]", "os.uname()[4]"}
-_EXPRESSION = re.compile(
+_EXPRESSION = Regex(
     r"(?:torch|platform|sys|os|sysconfig|numpy|np|torchvision|torchaudio|transformers|triton|struct|distutils)(?:\.\w+(?:\([^()\n]{0,40}\))?(?:\[[^\]\n]{1,30}\])?)+"
 )
-_BARE = re.compile(r"\((?:0|)\)$")
-_LABELLED = re.compile(
+_BARE = Regex(r"\((?:0|)\)$")
+_LABELLED = Regex(
     r"^[ \t]*[\"'(]*((?:torch|platform|sys|sysconfig|numpy|np)\.[\w.]+(?:\([^()\n]{0,40}\))?)[\"')]*[ \t]*(?:[:=]|->|=>|[ ])+[ \t]*(\S[^\n]*)$", re.M
 )
 
@@ -244,8 +245,8 @@ def _pair(wanted: list[str], said: str, notes: Notes, line: int) -> None:
 
 # --------------------------------------------------------------------------------------------- lines of other programs
 
-_PRINTED: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
-    (fact, hints, re.compile(regex, re.M | re.I)) for fact, hints, regex in (
+_PRINTED: tuple[tuple[str, tuple[str, ...], Regex], ...] = tuple(
+    (fact, hints, Regex(regex, re.M | re.I)) for fact, hints, regex in (
         ("torch.version", ("torch",), r"^[ \t*\-•]*(?:\**(?:py)?torch(?: version)?\**[ \t]*(?:[:=]+|is|v|version)?[ \t]*v?)(\d+\.\d+\.\d+[\w.+]*)(?=[ \t,;)]|$)"),
         ("torch.version", ("torch",), r"(?:\bPyTorch[ -]v?|\btorch[-=]=?|\btorch )(\d+\.\d+\.\d+(?:\.dev\d+)?(?:\+\w[\w.]*)?)(?=[ \t,;)]|$)"),
         ("torch.cuda_available", ("cuda",), r"^[ \t*\-•]*(?:is )?(?:torch )?cuda(?: is)? available\??[ \t]*[:=]?[ \t]*(true|false|yes|no)\b"),
@@ -409,18 +410,18 @@ _FAMILIES = (
     r"TORCHINDUCTOR|TORCHDYNAMO|VLLM|PIP|UV|CONDA|PYTHON|LD|BNB|XLA|MIOPEN|AMD|GPU|FORCE|VIRTUAL)_?[A-Z0-9_]*|CC|CXX|MAX_JOBS|"
     r"SYSTEM_VERSION_COMPAT|MACOSX_DEPLOYMENT_TARGET)"
 )
-_KEPT = re.compile(
+_KEPT = Regex(
     r"(?:CUDA_(?!VERSION$|MODULE_LOADING)|NVIDIA_|HIP_|ROCR_|ROCM_|HSA_|ZE_|ONEAPI_|SYCL_|TORCH_|PYTORCH_|DYLD_|KMP_|OMP_|MKL_|OPENBLAS_|NCCL_|"
     r"TRITON_|CUDNN_|CUBLAS_|MIOPEN_|TORCHINDUCTOR_|GPU_DEVICE_ORDINAL|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH|PYTHONHOME|"
     r"PYTHONNOUSERSITE|PYTHONUSERBASE|CONDA_PREFIX|VIRTUAL_ENV|PIP_|UV_|CC$|CXX$|MAX_JOBS|SYSTEM_VERSION_COMPAT|FORCE_CUDA|BNB_CUDA)"
 )
 _VALUE = r"(?:\"(?P<{0}d>[^\"\n]*)\"|'(?P<{0}s>[^'\n]*)'|(?P<{0}b>[^\s;&|\"']*))"
-_ASSIGN = re.compile(r"(?<![\w$`./-])(?P<name>" + _FAMILIES + r")=" + _VALUE.format("v"))
-_LEAD = re.compile(
+_ASSIGN = Regex(r"(?<![\w$`./-])(?P<name>" + _FAMILIES + r")=" + _VALUE.format("v"))
+_LEAD = Regex(
     r"^[ \t]*(?:[-*+][ \t]+)?(?:[^\n$#%>!`]{0,80}[$#%>!][ \t]*)?(?:(?:export|set|setenv|env|declare -x|ENV|sudo|time)[ \t]+)?"
     r"(?:[A-Za-z_]\w*=(?:\"[^\"\n]*\"|'[^'\n]*'|\S*)[ \t]+)*$"
 )
-_OTHER_FORMS = tuple(re.compile(p, re.M) for p in (
+_OTHER_FORMS = tuple(Regex(p, re.M) for p in (
     r"\$env:(?P<name>" + _FAMILIES + r")[ \t]*=[ \t]*" + _VALUE.format("v"),
     r"os\.environ\[[\"'](?P<name>" + _FAMILIES + r")[\"']\][ \t]*[:=][ \t]*(?:str\()?[fr]?" + _VALUE.format("v"),
     r"os\.environ\.setdefault\([\"'](?P<name>" + _FAMILIES + r")[\"'],[ \t]*" + _VALUE.format("v"),
@@ -429,7 +430,7 @@ _OTHER_FORMS = tuple(re.compile(p, re.M) for p in (
     r"^[ \t]*(?P<name>" + _FAMILIES + r")[ \t]*(?::|[ ]=)[ \t]*" + _VALUE.format("v") + r"[ \t]*$",
     r"^[ \t]*Environment=[\"']?(?P<name>" + _FAMILIES + r")=" + _VALUE.format("v"),
 ))  # fmt: skip
-_ECHO = re.compile(r"(?:echo|printenv)[ \t]+[\"']?[$%]?\{?(?:env:)?(" + _FAMILIES + r")\}?%?[\"']?[ \t]*$")
+_ECHO = Regex(r"(?:echo|printenv)[ \t]+[\"']?[$%]?\{?(?:env:)?(" + _FAMILIES + r")\}?%?[\"']?[ \t]*$")
 
 
 def _variables(document: Document, notes: Notes) -> None:

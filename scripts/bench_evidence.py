@@ -1,0 +1,87 @@
+"""How fast tickets are read and judged: scripts/bench_evidence.py [--tickets N]
+
+Prints, as JSON: one ticket of 10 kB in a fresh process against --help (ms), and tickets a second in one process (reading
+alone, and the whole examination). Exit code 1 if a limit is missed: 150 ms beyond --help, 100 tickets a second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+BEYOND_HELP_MS = 150.0
+TICKETS_PER_S = 100.0
+SIZE = 10_000  # bytes of the single ticket
+
+
+def main() -> int:
+    """Measure, print, compare with the limits."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tickets", type=int, default=1000, help="how many tickets the folder holds")
+    options = parser.parse_args()
+    tickets = [p.read_bytes() for p in sorted((ROOT / "tests/cases/bank").glob("*/*/input.txt"))]
+    many = [tickets[i % len(tickets)] for i in range(options.tickets)]
+    said = {
+        "help_ms": round(best_ms(["--help"]), 1),
+        "ticket_ms": round(one_ticket_ms(tickets), 1),
+        "read_per_s": round(per_second(many, _read)),
+        "examined_per_s": round(per_second(many, _examine)),
+    }
+    said["beyond_help_ms"] = round(said["ticket_ms"] - said["help_ms"], 1)
+    print(json.dumps(said))
+    return int(said["beyond_help_ms"] > BEYOND_HELP_MS or said["examined_per_s"] < TICKETS_PER_S)
+
+
+def one_ticket_ms(tickets: list[bytes]) -> float:
+    """Best time of the command on a ticket of SIZE bytes: a real one, padded with a log."""
+    ticket = max((t for t in tickets if len(t) < SIZE), key=len)
+    log = b"".join(b"step %05d  loss 0.12345  lr 0.0001  12.3 it/s\n" % i for i in range(SIZE // 40))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ticket.txt"
+        path.write_bytes((log + ticket)[-SIZE:])
+        return best_ms(["check", "--from", str(path), "--json"])
+
+
+def best_ms(arguments: list[str], rounds: int = 5) -> float:
+    """Best wall-clock time of the command, in ms."""
+    times = []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "doctor", *arguments], cwd=ROOT, capture_output=True, timeout=60, check=False)
+        times.append((time.perf_counter() - started) * 1000)
+    return min(times)
+
+
+def per_second(tickets: list[bytes], work: Callable[[bytes], object]) -> float:
+    """Tickets a second in this process, after one to warm up."""
+    work(tickets[0])
+    started = time.perf_counter()
+    for ticket in tickets:
+        work(ticket)
+    return len(tickets) / (time.perf_counter() - started)
+
+
+def _read(ticket: bytes) -> object:
+    from doctor.evidence.read import read
+
+    return read((("ticket", ticket),))
+
+
+def _examine(ticket: bytes) -> object:
+    from doctor.pipeline import Request, examine
+    from doctor.reports import json as json_report
+
+    return json_report.render(examine(Request(evidence=(("ticket", ticket),))), indent=None)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
