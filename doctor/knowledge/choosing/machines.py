@@ -1,0 +1,247 @@
+"""The machine as far as a build of torch cares: facts, with what is not known taken for granted and said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from doctor.knowledge import lookup, vendors
+from doctor.model.facts import Absent, Facts, Gpu
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+
+
+Kind = Literal["cuda", "rocm", "xpu", "mps", "cpu", "jetson"]
+VENDORS: tuple[tuple[str, Kind], ...] = (("apple", "mps"), ("nvidia", "cuda"), ("amd", "rocm"), ("intel", "xpu"))
+COMPANIONS = ("torchvision", "torchaudio", "torchtext")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    name: str
+    vendor: str
+    target: str | None = None  # capability "8.9", "gfx1100", Intel family; None: not known
+    first: int | None = None  # NVIDIA driver branches that know it
+    last: int | None = None
+    since: str | None = None  # the first torch that supports it, where the build alone does not say
+    supported: bool = True  # False: graphics that no build was ever made for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    platform: str
+    numbers: str  # whose driver numbers count: "linux" or "windows"
+    python: str | None
+    kinds: tuple[Kind, ...]  # accelerators, the best first; ("cpu",) without one
+    cards: tuple[Card, ...]
+    driver: str | Absent | None
+    driver_cuda: str | None = None
+    macos: str | None = None
+    libc: str | None = None
+    libc_version: str | None = None
+    wsl: bool = False
+    jetson: str | None = None
+    as_of: str | None = None
+    oddity: str = ""  # why no wheel can be installed at all: "a 32-bit Python", "PyPy"
+    translated: bool = False
+
+    def of(self, kind: Kind) -> tuple[Card, ...]:
+        vendor = next((v for v, k in VENDORS if k == kind), None)
+        return tuple(c for c in self.cards if c.vendor == vendor)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    spec: SpecifierSet | None = None
+    pins: SpecifierSet | None = None
+    backend: str | None = None
+    companions: tuple[str, ...] = ()
+
+    def admits(self, release: str) -> bool:
+        return all(s is None or s.contains(release, prereleases=True) for s in (self.spec, self.pins))
+
+    def admits_backend(self, backend: str) -> bool:
+        return self.backend in (None, backend, kind_of(backend))
+
+
+def machine_of(facts: Facts) -> tuple[Machine, tuple[str, ...]]:
+    host, interpreter = facts.host, facts.interpreter
+    assumes = []
+    system = host.system
+    if system is None:
+        system = "linux"
+        assumes.append("the operating system is not known: taken for Linux")
+    architecture = interpreter.architecture or host.architecture
+    if architecture is None:
+        architecture = "arm64" if system == "darwin" or host.jetson else "x86_64"
+        assumes.append(f"the CPU's architecture is not known: taken for {architecture}")
+    if interpreter.bits == 32:
+        architecture = {"x86": "x86_64", "armv7l": "arm64"}.get(architecture, architecture)
+    platform = lookup.platform_of(system, architecture) or "linux_x86_64"
+    python = _python_of(interpreter.version, interpreter.free_threaded)
+    if python is None:
+        assumes.append("the Python version is not known: taken for one that torch has wheels for")
+    cards, said = _cards_of(facts)
+    assumes += said
+    if facts.gpus is None:
+        assumes.append("the GPUs are not known: taken for ones that current builds support")
+    if any(c.vendor == "nvidia" for c in cards) and facts.nvidia.driver is None and not host.jetson:
+        assumes.append("the driver's version is not known: taken for the newest that knows the GPU")
+    if system == "linux" and host.libc is None:
+        assumes.append("the C library is not known: taken for a glibc that is new enough")
+    if system == "darwin" and not host.macos:
+        assumes.append("the macOS version is not known: taken for a current one")
+    return Machine(
+        platform=platform,
+        numbers="windows" if system == "windows" or host.wsl else "linux",
+        python=python,
+        kinds=_kinds_of(cards, facts, platform),
+        cards=cards,
+        driver=None if host.jetson else facts.nvidia.driver,
+        driver_cuda=facts.nvidia.driver_cuda,
+        macos=host.macos or None,
+        libc=host.libc,
+        libc_version=host.libc_version,
+        wsl=bool(host.wsl),
+        jetson=host.jetson or None,
+        as_of=facts.as_of,
+        oddity=_oddity_of(facts),
+        translated=interpreter.translated is True
+        or (system == "darwin" and host.architecture == "arm64" != architecture),
+    ), tuple(assumes)
+
+
+def _python_of(version: str | None, free_threaded: bool | None) -> str | None:
+    """ "3.13.1" of a free-threaded build -> "3.13t"."""
+    if not version:
+        return None
+    return ".".join(version.split(".")[:2]) + ("t" if free_threaded else "")
+
+
+def _oddity_of(facts: Facts) -> str:
+    if facts.interpreter.bits == 32:
+        return "a 32-bit Python"
+    implementation = facts.interpreter.implementation
+    return f"the Python implementation {implementation}" if implementation not in (None, "cpython") else ""
+
+
+def _cards_of(facts: Facts) -> tuple[tuple[Card, ...], list[str]]:
+    """The GPUs that count: those that the visibility masks let through."""
+    gpus = facts.gpus or ()
+    assumes: list[str] = []
+    chosen: list[Gpu] = [g for g in gpus if g.vendor in ("apple", "intel")]
+    for vendor, names in (
+        ("nvidia", ("CUDA_VISIBLE_DEVICES",)),
+        ("amd", ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")),
+    ):
+        own = [g for g in gpus if g.vendor == vendor]
+        for name in names:
+            own, said = _masked(own, name, facts.environ or {})
+            assumes += said
+        chosen += own
+    discrete = [g for g in chosen if not g.integrated]
+    kept = [g for g in chosen if not g.integrated or not discrete]
+    return tuple(_card(g) for g in kept), assumes
+
+
+def _masked(gpus: list[Gpu], name: str, environ: Mapping[str, str]) -> tuple[list[Gpu], list[str]]:
+    """The GPUs that a visibility mask names, by index or UUID. A mask that hides all of them hides a fault, not
+    the GPUs."""
+    mask = environ.get(name)
+    if mask is None or not gpus:
+        return gpus, []
+    seen = []
+    for part in (p.strip() for p in mask.split(",")):
+        by_uuid = [g for g in gpus if part.upper().startswith(("GPU-", "MIG-")) and (g.uuid or "").startswith(part)]
+        found = by_uuid or ([gpus[int(part)]] if part.isdecimal() and int(part) < len(gpus) else [])
+        if not found:
+            break  # CUDA reads no further than the first entry that names no GPU
+        seen += [g for g in found if g not in seen]
+    if not seen:
+        return gpus, [f"{name}={mask} hides every GPU: the build is chosen for them all the same"]
+    mixed = len({g.name for g in gpus}) > 1 and len(seen) < len(gpus)
+    if mixed and environ.get("CUDA_DEVICE_ORDER") != "PCI_BUS_ID" and not mask.upper().startswith("GPU-"):
+        return seen, [f"{name}={mask} is taken to count the GPUs in the order of their PCI addresses"]
+    return seen, []
+
+
+def _card(gpu: Gpu) -> Card:
+    model = lookup.gpu_model(gpu.name, gpu.pci_id)
+    name = gpu.name or (model.name if model else None) or gpu.pci_id or f"an {gpu.vendor.upper()} GPU"
+    if gpu.vendor == "nvidia":
+        capability = gpu.capability or (model.capability if model else None)
+        first, last = lookup.branches_of(capability) if capability else (None, None)
+        return Card(name=name, vendor="nvidia", target=capability, first=first, last=last)
+    if gpu.vendor == "amd":
+        return Card(name=name, vendor="amd", target=gpu.gfx or (model.gfx if model else None))
+    if gpu.vendor == "intel":
+        known = model.xpu if model else None
+        return Card(
+            name=name,
+            vendor="intel",
+            since=vendors.xpu_since(model.architecture if model else None),
+            supported=known is not False,
+        )
+    return Card(name=name, vendor="apple")
+
+
+def _kinds_of(cards: tuple[Card, ...], facts: Facts, platform: str) -> tuple[Kind, ...]:
+    kinds = tuple(kind for vendor, kind in VENDORS if any(c.vendor == vendor and c.supported for c in cards))
+    if kinds:
+        return kinds
+    if facts.host.jetson:
+        return ("cuda",)
+    if facts.gpus is None and platform.startswith("macos_arm64"):
+        return ("mps",)
+    if facts.gpus is None and (facts.nvidia.driver or (facts.nvidia.driver is None and platform.startswith("linux"))):
+        return ("cuda",)  # the package index's own build, which runs on a CPU, too
+    return ("cpu",)
+
+
+def assumed_of_cards(machine: Machine) -> Iterator[str]:
+    for card in machine.cards:
+        if card.target is None and card.vendor in ("nvidia", "amd"):
+            yield f"{card.name} is not in the tables: taken for one that current builds support"
+
+
+def specifier(text: str | None) -> SpecifierSet | None:
+    if not text:
+        return None
+    from packaging.specifiers import SpecifierSet
+
+    return SpecifierSet(text if text[0] in "<>=!~" else f"=={text}")
+
+
+def pins_of(facts: Facts) -> tuple[str, str]:
+    """What other installed packages want of torch, as one specifier, and their names. Companions move along with
+    torch."""
+    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.utils import canonicalize_name
+
+    specs, names = [], []
+    for package in facts.packages or ():
+        if package.name in COMPANIONS or package.name == "triton":
+            continue
+        for text in package.requires:
+            try:
+                requirement = Requirement(text)
+            except InvalidRequirement:
+                continue
+            if canonicalize_name(requirement.name) == "torch" and requirement.specifier and requirement.marker is None:
+                specs.append(str(requirement.specifier))
+                names.append(package.name)
+    return ",".join(dict.fromkeys(specs)), ", ".join(dict.fromkeys(names))
+
+
+def kind_of(backend: str) -> Kind:
+    if backend.startswith("cu"):
+        return "cuda"
+    if backend.startswith("rocm"):
+        return "rocm"
+    return backend if backend in ("xpu", "mps", "jetson") else "cpu"  # type: ignore[return-value]
+
+
+def names(cards: Iterable[Card]) -> str:
+    return ", ".join(dict.fromkeys(c.name for c in cards))
