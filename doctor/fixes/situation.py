@@ -18,7 +18,6 @@ class Situation:
     python: str
     prefix: str | None = None
     windows: bool = False
-    wanted_tool: bool = False  # the user named the tool
 
     @property
     def mac(self) -> bool:
@@ -40,7 +39,6 @@ def situation_of(facts: Facts, tool: str | None = None) -> Situation:
         python=interpreter.executable or ("python" if windows else "python3"),
         prefix=interpreter.prefix,
         windows=windows,
-        wanted_tool=tool is not None,
     )
 
 

@@ -15,7 +15,6 @@ from doctor.model.finding import Finding, Remedy
 from doctor.model.fix import Fix, Step
 
 DEFAULT_INDEX = "default"  # in `details`: the build needs no index to be named
-ACTIONS = ("install-torch", "reinstall-torch", "upgrade-torch", "downgrade-torch")
 TITLES = {
     "install-torch": "Install",
     "reinstall-torch": "Reinstall",
@@ -81,7 +80,7 @@ def fix_index(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
 def choice_for(facts: Facts, remedy: Remedy) -> Choice:
     """The builds for a remedy. Reinstalling keeps the version (and the build, if it is right for the machine)
     where it can."""
-    spec, backend = remedy.details.get("torch") or None, remedy.details.get("backend") or None
+    spec, backend = _valid(remedy.details.get("torch")), remedy.details.get("backend") or None
     companions = installed_companions(facts)
     installed = facts.torch.version if facts.torch else None
     if remedy.action == "upgrade-torch" and installed and not spec:
@@ -95,6 +94,16 @@ def choice_for(facts: Facts, remedy: Remedy) -> Choice:
         later = replace(facts, as_of=None)  # the cure came after the ticket
         return choosing.choose(later, torch=spec, backend=backend, companions=companions)
     return choice
+
+
+def _valid(spec: str | None) -> str | None:
+    """The specifier, unless it is none: a message may have named a version that is no version."""
+    from packaging.specifiers import InvalidSpecifier
+
+    try:
+        return spec if choosing.specifier(spec) is not None else None
+    except InvalidSpecifier:
+        return None
 
 
 def installed_companions(facts: Facts) -> tuple[str, ...]:

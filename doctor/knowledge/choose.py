@@ -35,7 +35,17 @@ from doctor.knowledge.choosing.ranking import Candidate, Choice, Nearest, rank
 from doctor.knowledge.versions import numbers
 from doctor.model.facts import Facts
 
-__all__ = ["COMPANIONS", "Candidate", "Choice", "Nearest", "choose", "conda_forge_cuda", "platform_of", "pythons"]
+__all__ = [
+    "COMPANIONS",
+    "Candidate",
+    "Choice",
+    "Nearest",
+    "choose",
+    "conda_forge_cuda",
+    "platform_of",
+    "pythons",
+    "specifier",
+]
 
 
 def choose(

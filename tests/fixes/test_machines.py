@@ -1,0 +1,45 @@
+"""`torchdoctor install --print-commands` for every reviewed machine: commands that name only what the tables have."""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from doctor.cli.install import advise
+from doctor.fixes.plan import script
+from doctor.knowledge import lookup, vendors
+from doctor.model.facts import ABSENT
+from doctor.model.fix import Plan
+from tests.knowledge.test_choose import MACHINES, NOTHING
+
+OTHER_INDEXES = {vendors.therock()["index"], "https://pypi.jetson-ai-lab.io/jp6/cu126"}
+
+
+def check_command(argv: list[str]) -> None:
+    for word, value in itertools.pairwise(argv):
+        if word == "--index-url":
+            backend = value.removeprefix("https://download.pytorch.org/whl/")
+            assert value in OTHER_INDEXES or lookup.index_url(backend) == value
+    for word in argv:
+        name, pinned, version = word.partition("==")
+        if pinned and name == "torch":
+            assert version in lookup.torch_versions()
+        elif pinned:
+            assert lookup.torch_of_companion(name, version)
+
+
+@pytest.mark.parametrize("name", [*MACHINES, *NOTHING])
+@pytest.mark.parametrize("tool", ["pip", "uv", "conda"])
+def test_commands_of_a_machine(name: str, tool: str) -> None:
+    facts = replace((MACHINES.get(name) or NOTHING[name])[0], torch=ABSENT)
+    fix, why = advise(facts, spec=None, backend=None, companions=("torchvision",), tool=tool)
+    assert why
+    assert fix is not None
+    windows = facts.host.system == "windows"
+    for line in script(Plan(fixes=(fix,)), windows=windows).splitlines():
+        if not line.startswith("#"):
+            check_command(line.replace("'", "").split() if windows else shlex.split(line))
+    assert fix.action == "install-torch" or name in NOTHING
