@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from doctor.knowledge.load import of_tables, table
-from doctor.knowledge.releases import newest_torch
+from doctor.knowledge.releases import cuda_of_backend, newest_torch
 from doctor.knowledge.versions import at_least, compared, minor_of, numbers
 
 # Tegra parts don't run the code of desktop parts of their major capability, nor the reverse; CUDA 13.2 lets 7.2 and
@@ -46,9 +46,7 @@ def _kin(one: str, other: str) -> bool:
 
 
 def _order(backend: str) -> tuple[int, ...]:
-    if backend.startswith("cu"):
-        return (int(backend[2:-1]), int(backend[-1]))
-    return numbers(backend.removeprefix("rocm"))
+    return numbers(cuda_of_backend(backend) or backend.removeprefix("rocm"))
 
 
 def runs_on(capability: str, archs: tuple[str, ...], cuda: str | None = None) -> How:
