@@ -4,7 +4,8 @@ from __future__ import annotations
 
 _LINUX = {
     "os": "Ubuntu 22.04.4 LTS (x86_64)", "libc": "glibc-2.35",
-    "python": "3.11.9 (main, Apr  6 2024, 17:59:24) [GCC 11.4.0]", "platform": "Linux-6.5.0-44-generic-x86_64-with-glibc2.35",
+    "python": "3.11.9 (main, Apr  6 2024, 17:59:24) [GCC 11.4.0]",
+    "platform": "Linux-6.5.0-44-generic-x86_64-with-glibc2.35",
     "gpu": "GPU 0: NVIDIA GeForce RTX 4090", "driver": "550.90.07",
 }  # fmt: skip
 _WINDOWS = {

@@ -58,9 +58,7 @@ def judge(facts: Facts) -> Judgement:
     error, name = _message(facts)
     wrong = _of_another_release(facts, name) or _of_another_build(facts)
     if error is None and wrong is None:
-        return None
-    if error is not None and wrong is None and error.pattern == "e110":
-        return None  # what pip says of versions that are not there any more
+        return _by_pip(facts)
     if wrong is None:
         return _by_message(facts, error, name)
     companion, wanted, detail, certain = wrong
@@ -75,11 +73,32 @@ def judge(facts: Facts) -> Judgement:
             quote(shown) if shown else None,
         ),
         remedies=_remedies(facts, companion.name, wanted, companion),
+        title=f"{companion.name} was made for another torch.",
         severity=None if shown or (certain and facts.live and companion.name in COMPILED) else "warning",
         package=companion.name,
         version=companion.version,
         needed=wanted,
         torch=release_of(facts),
+    )
+
+
+def _by_pip(facts: Facts) -> Judgement:
+    """What pip says of the conflict, where nothing has failed yet."""
+    found = search(facts, REQUIRES)
+    if found is None:
+        return None
+    error, match = found
+    name, version, needed, has = match.groups()
+    return check.found(
+        facts,
+        f"{name} {version} was made for torch {needed}; this is torch {has}.",
+        evidence=(quote(error),),
+        remedies=_remedies(facts, name, lookup.companion(has, name)),
+        severity="warning",
+        title=f"{name} was made for another torch.",
+        package=name,
+        version=version,
+        torch=has,
     )
 
 
@@ -119,7 +138,7 @@ def _of_another_release(facts: Facts, first: str | None) -> tuple[Package, str |
         return (
             companion,
             wanted,
-            f"{name} {companion.version} was made for torch {fits}; this is torch {torch.version}.",
+            f"{name} {companion.version} was made for torch {fits.removeprefix('==')}; this is torch {torch.version}.",
             True,
         )
     return None
@@ -166,6 +185,7 @@ def _by_message(facts: Facts, error: ErrorText | None, name: str | None) -> Judg
         f"{name} can't use this torch: it was built for another one.",
         evidence=(quote(error), "torch.version"),
         remedies=_remedies(facts, name, wanted),
+        title=f"{name} was made for another torch.",
         confidence="likely",
         package=name,
         needed=wanted,

@@ -22,7 +22,8 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import installed, kind_of, owner, quote, same_kind, search
+from doctor.checks._torch import architectures, capability_of, gpus, installed, kind_of, owner, quote, same_kind, search
+from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
@@ -30,6 +31,7 @@ check = Check(severity="fault", instead_of=("program-error",))
 
 SYMBOL = r"undefined symbol: (_ZN?K?(?:2at|3c10|5torch|6caffe2|9pybind11)\w*|_ZNK?S?\w*(?:c10|torch|at)\w*)"
 MAC_SYMBOL = r"Symbol not found: _+(ZNK?(?:2at|3c10|5torch)\w*)"
+NO_FUNCTION = r"CUDA error: invalid device function"
 CUDART = r"libcudart\.so\.(\d+)\S*: cannot open shared object"
 DLL = r"DLL load failed while importing (?!_C\b|torch_python)(\w+)"
 FILE = re.compile(r"(\w+)[\w.-]*\.(?:so|pyd)\b")
@@ -100,12 +102,21 @@ def _message(facts: Facts) -> ErrorText | None:
         cuda = torch.cuda if torch else None
         if (cuda and found[1][1] != cuda.split(".")[0]) or owner(found[0].path) not in (None, "torch", "nvidia"):
             return found[0]
-    if (error := heard(facts, "e065")) and owner(error.path) not in (None, "torch"):
-        return error
+    no_kernel = heard(facts, "e065") or (found[0] if (found := search(facts, NO_FUNCTION)) else None)
+    if no_kernel and (owner(no_kernel.path) not in (None, "torch") or _torch_serves_the_gpus(facts)):
+        return no_kernel
     error = heard(facts, "e113", "e114", "e115", "e116")
     if error and error.pattern == "e116" and re.search(r"CUDASetup$|CUDA Setup$", error.text):
         return None  # a banner, no failure
     return error
+
+
+def _torch_serves_the_gpus(facts: Facts) -> bool:
+    """Whether torch itself has code for all GPUs, so that a missing kernel must be another package's."""
+    archs, capabilities = architectures(facts), [capability_of(g) for g in gpus(facts, "nvidia")]
+    if not archs or not capabilities:
+        return False
+    return all(c is not None and lookup.runs_on(c, archs) != "no" for c in capabilities)
 
 
 def _extension(error: ErrorText) -> str | None:

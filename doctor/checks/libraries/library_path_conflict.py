@@ -46,9 +46,12 @@ check = Check(
     ),
 )
 
-SYMBOL = r"undefined symbol: (?:__)?(nvJitLink|nccl|cudnn|cublas|cusparse|cusolver|cufft)\w*"
+SYMBOL = (
+    r"undefined symbol: (?:__)?(?:nvJitLink|nccl|cudnn|cublas|cusparse|cusolver|cufft|cuda[A-Z]|cudaRegister)\w*|"
+    r"symbol \w+,? version lib(?:cublas|cudnn|cusparse|nvJitLink|nccl)\S* not defined in file"
+)
 VERSIONS = (
-    r"cuDNN version incompatibility|CUDNN_STATUS_(?:SUBLIBRARY_)?VERSION_MISMATCH|libcudnn_graph\.so.*undefined symbol"
+    r"cuDNN version incompatibility|CUDNN_STATUS_(?:SUBLIBRARY_)?VERSION_MISMATCH|libcudnn\w*\.so.*undefined symbol"
 )
 STUB = r"stub library|CUDA_ERROR_STUB_LIBRARY|CUDA driver is a stub"
 STUBS = re.compile(r"/stubs(?:/|$)")

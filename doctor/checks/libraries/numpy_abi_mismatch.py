@@ -69,7 +69,7 @@ def judge(facts: Facts) -> Judgement:
             "torch.version",
             Evidence(fact="numpy", value=numpy.version) if numpy and numpy.version else None,
             quote(error) if error else None,
-            "torch.numpy_error",
+            None if error else "torch.numpy_error",
         ),
         remedies=(
             Remedy(action="pin-package", details={"package": "numpy", "spec": spec}),

@@ -19,17 +19,24 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import numbers, quote, release_of
+from doctor.checks._torch import numbers, quote, release_of, search
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
 check = Check(severity="fault", instead_of=("program-error",))
 
+UNSUPPORTED = (
+    r"\bMPS\b[^.]{0,60}(?:[Uu]nsupported|(?:not|n't) (?:yet |currently )?(?:implement|support))|"
+    r"not (?:yet |currently )?(?:implemented|supported) (?:for|on|in) (?:the )?'?MPS\b"
+)
+
 
 @check
 def judge(facts: Facts) -> Judgement:
     error = heard(facts, "e137", "e138", "e139")
+    if error is None and (found := search(facts, UNSUPPORTED)):
+        error = found[0]
     if error is None:
         return None
     named = re.search(r"aten::[\w.]+", error.text)

@@ -17,8 +17,10 @@ References
     https://docs.pytorch.org/docs/stable/notes/cuda.html
 """
 
+import re
+
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import kind, quote, search
+from doctor.checks._torch import installed, kind, quote, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Finding, Remedy
 
@@ -27,7 +29,8 @@ check = Check(severity="warning")
 # what torch says -> what that means
 SAYINGS = (
     (
-        r"Expected all tensors to be on the same device|Input type \(\S+\) and weight type \(\S+\) should be the same",
+        r"Expected all tensors to be on the same device|Placeholder storage has not been allocated on MPS|"
+        r"Input type \(\S+\) and weight type \(\S+\) should be the same",
         "Tensors of one operation are on different devices.",
     ),
     (
@@ -76,6 +79,7 @@ SAYINGS = (
         "The program ends with an error of its own.",
     ),
 )
+OWN_ERRORS = re.compile(r"(?:RuntimeError|AssertionError|AttributeError|Exception|torch\.\w+Error|\w+\.Unsupported)\b")
 DESERIALIZE = r"Attempting to deserialize object on a CUDA device"
 
 
@@ -86,7 +90,19 @@ def judge(facts: Facts) -> Judgement:
     for regex, meaning in SAYINGS:
         if found := search(facts, regex):
             return _found(facts, found[0], meaning)
-    return None
+    return _unexplained(facts)
+
+
+def _unexplained(facts: Facts) -> Judgement:
+    """An error of the program, in an environment of which torch is known and that shows nothing wrong."""
+    if installed(facts) is None or any(re.match(r"e\d", e.pattern) for e in facts.errors):
+        return None
+    error = next((e for e in facts.errors if e.pattern == "exception" and OWN_ERRORS.match(e.text)), None)
+    return (
+        _found(facts, error, "The program ends with an error that nothing in the environment explains.")
+        if error
+        else None
+    )
 
 
 def _found(facts: Facts, error: ErrorText, meaning: str) -> Finding:

@@ -19,7 +19,7 @@ References
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import installed, kind, numbers, quote
-from doctor.model.facts import Facts
+from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
 check = Check(
@@ -45,10 +45,10 @@ TEGRA = frozenset({"sm_53", "sm_62", "sm_72", "sm_87"})
 @check
 def judge(facts: Facts) -> Judgement:
     torch, l4t = installed(facts), facts.host.jetson
-    message = heard(facts, "e082", "e083")
+    message = heard(facts, "e082") or _arm_library(facts)
     if (not l4t and message is None) or (torch is not None and torch.cuda_available):
         return None
-    if (l4t and numbers(l4t)[:1] >= (SERVER_WHEELS_FIT,)) or (torch is None and message is None):
+    if message is None and (torch is None or (l4t and numbers(l4t)[:1] >= (SERVER_WHEELS_FIT,))):
         return None
     own_build = bool(torch and torch.arch_list and TEGRA & set(torch.arch_list)) or bool(
         torch and ".nv" in (torch.version or "")
@@ -63,3 +63,9 @@ def judge(facts: Facts) -> Judgement:
         torch=torch.version if torch else None,
         l4t=l4t or None,
     )
+
+
+def _arm_library(facts: Facts) -> ErrorText | None:
+    """A library of the server wheels that JetPack does not have. NVPL is for ARM only."""
+    error = heard(facts, "e083")
+    return error if error and ("nvpl" in error.text or facts.host.architecture == "arm64") else None

@@ -64,7 +64,8 @@ def _files(facts: Facts, torch: Torch | Absent | None) -> Judgement:
     if hollow and len(hollow) == len(torch.copies or ()):
         detail = f"{hollow[0].path} holds the metadata of torch {hollow[0].version or ''} but not its files."
     elif missing:
-        detail = f"{len(missing)} files of the installation are not there, among them {missing[0]}."
+        others = f", and {len(missing) - 1} more files" if len(missing) > 1 else ""
+        detail = f"{missing[0]}{others} of the installation {'are' if others else 'is'} not there."
     elif torch.leftovers:
         detail = f"An earlier installation left {', '.join(torch.leftovers)} behind."
     else:

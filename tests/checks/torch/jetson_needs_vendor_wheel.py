@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from tests.examples import linux, with_torch
+from tests.examples import linux, with_nvidia, with_torch
 
 
 def jetson(l4t: str):
@@ -11,6 +11,7 @@ def jetson(l4t: str):
 BAD = {
     "a CPU wheel on Orin": with_torch(jetson("36.4.0"), "2.9.0+cpu", cuda_available=False),
     "the package index's wheel on Xavier": with_torch(jetson("35.4.1"), "2.1.0", cuda_available=False),
+    "its GPU is named, too": with_torch(with_nvidia(jetson("35.4.1"), "Orin (nvgpu)", capability="8.7"), "2.4.0+cpu"),
     "a server CUDA build on Orin": with_torch(
         jetson("36.4.0"), "2.9.0+cu126", cuda_available=False, arch_list=("sm_80", "sm_90")
     ),

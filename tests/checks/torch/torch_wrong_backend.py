@@ -37,9 +37,7 @@ BAD = {
         "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver from http://www.nvidia.com/Download/index.aspx\n"
     ),
     "pasted: collect_env": (
-        collect_env(
-            "2.7.0+rocm6.3", cuda="N/A", rocm="6.3.42131-fa1d09cbd", gpu="GPU 0: NVIDIA GeForce RT2.7.0+rocm6.3 3090"
-        )
+        collect_env("2.7.0+rocm6.3", cuda="N/A", rocm="6.3.42131-fa1d09cbd", gpu="GPU 0: NVIDIA GeForce RTX 3090")
     ),
 }
 GOOD = {
