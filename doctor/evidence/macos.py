@@ -37,15 +37,6 @@ def product_version(text: str) -> str | None:
     return version if re.fullmatch(r"\d+(\.\d+)*", version) else None
 
 
-def available_bytes(text: str) -> int | None:
-    """Memory that vm_stat calls free, inactive or speculative."""
-    size = re.search(r"page size of (\d+) bytes", text)
-    pages = [re.search(rf"Pages {kind}:\s+(\d+)", text) for kind in ("free", "inactive", "speculative")]
-    if not size or not any(pages):
-        return None
-    return int(size[1]) * sum(int(p[1]) for p in pages if p)
-
-
 def displays(text: str) -> tuple[MacGpu, ...] | None:
     """The GPUs of system_profiler -json SPDisplaysDataType; None where that isn't what the text is."""
     try:

@@ -53,6 +53,6 @@ def start(system: System, found: Found) -> Collection:
     finishers += [
         merged.write,
         lambda notes: neighbours.collect(system, notes),
-        lambda notes: host.write_disk(system, notes),
+        lambda notes: host.write_room(system, notes),
     ]
     return Collection(notes, finishers)

@@ -13,7 +13,7 @@ from doctor.model.facts import ABSENT, Gap
 
 Finish = Callable[[Notes], None]
 TOOL_LIMIT_S = 5.0
-_SYSCTL = ("machdep.cpu.brand_string", "hw.memsize", "hw.optional.arm64", "kern.hv_vmm_present", "machdep.cpu.features",
+_SYSCTL = ("machdep.cpu.brand_string", "hw.optional.arm64", "kern.hv_vmm_present", "machdep.cpu.features",
            "machdep.cpu.leaf7_features")  # fmt: skip
 _UNLIMITED = 1 << 60  # cgroup v1 says «no limit» with a number near 2**63
 _GVISOR = "Sun Jan 10 15:06:54 PST 2016"  # the build date in gVisor's own /proc/version
@@ -41,8 +41,11 @@ def start(system: System, notes: Notes) -> Finish:
     return starter(system, notes)
 
 
-def write_disk(system: System, notes: Notes) -> None:
-    """Room on the disk of the target's environment; called when it has answered."""
+def write_room(system: System, notes: Notes) -> None:
+    """Memory, and room on the disk of the target's environment; called when it has answered."""
+    memory = system.memory()
+    for part, fact in enumerate(("host.memory_bytes", "host.memory_available_bytes")):
+        notes.set(fact, memory if isinstance(memory, Gap) else memory[part], "psutil")
     disk = system.disk(notes.get("interpreter.prefix") or system.cwd)
     notes.set("host.disk_free_bytes", disk if isinstance(disk, Gap) else disk[1], "file system")
 
@@ -64,7 +67,7 @@ def _linux(system: System, notes: Notes) -> Finish:
         said = os_release.parse(release)
         for name, value in (("name", said.name), ("id", said.id), ("version", said.version), ("like", said.like)):
             notes.set(f"host.os_{name}", value, "/etc/os-release")
-    _cpu_and_memory(system, notes)
+    _cpu(system, notes)
     _surroundings(system, notes)
     _limits(system, notes)
     return lambda notes: _write_libc(system, notes)
@@ -80,7 +83,7 @@ def _write_libc(system: System, notes: Notes) -> None:
     notes.gap("host.libc_version", "not-applicable", "this C library does not say its version")
 
 
-def _cpu_and_memory(system: System, notes: Notes) -> None:
+def _cpu(system: System, notes: Notes) -> None:
     text = system.read("/proc/cpuinfo")
     if isinstance(text, Gap):
         for fact in ("host.cpu_model", "host.cpu_flags"):
@@ -89,12 +92,6 @@ def _cpu_and_memory(system: System, notes: Notes) -> None:
         cpu = cpuinfo.parse(text)
         notes.set("host.cpu_model", cpu.model, "/proc/cpuinfo")
         notes.set("host.cpu_flags", cpu.flags, "/proc/cpuinfo")
-    memory = system.read("/proc/meminfo")
-    for fact, key in (("host.memory_bytes", "MemTotal"), ("host.memory_available_bytes", "MemAvailable")):
-        if isinstance(memory, Gap):
-            notes.set(fact, memory)
-        elif match := re.search(rf"^{key}:\s+(\d+) kB", memory, re.M):
-            notes.set(fact, int(match[1]) << 10, "/proc/meminfo", match[0])
     shm = system.disk("/dev/shm")
     notes.set("host.shm_bytes", shm if isinstance(shm, Gap) else shm[0], "/dev/shm")
 
@@ -239,7 +236,6 @@ def _mac(system: System, notes: Notes) -> Finish:
     environ_of_tool = system.child_environ(SYSTEM_VERSION_COMPAT="0")
     versions = system.start(["sw_vers"], limit_s=TOOL_LIMIT_S, env=environ_of_tool)
     numbers = system.start(["sysctl", "-i", *_SYSCTL], limit_s=TOOL_LIMIT_S)
-    memory = system.start(["vm_stat"], limit_s=TOOL_LIMIT_S)
 
     def finish(notes: Notes) -> None:
         result = versions.result()
@@ -262,19 +258,11 @@ def _mac(system: System, notes: Notes) -> Finish:
         notes.set("host.architecture", "arm64" if arm else architecture(uname.machine), "sysctl" if chip else "uname")
         words = f"{said.get('machdep.cpu.features', '')} {said.get('machdep.cpu.leaf7_features', '')}"
         notes.set("host.cpu_flags", cpuinfo.flags_that_matter("neon asimd" if arm else words), "sysctl")
-        notes.set(
-            "host.memory_bytes",
-            int(said["hw.memsize"]) if said.get("hw.memsize", "").isdigit() else None,
-            "sysctl hw.memsize",
-        )
         guest = said.get("kern.hv_vmm_present")
         if guest is not None:
             notes.set("host.virtual_machine", "macos-guest" if guest == "1" else ABSENT, "sysctl kern.hv_vmm_present")
-        for fact in ("cpu_model", "memory_bytes", "virtual_machine"):
+        for fact in ("cpu_model", "virtual_machine"):
             notes.unanswered(f"host.{fact}", result, "sysctl")
-        result = memory.result()
-        notes.set("host.memory_available_bytes", macos.available_bytes(result.stdout), "vm_stat")
-        notes.unanswered("host.memory_available_bytes", result, "vm_stat")
 
     return finish
 

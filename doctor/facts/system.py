@@ -2,8 +2,8 @@
 
 With TORCHDOCTOR_ROOT set, a folder stands for the whole machine: files are read below it, its `bin/` is the whole PATH,
 and its `machine.json` says what isn't a file. Keys, all optional: `uname` {system, release, version, machine},
-`environ`, `cwd`, `cpus`, `cpus_usable`, `groups`, `denied` (paths without access), `disks` {path: [size_bytes,
-free_bytes]}, `links` {path: target} (links that a checkout could not keep).
+`environ`, `cwd`, `memory` [total_bytes, available_bytes], `cpus`, `cpus_usable`, `groups`, `denied` (paths without
+access), `disks` {path: [size_bytes, free_bytes]}, `links` {path: target} (links that a checkout could not keep).
 
 Nothing here raises for what the machine does: what could not be read is a Gap. This is the only module that reads the
 process environment.
@@ -218,6 +218,18 @@ class System:
     def can_open(self, path: str) -> bool:
         """Whether this user may read and write it (device nodes)."""
         return path not in self.recorded.get("denied", ()) and os.access(self.at(path), os.R_OK | os.W_OK)
+
+    def memory(self) -> tuple[int, int] | Gap:
+        """(total, available) bytes of memory."""
+        if self.root:
+            said = self.recorded.get("memory")
+            return (said[0], said[1]) if said else Gap(fact="memory", reason="not-looked", detail="not recorded")
+        try:
+            import psutil  # has no wheels for some of our patients' platforms
+        except ImportError as error:
+            return Gap(fact="memory", reason="not-installed", detail=str(error), source="psutil")
+        told = psutil.virtual_memory()
+        return told.total, told.available
 
     def disk(self, path: str) -> tuple[int, int] | Gap:
         """(size, free) in bytes of the file system that holds the path."""

@@ -151,9 +151,6 @@ def test_macos_tools() -> None:
     assert macos.product_version("14.5\n") == "14.5"
     assert macos.product_version("sw_vers: not found") is None
     assert macos.parse("hw.memsize: 17179869184\n") == {"hw.memsize": "17179869184"}
-    text = "Mach Virtual Memory Statistics: (page size of 16384 bytes)\nPages free: 10.\nPages inactive: 5.\n"
-    assert macos.available_bytes(text) == 15 * 16384
-    assert macos.available_bytes("") is None
 
 
 def test_displays() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +121,7 @@ def test_jetson(look) -> None:
 def test_what_cannot_be_read_is_a_gap_not_a_guess(look) -> None:
     notes = look()
     gaps = {gap.fact: gap.reason for gap in notes.gaps}
-    for fact in ("host.os_name", "host.cpu_flags", "host.memory_bytes"):
+    for fact in ("host.os_name", "host.cpu_flags"):
         assert notes.get(fact) is None
         assert gaps[fact] == "not-installed"
 
@@ -136,3 +137,11 @@ def test_only_listed_variables_are_read_and_no_secrets() -> None:
     }
     environ.collect(System(environ=given), notes)
     assert notes.get("environ") == {"CUDA_VISIBLE_DEVICES": "0", "PATH": "/bin"}
+
+
+def test_memory_without_psutil_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    notes = Notes()
+    host.write_room(System(), notes)
+    assert notes.get("host.memory_bytes") is None
+    assert {g.fact: g.reason for g in notes.gaps}["host.memory_bytes"] == "not-installed"
