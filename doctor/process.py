@@ -74,12 +74,16 @@ class Child:
         cwd: str | None = None,
         output_limit: int = 4 << 20,
         on_line: Callable[[str], float | str | None] | None = None,
+        on_error_line: Callable[[str], float | str | None] | None = None,
         dump_stacks: bool = False,
+        pass_fds: Sequence[int] = (),
     ) -> None:
         self.argv = tuple(argv)
         self._limit_s = limit_s
         self._output_limit = output_limit
         self._on_line = on_line
+        self._on_error_line = on_error_line
+        self._pass_fds = () if _WINDOWS else tuple(pass_fds)
         self._dump_stacks = dump_stacks and not _WINDOWS
         self._started = time.monotonic()
         self._deadline = self._started + limit_s
@@ -109,6 +113,7 @@ class Child:
                 env=None if env is None else dict(env),
                 cwd=cwd,
                 start_new_session=not _WINDOWS,
+                pass_fds=self._pass_fds,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) if _WINDOWS else 0,
             )
         except FileNotFoundError as error:
@@ -140,24 +145,28 @@ class Child:
 
     def _read_stdout(self) -> None:
         assert self._process is not None and self._process.stdout is not None
-        stream = self._process.stdout
-        if self._on_line is None:
-            self._drain(stream, self._said)
+        self._read(self._process.stdout, self._said, self._on_line)
+
+    def _read_stderr(self) -> None:
+        assert self._process is not None and self._process.stderr is not None
+        self._read(self._process.stderr, self._errors, self._on_error_line)
+
+    def _read(
+        self, stream: IO[bytes], kept: bytearray, on_line: Callable[[str], float | str | None] | None
+    ) -> None:
+        if on_line is None:
+            self._drain(stream, kept)
             return
         with contextlib.suppress(ValueError, OSError):
             while line := stream.readline(self._output_limit):
-                self._keep(self._said, line)
-                answer = self._on_line(line.decode("utf-8", "replace"))
+                self._keep(kept, line)
+                answer = on_line(line.decode("utf-8", "replace"))
                 if answer == DONE:
                     self._done = True
                     self._ended.set()
                 elif isinstance(answer, (int, float)):  # a new stage: its limit counts from now
                     self._limit_s = float(answer)
                     self._deadline = time.monotonic() + answer
-
-    def _read_stderr(self) -> None:
-        assert self._process is not None and self._process.stderr is not None
-        self._drain(self._process.stderr, self._errors)
 
     def _drain(self, stream: IO[bytes], kept: bytearray) -> None:
         with contextlib.suppress(ValueError, OSError):
@@ -249,14 +258,34 @@ class Child:
 
 
 def start(argv: Sequence[str], **options: object) -> Child:
-    """Start `argv` now. Options as for Child: limit_s (seconds, needed), stdin, env, cwd, output_limit (bytes), on_line,
-    dump_stacks. A program that is not there is a result (`not-found`), never an exception."""
+    """Start `argv` now. Options as for Child: limit_s (seconds, needed), stdin, env, cwd, output_limit (bytes; what comes
+    later is still given to on_line and on_error_line, but not kept), dump_stacks, pass_fds (POSIX).
+    A program that is not there is a result (`not-found`), never an exception."""
     return Child(argv, **options)  # type: ignore[arg-type]
 
 
 def run(argv: Sequence[str], **options: object) -> Result:
     """Start it and wait for its end, within its limit."""
     return start(argv, **options).result()
+
+
+def end_marked(variable: str, value: str) -> int:
+    """Kill the processes of this user that have a variable of that value in their environment, and say how many.
+
+    For what an earlier, killed run of ours started: its children carry the mark, whatever became of them.
+    """
+    try:
+        import psutil
+    except ImportError:
+        return 0
+    marked = []
+    for one in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if one.pid != os.getpid() and one.environ().get(variable) == value:
+                one.kill()
+                marked.append(one)
+    psutil.wait_procs(marked, timeout=GRACE_S)
+    return len(marked)
 
 
 @atexit.register
