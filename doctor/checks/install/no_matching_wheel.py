@@ -31,9 +31,8 @@ REQUEST = (
     r"audio)?)(?![\w-])([=<>!~]*[\w.+*]*)"
 )
 OTHER = (
-    r"(?:No solution found when resolving|has no wheels with a matching|"
-    r"doesn.t have a source distribution or wheel).*\btorch\b|"
-    r"\btorch\b.*(?:has no wheels with a matching|no wheels?)"
+    r"(?:No solution found when resolving|has no wheels with a matching).*\btorch\b|"
+    r"\btorch\b.*(?:no wheels?\b|doesn.t have a source distribution or wheel|only has wheels)"
 )
 CONDA = r"(?:PackagesNotFoundError|UnsatisfiableError|nothing provides)[\s\S]*\b(?:pytorch|torch)\b"
 

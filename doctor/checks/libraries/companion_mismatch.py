@@ -63,6 +63,8 @@ def judge(facts: Facts) -> Judgement:
         return _by_message(facts, error, name)
     companion, wanted, detail, certain = wrong
     shown = error if error and (name in (None, companion.name)) else None
+    if shown is None and companion.name == "torchvision":
+        shown = heard(facts, "e111")
     return check.found(
         facts,
         detail,
@@ -86,7 +88,7 @@ def _by_pip(facts: Facts) -> Judgement:
     """What pip says of the conflict, where nothing has failed yet."""
     found = search(facts, REQUIRES)
     if found is None:
-        return None
+        return _image_extension(facts)
     error, match = found
     name, version, needed, has = match.groups()
     return check.found(
@@ -99,6 +101,22 @@ def _by_pip(facts: Facts) -> Judgement:
         package=name,
         version=version,
         torch=has,
+    )
+
+
+def _image_extension(facts: Facts) -> Judgement:
+    """torchvision's own warning: harmless unless its image functions are used."""
+    error = heard(facts, "e111")
+    if error is None:
+        return None
+    return check.found(
+        facts,
+        "torchvision can't load its image extension: only its functions that read and write images are missing.",
+        evidence=(quote(error), "torch.version"),
+        remedies=_remedies(facts, "torchvision", lookup.companion(release_of(facts) or "", "torchvision")),
+        severity="warning",
+        confidence="likely",
+        title="torchvision's image extension can't be loaded.",
     )
 
 

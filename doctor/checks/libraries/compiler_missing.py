@@ -58,12 +58,11 @@ def judge(facts: Facts) -> Judgement:
 
 
 def _stopped(facts: Facts, error: ErrorText) -> bool:
-    """Whether the program ended for want of Triton; xformers and others only mention it."""
-    return (
-        "TritonMissing" in error.text
-        or "Cannot find a working triton" in error.text
-        or search(facts, NO_TRITON) is not None
-    )
+    """Whether the program ended for want of Triton; xformers and others only mention it, with a traceback of theirs."""
+    if search(facts, r"some optimizations will not be enabled"):
+        return False
+    wanted = "TritonMissing" in error.text or "Cannot find a working triton" in error.text
+    return wanted or search(facts, NO_TRITON) is not None
 
 
 def _missing(error: ErrorText, windows: bool) -> tuple[str, tuple[Remedy, ...]]:

@@ -28,7 +28,7 @@ check = Check(
     instead_of=("torch-import-crashes", "program-error"),
 )
 
-CANNOT_OPEN = r"(lib[\w+.-]+?\.so[.\d]*): cannot open shared object file"
+CANNOT_OPEN = r"^(?!.*Failed to load image).*?(lib[\w+.-]+?\.so[.\d]*): cannot open shared object file"
 CANNOT_LOAD = r"Could not load library (lib\w+\.so[.\d]*)"
 NOT_LOADED = r"Library not loaded: (\S+\.dylib)"
 OWN = re.compile(r"^lib(?:torch|c10|shm\b|caffe2)")

@@ -39,7 +39,7 @@ SAYINGS = (
         "The shapes of the tensors do not fit.",
     ),
     (
-        r"Weights only load failed|weights_only",
+        r"Weights only load failed|WeightsUnpickler error",
         "The checkpoint holds more than weights, which torch.load refuses by default since 2.6.",
     ),
     (r"device-side assert triggered", "A kernel found an index or a value out of its range."),
