@@ -182,8 +182,20 @@ def _has_wheel(row: Row, platform: str | None, python: str | None) -> bool:
     )
 
 
+def _tags(row: Row | None, platform: str) -> dict[str, str]:
+    """tag -> Pythons of the wheels that installers take."""
+    tags: dict[str, str] = row["wheels"].get(platform, {}) if row else {}
+    return {tag: pythons for tag, pythons in tags.items() if not _is_out_of_reach(tag)}
+
+
+def _is_out_of_reach(tag: str) -> bool:
+    """From macOS 11 on installers know tags of .0 versions only: the wheel tagged macosx_11_1 (1.8.0) fits no machine."""
+    system, major, minor, *_ = [*tag.split("_"), "", ""]
+    return system == "macosx" and int(major) >= 11 and minor != "0"
+
+
 def _pythons(row: Row, platform: str) -> tuple[str, ...]:
-    tags = row["wheels"].get(platform, {})
+    tags = _tags(row, platform)
     return tuple(sorted((p for pythons in tags.values() for p in pythons.split()), key=lambda p: (numbers(p), p)))
 
 
@@ -202,8 +214,7 @@ def mps_minimum(release: str) -> str | None:
 
 def wheel_minimum_macos(release: str, platform: str, python: str | None = None) -> str | None:
     """Minimum macOS in the wheel's tag; without `python` the lowest of the release."""
-    row = _row_or_newest(release)
-    tags = row["wheels"].get(platform, {}) if row else {}
+    tags = _tags(_row_or_newest(release), platform)
     minimums = [
         ".".join(tag.split("_")[1:3])
         for tag, pythons in tags.items()
@@ -215,8 +226,7 @@ def wheel_minimum_macos(release: str, platform: str, python: str | None = None) 
 def wheel_minimum_glibc(release: str, platform: str) -> str | None:
     """Minimum glibc by the wheel's manylinux tag: "2.28", "2.17". (manylinux1 wheels of torch were made on CentOS 7:
     2.17.)"""
-    row = _row_or_newest(release)
-    tags = row["wheels"].get(platform, {}) if row else {}
+    tags = _tags(_row_or_newest(release), platform)
     for tag in tags:
         if tag.startswith("manylinux_"):
             return ".".join(tag.split("_")[1:3])

@@ -279,6 +279,12 @@ def test_gfx_runs_on(gfx: str, archs: str, how: str) -> None:
     assert lookup.gfx_runs_on(gfx, tuple(archs.split())) == how
 
 
+def test_a_wheel_whose_tag_no_installer_takes_is_none() -> None:
+    assert lookup.pythons_of("1.8.0", "macos_arm64") == ()
+    assert lookup.pythons_of("1.9.0", "macos_arm64") == ("3.8", "3.9")
+    assert lookup.torch_versions("macos_arm64")[0] == "1.9.0"
+
+
 def test_overrides() -> None:
     assert lookup.hsa_override("gfx1031") == "10.3.0"
     assert lookup.hsa_override("gfx1102") == "11.0.0"
