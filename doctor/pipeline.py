@@ -6,12 +6,14 @@ collect facts ─→ probe devices ─→ judge ─→ plan the fix ─→ rende
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from typing import Any, Literal
 
 from doctor import __version__
 from doctor.model.facts import Facts
+from doctor.model.finding import Finding
 from doctor.model.report import Report, Target
 
 
@@ -56,8 +58,8 @@ def examine(request: Request, progress: Callable[[str], None] = _silent) -> Repo
     )
 
 
-def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[Target, Facts, dict]:
-    """Stages 1 and 2, live. The torch child starts first: its import is what takes time, everything else overlaps it."""
+def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[Target, Facts, dict[str, Any]]:
+    """Stages 1 and 2, live. The torch child starts first: its import takes the time, everything else overlaps it."""
     from doctor.facts import collect
     from doctor.facts.system import System
     from doctor.facts.target import find_target
@@ -76,7 +78,7 @@ def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[
     return target.as_report(), facts, {}
 
 
-def read_evidence(request: Request) -> tuple[Target, Facts, dict]:
+def read_evidence(request: Request) -> tuple[Target, Facts, dict[str, Any]]:
     """Stage 1 from pasted text. Nothing in it is executed, opened or resolved."""
     from doctor.evidence.read import read
 
@@ -88,9 +90,9 @@ def read_evidence(request: Request) -> tuple[Target, Facts, dict]:
     }
 
 
-def verdict(facts: Facts, findings) -> str:
-    """`faulty`: a fault. `healthy`: none, and torch is known to import and to use a device, or is a CPU build with no sign of
-    a GPU. `unknown`: none, and nothing decisive could be looked at."""
+def verdict(facts: Facts, findings: Iterable[Finding]) -> Literal["healthy", "faulty", "unknown"]:
+    """`faulty`: a fault. `healthy`: none, and torch is known to import and to use a device, or is a CPU build with no
+    sign of a GPU. `unknown`: none, and nothing decisive could be looked at."""
     if any(f.severity == "fault" for f in findings):
         return "faulty"
     torch = facts.torch

@@ -1,7 +1,7 @@
 """The only place that starts a process.
 
-Every child has a time limit, an output limit and a process group of its own, which ends with it: nothing that it started
-stays behind. The parent never waits without a limit, also for a child that cannot be killed (state D).
+Every child has a time limit, an output limit and a process group of its own, which ends with it: nothing that it
+started stays behind. The parent never waits without a limit, also for a child that cannot be killed (state D).
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Child:
     def _open(self, stdin: str | bytes | None, env: Mapping[str, str] | None, cwd: str | None) -> None:
         feed: IO[bytes] | int = subprocess.DEVNULL
         if stdin is not None:  # a file: a pipe could block us if the child never reads
-            feed = tempfile.TemporaryFile()
+            feed = tempfile.TemporaryFile()  # noqa: SIM115 - closed below, when the child has it
             feed.write(stdin.encode() if isinstance(stdin, str) else stdin)
             feed.seek(0)
         try:
@@ -144,11 +144,11 @@ class Child:
             self._truncated = True
 
     def _read_stdout(self) -> None:
-        assert self._process is not None and self._process.stdout is not None
+        assert self._process and self._process.stdout
         self._read(self._process.stdout, self._said, self._on_line)
 
     def _read_stderr(self) -> None:
-        assert self._process is not None and self._process.stderr is not None
+        assert self._process and self._process.stderr
         self._read(self._process.stderr, self._errors, self._on_error_line)
 
     def _read(
@@ -229,9 +229,7 @@ class Child:
         if timed_out or self._done:
             self._kill_group()
             if not self._done:  # all was said already: no need to see it die
-                gone = threading.Event()
-                threading.Thread(target=lambda: (self._process.wait(), gone.set()), daemon=True).start()  # type: ignore[union-attr]
-                stuck = not gone.wait(GRACE_S)
+                stuck = not self._ended.wait(GRACE_S)  # the watcher sees it die
         if not stuck:
             for thread in self._threads[:2]:
                 thread.join(0.05 if self._done else 1.0)

@@ -1,4 +1,4 @@
-"""Runs all checks over the facts, once, and settles how their findings relate: borders, roots and consequences, order."""
+"""Runs all checks over the facts, once, and settles how their findings relate: borders, roots, consequences, order."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _apply(check: Check, rule: Rule, facts: Facts) -> Judgement:
             evidence=(quoted(error), *rule.facts),
             remedies=remedies,
             confidence=rule.confidence,
-            **values,
+            **values,  # type: ignore[arg-type]
         )
     return None
 
@@ -92,8 +92,12 @@ def settle(findings: Iterable[Finding], checks: Iterable[Check]) -> tuple[Findin
         return winner.id != loser.id and rank[winner.severity] <= rank[loser.severity]
 
     replaced = {
-        loser.id for winner in kept for loser in kept
-        if loser.id in by_id[winner.id].instead_of and beats(winner, loser) and winner.id not in by_id[loser.id].instead_of
+        loser.id
+        for winner in kept
+        for loser in kept
+        if loser.id in by_id[winner.id].instead_of
+        and winner.id not in by_id[loser.id].instead_of
+        and beats(winner, loser)
     }
     kept = [f for f in kept if f.id not in replaced]
     causes: dict[str, str] = {}
