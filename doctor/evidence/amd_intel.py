@@ -25,7 +25,7 @@ _XPU_PROPERTIES = Regex(r"_XpuDeviceProperties\(name='([^'\n]{1,100})'")
 
 def read(document: Document, notes: Notes) -> None:
     """Note what is said of AMD's and Intel's GPUs and drivers."""
-    if document.has("rocm", "kfd", "gfx", "amdgpu", "marketing name", "radeon", "amd-smi"):
+    if document.has("rocm", "rock module", "kfd", "gfx", "amdgpu", "marketing name", "radeon", "amd-smi"):
         _amd(document, notes)
     if document.has("level_zero", "level-zero", "xpu-smi", "device name:", "_xpudeviceproperties"):
         _intel(document, notes)

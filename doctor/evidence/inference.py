@@ -275,7 +275,9 @@ def _settle_torch(notes: Notes) -> None:
         # Another Python's torch, unless a list says that it is this one's.
         if not any(o.torch for o in notes.others):
             notes.others.append(OtherEnvironment(python="", torch=version, how=notes.noted["torch.version"].origin.source))
-    elif notes.get("torch") is not ABSENT and notes.get("torch.imports") is False and not version and not notes.get("torch.path"):
+    elif notes.get("torch") is not ABSENT and notes.get("torch.imports") is False and not any(
+        notes.get(f"torch.{fact}") for fact in ("version", "path", "import_failure")
+    ):
         notes.put("torch", ABSENT, source=notes.noted["torch.imports"].origin.source, rank=notes.rank_of("torch.imports"),
                   line=None)
     copies = [c for c in notes.copies if c.version]

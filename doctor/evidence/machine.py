@@ -214,7 +214,9 @@ def note_gpu(name: str, notes: Notes, *, group: str, source: str, rank: int, lin
 # ---------------------------------------------------------------- the tools that describe a system
 
 _UNAME = Regex(r"^(?:.*?\s)?(Linux|Darwin) \S+ (\S+) (.*)$", re.M)
-_SW_VERS = Regex(r"^[ \t]*ProductVersion(?:Extra)?:[ \t]*(\d+(?:\.\d+)*)", re.M)
+_SW_VERS = Regex(
+    r"(?:^[ \t]*ProductVersion(?:Extra)?:|\bsw_vers[ \t]+--?productVersion[ \t]*\n)[ \t]*(\d+(?:\.\d+)*)", re.M
+)
 _OS_RELEASE = Regex(r"^[ \t]*(PRETTY_NAME|ID|ID_LIKE|VERSION_ID)=[\"']?([^\"'\n]{1,100})[\"']?[ \t]*$", re.M)
 _LDD = Regex(r"^[ \t]*ldd \([^)\n]*\) (\d\.\d+)|GNU C Library .{0,60}? version (\d\.\d+)|^[ \t]*musl libc(?: \((\w+)\))?", re.M)
 _MUSL_VERSION = Regex(r"^Version (\d\.\d+\.\d+)", re.M)

@@ -26,17 +26,18 @@ _FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+.#-]*[ \t]*$")
 _TAG_LINE = re.compile(r"[ \t]*(?:</?(?:details|summary|pre|code|p|br|div|span|b|i|blockquote|table|tr|td)\b[^<>]{0,200}>[ \t]*)+$")
 _TAGS = re.compile(r"</?(?:details|summary|pre|code|blockquote|br|span|div)\b[^<>\n]{0,200}>")
 _COMPOSE = re.compile(r"[\w.-]{1,60}[-_]\d{1,3}[ ]{1,30}\|[ ]")
-_PYTEST = re.compile(r"E   (?=\S)|E       (?=\S)")
+_PYTEST = re.compile(r"^[ \t]*E {3,11}(?=\S)")
 _TYPOGRAPHY = str.maketrans({
     "\u00a0": " ", "\u2007": " ", "\u202f": " ", "\u3000": " ", "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"',
     "\u2028": "\n", "\u2029": "\n", "\x85": "\n",
 })  # fmt: skip
 _TELLING = ("error", "exception", "traceback", "failed", "fatal", "warning", "not found", "no module", "torch", "cuda", "nvidia",
             "nvrm", "rocm", "amdgpu", "driver", "killed", "signal", "python")
+_LONG_WORD = re.compile(r"https?://|[/~\"'(]|[A-Z]:\\|[\w.-]+==")  # what leaves a line short: an address, a path, a requirement
 _COLUMN_GAP = re.compile(r"\S {3,}(?=\S)")
 # A line that begins like this begins something new: it is never the second half of a wrapped one.
 _BEGINS = re.compile(
-    r"[ \t]*(?:File \"|Traceback \(|>>> |\.\.\. |[$%#] |\[(?:pip3?|conda)\]|[+|]|={4}|-{4}|[\w./-]+==[\w.+]+[ \t]*$|"
+    r"[ \t]*(?:File \"|Traceback \(|>>> |\.\.\. |[$%#] |\[(?:pip3?|conda)\]|[+|]|[-*] |={4}|-{4}|[\w./-]+==[\w.+]+[ \t]*$|"
     r"(?:PyTorch version|Is debug build|CUDA used to build|ROCM used to build|OS|GCC version|Clang version|CMake version|"
     r"Libc version|Python version|Python platform|Is CUDA available|CUDA runtime version|CUDA_MODULE_LOADING set to|"
     r"GPU models and configuration|Nvidia driver version|cuDNN version|HIP runtime version|MIOpen runtime version|"
@@ -89,7 +90,7 @@ def document(name: str, data: bytes) -> Document:
     if _looks_binary(text):
         return Document(name, "", ())
     lines, numbers = _split(text.translate(_TYPOGRAPHY).replace("\r\n", "\n").replace("\r", "\n"))
-    lines = _unquote([_tidy(line) for line in lines])
+    lines = [_PYTEST.sub("", line, count=1) if "E   " in line else line for line in _unquote([_tidy(line) for line in lines])]
     lines, numbers = _rejoin(*_without_gaps(lines, numbers))
     return Document(name, "\n".join(lines), tuple(numbers))
 
@@ -194,8 +195,6 @@ def _tidy(line: str) -> str:
         line = _TAGS.sub("", line)
     if " | " in line:
         line = _COMPOSE.sub("", line, count=1) if _COMPOSE.match(line) else line
-    if line.startswith("E   "):
-        line = _PYTEST.sub("", line, count=1)
     return line.rstrip()
 
 
@@ -235,7 +234,8 @@ def _rejoin(lines: list[str], numbers: list[int]) -> tuple[list[str], list[int]]
     width = max((len(line) for line in lines), default=0)
     if not 40 <= width <= COLUMNS + 1:
         return lines, numbers
-    width = width if width >= 70 else COLUMNS
+    if width < 70 or sum(len(line) >= width - 8 for line in lines) < 4:
+        width = COLUMNS
     folded = width == COLUMNS and _folded(lines)
     joined: list[str] = []
     kept: list[int] = []
@@ -268,6 +268,8 @@ def _continues(before: str, length: int, line: str, width: int) -> bool:
     if len(_COLUMN_GAP.findall(before)) > 1 or _COLUMN_GAP.search(line):  # a row of a table is never wrapped text
         return False
     first = line.split(None, 1)[0]
+    if length < COLUMNS - 20 and not _LONG_WORD.match(first):
+        return False
     if length + 1 + len(first) <= width:
         return False
     return not _BEGINS.match(line)

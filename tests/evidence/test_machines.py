@@ -1,0 +1,44 @@
+import pytest
+
+from tests.evidence.tickets import COLLECT_ENV, MAC, OLD_DRIVER, facts, seen
+
+OLD = COLLECT_ENV.replace("545.23.08", "470.86").replace("Ubuntu 20.04.6", "Ubuntu 18.04.6").replace("RTX 4090", "RTX 3060").replace("available: True", "available: False")
+ERROR = "UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 11040).\n"
+
+
+@pytest.mark.parametrize("harmless", [COLLECT_ENV, MAC])
+@pytest.mark.parametrize("after", [True, False])
+def test_the_machine_of_the_error_is_judged(harmless: str, after: bool) -> None:
+    faulty = ERROR + "\n" + OLD
+    result = seen(f"{faulty}\n\n{harmless}" if after else f"{harmless}\n\n{faulty}")
+    assert (result.facts.nvidia.driver, result.facts.host.os_version) == ("470.86", "18.04.6")
+    assert len(result.others) == 1
+    assert "torch 2.1" in result.others[0].summary
+
+
+def test_text_of_another_system_is_another_machine() -> None:
+    result = seen(f"{OLD_DRIVER}\n\n{MAC}")
+    assert (result.facts.nvidia.driver, result.facts.host.system) == ("470.86", "linux")
+    assert "macOS 14.0" in result.others[0].summary
+
+
+def test_lines_keep_their_numbers() -> None:
+    result = seen(f"{MAC}\n\n{ERROR}\n{OLD}")
+    assert result.facts.origins["nvidia.driver"].line == f"{MAC}\n\n{ERROR}\n{OLD}".splitlines().index("Nvidia driver version: 470.86") + 1
+
+
+def test_several_files_are_one_machine() -> None:
+    result = seen(COLLECT_ENV, ERROR)
+    assert not result.others
+    assert result.facts.origins["nvidia.driver"].source == "collect_env in file0"
+    assert [e.pattern for e in result.facts.errors][0] == "e012"
+
+
+def test_the_same_block_twice_is_one_machine() -> None:
+    assert not seen(COLLECT_ENV + "\n\n" + COLLECT_ENV).others
+
+
+def test_nothing_is_recognised_in_another_text() -> None:
+    result = seen("Dear all,\nthe meeting is on Monday.\n")
+    assert (result.recognised, facts("").torch) == (0, None)
+    assert result.unread == ("Dear all,", "the meeting is on Monday.")
