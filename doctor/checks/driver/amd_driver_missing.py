@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import cuda_works, gpus_of, heard, in_container, named, on_mac, on_wsl, shown
-from doctor.checks._torch import installed, quote
+from doctor.checks._torch import gfx_of, installed, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
@@ -58,6 +58,8 @@ def judge(facts: Facts) -> Judgement:
         return None
     torch = installed(facts)
     wanted = bool(torch and torch.hip)
+    if not wanted and not any(gfx_of(g) for g in gpus):
+        return None  # graphics of a server's board, or too old for ROCm
     return _found(facts, f"{named(gpus)} is there, and the amdgpu module is not loaded.", None, warn=not wanted)
 
 

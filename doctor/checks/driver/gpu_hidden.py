@@ -156,15 +156,16 @@ def _by_message(facts: Facts) -> Judgement:
     elsewhere = in_container(facts) or on_wsl(facts) or bool(facts.nvidia.smi_error) or absent(facts.nvidia.driver)
     if elsewhere or kind(facts) == "cpu" or only_others(facts, "nvidia"):
         return None
-    driver = bool(facts.nvidia.driver)
+    listed = any(g.uuid for g in gpus_of(facts, "nvidia"))  # as nvidia-smi -L does
+    driver = bool(facts.nvidia.driver or facts.nvidia.gpus_seen or listed)
     if error := heard(facts, "e033", "e215"):
         if known_unset and facts.live:
             return None
         detail = "The program asks for a GPU with a number beyond those that it may see."
     elif (error := heard(facts, "e031")) and not (known_unset and facts.live):
-        detail = "CUDA sees no GPU" + (f", while the driver ({facts.nvidia.driver}) has one." if driver else ".")
+        detail = "CUDA sees no GPU" + (", while the driver has one." if driver else ".")
     elif (error := heard(facts, "e158")) and driver and gpus_of(facts, "nvidia") and not (known_unset and facts.live):
-        detail = f"torch sees no GPU, while the driver ({facts.nvidia.driver}) shows {named(gpus_of(facts, 'nvidia'))}."
+        detail = f"torch sees no GPU, while the driver shows {named(gpus_of(facts, 'nvidia'))}."
     else:
         return None
     name = "CUDA_VISIBLE_DEVICES"

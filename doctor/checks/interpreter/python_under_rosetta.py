@@ -99,7 +99,7 @@ def judge(facts: Facts) -> Judgement:
         return _found(
             facts, "The CPU is named «VirtualApple»: that is how Rosetta shows an Apple chip to x86_64 programs.", error
         )
-    return _by_wheels(facts) or _by_wish(facts, foreign)
+    return _by_wheels(facts) or _by_illegal_instruction(facts) or _by_wish(facts, foreign)
 
 
 def _by_wheels(facts: Facts) -> Judgement:
@@ -116,6 +116,19 @@ def _by_wheels(facts: Facts) -> Judgement:
         f"Pythons on macOS{f' (asked for: {wanted_release(attempt)})' if attempt else ''}."
     )
     return _found(facts, detail, error)
+
+
+def _by_illegal_instruction(facts: Facts) -> Judgement:
+    """Rosetta translates no AVX: on Apple silicon SIGILL is the mark of an x86_64 program."""
+    error = heard(facts, "e010")
+    if error is None or not apple_silicon(facts) or facts.interpreter.architecture == "arm64":
+        return None
+    return _found(
+        facts,
+        "A program was ended for an illegal instruction on Apple silicon: an x86_64 Python under Rosetta.",
+        error,
+        confidence="likely",
+    )
 
 
 def _by_wish(facts: Facts, foreign: bool) -> Judgement:

@@ -47,7 +47,7 @@ def judge(facts: Facts) -> Judgement:
         return _too_old_to_ask(facts, failure)
     if error := heard(facts, "e054"):
         return _compiler_of_torch(facts, error)
-    if error := heard(facts, "e216", "e217", "e218"):
+    if error := heard(facts, "e216", "e217", "e218", "e220", "e221"):
         return _refused(facts, error)
     torch, error = installed(facts), heard(facts, *NOTHING_FOUND)
     if torch is not None and (torch.imports or error is None):
@@ -213,7 +213,8 @@ def _too_old_to_ask(facts: Facts, failure: StartFailure) -> Judgement:
 
 def _refused(facts: Facts, error: ErrorText) -> Judgement:
     """pip or uv says itself that the Python is the reason."""
-    version = facts.interpreter.version or (error.groups[0] if error.groups else "this version")
+    told = error.groups[0] if error.groups and error.pattern in ("e216", "e217", "e218") else "this version"
+    version = facts.interpreter.version or told
     wanted = next((w for a in facts.attempts if (w := wanted_release(a))), None)
     return _found(facts, f"torch has no wheel for Python {version}: {error.text}", _range_of(facts, wanted), error)
 

@@ -20,7 +20,7 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard
+from doctor.checks._machine import apple_silicon, heard
 from doctor.checks._torch import import_failure, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
@@ -38,8 +38,8 @@ GENERIC = ("QEMU Virtual CPU", "Common KVM processor", "Common 32-bit KVM", "kvm
 def judge(facts: Facts) -> Judgement:
     error = heard(facts, "e010")
     where = _illegal_instruction(facts)
-    if error is None and where is None:
-        return None
+    if (error is None and where is None) or apple_silicon(facts):
+        return None  # under Rosetta the Python is the cause
     flags, x86 = facts.host.cpu_flags, facts.host.architecture in (None, "x86_64", "x86")
     lacking = [f.upper() for f in ("avx", "avx2") if flags is not None and f not in flags] if x86 else []
     if x86 and flags is not None and not lacking:

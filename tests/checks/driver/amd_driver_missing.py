@@ -12,6 +12,9 @@ BAD = {
 }
 GOOD = {
     "it is loaded": with_torch(with_amd(linux(), RX, gfx="gfx1100"), "2.6.0+rocm6.2.4", cuda_available=True),
+    "graphics of a server's board": with_torch(
+        with_amd(linux(), "ES1000", kernel_driver=False, kfd=False, kfd_accessible=None), "2.6.0+cpu"
+    ),
     "WSL has no kfd": with_torch(
         with_amd(linux(wsl=2), RX, kernel_driver=False, kfd=False), "2.7.0+rocm6.3", cuda_available=True
     ),

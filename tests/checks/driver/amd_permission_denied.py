@@ -8,9 +8,13 @@ BAD = {
     "rocminfo says so": "$ rocminfo\n" + DENIED,
     "in a container": "$ docker run -it --device=/dev/kfd --device=/dev/dri rocm/pytorch rocminfo\n" + DENIED,
     "live": with_torch(
-        with_amd(linux(), RX, kfd_accessible=False, render_accessible=False, groups=("u", "sudo")), "2.6.0+rocm6.2.4", cuda_available=False
+        with_amd(linux(), RX, kfd_accessible=False, render_accessible=False, groups=("u", "sudo")),
+        "2.6.0+rocm6.2.4",
+        cuda_available=False,
     ),
-    "named by group": "u is not member of \"render\" group, the default DRM access group. Users must be a member of the \"render\" group\n",
+    "named by group": 'u is not member of "render" group, the default DRM access group. Users must be a member of the "render" group\n',
+    "by the user's groups": "RuntimeError: No HIP GPUs are available\n$ ls -l /dev/kfd\ncrw-rw---- 1 root render 235, 0 May  1 10:00 /dev/kfd\n"
+    "$ groups\nu sudo\n",
     "with torch's own message": Case(
         "RuntimeError: No HIP GPUs are available\n$ rocminfo\n" + DENIED, first="amd-permission-denied"
     ),

@@ -5,15 +5,22 @@ E500 = "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run so
 BAD = {
     "Docker Desktop": f"PS C:\\> docker run --gpus all myimage python app.py\n{E500}\n",
     "a container on Linux": with_error(linux(container="docker"), "e153", E500),
-    "WSL": with_error(with_nvidia(linux(wsl=2, container="docker"), "NVIDIA GeForce RTX 4070", driver="555.85"), "e153", E500),
+    "WSL": with_error(
+        with_nvidia(linux(wsl=2, container="docker"), "NVIDIA GeForce RTX 4070", driver="555.85"), "e153", E500
+    ),
     "torch says it, live": with_torch(
-        with_nvidia(linux(container="docker"), "NVIDIA L4", driver="555.42.02"), "2.6.0+cu124", cuda_available=False, cuda_error=E500
+        with_nvidia(linux(container="docker"), "NVIDIA L4", driver="555.42.02"),
+        "2.6.0+cu124",
+        cuda_available=False,
+        cuda_error=E500,
     ),
 }
 GOOD = {
     "a container whose toolkit fits": with_torch(
         with_nvidia(linux(container="docker"), "NVIDIA L4"), "2.6.0+cu124", cuda_available=True
     ),
-    "an error 500 of a web server": with_error(linux(container="docker"), "e153", "HTTP Error 500: Internal Server Error"),
+    "an error 500 of a web server": with_error(
+        linux(container="docker"), "e153", "HTTP Error 500: Internal Server Error"
+    ),
     "no container": with_error(with_nvidia(linux(), "NVIDIA L4"), "e153", E500),
 }

@@ -13,9 +13,7 @@ $ docker run -it --rm myimage
 WARNING: The NVIDIA Driver was not detected.  GPU functionality will not be available.
    Use the NVIDIA Container Toolkit to start this container with GPU support
 """
-NO_TOOLKIT = (
-    'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].\n'
-)
+NO_TOOLKIT = 'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].\n'
 ROCM = """\
 root@3f2a9c0b1d4e:/# rocminfo
 ROCk module is loaded
@@ -25,7 +23,8 @@ Unable to open /dev/kfd read-write: No such file or directory
 BAD = {
     "live: a GPU on the bus, no nodes": with_torch(NO_NODES, "2.6.0+cu124", cuda_available=False),
     "live: torch says there is no driver": Case(
-        with_torch(replace(IN, gpus=None), "2.6.0+cu124", cuda_available=False, cuda_error=NONE), first="container-without-gpu"
+        with_torch(replace(IN, gpus=None), "2.6.0+cu124", cuda_available=False, cuda_error=NONE),
+        first="container-without-gpu",
     ),
     "the image's banner": BANNER,
     "Docker without the toolkit": NO_TOOLKIT,
@@ -50,5 +49,7 @@ GOOD = {
     "a desktop's AMD graphics in a container": with_torch(
         replace(IN, amd=Amd(kernel_driver=True, kfd=False)), "2.6.0+cpu", cuda_available=False
     ),
-    "a Jetson": with_torch(linux(architecture="arm64", container="docker", jetson="36.4.0"), "2.9.0+cpu", cuda_available=False),
+    "a Jetson": with_torch(
+        linux(architecture="arm64", container="docker", jetson="36.4.0"), "2.9.0+cpu", cuda_available=False
+    ),
 }

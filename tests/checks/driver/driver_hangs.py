@@ -16,7 +16,8 @@ def silent(*sources: Source):
 
 BAD = {
     "nvidia-smi alone": Case(
-        with_torch(with_nvidia(linux(), RTX, sources=(SMI, PROC)), "2.6.0+cu124", cuda_available=True), severity="warning"
+        with_torch(with_nvidia(linux(), RTX, sources=(SMI, PROC)), "2.6.0+cu124", cuda_available=True),
+        severity="warning",
     ),
     "nvidia-smi alone, and nothing else is known": Case(silent(SMI), severity="warning"),
     "two sources": Case(with_torch(silent(SMI, CUDA, PROC), "2.6.0+cu124"), severity="fault"),
@@ -31,7 +32,8 @@ BAD = {
     "the kernel says so": "[ 3625.1] INFO: task nvidia-smi:4321 blocked for more than 120 seconds.\n",
     "no library, and it is not claimed that there is no driver": Case(
         with_torch(
-            with_nvidia(linux(), RTX, driver=None, kernel_module=None, libcuda=ABSENT, cuinit=None, sources=(SMI,)), "2.6.0+cu124"
+            with_nvidia(linux(), RTX, driver=None, kernel_module=None, libcuda=ABSENT, cuinit=None, sources=(SMI,)),
+            "2.6.0+cu124",
         ),
         severity="warning",
     ),

@@ -20,6 +20,8 @@ BAD = {
 }
 GOOD = {
     "healthy": with_torch(with_nvidia(linux(), A100, xids=()), "2.6.0+cu124", cuda_available=True),
-    "a program's own Xid": with_torch(with_nvidia(linux(), A100, xids=(31, 13, 43)), "2.6.0+cu124", cuda_available=True),
+    "a program's own Xid": with_torch(
+        with_nvidia(linux(), A100, xids=(31, 13, 43)), "2.6.0+cu124", cuda_available=True
+    ),
     "a program's own Xid in dmesg": XID.format("01", 31, "Ch 00000008, intr 00000000. MMU Fault") + "\n",
 }

@@ -23,23 +23,32 @@ BAD = {
     ),
     "no device detected, by a driver that has one": f"RuntimeError: CUDA error: no CUDA-capable device is detected\n{SMI}",
     "torch sees none, the driver one": f"{NONE}\n{SMI}",
+    "torch sees none, nvidia-smi -L one": f"{NONE}\n$ nvidia-smi -L\nGPU 0: Tesla T4 (UUID: GPU-00000000-0000-0000-0000-000000000000)\n",
     "HIP": replace(
         with_torch(with_amd(linux(), "AMD Radeon RX 7900 XTX", gfx="gfx1100"), "2.6.0+rocm6.2.4", cuda_available=False),
         environ={"HIP_VISIBLE_DEVICES": "-1"},
     ),
     "Intel": replace(
-        with_torch(replace(linux(), gpus=(Gpu(vendor="intel", name="Intel(R) Arc(TM) B580 Graphics"),)), "2.9.0+xpu", xpu="20250201"),
+        with_torch(
+            replace(linux(), gpus=(Gpu(vendor="intel", name="Intel(R) Arc(TM) B580 Graphics"),)),
+            "2.9.0+xpu",
+            xpu="20250201",
+        ),
         environ={"ZE_AFFINITY_MASK": "3"},
     ),
 }
 GOOD = {
     "nothing is set": replace(with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=True), environ={}),
     "the first of two is chosen": replace(
-        with_torch(with_nvidia(linux(), RTX, RTX), "2.6.0+cu124", cuda_available=True), environ={"CUDA_VISIBLE_DEVICES": "0"}
+        with_torch(with_nvidia(linux(), RTX, RTX), "2.6.0+cu124", cuda_available=True),
+        environ={"CUDA_VISIBLE_DEVICES": "0"},
     ),
-    "0 hides nothing": replace(with_torch(with_nvidia(linux(), RTX), "2.6.0+cpu"), environ={"CUDA_VISIBLE_DEVICES": "0"}),
+    "0 hides nothing": replace(
+        with_torch(with_nvidia(linux(), RTX), "2.6.0+cpu"), environ={"CUDA_VISIBLE_DEVICES": "0"}
+    ),
     "no GPU to hide": replace(with_torch(linux(), "2.6.0+cpu"), environ={"CUDA_VISIBLE_DEVICES": ""}),
     "a UUID": replace(
-        with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=True), environ={"CUDA_VISIBLE_DEVICES": "GPU-1234"}
+        with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=True),
+        environ={"CUDA_VISIBLE_DEVICES": "GPU-1234"},
     ),
 }

@@ -7,7 +7,11 @@ ARC = Gpu(vendor="intel", name="Intel(R) Arc(TM) B580 Graphics", driver="xe")
 
 
 def arc(facts, **intel: object):
-    return replace(facts, gpus=(ARC,), intel=Intel(**{"kernel_driver": "xe", "level_zero": False, "render_accessible": True, **intel}))
+    return replace(
+        facts,
+        gpus=(ARC,),
+        intel=Intel(**{"kernel_driver": "xe", "level_zero": False, "render_accessible": True, **intel}),
+    )
 
 
 BAD = {
@@ -18,7 +22,9 @@ BAD = {
         "UserWarning: XPU device count is zero! Failed to initialize XPU devices. The driver may not be installed",
     ),
     "Windows": with_torch(arc(windows()), "2.9.0+xpu", xpu="20250201", xpu_available=False),
-    "the node is closed": with_torch(arc(linux(), level_zero=True, render_accessible=False), "2.9.0+xpu", xpu="20250201", xpu_available=False),
+    "the node is closed": with_torch(
+        arc(linux(), level_zero=True, render_accessible=False), "2.9.0+xpu", xpu="20250201", xpu_available=False
+    ),
     "in a ticket": "RuntimeError: No XPU devices are available.\n",
 }
 GOOD = {

@@ -11,7 +11,9 @@ E803 = (
 BAD = {
     "nvidia-smi says so": f"$ nvidia-smi\n{NVML}\nNVML library version: 535.183\n",
     "live, by its two halves": with_torch(
-        with_nvidia(linux(), RTX, driver="535.171.04", library="535.183.01", smi_error=NVML), "2.6.0+cu124", cuda_available=False
+        with_nvidia(linux(), RTX, driver="535.171.04", library="535.183.01", smi_error=NVML),
+        "2.6.0+cu124",
+        cuda_available=False,
     ),
     "error 803": with_error(with_torch(with_nvidia(linux(), RTX, driver="535.171.04"), "2.6.0+cu124"), "e019", E803),
     "error 803 in a container": with_error(
@@ -22,7 +24,14 @@ BAD = {
 GOOD = {
     "one version": with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=True),
     "WSL has two by design": with_torch(
-        with_nvidia(linux(wsl=2), RTX, driver="551.86", kernel_module=ABSENT, library="550.54.15", libcuda="/usr/lib/wsl/lib/libcuda.so.1"),
+        with_nvidia(
+            linux(wsl=2),
+            RTX,
+            driver="551.86",
+            kernel_module=ABSENT,
+            library="550.54.15",
+            libcuda="/usr/lib/wsl/lib/libcuda.so.1",
+        ),
         "2.6.0+cu124",
         cuda_available=True,
     ),

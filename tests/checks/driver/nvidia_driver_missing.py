@@ -26,7 +26,11 @@ BAD = {
     "a GPU on the bus, no driver": with_torch(NO_DRIVER, "2.6.0+cu124", cuda_available=False),
     "a CPU build hides that it is missing, too": with_torch(NO_DRIVER, "2.6.0+cpu"),
     "nouveau": with_torch(
-        replace(NO_DRIVER, nvidia=replace(NO_DRIVER.nvidia, nouveau=True), gpus=(Gpu(vendor="nvidia", name=RTX, driver="nouveau"),)),
+        replace(
+            NO_DRIVER,
+            nvidia=replace(NO_DRIVER.nvidia, nouveau=True),
+            gpus=(Gpu(vendor="nvidia", name=RTX, driver="nouveau"),),
+        ),
         "2.6.0+cu124",
     ),
     "nouveau in a ticket": NOUVEAU,

@@ -35,12 +35,16 @@ BAD = {
     "torch says it, and which driver is not known": with_error(linux(), "e012", OLD.format("11040")),
     "cu130 on branch 535": COLLECT_ENV,
     "before CUDA 11 each version had its own driver": with_error(
-        with_torch(with_nvidia(linux(), "GeForce GTX 1080", driver="435.21"), "1.7.1", cuda="10.2", cuda_available=False),
+        with_torch(
+            with_nvidia(linux(), "GeForce GTX 1080", driver="435.21"), "1.7.1", cuda="10.2", cuda_available=False
+        ),
         "e012",
         OLD.format("10010"),
     ),
     "PTX of a newer toolkit": with_error(
-        with_nvidia(linux(), RTX, driver="525.60.13"), "e068", "RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain."
+        with_nvidia(linux(), RTX, driver="525.60.13"),
+        "e068",
+        "RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain.",
     ),
     "the runtime says so": with_error(
         with_torch(with_nvidia(linux(), "Tesla V100-SXM2-16GB", driver="450.80.02"), "2.1.0+cu121"),
@@ -54,10 +58,14 @@ BAD = {
     ),
 }
 GOOD = {
-    "minor-version compatibility": with_torch(with_nvidia(linux(), RTX, driver="535.104.05"), "2.6.0+cu124", cuda_available=True),
+    "minor-version compatibility": with_torch(
+        with_nvidia(linux(), RTX, driver="535.104.05"), "2.6.0+cu124", cuda_available=True
+    ),
     "Windows numbers": with_torch(with_nvidia(windows(), RTX, driver="528.33"), "2.6.0+cu124", cuda_available=True),
     "it works all the same (compatibility libraries)": with_torch(
-        with_nvidia(linux(container="docker"), "NVIDIA A100-SXM4-80GB", driver="470.256.02"), "2.6.0+cu124", cuda_available=True
+        with_nvidia(linux(container="docker"), "NVIDIA A100-SXM4-80GB", driver="470.256.02"),
+        "2.6.0+cu124",
+        cuda_available=True,
     ),
     "WSL, by the numbers of Windows": with_torch(
         with_nvidia(linux(wsl=2), RTX, driver="551.86", kernel_module=ABSENT, libcuda="/usr/lib/wsl/lib/libcuda.so.1"),
@@ -65,10 +73,14 @@ GOOD = {
         cuda_available=True,
     ),
     "no driver": with_torch(with_nvidia(linux(), RTX, driver=ABSENT), "2.6.0+cu124"),
-    "the driver is not known": with_torch(replace(linux(), gpus=None, nvidia=replace(linux().nvidia, driver=None)), "2.6.0+cu124"),
+    "the driver is not known": with_torch(
+        replace(linux(), gpus=None, nvidia=replace(linux().nvidia, driver=None)), "2.6.0+cu124"
+    ),
     "a container without a GPU": Case(
         with_error(
-            linux(container="docker"), "e069", "RuntimeError: CUDA driver version is insufficient for CUDA runtime version"
+            linux(container="docker"),
+            "e069",
+            "RuntimeError: CUDA driver version is insufficient for CUDA runtime version",
         )
     ),
 }

@@ -5,7 +5,9 @@ H100 = "NVIDIA H100 80GB HBM3"
 E802 = "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling NumCudaDevices()? Error 802: system not yet initialized"
 
 BAD = {
-    "error 802": with_error(with_torch(with_nvidia(linux(), *[H100] * 8), "2.6.0+cu124", cuda_available=False), "e023", E802),
+    "error 802": with_error(
+        with_torch(with_nvidia(linux(), *[H100] * 8), "2.6.0+cu124", cuda_available=False), "e023", E802
+    ),
     "the service is stopped": with_torch(
         with_nvidia(linux(), *[H100] * 8, cuinit=802, fabric_manager="stopped"), "2.6.0+cu124", cuda_available=False
     ),
@@ -20,7 +22,9 @@ GOOD = {
     "it runs": with_torch(
         with_nvidia(linux(), *[H100] * 8, fabric_manager="running"), "2.6.0+cu124", cuda_available=True
     ),
-    "one GPU needs none": with_torch(with_nvidia(linux(), "NVIDIA H100 PCIe", fabric_manager=ABSENT), "2.6.0+cu124", cuda_available=True),
+    "one GPU needs none": with_torch(
+        with_nvidia(linux(), "NVIDIA H100 PCIe", fabric_manager=ABSENT), "2.6.0+cu124", cuda_available=True
+    ),
     "stopped, and CUDA starts all the same": with_torch(
         with_nvidia(linux(), "NVIDIA H200", fabric_manager="stopped"), "2.6.0+cu124", cuda_available=True
     ),

@@ -24,7 +24,11 @@ BAD = {
 }
 GOOD = {
     "it works": with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=True),
-    "the node comes with the first program": with_torch(with_nvidia(linux(), RTX, uvm_node=False), "2.6.0+cu124", cuda_available=True),
-    "a CPU build": with_torch(with_nvidia(linux(), RTX, cuinit=None, uvm_node=False), "2.6.0+cpu", cuda_available=False),
+    "the node comes with the first program": with_torch(
+        with_nvidia(linux(), RTX, uvm_node=False), "2.6.0+cu124", cuda_available=True
+    ),
+    "a CPU build": with_torch(
+        with_nvidia(linux(), RTX, cuinit=None, uvm_node=False), "2.6.0+cpu", cuda_available=False
+    ),
     "a Mac": with_error(with_torch(mac(), "2.9.0"), "e021", UNKNOWN),
 }

@@ -8,7 +8,10 @@ from tests.examples import linux, with_torch
 def failing(kind: str, message: str, **more: object):
     facts = linux()
     return replace(
-        facts, interpreter=replace(facts.interpreter, version=None, start_failure=StartFailure(kind=kind, message=message, **more))
+        facts,
+        interpreter=replace(
+            facts.interpreter, version=None, start_failure=StartFailure(kind=kind, message=message, **more)
+        ),
     )
 
 

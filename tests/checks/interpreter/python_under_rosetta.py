@@ -22,19 +22,30 @@ HAVE = "ImportError: dlopen(/Users/u/v/lib/python3.10/site-packages/torch/_C.cpy
 
 BAD = {
     "live": with_torch(mac(rosetta=True), "2.2.2"),
-    "MPS is a consequence": Case(with_torch(mac(rosetta=True), "2.2.2", mps_built=False, mps_available=False), first="python-under-rosetta"),
+    "MPS is a consequence": Case(
+        with_torch(mac(rosetta=True), "2.2.2", mps_built=False, mps_available=False), first="python-under-rosetta"
+    ),
     "collect_env": COLLECT_ENV,
     "pip's offer and an Apple chip": PIP,
     "an arm64 library": HAVE.format("arm64", "x86_64"),
     "packages installed under Rosetta": HAVE.format("x86_64", "arm64e"),
-    "an old system seems to be the cause": Case(with_torch(mac(macos="12.2", rosetta=True), "2.2.2"), first="python-under-rosetta"),
+    "an old system seems to be the cause": Case(
+        with_torch(mac(macos="12.2", rosetta=True), "2.2.2"), first="python-under-rosetta"
+    ),
     "CPU instructions seem to be the cause": Case(
-        with_error(mac(rosetta=True), "e010", "zsh: illegal hardware instruction  python  Illegal instruction"), first="python-under-rosetta"
+        with_error(mac(rosetta=True), "e010", "zsh: illegal hardware instruction  python  Illegal instruction"),
+        first="python-under-rosetta",
+    ),
+    "an illegal instruction on Apple silicon": Case(
+        "zsh: illegal hardware instruction  python -c 'import torch'\n% sysctl -n machdep.cpu.brand_string\nApple M1\n",
+        first="python-under-rosetta",
     ),
     "the CPU's name under Rosetta": "% sysctl -n machdep.cpu.brand_string\nVirtualApple @ 2.50GHz\n",
 }
 GOOD = {
     "native": with_torch(mac(), "2.9.0", mps_available=True),
     "an Intel Mac": with_torch(mac(chip="Intel(R) Core(TM) i7-9750H"), "2.2.2"),
-    "an Apple silicon bundle on an Intel Mac": Case(with_error(mac(chip="Intel(R) Core(TM) i7-9750H"), "e047", HAVE.format("arm64", "x86_64h"))),
+    "an Apple silicon bundle on an Intel Mac": Case(
+        with_error(mac(chip="Intel(R) Core(TM) i7-9750H"), "e047", HAVE.format("arm64", "x86_64h"))
+    ),
 }

@@ -7,7 +7,12 @@ from tests.examples import linux, mac, windows, with_error, with_torch
 NONE = "ERROR: Could not find a version that satisfies the requirement torch (from versions: none)"
 PYPY = replace(linux(python="3.10.14"), torch=ABSENT)
 PY2 = linux()
-PY2 = replace(PY2, interpreter=replace(PY2.interpreter, version=None, start_failure=StartFailure(kind="too-old", message="2.7.18", version="2.7.18")))
+PY2 = replace(
+    PY2,
+    interpreter=replace(
+        PY2.interpreter, version=None, start_failure=StartFailure(kind="too-old", message="2.7.18", version="2.7.18")
+    ),
+)
 OFFER = """\
 $ pip install torch==1.13.1
 ERROR: Could not find a version that satisfies the requirement torch==1.13.1 (from versions: 2.2.0, 2.2.1, 2.2.2, 2.3.0, 2.3.1)
@@ -20,10 +25,11 @@ ERROR: No matching distribution found for torch==2.3.1
 """
 
 BAD = {
-    "too new, by the date of the ticket": Case(with_error(replace(mac(python="3.13.0"), torch=ABSENT), "e052", NONE), as_of="2024-12-31"),
-    "too old, live": replace(linux(python="3.7.17"), torch=ABSENT, attempts=()) and with_error(
-        replace(linux(python="3.5.10"), torch=ABSENT), "e052", NONE
+    "too new, by the date of the ticket": Case(
+        with_error(replace(mac(python="3.13.0"), torch=ABSENT), "e052", NONE), as_of="2024-12-31"
     ),
+    "too old, live": replace(linux(python="3.7.17"), torch=ABSENT, attempts=())
+    and with_error(replace(linux(python="3.5.10"), torch=ABSENT), "e052", NONE),
     "PyPy": replace(PYPY, interpreter=replace(PYPY.interpreter, implementation="pypy")),
     "Python 2": PY2,
     "the wanted release has none": Case(WINDOWS, as_of="2025-07"),
@@ -32,6 +38,8 @@ BAD = {
         with_torch(linux(python="3.12.1"), "2.2.2+cpu"), "e054", "RuntimeError: Dynamo is not supported on Python 3.12+"
     ),
     "pip says so": "ERROR: Package 'torch' requires a different Python: 3.6.9 not in '>=3.7.0'\n",
+    "conda says so": "UnsatisfiableError: The following specifications were found to be incompatible with the existing python installation\n"
+    "  - pytorch==1.7.1 -> python[version='>=3.6,<3.7.0a0|>=3.7,<3.8.0a0|>=3.8,<3.9.0a0']\nYour python: python=3.11\n",
     "uv says so": "  hint: You're using CPython 3.14 (`cp314`), but `torch` (v2.5.1) only has wheels with the following Python ABI tags: `cp39`, `cp310`\n",
 }
 GOOD = {

@@ -3,7 +3,9 @@ from dataclasses import replace
 from doctor.model.facts import ABSENT, OtherEnvironment
 from tests.examples import linux, with_torch
 
-OTHER = OtherEnvironment(python="/home/u/miniconda3/bin/python", version="3.11.9", torch="2.6.0+cu124", how="python on PATH")
+OTHER = OtherEnvironment(
+    python="/home/u/miniconda3/bin/python", version="3.11.9", torch="2.6.0+cu124", how="python on PATH"
+)
 HERE = replace(linux(), torch=ABSENT)
 NOTEBOOK = """\
 In [1]: import torch
@@ -30,7 +32,11 @@ BAD = {
 }
 GOOD = {
     "nobody has it": HERE,
-    "the other has none either": replace(HERE, interpreter=replace(HERE.interpreter, others=(replace(OTHER, torch=ABSENT),))),
-    "this one has it, too": with_torch(replace(linux(), interpreter=replace(linux().interpreter, others=(OTHER,))), "2.6.0+cpu"),
+    "the other has none either": replace(
+        HERE, interpreter=replace(HERE.interpreter, others=(replace(OTHER, torch=ABSENT),))
+    ),
+    "this one has it, too": with_torch(
+        replace(linux(), interpreter=replace(linux().interpreter, others=(OTHER,))), "2.6.0+cpu"
+    ),
     "it is simply not there": "ModuleNotFoundError: No module named 'torch'\n",
 }

@@ -30,7 +30,10 @@ GOOD = {
     "no AVX, and torch works": with_torch(PENTIUM, "2.6.0+cpu"),
     "AVX2 is there: another crash": with_error(linux(), "e010", "Illegal instruction (core dumped)"),
     "a segmentation fault": with_torch(
-        PENTIUM, "2.6.0+cpu", imports=False, import_failure=ImportFailure(kind="signal", message="Segmentation fault", signal=11)
+        PENTIUM,
+        "2.6.0+cpu",
+        imports=False,
+        import_failure=ImportFailure(kind="signal", message="Segmentation fault", signal=11),
     ),
     "a Mac": with_torch(mac(), "2.9.0"),
 }

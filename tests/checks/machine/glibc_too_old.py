@@ -20,10 +20,13 @@ BAD = {
     "the loader's message": with_error(with_torch(CENTOS, "2.7.1+cpu", imports=False), "e007", LDSO),
     "the loader's message alone": LDSO,
     "a refused wheel": with_error(
-        CENTOS, "e008", "ERROR: torch-2.7.1-cp311-cp311-manylinux_2_28_x86_64.whl is not a supported wheel on this platform."
+        CENTOS,
+        "e008",
+        "ERROR: torch-2.7.1-cp311-cp311-manylinux_2_28_x86_64.whl is not a supported wheel on this platform.",
     ),
     "a release for newer systems": replace(
-        CENTOS, attempts=(InstallAttempt(tool="pip", requirements=("torch==2.8.0",), failed=True, offered=("2.5.1", "2.6.0")),)
+        CENTOS,
+        attempts=(InstallAttempt(tool="pip", requirements=("torch==2.8.0",), failed=True, offered=("2.5.1", "2.6.0")),),
     ),
 }
 GOOD = {
@@ -32,6 +35,8 @@ GOOD = {
     "Alpine's own package": with_torch(MUSL, "2.5.1"),
     "CentOS 7 without torch: older releases fit": replace(CENTOS, torch=ABSENT),
     "a wheel for another Python": with_error(
-        linux(), "e008", "ERROR: torch-2.7.1-cp311-cp311-manylinux_2_28_x86_64.whl is not a supported wheel on this platform."
+        linux(),
+        "e008",
+        "ERROR: torch-2.7.1-cp311-cp311-manylinux_2_28_x86_64.whl is not a supported wheel on this platform.",
     ),
 }

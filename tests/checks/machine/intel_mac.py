@@ -17,12 +17,18 @@ BAD = {
     "a newer torch than any for it": PIP,
     "the same, with its CPU": Case("% sysctl -n machdep.cpu.brand_string\n" + I9 + "\n" + PIP, as_of="2024-09"),
     "a bundle for Apple silicon": with_error(
-        mac(chip=I9), "e047", f"ImportError: dlopen(/Users/u/v/lib/python3.11/site-packages/torch/_C.cpython-311-darwin.so): tried: {BUNDLE}"
+        mac(chip=I9),
+        "e047",
+        f"ImportError: dlopen(/Users/u/v/lib/python3.11/site-packages/torch/_C.cpython-311-darwin.so): tried: {BUNDLE}",
     ),
     "MPS is wanted": with_error(
-        with_torch(mac(chip=I9), "2.2.2"), "e074", "AssertionError: MPS not available because the current PyTorch install was not built with MPS enabled"
+        with_torch(mac(chip=I9), "2.2.2"),
+        "e074",
+        "AssertionError: MPS not available because the current PyTorch install was not built with MPS enabled",
     ),
     "a Python without any torch": Case(replace(mac(chip=I9, python="3.13.1"), torch=ABSENT)),
+    "uv names the platform": "$ uv pip install torch==2.5.1\n  x No solution found when resolving dependencies:\n"
+    "  Because torch==2.5.1 has no wheels with a matching platform tag (e.g., `macosx_14_0_x86_64`) and you require torch==2.5.1\n",
     "its last torch works": Case(with_torch(mac(chip=I9), "2.2.2"), severity="note"),
 }
 GOOD = {

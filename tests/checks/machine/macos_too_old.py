@@ -31,6 +31,9 @@ False
 BAD = {
     "torch 2.9 on macOS 13": with_torch(mac(macos="13.7.4"), "2.9.1", mps_built=True, mps_available=False),
     "torch 2.0 on macOS 12.2": with_torch(mac(macos="12.2"), "2.0.1", mps_built=True, mps_available=False),
+    "torch 2.7 on macOS 12.7": with_torch(mac(macos="12.7.6"), "2.7.1", mps_built=True, mps_available=False),
+    "a ticket without the chip": "% sw_vers -productVersion\n12.2.1\n>>> torch.__version__\n'1.12.1'\n"
+    ">>> torch.backends.mps.is_built()\nTrue\n>>> torch.backends.mps.is_available()\nFalse\n",
     "the message, and an old system": with_error(with_torch(mac(macos="12.2.1"), "1.13.1"), "e001", MPS),
     "the message lags behind the check": with_error(
         with_torch(mac(macos="13.7.4"), "2.10.0.dev20251008"), "e001", MPS.replace("12.3", "13.0")
@@ -41,17 +44,24 @@ BAD = {
     "a refused wheel": "% sw_vers -productVersion\n13.5\n% pip install ./torch-2.12.0-cp312-cp312-macosx_14_0_arm64.whl\n"
     "ERROR: torch-2.12.0-cp312-cp312-macosx_14_0_arm64.whl is not a supported wheel on this platform.\n",
     "FFT on macOS 13": with_error(
-        with_torch(mac(macos="13.4"), "2.3.0", mps_available=True), "e003", "FFT operations are only supported on MacOS 14+"
+        with_torch(mac(macos="13.4"), "2.3.0", mps_available=True),
+        "e003",
+        "FFT operations are only supported on MacOS 14+",
     ),
 }
 GOOD = {
     "torch 2.9 on macOS 14": with_torch(mac(macos="14.0"), "2.9.1", mps_built=True, mps_available=True),
+    "torch 2.7 on macOS 13.0": with_torch(mac(macos="13.0"), "2.7.1", mps_built=True, mps_available=True),
     "torch 2.5 on macOS 12.7": with_torch(mac(macos="12.7"), "2.5.1", mps_built=True, mps_available=True),
     "the message on a new system: Metal is hidden": with_error(
-        with_torch(mac(macos="26.0"), "2.11.0", mps_built=True, mps_available=False), "e001", MPS.replace("12.3", "14.0")
+        with_torch(mac(macos="26.0"), "2.11.0", mps_built=True, mps_available=False),
+        "e001",
+        MPS.replace("12.3", "14.0"),
     ),
     "under Rosetta it is the Python": Case(with_torch(mac(macos="12.2", rosetta=True), "2.0.1")),
     "an Intel Mac on an old system": with_torch(mac(macos="11.7", chip="Intel(R) Core(TM) i7-9750H"), "2.2.2"),
     "Linux": with_torch(linux(), "2.9.1+cpu"),
-    "the system is not known": with_torch(replace(mac(), host=replace(mac().host, macos=None, os_version=None)), "2.9.1"),
+    "the system is not known": with_torch(
+        replace(mac(), host=replace(mac().host, macos=None, os_version=None)), "2.9.1"
+    ),
 }

@@ -9,20 +9,25 @@ GUEST = replace(mac(chip="Apple M1 (Virtual)"), metal=Metal(device="Apple Paravi
 
 BAD = {
     "no byte to be had": OOM.format("7.93 GB", "35.00 MB"),
-    "named device, no byte": "Found device Apple Paravirtual device isLowPower false\n" + OOM.format("1.70 GB", "0 bytes"),
+    "named device, no byte": "Found device Apple Paravirtual device isLowPower false\n"
+    + OOM.format("1.70 GB", "0 bytes"),
     "a runner whose MPS is asked for": with_error(
         with_torch(GUEST, "2.9.1", mps_built=True, mps_available=False), "e075", "is_built() True is_available() False"
     ),
     "the message on a guest": with_error(
         with_torch(GUEST, "2.9.1"), "e001", "RuntimeError: The MPS backend is supported on MacOS 14.0+."
     ),
-    "a runner, live, and nobody asks": Case(with_torch(GUEST, "2.9.1", mps_built=True, mps_available=False), severity="note"),
+    "a runner, live, and nobody asks": Case(
+        with_torch(GUEST, "2.9.1", mps_built=True, mps_available=False), severity="note"
+    ),
 }
 GOOD = {
     "a guest whose GPU works": with_torch(GUEST, "2.9.1", mps_built=True, mps_available=True),
     "a Mac": with_torch(mac(), "2.9.1", mps_built=True, mps_available=True),
     "a first allocation larger than the memory": OOM.format("9.07 GB", "40.00 GB"),
     "memory in use": with_error(
-        with_torch(mac(), "2.9.1"), "e143", "RuntimeError: MPS backend out of memory (MPS allocated: 8.20 GB, other allocations: 600.00 MB)"
+        with_torch(mac(), "2.9.1"),
+        "e143",
+        "RuntimeError: MPS backend out of memory (MPS allocated: 8.20 GB, other allocations: 600.00 MB)",
     ),
 }

@@ -20,7 +20,9 @@ cuDNN version: No CUDA
 
 BAD = {
     "a CPU build on a CPU server": Case(with_torch(linux(), "2.6.0+cpu"), severity="note"),
-    "the default CUDA build on a CPU server": Case(with_torch(linux(), "2.6.0+cu124", cuda_available=False), severity="note"),
+    "the default CUDA build on a CPU server": Case(
+        with_torch(linux(), "2.6.0+cu124", cuda_available=False), severity="note"
+    ),
     "Windows": Case(with_torch(windows(), "2.6.0+cpu", cuda_available=False), severity="note"),
     "a collect_env without a GPU": Case(COLLECT_ENV, severity="note"),
 }
@@ -28,5 +30,7 @@ GOOD = {
     "an NVIDIA GPU": with_torch(with_nvidia(linux(), "NVIDIA L4"), "2.6.0+cu124", cuda_available=True),
     "a Mac": with_torch(mac(), "2.9.0", mps_available=True),
     "a Jetson": with_torch(linux(architecture="arm64", jetson="36.4.0"), "2.6.0"),
-    "GPUs not looked for": with_torch(replace(linux(), gpus=None, nvidia=replace(linux().nvidia, driver=None)), "2.6.0+cpu"),
+    "GPUs not looked for": with_torch(
+        replace(linux(), gpus=None, nvidia=replace(linux().nvidia, driver=None)), "2.6.0+cpu"
+    ),
 }
