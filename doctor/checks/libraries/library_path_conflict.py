@@ -122,7 +122,7 @@ def _loaded(facts: Facts) -> Judgement:
         own = part and (
             package(facts, f"nvidia-{part}-cu{torch.cuda.split('.')[0]}") or package(facts, f"nvidia-{part}")
         )
-        if not own or file.startswith((packages, f"{facts.interpreter.prefix or packages}/")):
+        if not own or file.startswith((packages, own.path or packages, f"{facts.interpreter.prefix or packages}/")):
             continue
         hurts = imports_fail(facts) or torch.cuda_available is False
         return check.found(

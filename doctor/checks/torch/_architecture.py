@@ -31,10 +31,11 @@ SUPPORTED = r"supports CUDA capabilities ((?:(?:sm|compute)_\w+ ?)+)"
 
 @dataclass(frozen=True)
 class Device:
-    """A GPU and its compute capability."""
+    """A GPU and its compute capability; `works`: a probe computed right on it."""
 
     name: str
     capability: str
+    works: bool = False
 
 
 def unserved(check: Check, facts: Facts, *, newer: bool) -> Judgement:
@@ -48,7 +49,7 @@ def unserved(check: Check, facts: Facts, *, newer: bool) -> Judgement:
         return _by_message(check, facts, devices, newer=newer)
     made = build(facts)
     cuda = made.cuda if made else None
-    without = [d for d in devices if lookup.runs_on(d.capability, archs, cuda) == "no"]
+    without = [d for d in devices if not d.works and lookup.runs_on(d.capability, archs, cuda) == "no"]
     bad = [d for d in without if _is_newer(d.capability, archs) == newer]
     if not bad:
         return None
@@ -91,8 +92,9 @@ def _architectures(facts: Facts) -> tuple[str, ...] | None:
 def _devices(facts: Facts) -> list[Device]:
     """The NVIDIA GPUs of which the capability is known; torch's own list first, and those that its warning names."""
     torch = installed(facts)
+    right = {p.id for p in facts.probes or () if p.status == "ok"}
     devices = [
-        Device(d.name or "the GPU", d.capability)
+        Device(d.name or "the GPU", d.capability, works=f"cuda:{d.index}" in right)
         for d in (torch.devices if torch else None) or ()
         if d.backend == "cuda" and d.capability
     ]

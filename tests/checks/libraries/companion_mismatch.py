@@ -56,6 +56,15 @@ BAD = {
     'pasted: RuntimeError: Detected that PyTorch and torchvision were com': (
         'RuntimeError: Detected that PyTorch and torchvision were compiled with different CUDA versions. PyTorch has CUDA Version=11.8 and torchvision has CUDA Version=11.7. Please reinstall the torchvision that matches your PyTorch install.\n'
     ),
+    "pasted: ERROR: pip's dependency resolver does not currently take int": (
+        "ERROR: pip's dependency resolver does not currently take into account all the packages that are installed.\n"
+        'torchvision 0.17.0 requires torch==2.2.0, but you have torch 2.3.0 which is incompatible.\n'
+    ),
+    "pasted: RuntimeError: Couldn't load custom C++ ops. With its versions": (
+        "RuntimeError: Couldn't load custom C++ ops. This can happen if your PyTorch and torchvision versions are incompatible\n"
+        '[pip3] torch==1.13.0+cu117\n'
+        '[pip3] torchvision==0.13.0\n'
+    ),
 }  # fmt: skip
 GOOD = {
     "as it should be": with_torch(with_packages(linux(), torchvision="0.19.0", torchaudio="2.4.0"), "2.4.0+cpu"),

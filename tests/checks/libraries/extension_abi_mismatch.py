@@ -48,6 +48,10 @@ BAD = {
         "ModuleNotFoundError: No module named 'vllm._C'\n"
         "WARNING Failed to import from vllm._C with ImportError('/home/u/v/lib/python3.12/site-packages/vllm/_C.abi3.so: undefined symbol: _ZN5torch3jit11parseSchemaERKSs')\n"
     ),
+    'pasted: RuntimeError: CUDA error: no kernel image is available for e': (
+        'RuntimeError: CUDA error: no kernel image is available for execution on the device\n'
+        + collect_env('2.4.0+cu121')
+    ),
 }  # fmt: skip
 GOOD = {
     "torchvision is a companion": with_error(

@@ -41,6 +41,18 @@ BAD = {
         'RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasGemmEx`\n'
         'symbol lookup error: /usr/local/cuda/lib64/libcublas.so.12: undefined symbol: cublasLtGetEnvironmentMode, version libcublasLt.so.12\n'
     ),
+    'pasted: ImportError: /home/u/e/lib/python3.12/site-packages/torch/li': (
+        'ImportError: /home/u/e/lib/python3.12/site-packages/torch/lib/libc10_cuda.so: undefined symbol: cudaGetDriverEntryPointByVersion, version libcudart.so.12\n'
+        '$ echo $LD_LIBRARY_PATH\n'
+        '/usr/local/cuda-12.2/lib64\n'
+    ),
+    'pasted: ImportError: /usr/local/cuda/lib64/libcublas.so.11: symbol f': (
+        'symbol free_gemm_select version libcublasLt.so.11 not defined in file libcublasLt.so.11 with link time reference\n'
+        'ImportError: /usr/local/cuda/lib64/libcublas.so.11: symbol free_gemm_select, version libcublasLt.so.11 not defined in file libcublasLt.so.11 with link time reference'
+    ),
+    'pasted: Could not load library libcudnn_cnn_train.so.8. Error: /usr/': (
+        'Could not load library libcudnn_cnn_train.so.8. Error: /usr/local/cuda-12.1/lib64/libcudnn_cnn_train.so.8: undefined symbol: _ZTIN10cask_cudnn14BaseKernelInfoE, version libcudnn_cnn_infer.so.8\n'
+    ),
 }  # fmt: skip
 GOOD = {
     "torch's own copy": with_torch(

@@ -24,6 +24,11 @@ BAD = {
         'ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from PyObject\n'
         + collect_env('2.2.0+cu121')
     ),
+    'pasted: A module that was compiled using NumPy 1.x cannot be run in': (
+        'A module that was compiled using NumPy 1.x cannot be run in\n'
+        'NumPy 2.0.0 as it may crash.\n'
+        + collect_env('2.2.2+cpu', driver='No CUDA', gpu='No CUDA', libs='[pip3] numpy==2.0.0\n[pip3] torch==2.2.2+cpu')
+    ),
 }  # fmt: skip
 GOOD = {
     "NumPy 1 with an old torch": with_torch(

@@ -43,6 +43,10 @@ BAD = {
         "Please make sure libcudnn_ops_infer.so.8 is in your library path!\n"
         "Aborted (core dumped)\n"
     ),
+    "pasted: OSError: libcusparseLt.so.0: cannot open shared object file:": (
+        "OSError: libcusparseLt.so.0: cannot open shared object file: No such file or directory\n"
+        + collect_env("2.7.0+cu126", available="False")
+    ),
 }
 GOOD = {
     "torch's own library": with_error(linux(), "exception", "ImportError: libtorch_cpu.so: cannot open shared object file"),

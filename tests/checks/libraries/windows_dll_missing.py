@@ -38,6 +38,9 @@ BAD = {
         '  File "C:\\v\\lib\\site-packages\\torch\\__init__.py", line 236, in <module>\n'
         "    from torch._C import *\n"
     ),
+    "pasted: [WinError 182] The operating system cannot run %1. Error loa": (
+        '[WinError 182] The operating system cannot run %1. Error loading "C:\\v\\lib\\site-packages\\torch\\lib\\shm.dll" or one of its dependencies.\n'
+    ),
 }
 GOOD = {
     "the paging file": with_error(windows(), "e147", PAGING),

@@ -14,6 +14,9 @@ BAD = {
     "pasted: torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to al": (
         "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 8.00 GiB total capacity; 6.10 GiB already allocated; 0 bytes free; 6.50 GiB reserved in total by PyTorch)\n"
     ),
+    "pasted: torch.OutOfMemoryError: CUDA out of memory. Tried to allocat": (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 896.00 MiB. GPU 0 has a total capacity of 15.70 GiB of which 523.12 MiB is free. Process 31337 has 9.85 GiB memory in use. Including non-PyTorch memory, this process has 5.20 GiB memory in use.\n"
+    ),
 }
 GOOD = {
     "healthy": with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 3090"), "2.6.0+cu124", cuda_available=True),

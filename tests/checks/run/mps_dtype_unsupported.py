@@ -21,6 +21,12 @@ BAD = {
     "pasted: TypeError: Trying to convert Float8_e4m3fn to the MPS backen": (
         "TypeError: Trying to convert Float8_e4m3fn to the MPS backend but it does not have support for that dtype.\n"
     ),
+    "pasted: TypeError: Trying to convert BFloat16 to the MPS backend but": (
+        "TypeError: Trying to convert BFloat16 to the MPS backend but it does not have support for that dtype.\n"
+        "% sw_vers\n"
+        "ProductName: macOS\n"
+        "ProductVersion: 13.6\n"
+    ),
 }
 GOOD = {
     "healthy": with_torch(mac(), "2.6.0", mps_available=True),

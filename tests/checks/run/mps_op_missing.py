@@ -15,6 +15,13 @@ BAD = {
     "pasted: RuntimeError: Conv3D is not supported on MPS": (
         "RuntimeError: Conv3D is not supported on MPS\n" + collect_env("2.1.0", "mac")
     ),
+    "pasted: RuntimeError: MPS: Unsupported Border padding mode": (
+        "RuntimeError: MPS: Unsupported Border padding mode\n" + collect_env("2.0.1", "mac")
+    ),
+    "pasted: RuntimeError: Adaptive pool MPS: input sizes must be divisib": (
+        "RuntimeError: Adaptive pool MPS: input sizes must be divisible by output sizes. Non-divisible input sizes are not implemented on MPS device yet.\n"
+        + collect_env("2.1.2", "mac")
+    ),
 }
 GOOD = {
     "healthy": with_torch(mac(), "2.6.0", mps_available=True),

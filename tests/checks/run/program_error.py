@@ -31,6 +31,18 @@ BAD = {
         '../aten/src/ATen/native/cuda/Indexing.cu:1146: indexSelectLargeIndex: block: [0,0,0], thread: [0,0,0] Assertion `srcIndex < srcSelectDimSize` failed.\n'
         + collect_env('2.1.0+cu121')
     ),
+    'pasted: RuntimeError: Placeholder storage has not been allocated on ': (
+        'RuntimeError: Placeholder storage has not been allocated on MPS device!\n'
+        + collect_env('2.1.2', 'mac')
+    ),
+    'pasted: RuntimeError: The expanded size of the tensor (512) must mat': (
+        'RuntimeError: The expanded size of the tensor (512) must match the existing size (77) at non-singleton dimension 1\n'
+        + collect_env('2.1.2+cu121')
+    ),
+    'pasted: IndexError: Target 10 is out of bounds.': (
+        'IndexError: Target 10 is out of bounds.\n'
+        + collect_env('2.1.2+cu121')
+    ),
 }  # fmt: skip
 GOOD = {
     "nothing was said": with_torch(linux(), "2.6.0+cpu"),

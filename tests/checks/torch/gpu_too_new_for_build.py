@@ -41,6 +41,10 @@ BAD = {
         'NVIDIA RTX PRO 6000 Blackwell Workstation Edition with CUDA capability sm_120 is not compatible with the current PyTorch installation.\n'
         'The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90.\n'
     ),
+    "pasted: RuntimeError: ptxas fatal : Value 'sm_120a' is not defined f": (
+        "RuntimeError: ptxas fatal   : Value 'sm_120a' is not defined for option 'gpu-name'\n"
+        + collect_env('2.6.0+cu124', driver='570.86.10', gpu='GPU 0: NVIDIA GeForce RTX 5090')
+    ),
 }  # fmt: skip
 GOOD = {
     "RTX 5090 on cu128": with_torch(

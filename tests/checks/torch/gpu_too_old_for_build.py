@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+from doctor.model.facts import ProbeResult
 from tests.examples import device, linux, with_error, with_nvidia, with_torch
 from tests.tickets import collect_env
 
@@ -42,7 +43,16 @@ BAD = {
         'The current PyTorch install supports CUDA capabilities sm_37 sm_50 sm_60 sm_70 sm_75 sm_80 sm_86.\n'
     ),
 }  # fmt: skip
+works = with_torch(
+    with_nvidia(linux(), "NVIDIA Odd 1"),
+    "2.11.0+cu130",
+    cuda_available=True,
+    arch_list=NEW,
+    devices=(device("cuda", "NVIDIA Odd 1", capability="7.0"),),
+)
+
 GOOD = {
+    "the probe computed right on it": replace(works, probes=(ProbeResult(id="cuda:0", device="cuda:0", status="ok"),)),
     "P100 on cu126": with_torch(with_nvidia(linux(), "Tesla P100-PCIE-16GB"), "2.8.0+cu126", cuda_available=True),
     "T4": with_torch(with_nvidia(linux(), "Tesla T4"), "2.11.0+cu130", cuda_available=True),
     "P104-100 on cu121": with_torch(

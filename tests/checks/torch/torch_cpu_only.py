@@ -56,6 +56,17 @@ BAD = {
         "Version: 2.6.0\n"
         "Location: c:\\users\\user\\appdata\\local\\programs\\python\\python312\\lib\\site-packages\n"
     ),
+    "pasted: ValueError: Invalid CUDA 'device=0' requested. Use 'device=c": (
+        "ValueError: Invalid CUDA 'device=0' requested. Use 'device=cpu' or pass valid CUDA device(s) if available\n"
+        "torch.cuda.is_available(): False\n"
+        "torch.cuda.device_count(): 0\n"
+        "Ultralytics 8.3.40 Python-3.12.4 torch-2.5.1+cpu\n"
+        "$ nvidia-smi -L\n"
+        "GPU 0: NVIDIA GeForce RTX 3080 (UUID: GPU-x)\n"
+    ),
+    "pasted: Driver Version: 550.144.03": (
+        "PyTorch version: 2.6.0+cpu\nCUDA available: False\nGPU 0: NVIDIA A10G\nDriver Version: 550.144.03\n"
+    ),
 }
 GOOD = {
     "a server without a GPU": with_torch(linux(), "2.6.0+cpu"),

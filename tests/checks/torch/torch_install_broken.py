@@ -57,6 +57,12 @@ BAD = {
         "    from .functional import *  # noqa: F403\n"
         "ModuleNotFoundError: No module named 'torch.functional'\n"
     ),
+    "pasted: OSError: /home/u/e/lib/python3.10/site-packages/torch/lib/li": (
+        "OSError: /home/u/e/lib/python3.10/site-packages/torch/lib/libtorch_global_deps.so: cannot open shared object file: No such file or directory\n"
+    ),
+    "pasted: ImportError: cannot import name 'nn' from 'torch' (unknown l": (
+        "ImportError: cannot import name 'nn' from 'torch' (unknown location)\n"
+    ),
 }
 GOOD = {
     "healthy": with_torch(linux(), "2.6.0+cpu"),
