@@ -312,6 +312,27 @@ def test_companions_decide_between_indexes() -> None:
     assert best.companions == (("torchaudio", "2.11.0"),)
 
 
+def test_a_ticket_that_shows_only_the_drivers_cuda() -> None:
+    facts = with_nvidia(linux(), "NVIDIA GeForce RTX 3090", driver=None, driver_cuda="11.4")
+    choice = choose(facts)
+    assert found(choice) == ("2.7.1", "cu118")
+    assert choice.best is not None
+    assert choice.best.reasons[0].startswith("a driver of branch 470 runs CUDA 11.8")
+
+
+def test_level_zero_masks() -> None:
+    gpus = tuple(Gpu(vendor="intel", name=n) for n in ("Intel Arc B580", "Intel Arc A770"))
+    best = choose(replace(linux(), gpus=gpus, environ={"ZE_AFFINITY_MASK": "1.0"})).best
+    assert best is not None
+    assert best.covers == ("Intel Arc A770",)
+
+
+def test_kepler_is_warned_of_cudnn_9() -> None:
+    best = choose(nv("Tesla K80", driver="470.256.02")).best
+    assert best is not None
+    assert any("cuDNN" in text for text in best.against)
+
+
 def test_rejected_neighbours_say_why() -> None:
     choice = choose(nv("NVIDIA GeForce RTX 4090", driver="550.54.14"))
     reasons = {c.backend: c.against[0] for c in choice.rejected}

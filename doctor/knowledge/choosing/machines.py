@@ -87,7 +87,11 @@ def machine_of(facts: Facts) -> tuple[Machine, tuple[str, ...]]:
     assumes += said
     if facts.gpus is None:
         assumes.append("the GPUs are not known: taken for ones that current builds support")
-    if any(c.vendor == "nvidia" for c in cards) and facts.nvidia.driver is None and not host.jetson:
+    numbers = "windows" if system == "windows" or host.wsl else "linux"
+    driver = None if host.jetson else facts.nvidia.driver
+    if driver is None and facts.nvidia.driver_cuda and not host.jetson:
+        driver = _branch_for(facts.nvidia.driver_cuda, numbers)
+    if any(c.vendor == "nvidia" for c in cards) and driver is None and not host.jetson:
         assumes.append("the driver's version is not known: taken for the newest that knows the GPU")
     if system == "linux" and host.libc is None:
         assumes.append("the C library is not known: taken for a glibc that is new enough")
@@ -95,11 +99,11 @@ def machine_of(facts: Facts) -> tuple[Machine, tuple[str, ...]]:
         assumes.append("the macOS version is not known: taken for a current one")
     return Machine(
         platform=platform,
-        numbers="windows" if system == "windows" or host.wsl else "linux",
+        numbers=numbers,
         python=python,
         kinds=_kinds_of(cards, facts, platform),
         cards=cards,
-        driver=None if host.jetson else facts.nvidia.driver,
+        driver=driver,
         driver_cuda=facts.nvidia.driver_cuda,
         macos=host.macos or None,
         libc=host.libc,
@@ -111,6 +115,23 @@ def machine_of(facts: Facts) -> tuple[Machine, tuple[str, ...]]:
         translated=interpreter.translated is True
         or (system == "darwin" and host.architecture == "arm64" != architecture),
     ), tuple(assumes)
+
+
+def newest_of(branch: int) -> str:
+    """Stands for a driver of which only the branch is known: the newest of it."""
+    return f"{branch}.999"
+
+
+def spoken(driver: str) -> str:
+    """ "driver 550.54.14"; "a driver of branch 470" where that is all that is known."""
+    branch, _, rest = driver.partition(".")
+    return f"a driver of branch {branch}" if rest == "999" else f"driver {driver}"
+
+
+def _branch_for(cuda: str, system: str) -> str | None:
+    """The driver that reports that CUDA version, where a ticket shows no more than that."""
+    branches = range(410, 1000)
+    return next((newest_of(b) for b in branches if lookup.cuda_of_driver(str(b), system) == cuda), None)
 
 
 def _python_of(version: str | None, free_threaded: bool | None) -> str | None:
@@ -131,10 +152,11 @@ def _cards_of(facts: Facts) -> tuple[tuple[Card, ...], list[str]]:
     """The GPUs that count: those that the visibility masks let through."""
     gpus = facts.gpus or ()
     assumes: list[str] = []
-    chosen: list[Gpu] = [g for g in gpus if g.vendor in ("apple", "intel")]
+    chosen: list[Gpu] = [g for g in gpus if g.vendor == "apple"]
     for vendor, names in (
         ("nvidia", ("CUDA_VISIBLE_DEVICES",)),
         ("amd", ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")),
+        ("intel", ("ZE_AFFINITY_MASK",)),
     ):
         own = [g for g in gpus if g.vendor == vendor]
         for name in names:
@@ -155,7 +177,8 @@ def _masked(gpus: list[Gpu], name: str, environ: Mapping[str, str]) -> tuple[lis
     seen = []
     for part in (p.strip() for p in mask.split(",")):
         by_uuid = [g for g in gpus if part.upper().startswith(("GPU-", "MIG-")) and (g.uuid or "").startswith(part)]
-        found = by_uuid or ([gpus[int(part)]] if part.isdecimal() and int(part) < len(gpus) else [])
+        index = part.split(".")[0]  # Level Zero counts tiles, too: "0.1"
+        found = by_uuid or ([gpus[int(index)]] if index.isdecimal() and int(index) < len(gpus) else [])
         if not found:
             break  # CUDA reads no further than the first entry that names no GPU
         seen += [g for g in found if g not in seen]

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from doctor.knowledge import lookup, vendors
-from doctor.knowledge.choosing.machines import Machine, Wanted, kind_of, names
-from doctor.knowledge.choosing.ranking import Candidate, Choice, Nearest, how_cuda_runs, newest_driver, rank
+from doctor.knowledge.choosing.machines import Machine, Wanted, kind_of, names, spoken
+from doctor.knowledge.choosing.ranking import Candidate, Choice, Nearest, how_cuda_runs, is_beyond, newest_driver, rank
 from doctor.knowledge.load import of_tables
 from doctor.knowledge.versions import numbers
 from doctor.model.facts import ABSENT
@@ -74,13 +74,15 @@ def _nearest_driver(machine: Machine, wanted: Wanted) -> Iterator[Nearest]:
     need = lookup.driver_need(lookup.cuda_of_backend(fixed.backend) or "", machine.numbers)
     minimum = max([need.minimum if need else "0", *(str(c.first) for c in covered if c.first)], key=numbers)
     last = min((c.last for c in covered if c.last), default=None)
+    old = [c for c in covered if c.last == last]
     newest = f" (branch {last} is the last that supports it)" if last else ""
     if machine.driver is ABSENT:
         text = f"install the NVIDIA driver, {minimum} or newer{newest}"
-    elif last and int(str(machine.driver).split(".")[0]) > last:
-        text = f"install an older NVIDIA driver: branch {last} is the last that supports the {names(covered)}"
+    elif last and is_beyond(machine.driver, last, machine.numbers):
+        text = f"install an older NVIDIA driver: branch {last} is the last that supports the {names(old)}"
     else:
-        text = f"update the NVIDIA driver from {machine.driver} to {minimum} or newer{newest}"
+        have = spoken(machine.driver).removeprefix("driver ")
+        text = f"update the NVIDIA driver from {have} to {minimum} or newer{newest}"
     details = (("minimum", minimum), *((("last", str(last)),) if last else ()))
     yield Nearest(kind="driver", text=text, details=details, candidate=fixed)
 

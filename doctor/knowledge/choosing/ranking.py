@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from doctor.knowledge import lookup, vendors
-from doctor.knowledge.choosing.machines import Card, Kind, Machine, Wanted, kind_of, names
+from doctor.knowledge.choosing.machines import Card, Kind, Machine, Wanted, kind_of, names, newest_of, spoken
 from doctor.knowledge.load import of_tables
 from doctor.knowledge.versions import numbers
 from doctor.model.facts import ABSENT
 
 MAX_REJECTED = 12
+CUDNN_9 = (2, 4)  # the first torch with cuDNN 9, which dropped Kepler
 
 # One choice asks the tables the same questions for hundreds of builds.
 _arch_list_of = of_tables(lookup.arch_list_of)
@@ -254,10 +255,14 @@ def _cuda_coverage(machine: Machine, cards: tuple[Card, ...], release: str, back
     if machine.driver is ABSENT:
         against.append("there is no NVIDIA driver")
     elif _driver_runs(driver, cuda, machine.numbers) is False:
-        have = f"this machine has {machine.driver}" if machine.driver else "no driver that knows the GPU is that new"
+        have = (
+            f"this machine has {spoken(machine.driver).removeprefix('driver ')}"
+            if machine.driver
+            else "no driver that knows the GPU is that new"
+        )
         against.append(f"CUDA {cuda} needs driver {need.minimum if need else '?'} or newer; {have}")
     elif machine.driver and need:
-        reasons.append(f"driver {machine.driver} runs CUDA {cuda} (from {need.minimum} on: {need.why})")
+        reasons.append(f"{spoken(machine.driver)} runs CUDA {cuda} (from {need.minimum} on: {need.why})")
     hopeless = bool(against)
     archs = _arch_list_of(release, backend, machine.platform)
     covers, leaves_out, crutch = [], [], False
@@ -270,6 +275,8 @@ def _cuda_coverage(machine: Machine, cards: tuple[Card, ...], release: str, back
         else:
             covers.append(card)
             (against if how == "ptx" else reasons).append(why)
+            if (card.target or "").startswith("3.") and numbers(release) >= CUDNN_9:
+                against.append(f"its cuDNN 9 has no code for the {card.name}: convolutions need cuDNN switched off")
     return Coverage(
         covers=tuple(covers),
         leaves_out=tuple(leaves_out),
@@ -286,9 +293,9 @@ def how_cuda_runs(
     """ "native", "family", "ptx" or "no", and the sentence that says why."""
     what = f"the {card.name} (compute capability {card.target})"
     if card.first and numbers(driver)[0] < card.first:
-        return "no", f"the driver {driver} does not know the {card.name}: that takes branch {card.first} or newer"
-    if _is_beyond(driver, card.last, machine.numbers):
-        return "no", f"the driver {driver} no longer supports the {card.name}: branch {card.last} was the last"
+        return "no", f"{spoken(driver)} does not know the {card.name}: that takes branch {card.first} or newer"
+    if is_beyond(driver, card.last, machine.numbers):
+        return "no", f"{spoken(driver)} no longer supports the {card.name}: branch {card.last} was the last"
     if card.target is None:
         return "native", ""
     if archs is None:
@@ -307,7 +314,7 @@ def how_cuda_runs(
     return how, f"it has code for {what}"
 
 
-def _is_beyond(driver: str, last: int | None, system: str) -> bool:
+def is_beyond(driver: str, last: int | None, system: str) -> bool:
     """Whether a driver is of a later branch. Windows drivers of branch 580 are numbered up to 582: their CUDA
     version tells."""
     if last is None or numbers(driver)[0] <= last:
@@ -318,7 +325,7 @@ def _is_beyond(driver: str, last: int | None, system: str) -> bool:
 
 def newest_driver(cards: tuple[Card, ...]) -> str:
     """Stands for a driver version that is not known: the newest of the last branch that knows all the cards."""
-    return f"{min((c.last for c in cards if c.last), default=99999)}.999"
+    return newest_of(min((c.last for c in cards if c.last), default=99999))
 
 
 def native_cuda(machine: Machine) -> str | None:
