@@ -86,7 +86,8 @@ def _nodes(facts: Facts) -> Judgement:
     """The NVIDIA nodes are there and can't be opened."""
     nvidia, error = facts.nvidia, heard(facts, "e210", "e214")
     closed = nvidia.nodes_accessible is False and bool(nvidia.device_nodes) and nvidia.cuinit != 0
-    if (error is None and not closed) or cuda_works(facts) or on_wsl(facts):
+    no_uvm = nvidia.uvm_node is False and bool(nvidia.device_nodes)  # then that is why CUDA's start fails
+    if (error is None and not closed) or (no_uvm and not closed) or cuda_works(facts) or on_wsl(facts):
         return None
     nodes = f" ({', '.join(nvidia.device_nodes[:3])})" if nvidia.device_nodes else ""
     box = sandboxed(facts) or (str(facts.host.container) if facts.host.container else None)

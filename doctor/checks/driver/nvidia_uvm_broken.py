@@ -29,6 +29,7 @@ check = Check(
 )
 
 UNKNOWN_ERROR = 999
+SYSTEM_CALL_FAILED = 304
 RELOAD = Remedy(
     action="load-module",
     details={"module": "nvidia_uvm"},
@@ -42,7 +43,8 @@ def judge(facts: Facts) -> Judgement:
     if on_mac(facts) or facts.host.jetson:
         return None
     error = heard(facts, "e021", "e022")
-    if error or facts.nvidia.cuinit == UNKNOWN_ERROR:
+    without_node = facts.nvidia.uvm_node is False and facts.nvidia.cuinit == SYSTEM_CALL_FAILED
+    if error or facts.nvidia.cuinit == UNKNOWN_ERROR or without_node:
         return _found(facts, error)
     torch = installed(facts)
     unavailable = torch is not None and bool(torch.cuda) and torch.cuda_available is False
@@ -68,7 +70,7 @@ def _found(facts: Facts, error: ErrorText | None) -> Judgement:
         remedies = (container, *remedies)
     return check.found(
         facts,
-        f"{driver}, but CUDA's start ends with an unknown error (999){node}.",
+        f"{driver}, but CUDA's start ends with error {facts.nvidia.cuinit or UNKNOWN_ERROR}{node}.",
         evidence=(
             quote(error) if error else None,
             "nvidia.cuinit",

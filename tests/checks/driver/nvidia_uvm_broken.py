@@ -18,6 +18,10 @@ BAD = {
     "the node is gone": with_torch(
         with_nvidia(linux(), RTX, cuinit=999, uvm_node=False), "2.6.0+cu124", cuda_available=False, cuda_error=UNKNOWN
     ),
+    "the node is gone, and the system call fails": with_torch(
+        with_nvidia(linux(container="docker"), RTX, cuinit=304, uvm_node=False), "2.6.0+cu124", cuda_available=False,
+        cuda_error="Error 304: OS call failed or operation not supported on this OS",
+    ),
     "the node is gone, and cuInit was not asked": with_torch(
         with_nvidia(linux(), RTX, cuinit=None, uvm_node=False), "2.6.0+cu124", cuda_available=False
     ),
