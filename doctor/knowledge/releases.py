@@ -189,7 +189,7 @@ def _tags(row: Row | None, platform: str) -> dict[str, str]:
 
 
 def _is_out_of_reach(tag: str) -> bool:
-    """From macOS 11 on installers know tags of .0 versions only: the wheel tagged macosx_11_1 (1.8.0) fits no machine."""
+    """From macOS 11 on installers know tags of .0 versions only: the wheel tagged macosx_11_1 (1.8.0) fits nowhere."""
     system, major, minor, *_ = [*tag.split("_"), "", ""]
     return system == "macosx" and int(major) >= 11 and minor != "0"
 
