@@ -1,6 +1,7 @@
 """How fast tickets are read and judged: scripts/bench_evidence.py [--tickets N]
 
-Prints, as JSON: one ticket of 10 kB in a fresh process against --help (ms), and tickets a second in one process (reading
+Prints, as JSON: one ticket of 10 kB in a fresh process against --help (ms), and tickets a second in one process
+(reading
 alone, and the whole examination). Exit code 1 if a limit is missed: 150 ms beyond --help, 100 tickets a second.
 """
 
@@ -56,7 +57,9 @@ def best_ms(arguments: list[str], rounds: int = 5) -> float:
     times = []
     for _ in range(rounds):
         started = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "doctor", *arguments], cwd=ROOT, capture_output=True, timeout=60, check=False)
+        subprocess.run(
+            [sys.executable, "-m", "doctor", *arguments], cwd=ROOT, capture_output=True, timeout=60, check=False
+        )
         times.append((time.perf_counter() - started) * 1000)
     return min(times)
 

@@ -1,8 +1,10 @@
 """Score the judgement on labelled cases: scripts/score_cases.py DIR… [--floor tests/cases/floor.json] [--command]
 
-Every folder below DIR that holds an input.txt and a case.json is one case; case.json names the cause, what is right too, what
+Every folder below DIR that holds an input.txt and a case.json is one case; case.json names the cause, what is right
+too, what
 would be wrong, and the fix. Rules:
-  * top-1: the first finding of severity fault is `cause` or in `also`; `healthy`: verdict healthy and no fault. Where no fault
+  * top-1: the first finding of severity fault is `cause` or in `also`; `healthy`: verdict healthy and no fault.
+    Where no fault
     is claimed, the first warning or note counts for ids that claim none (program-error, backend-impossible-here, …);
   * recall: the id is among the findings; specificity: share of healthy cases without a fault;
   * wrong: share of the cases with a fault whose id is in `not`;
@@ -29,7 +31,9 @@ sys.path.insert(0, str(ROOT))
 TORCH_ACTIONS = ("install-torch", "reinstall-torch", "upgrade-torch", "downgrade-torch")
 FAMILIES = {
     **dict.fromkeys(TORCH_ACTIONS, "torch"),
-    **dict.fromkeys(("pin-package", "install-package", "reinstall-package", "remove-package", "use-other-build"), "package"),
+    **dict.fromkeys(
+        ("pin-package", "install-package", "reinstall-package", "remove-package", "use-other-build"), "package"
+    ),
 }
 MEASURES = ("top1", "recall", "specificity", "wrong", "action", "backend")
 HIGHER_IS_WORSE = ("wrong",)
@@ -88,8 +92,21 @@ def examine_in_process(case: Case) -> Mapping[str, Any]:
 def examine_by_command(case: Case) -> Mapping[str, Any]:
     """The report of the installed command."""
     done = subprocess.run(
-        [sys.executable, "-m", "doctor", "check", "--from", str(case.folder / "input.txt"), "--as-of", case.label["date"], "--json"],
-        capture_output=True, text=True, timeout=60, check=False,
+        [
+            sys.executable,
+            "-m",
+            "doctor",
+            "check",
+            "--from",
+            str(case.folder / "input.txt"),
+            "--as-of",
+            case.label["date"],
+            "--json",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     try:
         said: Mapping[str, Any] = json.loads(done.stdout)
@@ -181,7 +198,10 @@ def table(scores: list[Score]) -> str:
         rows.append((title,) + ("",) * (len(MEASURES) + 1))
         rows += [_row(f"  {name}", group) for name, group in sorted(groups.items())]
     widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
-    return "\n".join("  ".join([r[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(r[1:], widths[1:], strict=True))]).rstrip() for r in rows)
+    return "\n".join(
+        "  ".join([r[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(r[1:], widths[1:], strict=True))]).rstrip()
+        for r in rows
+    )
 
 
 def _row(name: str, scores: list[Score]) -> tuple[str, ...]:
@@ -218,7 +238,9 @@ def main() -> int:
     """Score the folders, print the tables, compare with the floors."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR")
-    parser.add_argument("--floor", type=Path, help='JSON: {"bank": {"top1": 0.97, …}, "own": {…}}, by the name of the folder below')
+    parser.add_argument(
+        "--floor", type=Path, help='JSON: {"bank": {"top1": 0.97, …}, "own": {…}}, by the name of the folder below'
+    )
     parser.add_argument("--command", action="store_true", help="run the installed command on each case")
     parser.add_argument("--brief", action="store_true", help="no table per cause")
     options = parser.parse_args()
@@ -242,7 +264,7 @@ def main() -> int:
 
 
 def _collection(folder: Path) -> str:
-    """"bank" or "own": the folder below tests/cases; elsewhere the grandparent's name."""
+    """ "bank" or "own": the folder below tests/cases; elsewhere the grandparent's name."""
     parts = folder.resolve().parts
     for name in ("bank", "own"):
         if name in parts:

@@ -28,7 +28,10 @@ def read_source(name: str) -> tuple[str, bytes]:
         raise click.UsageError(f"cannot read '{name}': {error.strerror or error}.") from None
     if left_out:
         size = f"{left_out / (1 << 20):.0f} MB"
-        click.echo(f"torchdoctor: {name} is long: {size} between its first and last {KEPT_BYTES >> 20} MB were not read.", err=True)
+        click.echo(
+            f"torchdoctor: {name} is long: {size} between its first and last {KEPT_BYTES >> 20} MB were not read.",
+            err=True,
+        )
     return name, content
 
 

@@ -1,4 +1,5 @@
-"""What the tools of AMD's and Intel's stacks print: rocminfo, rocm-smi, amd-smi, rocm-sdk, groups; xpu-smi, sycl-ls, clinfo."""
+"""What the tools of AMD's and Intel's stacks print: rocminfo, rocm-smi, amd-smi, rocm-sdk, groups; xpu-smi, sycl-ls,
+clinfo."""
 
 from __future__ import annotations
 
@@ -15,10 +16,16 @@ _ROCM_SMI_ROW = Regex(r"^[ \t]*(\d{1,2})[ \t]+(?:\d+[ \t]+)?(?:0x[0-9a-f]+,?[ \t
 _SERIES = Regex(r"(?:Card [Ss]eries|Card SKU|MARKET_NAME|Market Name|Device Name)[ \t]*:[ \t]*(\S[^\n]*?)[ \t]*$", re.M)
 _GFX = Regex(r"(?:GFX Version|TARGET_GRAPHICS_VERSION|gcnArchName)[ \t]*[:=][ \t]*[\"']?(gfx[0-9a-f]{3,4})", re.M)
 _SDK = Regex(r"^[ \t]*((?:gfx[0-9a-f]{3,4};)+gfx[0-9a-f]{3,4}|gfx[0-9a-f]{3,4})[ \t]*$", re.M)
-_ROCM = Regex(r"/opt/rocm-(\d+\.\d+(?:\.\d+)?)|ROCm version:?[ \t]*(\d+\.\d+(?:\.\d+)?)|^[ \t]*ROCM-SMI-LIB version: \S+ \| ROCM version: (\d+\.\d+(?:\.\d+)?)", re.M | re.I)
+_ROCM = Regex(
+    r"/opt/rocm-(\d+\.\d+(?:\.\d+)?)|ROCm version:?[ \t]*(\d+\.\d+(?:\.\d+)?)|^[ \t]*ROCM-SMI-LIB version: \S+ \| ROC"
+    r"M version: (\d+\.\d+(?:\.\d+)?)",
+    re.M | re.I,
+)
 _KFD_MISSING = Regex(r"(?:Unable to open )?/dev/kfd[^\n]{0,40}No such file or directory|cannot access '?/dev/kfd")
 _KFD_DENIED = Regex(r"Unable to open /dev/kfd read-write: Permission denied|/dev/kfd[^\n]{0,40}Permission denied")
-_SYCL = Regex(r"\[(?:ext_oneapi_)?level[_-]zero:gpu(?::\d+|\]\[level_zero:\d+)?\][^\n]*?((?:Intel\(R\) [^\n,\[]{3,60}))[ \t,\[]")
+_SYCL = Regex(
+    r"\[(?:ext_oneapi_)?level[_-]zero:gpu(?::\d+|\]\[level_zero:\d+)?\][^\n]*?((?:Intel\(R\) [^\n,\[]{3,60}))[ \t,\[]"
+)
 _XPU_SMI = Regex(r"Device Name:[ \t]*(Intel\(R\) [^|\n]{3,60}?)[ \t]*(?:\||$)", re.M)
 _XPU_PROPERTIES = Regex(r"_XpuDeviceProperties\(name='([^'\n]{1,100})'")
 
@@ -51,19 +58,34 @@ def _amd(document: Document, notes: Notes) -> None:
         # In rocminfo's agents the marketing name follows; filtered by grep it may stand before.
         after = next((n for at, n in names if m.end() < at < m.end() + 300), None)
         before = next((n for at, n in reversed(names) if at < m.start()), None)
-        notes.gpu(Gpu(vendor="amd", name=after or before, gfx=m[1]), group="rocminfo", rank=76, source="rocminfo",
-                  line=document.line_at(m.start()))
+        notes.gpu(
+            Gpu(vendor="amd", name=after or before, gfx=m[1]),
+            group="rocminfo",
+            rank=76,
+            source="rocminfo",
+            line=document.line_at(m.start()),
+        )
         put("amd.kernel_driver", True, m, "rocminfo", 60)
     if document.has("card series", "market_name", "market name"):
         for m in _SERIES.finditer(text):
             if re.search(r"amd|radeon|instinct|navi|vega|mi\d", m[1], re.I):
-                notes.gpu(Gpu(vendor="amd", name=m[1]), group="rocm-smi", rank=72, source="rocm-smi", line=document.line_at(m.start()))
+                notes.gpu(
+                    Gpu(vendor="amd", name=m[1]),
+                    group="rocm-smi",
+                    rank=72,
+                    source="rocm-smi",
+                    line=document.line_at(m.start()),
+                )
     if document.has("gfx version", "target_graphics_version", "gcnarchname"):
         for m in _GFX.finditer(text):
-            notes.gpu(Gpu(vendor="amd", gfx=m[1]), group="gfx", rank=60, source="rocm-smi", line=document.line_at(m.start()))
+            notes.gpu(
+                Gpu(vendor="amd", gfx=m[1]), group="gfx", rank=60, source="rocm-smi", line=document.line_at(m.start())
+            )
     if "rocm system management" in low or "concise info" in low:
         for m in _ROCM_SMI_ROW.finditer(text):
-            notes.gpu(Gpu(vendor="amd"), group="rocm-smi table", rank=70, source="rocm-smi", line=document.line_at(m.start()))
+            notes.gpu(
+                Gpu(vendor="amd"), group="rocm-smi table", rank=70, source="rocm-smi", line=document.line_at(m.start())
+            )
     if "gfx" in low and document.has("targets", "get_arch_list", "arch list"):
         for m in _SDK.finditer(text):
             if ";" in m[1]:
@@ -76,7 +98,19 @@ def _intel(document: Document, notes: Notes) -> None:
     for m in _SYCL.finditer(document.text):
         line = document.line_at(m.start())
         notes.put("intel.level_zero", True, source="sycl-ls", rank=75, line=line)
-        notes.gpu(Gpu(vendor="intel", name=re.sub(r" \d+\.\d+$", "", m[1].strip())), group="sycl-ls", rank=70, source="sycl-ls", line=line)
+        notes.gpu(
+            Gpu(vendor="intel", name=re.sub(r" \d+\.\d+$", "", m[1].strip())),
+            group="sycl-ls",
+            rank=70,
+            source="sycl-ls",
+            line=line,
+        )
     for regex, source in ((_XPU_SMI, "xpu-smi"), (_XPU_PROPERTIES, "Python")):
         for m in regex.finditer(document.text):
-            notes.gpu(Gpu(vendor="intel", name=m[1].strip()), group=source, rank=74, source=source, line=document.line_at(m.start()))
+            notes.gpu(
+                Gpu(vendor="intel", name=m[1].strip()),
+                group=source,
+                rank=74,
+                source=source,
+                line=document.line_at(m.start()),
+            )

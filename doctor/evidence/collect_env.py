@@ -1,9 +1,12 @@
-"""`python -m torch.utils.collect_env`, in every form since torch 1.5: Yes/No, ROCm, XPU, Windows, vLLM's sections, cut anywhere.
+"""`python -m torch.utils.collect_env`, in every form since torch 1.5: Yes/No, ROCm, XPU, Windows, vLLM's sections,
+cut anywhere.
 
 What its words mean, by torch/utils/collect_env.py:
-  * «CUDA used to build PyTorch: None», «N/A» or «Could not collect» beside a known torch version: torch.version.cuda is None;
+  * «CUDA used to build PyTorch: None», «N/A» or «Could not collect» beside a known torch version: torch.version.cuda
+    is None;
   * a version «N/A»: torch could not be imported, so nothing about its build is known;
-  * «No CUDA»: torch sees no CUDA and neither nvidia-smi nor nvcc answered: this proves no absence of a GPU or of a driver;
+  * «No CUDA»: torch sees no CUDA and neither nvidia-smi nor nvcc answered: this proves no absence of a GPU or of a
+    driver;
   * «Could not collect»: the tool that was asked did not answer.
 Source: https://github.com/pytorch/pytorch/blob/main/torch/utils/collect_env.py
 """
@@ -32,10 +35,12 @@ _XPU = Regex(r"name='([^']{1,100})'.*?total_memory=(\d+)MB")
 
 # The keys that say something; the others are understood and left.
 KEYS = {
-    "PyTorch version", "Is debug build", "CUDA used to build PyTorch", "ROCM used to build PyTorch", "OS", "GCC version",
+    "PyTorch version", "Is debug build", "CUDA used to build PyTorch", "ROCM used to build PyTorch", "OS",
+    "GCC version",
     "Clang version", "CMake version", "Libc version", "Python version", "Python platform", "Is CUDA available",
     "CUDA runtime version", "CUDA_MODULE_LOADING set to", "GPU models and configuration", "Nvidia driver version",
-    "cuDNN version", "HIP runtime version", "MIOpen runtime version", "Is XNNPACK available", "Caching allocator config",
+    "cuDNN version", "HIP runtime version", "MIOpen runtime version", "Is XNNPACK available",
+    "Caching allocator config",
     "Is XPU available", "XPU used to build PyTorch", "Intel GPU driver version", "Intel GPU models onboard",
     "Intel GPU models detected", "Versions of relevant libraries", "CPU", "CUDA SDK version",
 }  # fmt: skip
@@ -85,7 +90,9 @@ def _torch(values: dict[str, tuple[str, int]], notes: Notes) -> None:
         elif imported or said == "None":
             notes.put(fact, ABSENT, source=SOURCE, rank=RANK, line=line)
     flags = {
-        "Is CUDA available": "torch.cuda_available", "Is debug build": "torch.debug", "Is XPU available": "torch.xpu_available",
+        "Is CUDA available": "torch.cuda_available",
+        "Is debug build": "torch.debug",
+        "Is XPU available": "torch.xpu_available",
     }
     for key, fact in flags.items():
         said, line = values.get(key, ("", 0))
@@ -105,7 +112,9 @@ def _system(values: dict[str, tuple[str, int]], notes: Notes) -> None:
         machine.note_os(said, notes, source=SOURCE, rank=RANK, line=line)
     said, line = values.get("Libc version", ("", 0))
     libc, _, version = said.partition("-")
-    if libc in ("glibc", "musl") and version and version != "2.9":  # «glibc-2.9» is what Python guesses if it can't tell
+    if (
+        libc in ("glibc", "musl") and version and version != "2.9"
+    ):  # «glibc-2.9» is what Python guesses if it can't tell
         notes.put("host.libc", libc, source=SOURCE, rank=RANK, line=line)
         notes.put("host.libc_version", version, source=SOURCE, rank=RANK, line=line)
     said, line = values.get("Python platform", ("", 0))
@@ -156,9 +165,16 @@ def _intel_models(document: Document, notes: Notes, at: int, first: str) -> None
         notes.understand(i)
         name = line.lstrip("* ").strip()
         if match := _XPU.search(line):
-            notes.gpu(Gpu(vendor="intel", name=match[1], memory_bytes=int(match[2]) << 20), group="xpu", rank=RANK,
-                      source=SOURCE, line=i)
-        elif name and "name=" not in name and name not in UNKNOWN and not re.fullmatch(r"\[?\d+\]?.*Properties.*", name):
+            notes.gpu(
+                Gpu(vendor="intel", name=match[1], memory_bytes=int(match[2]) << 20),
+                group="xpu",
+                rank=RANK,
+                source=SOURCE,
+                line=i,
+            )
+        elif (
+            name and "name=" not in name and name not in UNKNOWN and not re.fullmatch(r"\[?\d+\]?.*Properties.*", name)
+        ):
             notes.gpu(Gpu(vendor="intel", name=name), group="onboard", rank=RANK - 10, source=SOURCE, line=i)
 
 

@@ -1,4 +1,5 @@
-"""What the look of the text tells when nothing says it outright: the system, the Python and the environment, from paths,
+"""What the look of the text tells when nothing says it outright: the system, the Python and the environment, from
+paths,
 wheel names, prompts and a program's own words. Of the lowest rank: everything said outright wins."""
 
 from __future__ import annotations
@@ -15,36 +16,69 @@ from doctor.model.facts import ABSENT, ErrorText, Gpu, ImportFailure, OtherEnvir
 SOURCE = "path"
 _PY_IN_PATH = Regex(r"[/\\](?:lib(?:64)?[/\\])?[Pp]ython[ ]?(\d)\.?(\d{1,2})(t?)(?=[/\\])")
 _CP = Regex(r"[-_.]cp(?:ython-)?(\d)(\d{1,2})(m|t|d)?(?:-cp|-abi|-none|-x86|-aarch|-darwin|-win|-arm|m?-)")
-_WHEEL_PLATFORM = Regex(r"(?<!is not a supported )\b(manylinux\w*|macosx_\d+_\d+|win|linux|musllinux_\d_\d)_?(x86_64|aarch64|arm64|amd64|universal2|i686|32)(?=\.whl|\b)")
+_WHEEL_PLATFORM = Regex(
+    r"(?<!is not a supported )\b(manylinux\w*|macosx_\d+_\d+|win|linux|musllinux_\d_\d)_?(x86_64|aarch64|arm64|amd64|"
+    r"universal2|i686|32)(?=\.whl|\b)"
+)
 _SYSTEMS = (
     ("windows", Regex(r"(?:^|[\s\"'(=:])[A-Za-z]:\\+[\w .$>-]|\bWinError\b|\.dll\b|\.exe\b|\bPS [A-Z]:\\", re.M)),
-    ("darwin", Regex(r"/Users/\w|/opt/homebrew/|\.dylib\b|dlopen\(/|/Library/Frameworks/|mach-o file|-darwin\.so|\bMacBook|\bmacOS \d|MPS backend (?:out of memory|is supported on)|has no attribute 'mps'|for the MPS (?:backend|device)|the 'MPS' backend|MPSNDArray|MPSGraph|MPS framework|\bMPS does not\b|\bMPS: no support|torch\.mps\.\w+\(\)|mps:0|Apple Paravirtual")),
-    ("linux", Regex(r"/home/\w|/root/|/usr/lib/x86_64-linux-gnu|/usr/local/lib/python3|\.so(?:\.\d+)*: (?:cannot open|undefined symbol|version)|\blib[\w-]+\.so\b|undefined symbol:|-linux-gnu\.so|/dist-packages/|\bapt(?:-get)? install|\byum |\bdkms\b|\bmodprobe\b|NVRM:|\blsmod\b|/opt/conda/")),
+    ("darwin", Regex(r"/Users/\w|/opt/homebrew/|\.dylib\b|dlopen\(/|/Library/Frameworks/|mach-o file|-darwin\.so|\bMa"
+                     r"cBook|\bmacOS \d|MPS backend (?:out of memory|is supported on)|has no attribute 'mps'|for t"
+                     r"he MPS (?:backend|device)|the 'MPS' backend|MPSNDArray|MPSGraph|MPS framework|\bMPS does no"
+                     r"t\b|\bMPS: no support|torch\.mps\.\w+\(\)|mps:0|Apple Paravirtual")),
+    ("linux", Regex(r"/home/\w|/root/|/usr/lib/x86_64-linux-gnu|/usr/local/lib/python3|\.so(?:\.\d+)*: (?:cannot open"
+                    r"|undefined symbol|version)|\blib[\w-]+\.so\b|undefined symbol:|-linux-gnu\.so|/dist-packages"
+                    r"/|\bapt(?:-get)? install|\byum |\bdkms\b|\bmodprobe\b|NVRM:|\blsmod\b|/opt/conda/")),
 )  # fmt: skip
-_LINUX_PATH = Regex(r"(?<![\w/])/(?:usr|home|root|opt/conda|app|workspace|data|mnt|tmp|var|venv|env)/[^\s:\"']{0,150}python3\.\d+/|/dev/kfd|/usr/lib/|\.so\.\d")
-_TORCH_FOLDER = Regex(r"(?<![^\s\"'(=\[,])((?:/|[A-Za-z]:[\\/])[^\s\"':*?<>|]{1,300}[/\\](?:site-packages|dist-packages)[/\\]torch)[/\\]")
+_LINUX_PATH = Regex(
+    r"(?<![\w/])/(?:usr|home|root|opt/conda|app|workspace|data|mnt|tmp|var|venv|env)/[^\s:\"']{0,150}python3\.\d+/|/d"
+    r"ev/kfd|/usr/lib/|\.so\.\d"
+)
+_TORCH_FOLDER = Regex(
+    r"(?<![^\s\"'(=\[,])((?:/|[A-Za-z]:[\\/])[^\s\"':*?<>|]{1,300}[/\\](?:site-packages|dist-packages)[/\\]torch)[/\\]"
+)
 _MUSL = Regex(r"Error relocating \S+: |ld-musl-|\bmusl libc\b|/lib/libc\.musl")
 _ALPINE = Regex(r"\b(?:docker|podman) run [^\n]*?\S+:\S*alpine|\bFROM \S*alpine|\bapk add\b")
 _OTHER_ARCHITECTURES = Regex(r"(?<![\w.])(riscv64|ppc64le|loongarch64|s390x)\b|[-_@](riscv64|ppc64le|loongarch64)\b")
 _WSL_KERNEL = Regex(r"\b(\d+\.\d+\.\d+(?:\.\d+)?-[\w-]*[Mm]icrosoft[\w-]*)")
 _LINUXKIT = Regex(r"\b(\d+\.\d+\.\d+-linuxkit)\b")
-_SANDBOXES = (("seatbelt", Regex(r"\bcodex(?:-cli| exec| sandbox)|\bseatbelt\b|sandbox-exec|deny\(1\) iokit-open|CODEX_SANDBOX=")),
-              ("gvisor", Regex(r"\bgVisor\b|\brunsc\b")))
+_SANDBOXES = (
+    (
+        "seatbelt",
+        Regex(r"\bcodex(?:-cli| exec| sandbox)|\bseatbelt\b|sandbox-exec|deny\(1\) iokit-open|CODEX_SANDBOX="),
+    ),
+    ("gvisor", Regex(r"\bgVisor\b|\brunsc\b")),
+)
 _MAC_GUEST = Regex(r"(Apple Paravirtual device|VirtualMac\d+,\d+|Apple M\d[\w ]*\(Virtual\))")
 _RUNNER = Regex(r"/Users/runner/\w+/|/Users/distiller/")
-_BUILD_MACHINE = Regex(r"/Users/runner/\w+/pytorch/[^\s)]*|/Users/distiller/[^\s)]*|[A-Z]:\\\\?(?:actions-runner|cb|b)\\\\?[^\s)]*pytorch[^\s)]*|/pytorch/(?:aten|c10|torch)/[^\s)]*|\.\./(?:c10|aten|torch)/[^\s)]*")
+_CONDA = Regex(r"[/\\](?:mini|ana)?(?:conda|forge|mamba)\d?[/\\](envs[/\\])?", re.I)
+_VENV = Regex(r"[/\\]\.?v?env[\w-]*[/\\](?:lib|Lib|bin|Scripts)")
+_BUILD_MACHINE = Regex(
+    r"/Users/runner/\w+/pytorch/[^\s)]*|/Users/distiller/[^\s)]*|[A-Z]:\\\\?(?:actions-runner|cb|b)\\\\?[^\s)]*pytorc"
+    r"h[^\s)]*|/pytorch/(?:aten|c10|torch)/[^\s)]*|\.\./(?:c10|aten|torch)/[^\s)]*"
+)
 _CONTAINER_PROMPT = Regex(r"^[ \t]*(?:root|\w+)@[0-9a-f]{12}:[^\n]{0,100}[#$]", re.M)
-_DOCKER_OTHER = Regex(r"\bdocker(?:-compose|[ \t]+compose)[ \t][^\n]{0,80}\b(?:up|run|exec)\b|\b(?:docker|podman)[ \t]+(?:exec|logs)[ \t]")
+_DOCKER_OTHER = Regex(
+    r"\bdocker(?:-compose|[ \t]+compose)[ \t][^\n]{0,80}\b(?:up|run|exec)\b|\b(?:docker|podman)[ \t]+(?:exec|logs)[ \t]"
+)
 _DOCKER_RUN = Regex(r"\b(docker|podman|nerdctl)[ \t]+(?:container )?(run|create)\b([^\n]*)")
 _NO_TORCH = Regex(r"No module named ['\"]?torch['\"]?(?![.\w])")
-_BUILDING = Regex(r"Getting requirements to build wheel|Preparing metadata|build_wheel|setup\.py|get_requires_for_build|pip-build-env|pep517|subprocess-exited-with-error|<string>\", line \d+, in <module>.*setup", re.I | re.S)
+_BUILDING = Regex(
+    r"Getting requirements to build wheel|Preparing metadata|build_wheel|setup\.py|get_requires_for_build|pip-build-e"
+    r"nv|pep517|subprocess-exited-with-error|<string>\", line \d+, in <module>.*setup",
+    re.I | re.S,
+)
 _IMPORT_FAILED = Regex(r"(?:ImportError|OSError|ModuleNotFoundError|AttributeError|NameError|RuntimeError)\b")
 _ROSETTA_CHOICE = Regex(r"arch -x86_64|softwareupdate --install-rosetta")
 
 
 def read(document: Document, notes: Notes) -> None:
     """Note what can be inferred from one text."""
-    text = _BUILD_MACHINE.sub("", document.text) if document.has("pytorch/", "../c10", "../aten", "distiller") else document.text
+    text = (
+        _BUILD_MACHINE.sub("", document.text)
+        if document.has("pytorch/", "../c10", "../aten", "distiller")
+        else document.text
+    )
     _system(text, document, notes)
     _python(document, notes)
     _container(document, notes)
@@ -71,21 +105,26 @@ def _system(text: str, document: Document, notes: Notes) -> None:
                 notes.put("interpreter.architecture", arch, source="wheel name", rank=35)
                 if system != "darwin" or arch == "arm64":
                     notes.put("host.architecture", arch, source="wheel name", rank=35)
-    if m := re.search(r"-(x86_64|aarch64)-linux-gnu\.so", text):
-        notes.put("host.architecture", {"aarch64": "arm64"}.get(m[1], m[1]), source=SOURCE, rank=38)
+    if suffix := re.search(r"-(x86_64|aarch64)-linux-gnu\.so", text):
+        notes.put("host.architecture", {"aarch64": "arm64"}.get(suffix[1], suffix[1]), source=SOURCE, rank=38)
         notes.put("host.system", "linux", source=SOURCE, rank=38)
     _signs(text, document, notes)
-    if m := re.search(r"need '?(arm64e?|x86_64h?)'?\)", text):
-        notes.put("interpreter.architecture", "arm64" if m[1].startswith("arm64") else "x86_64", source="dlopen", rank=60)
+    if need := re.search(r"need '?(arm64e?|x86_64h?)'?\)", text):
+        notes.put(
+            "interpreter.architecture", "arm64" if need[1].startswith("arm64") else "x86_64", source="dlopen", rank=60
+        )
         notes.put("host.system", "darwin", source="dlopen", rank=40)
-        if m[1].startswith("arm64"):
+        if need[1].startswith("arm64"):
             notes.put("host.architecture", "arm64", source="dlopen", rank=60)
 
 
 def _signs(text: str, document: Document, notes: Notes) -> None:
     """Single expressions that only one kind of machine shows."""
+
     def put(fact: str, value: object, m: re.Match[str], source: str, rank: int) -> None:
-        notes.put(fact, value, source=source, rank=rank, line=document.line_at(m.start()) if text is document.text else None)
+        notes.put(
+            fact, value, source=source, rank=rank, line=document.line_at(m.start()) if text is document.text else None
+        )
 
     if m := _MUSL.search(text):
         put("host.libc", "musl", m, "loader", 60)
@@ -100,7 +139,10 @@ def _signs(text: str, document: Document, notes: Notes) -> None:
         put("host.system", "linux", m, "kernel", 50)
         machine.note_kernel(m[1], notes, source="kernel", rank=70, line=None)
     session = commands(document)
-    if any(c.kind == "python" and re.search(r"[\"']mps[\"']", c.text) and "Error" not in " ".join(c.output(document)) for c in session):
+    if any(
+        c.kind == "python" and re.search(r"[\"']mps[\"']", c.text) and "Error" not in " ".join(c.output(document))
+        for c in session
+    ):
         notes.put("host.system", "darwin", source="Python", rank=24)
     if re.search(r"^[ \t]*(?:\([\w.-]+\) )?% \w", text, re.M):  # the prompt of zsh, the shell of macOS
         notes.put("host.system", "darwin", source="prompt", rank=20)
@@ -136,13 +178,12 @@ def _python(document: Document, notes: Notes) -> None:
                 notes.put("interpreter.free_threaded", True, source="wheel name", rank=39, line=line)
     low = document.lower
     if "conda" in low:
-        if m := re.search(r"[/\\](?:mini|ana)?(?:conda|forge|mamba)\d?[/\\](envs[/\\])?", document.text, re.I):
-            line = document.line_at(m.start())
-            notes.put("interpreter.environment", "conda" if m[1] else "conda-base", source=SOURCE, rank=40, line=line)
+        if conda := _CONDA.search(document.text):
+            line = document.line_at(conda.start())
+            notes.put("interpreter.environment", "conda" if conda[1] else "conda-base", source=SOURCE, rank=40, line=line)
             notes.put("interpreter.manager", "conda", source=SOURCE, rank=40, line=line)
-    elif "venv" in low or "virtualenv" in low:
-        if m := re.search(r"[/\\]\.?v?env[\w-]*[/\\](?:lib|Lib|bin|Scripts)", document.text):
-            notes.put("interpreter.environment", "venv", source=SOURCE, rank=40, line=document.line_at(m.start()))
+    elif ("venv" in low or "virtualenv" in low) and (made := _VENV.search(document.text)):
+        notes.put("interpreter.environment", "venv", source=SOURCE, rank=40, line=document.line_at(made.start()))
     if "pypy" in low and re.search(r"\[PyPy \d|[/\\]pypy3|\bpp3\d+-pypy", document.text):
         notes.put("interpreter.implementation", "pypy", source=SOURCE, rank=40)
 
@@ -159,11 +200,25 @@ def _container(document: Document, notes: Notes) -> None:
                 line += 1
                 said = said[:-1] + document.lines[line]
             notes.put("host.container", "docker" if m[1] != "podman" else "podman", source=m[1], rank=55, line=line)
-            flags = tuple(re.findall(r"--gpus[ =]\S+|--runtime[ =]\S+|--device[ =]\S+|--ipc[ =]\S+|--shm-size[ =]\S+|--privileged|--group-add[ =]\S+", said))
+            flags = tuple(
+                re.findall(
+                    r"--gpus[ =]\S+|--runtime[ =]\S+|--device[ =]\S+|--ipc[ =]\S+|--shm-size[ =]\S+|--privileged|--gr"
+                    r"oup-add[ =]\S+",
+                    said,
+                )
+            )
             origin = notes.origin(m[1], line)
             asked = any(f.startswith(("--gpus", "--runtime")) and not f.endswith("runc") for f in flags)
             notes.put("host.container_gpus", asked, source=m[1], rank=60, line=line)
-            notes.error(ErrorText(pattern="container-run", text=said.strip()[:500], groups=flags, source=origin.source, line=origin.line))
+            notes.error(
+                ErrorText(
+                    pattern="container-run",
+                    text=said.strip()[:500],
+                    groups=flags,
+                    source=origin.source,
+                    line=origin.line,
+                )
+            )
         if m := _DOCKER_OTHER.search(document.text):
             notes.put("host.container", "docker", source="docker", rank=54, line=document.line_at(m.start()))
     if "the nvidia driver was not detected" in low or "nvidia-container-cli" in low or "/.dockerenv" in low:
@@ -174,7 +229,9 @@ def _container(document: Document, notes: Notes) -> None:
 
 def _torch_by_path(document: Document, notes: Notes) -> None:
     """Where torch is, by the frames that run in it and by the libraries that messages name."""
-    if document.has("-packages/torch", "-packages\\torch", "-packages\\\\torch") and (m := _TORCH_FOLDER.search(document.text)):
+    if document.has("-packages/torch", "-packages\\torch", "-packages\\\\torch") and (
+        m := _TORCH_FOLDER.search(document.text)
+    ):
         notes.put("torch.path", m[1].replace("\\\\", "\\"), source=SOURCE, rank=41, line=document.line_at(m.start()))
     for frame in tracebacks.frames(document):
         if re.search(r"[/\\]torch[/\\]\w[\w/\\]*\.py$", frame.path) and tracebacks.site_of(frame.path) is None:
@@ -183,7 +240,8 @@ def _torch_by_path(document: Document, notes: Notes) -> None:
             return
 
 
-# ------------------------------------------------------------------------------------- which Python has torch, which not
+# ------------------------------------------------------------------------------------- which Python has torch, which
+# not
 
 
 _STARTING = ("<module>", "_load_global_deps", "_preload_cuda_deps", "_load_dll_libraries", "_preload_cuda_lib")
@@ -196,25 +254,48 @@ def _import_fails(document: Document, notes: Notes) -> None:
     for error in notes.errors:
         if error.pattern != "exception" or error.line is None:
             continue
-        before = [f for f in found if document.numbers[f.line] < error.line and document.numbers[f.line] > error.line - 40]
-        at = next((i for i in range(len(before) - 1, -1, -1) if re.search(r"[/\\]torch[/\\](?:__init__|torch_version|version)\.py$", before[i].path)), None)
+        before = [
+            f for f in found if document.numbers[f.line] < error.line and document.numbers[f.line] > error.line - 40
+        ]
+        at = next(
+            (
+                i
+                for i in range(len(before) - 1, -1, -1)
+                if re.search(r"[/\\]torch[/\\](?:__init__|torch_version|version)\.py$", before[i].path)
+            ),
+            None,
+        )
         if at is None or before[at].function not in _STARTING:
             continue
         if any(tracebacks.package_of(f.path) not in (None, "torch", "numpy") for f in before[at:]):
             continue
-        if at < len(before) - 1 and error.groups[0] not in ("OSError", "ImportError", "ModuleNotFoundError", "FileNotFoundError"):
+        if at < len(before) - 1 and error.groups[0] not in (
+            "OSError",
+            "ImportError",
+            "ModuleNotFoundError",
+            "FileNotFoundError",
+        ):
             continue
         kind, message = error.groups[0], error.groups[1]
         notes.put("torch.imports", False, source="traceback", rank=84, line=None)
-        notes.put("torch.import_failure", ImportFailure(kind="exception", exception=kind.rpartition(".")[2], message=message),
-                  source="traceback", rank=84)
+        notes.put(
+            "torch.import_failure",
+            ImportFailure(kind="exception", exception=kind.rpartition(".")[2], message=message),
+            source="traceback",
+            rank=84,
+        )
     for command in commands(document):
         if "import torch" in command.text:
             for said in command.output(document)[:3]:
                 number = next((n for word, n in _SIGNALS.items() if word in said and "Error" not in said), None)
                 if number:
                     notes.put("torch.imports", False, source="shell", rank=84, line=command.first)
-                    notes.put("torch.import_failure", ImportFailure(kind="signal", message=said[:300], signal=number), source="shell", rank=84)
+                    notes.put(
+                        "torch.import_failure",
+                        ImportFailure(kind="signal", message=said[:300], signal=number),
+                        source="shell",
+                        rank=84,
+                    )
 
 
 def _sessions(document: Document, notes: Notes) -> None:
@@ -231,7 +312,9 @@ def _sessions(document: Document, notes: Notes) -> None:
         works = _imports_torch(command, document)
         if works:
             said = command.text.split()[0] if command.kind == "shell" else "python"
-            notes.others.append(OtherEnvironment(python=said[:80], torch=works, how="imports torch in the same evidence"))
+            notes.others.append(
+                OtherEnvironment(python=said[:80], torch=works, how="imports torch in the same evidence")
+            )
 
 
 def _outside_of_a_build(document: Document, lacking: list[int]) -> bool:
@@ -274,12 +357,21 @@ def _settle_torch(notes: Notes) -> None:
     if notes.get("torch") is ABSENT and version:
         # Another Python's torch, unless a list says that it is this one's.
         if not any(o.torch for o in notes.others):
-            notes.others.append(OtherEnvironment(python="", torch=version, how=notes.noted["torch.version"].origin.source))
-    elif notes.get("torch") is not ABSENT and notes.get("torch.imports") is False and not any(
-        notes.get(f"torch.{fact}") for fact in ("version", "path", "import_failure")
+            notes.others.append(
+                OtherEnvironment(python="", torch=version, how=notes.noted["torch.version"].origin.source)
+            )
+    elif (
+        notes.get("torch") is not ABSENT
+        and notes.get("torch.imports") is False
+        and not any(notes.get(f"torch.{fact}") for fact in ("version", "path", "import_failure"))
     ):
-        notes.put("torch", ABSENT, source=notes.noted["torch.imports"].origin.source, rank=notes.rank_of("torch.imports"),
-                  line=None)
+        notes.put(
+            "torch",
+            ABSENT,
+            source=notes.noted["torch.imports"].origin.source,
+            rank=notes.rank_of("torch.imports"),
+            line=None,
+        )
     copies = [c for c in notes.copies if c.version]
     releases = {(c.version or "").partition("+")[0] for c in copies}
     if version:
@@ -317,7 +409,12 @@ def _settle_host(notes: Notes) -> None:
     if notes.get("torch.mps_available") or notes.get("torch.mps_built"):
         notes.put("host.system", "darwin", source="torch.backends.mps", rank=60)
     system = notes.get("host.system")
-    if notes.get("host.container") and system in ("windows", "darwin") and notes.rank_of("host.system") < 30 and notes.linux_paths:
+    if (
+        notes.get("host.container")
+        and system in ("windows", "darwin")
+        and notes.rank_of("host.system") < 30
+        and notes.linux_paths
+    ):
         # The prompt is the host's, the messages are of the Linux container.
         notes.noted["host.system"].value = system = "linux"
     if system is None:

@@ -12,26 +12,80 @@ from doctor.evidence.transcript import Command, commands
 from doctor.model.facts import InstallAttempt
 
 _COMMAND = Regex(
-    r"(?:^|[\s;&|/\\!'\"`(])((?P<tool>uv pip|pip[\d.]*|uv|conda|mamba|micromamba|poetry|pixi|pdm)(?:\.exe)?[ \t]+(?P<verb>install|add|sync|create|update|download|wheel|lock)\b(?P<rest>[^\n]*))"
+    r"(?:^|[\s;&|/\\!'\"`(])((?P<tool>uv pip|pip[\d.]*|uv|conda|mamba|micromamba|poetry|pixi|pdm)(?:\.exe)?[ \t]+(?P<"
+    r"verb>install|add|sync|create|update|download|wheel|lock)\b(?P<rest>[^\n]*))"
 )
 _OFFERED = Regex(
-    r"Could not find a version that satisfies the requirement ([^\s(]+[^(\n]*?) ?\(from versions: ([^)\n]*)\)?(?P<open>)", re.S
+    r"Could not find a version that satisfies the requirement ([^\s(]+[^(\n]*?) ?\(from versions: ([^)\n]*)\)?(?P<ope"
+    r"n>)",
+    re.S,
 )
 _NO_MATCH = Regex(r"No matching distribution found for (\S[^\n]*)")
 _LOOKING = Regex(r"Looking in (?:indexes|links): ([^\n]+)")
 _WHEEL = Regex(r"([A-Za-z][\w.]*-\d[\w.+%]*(?:-\d\w*)?-(?:cp|py|pp)\w+-\w+-[\w.]+\.whl)")
 _DOWNLOAD = Regex(r"(?:Downloading|Using cached) (\S+\.whl)")
-_UV_FAILED = Regex(r"No solution found when resolving dependencies|has no wheels with a matching|doesn't have a source distribution or wheel")
-_CONDA_FAILED = Regex(r"PackagesNotFoundError|LibMambaUnsatisfiableError|UnsatisfiableError|ResolvePackageNotFound|nothing provides|CondaHTTPError")
-_FAILED = Regex(
-    r"^[ \t]*(?:ERROR: (?!pip's dependency)[^\n]*|error: (?:subprocess-exited-with-error|externally-managed-environment|Failed to)[^\n]*|"
-    r"OSError: \[Errno 28\][^\n]*|MemoryError|Killed|THESE PACKAGES DO NOT MATCH[^\n]*)", re.M
+_UV_FAILED = Regex(
+    r"No solution found when resolving dependencies|has no wheels with a matching|doesn't have a source distribution "
+    r"or wheel"
 )
-_INDEX_OPTIONS = ("-i", "--index-url", "--extra-index-url", "--index", "--default-index", "-f", "--find-links", "-c", "--channel", "--torch-backend")
-_VALUE_OPTIONS = (*_INDEX_OPTIONS, "-r", "--requirement", "-n", "--name", "-p", "--python", "--prefix", "--target", "-t", "--constraint", "--platform",
-                  "--python-version", "--only-binary", "--no-binary", "--trusted-host", "--root", "--cache-dir", "--timeout", "--group")
-_MARKS = ("pip", "conda", "mamba", "uv ", "poetry", "pixi", "no matching distribution", "could not find a version", "looking in",
-          ".whl", "no solution found", "packagesnotfound")
+_CONDA_FAILED = Regex(
+    r"PackagesNotFoundError|LibMambaUnsatisfiableError|UnsatisfiableError|ResolvePackageNotFound|nothing provides|Con"
+    r"daHTTPError"
+)
+_FAILED = Regex(
+    r"^[ \t]*(?:ERROR: (?!pip's dependency)[^\n]*|error: (?:subprocess-exited-with-error|externally-managed-environme"
+    r"nt|Failed to)[^\n]*|"
+    r"OSError: \[Errno 28\][^\n]*|MemoryError|Killed|THESE PACKAGES DO NOT MATCH[^\n]*)",
+    re.M,
+)
+_INDEX_OPTIONS = (
+    "-i",
+    "--index-url",
+    "--extra-index-url",
+    "--index",
+    "--default-index",
+    "-f",
+    "--find-links",
+    "-c",
+    "--channel",
+    "--torch-backend",
+)
+_VALUE_OPTIONS = (
+    *_INDEX_OPTIONS,
+    "-r",
+    "--requirement",
+    "-n",
+    "--name",
+    "-p",
+    "--python",
+    "--prefix",
+    "--target",
+    "-t",
+    "--constraint",
+    "--platform",
+    "--python-version",
+    "--only-binary",
+    "--no-binary",
+    "--trusted-host",
+    "--root",
+    "--cache-dir",
+    "--timeout",
+    "--group",
+)
+_MARKS = (
+    "pip",
+    "conda",
+    "mamba",
+    "uv ",
+    "poetry",
+    "pixi",
+    "no matching distribution",
+    "could not find a version",
+    "looking in",
+    ".whl",
+    "no solution found",
+    "packagesnotfound",
+)
 
 
 def read(document: Document, notes: Notes) -> None:
@@ -59,7 +113,9 @@ def parse_command(said: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | N
         return None
     tool = match["tool"]
     tool = "uv" if tool.startswith("uv") else "pip" if tool.startswith("pip") else "conda" if "mamba" in tool else tool
-    rest = re.split(r"\s(?:&&|\|\||\||;|>)\s?", match["rest"])[0].replace("\\", "/" if "\\\\" in match["rest"] else "\\\\")
+    rest = re.split(r"\s(?:&&|\|\||\||;|>)\s?", match["rest"])[0].replace(
+        "\\", "/" if "\\\\" in match["rest"] else "\\\\"
+    )
     try:
         words = shlex.split(rest)
     except ValueError:
@@ -88,15 +144,26 @@ def _attempt(command: Command, document: Document, notes: Notes) -> InstallAttem
     output = "\n".join(document.lines[command.first : command.last])
     seen = _outcome(output)
     for i in range(command.first, command.last):
-        if any(w in document.lines[i] for w in ("ERROR:", "Looking in", "Collecting", "Downloading", "Requirement already", "Successfully")):
+        if any(
+            w in document.lines[i]
+            for w in ("ERROR:", "Looking in", "Collecting", "Downloading", "Requirement already", "Successfully")
+        ):
             notes.understand(i)
     return InstallAttempt(
-        tool=tool, command=command.text[:500], requirements=requirements or seen[3],
-        indexes=tuple(dict.fromkeys((*indexes, *seen[2]))), failed=seen[0], offered=seen[1], wheel=seen[4], message=seen[5],
+        tool=tool,
+        command=command.text[:500],
+        requirements=requirements or seen[3],
+        indexes=tuple(dict.fromkeys((*indexes, *seen[2]))),
+        failed=seen[0],
+        offered=seen[1],
+        wheel=seen[4],
+        message=seen[5],
     )
 
 
-def _outcome(output: str) -> tuple[bool | None, tuple[str, ...] | None, tuple[str, ...], tuple[str, ...], str | None, str]:
+def _outcome(
+    output: str,
+) -> tuple[bool | None, tuple[str, ...] | None, tuple[str, ...], tuple[str, ...], str | None, str]:
     """(failed, offered, indexes, requirements, wheel, message) of what an installer printed."""
     failed: bool | None = None
     offered: tuple[str, ...] | None = None
@@ -135,7 +202,14 @@ def _loose(document: Document, lines: list[int], notes: Notes) -> None:
         indexes = tuple(dict.fromkeys((*quoted[2], *indexes)))
     if notes.attempts and any(a.requirements == requirements and a.offered == offered for a in notes.attempts):
         return
-    notes.attempts.append(InstallAttempt(
-        tool=tool, requirements=requirements or (quoted[1] if quoted else ()), indexes=indexes, failed=failed,
-        offered=offered, wheel=wheel, message=message,
-    ))
+    notes.attempts.append(
+        InstallAttempt(
+            tool=tool,
+            requirements=requirements or (quoted[1] if quoted else ()),
+            indexes=indexes,
+            failed=failed,
+            offered=offered,
+            wheel=wheel,
+            message=message,
+        )
+    )

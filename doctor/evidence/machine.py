@@ -1,6 +1,7 @@
 """What single expressions say about a machine: an OS line, platform.platform(), a Python version line, a GPU's name.
 
-Also reads the tools that describe a system: uname, sw_vers, sysctl, os-release, lscpu, ldd, system_profiler, groups, ls /dev.
+Also reads the tools that describe a system: uname, sw_vers, sysctl, os-release, lscpu, ldd, system_profiler, groups,
+ls /dev.
 """
 
 from __future__ import annotations
@@ -18,13 +19,23 @@ ARCHITECTURES = {
     "ppc64le": "ppc64le", "riscv64": "riscv64", "s390x": "s390x", "loongarch64": "loongarch64",
 }  # fmt: skip
 _DISTRIBUTIONS = (
-    "ubuntu", "debian", "fedora", "centos", "rhel", "red hat", "rocky", "almalinux", "alpine", "arch", "manjaro", "opensuse",
-    "suse", "amazon", "oracle", "kali", "mint", "pop!_os", "nixos", "gentoo", "openeuler", "raspbian", "void", "endeavouros",
+    "ubuntu", "debian", "fedora", "centos", "rhel", "red hat", "rocky", "almalinux", "alpine", "arch", "manjaro",
+    "opensuse",
+    "suse", "amazon", "oracle", "kali", "mint", "pop!_os", "nixos", "gentoo", "openeuler", "raspbian", "void",
+    "endeavouros",
     "cachyos", "zorin", "elementary", "kylin", "uos", "deepin", "anolis", "mariner", "azure linux", "scientific linux",
     "slackware", "garuda", "bazzite", "flatcar", "wolfi", "clear linux",
 )  # fmt: skip
-_IDS = {"red hat": "rhel", "amazon": "amzn", "oracle": "ol", "suse": "sles", "mint": "linuxmint", "pop!_os": "pop",
-        "azure linux": "azurelinux", "opensuse": "opensuse"}
+_IDS = {
+    "red hat": "rhel",
+    "amazon": "amzn",
+    "oracle": "ol",
+    "suse": "sles",
+    "mint": "linuxmint",
+    "pop!_os": "pop",
+    "azure linux": "azurelinux",
+    "opensuse": "opensuse",
+}
 _WINDOWS_11_BUILD = 22000
 
 _VERSION = Regex(r"\d+(?:\.\d+){0,3}")
@@ -40,6 +51,7 @@ def architecture(name: str) -> str | None:
 
 def note_os(said: str, notes: Notes, *, source: str, rank: int, line: int | None) -> bool:
     """An operating system as a person or a tool names it. Returns whether it was one."""
+
     def put(fact: str, value: object) -> None:
         notes.put(f"host.{fact}", value, source=source, rank=rank, line=line)
 
@@ -94,6 +106,7 @@ def _note_mac_process(arch: str | None, notes: Notes, *, source: str, rank: int,
 
 def note_platform(said: str, notes: Notes, *, source: str, rank: int, line: int | None) -> bool:
     """platform.platform(): «Linux-6.8.0-51-generic-x86_64-with-glibc2.39», «macOS-14.5-arm64-arm-64bit»."""
+
     def put(fact: str, value: object, rank: int = rank) -> None:
         notes.put(fact, value, source=source, rank=rank, line=line)
 
@@ -123,7 +136,11 @@ def note_platform(said: str, notes: Notes, *, source: str, rank: int, line: int 
         if build:
             put("host.windows_build", build)
         if len(parts) > 1:
-            put("host.os_name", "Windows 11" if build and build >= _WINDOWS_11_BUILD else f"Windows {parts[1]}", rank - 10)
+            put(
+                "host.os_name",
+                "Windows 11" if build and build >= _WINDOWS_11_BUILD else f"Windows {parts[1]}",
+                rank - 10,
+            )
         return True
     if kind != "linux":
         return False
@@ -156,6 +173,7 @@ def note_kernel(release: str, notes: Notes, *, source: str, rank: int, line: int
 
 def note_python(said: str, notes: Notes, *, source: str, rank: int, line: int | None) -> bool:
     """sys.version or a part of it: «3.10.14 | packaged by conda-forge | (main, …) [GCC 12.3.0] (64-bit runtime)»."""
+
     def put(fact: str, value: object) -> None:
         notes.put(f"interpreter.{fact}", value, source=source, rank=rank, line=line)
 
@@ -185,7 +203,11 @@ def note_python(said: str, notes: Notes, *, source: str, rank: int, line: int | 
 def vendor_of(name: str) -> str | None:
     """Who made the GPU of that name."""
     low = name.lower()
-    if re.search(r"\b(?:nvidia|geforce|quadro|tesla|titan|rtx|gtx|gh200|gb10|gb200|[hab][12]00|l40s?|l4|t4|v100|p100|p40|a\d{1,2}0?)\b", low):
+    if re.search(
+        r"\b(?:nvidia|geforce|quadro|tesla|titan|rtx|gtx|gh200|gb10|gb200|[hab][12]00|l40s?|l4|t4|v100|p100|p40|a\d{1"
+        r",2}0?)\b",
+        low,
+    ):
         return "nvidia"
     if re.search(r"\b(?:amd|ati|radeon|instinct|mi\d{2,3}[axp]?|gfx\d+)\b", low):
         return "amd"
@@ -197,7 +219,8 @@ def vendor_of(name: str) -> str | None:
 
 
 def note_gpu(name: str, notes: Notes, *, group: str, source: str, rank: int, line: int | None, **more: object) -> bool:
-    """A GPU by the name that a tool prints. A name cut off by the tool («NVIDIA GeForce ...») is a GPU without a name."""
+    """A GPU by the name that a tool prints. A name cut off by the tool («NVIDIA GeForce ...») is a GPU without a
+    name."""
     name = name.strip().strip("'\"")
     vendor = vendor_of(name)
     if vendor is None or len(name) > 120:
@@ -218,23 +241,49 @@ _SW_VERS = Regex(
     r"(?:^[ \t]*ProductVersion(?:Extra)?:|\bsw_vers[ \t]+--?productVersion[ \t]*\n)[ \t]*(\d+(?:\.\d+)*)", re.M
 )
 _OS_RELEASE = Regex(r"^[ \t]*(PRETTY_NAME|ID|ID_LIKE|VERSION_ID)=[\"']?([^\"'\n]{1,100})[\"']?[ \t]*$", re.M)
-_LDD = Regex(r"^[ \t]*ldd \([^)\n]*\) (\d\.\d+)|GNU C Library .{0,60}? version (\d\.\d+)|^[ \t]*musl libc(?: \((\w+)\))?", re.M)
+_LDD = Regex(
+    r"^[ \t]*ldd \([^)\n]*\) (\d\.\d+)|GNU C Library .{0,60}? version (\d\.\d+)|^[ \t]*musl libc(?: \((\w+)\))?", re.M
+)
 _MUSL_VERSION = Regex(r"^Version (\d\.\d+\.\d+)", re.M)
 _LSCPU_MODEL = Regex(r"^[ \t]*Model name[ \t]*:[ \t]*(.+)$|^Name=(.+(?:CPU|Processor|Core).*)$", re.M)
 _LSCPU_ARCH = Regex(r"^[ \t]*Architecture[ \t]*[:=][ \t]*(\w+)[ \t]*$", re.M)
 _FLAGS = Regex(r"^[ \t]*(?:Flags|flags|Features)[ \t]*:[ \t]*([a-z0-9_. -]{40,})$", re.M)
 _HYPERVISOR = Regex(r"^[ \t]*Hypervisor vendor[ \t]*:[ \t]*(\S.*)$", re.M)
-_BRAND = Regex(r"^[ \t]*(?:machdep\.cpu\.brand_string:[ \t]*|Chip:[ \t]*|Chipset Model:[ \t]*|CPU:[ \t]*|Processor:[ \t]*)?"
-                    r"((?:Apple (?:M\d\w*(?: (?:Pro|Max|Ultra))?(?: \(Virtual\))?|processor))|VirtualApple @ [\d.]+GHz.*|"
-                    r"Intel\(R\) (?:Core|Xeon|Pentium|Celeron|Atom)\S* .{0,60}|AMD (?:Ryzen|EPYC|Athlon) .{0,60})[ \t]*$", re.M)
+_BRAND = Regex(
+    r"^[ \t]*(?:machdep\.cpu\.brand_string:[ \t]*|Chip:[ \t]*|Chipset Model:[ \t]*|CPU:[ \t]*|Processor:[ \t]*)?"
+    r"((?:Apple (?:M\d\w*(?: (?:Pro|Max|Ultra))?(?: \(Virtual\))?|processor))|VirtualApple @ [\d.]+GHz.*|"
+    r"Intel\(R\) (?:Core|Xeon|Pentium|Celeron|Atom)\S* .{0,60}|AMD (?:Ryzen|EPYC|Athlon) .{0,60})[ \t]*$",
+    re.M,
+)
 _TRANSLATED = Regex(r"^[ \t]*(?:sysctl\.proc_translated|proc_translated):[ \t]*([01])[ \t]*$", re.M)
 _MEMORY = Regex(r"^[ \t]*hw\.memsize:[ \t]*(\d+)", re.M)
 _GROUPS = Regex(r"^uid=\d+\(\S+?\).*?groups=(\S+.*)$", re.M)
-_DEV = Regex(r"^(?:[cl][rwxst-]{9}[.+@]?[ \t].*)?(/dev/(?:nvidia[\w-]*|kfd|dri/\w+)|nvidia-uvm|nvidiactl|kfd|renderD\d+)[ \t]*$", re.M)
-_JETSON = Regex(r"# R(\d+) \(release\), REVISION: ([\d.]+)|\bL4T[ :_-]*(?:r|R)?(\d{2}\.\d+(?:\.\d+)?)|\br(3[2-9]\.\d+(?:\.\d+)?)\b.*tegra|"
-                     r"\bJetPack[ :]*(\d\.\d(?:\.\d)?)|\b(Jetson (?:AGX )?(?:Orin|Xavier|Nano|TX2|Thor)[\w ]{0,20})", re.I)
+_DEV = Regex(
+    r"^(?:[cl][rwxst-]{9}[.+@]?[ \t].*)?(/dev/(?:nvidia[\w-]*|kfd|dri/\w+)|nvidia-uvm|nvidiactl|kfd|renderD\d+)[ \t]*$",
+    re.M,
+)
+_JETSON = Regex(
+    r"# R(\d+) \(release\), REVISION: ([\d.]+)|\bL4T[ :_-]*(?:r|R)?(\d{2}\.\d+(?:\.\d+)?)|\br(3[2-9]\.\d+(?:\.\d+)?)"
+    r"\b.*tegra|"
+    r"\bJetPack[ :]*(\d\.\d(?:\.\d)?)|\b(Jetson (?:AGX )?(?:Orin|Xavier|Nano|TX2|Thor)[\w ]{0,20})",
+    re.I,
+)
 _SHM = Regex(r"^shm[ \t]+(\d+(?:\.\d+)?)([KMG])?[ \t].*?/dev/shm[ \t]*$", re.M)
-FLAGS_OF_NOTE = ("avx", "avx2", "fma", "f16c", "bmi2", "avx512f", "amx_tile", "sse4_1", "sse4_2", "asimd", "neon", "sve", "sve2")
+FLAGS_OF_NOTE = (
+    "avx",
+    "avx2",
+    "fma",
+    "f16c",
+    "bmi2",
+    "avx512f",
+    "amx_tile",
+    "sse4_1",
+    "sse4_2",
+    "asimd",
+    "neon",
+    "sve",
+    "sve2",
+)
 
 
 def read(document: Document, notes: Notes) -> None:
@@ -296,7 +345,12 @@ def read(document: Document, notes: Notes) -> None:
         _devices(document, notes)
     if document.has("/dev/shm"):
         for m in _SHM.finditer(text):
-            put("host.shm_bytes", int(float(m[1]) * {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, None: 1 << 10}[m[2]]), m, "df")
+            put(
+                "host.shm_bytes",
+                int(float(m[1]) * {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, None: 1 << 10}[m[2]]),
+                m,
+                "df",
+            )
 
 
 def _cpu(document: Document, notes: Notes) -> None:

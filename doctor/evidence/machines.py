@@ -1,6 +1,8 @@
-"""Two machines in one text (a reporter's and a commenter's): which one the error belongs to. The others are only listed.
+"""Two machines in one text (a reporter's and a commenter's): which one the error belongs to. The others are only
+listed.
 
-A text is cut at its collect_env blocks. Blocks that contradict each other are different machines; the text around them goes
+A text is cut at its collect_env blocks. Blocks that contradict each other are different machines; the text around
+them goes
 to the machine that it fits best: same system, driver, GPU, torch, Python, else the block that stands nearest.
 """
 
@@ -22,10 +24,15 @@ Take = Callable[[list[Document]], Notes]
 
 # Lines of a block: its own keys, what lscpu and wmic say in it, lists of packages and libraries.
 _BLOCK_LINE = Regex(
-    r"[ \t]*(?:\[(?:pip\d?|conda)\]|" + "|".join(re.escape(key) for key in sorted(collect_env.KEYS)) + r"|GPU \d+: |\* |/\S*libcudnn|"
-    r"Apple M\d|Intel\(R\) |AMD (?:Ryzen|EPYC)|(?:Architecture|Address sizes|Byte Order|On-line CPU|Vendor ID|Model(?: name)?|Thread|Core|Socket|"
-    r"Stepping|BogoMIPS|Flags|Virtualization|Hypervisor vendor|L\d\w? cache|NUMA node|Vulnerability|Frequency boost|Caches|CPU|"
-    r"vLLM|Neuron SDK|GPU Topology|ROCM Version|Legend)[\w ()-]*:|(?:Name|Manufacturer|Family|Architecture|ProcessorType|DeviceID|"
+    r"[ \t]*(?:\[(?:pip\d?|conda)\]|"
+    + "|".join(re.escape(key) for key in sorted(collect_env.KEYS))
+    + r"|GPU \d+: |\* |/\S*libcudnn|"
+    r"Apple M\d|Intel\(R\) |AMD (?:Ryzen|EPYC)|(?:Architecture|Address sizes|Byte Order|On-line CPU|Vendor ID|Model(?"
+    r": name)?|Thread|Core|Socket|"
+    r"Stepping|BogoMIPS|Flags|Virtualization|Hypervisor vendor|L\d\w? cache|NUMA node|Vulnerability|Frequency boost|C"
+    r"aches|CPU|"
+    r"vLLM|Neuron SDK|GPU Topology|ROCM Version|Legend)[\w ()-]*:|(?:Name|Manufacturer|Family|Architecture|ProcessorT"
+    r"ype|DeviceID|"
     r"CurrentClockSpeed|MaxClockSpeed|L2Cache\w+|Revision)[=:]|Collecting environment|[-=]{5,}[ \t]*$|[A-Z_]{3,40}=\S)"
 )
 # (fact, how much it says that two texts agree, how much that they don't)
@@ -48,7 +55,8 @@ class _Part:
 
 
 def choose(documents: list[Document], take: Take) -> tuple[list[Document], tuple[Other, ...]]:
-    """The text of the machine to judge, and the others. `take` notes what a text says. Several documents are one machine."""
+    """The text of the machine to judge, and the others. `take` notes what a text says. Several documents are one
+    machine."""
     if len(documents) != 1 or not documents[0].text:
         return documents, ()
     parts = _cut(documents[0], take)
@@ -73,7 +81,9 @@ def choose(documents: list[Document], take: Take) -> tuple[list[Document], tuple
     judged = max(machines, key=lambda m: (_trouble(m), -machines.index(m)))
     kept = sorted(judged, key=lambda p: p.first)
     others = tuple(
-        Other(name=f"line {documents[0].numbers[min(p.first for p in m)]}", summary=_summary(m)) for m in machines if m is not judged
+        Other(name=f"line {documents[0].numbers[min(p.first for p in m)]}", summary=_summary(m))
+        for m in machines
+        if m is not judged
     )
     lines = [line for p in kept for line in (*p.document.lines, "")]
     numbers = [number for p in kept for number in (*p.document.numbers, p.document.numbers[-1])]
@@ -122,7 +132,9 @@ def _identity(notes: Notes) -> dict[str, Any]:
         found["interpreter.version"] = ".".join(str(version).split(".")[:2])
     if version := found.get("torch.version"):
         found["torch.version"] = str(version).partition("+")[0]
-    names = {re.sub(r"nvidia|geforce|\W", "", g.name.lower()) for _, _, g in notes.gpus if g.name and g.vendor != "apple"}
+    names = {
+        re.sub(r"nvidia|geforce|\W", "", g.name.lower()) for _, _, g in notes.gpus if g.name and g.vendor != "apple"
+    }
     if names:
         found["gpus"] = names
     vendors = {g.vendor for _, _, g in notes.gpus} - {"apple"}
@@ -152,7 +164,11 @@ def _distance(one: _Part, two: _Part) -> tuple[int, int]:
             contradict += 4
     for a, b in ((one, two), (two, one)):
         foreign = b.identity.get("vendors", set())
-        if a.identity.get("host.system") == "darwin" and foreign & {"nvidia", "amd"} and not b.identity.get("host.system") == "darwin":
+        if (
+            a.identity.get("host.system") == "darwin"
+            and foreign & {"nvidia", "amd"}
+            and b.identity.get("host.system") != "darwin"
+        ):
             contradict += 4
         if b.notes.get("nvidia.kernel_module") is ABSENT and a.identity.get("nvidia.driver"):
             contradict += 4
@@ -178,19 +194,38 @@ def _home_of(part: _Part, parts: list[_Part], machines: list[list[_Part]], block
 
 
 def _trouble(machine: list[_Part]) -> int:
-    """How much speaks of an error on a machine: messages first, then a GPU that torch does not use. A machine of which only is
+    """How much speaks of an error on a machine: messages first, then a GPU that torch does not use. A machine of
+    which only is
     known that torch works there is the last to be judged."""
-    messages = sum(len({e.pattern for e in p.notes.errors}) + sum(1 for a in p.notes.attempts if a.failed) for p in machine)
-    unused = any("nvidia" in p.identity.get("vendors", ()) and p.notes.get("torch.cuda_available") is False for p in machine)
+    messages = sum(
+        len({e.pattern for e in p.notes.errors}) + sum(1 for a in p.notes.attempts if a.failed) for p in machine
+    )
+    unused = any(
+        "nvidia" in p.identity.get("vendors", ()) and p.notes.get("torch.cuda_available") is False for p in machine
+    )
     unimported = any(p.notes.get("torch.imports") is False for p in machine)
-    works = any(p.block and p.notes.get("torch.imports") and (p.notes.get("torch.cuda_available") or p.notes.get("torch.xpu_available") or p.identity.get("host.system") == "darwin") for p in machine)
+    works = any(
+        p.block
+        and p.notes.get("torch.imports")
+        and (
+            p.notes.get("torch.cuda_available")
+            or p.notes.get("torch.xpu_available")
+            or p.identity.get("host.system") == "darwin"
+        )
+        for p in machine
+    )
     return 4 * min(messages, 50) + 2 * unused + unimported - works
 
 
 def _summary(machine: list[_Part]) -> str:
     """One line that says which machine it is."""
     words = []
-    for fact, label in (("host.os_name", ""), ("host.kernel", "kernel "), ("torch.version", "torch "), ("nvidia.driver", "driver ")):
+    for fact, label in (
+        ("host.os_name", ""),
+        ("host.kernel", "kernel "),
+        ("torch.version", "torch "),
+        ("nvidia.driver", "driver "),
+    ):
         value = next((p.notes.get(fact) for p in machine if isinstance(p.notes.get(fact), str)), None)
         if value and not (fact == "host.kernel" and words):
             words.append(f"{label}{value}")

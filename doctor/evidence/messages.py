@@ -1,4 +1,5 @@
-"""Recognised messages: the patterns of the tables, found in the text. A message is a fact; what it means is not said here."""
+"""Recognised messages: the patterns of the tables, found in the text. A message is a fact; what it means is not said
+here."""
 
 from __future__ import annotations
 
@@ -42,7 +43,9 @@ def read(document: Document, notes: Notes) -> None:
             _note(pattern.id, m, document, notes, found, spans)
 
 
-def _note(id: str, m: re.Match[str], document: Document, notes: Notes, found: list[tracebacks.Frame], spans: bool) -> None:
+def _note(
+    id: str, m: re.Match[str], document: Document, notes: Notes, found: list[tracebacks.Frame], spans: bool
+) -> None:
     first, last = document.line_at(m.start()), document.line_at(m.end())
     if spans and last - first > 3:  # the telling half of such a pattern is its end
         first = last
@@ -56,8 +59,14 @@ def _note(id: str, m: re.Match[str], document: Document, notes: Notes, found: li
     if len(text) > 500:
         begin = max(0, min(m.start() - document.starts[first] - 100, len(text) - 500)) if last == first else 0
         text = text[begin : begin + 500]
-    inside = [p for p in _PATH_IN_MESSAGE.findall(line[:2000])]
-    notes.error(ErrorText(
-        pattern=id, text=text, groups=tuple(g or "" for g in m.groups()), source=origin.source, line=origin.line,
-        path=(inside[0] if inside else None) or tracebacks.nearest_path(found, first),
-    ))
+    inside = _PATH_IN_MESSAGE.findall(line[:2000])
+    notes.error(
+        ErrorText(
+            pattern=id,
+            text=text,
+            groups=tuple(g or "" for g in m.groups()),
+            source=origin.source,
+            line=origin.line,
+            path=(inside[0] if inside else None) or tracebacks.nearest_path(found, first),
+        )
+    )

@@ -1,6 +1,7 @@
 """What people measure on MPS and paste: results that differ from the CPU's, memory that grows.
 
-Noted as ErrorText of pattern "mps-differs" (groups: what was compared, how much) and "mps-memory-grows" (groups: operation,
+Noted as ErrorText of pattern "mps-differs" (groups: what was compared, how much) and "mps-memory-grows" (groups:
+operation,
 bytes kept).
 """
 
@@ -21,13 +22,32 @@ RATIO = 10.0
 KEPT_BYTES = 100 << 20
 
 _NUMBER = Regex(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
-_LABELLED = Regex(r"^[ \t\-*>]*(?P<label>[^:=\n]{0,60}?\b(?P<device>cpu|mps)\b[^:=\n]{0,40}?)[ \t]*[:=][ \t]*(?P<value>\S[^\n]*)$", re.I | re.M)
-_MEASURED = Regex(r"\bmax(?:imum)?[ _.]?(?:abs(?:olute)?[ _.]?)?(?P<kind>ratio|diff(?:erence)?|error|err)\w*[ \t]*[:=(]?[ \t]*(?:tensor\()?(?P<value>[\d.]+(?:e[-+]?\d+)?|nan)", re.I)
+_LABELLED = Regex(
+    r"^[ \t\-*>]*(?P<label>[^:=\n]{0,60}?\b(?P<device>cpu|mps)\b[^:=\n]{0,40}?)[ \t]*[:=][ \t]*(?P<value>\S[^\n]*)$",
+    re.I | re.M,
+)
+_MEASURED = Regex(
+    r"\bmax(?:imum)?[ _.]?(?:abs(?:olute)?[ _.]?)?(?P<kind>ratio|diff(?:erence)?|error|err)\w*[ \t]*[:=(]?[ \t]*(?:te"
+    r"nsor\()?(?P<value>[\d.]+(?:e[-+]?\d+)?|nan)",
+    re.I,
+)
 _COMPARED = Regex(r"\.abs\(\)\.(?:max|mean)\(\)|\babs\(|allclose\(|torch\.equal\(|\.eq\(|isclose\(|==")
 _NOT_CLOSE = Regex(r"(?:Tensor-likes|Scalars|Tensors) are not (?:close|equal)!?[^\n]{0,200}")
-_BEFORE_AFTER = Regex(r"^[ \t]*(?P<what>[\w.]+)?[^\n]{0,80}?(?:allocated_memory|memory)[^\n]{0,40}?\bbefore[ \t:=]+(?P<before>\d{6,})[^\n]{0,20}?\bafter[ \t:=]+(?P<after>\d{6,})", re.M)
-_SERIES = Regex(r"^[^\n]{0,80}?(?:driver_allocated_memory|current_allocated_memory|driver allocated|mps memory|allocated memory)[^\n\d]{0,30}(?P<value>\d+(?:\.\d+)?)[ \t]*(?P<unit>[KMG]i?B)?", re.M | re.I)
-_SAID = Regex(r"^[^\n]{0,200}\b(?:memory (?:leak|usage (?:keeps )?(?:grow|increas)|(?:keeps |constantly )?(?:grow|increas)))[^\n]{0,200}$", re.M | re.I)
+_BEFORE_AFTER = Regex(
+    r"^[ \t]*(?P<what>[\w.]+)?[^\n]{0,80}?(?:allocated_memory|memory)[^\n]{0,40}?\bbefore[ \t:=]+(?P<before>\d{6,})[^"
+    r"\n]{0,20}?\bafter[ \t:=]+(?P<after>\d{6,})",
+    re.M,
+)
+_SERIES = Regex(
+    r"^[^\n]{0,80}?(?:driver_allocated_memory|current_allocated_memory|driver allocated|mps memory|allocated memory)["
+    r"^\n\d]{0,30}(?P<value>\d+(?:\.\d+)?)[ \t]*(?P<unit>[KMG]i?B)?",
+    re.M | re.I,
+)
+_SAID = Regex(
+    r"^[^\n]{0,200}\b(?:memory (?:leak|usage (?:keeps )?(?:grow|increas)|(?:keeps |constantly )?(?:grow|increas)))[^"
+    r"\n]{0,200}$",
+    re.M | re.I,
+)
 _UNITS = {None: 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -44,16 +64,29 @@ def read(document: Document, notes: Notes) -> None:
 def _note(pattern: str, document: Document, notes: Notes, at: int, *groups: str) -> None:
     line = document.line_at(at)
     origin = notes.origin(SOURCE, line)
-    notes.error(ErrorText(pattern=pattern, text=document.lines[line].strip()[:500], groups=groups, source=origin.source, line=origin.line))
+    notes.error(
+        ErrorText(
+            pattern=pattern,
+            text=document.lines[line].strip()[:500],
+            groups=groups,
+            source=origin.source,
+            line=origin.line,
+        )
+    )
 
 
 def differ(first: str, second: str) -> bool:
-    """Whether two printed results differ by more than rounding: a NaN on one side, or some number by more than RELATIVE.
+    """Whether two printed results differ by more than rounding: a NaN on one side, or some number by more than
+    RELATIVE.
 
-    >>> differ("tensor([1.0000, 2.0000])", "tensor([1.0001, 2.0000], device='mps:0')"), differ("tensor(3.1)", "tensor(nan)")
+    >>> differ("tensor([1.0000, 2.0000])", "tensor([1.0001, 2.0000], device='mps:0')"), differ("tensor(3.1)",
+    "tensor(nan)")
     (False, True)
     """
-    one, two = ([float(n) for n in _NUMBER.findall(re.sub(r"device='[^']*'|dtype=[\w.]+|mps:\d", "", said))] for said in (first, second))
+    one, two = (
+        [float(n) for n in _NUMBER.findall(re.sub(r"device='[^']*'|dtype=[\w.]+|mps:\d", "", said))]
+        for said in (first, second)
+    )
     if not one or len(one) != len(two) or len(one) > 10_000:
         return False
     for a, b in zip(one, two, strict=True):
@@ -66,10 +99,22 @@ def differ(first: str, second: str) -> bool:
 
 def _differences(document: Document, notes: Notes) -> None:
     text = document.text
-    rows = [(m["device"].lower(), re.sub(r"\b(?:cpu|mps)\b", "", m["label"], flags=re.I).strip(" .-_'\"").lower(), m["value"], m.start())
-            for m in _LABELLED.finditer(text)]
+    rows = [
+        (
+            m["device"].lower(),
+            re.sub(r"\b(?:cpu|mps)\b", "", m["label"], flags=re.I).strip(" .-_'\"").lower(),
+            m["value"],
+            m.start(),
+        )
+        for m in _LABELLED.finditer(text)
+    ]
     for (device, label, value, _), (other, its, said, at) in pairwise(rows):
-        if {device, other} == {"cpu", "mps"} and label == its and not re.search(r"available|built|version|time|sec|it/s|ms\b|speed", label) and differ(value, said):
+        if (
+            {device, other} == {"cpu", "mps"}
+            and label == its
+            and not re.search(r"available|built|version|time|sec|it/s|ms\b|speed", label)
+            and differ(value, said)
+        ):
             _note("mps-differs", document, notes, at, label, said[:80])
     if re.search(r"\bcpu\b", document.lower):
         for m in _MEASURED.finditer(text):
@@ -87,7 +132,11 @@ def _differences(document: Document, notes: Notes) -> None:
             continue
         said = next((s for s in command.output(document) if s), "")
         numbers = [float(n) for n in _NUMBER.findall(said)]
-        if said == "False" or said.startswith("tensor(False") or (said.startswith("tensor(") and "abs()" in command.text and any(n != n or n > RELATIVE for n in numbers)):
+        if (
+            said == "False"
+            or said.startswith("tensor(False")
+            or (said.startswith("tensor(") and "abs()" in command.text and any(n != n or n > RELATIVE for n in numbers))
+        ):
             _note("mps-differs", document, notes, document.starts[command.line], command.text[:80], said[:80])
 
 
@@ -97,10 +146,18 @@ def _memory(document: Document, notes: Notes) -> None:
         if kept > KEPT_BYTES:
             _note("mps-memory-grows", document, notes, m.start(), m["what"] or "", str(kept))
             return
-    found = [(float(m["value"]) * _UNITS[(m["unit"] or " ")[0].strip().upper() or None], m.start()) for m in _SERIES.finditer(document.text)]
+    found = [
+        (float(m["value"]) * _UNITS[(m["unit"] or " ")[0].strip().upper() or None], m.start())
+        for m in _SERIES.finditer(document.text)
+    ]
     values = [v for v, _ in found]
-    if len(values) >= 4 and all(b >= a for a, b in pairwise(values)) and values[-1] > 1.5 * values[0] and values[-1] - values[0] > KEPT_BYTES:
+    if (
+        len(values) >= 4
+        and all(b >= a for a, b in pairwise(values))
+        and values[-1] > 1.5 * values[0]
+        and values[-1] - values[0] > KEPT_BYTES
+    ):
         _note("mps-memory-grows", document, notes, found[-1][1], "", str(round(values[-1] - values[0])))
         return
-    if m := _SAID.search(document.text):
-        _note("mps-memory-grows", document, notes, m.start(), "", "")
+    if said := _SAID.search(document.text):
+        _note("mps-memory-grows", document, notes, said.start(), "", "")

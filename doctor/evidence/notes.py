@@ -1,6 +1,7 @@
 """What the readers note down, and how it becomes Facts: the best source of every fact wins, with its quote and line.
 
-Ranks: 85 a tool answered exactly this question; 80 collect_env; 79 a Python expression; 70 a vendor's tool; 60 package lists; 50 banners of
+Ranks: 85 a tool answered exactly this question; 80 collect_env; 79 a Python expression; 70 a vendor's tool; 60
+package lists; 50 banners of
 other programs; 40 paths and file names; 30 the look of a line. Of equal ranks the first one stands.
 """
 
@@ -13,13 +14,35 @@ from typing import Any
 
 from doctor.evidence.text import Document
 from doctor.model.facts import (
-    ABSENT, Amd, ErrorText, Facts, Gap, Gpu, Host, InstallAttempt, Intel, Interpreter, Metal, Nvidia, Origin, OtherEnvironment,
-    Package, Torch, TorchCopy, TorchDevice,
+    ABSENT,
+    Amd,
+    ErrorText,
+    Facts,
+    Gap,
+    Gpu,
+    Host,
+    InstallAttempt,
+    Intel,
+    Interpreter,
+    Metal,
+    Nvidia,
+    Origin,
+    OtherEnvironment,
+    Package,
+    Torch,
+    TorchCopy,
+    TorchDevice,
 )  # fmt: skip
 
 QUOTE_LIMIT = 300
 _GROUPS: Mapping[str, type] = {
-    "host": Host, "interpreter": Interpreter, "torch": Torch, "nvidia": Nvidia, "amd": Amd, "intel": Intel, "metal": Metal,
+    "host": Host,
+    "interpreter": Interpreter,
+    "torch": Torch,
+    "nvidia": Nvidia,
+    "amd": Amd,
+    "intel": Intel,
+    "metal": Metal,
 }
 
 
@@ -64,9 +87,11 @@ class Notes:
         """Mark lines as understood without a fact of their own."""
         self.understood.update((self.document.name, i) for i in range(first, (first if last is None else last) + 1))
 
-    def put(self, fact: str, value: Any, *, source: str, rank: int, line: int | None = None,
-            last: bool = False) -> None:
-        """Note a fact, unless a better source has said it; of equal ones the first stands, or with `last` the last. None and
+    def put(
+        self, fact: str, value: Any, *, source: str, rank: int, line: int | None = None, last: bool = False
+    ) -> None:
+        """Note a fact, unless a better source has said it; of equal ones the first stands, or with `last` the last.
+        None and
         "" are not noted."""
         if value is None or value == "":
             return
@@ -93,8 +118,17 @@ class Notes:
             self.noted["gpus"] = _Noted(None, rank, origin)
         self.gpus.append((rank, group, gpu))
 
-    def package(self, name: str, version: str | None, *, installer: str | None, rank: int, source: str, line: int | None,
-                path: str | None = None) -> None:
+    def package(
+        self,
+        name: str,
+        version: str | None,
+        *,
+        installer: str | None,
+        rank: int,
+        source: str,
+        line: int | None,
+        path: str | None = None,
+    ) -> None:
         """Note an installed distribution."""
         key = normalise(name)
         if not key:
@@ -148,7 +182,8 @@ class Notes:
         )
 
     def _gpus(self) -> tuple[Gpu, ...] | None:
-        """Of each vendor the best list (rank, then length), completed with what the other lists know of the same GPUs."""
+        """Of each vendor the best list (rank, then length), completed with what the other lists know of the same
+        GPUs."""
         if not self.gpus:
             return None
         chosen: list[Gpu] = []

@@ -1,4 +1,5 @@
-"""What the tools of the NVIDIA stack print: nvidia-smi in all forms, /proc/driver/nvidia/version, kernel log, nvcc, lspci,
+"""What the tools of the NVIDIA stack print: nvidia-smi in all forms, /proc/driver/nvidia/version, kernel log, nvcc,
+lspci,
 package names of drivers, and the warnings by which torch names a GPU."""
 
 from __future__ import annotations
@@ -14,19 +15,40 @@ from doctor.model.facts import ABSENT, Gpu, Source
 
 SMI = "nvidia-smi"
 _TABLE = Regex(r"NVIDIA-SMI\s+\d")
-_LIST = Regex(r"^[ \t]*GPU[ \t]*#?(\d{1,3}):[ \t]*([^\n(]{3,80}?)[ \t]*(?:\(UUID: ([\w-]+)\)|\(\S[^)\n]*\))?[ \t]*$", re.M)
+_LIST = Regex(
+    r"^[ \t]*GPU[ \t]*#?(\d{1,3}):[ \t]*([^\n(]{3,80}?)[ \t]*(?:\(UUID: ([\w-]+)\)|\(\S[^)\n]*\))?[ \t]*$", re.M
+)
 _Q = Regex(r"^[ \t]*(Product Name|Driver Version|CUDA Version|Compute Mode|GPU UUID)[ \t]*:[ \t]*(\S[^\n]*)$", re.M)
-_CSV_HEAD = Regex(r"^[ \t]*((?:index|name|uuid|driver_version|compute_cap|memory\.\w+|pci\.\w+|count|compute_mode|utilization\.\w+|temperature\.\w+)"
-                       r"(?: \[\w+\])?(?:, *[\w. ]+(?: ?\[[\w%]+\])?)*)[ \t]*$", re.M)
+_CSV_HEAD = Regex(
+    r"^[ \t]*((?:index|name|uuid|driver_version|compute_cap|memory\.\w+|pci\.\w+|count|compute_mode|utilization\.\w+|"
+    r"temperature\.\w+)"
+    r"(?: \[\w+\])?(?:, *[\w. ]+(?: ?\[[\w%]+\])?)*)[ \t]*$",
+    re.M,
+)
 _CSV_ASKED = Regex(r"--query-gpu=([\w.,]+)[^\n]*noheader[^\n]*\n+((?:[^\n$%>]+\n?){1,16})")
 _NVRM = Regex(r"NVRM version: NVIDIA UNIX (?:Open )?\S* ?Kernel Module(?: for \S+)?\s+(\d{2,4}\.\d+(?:\.\d+)?)")
-_CUDA_DRIVER = Regex(r"^[ \t*-]*(?:CUDA Driver Version|NVIDIA[ _-]?[Dd]river(?: [Vv]ersion)?|Driver Version|Nvidia driver|GPU driver)[ \t]*[:=][ \t]*v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b", re.M)
-_FABRIC = Regex(r"fabric manager NVIDIA GPU driver interface version (\d+(?:\.\d+)+) don't match with driver version (\d+(?:\.\d+)+)")
+_CUDA_DRIVER = Regex(
+    r"^[ \t*-]*(?:CUDA Driver Version|NVIDIA[ _-]?[Dd]river(?: [Vv]ersion)?|Driver Version|Nvidia driver|GPU driver)["
+    r" \t]*[:=][ \t]*v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b",
+    re.M,
+)
+_FABRIC = Regex(
+    r"fabric manager NVIDIA GPU driver interface version (\d+(?:\.\d+)+) don't match with driver version (\d+(?:\.\d+"
+    r")+)"
+)
 _FABRIC_STATE = Regex(r"nvidia-fabricmanager\.service.{0,400}?Active: (\w+)", re.S)
-_CLIENT = Regex(r"API mismatch: (?:the )?(?:NVIDIA )?client (?:\S+ )?(?:has the version|\(?version) (\d[\d.]+).{0,80}?kernel module (?:has the )?version (\d[\d.]+)", re.S | re.I)
+_CLIENT = Regex(
+    r"API mismatch: (?:the )?(?:NVIDIA )?client (?:\S+ )?(?:has the version|\(?version) (\d[\d.]+).{0,80}?kernel modu"
+    r"le (?:has the )?version (\d[\d.]+)",
+    re.S | re.I,
+)
 _XID = Regex(r"NVRM: Xid \([^)\n]*\): (\d{1,3})\b")
 _NVCC = Regex(r"Cuda compilation tools, release (\d+\.\d+)(?:, V(\d+\.\d+\.\d+))?|^[ \t]*cuda_(\d+\.\d+)\.r", re.M)
-_WARNED = Regex(r"(?:^|[ \t])((?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|A\d+|RTX)[^\n]{0,60}?) with CUDA capability sm_(\d{1,3})[a-f]? is not compatible", re.M)
+_WARNED = Regex(
+    r"(?:^|[ \t])((?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|A\d+|RTX)[^\n]{0,60}?) with CUDA capability sm_(\d{1,3})["
+    r"a-f]? is not compatible",
+    re.M,
+)
 _FOUND = Regex(r"Found GPU(\d+) ([^\n]{3,60}?) which is of (?:cuda capability|compute capability \(CC\)) (\d{1,2}\.\d)")
 _SUPPORTS = Regex(r"current PyTorch install supports CUDA capabilities ((?:(?:sm|compute)_\d+[a-f]? ?)+)")
 _BUILT_FOR = Regex(r"^[ \t]*-[ \t]+(\d{1,2})\.(\d)[ \t]+which supports hardware CC", re.M)
@@ -35,11 +57,21 @@ _CAPABILITY = Regex(r"^[ \t]*GPU (\d+) Compute Capability:[ \t]*(\d{1,2}\.\d)", 
 _PROPERTIES = Regex(r"_CudaDeviceProperties\(name='([^'\n]{1,80})', major=(\d+), minor=(\d+), total_memory=(\d+)MB")
 _DEVICE_QUERY = Regex(r"^Device \d+: \"([^\"\n]{3,60})\"", re.M)
 _QUERY_DRIVER = Regex(r"CUDA Driver Version / Runtime Version\s+(\d+\.\d+) /")
-_LSHW = Regex(r"product: (\S[^\n]{2,80})\n(?:[^\n]*\n){0,4}?[^\n]*vendor: (NVIDIA|Advanced Micro Devices|Intel)[^\n]*(?:\n[^\n]*){0,8}?configuration: ([^\n]*)")
+_LSHW = Regex(
+    r"product: (\S[^\n]{2,80})\n(?:[^\n]*\n){0,4}?[^\n]*vendor: (NVIDIA|Advanced Micro Devices|Intel)[^\n]*(?:\n[^\n]"
+    r"*){0,8}?configuration: ([^\n]*)"
+)
 _LSHW_LOOSE = Regex(r"product: ([^\n]*\[[^\]\n]{3,60}\][^\n]*)\n[^\n]*vendor: (NVIDIA|Advanced Micro)")
-_PCI_LOOSE = Regex(r"^(?:[ \t]*(?:[0-9a-fA-F:]{5,12}\.\d )?)?(?:VGA compatible controller|3D controller|Display controller)[^:\n]*: (NVIDIA|Advanced Micro Devices|Intel)([^\n]*)$", re.M)
+_PCI_LOOSE = Regex(
+    r"^(?:[ \t]*(?:[0-9a-fA-F:]{5,12}\.\d )?)?(?:VGA compatible controller|3D controller|Display controller)[^:\n]*: "
+    r"(NVIDIA|Advanced Micro Devices|Intel)([^\n]*)$",
+    re.M,
+)
 _DRIVER_IN_USE = Regex(r"Kernel driver in use: (\S+)")
-_PACKAGE = Regex(r"\bnvidia-(?:driver|utils|compute-utils|dkms|kernel-dkms|driver-latest-dkms|driver-cuda|kmod)(?:-\d+)?(?:-server|-open)?[-= :\t]+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)")
+_PACKAGE = Regex(
+    r"\bnvidia-(?:driver|utils|compute-utils|dkms|kernel-dkms|driver-latest-dkms|driver-cuda|kmod)(?:-\d+)?(?:-server"
+    r"|-open)?[-= :\t]+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)"
+)
 
 
 def read(document: Document, notes: Notes) -> None:
@@ -58,19 +90,31 @@ def _smi(document: Document, notes: Notes) -> None:
         if "NVIDIA-SMI" not in line or not _TABLE.search(line):
             continue
         end = i + 1
-        while end < len(lines) and end < i + 400 and (lines[end].lstrip()[:1] in "|+" or not lines[end].strip() or lines[end].startswith(" ")):
+        while (
+            end < len(lines)
+            and end < i + 400
+            and (lines[end].lstrip()[:1] in "|+" or not lines[end].strip() or lines[end].startswith(" "))
+        ):
             end += 1
         notes.understand(i, end - 1)
         _table(nvidia_smi.parse("\n".join(s.lstrip() for s in lines[i:end])), notes, i)
-    if document.has("nvidia-smi has failed", "nvml", "no devices were found", "unable to determine the device", "gpu is lost",
-                    "gpu access blocked"):
+    if document.has(
+        "nvidia-smi has failed",
+        "nvml",
+        "no devices were found",
+        "unable to determine the device",
+        "gpu is lost",
+        "gpu access blocked",
+    ):
         for i, line in enumerate(lines):
             if (error := nvidia_smi.error_of(line)) is not None:
                 notes.put("nvidia.smi_error", error, source=SMI, rank=80, line=i)
     if "gpu " in document.lower and ":" in document.text:
         for m in _LIST.finditer(document.text):
             more = {"uuid": m[3]} if m[3] and m[3].startswith("GPU") else {}
-            machine.note_gpu(m[2], notes, group="nvidia-smi -L", source=SMI, rank=72, line=document.line_at(m.start()), **more)
+            machine.note_gpu(
+                m[2], notes, group="nvidia-smi -L", source=SMI, rank=72, line=document.line_at(m.start()), **more
+            )
     _query(document, notes)
 
 
@@ -96,16 +140,29 @@ def _table(smi: nvidia_smi.Smi, notes: Notes, line: int) -> None:
         if gpu.truncated and name and len(name.split()) <= 2:
             name = None
         notes.gpu(
-            Gpu(vendor="nvidia", name=name, memory_bytes=gpu.memory_bytes, memory_used_bytes=gpu.memory_used_bytes,
-                pci_address=gpu.pci_address, driver="nvidia"),
-            group=f"table{line}", rank=74, source=SMI, line=line,
+            Gpu(
+                vendor="nvidia",
+                name=name,
+                memory_bytes=gpu.memory_bytes,
+                memory_used_bytes=gpu.memory_used_bytes,
+                pci_address=gpu.pci_address,
+                driver="nvidia",
+            ),
+            group=f"table{line}",
+            rank=74,
+            source=SMI,
+            line=line,
         )
 
 
 def _query(document: Document, notes: Notes) -> None:
     """`nvidia-smi -q`, and --query-gpu with or without its heading."""
     text = document.text
-    facts = {"Driver Version": "nvidia.driver", "CUDA Version": "nvidia.driver_cuda", "Compute Mode": "nvidia.compute_mode"}
+    facts = {
+        "Driver Version": "nvidia.driver",
+        "CUDA Version": "nvidia.driver_cuda",
+        "Compute Mode": "nvidia.compute_mode",
+    }
     if document.has("product name", "gpu uuid", "nvsmi log"):
         for m in _Q.finditer(text):
             line = document.line_at(m.start())
@@ -134,11 +191,21 @@ def _rows(names: list[str], rows: list[str] | tuple[str, ...], notes: Notes, at:
         notes.put("nvidia.compute_mode", said.get("compute_mode"), source=SMI, rank=77, line=i)
         memory = re.match(r"(\d+)(?: MiB)?$", said.get("memory.total", ""))
         if "name" in said:
-            machine.note_gpu(said["name"], notes, group="--query-gpu", source=SMI, rank=76, line=i,
-                             capability=said.get("compute_cap"), memory_bytes=int(memory[1]) << 20 if memory else None,
-                             uuid=said.get("uuid"))
+            machine.note_gpu(
+                said["name"],
+                notes,
+                group="--query-gpu",
+                source=SMI,
+                rank=76,
+                line=i,
+                capability=said.get("compute_cap"),
+                memory_bytes=int(memory[1]) << 20 if memory else None,
+                uuid=said.get("uuid"),
+            )
         elif re.fullmatch(r"\d{1,2}\.\d", said.get("compute_cap", "")):
-            notes.gpu(Gpu(vendor="nvidia", capability=said["compute_cap"]), group="compute_cap", rank=45, source=SMI, line=i)
+            notes.gpu(
+                Gpu(vendor="nvidia", capability=said["compute_cap"]), group="compute_cap", rank=45, source=SMI, line=i
+            )
 
 
 def _other_tools(document: Document, notes: Notes) -> None:
@@ -176,7 +243,9 @@ def _other_tools(document: Document, notes: Notes) -> None:
         for m in _QUERY_DRIVER.finditer(text):
             put("nvidia.driver_cuda", m[1], m, "deviceQuery", 70)
         for m in _DEVICE_QUERY.finditer(text):
-            machine.note_gpu(m[1], notes, group="deviceQuery", source="deviceQuery", rank=70, line=document.line_at(m.start()))
+            machine.note_gpu(
+                m[1], notes, group="deviceQuery", source="deviceQuery", rank=70, line=document.line_at(m.start())
+            )
     if "nvidia-" in document.lower:
         for m in _PACKAGE.finditer(text):
             line = document.lines[document.line_at(m.start())].lower()
@@ -191,40 +260,82 @@ def _warnings(document: Document, notes: Notes) -> None:
     if "cuda capability" in document.lower or "compute capability" in document.lower:
         for m in _WARNED.finditer(text):
             digits = m[2]
-            notes.gpu(Gpu(vendor="nvidia", name=m[1].strip(), capability=f"{digits[:-1]}.{digits[-1]}"), group="warning", rank=71,
-                      source=source, line=document.line_at(m.start()))
+            notes.gpu(
+                Gpu(vendor="nvidia", name=m[1].strip(), capability=f"{digits[:-1]}.{digits[-1]}"),
+                group="warning",
+                rank=71,
+                source=source,
+                line=document.line_at(m.start()),
+            )
         for m in _FOUND.finditer(text):
             vendor = machine.vendor_of(m[2]) or "nvidia"
-            notes.gpu(Gpu(vendor=vendor, name=m[2].strip(), capability=m[3]), group="warning", rank=71,  # type: ignore[arg-type]
-                      source=source, line=document.line_at(m.start()))
+            notes.gpu(
+                Gpu(vendor=vendor, name=m[2].strip(), capability=m[3]),  # type: ignore[arg-type]
+                group="warning",
+                rank=71,
+                source=source,
+                line=document.line_at(m.start()),
+            )
         for m in _SUPPORTS.finditer(text):
             notes.put("torch.arch_list", tuple(m[1].split()), source=source, rank=80, line=document.line_at(m.start()))
         built = list(_BUILT_FOR.finditer(text))
         if built:
-            notes.put("torch.arch_list", tuple(f"sm_{m[1]}{m[2]}" for m in built), source=source, rank=80,
-                      line=document.line_at(built[0].start()))
+            notes.put(
+                "torch.arch_list",
+                tuple(f"sm_{m[1]}{m[2]}" for m in built),
+                source=source,
+                rank=80,
+                line=document.line_at(built[0].start()),
+            )
         for m in _CAPABILITY.finditer(text):
-            notes.gpu(Gpu(vendor="nvidia", capability=m[2]), group="capability", rank=45, source="transcript",
-                      line=document.line_at(m.start()))
+            notes.gpu(
+                Gpu(vendor="nvidia", capability=m[2]),
+                group="capability",
+                rank=45,
+                source="transcript",
+                line=document.line_at(m.start()),
+            )
     if "_cudadeviceproperties" in document.lower:
         for m in _PROPERTIES.finditer(text):
-            machine.note_gpu(m[1], notes, group="properties", source="Python", rank=85, line=document.line_at(m.start()),
-                             capability=f"{m[2]}.{m[3]}", memory_bytes=int(m[4]) << 20)
+            machine.note_gpu(
+                m[1],
+                notes,
+                group="properties",
+                source="Python",
+                rank=85,
+                line=document.line_at(m.start()),
+                capability=f"{m[2]}.{m[3]}",
+                memory_bytes=int(m[4]) << 20,
+            )
     if "total capac" in document.lower:
         for m in _OOM.finditer(text):
             size = int(float(m[1] or m[2]) * (1 << 30))
-            notes.gpu(Gpu(vendor="nvidia", memory_bytes=size), group="oom", rank=40, source="message",
-                      line=document.line_at(m.start()))
+            notes.gpu(
+                Gpu(vendor="nvidia", memory_bytes=size),
+                group="oom",
+                rank=40,
+                source="message",
+                line=document.line_at(m.start()),
+            )
 
 
 def _bus(document: Document, notes: Notes) -> None:
     """lspci and lshw."""
     text = document.text
     if document.has("controller", "processing accelerators"):
-        found = lspci.parse("\n".join(line.strip() if "Kernel driver" not in line else f"\t{line.strip()}" for line in document.lines))
+        found = lspci.parse(
+            "\n".join(line.strip() if "Kernel driver" not in line else f"\t{line.strip()}" for line in document.lines)
+        )
         for gpu in found:
-            _on_bus(gpu.vendor, gpu.name, notes, pci_id=gpu.pci_id, driver=gpu.driver, address=gpu.pci_address,
-                    line=_line_with(document, gpu.pci_address.removeprefix("0000:")))
+            _on_bus(
+                gpu.vendor,
+                gpu.name,
+                notes,
+                pci_id=gpu.pci_id,
+                driver=gpu.driver,
+                address=gpu.pci_address,
+                line=_line_with(document, gpu.pci_address.removeprefix("0000:")),
+            )
         if not found:
             for m in _PCI_LOOSE.finditer(text):
                 vendor = {"NVIDIA": "nvidia", "Advanced Micro Devices": "amd", "Intel": "intel"}[m[1]]
@@ -235,28 +346,56 @@ def _bus(document: Document, notes: Notes) -> None:
     if "product:" in document.lower:
         for m in _LSHW.finditer(text):
             driver = re.search(r"\bdriver=(\S+)", m[3])
-            _on_bus({"NVIDIA": "nvidia", "Intel": "intel"}.get(m[2], "amd"), m[1], notes, driver=driver[1] if driver else None,
-                    line=document.line_at(m.start()))
+            _on_bus(
+                {"NVIDIA": "nvidia", "Intel": "intel"}.get(m[2], "amd"),
+                m[1],
+                notes,
+                driver=driver[1] if driver else None,
+                line=document.line_at(m.start()),
+            )
         for m in _LSHW_LOOSE.finditer(text):
             if not any(r == 65 for r, _, _ in notes.gpus):
                 _on_bus("nvidia" if m[2] == "NVIDIA" else "amd", m[1], notes, line=document.line_at(m.start()))
 
 
-def _on_bus(vendor: str, name: str | None, notes: Notes, *, line: int | None, pci_id: str | None = None, driver: str | None = None,
-            address: str | None = None) -> None:
-    """A GPU that the PCI bus names; «GP107 [GeForce GTX 1050 Ti]» is a GeForce GTX 1050 Ti, «Device 2237» has no name."""
-    if vendor == "intel" and not re.search(r"arc|\bxe\b|iris|uhd|hd graphics|data center gpu|graphics|dg2|battlemage|alchemist", name or "", re.I):
+def _on_bus(
+    vendor: str,
+    name: str | None,
+    notes: Notes,
+    *,
+    line: int | None,
+    pci_id: str | None = None,
+    driver: str | None = None,
+    address: str | None = None,
+) -> None:
+    """A GPU that the PCI bus names; «GP107 [GeForce GTX 1050 Ti]» is a GeForce GTX 1050 Ti, «Device 2237» has no
+    name."""
+    if vendor == "intel" and not re.search(
+        r"arc|\bxe\b|iris|uhd|hd graphics|data center gpu|graphics|dg2|battlemage|alchemist", name or "", re.I
+    ):
         return
     said = re.sub(r"\s*\((?:prog-if|rev) [^)]*\)", "", name or "")
     inner = re.findall(r"\[([^\]]{3,60})\]", said)
-    clean = next((i for i in reversed(inner) if not re.fullmatch(r"(?:AMD/ATI|[0-9a-f]{4}(?::[0-9a-f]{4})?)", i)), re.sub(r"\(.*", "", said).strip())
+    clean = next(
+        (i for i in reversed(inner) if not re.fullmatch(r"(?:AMD/ATI|[0-9a-f]{4}(?::[0-9a-f]{4})?)", i)),
+        re.sub(r"\(.*", "", said).strip(),
+    )
     number = re.fullmatch(r"Device ([0-9a-f]{4})", clean)
     if number:
         pci_id = pci_id or {"nvidia": "10de", "amd": "1002", "intel": "8086"}[vendor] + ":" + number[1]
     # Without a driver module in the line nothing is said about one.
     notes.gpu(
-        Gpu(vendor=vendor, name=None if number or not clean else clean, pci_id=pci_id, pci_address=address, driver=driver),  # type: ignore[arg-type]
-        group="bus", rank=65, source="PCI bus", line=line,
+        Gpu(
+            vendor=vendor,  # type: ignore[arg-type]
+            name=None if number or not clean else clean,
+            pci_id=pci_id,
+            pci_address=address,
+            driver=driver,
+        ),
+        group="bus",
+        rank=65,
+        source="PCI bus",
+        line=line,
     )
     if driver == "nouveau":
         notes.put("nvidia.nouveau", True, source="PCI bus", rank=70, line=line)
@@ -270,8 +409,18 @@ def _line_with(document: Document, piece: str) -> int | None:
 
 
 def settle(notes: Notes) -> None:
-    """What follows from several notes: «command not found» leaves the driver's tools absent, an answer means a driver."""
+    """What follows from several notes: «command not found» leaves the driver's tools absent, an answer means a
+    driver."""
     if notes.get("nvidia.smi_error") and notes.get("nvidia.sources") is None:
-        notes.put("nvidia.sources", (Source(name=SMI, status="failed", message=notes.get("nvidia.smi_error")),), source=SMI, rank=50)
-    elif notes.get("nvidia.driver") and notes.get("nvidia.driver") is not ABSENT and notes.get("nvidia.smi_error") is None:
+        notes.put(
+            "nvidia.sources",
+            (Source(name=SMI, status="failed", message=notes.get("nvidia.smi_error")),),
+            source=SMI,
+            rank=50,
+        )
+    elif (
+        notes.get("nvidia.driver")
+        and notes.get("nvidia.driver") is not ABSENT
+        and notes.get("nvidia.smi_error") is None
+    ):
         notes.put("nvidia.smi_error", ABSENT if notes.get("nvidia.sources") else None, source=SMI, rank=50)

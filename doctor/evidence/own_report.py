@@ -1,4 +1,5 @@
-"""Our own JSON report as evidence: its facts. Strict about the schema ("1"), tolerant of keys that this version doesn't know."""
+"""Our own JSON report as evidence: its facts. Strict about the schema ("1"), tolerant of keys that this version
+doesn't know."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Lists of installed packages: pip list, freeze, show; conda list; collect_env's [pip3] and [conda]; «already satisfied»."""
+"""Lists of installed packages: pip list, freeze, show; conda list; collect_env's [pip3] and [conda]; «already
+satisfied»."""
 
 from __future__ import annotations
 
@@ -10,21 +11,35 @@ from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT, TorchCopy
 
 _VERSION = r"\d+(?:\.\w+)*(?:[-.+]?\w[\w.+-]*)?"
-_TAGGED = Regex(rf"^[ \t]*\[(pip\d?|conda)\][ \t]+([\w.-]+)(?:==|[ \t]+)({_VERSION})(?:[ \t]+(\S+))?(?:[ \t]+(\S+))?[ \t]*$", re.M)
+_TAGGED = Regex(
+    rf"^[ \t]*\[(pip\d?|conda)\][ \t]+([\w.-]+)(?:==|[ \t]+)({_VERSION})(?:[ \t]+(\S+))?(?:[ \t]+(\S+))?[ \t]*$", re.M
+)
 _FREEZE = Regex(rf"^[ \t]*([A-Za-z][\w.-]*)==({_VERSION})[ \t]*$", re.M)
-_FREEZE_AT = Regex(r"^[ \t]*([A-Za-z][\w.-]*)[ \t]*@[ \t]*(?:https?|file)://\S*?-(\d[\w.%+]*)-(?:cp|py)\d\S*\.whl", re.M)
+_FREEZE_AT = Regex(
+    r"^[ \t]*([A-Za-z][\w.-]*)[ \t]*@[ \t]*(?:https?|file)://\S*?-(\d[\w.%+]*)-(?:cp|py)\d\S*\.whl", re.M
+)
 _TABLE_HEAD = Regex(r"^[ \t]*Package[ \t]+Version\b.*$|^[ \t]*-{4,}[ \t]+-{4,}", re.M)
 _ROW = Regex(rf"^[ \t]*([A-Za-z][\w.-]*)[ \t]+({_VERSION})(?:[ \t]+(/\S+|[A-Z]:\\\S+|pip|uv|conda))?[ \t]*$")
 _CONDA_HEAD = Regex(r"^#[ \t]+Name[ \t]+Version[ \t]+Build", re.M)
 _CONDA_ROW = Regex(
-    rf"^[ \t]*([a-z_][\w.-]*)[ \t]+({_VERSION})[ \t]+((?:py|cuda|cpu|h|\d|pypi|mkl|nomkl|gpu|rocm|generic|release|intel|openmp|blas)[\w.]*)(?:[ \t]+([\w./:-]+))?[ \t]*$", re.M
+    rf"^[ \t]*([a-z_][\w.-]*)[ \t]+({_VERSION})[ \t]+((?:py|cuda|cpu|h|\d|pypi|mkl|nomkl|gpu|rocm|generic|release|int"
+    rf"el|openmp|blas)[\w.]*)(?:[ \t]+([\w./:-]+))?[ \t]*$",
+    re.M,
 )
 _SHOW = Regex(r"^[ \t]*Name:[ \t]*([\w.-]+)[ \t]*$", re.M)
 _SHOWN = Regex(r"^[ \t]*(Version|Location|Installer|Requires|Editable project location):[ \t]*(.*)$")
-_SATISFIED = Regex(r"^[ \t]*Requirement already satisfied: ([\w.-]+)(?:[\[<>=!~ ,][^\n]*?)? in (\S.*?)(?: \(from .*?\))? \(([\w.+]+)\)", re.M)
+_SATISFIED = Regex(
+    r"^[ \t]*Requirement already satisfied: ([\w.-]+)(?:[\[<>=!~ ,][^\n]*?)? in (\S.*?)(?: \(from .*?\))? \(([\w.+]+)"
+    r"\)",
+    re.M,
+)
 _UV_AUDIT = Regex(rf"^[ \t]*[+~][ \t]+([a-z][\w.-]*)==({_VERSION})(?:[ \t].*)?$", re.M)
 _SUCCESS = Regex(r"^[ \t]*Successfully installed (\S[^\n]*)$", re.M)
-_GREP_ROW = Regex(rf"^[ \t]*((?:torch|torchvision|torchaudio|torchtext|numpy|triton|pytorch|xformers|flash|nvidia|transformers|tensorflow|accelerate|bitsandbytes|intel|mkl|pytorch-\w+)[\w.-]*)(?:[ \t]{{2,}}|\t)({_VERSION})[ \t]*$", re.M)
+_GREP_ROW = Regex(
+    rf"^[ \t]*((?:torch|torchvision|torchaudio|torchtext|numpy|triton|pytorch|xformers|flash|nvidia|transformers|tens"
+    rf"orflow|accelerate|bitsandbytes|intel|mkl|pytorch-\w+)[\w.-]*)(?:[ \t]{{2,}}|\t)({_VERSION})[ \t]*$",
+    re.M,
+)
 CONDA_NAMES = {"pytorch": "torch", "pytorch-cpu": "torch", "pytorch-gpu": "torch", "py-opencv": "opencv"}
 
 
@@ -33,7 +48,9 @@ def read(document: Document, notes: Notes) -> None:
     text = document.text
     seen: dict[str, list[tuple[str, str, str]]] = {}  # installer -> (version, build, path) of torch
 
-    def put(name: str, version: str, installer: str | None, at: int, rank: int, build: str = "", path: str | None = None) -> None:
+    def put(
+        name: str, version: str, installer: str | None, at: int, rank: int, build: str = "", path: str | None = None
+    ) -> None:
         line = document.line_at(at)
         key = normalise(name)
         source = {"pip": "pip", "conda": "conda list"}.get(installer or "", "package list")
@@ -43,12 +60,21 @@ def read(document: Document, notes: Notes) -> None:
         if own == "torch":
             seen.setdefault(installer or "pip", []).append((version, build, path or ""))
             _note_torch(version, build, installer, path, notes, source=source, rank=rank, line=line)
-        notes.package(own if own == "torch" else key, version, installer=installer, rank=rank, source=source, line=line, path=path)
+        notes.package(
+            own if own == "torch" else key, version, installer=installer, rank=rank, source=source, line=line, path=path
+        )
 
     if document.has("[pip", "[conda]"):
         for m in _TAGGED.finditer(text):
             installer = "conda" if m[1] == "conda" else "pip"
-            put(m[2], m[3], installer, m.start(), 64 if installer == "pip" else 62, " ".join(x for x in m.groups()[3:] if x))
+            put(
+                m[2],
+                m[3],
+                installer,
+                m.start(),
+                64 if installer == "pip" else 62,
+                " ".join(x for x in m.groups()[3:] if x),
+            )
         if re.search(r"^[ \t]*\[pip\d?\][ \t]+[\w.-]+==", text, re.M):
             notes.listed_packages = True
     if "==" in text:
@@ -85,7 +111,9 @@ def read(document: Document, notes: Notes) -> None:
 def _is_conda_row(m: re.Match[str]) -> bool:
     """Whether the third column is a conda build: a number alone is one only with a channel."""
     build, channel = m[3], m[4] or ""
-    return bool(re.search(r"[a-z]", channel)) or re.fullmatch(r"\w*_\d+\w*|h[0-9a-f]{6,}\w*|py\d+\w*", build) is not None
+    return (
+        bool(re.search(r"[a-z]", channel)) or re.fullmatch(r"\w*_\d+\w*|h[0-9a-f]{6,}\w*|py\d+\w*", build) is not None
+    )
 
 
 def _tables(document: Document, put: object) -> None:
@@ -119,17 +147,35 @@ def _shown(document: Document, put: object, notes: Notes) -> None:
             put(m[1], values["Version"], "pip", m.start(), 66, path=values.get("Location") or None)
 
 
-def _note_torch(version: str, build: str, installer: str | None, path: str | None, notes: Notes, *, source: str, rank: int, line: int) -> None:
+def _note_torch(
+    version: str,
+    build: str,
+    installer: str | None,
+    path: str | None,
+    notes: Notes,
+    *,
+    source: str,
+    rank: int,
+    line: int,
+) -> None:
     """What a line about torch itself says: its version, of conda builds also the backend."""
     notes.put("torch.version", version, source=source, rank=rank, line=line)
     notes.put("torch.installer", installer, source=source, rank=rank, line=line)
     if path:
-        notes.put("torch.path", f"{path}/torch" if "\\" not in path else path + "\\torch", source=source, rank=rank, line=line)
+        notes.put(
+            "torch.path", f"{path}/torch" if "\\" not in path else path + "\\torch", source=source, rank=rank, line=line
+        )
     if build and installer == "conda":
         notes.put("torch.build", build.split()[0], source=source, rank=rank, line=line)
         if cuda := re.search(r"cuda[_-]?(\d+\.?\d+)", build):
             digits = cuda[1]
-            notes.put("torch.cuda", digits if "." in digits else f"{digits[:-1]}.{digits[-1]}", source=source, rank=rank, line=line)
+            notes.put(
+                "torch.cuda",
+                digits if "." in digits else f"{digits[:-1]}.{digits[-1]}",
+                source=source,
+                rank=rank,
+                line=line,
+            )
             if "." in digits and digits.count(".") == 1:
                 notes.put("torch.cuda", digits, source=source, rank=rank, line=line)
         elif re.search(r"(?:^|_)cpu(?:_|$)", build):
@@ -142,7 +188,14 @@ def _note_copies(seen: dict[str, list[tuple[str, str, str]]], notes: Notes) -> N
     for installer, rows in seen.items():
         for version, _, path in rows:
             release = version.partition("+")[0]
-            same = next((c for c in found if (c.version or "").partition("+")[0] == release and (not path or not c.path or c.path == path)), None)
+            same = next(
+                (
+                    c
+                    for c in found
+                    if (c.version or "").partition("+")[0] == release and (not path or not c.path or c.path == path)
+                ),
+                None,
+            )
             if same is None:
                 found.append(TorchCopy(path=path, version=version, installer=installer))
     notes.copies = found

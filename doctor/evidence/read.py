@@ -4,7 +4,8 @@ Besides the patterns of doctor/knowledge (e001 …) these are noted as ErrorText
   * "exception": the last line of a Python traceback; groups (type, message), path: the file that raised it;
   * "line": a line that speaks of a failure and that no pattern knows;
   * "mps-differs", "mps-memory-grows": measurements on MPS, see mps.py;
-  * "container-run": a `docker run` command line; groups: its flags that matter (--gpus all, --shm-size 8g, --device /dev/kfd).
+  * "container-run": a `docker run` command line; groups: its flags that matter (--gpus all, --shm-size 8g, --device
+    /dev/kfd).
 """
 
 from __future__ import annotations
@@ -13,7 +14,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from doctor.evidence import (
-    amd_intel, collect_env, inference, installs, machine, machines, messages, mps, nvidia, own_report, packages, tracebacks,
+    amd_intel,
+    collect_env,
+    inference,
+    installs,
+    machine,
+    machines,
+    messages,
+    mps,
+    nvidia,
+    own_report,
+    packages,
+    tracebacks,
     transcript,
 )  # fmt: skip
 from doctor.evidence.notes import Notes
@@ -22,7 +34,19 @@ from doctor.model.facts import Facts
 from doctor.model.report import Other
 
 UNREAD_AT_MOST = 200
-READERS = (collect_env, machine, nvidia, amd_intel, packages, installs, transcript, mps, messages, tracebacks, inference)
+READERS = (
+    collect_env,
+    machine,
+    nvidia,
+    amd_intel,
+    packages,
+    installs,
+    transcript,
+    mps,
+    messages,
+    tracebacks,
+    inference,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

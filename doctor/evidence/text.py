@@ -1,4 +1,5 @@
-"""Bytes as a user pastes or saves them -> lines that the readers can match: encoding, colours, quoting, fences, wrapping.
+"""Bytes as a user pastes or saves them -> lines that the readers can match: encoding, colours, quoting, fences,
+wrapping.
 
 A `Document` keeps the number that every line had in the source, so that a fact can be shown with its place.
 """
@@ -23,22 +24,47 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202
 _ENTITY = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,5});")
 _QUOTE = re.compile(r"[ \t]{0,8}>(?!>>(?:[ \t]|$))[ \t]?")  # not the prompt of a Python REPL
 _FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+.#-]*[ \t]*$")
-_TAG_LINE = re.compile(r"[ \t]*(?:</?(?:details|summary|pre|code|p|br|div|span|b|i|blockquote|table|tr|td)\b[^<>]{0,200}>[ \t]*)+$")
+_TAG_LINE = re.compile(
+    r"[ \t]*(?:</?(?:details|summary|pre|code|p|br|div|span|b|i|blockquote|table|tr|td)\b[^<>]{0,200}>[ \t]*)+$"
+)
 _TAGS = re.compile(r"</?(?:details|summary|pre|code|blockquote|br|span|div)\b[^<>\n]{0,200}>")
 _COMPOSE = re.compile(r"[\w.-]{1,60}[-_]\d{1,3}[ ]{1,30}\|[ ]")
 _PYTEST = re.compile(r"^[ \t]*E {3,11}(?=\S)")
 _TYPOGRAPHY = str.maketrans({
-    "\u00a0": " ", "\u2007": " ", "\u202f": " ", "\u3000": " ", "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"',
+    "\u00a0": " ", "\u2007": " ", "\u202f": " ", "\u3000": " ", "\u2018": "'", "\u2019": "'", "\u201c": '"',
+    "\u201d": '"',
     "\u2028": "\n", "\u2029": "\n", "\x85": "\n",
 })  # fmt: skip
-_TELLING = ("error", "exception", "traceback", "failed", "fatal", "warning", "not found", "no module", "torch", "cuda", "nvidia",
-            "nvrm", "rocm", "amdgpu", "driver", "killed", "signal", "python")
-_LONG_WORD = re.compile(r"https?://|[/~\"'(]|[A-Z]:\\|[\w.-]+==")  # what leaves a line short: an address, a path, a requirement
+_TELLING = (
+    "error",
+    "exception",
+    "traceback",
+    "failed",
+    "fatal",
+    "warning",
+    "not found",
+    "no module",
+    "torch",
+    "cuda",
+    "nvidia",
+    "nvrm",
+    "rocm",
+    "amdgpu",
+    "driver",
+    "killed",
+    "signal",
+    "python",
+)
+_LONG_WORD = re.compile(
+    r"https?://|[/~\"'(]|[A-Z]:\\|[\w.-]+=="
+)  # what leaves a line short: an address, a path, a requirement
 _COLUMN_GAP = re.compile(r"\S {3,}(?=\S)")
 # A line that begins like this begins something new: it is never the second half of a wrapped one.
 _BEGINS = re.compile(
-    r"[ \t]*(?:File \"|Traceback \(|>>> |\.\.\. |[$%#] |\[(?:pip3?|conda)\]|[+|]|[-*] |={4}|-{4}|[\w./-]+==[\w.+]+[ \t]*$|"
-    r"(?:PyTorch version|Is debug build|CUDA used to build|ROCM used to build|OS|GCC version|Clang version|CMake version|"
+    r"[ \t]*(?:File \"|Traceback \(|>>> |\.\.\. |[$%#] |\[(?:pip3?|conda)\]|[+|]|[-*] |={4}|-{4}|[\w./-]+==[\w.+]+[ "
+    r"\t]*$|"
+    r"(?:PyTorch version|Is debug build|CUDA used to build|ROCM used to build|OS|GCC version|Clang version|CMake vers"
+    r"ion|"
     r"Libc version|Python version|Python platform|Is CUDA available|CUDA runtime version|CUDA_MODULE_LOADING set to|"
     r"GPU models and configuration|Nvidia driver version|cuDNN version|HIP runtime version|MIOpen runtime version|"
     r"Is XNNPACK available|Is XPU available|CPU|Versions of relevant libraries|GPU \d+|Requirement already|Collecting|"
@@ -90,7 +116,9 @@ def document(name: str, data: bytes) -> Document:
     if _looks_binary(text):
         return Document(name, "", ())
     lines, numbers = _split(text.translate(_TYPOGRAPHY).replace("\r\n", "\n").replace("\r", "\n"))
-    lines = [_PYTEST.sub("", line, count=1) if "E   " in line else line for line in _unquote([_tidy(line) for line in lines])]
+    lines = [
+        _PYTEST.sub("", line, count=1) if "E   " in line else line for line in _unquote([_tidy(line) for line in lines])
+    ]
     lines, numbers = _rejoin(*_without_gaps(lines, numbers))
     return Document(name, "\n".join(lines), tuple(numbers))
 
@@ -114,7 +142,9 @@ def decode(data: bytes) -> str:
     try:
         chinese = data.decode("gb18030")
         foreign = [c for c in chinese if c > "\x7f"]
-        if sum("\u2e80" <= c <= "\u9fff" or "\uff00" <= c <= "\uffef" or "\u2010" <= c <= "\u2030" for c in foreign) > 0.9 * len(foreign):
+        if sum(
+            "\u2e80" <= c <= "\u9fff" or "\uff00" <= c <= "\uffef" or "\u2010" <= c <= "\u2030" for c in foreign
+        ) > 0.9 * len(foreign):
             return chinese
     except UnicodeDecodeError:
         pass
@@ -205,7 +235,8 @@ def _without_gaps(lines: list[str], numbers: list[int]) -> tuple[list[str], list
 
 
 def _unquote(lines: list[str]) -> list[str]:
-    """Strip `> ` from runs of quoted lines. A single line that begins with > is a prompt as likely as a quote: it stays."""
+    """Strip `> ` from runs of quoted lines. A single line that begins with > is a prompt as likely as a quote: it
+    stays."""
     for _ in range(4):
         quoted = [bool(_QUOTE.match(line)) for line in lines]
         if not any(quoted):
@@ -244,7 +275,11 @@ def _rejoin(lines: list[str], numbers: list[int]) -> tuple[list[str], list[int]]
         if joined and open_since >= 0 and _continues(joined[-1], open_since, line, width):
             # Cut in the middle of a word: only a word longer than a line, or a fold at exactly the width, does that.
             word = joined[-1].rsplit(None, 1)[-1]
-            cut = open_since == width and (folded or len(word) >= width - 8) and not (word[-1].islower() and line[0].isupper())
+            cut = (
+                open_since == width
+                and (folded or len(word) >= width - 8)
+                and not (word[-1].islower() and line[0].isupper())
+            )
             joined[-1] += ("" if cut or line.startswith(" ") else " ") + line
         else:
             joined.append(line)
@@ -254,7 +289,8 @@ def _rejoin(lines: list[str], numbers: list[int]) -> tuple[list[str], list[int]]
 
 
 def _folded(lines: list[str]) -> bool:
-    """Whether lines were cut at exactly COLUMNS, not at spaces: then no line ends a little short of it (one less: a space)."""
+    """Whether lines were cut at exactly COLUMNS, not at spaces: then no line ends a little short of it (one less: a
+    space)."""
     full = sum(len(line) == COLUMNS for line in lines)
     near = sum(COLUMNS - 12 <= len(line) < COLUMNS - 1 for line in lines)
     return full > near
@@ -270,6 +306,6 @@ def _continues(before: str, length: int, line: str, width: int) -> bool:
     first = line.split(None, 1)[0]
     if length < COLUMNS - 20 and not _LONG_WORD.match(first):
         return False
-    if length + 1 + len(first) <= width:
+    if length + 1 + len(first) < width:
         return False
     return not _BEGINS.match(line)

@@ -1,6 +1,7 @@
 """Python tracebacks and warnings: the exception, the files of its frames, and what their paths tell of the interpreter.
 
-The last exception of each traceback is noted as ErrorText of pattern "exception" with groups (type, message); `path` is the
+The last exception of each traceback is noted as ErrorText of pattern "exception" with groups (type, message); `path`
+is the
 file that raised it, or for an undefined symbol or a missing module the file named in the message.
 """
 
@@ -16,19 +17,47 @@ from doctor.evidence.text import Document
 from doctor.model.facts import ErrorText
 
 SOURCE = "traceback"
-_FRAME = Regex(r"^[ \t]*(?:Traceback \(most recent call last\):[ \t]*)?File \"([^\"\n]{1,400})\", line (\d+)(?:, in ([^\n]{1,100}))?", re.M)
-_FRAME_OTHER = Regex(r"^[ \t]*((?:/|[A-Za-z]:[/\\]|\.{0,2}/)?[^\s:\"'()]{1,300}\.py):(\d+): (?:in (<?\w+>?)|[\w.]*(?:Warning|Error)\b)", re.M)
+_FRAME = Regex(
+    r"^[ \t]*(?:Traceback \(most recent call last\):[ \t]*)?File \"([^\"\n]{1,400})\", line (\d+)(?:, in ([^\n]{1,100"
+    r"}))?",
+    re.M,
+)
+_FRAME_OTHER = Regex(
+    r"^[ \t]*((?:/|[A-Za-z]:[/\\]|\.{0,2}/)?[^\s:\"'()]{1,300}\.py):(\d+): (?:in (<?\w+>?)|[\w.]*(?:Warning|Error)\b)",
+    re.M,
+)
 _EXCEPTION = Regex(
-    r"^[ \t]*(?:\[rank\d+\]:?[ \t]*)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Failed|Failure|Fault|Timeout|Unavailable|Mismatch|Missing)"
-    r"|(?:torch|subprocess|concurrent|multiprocessing)(?:\.\w+)+)(?::[ \t]*([^\n]*))?$", re.M
+    r"^[ \t]*(?:\[rank\d+\]:?[ \t]*)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Failed|Fai"
+    r"lure|Fault|Timeout|Unavailable|Mismatch|Missing)"
+    r"|(?:torch|subprocess|concurrent|multiprocessing)(?:\.\w+)+)(?::[ \t]*([^\n]*))?$",
+    re.M,
 )
 _LINES_AT_MOST = 40
-_TELLING_WORDS = ("error", "fatal", "warning", "undefined symbol", "symbol not found", "cannot open shared", "not found", "failed",
-                  "terminate called", "what():", "core dumped", "blocked for more", "compute capability", "signal", "invalid")
+_TELLING_WORDS = (
+    "error",
+    "fatal",
+    "warning",
+    "undefined symbol",
+    "symbol not found",
+    "cannot open shared",
+    "not found",
+    "failed",
+    "terminate called",
+    "what():",
+    "core dumped",
+    "blocked for more",
+    "compute capability",
+    "signal",
+    "invalid",
+)
 _TELLING = Regex(
-    r"^[^\n]{0,200}?(?:\b(?:ERROR|FATAL|Fatal|fatal error|error|Error|WARNING|Warning|\w+Warning)\b ?[:!]|undefined symbol|[Ss]ymbol not found|"
-    r"cannot open shared object|symbol lookup error|failed assertion|terminate called|what\(\):|core dumped|blocked for more than|"
-    r"which is of (?:cuda|compute) capability|\bFAILED\b|received signal|command not found|Permission denied|(?:is|was) not found|Invalid CUDA)[^\n]*$", re.M
+    r"^[^\n]{0,200}?(?:\b(?:ERROR|FATAL|Fatal|fatal error|error|Error|WARNING|Warning|\w+Warning)\b ?[:!]|undefined s"
+    r"ymbol|[Ss]ymbol not found|"
+    r"cannot open shared object|symbol lookup error|failed assertion|terminate called|what\(\):|core dumped|blocked f"
+    r"or more than|"
+    r"which is of (?:cuda|compute) capability|\bFAILED\b|received signal|command not found|Permission denied|(?:is|wa"
+    r"s) not found|Invalid CUDA)[^\n]*$",
+    re.M,
 )
 _SITE = Regex(r"^(.*?[/\\](?:site-packages|dist-packages))[/\\]", re.I)
 
@@ -47,7 +76,9 @@ def frames(document: Document) -> list[Frame]:
     """All frames, in order."""
     found = []
     if 'File "' in document.text:
-        found += [Frame(m[1], document.line_at(m.start(1)), (m[3] or "").strip()) for m in _FRAME.finditer(document.text)]
+        found += [
+            Frame(m[1], document.line_at(m.start(1)), (m[3] or "").strip()) for m in _FRAME.finditer(document.text)
+        ]
     if ".py:" in document.text:
         found += [Frame(m[1], document.line_at(m.start(1)), m[3] or "") for m in _FRAME_OTHER.finditer(document.text)]
     return sorted(found, key=lambda f: f.line)
@@ -82,10 +113,16 @@ def _exceptions(document: Document, notes: Notes, found: list[Frame]) -> None:
         if not message or message.endswith(":"):
             message = " ".join([message, *(s.strip() for s in following(document, line))]).strip()
         origin = notes.origin(SOURCE, line)
-        notes.error(ErrorText(
-            pattern="exception", text=f"{kind}: {message}"[:500], groups=(kind, message[:500]), source=origin.source,
-            line=origin.line, path=nearest_path(found, line),
-        ))
+        notes.error(
+            ErrorText(
+                pattern="exception",
+                text=f"{kind}: {message}"[:500],
+                groups=(kind, message[:500]),
+                source=origin.source,
+                line=origin.line,
+                path=nearest_path(found, line),
+            )
+        )
 
 
 def _lines(document: Document, notes: Notes, found: list[Frame]) -> None:
@@ -102,14 +139,18 @@ def _lines(document: Document, notes: Notes, found: list[Frame]) -> None:
         if said.endswith(":"):
             said = " ".join([said, *(s.strip() for s in following(document, line))])
         origin = notes.origin("message", line)
-        notes.error(ErrorText(pattern="line", text=said[:500], source=origin.source, line=origin.line, path=nearest_path(found, line)))
+        notes.error(
+            ErrorText(
+                pattern="line", text=said[:500], source=origin.source, line=origin.line, path=nearest_path(found, line)
+            )
+        )
 
 
 def following(document: Document, line: int, at_most: int = 4) -> list[str]:
     """The lines that continue a message which ends with a colon: until an empty line."""
     found: list[str] = []
     for said in document.lines[line + 1 : line + 1 + at_most]:
-        if not said.strip() or said.lstrip().startswith(("Traceback", "File \"")):
+        if not said.strip() or said.lstrip().startswith(("Traceback", 'File "')):
             break
         found.append(said)
     return found

@@ -1,4 +1,5 @@
-"""Sessions as they are pasted: shell prompts with their commands and output, Python prompts with expressions and values.
+"""Sessions as they are pasted: shell prompts with their commands and output, Python prompts with expressions and
+values.
 
 Also lines of programs that print the same («torch.cuda.is_available(): False», «PyTorch: 2.9.1+cu130»), and settings of
 environment variables in every spelling.
@@ -19,15 +20,20 @@ from doctor.model.facts import ABSENT, Gpu, TorchDevice
 SOURCE = "transcript"
 
 _COMMANDS = (
-    r"(?:sudo |time |!)?(?:[\w./\\~-]*[/\\])?(?:pip[\d.]*|python[\d.]*(?:\.exe)?|py|uv|conda|mamba|micromamba|poetry|pixi|docker|"
-    r"podman|nvidia-smi|rocminfo|rocm-smi|amd-smi|xpu-smi|sycl-ls|clinfo|lspci|lsmod|dmesg|uname|arch|sw_vers|sysctl|cat|ls|"
-    r"groups|id|ldd|nvcc|export|set|echo|which|where|whereis|file|apt|apt-get|dnf|yum|modprobe|systemctl|ipython|jupyter|"
+    r"(?:sudo |time |!)?(?:[\w./\\~-]*[/\\])?(?:pip[\d.]*|python[\d.]*(?:\.exe)?|py|uv|conda|mamba|micromamba|poetry|"
+    r"pixi|docker|"
+    r"podman|nvidia-smi|rocminfo|rocm-smi|amd-smi|xpu-smi|sycl-ls|clinfo|lspci|lsmod|dmesg|uname|arch|sw_vers|sysctl|"
+    r"cat|ls|"
+    r"groups|id|ldd|nvcc|export|set|echo|which|where|whereis|file|apt|apt-get|dnf|yum|modprobe|systemctl|ipython|jupy"
+    r"ter|"
     r"torchrun|env|getconf|dpkg|rpm|mokutil|free|df|activate|source|accelerate|wsl|brew)(?:\.exe)?(?=[ \n]|$)"
 )
 _PROMPT = Regex(
     r"^[ \t]*(?:\([\w. /\\:-]{1,60}\)[ \t]*)*(?:"
-    r"[\w.-]+@[\w.-]+[ :][^$#%>\n]{0,120}[$#%>]|\[[\w.-]+@[^\]\n]{1,100}\][$#%]|PS(?: [A-Z]:[^>\n]{0,120}| /[^>\n]{0,120})?>|"
-    r"[A-Z]:\\?[^>\n\"']{0,120}>|[/~][\w./~-]{0,120}[$#%]|(?:ba|z)?sh-[\d.]+[$#]|[$%](?=[ ])|\+(?= [a-z])|[❯➜λ][^\n$]{0,0}"
+    r"[\w.-]+@[\w.-]+[ :][^$#%>\n]{0,120}[$#%>]|\[[\w.-]+@[^\]\n]{1,100}\][$#%]|PS(?: [A-Z]:[^>\n]{0,120}| /[^>\n]{0,"
+    r"120})?>|"
+    r"[A-Z]:\\?[^>\n\"']{0,120}>|[/~][\w./~-]{0,120}[$#%]|(?:ba|z)?sh-[\d.]+[$#]|[$%](?=[ ])|\+(?= [a-z])|[❯➜λ][^\n$]"
+    r"{0,0}"
     r")[ \t]*(?P<command>\S[^\n]*)?$"
     r"|^[ \t]*(?:\([\w.-]{1,40}\)[ \t]*)?[#>!%][ \t]?(?P<known>" + _COMMANDS + r"[^\n]*)$",
     re.M,
@@ -80,25 +86,36 @@ _BOOLS = {
     "torch.has_mps": "torch.mps_built", "torch.has_cuda": "torch.cuda_built",
 }  # fmt: skip
 _TEXTS = {
-    "torch.__version__": "torch.version", "torch.version.__version__": "torch.version", "torch.version.cuda": "torch.cuda",
+    "torch.__version__": "torch.version", "torch.version.__version__": "torch.version",
+    "torch.version.cuda": "torch.cuda",
     "torch.version.hip": "torch.hip", "torch.version.xpu": "torch.xpu", "torch.version.git_version": "torch.git",
     "torch.backends.cpu.get_cpu_capability": "torch.cpu_capability", "sys.executable": "interpreter.executable",
     "sys.prefix": "interpreter.prefix", "sys.base_prefix": "interpreter.base_prefix",
     "sysconfig.get_platform": "interpreter.platform_tag", "distutils.util.get_platform": "interpreter.platform_tag",
     "torch.__file__": "torch.path", "torch.backends.cudnn.version": "torch.cudnn",
 }  # fmt: skip
-_MACHINE = {"platform.machine", "os.uname().machine", "platform.uname().machine", "platform.uname()[4]", "os.uname()[4]"}
+_MACHINE = {
+    "platform.machine",
+    "os.uname().machine",
+    "platform.uname().machine",
+    "platform.uname()[4]",
+    "os.uname()[4]",
+}
 _EXPRESSION = Regex(
-    r"(?:torch|platform|sys|os|sysconfig|numpy|np|torchvision|torchaudio|transformers|triton|struct|distutils)(?:\.\w+(?:\([^()\n]{0,40}\))?(?:\[[^\]\n]{1,30}\])?)+"
+    r"(?:torch|platform|sys|os|sysconfig|numpy|np|torchvision|torchaudio|transformers|triton|struct|distutils)(?:\.\w"
+    r"+(?:\([^()\n]{0,40}\))?(?:\[[^\]\n]{1,30}\])?)+"
 )
 _BARE = Regex(r"\((?:0|)\)$")
 _LABELLED = Regex(
-    r"^[ \t]*[\"'(]*((?:torch|platform|sys|sysconfig|numpy|np)\.[\w.]+(?:\([^()\n]{0,40}\))?)[\"')]*[ \t]*(?:[:=]|->|=>|[ ])+[ \t]*(\S[^\n]*)$", re.M
+    r"^[ \t]*[\"'(]*((?:torch|platform|sys|sysconfig|numpy|np)\.[\w.]+(?:\([^()\n]{0,40}\))?)[\"')]*[ \t]*(?:[:=]|->|"
+    r"=>|[ ])+[ \t]*(\S[^\n]*)$",
+    re.M,
 )
 
 
 def note_value(expression: str, value: str, notes: Notes, *, line: int, rank: int = 79, source: str = "Python") -> bool:
-    """Note what the value of a Python expression says; of several values the last one stands (after a cure, or the other
+    """Note what the value of a Python expression says; of several values the last one stands (after a cure, or the
+    other
     environment that the ticket is about). Returns whether the expression is one that we know."""
     value = value.strip().rstrip(",;")
     bare = value.strip("\"'")
@@ -155,7 +172,13 @@ def note_value(expression: str, value: str, notes: Notes, *, line: int, rank: in
         return True
     if name == "torch.cuda.get_device_capability":
         if match := re.search(r"\(?(\d{1,2}), ?(\d)\)?", value):
-            notes.gpu(Gpu(vendor="nvidia", capability=f"{match[1]}.{match[2]}"), group="capability", rank=45, source=source, line=line)
+            notes.gpu(
+                Gpu(vendor="nvidia", capability=f"{match[1]}.{match[2]}"),
+                group="capability",
+                rank=45,
+                source=source,
+                line=line,
+            )
         return True
     if name.endswith(".__version__") and re.match(r"\d+\.", bare):
         package = {"np": "numpy"}.get(name.split(".")[0], name.split(".")[0])
@@ -247,17 +270,27 @@ def _pair(wanted: list[str], said: str, notes: Notes, line: int) -> None:
 
 _PRINTED: tuple[tuple[str, tuple[str, ...], Regex], ...] = tuple(
     (fact, hints, Regex(regex, re.M | re.I)) for fact, hints, regex in (
-        ("torch.version", ("torch",), r"^[ \t*\-•]*(?:\**(?:py)?torch(?: version)?\**[ \t]*(?:[:=]+|is|v|version)?[ \t]*v?)(\d+\.\d+\.\d+[\w.+]*)(?=[ \t,;)]|$)"),
-        ("torch.version", ("torch",), r"(?:\bPyTorch[ -]v?|\btorch[-=]=?|\btorch )(\d+\.\d+\.\d+(?:\.dev\d+)?(?:\+\w[\w.]*)?)(?=[ \t,;)]|$)"),
-        ("torch.cuda_available", ("cuda",), r"^[ \t*\-•]*(?:is )?(?:torch )?cuda(?: is)? available\??[ \t]*[:=]?[ \t]*(true|false|yes|no)\b"),
-        ("torch.mps_available", ("mps",), r"^[ \t*\-•]*(?:is )?mps(?: is)? available\??[ \t]*[:=]?[ \t]*(true|false|yes|no)\b"),
+        ("torch.version", ("torch",), r"^[ \t*\-•]*(?:\**(?:py)?torch(?: version)?\**[ \t]*(?:[:=]+|is|v|version)?[ "
+                                      r"\t]*v?)(\d+\.\d+\.\d+[\w.+]*)(?=[ \t,;)]|$)"),
+        ("torch.version", ("torch",), r"(?:\bPyTorch[ -]v?|\btorch[-=]=?|\btorch )(\d+\.\d+\.\d+(?:\.dev\d+)?(?:\+\w["
+                                      r"\w.]*)?)(?=[ \t,;)]|$)"),
+        ("torch.cuda_available", ("cuda",), r"^[ \t*\-•]*(?:is )?(?:torch )?cuda(?: is)? available\??[ \t]*[:=]?[ \t]"
+                                            r"*(true|false|yes|no)\b"),
+        ("torch.mps_available", ("mps",), r"^[ \t*\-•]*(?:is )?mps(?: is)? available\??[ \t]*[:=]?[ \t]*(true|false|y"
+                                          r"es|no)\b"),
         ("torch.mps_built", ("mps",), r"^[ \t*\-•]*(?:is )?mps(?: is)? built\??[ \t]*[:=]?[ \t]*(true|false|yes|no)\b"),
-        ("torch.cuda", ("cuda version",), r"^[ \t*\-•]*(?:torch |pytorch )cuda version[ \t]*[:=][ \t]*(\d+\.\d+|none)\b"),
-        ("interpreter.version", ("python",), r"^[ \t*\-•]*\**python(?: version)?\**[ \t]*(?:[:=]|v|is)?[ \t]*(\d\.\d{1,2}(?:\.\d+)?(?:(?:a|b|rc)\d+)?\+?)(?=[ \t,;|(]|$)([^\n]{0,160})"),
+        ("torch.cuda", ("cuda version",), r"^[ \t*\-•]*(?:torch |pytorch )cuda version[ \t]*[:=][ \t]*(\d+\.\d+|none)"
+                                          r"\b"),
+        ("interpreter.version", ("python",), r"^[ \t*\-•]*\**python(?: version)?\**[ \t]*(?:[:=]|v|is)?[ \t]*(\d\.\d{"
+                                             r"1,2}(?:\.\d+)?(?:(?:a|b|rc)\d+)?\+?)(?=[ \t,;|(]|$)([^\n]{0,160})"),
         ("interpreter.version", ("python-3",), r"\bPython-(3\.\d+\.\d+)\b()"),
-        ("machine", ("arch", "machine"), r"^[ \t*\-•]*(?:machine|arch|architecture)[ \t]*[:= ][ \t]*(arm64|aarch64|x86_64|amd64|i[36]86)[ \t]*$"),
-        ("os", ("os:", "os :", "operating system", "system:", "platform:"), r"^[ \t*\-•]*\**(?:OS|Operating System|OS version|System|Platform|Host OS)\**[ \t]*:\**[ \t]*(\S[^\n]{2,100})$"),
-        ("gpu", ("gpu", "graphics", "device"), r"^[ \t*\-•]*\**(?:GPU(?:s|[ _]?name|[ _]?model| type)?(?: ?#?\d+)?|Graphics card|Video card|Device name|Device)\**[ \t]*[:=]\**[ \t]*(\S[^\n]{2,100})$"),
+        ("machine", ("arch", "machine"), r"^[ \t*\-•]*(?:machine|arch|architecture)[ \t]*[:= ][ \t]*(arm64|aarch64|x8"
+                                         r"6_64|amd64|i[36]86)[ \t]*$"),
+        ("os", ("os:", "os :", "operating system", "system:", "platform:"), r"^[ \t*\-•]*\**(?:OS|Operating System|OS"
+            r" version|System|Platform|Host OS)\**[ \t]*:\**[ \t]*(\S[^\n]{2,100})$"),
+        ("gpu", ("gpu", "graphics", "device"), r"^[ \t*\-•]*\**(?:GPU(?:s|[ _]?name|[ _]?model| type)?(?: ?#?\d+)?|Gr"
+                                               r"aphics card|Video card|Device name|Device)\**[ \t]*[:=]\**[ \t]*("
+                                               r"\S[^\n]{2,100})$"),
         ("gpu", ("cuda:",), r"\bCUDA:\d \(([^(),\n]{4,60}), \d+Mi?B\)"),
         ("cpu", ("cpu:",), r"^[ \t*\-•]*\**CPU(?: model)?\**[ \t]*:\**[ \t]*((?:Apple|Intel|AMD)[^\n]{2,80})$"),
     )
@@ -269,7 +302,13 @@ def read(document: Document, notes: Notes) -> None:
     _variables(document, notes)
     for command in commands(document):
         if command.kind == "python":
-            if "torch" in command.text or "platform" in command.text or "sys" in command.text or "__version__" in command.text or "print" in command.text:
+            if (
+                "torch" in command.text
+                or "platform" in command.text
+                or "sys" in command.text
+                or "__version__" in command.text
+                or "print" in command.text
+            ):
                 _note_code(command.text, command.output(document), notes, command.line, interactive=True)
             notes.understand(command.line)
         else:
@@ -317,12 +356,15 @@ def _is_a_request(line: str) -> bool:
     """Whether a version in this line is one that is asked for or needed, not one that runs."""
     low = line.lower()
     return any(w in low for w in (
-        "install", "requires", "requirement", "satisf", "depend", "conflict", "http", "built for", "uninstall", "collecting",
-        "downloading", "found existing", "no wheels", "needs", "expected", "you have", "compiled", ".whl", "upgrade", "-f ", "==",
+        "install", "requires", "requirement", "satisf", "depend", "conflict", "http", "built for", "uninstall",
+        "collecting",
+        "downloading", "found existing", "no wheels", "needs", "expected", "you have", "compiled", ".whl",
+        "upgrade", "-f ", "==",
     ))  # fmt: skip
 
 
-# -------------------------------------------------------------------------------------------------------- shell commands
+# -------------------------------------------------------------------------------------------------------- shell
+# commands
 
 
 def _shell(command: Command, document: Document, notes: Notes) -> None:
@@ -364,7 +406,13 @@ def _shell(command: Command, document: Document, notes: Notes) -> None:
     elif program == "lsmod":
         _modules(output, notes, put)
     elif program in ("docker", "podman", "nerdctl") and " exec " in f" {text} ":
-        put("host.container", program if program != "nerdctl" else "container", source=program, rank=60, line=command.line)
+        put(
+            "host.container",
+            program if program != "nerdctl" else "container",
+            source=program,
+            rank=60,
+            line=command.line,
+        )
 
 
 def _mach_o(output: list[str], put: object) -> None:
@@ -403,22 +451,29 @@ def _modules(output: list[str], notes: Notes, put: object) -> None:
         put("nvidia.kernel_module", ABSENT, source="lsmod")
 
 
-# ------------------------------------------------------------------------------------------------------------- variables
+# -------------------------------------------------------------------------------------------------------------
+# variables
 
 _FAMILIES = (
-    r"(?:(?:CUDA|NVIDIA|HIP|ROCR|ROCM|HSA|ZE|ONEAPI|SYCL|TORCH|PYTORCH|DYLD|KMP|OMP|MKL|OPENBLAS|NCCL|GLOO|TRITON|CUDNN|CUBLAS|"
-    r"TORCHINDUCTOR|TORCHDYNAMO|VLLM|PIP|UV|CONDA|PYTHON|LD|BNB|XLA|MIOPEN|AMD|GPU|FORCE|VIRTUAL)_?[A-Z0-9_]*|CC|CXX|MAX_JOBS|"
+    r"(?:(?:CUDA|NVIDIA|HIP|ROCR|ROCM|HSA|ZE|ONEAPI|SYCL|TORCH|PYTORCH|DYLD|KMP|OMP|MKL|OPENBLAS|NCCL|GLOO|TRITON|CUD"
+    r"NN|CUBLAS|"
+    r"TORCHINDUCTOR|TORCHDYNAMO|VLLM|PIP|UV|CONDA|PYTHON|LD|BNB|XLA|MIOPEN|AMD|GPU|FORCE|VIRTUAL)_?[A-Z0-9_]*|CC|CXX|"
+    r"MAX_JOBS|"
     r"SYSTEM_VERSION_COMPAT|MACOSX_DEPLOYMENT_TARGET)"
 )
 _KEPT = Regex(
-    r"(?:CUDA_(?!VERSION$|MODULE_LOADING)|NVIDIA_|HIP_|ROCR_|ROCM_|HSA_|ZE_|ONEAPI_|SYCL_|TORCH_|PYTORCH_|DYLD_|KMP_|OMP_|MKL_|OPENBLAS_|NCCL_|"
-    r"TRITON_|CUDNN_|CUBLAS_|MIOPEN_|TORCHINDUCTOR_|GPU_DEVICE_ORDINAL|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH|PYTHONHOME|"
-    r"PYTHONNOUSERSITE|PYTHONUSERBASE|CONDA_PREFIX|VIRTUAL_ENV|PIP_|UV_|CC$|CXX$|MAX_JOBS|SYSTEM_VERSION_COMPAT|FORCE_CUDA|BNB_CUDA)"
+    r"(?:CUDA_(?!VERSION$|MODULE_LOADING)|NVIDIA_|HIP_|ROCR_|ROCM_|HSA_|ZE_|ONEAPI_|SYCL_|TORCH_|PYTORCH_|DYLD_|KMP_|"
+    r"OMP_|MKL_|OPENBLAS_|NCCL_|"
+    r"TRITON_|CUDNN_|CUBLAS_|MIOPEN_|TORCHINDUCTOR_|GPU_DEVICE_ORDINAL|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH|PYTHONHO"
+    r"ME|"
+    r"PYTHONNOUSERSITE|PYTHONUSERBASE|CONDA_PREFIX|VIRTUAL_ENV|PIP_|UV_|CC$|CXX$|MAX_JOBS|SYSTEM_VERSION_COMPAT|FORCE"
+    r"_CUDA|BNB_CUDA)"
 )
 _VALUE = r"(?:\"(?P<{0}d>[^\"\n]*)\"|'(?P<{0}s>[^'\n]*)'|(?P<{0}b>[^\s;&|\"']*))"
 _ASSIGN = Regex(r"(?<![\w$`./-])(?P<name>" + _FAMILIES + r")=" + _VALUE.format("v"))
 _LEAD = Regex(
-    r"^[ \t]*(?:[-*+][ \t]+)?(?:[^\n$#%>!`]{0,80}[$#%>!][ \t]*)?(?:(?:export|set|setenv|env|declare -x|ENV|sudo|time)[ \t]+)?"
+    r"^[ \t]*(?:[-*+][ \t]+)?(?:[^\n$#%>!`]{0,80}[$#%>!][ \t]*)?(?:(?:export|set|setenv|env|declare -x|ENV|sudo|time)"
+    r"[ \t]+)?"
     r"(?:[A-Za-z_]\w*=(?:\"[^\"\n]*\"|'[^'\n]*'|\S*)[ \t]+)*$"
 )
 _OTHER_FORMS = tuple(Regex(p, re.M) for p in (
@@ -446,10 +501,10 @@ def _variables(document: Document, notes: Notes) -> None:
                 _note_variable(m, document, notes)
     if "echo" in text or "printenv" in text:
         for command in commands(document):
-            if m := _ECHO.search(command.text):
+            if asked := _ECHO.search(command.text):
                 said = next((s for s in command.output(document) if s), None)
-                if said is not None and "not found" not in said and _KEPT.match(m[1]) and " " not in said:
-                    _keep(m[1], said, command.line, notes)
+                if said is not None and "not found" not in said and _KEPT.match(asked[1]) and " " not in said:
+                    _keep(asked[1], said, command.line, notes)
 
 
 def _note_variable(m: re.Match[str], document: Document, notes: Notes) -> None:

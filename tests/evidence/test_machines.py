@@ -2,7 +2,12 @@ import pytest
 
 from tests.evidence.tickets import COLLECT_ENV, MAC, OLD_DRIVER, facts, seen
 
-OLD = COLLECT_ENV.replace("545.23.08", "470.86").replace("Ubuntu 20.04.6", "Ubuntu 18.04.6").replace("RTX 4090", "RTX 3060").replace("available: True", "available: False")
+OLD = (
+    COLLECT_ENV.replace("545.23.08", "470.86")
+    .replace("Ubuntu 20.04.6", "Ubuntu 18.04.6")
+    .replace("RTX 4090", "RTX 3060")
+    .replace("available: True", "available: False")
+)
 ERROR = "UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 11040).\n"
 
 
@@ -24,14 +29,17 @@ def test_text_of_another_system_is_another_machine() -> None:
 
 def test_lines_keep_their_numbers() -> None:
     result = seen(f"{MAC}\n\n{ERROR}\n{OLD}")
-    assert result.facts.origins["nvidia.driver"].line == f"{MAC}\n\n{ERROR}\n{OLD}".splitlines().index("Nvidia driver version: 470.86") + 1
+    assert (
+        result.facts.origins["nvidia.driver"].line
+        == f"{MAC}\n\n{ERROR}\n{OLD}".splitlines().index("Nvidia driver version: 470.86") + 1
+    )
 
 
 def test_several_files_are_one_machine() -> None:
     result = seen(COLLECT_ENV, ERROR)
     assert not result.others
     assert result.facts.origins["nvidia.driver"].source == "collect_env in file0"
-    assert [e.pattern for e in result.facts.errors][0] == "e012"
+    assert result.facts.errors[0].pattern == "e012"
 
 
 def test_the_same_block_twice_is_one_machine() -> None:

@@ -3,32 +3,52 @@ from tests.evidence.tickets import facts, patterns
 
 
 def test_a_message_keeps_its_file_and_line() -> None:
-    text = 'Traceback (most recent call last):\n  File "/opt/e/lib/python3.11/site-packages/torch/__init__.py", line 367, in <module>\n    from torch._C import *\n' \
-           "ImportError: /opt/e/lib/python3.11/site-packages/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent\n"
+    text = (
+        'Traceback (most recent call last):\n  File "/opt/e/lib/python3.11/site-packages/torch/__init__.py", line 367'
+        ", in <module>\n    from torch._C import *\n"
+        "ImportError: /opt/e/lib/python3.11/site-packages/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEve"
+        "nt\n"
+    )
     error = next(e for e in facts(text).errors if e.pattern == "e098")
     assert (error.line, error.groups) == (4, ("NotifyEvent",))
     assert error.path == "/opt/e/lib/python3.11/site-packages/torch/lib/libtorch_cpu.so"
 
 
 def test_an_import_that_fails() -> None:
-    text = 'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n  File "/e/lib/python3.11/site-packages/torch/__init__.py", line 367, in <module>\nImportError: libx.so.1: cannot open shared object file\n'
+    text = (
+        'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n  File "/e/lib/python3.11/site-pa'
+        'ckages/torch/__init__.py", line 367, in <module>\nImportError: libx.so.1: cannot open shared object file'
+        "\n"
+    )
     torch = facts(text).torch
-    assert (torch.imports, torch.import_failure.kind, torch.import_failure.exception) == (False, "exception", "ImportError")
+    assert (torch.imports, torch.import_failure.kind, torch.import_failure.exception) == (
+        False,
+        "exception",
+        "ImportError",
+    )
     assert facts('$ python -c "import torch"\nIllegal instruction (core dumped)\n').torch.import_failure.signal == 4
 
 
 def test_an_error_at_run_time_is_no_failing_import() -> None:
-    text = 'Traceback (most recent call last):\n  File "/e/lib/python3.9/site-packages/torch/cuda/__init__.py", line 214, in _lazy_init\nRuntimeError: No CUDA GPUs are available\n'
+    text = (
+        'Traceback (most recent call last):\n  File "/e/lib/python3.9/site-packages/torch/cuda/__init__.py", line '
+        "214, in _lazy_init\nRuntimeError: No CUDA GPUs are available\n"
+    )
     assert facts(text).torch.imports is None
 
 
 def test_the_last_line_of_a_traceback() -> None:
-    error = next(e for e in facts('  File "/a/b.py", line 3, in f\nValueError: bad shape\n').errors if e.pattern == "exception")
+    error = next(
+        e for e in facts('  File "/a/b.py", line 3, in f\nValueError: bad shape\n').errors if e.pattern == "exception"
+    )
     assert (error.groups, error.path) == (("ValueError", "bad shape"), "/a/b.py")
 
 
 def test_a_message_that_ends_with_a_colon_goes_on() -> None:
-    text = "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n    PyTorch 2.0.1+cu118 with CUDA 1108 (you have 2.1.0+cu121)\n"
+    text = (
+        "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n    PyTorch 2.0.1+cu"
+        "118 with CUDA 1108 (you have 2.1.0+cu121)\n"
+    )
     assert "you have 2.1.0+cu121" in next(e for e in facts(text).errors if e.pattern == "e115").text
 
 
@@ -39,24 +59,37 @@ def test_the_python_by_a_path() -> None:
 
 
 def test_the_machine_that_built_torch_is_not_this_one() -> None:
-    assert facts("UserWarning: x (Triggered internally at /Users/runner/work/pytorch/pytorch/pytorch/aten/src/a.cpp:1.)\n").host.system is None
+    assert (
+        facts(
+            "UserWarning: x (Triggered internally at /Users/runner/work/pytorch/pytorch/pytorch/aten/src/a.cpp:1.)\n"
+        ).host.system
+        is None
+    )
 
 
 def test_musl_and_dlopen() -> None:
     assert facts("OSError: Error relocating /usr/lib/libgomp.so.1: pthread_x: symbol not found\n").host.libc == "musl"
-    seen = facts("dlopen(/Users/u/a.so, 2): (mach-o file, but is an incompatible architecture (have 'x86_64', need 'arm64'))\n")
+    seen = facts(
+        "dlopen(/Users/u/a.so, 2): (mach-o file, but is an incompatible architecture (have 'x86_64', need 'arm64'))\n"
+    )
     assert (seen.host.system, seen.interpreter.architecture, seen.host.architecture) == ("darwin", "arm64", "arm64")
 
 
 def test_results_that_differ_on_mps() -> None:
     assert "mps-differs" in patterns('>>> y2 = f(x.to("mps")).cpu()\n>>> (y - y2).abs().max()\ntensor(0.5964)\n')
-    assert "mps-differs" not in patterns('>>> y2 = f(x.to("mps")).cpu()\n>>> (y - y2).abs().max()\ntensor(1.1921e-07)\n')
+    assert "mps-differs" not in patterns(
+        '>>> y2 = f(x.to("mps")).cpu()\n>>> (y - y2).abs().max()\ntensor(1.1921e-07)\n'
+    )
     assert "mps-differs" in patterns("sum cpu: tensor([1., 2.])\nsum mps: tensor([1., 9.], device='mps:0')\n")
 
 
 def test_memory_that_grows_on_mps() -> None:
-    assert "mps-memory-grows" in patterns("nn.MaxPool2d torch.mps.driver_allocated_memory() before 545751040 after 1628192768\n")
-    assert "mps-memory-grows" not in patterns("nn.Linear torch.mps.driver_allocated_memory() before 545751040 after 545751040\n")
+    assert "mps-memory-grows" in patterns(
+        "nn.MaxPool2d torch.mps.driver_allocated_memory() before 545751040 after 1628192768\n"
+    )
+    assert "mps-memory-grows" not in patterns(
+        "nn.Linear torch.mps.driver_allocated_memory() before 545751040 after 545751040\n"
+    )
 
 
 def test_rosetta_is_not_claimed_without_the_hardware() -> None:

@@ -6,7 +6,12 @@ from tests.evidence.tickets import OLD_DRIVER, facts, patterns
 
 def test_a_table() -> None:
     seen = facts(OLD_DRIVER)
-    assert (seen.nvidia.driver, seen.nvidia.driver_cuda, seen.nvidia.smi_error, seen.nvidia.gpus_seen) == ("470.86", "11.4", ABSENT, 1)
+    assert (seen.nvidia.driver, seen.nvidia.driver_cuda, seen.nvidia.smi_error, seen.nvidia.gpus_seen) == (
+        "470.86",
+        "11.4",
+        ABSENT,
+        1,
+    )
     assert (seen.gpus[0].vendor, seen.gpus[0].name, seen.gpus[0].memory_bytes) == ("nvidia", None, 12053 << 20)
     assert seen.torch.version == "2.1.0+cu121"
 
@@ -37,23 +42,55 @@ def test_an_error_leaves_the_driver_unknown() -> None:
 
 
 def test_gpus_by_torchs_warnings() -> None:
-    seen = facts("NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation.\n"
-                 "The current PyTorch install supports CUDA capabilities sm_50 sm_90.\n")
+    seen = facts(
+        "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation.\n"
+        "The current PyTorch install supports CUDA capabilities sm_50 sm_90.\n"
+    )
     assert [(g.name, g.capability) for g in seen.gpus] == [("NVIDIA GeForce RTX 5090", "12.0")]
     assert seen.torch.arch_list == ("sm_50", "sm_90")
-    seen = facts("Found GPU1 Tesla V100-SXM2-32GB which is of compute capability (CC) 7.0.\n- 7.5 which supports hardware CC >=7.5,<8.0\n- 12.0 which supports hardware CC >=12.0,<13.0\n")
+    seen = facts(
+        "Found GPU1 Tesla V100-SXM2-32GB which is of compute capability (CC) 7.0.\n- 7.5 which supports hardware CC >"
+        "=7.5,<8.0\n- 12.0 which supports hardware CC >=12.0,<13.0\n"
+    )
     assert (seen.gpus[0].capability, seen.torch.arch_list) == ("7.0", ("sm_75", "sm_120"))
 
 
 def test_gpus_on_the_bus() -> None:
     seen = facts("00:1e.0 3D controller: NVIDIA Corporation Device 2237 (rev a1)\n\tKernel driver in use: nouveau\n")
-    assert (seen.gpus[0].vendor, seen.gpus[0].name, seen.gpus[0].pci_id, seen.nvidia.nouveau) == ("nvidia", None, "10de:2237", True)
-    assert facts("       product: GP107 [GeForce GTX 1050 Ti]\n       vendor: NVIDIA Corporation\n       configuration: driver=nvidia latency=0\n").gpus[0].name == "GeForce GTX 1050 Ti"
-    assert facts("VGA compatible controller: Advanced Micro Devices, Inc. [AMD/ATI] Vega 10 [Radeon Instinct MI25] (prog-if 00 [VGA controller])\n").gpus[0].name == "Radeon Instinct MI25"
+    assert (seen.gpus[0].vendor, seen.gpus[0].name, seen.gpus[0].pci_id, seen.nvidia.nouveau) == (
+        "nvidia",
+        None,
+        "10de:2237",
+        True,
+    )
+    assert (
+        facts(
+            "       product: GP107 [GeForce GTX 1050 Ti]\n       vendor: NVIDIA Corporation\n       configuration: dr"
+            "iver=nvidia latency=0\n"
+        )
+        .gpus[0]
+        .name
+        == "GeForce GTX 1050 Ti"
+    )
+    assert (
+        facts(
+            "VGA compatible controller: Advanced Micro Devices, Inc. [AMD/ATI] Vega 10 [Radeon Instinct MI25] (prog-i"
+            "f 00 [VGA controller])\n"
+        )
+        .gpus[0]
+        .name
+        == "Radeon Instinct MI25"
+    )
 
 
 def test_modules_and_kernel_log() -> None:
-    assert facts("$ lsmod\nModule                  Size  Used by\ndrm 425984 0\nveth 16384 0\ni2c_core 77824 1 drm\nbacklight 16384 0\n").nvidia.kernel_module is ABSENT
+    assert (
+        facts(
+            "$ lsmod\nModule                  Size  Used by\ndrm 425984 0\nveth 16384 0\ni2c_core 77824 1 drm\nbackli"
+            "ght 16384 0\n"
+        ).nvidia.kernel_module
+        is ABSENT
+    )
     assert facts("[12.3] NVRM: Xid (PCI:0000:01:00): 79, pid=1, GPU has fallen off the bus.\n").nvidia.xids == (79,)
 
 

@@ -25,8 +25,16 @@ def test_lists(text: str) -> None:
 
 
 def test_conda_names_the_build() -> None:
-    seen = facts("# Name                    Version                   Build  Channel\npytorch  2.1.1  py3.11_cuda12.1_cudnn8.9.2_0  pytorch\nmkl  2024.1.0  ha957f24_692  conda-forge\n")
-    assert (seen.torch.version, seen.torch.cuda, seen.torch.installer, seen.torch.build) == ("2.1.1", "12.1", "conda", "py3.11_cuda12.1_cudnn8.9.2_0")
+    seen = facts(
+        "# Name                    Version                   Build  Channel\npytorch  2.1.1  py3.11_cuda12.1_cudnn8.9"
+        ".2_0  pytorch\nmkl  2024.1.0  ha957f24_692  conda-forge\n"
+    )
+    assert (seen.torch.version, seen.torch.cuda, seen.torch.installer, seen.torch.build) == (
+        "2.1.1",
+        "12.1",
+        "conda",
+        "py3.11_cuda12.1_cudnn8.9.2_0",
+    )
     assert facts("pytorch  2.3.0  cpu_py311h1 conda-forge\n").torch.cuda is ABSENT
 
 
@@ -39,6 +47,13 @@ def test_two_releases_are_two_copies() -> None:
     assert [(c.version, c.installer) for c in copies] == [("1.9.0", "pip"), ("1.6.0", "conda")]
 
 
-@pytest.mark.parametrize("text", ["drm                   425984  0\nveth                   16384  0\n", "GPU 0: 12345 MiB\n", "torch 2.10.0 was slow\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "drm                   425984  0\nveth                   16384  0\n",
+        "GPU 0: 12345 MiB\n",
+        "torch 2.10.0 was slow\n",
+    ],
+)
 def test_other_tables_are_no_packages(text: str) -> None:
     assert facts(text).packages is None

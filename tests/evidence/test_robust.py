@@ -35,8 +35,31 @@ def test_any_damaged_line(line: str, first: int, last: int, inserted: str) -> No
     read([("x", (line[:first] + inserted + line[last:]).encode("utf-8", "replace"))])
 
 
-@pytest.mark.parametrize("text", ["/", "/a", "a:", "=A", "> ", ">>> ", "GPU 0: ", "x\n", "\n", "C:\\", "gfx9;", "site-packages/", "Could not find a version ",
-                                  "CUDA_A=1 ", "os.environ['", "-e CUDA_A=", "print(", "/python3.1", "before 1234567 after ", "nvidia controller: "])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/",
+        "/a",
+        "a:",
+        "=A",
+        "> ",
+        ">>> ",
+        "GPU 0: ",
+        "x\n",
+        "\n",
+        "C:\\",
+        "gfx9;",
+        "site-packages/",
+        "Could not find a version ",
+        "CUDA_A=1 ",
+        "os.environ['",
+        "-e CUDA_A=",
+        "print(",
+        "/python3.1",
+        "before 1234567 after ",
+        "nvidia controller: ",
+    ],
+)
 def test_strange_long_texts_take_no_time(text: str) -> None:
     started = time.process_time()
     read([("x", (text * (200_000 // len(text))).encode())])

@@ -14,7 +14,9 @@ def test_unicode(encoding: str) -> None:
 
 def test_code_pages() -> None:
     assert lines("系统找不到指定的路径。错误".encode("cp936")) == ("系统找不到指定的路径。错误",)
-    assert lines("Le système ne trouve pas le fichier spécifié à".encode("cp1252")) == ("Le système ne trouve pas le fichier spécifié à",)
+    assert lines("Le système ne trouve pas le fichier spécifié à".encode("cp1252")) == (
+        "Le système ne trouve pas le fichier spécifié à",
+    )
 
 
 def test_a_cut_character_at_the_end_spoils_nothing() -> None:
@@ -26,7 +28,13 @@ def test_line_ends_colours_and_controls() -> None:
 
 
 def test_html_and_fences() -> None:
-    assert lines("```python\n&gt;&gt;&gt; import torch\n```\n<details>\n<summary>log</summary>") == ("", ">>> import torch", "", "", "log")
+    assert lines("```python\n&gt;&gt;&gt; import torch\n```\n<details>\n<summary>log</summary>") == (
+        "",
+        ">>> import torch",
+        "",
+        "",
+        "log",
+    )
 
 
 def test_a_quoted_run_is_unquoted_also_twice() -> None:
@@ -39,13 +47,20 @@ def test_prompts_are_no_quotes() -> None:
 
 
 def test_lines_wrapped_at_spaces_are_rejoined() -> None:
-    text = ("RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\n"
-            "Please update your GPU driver by downloading and installing a new version from\nthe URL")
-    assert lines(text)[0].startswith("RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please")
+    text = (
+        "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\n"
+        "Please update your GPU driver by downloading and installing a new version from\nthe URL"
+    )
+    assert lines(text)[0].startswith(
+        "RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please"
+    )
 
 
 def test_lines_folded_at_the_column_are_rejoined_without_a_space() -> None:
-    whole = "ImportError: /home/user/env/lib/python3.11/site-packages/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent"
+    whole = (
+        "ImportError: /home/user/env/lib/python3.11/site-packages/torch/lib/libtorch_cpu.so: undefined symbol: iJ"
+        "IT_NotifyEvent"
+    )
     assert lines(whole[:80] + "\n" + whole[80:]) == (whole,)
 
 

@@ -21,21 +21,31 @@ def test_prose_is_no_command(text: str) -> None:
 
 
 def test_values_of_a_session() -> None:
-    seen = facts(">>> import torch\n>>> torch.__version__\n'2.9.1'\n>>> torch.version.cuda\n>>> torch.cuda.is_available()\nFalse\n"
-                 ">>> torch.cuda.get_arch_list()\n['sm_80', 'sm_90', 'compute_90']\n>>> platform.platform(), platform.machine()\n"
-                 "('macOS-26.0-arm64-arm-64bit', 'arm64')\n>>> torch.backends.mps.is_built()\nTrue\n")
+    seen = facts(
+        ">>> import torch\n>>> torch.__version__\n'2.9.1'\n>>> torch.version.cuda\n>>> torch.cuda.is_available()\nFal"
+        "se\n"
+        ">>> torch.cuda.get_arch_list()\n['sm_80', 'sm_90', 'compute_90']\n>>> platform.platform(), platform.machine("
+        ")\n"
+        "('macOS-26.0-arm64-arm-64bit', 'arm64')\n>>> torch.backends.mps.is_built()\nTrue\n"
+    )
     assert (seen.torch.version, seen.torch.cuda_available, seen.torch.mps_built) == ("2.9.1", False, True)
     assert seen.torch.arch_list == ("sm_80", "sm_90", "compute_90")
     assert (seen.host.macos, seen.host.architecture) == ("26.0", "arm64")
 
 
 def test_print_in_one_line() -> None:
-    seen = facts('$ python -c "import torch; print(torch.__version__, torch.version.cuda, torch.cuda.is_available())"\n2.6.0+cpu None False\n')
+    seen = facts(
+        '$ python -c "import torch; print(torch.__version__, torch.version.cuda, torch.cuda.is_available())"\n2.6.0+c'
+        "pu None False\n"
+    )
     assert (seen.torch.version, seen.torch.cuda, seen.torch.cuda_available) == ("2.6.0+cpu", ABSENT, False)
 
 
 def test_prints_line_by_line_and_labels() -> None:
-    seen = facts("$ python -c 'import torch; print(torch.__version__); print(\"cuda\", torch.cuda.is_available())'\n2.6.0\ncuda True\n")
+    seen = facts(
+        "$ python -c 'import torch; print(torch.__version__); print(\"cuda\", torch.cuda.is_available())'\n2.6.0\ncud"
+        "a True\n"
+    )
     assert (seen.torch.version, seen.torch.cuda_available) == ("2.6.0", True)
 
 
@@ -45,13 +55,22 @@ def test_ipython_and_labelled_lines() -> None:
 
 
 def test_banners() -> None:
-    seen = facts("Ultralytics YOLOv8.1.19 Python-3.10.12 torch-2.2.1+cu121 CUDA:0 (NVIDIA GeForce RTX 3060, 12036MiB)\n")
-    assert (seen.torch.version, seen.interpreter.version, seen.gpus[0].name) == ("2.2.1+cu121", "3.10.12", "NVIDIA GeForce RTX 3060")
-    assert facts("Python 3.10.6 (tags/v3.10.6:9c7b4bd, Aug  1 2022) [MSC v.1932 32 bit (Intel)]\n").interpreter.bits == 32
+    seen = facts(
+        "Ultralytics YOLOv8.1.19 Python-3.10.12 torch-2.2.1+cu121 CUDA:0 (NVIDIA GeForce RTX 3060, 12036MiB)\n"
+    )
+    assert (seen.torch.version, seen.interpreter.version, seen.gpus[0].name) == (
+        "2.2.1+cu121",
+        "3.10.12",
+        "NVIDIA GeForce RTX 3060",
+    )
+    assert (
+        facts("Python 3.10.6 (tags/v3.10.6:9c7b4bd, Aug  1 2022) [MSC v.1932 32 bit (Intel)]\n").interpreter.bits == 32
+    )
 
 
 @pytest.mark.parametrize(("text", "value"), [
-    ("$ CUDA_VISIBLE_DEVICES=2 python main.py", "2"), ("export CUDA_VISIBLE_DEVICES=-1", "-1"), ("C:\\>set CUDA_VISIBLE_DEVICES=", ""),
+    ("$ CUDA_VISIBLE_DEVICES=2 python main.py", "2"), ("export CUDA_VISIBLE_DEVICES=-1", "-1"), ("C:\\>set CUDA_VISIB"
+        "LE_DEVICES=", ""),
     ("PS C:\\> $env:CUDA_VISIBLE_DEVICES = \"\"", ""), ("os.environ[\"CUDA_VISIBLE_DEVICES\"] = \"0,1\"", "0,1"),
     ("os.environ['CUDA_VISIBLE_DEVICES']: 0", "0"), ("$ docker run -e CUDA_VISIBLE_DEVICES=3 --gpus all x", "3"), ("CUDA_VISIBLE_DEVICES: 1", "1"),
     ("$ echo $CUDA_VISIBLE_DEVICES\n1\n$ ls", "1"), ("ENV CUDA_VISIBLE_DEVICES 0", "0"),
@@ -63,26 +82,43 @@ def test_variables(text: str, value: str) -> None:
 @pytest.mark.parametrize("text", [
     "you can set the environment variable `PYTORCH_ENABLE_MPS_FALLBACK=1` to use the CPU",
     "As a workaround you can set the environment variable KMP_DUPLICATE_LIB_OK=TRUE to allow the program",
-    "Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit", "For debugging consider passing CUDA_LAUNCH_BLOCKING=1.",
+    "Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit", "For debugging consider passing CUDA_LAUNCH_BL"
+        "OCKING=1.",
 ])  # fmt: skip
 def test_advice_is_no_setting(text: str) -> None:
     assert facts(text).environ is None
 
 
 def test_tools_of_the_system() -> None:
-    seen = facts("% sw_vers\nProductName:\t\tmacOS\nProductVersion:\t\t14.5\n% sysctl -n machdep.cpu.brand_string\nApple M4\n% uname -m\nx86_64\n"
-                 "% sysctl sysctl.proc_translated\nsysctl.proc_translated: 1\n")
-    assert (seen.host.macos, seen.host.cpu_model, seen.host.architecture, seen.interpreter.translated) == ("14.5", "Apple M4", "arm64", True)
-    seen = facts("$ cat /etc/os-release\nPRETTY_NAME=\"Alpine Linux v3.18\"\nID=alpine\nVERSION_ID=3.18.4\n$ ldd --version\nmusl libc (x86_64)\nVersion 1.2.4\n")
+    seen = facts(
+        "% sw_vers\nProductName:\t\tmacOS\nProductVersion:\t\t14.5\n% sysctl -n machdep.cpu.brand_string\nApple M4\n%"
+        " uname -m\nx86_64\n"
+        "% sysctl sysctl.proc_translated\nsysctl.proc_translated: 1\n"
+    )
+    assert (seen.host.macos, seen.host.cpu_model, seen.host.architecture, seen.interpreter.translated) == (
+        "14.5",
+        "Apple M4",
+        "arm64",
+        True,
+    )
+    seen = facts(
+        '$ cat /etc/os-release\nPRETTY_NAME="Alpine Linux v3.18"\nID=alpine\nVERSION_ID=3.18.4\n$ ldd --version\nmusl'
+        " libc (x86_64)\nVersion 1.2.4\n"
+    )
     assert (seen.host.libc, seen.host.libc_version, seen.host.os_id) == ("musl", "1.2.4", "alpine")
-    seen = facts("$ uname -a\nLinux box 5.10.102.1-microsoft-standard-WSL2 #1 SMP Wed Mar 2 00:30:59 UTC 2022 x86_64 GNU/Linux\n")
+    seen = facts(
+        "$ uname -a\nLinux box 5.10.102.1-microsoft-standard-WSL2 #1 SMP Wed Mar 2 00:30:59 UTC 2022 x86_64 GNU/Linux\n"
+    )
     assert (seen.host.wsl, seen.host.architecture) == (2, "x86_64")
     assert facts("$ groups\nuser sudo video\n").amd.groups == ("user", "sudo", "video")
     assert facts("$ ls -l /dev/kfd\nls: cannot access '/dev/kfd': No such file or directory\n").amd.kfd is False
 
 
 def test_a_cpu_without_avx() -> None:
-    seen = facts("$ lscpu\nArchitecture:          x86_64\nModel name:            QEMU Virtual CPU version 1.5.3\nHypervisor vendor:     KVM\n"
-                 "Flags:                 fpu de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pse36 sse sse2 sse4_1\n")
+    seen = facts(
+        "$ lscpu\nArchitecture:          x86_64\nModel name:            QEMU Virtual CPU version 1.5.3\nHypervisor ve"
+        "ndor:     KVM\n"
+        "Flags:                 fpu de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pse36 sse sse2 sse4_1\n"
+    )
     assert seen.host.cpu_flags == ("sse4_1",)
     assert (seen.host.cpu_model, seen.host.virtual_machine) == ("QEMU Virtual CPU version 1.5.3", "KVM")

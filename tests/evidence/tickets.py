@@ -62,8 +62,10 @@ Versions of relevant libraries:
 """
 
 OLD_DRIVER = """\
-/home/u/env/lib/python3.10/site-packages/torch/cuda/__init__.py:138: UserWarning: CUDA initialization: The NVIDIA driver on \
-your system is too old (found version 11040). Please update your GPU driver. (Triggered internally at ../c10/cuda/CUDAFunctions.cpp:108.)
+/home/u/env/lib/python3.10/site-packages/torch/cuda/__init__.py:138: UserWarning: CUDA initialization: The NVIDIA
+driver on \
+your system is too old (found version 11040). Please update your GPU driver. (Triggered internally at
+../c10/cuda/CUDAFunctions.cpp:108.)
   return torch._C._cuda_getDeviceCount() > 0
 
 $ nvidia-smi
