@@ -1,4 +1,4 @@
-"""Make what follows from the code: docs/checks.md, the report's schema, the help section of README.md.
+"""Make what follows from the code: docs/checks.md, docs/knowledge.md, the report's schema, the help in README.md.
 
 python scripts/generate.py           write them
 python scripts/generate.py --check   exit 1 and name what is not current
@@ -64,7 +64,19 @@ def readme() -> str:
     return f"{before}{BEGIN}\n```text\n{help_text()}\n```\n{END}{after}"
 
 
-MADE = {"docs/checks.md": catalogue, "doctor/reports/report-1.schema.json": schema, "README.md": readme}
+def knowledge() -> str:
+    """docs/knowledge.md: what the tables hold, and the last proofs of it."""
+    from scripts import prove_knowledge
+
+    return prove_knowledge.docs_text()
+
+
+MADE = {
+    "docs/checks.md": catalogue,
+    "docs/knowledge.md": knowledge,
+    "doctor/reports/report-1.schema.json": schema,
+    "README.md": readme,
+}
 
 
 def main(arguments: list[str]) -> int:
