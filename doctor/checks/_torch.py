@@ -10,9 +10,7 @@ from doctor.knowledge import choose, lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, ImportFailure, InstallAttempt, Package, Torch
 from doctor.model.finding import Evidence
 
-TORCH_LIBRARIES = re.compile(
-    r"lib(torch|c10|shm|caffe2|nvfuser|torch_\w+|c10_\w+)[\w-]*\.(so|dylib)|_C\.cpython|torch_python\.dll"
-)
+PLATFORMS = ("linux_x86_64", "win_amd64", "linux_aarch64")
 
 
 def installed(facts: Facts) -> Torch | None:
@@ -124,13 +122,16 @@ def gfx_of(gpu: Gpu) -> str | None:
 
 
 def architectures(facts: Facts) -> tuple[str, ...] | None:
-    """What the installed build holds code for: as torch says, else by the tables."""
-    torch, made, where = installed(facts), build(facts), platform(facts)
+    """What the installed build holds code for: as torch says, else by the tables. On a machine whose platform is not
+    known, what the build holds on any of them."""
+    torch, made = installed(facts), build(facts)
     if torch is not None and torch.arch_list:
         return torch.arch_list
-    if made is None or made.backend is None or where is None or made.nightly:
+    if made is None or made.backend is None or made.nightly or facts.host.system == "darwin":
         return None
-    return lookup.arch_list_of(made.release, made.backend, where)
+    where = platform(facts)
+    lists = [lookup.arch_list_of(made.release, made.backend, p) for p in ((where,) if where else PLATFORMS)]
+    return tuple(dict.fromkeys(arch for archs in lists for arch in archs or ())) or None
 
 
 def served_by(facts: Facts, accelerator: str) -> bool:

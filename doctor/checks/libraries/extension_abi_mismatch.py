@@ -22,7 +22,18 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import architectures, capability_of, gpus, installed, kind_of, owner, quote, same_kind, search
+from doctor.checks._torch import (
+    architectures,
+    capability_of,
+    gpus,
+    installed,
+    kind_of,
+    owner,
+    platform,
+    quote,
+    same_kind,
+    search,
+)
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
@@ -114,7 +125,7 @@ def _message(facts: Facts) -> ErrorText | None:
 def _torch_serves_the_gpus(facts: Facts) -> bool:
     """Whether torch itself has code for all GPUs, so that a missing kernel must be another package's."""
     archs, capabilities = architectures(facts), [capability_of(g) for g in gpus(facts, "nvidia")]
-    if not archs or not capabilities:
+    if not archs or not capabilities or platform(facts) is None:
         return False
     return all(c is not None and lookup.runs_on(c, archs) != "no" for c in capabilities)
 

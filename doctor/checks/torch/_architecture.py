@@ -16,6 +16,7 @@ from doctor.checks._torch import (
     installed,
     kind,
     owner,
+    platform,
     quote,
     search,
 )
@@ -45,6 +46,8 @@ def unserved(check: Check, facts: Facts, *, newer: bool) -> Judgement:
     archs = _architectures(facts)
     message = _message(facts)
     devices = _devices(facts)
+    if archs and message and platform(facts) is None:
+        archs = tuple(a for a in archs if a.startswith("sm_"))  # the PTX of one platform's build did not help here
     if archs is None:
         return _by_message(check, facts, devices, newer=newer)
     made = build(facts)
