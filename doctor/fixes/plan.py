@@ -29,11 +29,14 @@ def plan(findings: Iterable[Finding], facts: Facts, tool: str | None = None) -> 
 
 
 def script(plan: Plan, *, windows: bool = False) -> str:
-    """The plan as a script for sh (for PowerShell: `windows`): commands, manual steps as comments, nothing else."""
+    """The plan as a script for sh (for PowerShell: `windows`): commands; as comments manual steps and what is assumed,
+    such as a build that was derived and not seen. Nothing else."""
     lines: list[str] = []
     for fix in plan.fixes:
         if not fix.steps:
             lines += quoting.comment(f"{fix.finding}: {fix.title}")
+        for assumed in fix.assumes:
+            lines += quoting.comment(f"Assumed: {assumed}")
         for step in fix.steps:
             lines += _lines(step, windows)
     for id, reason in plan.unfixed:

@@ -207,8 +207,6 @@ def steps_for_build(
         exact=exact,
     )
     steps = tool(situation.tool).install(situation, order)
-    if build.status != "verified" and conda_cuda(situation, build, exact) is None:
-        steps = (Step(text=f"Not confirmed: {_unseen(build)}"), *steps)
     last = steps[-1]
     if last.argv:
         verify = (situation.python, "-c", "import torch; print(torch.__version__)")
