@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import json
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from doctor.knowledge import load, lookup
 from doctor.knowledge.load import BUILT_IN, TABLES, KnowledgeError
 from doctor.knowledge.schema import check_patterns, check_table
+from scripts import prove_knowledge
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,18 +25,6 @@ def built_in_tables():
 
 def of_file(name: str) -> dict:
     return json.loads((BUILT_IN / f"{name}.json").read_text("utf-8"))
-
-
-def script(name: str):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    import sys
-
-    sys.modules[name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -95,16 +83,11 @@ def test_driver_floors_never_sink_within_a_major_version() -> None:
         assert numbers == sorted(numbers)
 
 
-def test_the_docs_are_current() -> None:
-    assert (ROOT / "docs" / "knowledge.md").read_text("utf-8") == script("prove_knowledge").docs_text()
-
-
 def test_every_disagreement_with_a_peer_is_judged() -> None:
-    prove = script("prove_knowledge")
-    verdicts = json.loads(prove.VERDICTS.read_text())
-    found = list(prove.disagreements())
-    assert [d.key for d in found if prove.verdict_of(d, verdicts) is None] == []
-    assert all(any(prove.verdict_of(d, [v]) for d in found) for v in verdicts), "a verdict on nothing"
+    verdicts = json.loads(prove_knowledge.VERDICTS.read_text())
+    found = list(prove_knowledge.disagreements())
+    assert [d.key for d in found if prove_knowledge.verdict_of(d, verdicts) is None] == []
+    assert all(any(prove_knowledge.verdict_of(d, [v]) for d in found) for v in verdicts), "a verdict on nothing"
 
 
 def test_the_last_proofs_found_nothing_wrong() -> None:
