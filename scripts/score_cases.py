@@ -130,7 +130,7 @@ def score(case: Case, report: Mapping[str, Any]) -> Score:
     else:
         result.recall = any(i in ids for i in case.right)
     if faults:
-        result.wrong = any(i in case.label.get("not", ()) for i in faults[:1])
+        result.wrong = any(i in case.label.get("not", ()) for i in faults)
     if not healthy:
         _score_fix(case, report, result)
     return result
@@ -146,21 +146,13 @@ def _top1(case: Case, report: Mapping[str, Any], faults: list[str], ids: list[st
 
 def _score_fix(case: Case, report: Mapping[str, Any], result: Score) -> None:
     wanted = case.label["fix"]
-    labelled = [wanted, *wanted.get("alternatives", ())]
-    fixes = report["plan"]["fixes"][:2]
-    offered = [f for fix in fixes for f in (fix, *fix["alternatives"][:1])]
+    offered = [f for fix in report["plan"]["fixes"][:2] for f in (fix, *fix["alternatives"][:1])]
     families = {_family(f["action"]) for f in offered}
-    if wanted["action"] == "none":
-        result.action = not offered or "none" in families or any(_family(a["action"]) in families for a in labelled)
-    else:
-        result.action = _family(wanted["action"]) in families
+    result.action = _family(wanted["action"]) in families or (wanted["action"] == "none" and not offered)
     if not result.action:
         result.notes.append(f"action {'/'.join(f['action'] for f in offered) or 'nothing'}, not {wanted['action']}")
-    backends = next((a["backend"] for a in labelled if a.get("backend")), None)
-    if wanted.get("backend"):
-        backends = wanted["backend"]
-    torch = [f for f in offered if f["action"] in TORCH_ACTIONS]
-    if backends and (wanted.get("backend") or torch):
+    if backends := wanted.get("backend"):
+        torch = [f for f in offered if f["action"] in TORCH_ACTIONS]
         backend = torch[0]["details"].get("backend") if torch else None
         result.backend = backend in backends
         if not result.backend:

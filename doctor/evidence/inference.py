@@ -180,7 +180,8 @@ def _python(document: Document, notes: Notes) -> None:
     if "conda" in low:
         if conda := _CONDA.search(document.text):
             line = document.line_at(conda.start())
-            notes.put("interpreter.environment", "conda" if conda[1] else "conda-base", source=SOURCE, rank=40, line=line)
+            kind = "conda" if conda[1] else "conda-base"
+            notes.put("interpreter.environment", kind, source=SOURCE, rank=40, line=line)
             notes.put("interpreter.manager", "conda", source=SOURCE, rank=40, line=line)
     elif ("venv" in low or "virtualenv" in low) and (made := _VENV.search(document.text)):
         notes.put("interpreter.environment", "venv", source=SOURCE, rank=40, line=document.line_at(made.start()))

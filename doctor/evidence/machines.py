@@ -219,7 +219,7 @@ def _trouble(machine: list[_Part]) -> int:
 
 def _summary(machine: list[_Part]) -> str:
     """One line that says which machine it is."""
-    words = []
+    words: list[str] = []
     for fact, label in (
         ("host.os_name", ""),
         ("host.kernel", "kernel "),
