@@ -32,7 +32,10 @@ def script(plan: Plan, *, windows: bool = False) -> str:
     """The plan as a script for sh (for PowerShell: `windows`): commands; as comments manual steps and what is assumed,
     such as a build that was derived and not seen. Nothing else."""
     lines: list[str] = []
+    something = any(fix.steps for fix in plan.fixes)
     for fix in plan.fixes:
+        if not fix.steps and something:
+            continue  # what needs no cure is told by the report
         if not fix.steps:
             lines += quoting.comment(f"{fix.finding}: {fix.title}")
         for assumed in fix.assumes:
