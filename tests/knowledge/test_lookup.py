@@ -178,7 +178,7 @@ def test_branches(capability: str, branches: tuple[int | None, int | None]) -> N
         ("NVIDIA GeForce GTX 1660 Ti", "7.5"), ("NVIDIA GeForce RTX 2080 with Max-Q Design", "7.5"), ("GRID T4-2Q", "7.5"),
         ("Tesla V100-SXM2-16GB", "7.0"), ("NVIDIA TITAN V", "7.0"), ("Xavier", "7.2"),
         ("NVIDIA GeForce GTX 1060 with Max-Q Design", "6.1"), ("NVIDIA TITAN X (Pascal)", "6.1"), ("Tesla P100-PCIE-16GB", "6.0"),
-        ("Quadro P2000", "6.1"), ("NVIDIA Tegra X2", None), ("GeForce GTX TITAN X", "5.2"), ("NVIDIA GeForce GTX 960M", "5.0"),
+        ("Quadro P2000", "6.1"), ("NVIDIA Tegra X2", "6.2"), ("GeForce GTX TITAN X", "5.2"), ("NVIDIA GeForce GTX 960M", "5.0"),
         ("NVIDIA GeForce GTX 980", "5.2"), ("Tesla K80", "3.7"), ("Tesla K40m", "3.5"), ("GeForce GTX 680", "3.0"),
         ("NVIDIA Corporation AD102 [GeForce RTX 4090] (rev a1)", "8.9"), ("GA106M [GeForce RTX 3060 Mobile / Max-Q]", "8.6"),
         ("GK208B [GeForce GT 730]", "3.5"), ("NVIDIA Corporation GB202GL [RTX PRO 6000 Blackwell Workstation Edition]", "12.0"),
@@ -202,7 +202,7 @@ def test_nvidia_names(name: str, capability: str | None) -> None:
         ("AMD Radeon RX 9060 XT", "gfx1200"), ("AMD Radeon AI PRO R9700", "gfx1201"), ("AMD Instinct MI300X", "gfx942"),
         ("AMD Instinct MI250X/MI250", "gfx90a"), ("AMD Instinct MI355X", "gfx950"), ("AMD Radeon VII", "gfx906"),
         ("AMD Radeon 780M Graphics", "gfx1103"), ("AMD Radeon 8060S Graphics", "gfx1151"), ("AMD Radeon 890M Graphics", "gfx1150"),
-        ("Radeon RX 580 Series", "gfx803"), ("gfx1036", "gfx1036"), ("AMD Radeon Graphics", None), ("AMD Radeon(TM) Graphics", None),
+        ("Radeon RX 580 Series", "gfx803"), ("gfx1036", "gfx1036"), ("AMD Custom GPU 0405", "gfx1033"), ("AMD Radeon Graphics", None), ("AMD Radeon(TM) Graphics", None),
         ("Advanced Micro Devices, Inc. [AMD/ATI] Navi 31 [Radeon RX 7900 XT/7900 XTX/7900 GRE/7900M] (rev c8)", "gfx1100"),
         ("Advanced Micro Devices, Inc. [AMD/ATI] Ellesmere [Radeon RX 470/480/570/570X/580/580X/590]", "gfx803"),
         ("Advanced Micro Devices, Inc. [AMD/ATI] Strix Halo [Radeon Graphics / Radeon 8050S Graphics / Radeon 8060S]", "gfx1151"),
@@ -219,13 +219,28 @@ def test_amd_names(name: str, gfx: str | None) -> None:
         ("Intel(R) Arc(TM) A770 Graphics", True), ("Intel(R) Arc(TM) B580 Graphics", True), ("Intel(R) Arc(TM) 140V GPU (16GB)", True),
         ("Intel(R) Arc(TM) Graphics", True), ("Intel(R) Data Center GPU Max 1550", True), ("Intel(R) Iris(R) Xe Graphics", False),
         ("Intel(R) UHD Graphics 770", False), ("Intel Corporation DG2 [Arc A380] (rev 05)", True),
-        ("Intel(R) Data Center GPU Flex 170", None),
+        ("Intel(R) Data Center GPU Flex 170", None), ("Intel(R) Arc(TM) Pro 140T GPU", True),
+        ("Intel Corporation Meteor Lake-P [Intel Arc Graphics] (rev 08)", True),
+        ("Intel Corporation Alder Lake-UP3 GT2 [Iris Xe Graphics]", False),
     ],
 )  # fmt: skip
 def test_intel_names(name: str, xpu: bool | None) -> None:
     model = lookup.gpu_model(name)
     assert model is not None
     assert (model.vendor, model.xpu) == ("intel", xpu)
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("Intel(R) Arc(TM) B390 GPU", "Core Ultra 300 (Panther Lake)"), ("Intel(R) Arc(TM) B580 Graphics", "Arc B (Battlemage)"),
+        ("Intel(R) Arc(TM) Pro B60 Graphics", "Arc B (Battlemage)"), ("Intel(R) Arc(TM) 140V GPU (16GB)", "Core Ultra 200V (Lunar Lake)"),
+    ],
+)  # fmt: skip
+def test_intel_families(name: str, family: str) -> None:
+    model = lookup.gpu_model(name)
+    assert model is not None
+    assert model.architecture == family
 
 
 @pytest.mark.parametrize(
