@@ -347,6 +347,8 @@ def label(fact: str) -> str:
         return _LABELS[fact]
     if fact.startswith("environ."):
         return fact.removeprefix("environ.")
+    if " " in fact:  # a label already
+        return fact
     fact = fact.removesuffix(".version").removeprefix("host.").removeprefix("interpreter.")
     return fact.replace(".", " ").replace("_", " ")
 

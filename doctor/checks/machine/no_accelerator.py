@@ -45,7 +45,7 @@ def judge(facts: Facts) -> Judgement:
     detail = "No GPU was seen" if known_none else "torch found no GPU, and nothing else shows one"
     return check.found(
         facts,
-        f"{detail}; torch uses the CPU{f' ({facts.host.cpu_model})' if facts.host.cpu_model else ''}.",
+        f"{detail}: the CPU{f' ({facts.host.cpu_model})' if facts.host.cpu_model else ''} is what torch can use here.",
         evidence=("gpus", "nvidia.driver", "torch.cuda_available", "host.cpu_model", quote(error) if error else None),
         remedies=(Remedy(action="none", details={"reason": "a machine without a GPU needs no cure"}),),
         confidence="certain" if known_none else "likely",
