@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -25,18 +26,23 @@ class KnowledgeError(Exception):
         self.message = message
 
 
+@dataclass
 class _Updates:
     """Where newer tables lie than those that came with torchdoctor, and which of them could not be used."""
 
     folder: Path | None = None
-    refused: list[KnowledgeError] = []  # noqa: RUF012  (one per process, emptied by use())
+    refused: list[KnowledgeError] = field(default_factory=list)
+
+
+_updates = _Updates()
+_forgetters: list[Callable[[], None]] = []  # empty what was worked out of the tables
 
 
 def use(folder: str | Path | None) -> None:
     """From now on prefer the tables of this folder where they are newer than the built-in ones (None: built-in
     only)."""
-    _Updates.folder = Path(folder) if folder else None
-    _Updates.refused = []
+    _updates.folder = Path(folder) if folder else None
+    _updates.refused.clear()
     forget()
 
 
@@ -44,35 +50,32 @@ def forget() -> None:
     """Forget what was read and worked out of the tables."""
     table.cache_clear()
     _built_in.cache_clear()
-    for clear in _caches:
-        clear()
-
-
-_caches: list[Any] = []
+    for empty in _forgetters:
+        empty()
 
 
 def of_tables(function: Worked) -> Worked:
     """functools.cache for what is worked out of the tables: use() empties it."""
     cached = cache(function)
-    _caches.append(cached.cache_clear)
+    _forgetters.append(cached.cache_clear)
     return cast(Worked, cached)
 
 
 def refused() -> tuple[KnowledgeError, ...]:
     """Updated tables met so far that cannot be used: the built-in ones stay in force."""
-    return tuple(_Updates.refused)
+    return tuple(_updates.refused)
 
 
 @cache
 def table(name: str) -> Table:
     """The table of that name, checked. Raises KnowledgeError if the built-in one is broken."""
     own = _built_in(name)
-    if _Updates.folder is None or not (_Updates.folder / f"{name}.json").is_file():
+    if _updates.folder is None or not (_updates.folder / f"{name}.json").is_file():
         return own
     try:
-        newer = read(_Updates.folder / f"{name}.json", name)
+        newer = read(_updates.folder / f"{name}.json", name)
     except KnowledgeError as error:
-        _Updates.refused.append(error)
+        _updates.refused.append(error)
         return own
     return newer if newer["date"] > own["date"] else own
 
@@ -94,9 +97,9 @@ def parse_update(text: bytes) -> dict[str, Table]:
 
     try:
         data = json.loads(text)
-    except (UnicodeDecodeError, ValueError) as error:
+    except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError
         raise KnowledgeError("the file", f"is not JSON, or is cut off: {error}") from None
-    if isinstance(data, dict) and "table" in data:
+    if isinstance(data, dict) and isinstance(data.get("table"), str):
         data = {"schema": data.get("schema"), "tables": {data["table"]: data}}
     if not isinstance(data, dict) or not isinstance(data.get("tables"), dict):
         raise KnowledgeError("the file", "holds no tables")
@@ -126,6 +129,6 @@ def read(path: Path, name: str) -> Table:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise KnowledgeError(path.name, f"cannot be read: {error}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise KnowledgeError(path.name, f"is not JSON, or is cut off: {error}") from None
     return check_table(data, name)

@@ -183,7 +183,7 @@ def test_an_update_is_a_bundle_or_a_single_table() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [b"", b"{", b"[]", b"3", b'{"schema": 1}', b'{"schema": 2, "tables": {}}', b'{"schema": 1, "tables": {"cats": {}}}',
+    [b"", b"{", b"[]", b"3", b"[" * 100_000, b'{"schema": 1, "table": ["macos"]}', b'{"schema": 1}', b'{"schema": 2, "tables": {}}', b'{"schema": 1, "tables": {"cats": {}}}',
      b'{"schema": 1, "tables": {"macos": []}}', b"\xff\xfe{"],
 )  # fmt: skip
 def test_an_update_that_is_none(text: bytes) -> None:
