@@ -92,4 +92,5 @@ def _remedies(pattern: str, cuda: str | None, facts: Facts) -> tuple[Remedy, ...
         action="install-system-package",
         details={"package": f"cuda-toolkit-{cuda.replace('.', '-')}" if cuda else "cuda-toolkit"},
     )
-    return (nvcc, home, toolkit)
+    in_conda = facts.interpreter.manager in ("conda", "mamba", "pixi", None)
+    return (nvcc, home, toolkit) if in_conda else (toolkit, home)

@@ -20,7 +20,7 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import installed, numbers, quote, release_of, same_kind
+from doctor.checks._torch import installed, numbers, quote, release_of
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
 
@@ -43,7 +43,7 @@ def judge(facts: Facts) -> Judgement:
     if error is None and len(loaded) < 2:
         return None
     release = release_of(facts)
-    remedies: tuple[Remedy, ...] = (STOPGAP, Remedy(action="reinstall-torch", details=same_kind(facts)))
+    remedies: tuple[Remedy, ...] = (STOPGAP, Remedy(action="reinstall-package", details={"package": "numpy"}))
     if (
         release
         and facts.host.system in ("darwin", None)

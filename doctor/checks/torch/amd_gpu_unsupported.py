@@ -44,6 +44,7 @@ def judge(facts: Facts) -> Judgement:
         how = lookup.gfx_runs_on(gfx, archs) if archs is not None else "no"
         if how == "native" or (how == "override" and overridden and message is None):
             continue
+        may_be_set = how == "override" and facts.environ is None and message is None
         return check.found(
             facts,
             f"{name or 'The GPU'} is {gfx}"
@@ -55,6 +56,7 @@ def judge(facts: Facts) -> Judgement:
                 quote(message) if message else None,
             ),
             remedies=_remedies(facts, gfx),
+            severity="warning" if may_be_set else None,
             confidence="certain" if archs else "likely",
             gpu=name,
             gfx=gfx,

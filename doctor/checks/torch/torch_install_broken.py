@@ -35,8 +35,8 @@ CANNOT_OPEN = (
     r"Library not loaded: \S*/(lib(?:torch|c10|shm)\w*\.dylib)"
 )
 SUBMODULE = (
-    r"No module named '(torch\.(?:_\w+|version|torch_version|functional|nn|utils|cuda|autograd|"
-    r"storage|serialization|random|types))"
+    r"No module named 'torch\.(?:_C(?:\.\w+)?|_utils|_tensor|_tensor_str|_jit_internal|_namedtensor_internals|version|"
+    r"torch_version|functional|nn|utils|cuda|autograd|storage|serialization|random|types)'"
 )
 MIXED = r"[/\\]torch[/\\](?:lib[/\\])?(?:lib(?:torch|c10)|_C)[^\s:]*: undefined symbol: _ZNK?(?:2at|3c10|5torch)"
 BASIC = (

@@ -45,6 +45,14 @@ class Defect:
 
 DEFECTS = (
     Defect(
+        r"module 'distutils' has no attribute 'version'",
+        "1.0.0",
+        "1.10.2",
+        ">=1.11",
+        "its TensorBoard writer does not work with setuptools 59.6 and newer",
+        "https://github.com/pytorch/pytorch/issues/69894",
+    ),
+    Defect(
         r"module 'torch' has no attribute 'mps'",
         "2.0.0",
         "2.0.0",

@@ -64,6 +64,7 @@ SINCE = {
     "compiler": "2.1",
     "cuda.amp": "1.6",
 }
+REMOVED = frozenset({"_six", "solve", "symeig", "lstsq", "eig", "rfft", "irfft", "gels", "utils.ffi", "legacy"})
 DEVICE_SINCE = {"mps": "1.12", "xpu": "1.8", "hip": "1.0"}
 ATTRIBUTE = r"module 'torch(?:\.([\w.]+))?' has no attribute '(\w+)'"
 NAME = r"cannot import name '(\w+)' from '(torch[\w.]*)' \((?!unknown location)"
@@ -105,6 +106,8 @@ def _missing_name(facts: Facts) -> Judgement:
     else:
         name = match[1].removeprefix("torch.")
     since, release = _since(name), release_of(facts)
+    if name in REMOVED:
+        return None  # the program is older than torch: program-error
     if since and release and numbers(release) >= numbers(since):
         if name in SINCE:
             return None

@@ -37,6 +37,17 @@ BAD = {
         "\n"
         "      hint: This error likely indicates that `flash-attn@2.6.3` depends on `torch`, but doesn't declare it as a build dependency.\n"
     ),
+    "pasted: error: metadata-generation-failed": (
+        "pip install -e .\n"
+        "  Preparing metadata (setup.py) ... error\n"
+        '  File "<string>", line 34, in <module>\n'
+        '  File "/tmp/pip-req-build-2bfp/setup.py", line 9, in <module>\n'
+        "    import torch\n"
+        "ModuleNotFoundError: No module named 'torch'\n"
+        "error: metadata-generation-failed\n"
+        "$ python -c 'import torch; print(torch.__version__)'\n"
+        "2.1.0+cu118\n"
+    ),
 }
 GOOD = {
     "there is no torch anyway": replace(with_error(linux(), "e151", BUILDING), torch=ABSENT),

@@ -48,6 +48,15 @@ BAD = {
     "pasted: requests.exceptions.HTTPError: 403 Client Error: Forbidden f": (
         "requests.exceptions.HTTPError: 403 Client Error: Forbidden for url: https://download.pytorch.org/whl/cu12/torch/\n"
     ),
+    "pasted: ERROR: Could not find a version that satisfies the requireme, 2": (
+        "Looking in indexes: https://download.pytorch.org/whl/cu118\n"
+        "ERROR: Could not find a version that satisfies the requirement torch==2.8.0 (from versions: 2.2.0+cu118, 2.2.1+cu118, 2.2.2+cu118, 2.3.0+cu118, 2.3.1+cu118, 2.4.0+cu118, 2.4.1+cu118, 2.5.0+cu118, 2.5.1+cu118, 2.6.0+cu118, 2.7.0+cu118, 2.7.1+cu118)\n"
+        "ERROR: No matching distribution found for torch==2.8.0\n"
+    ),
+    "pasted: ERROR: Could not find a version that satisfies the requireme (2), 2": (
+        "ERROR: Could not find a version that satisfies the requirement torch==1.9.0+cu111 (from versions: 1.7.1, 1.8.0, 1.8.1, 1.9.0, 1.9.1, 1.10.0)\n"
+        "ERROR: No matching distribution found for torch==1.9.0+cu111\n"
+    ),
 }
 GOOD = {
     "the index is named, the Python is at fault": replace(

@@ -26,6 +26,11 @@ BAD = {
         '  File "/usr/lib/python3/dist-packages/pip/basecommand.py", line 215, in main\n'
         "MemoryError\n"
     ),
+    "pasted: ERROR: Could not install packages due to an OSError: [Errno ": (
+        "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\n"
+        "\n"
+        "[notice] A new release of pip is available\n"
+    ),
 }
 GOOD = {
     "a full disk while training": with_error(

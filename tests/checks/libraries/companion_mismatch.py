@@ -65,6 +65,19 @@ BAD = {
         '[pip3] torch==1.13.0+cu117\n'
         '[pip3] torchvision==0.13.0\n'
     ),
+    "pasted: AttributeError: partially initialized module 'torchvision' h": (
+        "AttributeError: partially initialized module 'torchvision' has no attribute 'extension' (most likely due to a circular import)\n"
+        '[pip3] torch==2.4.0\n'
+        '[pip3] torchvision==0.18.1\n'
+    ),
+    'pasted: OSError: libtorchaudio.so: undefined symbol: _ZN3c1017Regist': (
+        'Name: torch\n'
+        'Version: 2.5.1\n'
+        '---\n'
+        'Name: torchaudio\n'
+        'Version: 2.4.0\n'
+        'OSError: libtorchaudio.so: undefined symbol: _ZN3c1017RegisterOperatorsD1Ev\n'
+    ),
 }  # fmt: skip
 GOOD = {
     "as it should be": with_torch(with_packages(linux(), torchvision="0.19.0", torchaudio="2.4.0"), "2.4.0+cpu"),

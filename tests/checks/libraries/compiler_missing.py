@@ -35,6 +35,12 @@ BAD = {
     "pasted: RuntimeError: Ninja is required to load C++ extensions": (
         "RuntimeError: Ninja is required to load C++ extensions\n"
     ),
+    "pasted: RuntimeError: Error checking compiler version for cl: [WinEr": (
+        "RuntimeError: Error checking compiler version for cl: [WinError 2] The system cannot find the file specified\n"
+    ),
+    "pasted: torch._inductor.exc.InvalidCxxCompiler: No working C++ compi": (
+        "torch._inductor.exc.InvalidCxxCompiler: No working C++ compiler found in torch._inductor.config.cpp.cxx: (None, 'g++')\n"
+    ),
 }
 GOOD = {
     "nothing is being built": with_torch(linux(), "2.6.0+cpu"),

@@ -32,6 +32,13 @@ BAD = {
     "pasted: /usr/local/cuda/include/crt/host_config.h:132:2: error: #err": (
         "/usr/local/cuda/include/crt/host_config.h:132:2: error: #error -- unsupported GNU version! gcc versions later than 11 are not supported!\n"
     ),
+    "pasted: × python setup.py bdist_wheel did not run successfully.": (
+        "RuntimeError: \n"
+        "The detected CUDA version (11.2) mismatches the version that was used to compile\n"
+        "PyTorch (12.1). Please make sure to use the same CUDA versions.\n"
+        "error: subprocess-exited-with-error\n"
+        "× python setup.py bdist_wheel did not run successfully.\n"
+    ),
 }
 GOOD = {
     "a toolkit of another version, and nothing is being built": with_torch(

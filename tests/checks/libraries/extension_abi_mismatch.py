@@ -52,6 +52,15 @@ BAD = {
         'RuntimeError: CUDA error: no kernel image is available for execution on the device\n'
         + collect_env('2.4.0+cu121')
     ),
+    'pasted: ImportError: /home/u/e/lib/python3.11/site-packages/detectro': (
+        '  File "/home/u/e/lib/python3.11/site-packages/detectron2/layers/deform_conv.py", line 11, in <module>\n'
+        '    from detectron2 import _C\n'
+        'ImportError: /home/u/e/lib/python3.11/site-packages/detectron2/_C.cpython-311-x86_64-linux-gnu.so: undefined symbol: _ZN2at4_ops5zeros4callEN3c108ArrayRefINS2_6SymIntEEENS2_8optionalINS2_10ScalarTypeEEE\n'
+    ),
+    'pasted: bitsandbytes was compiled without GPU support. 8-bit optimiz': (
+        'bitsandbytes was compiled without GPU support. 8-bit optimizers, 8-bit multiplication, and GPU quantization are unavailable.\n'
+        + collect_env('2.3.0+cu121')
+    ),
 }  # fmt: skip
 GOOD = {
     "torchvision is a companion": with_error(

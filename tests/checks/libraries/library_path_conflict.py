@@ -53,6 +53,11 @@ BAD = {
     'pasted: Could not load library libcudnn_cnn_train.so.8. Error: /usr/': (
         'Could not load library libcudnn_cnn_train.so.8. Error: /usr/local/cuda-12.1/lib64/libcudnn_cnn_train.so.8: undefined symbol: _ZTIN10cask_cudnn14BaseKernelInfoE, version libcudnn_cnn_infer.so.8\n'
     ),
+    'pasted: RuntimeError: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH': (
+        'RuntimeError: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH\n'
+        '$ env | grep LD_LIB\n'
+        'LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu:/usr/local/cuda/lib64\n'
+    ),
 }  # fmt: skip
 GOOD = {
     "torch's own copy": with_torch(

@@ -17,6 +17,9 @@ BAD = {
         'Error: mkl-service + Intel(R) MKL: MKL_THREADING_LAYER=INTEL is incompatible with libgomp-a34b3233.so.1 library.\n'
         '\tTry to import numpy first or set the threading layer accordingly. Set MKL_SERVICE_FORCE_INTEL to force it.\n'
     ),
+    'pasted: Intel MKL FATAL ERROR: Cannot load libmkl_avx512.so.1 or lib': (
+        'Intel MKL FATAL ERROR: Cannot load libmkl_avx512.so.1 or libmkl_def.so.1.\n'
+    ),
 }  # fmt: skip
 GOOD = {
     "healthy": with_torch(linux(), "2.6.0+cpu"),

@@ -29,6 +29,10 @@ BAD = {
         'NumPy 2.0.0 as it may crash.\n'
         + collect_env('2.2.2+cpu', driver='No CUDA', gpu='No CUDA', libs='[pip3] numpy==2.0.0\n[pip3] torch==2.2.2+cpu')
     ),
+    'pasted: RuntimeError: Numpy is not available, 2': (
+        'RuntimeError: Numpy is not available\n'
+        + collect_env('2.1.0+cu118', libs='[pip3] numpy==2.0.2\n[pip3] torch==2.1.0+cu118')
+    ),
 }  # fmt: skip
 GOOD = {
     "NumPy 1 with an old torch": with_torch(

@@ -15,6 +15,10 @@ BAD = {
         "OMP: Error #15: Initializing libiomp5md.dll, but found libiomp5md.dll already initialized.\n"
         "OMP: Hint This means that multiple copies of the OpenMP runtime have been linked into the program.\n"
     ),
+    "pasted: OMP: Error #15: Initializing libomp.dylib, but found libiomp": (
+        "OMP: Error #15: Initializing libomp.dylib, but found libiomp5.dylib already initialized.\n"
+        "zsh: abort python train.py\n"
+    ),
 }
 GOOD = {
     "one": with_torch(

@@ -47,6 +47,13 @@ BAD = {
         "OSError: libcusparseLt.so.0: cannot open shared object file: No such file or directory\n"
         + collect_env("2.7.0+cu126", available="False")
     ),
+    "pasted: ImportError: libcupti.so.12: cannot open shared object file:": (
+        "ImportError: libcupti.so.12: cannot open shared object file: No such file or directory\n"
+    ),
+    "pasted: ImportError: libcudart.so.12: cannot open shared object file": (
+        "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory\n"
+        ">>> torch 2.1.0+cu121\n"
+    ),
 }
 GOOD = {
     "torch's own library": with_error(linux(), "exception", "ImportError: libtorch_cpu.so: cannot open shared object file"),

@@ -13,6 +13,11 @@ BAD = {
     "pasted: AssertionError: Torch not compiled with CUDA enabled": (
         "AssertionError: Torch not compiled with CUDA enabled\n" + collect_env("2.3.0", "mac")
     ),
+    "pasted: RuntimeError: Found no NVIDIA driver on your system. Please ": (
+        "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver\n"
+        "% uname -a\n"
+        "Darwin mbp.local 23.5.0 Darwin Kernel Version 23.5.0 RELEASE_ARM64_T6000 arm64\n"
+    ),
 }
 GOOD = {
     "a GPU is there": with_error(

@@ -27,6 +27,9 @@ BAD = {
         "ProductName: macOS\n"
         "ProductVersion: 13.6\n"
     ),
+    "pasted: TypeError: Trying to convert Double to the MPS backend but i": (
+        "TypeError: Trying to convert Double to the MPS backend but it does not have support for that dtype.\n"
+    ),
 }
 GOOD = {
     "healthy": with_torch(mac(), "2.6.0", mps_available=True),

@@ -14,5 +14,9 @@ BAD = {
     "pasted: RuntimeError: DataLoader worker (pid 1234) is killed by sign": (
         "RuntimeError: DataLoader worker (pid 1234) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory. Please try to raise your shared memory limit.\n"
     ),
+    "pasted: RuntimeError: unable to write to file </torch_18_1890034_0>:": (
+        "RuntimeError: unable to write to file </torch_18_1890034_0>: No space left on device (28)\n"
+        "in docker container, df -h: shm 64M 64M 0 100% /dev/shm\n"
+    ),
 }
 GOOD = {"enough": replace(container, host=replace(container.host, shm_bytes=8 << 30)), "no container": healthy}

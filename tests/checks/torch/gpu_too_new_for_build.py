@@ -45,6 +45,15 @@ BAD = {
         "RuntimeError: ptxas fatal   : Value 'sm_120a' is not defined for option 'gpu-name'\n"
         + collect_env('2.6.0+cu124', driver='570.86.10', gpu='GPU 0: NVIDIA GeForce RTX 5090')
     ),
+    'pasted: RuntimeError: CUDA error: no kernel image is available for e, 2': (
+        'PyTorch version: 1.8.1+cu102\n'
+        'GPU 0: NVIDIA A100-SXM4-40GB\n'
+        'RuntimeError: CUDA error: no kernel image is available for execution on the device\n'
+    ),
+    'pasted: GeForce RTX 3070 with CUDA capability sm_86 is not compatibl': (
+        'GeForce RTX 3070 with CUDA capability sm_86 is not compatible with the current PyTorch installation.\n'
+        'The current PyTorch install supports CUDA capabilities sm_37 sm_50 sm_60 sm_61 sm_70 sm_75 compute_37.\n'
+    ),
 }  # fmt: skip
 GOOD = {
     "RTX 5090 on cu128": with_torch(

@@ -27,6 +27,13 @@ BAD = {
         "torch 2.5.1+cpu\n"
         "AssertionError: Torch not compiled with CUDA enabled\n"
     ),
+    "pasted: False": (
+        "Model: NVIDIA Jetson Orin Nano Developer Kit - Jetpack 6.0 [L4T 36.3.0]\n"
+        ">>> torch.__version__\n"
+        "'2.4.0'\n"
+        ">>> torch.cuda.is_available()\n"
+        "False\n"
+    ),
 }
 GOOD = {
     "NVIDIA's own": with_torch(jetson("36.4.0"), "2.5.0a0+872d972e41.nv24.8", cuda_available=True),

@@ -67,6 +67,27 @@ BAD = {
     "pasted: Driver Version: 550.144.03": (
         "PyTorch version: 2.6.0+cpu\nCUDA available: False\nGPU 0: NVIDIA A10G\nDriver Version: 550.144.03\n"
     ),
+    "pasted: AssertionError: Torch not compiled with CUDA enabled, 2": (
+        "PS C:\\ComfyUI> python main.py\n"
+        '  File "C:\\ComfyUI\\venv\\lib\\site-packages\\torch\\cuda\\__init__.py", line 310, in _lazy_init\n'
+        '    raise AssertionError("Torch not compiled with CUDA enabled")\n'
+        "AssertionError: Torch not compiled with CUDA enabled\n"
+    ),
+    "pasted: | 0 NVIDIA RTX A4000 Off | 00000000:01:00.0 On | Off |": (
+        "$ conda list | grep torch\n"
+        "pytorch                   2.4.0               py3.12_cpu_0    pytorch\n"
+        "pytorch-mutex             1.0                         cpu    pytorch\n"
+        "$ nvidia-smi\n"
+        "| NVIDIA-SMI 535.183.01             Driver Version: 535.183.01   CUDA Version: 12.2     |\n"
+        "|   0  NVIDIA RTX A4000               Off | 00000000:01:00.0  On |                  Off |\n"
+    ),
+    "pasted: GPU 0: NVIDIA GeForce GTX 1650": (
+        "sys.platform: win32\n"
+        "Python: 3.8.10\n"
+        "CUDA available: False\n"
+        "PyTorch: 1.10.0+cpu\n"
+        "GPU 0: NVIDIA GeForce GTX 1650\n"
+    ),
 }
 GOOD = {
     "a server without a GPU": with_torch(linux(), "2.6.0+cpu"),

@@ -63,6 +63,20 @@ BAD = {
     "pasted: ImportError: cannot import name 'nn' from 'torch' (unknown l": (
         "ImportError: cannot import name 'nn' from 'torch' (unknown location)\n"
     ),
+    "pasted: ModuleNotFoundError: No module named 'torch._C', 2": (
+        "Traceback (most recent call last):\n"
+        '  File "main.py", line 1, in <module>\n'
+        "    import torch\n"
+        '  File "/opt/venv/lib/python3.11/site-packages/torch/__init__.py", line 405, in <module>\n'
+        "    from torch._C import *  # noqa: F403\n"
+        "ModuleNotFoundError: No module named 'torch._C'\n"
+    ),
+    "pasted: Got 5f1a": (
+        "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n"
+        "    torch from https://files/torch-2.0.1-cp310-cp310-manylinux1_x86_64.whl:\n"
+        "        Expected sha256 8ced\n"
+        "             Got        5f1a\n"
+    ),
 }
 GOOD = {
     "healthy": with_torch(linux(), "2.6.0+cpu"),

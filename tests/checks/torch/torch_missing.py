@@ -29,6 +29,17 @@ BAD = {
         "    import torch\n"
         "ModuleNotFoundError: No module named 'torch'\n"
     ),
+    "pasted: ModuleNotFoundError: No module named 'torch', 2": (
+        "collect_env output\n"
+        "PyTorch version: N/A\n"
+        "Is debug build: N/A\n"
+        "OS: Ubuntu 22.04 (x86_64)\n"
+        "Python version: 3.10.12 (64-bit runtime)\n"
+        "Versions of relevant libraries:\n"
+        "[pip3] numpy==1.26.0\n"
+        "\n"
+        "ModuleNotFoundError: No module named 'torch'\n"
+    ),
 }
 GOOD = {
     "installed": with_torch(linux(), "2.6.0+cpu"),

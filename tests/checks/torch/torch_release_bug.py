@@ -1,4 +1,5 @@
 from tests.examples import linux, mac, with_error, with_torch
+from tests.tickets import collect_env
 
 NO_MPS = "AttributeError: module 'torch' has no attribute 'mps'"
 ABORT = (
@@ -10,6 +11,12 @@ BAD = {
     "an abort in Metal": with_error(with_torch(mac(), "1.12.0"), "e142", ABORT),
     "another, of an old release": with_error(
         with_torch(mac(), "2.1.0"), "e142", "LLVM ERROR: Failed to infer result type(s)."
+    ),
+    "pasted: AttributeError: module 'distutils' has no attribute 'version": (
+        '  File "/home/u/e/lib/python3.8/site-packages/torch/utils/tensorboard/__init__.py", line 4, in <module>\n'
+        "    LooseVersion = distutils.version.LooseVersion\n"
+        "AttributeError: module 'distutils' has no attribute 'version'\n"
+        + collect_env("1.10.0+cu113", gpu="GPU 0: NVIDIA GeForce RTX 3090")
     ),
 }
 GOOD = {

@@ -40,6 +40,9 @@ BAD = {
         '    from .torch_version import __version__ as __version__\n'
         "ModuleNotFoundError: No module named 'torch.version'\n"
     ),
+    "pasted: ImportError: cannot import name 'nn' from partially initiali": (
+        "ImportError: cannot import name 'nn' from partially initialized module 'torch' (most likely due to a circular import) (C:\\Users\\user\\Desktop\\torch.py)\n"
+    ),
 }  # fmt: skip
 GOOD = {
     "not shadowed": with_torch(linux(), "2.6.0+cpu"),

@@ -46,6 +46,16 @@ BAD = {
         "ImportError: \n"
         "AutoModel requires the PyTorch library but it was not found in your environment.\n"
     ),
+    "pasted: ModuleNotFoundError: No module named 'torch.nn.attention'": (
+        '  File "/home/u/e/lib/python3.10/site-packages/diffusers/models/attention_dispatch.py", line 18, in <module>\n'
+        "    from torch.nn.attention import sdpa_kernel\n"
+        "ModuleNotFoundError: No module named 'torch.nn.attention'\n" + collect_env("2.0.1+cu118")
+    ),
+    "pasted: AttributeError: module 'torch.library' has no attribute 'cus": (
+        "AttributeError: module 'torch.library' has no attribute 'custom_op'\n"
+        '  File "/home/u/e/lib/python3.10/site-packages/vllm/utils.py", line 3, in <module>\n'
+        + collect_env("2.3.1+cu121")
+    ),
 }
 GOOD = {
     "MPS is there": with_torch(mac(), "2.6.0", mps_built=True, mps_available=True),

@@ -39,6 +39,23 @@ BAD = {
     "pasted: collect_env": (
         collect_env("2.7.0+rocm6.3", cuda="N/A", rocm="6.3.42131-fa1d09cbd", gpu="GPU 0: NVIDIA GeForce RTX 3090")
     ),
+    "pasted: Name: gfx1201": (
+        ">>> torch.__version__\n"
+        "'2.8.0+cu128'\n"
+        ">>> torch.cuda.is_available()\n"
+        "False\n"
+        "$ rocminfo | grep -E 'Name:.*gfx|Marketing'\n"
+        "  Marketing Name:          AMD Radeon RX 9070 XT\n"
+        "  Name:                    gfx1201\n"
+    ),
+    "pasted: False": (
+        "$ xpu-smi discovery\n"
+        "| 0         | Device Name: Intel(R) Arc(TM) A770 Graphics                                          |\n"
+        ">>> torch.__version__\n"
+        "'2.6.0+cu124'\n"
+        ">>> torch.xpu.is_available()\n"
+        "False\n"
+    ),
 }
 GOOD = {
     "ROCm on a Radeon": with_torch(
