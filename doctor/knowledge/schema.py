@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from doctor.knowledge.load import SCHEMA, KnowledgeError, Table
@@ -12,8 +13,13 @@ Rule = Callable[[Any], bool]
 
 
 def _matching(regex: str) -> Rule:
-    compiled = re.compile(regex)
-    return lambda value: isinstance(value, str) and compiled.fullmatch(value) is not None
+    """Compiled when the first value comes, asked once for each text: tables repeat themselves, and start-up counts."""
+
+    @cache
+    def matches(text: str) -> bool:
+        return re.fullmatch(regex, text) is not None
+
+    return lambda value: isinstance(value, str) and matches(value)
 
 
 def _or_null(rule: Rule) -> Rule:
