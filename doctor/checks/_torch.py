@@ -173,11 +173,6 @@ def _last_file(traceback: str) -> str | None:
     return files[-1] if files else None
 
 
-def said(facts: Facts, *patterns: str) -> ErrorText | None:
-    """The first recognised message of those patterns."""
-    return next((e for e in facts.errors if e.pattern in patterns), None)
-
-
 def search(facts: Facts, regex: str) -> tuple[ErrorText, re.Match[str]] | None:
     """The first message that a regular expression finds, with the match."""
     for error in messages(facts):
@@ -211,8 +206,3 @@ def imports_fail(facts: Facts) -> bool:
     """Whether importing torch is known to fail."""
     torch = facts.torch
     return isinstance(torch, Torch) and (torch.imports is False or import_failure(facts) is not None)
-
-
-def works_on_gpu(facts: Facts) -> bool:
-    """Whether a probe computed right on an accelerator."""
-    return any(p.status == "ok" and not p.id.startswith("cpu") for p in facts.probes or ())

@@ -33,7 +33,6 @@ CANNOT_LOAD = r"Could not load library (lib\w+\.so[.\d]*)"
 NOT_LOADED = r"Library not loaded: (\S+\.dylib)"
 OWN = re.compile(r"^lib(?:torch|c10|shm\b|caffe2)")
 DRIVER = re.compile(r"^lib(?:cuda|nvidia-ml|nvcuvid)\.so")
-COMPANIONS = frozenset({"torchvision", "torchaudio", "torchtext"})
 # libraries of the operating system: the package that holds them on Debian and Ubuntu, in Homebrew for .dylib
 SYSTEM_PACKAGES = {
     "libgomp": "libgomp1",
