@@ -16,6 +16,7 @@ References
 """
 
 from doctor.checks import Check, Judgement
+from doctor.checks.run.peer_copy_broken import wrong_copies
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Finding, Remedy
 
@@ -26,8 +27,11 @@ check = Check(severity="fault")
 def judge(facts: Facts) -> Judgement:
     found: list[Finding] = []
     for probe in facts.probes or ():
-        wrong = probe.data.get("wrong")
-        if probe.status != "failed" or not isinstance(wrong, list | tuple) or not wrong or probe.id.startswith("peer"):
+        listed = probe.data.get("wrong")
+        if probe.status != "failed" or not isinstance(listed, list | tuple):
+            continue
+        wrong = [w for w in listed if w not in wrong_copies(probe)]
+        if not wrong:
             continue
         found.append(
             check.found(

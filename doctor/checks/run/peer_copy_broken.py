@@ -17,7 +17,7 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.model.facts import Facts
+from doctor.model.facts import Facts, ProbeResult
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(severity="fault", instead_of=("device-wrong-results",))
@@ -26,14 +26,14 @@ check = Check(severity="fault", instead_of=("device-wrong-results",))
 @check
 def judge(facts: Facts) -> Judgement:
     for probe in facts.probes or ():
-        wrong = probe.data.get("wrong")
-        if not probe.id.startswith("peer") or not isinstance(wrong, list | tuple) or not wrong:
+        wrong = wrong_copies(probe)
+        if not wrong:
             continue
         return check.found(
             facts,
-            f"{probe.device}: {wrong[0]}.",
+            f"{wrong[0][0].upper()}{wrong[0][1:]}.",
             evidence=(
-                Evidence(fact=probe.device, value=str(wrong[0]), source="probe"),
+                Evidence(fact=probe.device, value=wrong[0], source="probe"),
                 "nvidia.driver",
                 "host.virtual_machine",
             ),
@@ -44,3 +44,11 @@ def judge(facts: Facts) -> Judgement:
             device=probe.device,
         )
     return None
+
+
+def wrong_copies(probe: ProbeResult) -> tuple[str, ...]:
+    """What a probe found wrong in copies from one GPU to another (doctor/inside/stages/peers.py)."""
+    wrong = probe.data.get("wrong")
+    if not isinstance(wrong, list | tuple):
+        return ()
+    return tuple(str(w) for w in wrong if probe.id.startswith("peer") or str(w).startswith("copy from cuda"))

@@ -12,6 +12,6 @@ def probe(id, **data):
 
 BAD = {
     "a pair": probe("peer:0-1", wrong=["cuda:0 to cuda:1: 262144 of 262144 elements are zero"]),
-    "one direction": probe("peer:1-0", wrong=["cuda:1 to cuda:0: 4 of 262144 elements differ"]),
+    "within the probe of a device": probe("cuda:0", wrong=["copy from cuda:1 to cuda:0: 4 of 262144 words differ"]),
 }
 GOOD = {"right": probe("peer:0-1"), "not probed": machine}
