@@ -52,7 +52,10 @@ def test_the_four_outcomes() -> None:
 
 def test_a_rule_needs_its_message_and_its_facts() -> None:
     rule = Rule(
-        errors=("e1",), detail="{0} is too old: {text}", when=lambda f, e: f.torch is ABSENT, unless=lambda f, e: not f.live
+        errors=("e1",),
+        detail="{0} is too old: {text}",
+        when=lambda f, e: f.torch is ABSENT,
+        unless=lambda f, e: not f.live,
     )
     check = made("a", rule=rule)
     error = ErrorText(pattern="e1", text="the words", groups=("4.2",), source="ticket", line=7)
@@ -88,7 +91,9 @@ def test_two_that_explain_each_other_both_stay_roots() -> None:
 
 def test_faults_come_before_warnings_and_layers_in_causal_order() -> None:
     run, driver, note = made("r", "run"), made("d", "driver"), made("n", "machine")
-    settled = settle([finding(note, "note"), finding(run), finding(driver), finding(note, "warning")], [run, driver, note])
+    settled = settle(
+        [finding(note, "note"), finding(run), finding(driver), finding(note, "warning")], [run, driver, note]
+    )
     assert [(f.id, f.severity) for f in settled] == [("d", "fault"), ("r", "fault"), ("n", "warning"), ("n", "note")]
 
 
