@@ -26,6 +26,7 @@ class Request:
     as_of: str | None = None
     probe: bool = True
     devices: tuple[str, ...] = ()  # --device: limits the probe
+    mode: str = "quick"  # of the probe: "quick", "full", "soak:MINUTES"
     only: tuple[str, ...] = ()  # --only: ids
     limit_s: float | None = None  # --timeout: for each stage of a child
     tool: str | None = None  # --tool: pip, uv, conda, … for the commands
@@ -85,9 +86,14 @@ def read_evidence(request: Request) -> tuple[Target, Facts, dict[str, Any]]:
     seen = read(request.evidence)
     facts = replace(seen.facts, live=False, as_of=request.as_of or seen.facts.as_of)
     names = tuple(name for name, _ in request.evidence)
-    return Target(python=seen.facts.interpreter.executable, reason="evidence", evidence=names), facts, {
-        "others": seen.others, "unread": seen.unread,
-    }
+    return (
+        Target(python=seen.facts.interpreter.executable, reason="evidence", evidence=names),
+        facts,
+        {
+            "others": seen.others,
+            "unread": seen.unread,
+        },
+    )
 
 
 def verdict(facts: Facts, findings: Iterable[Finding]) -> Literal["healthy", "faulty", "unknown"]:

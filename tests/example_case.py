@@ -9,7 +9,7 @@ from doctor.model.facts import Facts
 
 @dataclass(frozen=True)
 class Case:
-    """An example with more to say: `first` is the id that comes first, `severity` the severity expected, `as_of` a date."""
+    """An example with more to say: `first` is the id that comes first, `severity` what is expected, `as_of` a date."""
 
     what: Facts | str
     first: str | None = None

@@ -1,6 +1,6 @@
 """Small machines for tests: start with linux(), mac() or windows(), add to it with the with_… functions.
 
-    with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 4090", driver="470.256.02"), "2.6.0+cu124", cuda_available=False)
+    with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 4090", driver="470.82"), "2.6.0+cu124", cuda_available=False)
 
 What is not said is not known (None), except where a function's docstring says otherwise.
 """
@@ -10,27 +10,67 @@ from __future__ import annotations
 from dataclasses import replace
 
 from doctor.model.facts import (
-    ABSENT, Amd, ErrorText, Facts, Gpu, Host, Intel, Interpreter, Metal, Nvidia, Package, Source, Torch, TorchDevice,
+    ABSENT,
+    Amd,
+    ErrorText,
+    Facts,
+    Gpu,
+    Host,
+    Intel,
+    Interpreter,
+    Metal,
+    Nvidia,
+    Package,
+    Source,
+    Torch,
+    TorchDevice,
 )  # fmt: skip
 
 
 def linux(*, python: str = "3.12.4", architecture: str = "x86_64", **host: object) -> Facts:
-    """A healthy Ubuntu 22.04 without a GPU or a driver, in a venv made by pip, all of this known; no torch facts yet."""
+    """A healthy Ubuntu 22.04 without a GPU or a driver, in a venv made by pip, all known; no torch facts yet."""
     return Facts(
-        host=Host(**{
-            "system": "linux", "os_name": "Ubuntu 22.04.4 LTS", "os_id": "ubuntu", "os_version": "22.04", "macos": ABSENT,
-            "architecture": architecture, "libc": "glibc", "libc_version": "2.35", "container": ABSENT, "wsl": ABSENT,
-            "jetson": ABSENT, "virtual_machine": ABSENT, "sandbox": ABSENT, "memory_bytes": 64 << 30,
-            "cpu_flags": ("avx", "avx2", "fma") if architecture == "x86_64" else (), **host,
-        }),
-        interpreter=Interpreter(
-            executable="/home/u/ml/.venv/bin/python", version=python, implementation="cpython", bits=64,
-            architecture=architecture, translated=False, environment="venv", manager="pip", pip="24.0",
-            start_failure=ABSENT, shadowed=(), free_threaded=False,
+        host=Host(
+            **{
+                "system": "linux",
+                "os_name": "Ubuntu 22.04.4 LTS",
+                "os_id": "ubuntu",
+                "os_version": "22.04",
+                "macos": ABSENT,
+                "architecture": architecture,
+                "libc": "glibc",
+                "libc_version": "2.35",
+                "container": ABSENT,
+                "wsl": ABSENT,
+                "jetson": ABSENT,
+                "virtual_machine": ABSENT,
+                "sandbox": ABSENT,
+                "memory_bytes": 64 << 30,
+                "cpu_flags": ("avx", "avx2", "fma") if architecture == "x86_64" else (),
+                **host,
+            }
         ),
-        packages=(), gpus=(), environ={},
+        interpreter=Interpreter(
+            executable="/home/u/ml/.venv/bin/python",
+            version=python,
+            implementation="cpython",
+            bits=64,
+            architecture=architecture,
+            translated=False,
+            environment="venv",
+            manager="pip",
+            pip="24.0",
+            start_failure=ABSENT,
+            shadowed=(),
+            free_threaded=False,
+        ),
+        packages=(),
+        gpus=(),
+        environ={},
         nvidia=Nvidia(driver=ABSENT, libcuda=ABSENT, kernel_module=ABSENT, device_nodes=(), smi_error=ABSENT),
-        amd=Amd(kernel_driver=False, kfd=False), intel=Intel(kernel_driver=ABSENT), metal=Metal(device=ABSENT),
+        amd=Amd(kernel_driver=False, kfd=False),
+        intel=Intel(kernel_driver=ABSENT),
+        metal=Metal(device=ABSENT),
     )
 
 
@@ -40,16 +80,38 @@ def mac(*, macos: str = "14.5", chip: str = "Apple M1 Pro", python: str = "3.12.
     own = "x86_64" if rosetta else hardware
     return Facts(
         host=Host(
-            system="darwin", os_name=f"macOS {macos}", os_id="macos", os_version=macos, macos=macos, architecture=hardware,
-            cpu_model=chip, container=ABSENT, wsl=ABSENT, jetson=ABSENT, virtual_machine=ABSENT, sandbox=ABSENT,
+            system="darwin",
+            os_name=f"macOS {macos}",
+            os_id="macos",
+            os_version=macos,
+            macos=macos,
+            architecture=hardware,
+            cpu_model=chip,
+            container=ABSENT,
+            wsl=ABSENT,
+            jetson=ABSENT,
+            virtual_machine=ABSENT,
+            sandbox=ABSENT,
             memory_bytes=16 << 30,
         ),
         interpreter=Interpreter(
-            executable="/Users/u/ml/.venv/bin/python", version=python, implementation="cpython", bits=64, architecture=own,
-            translated=rosetta, platform_tag=f"macosx-11.0-{own}", environment="venv", manager="pip", pip="24.0",
-            start_failure=ABSENT, shadowed=(), free_threaded=False,
+            executable="/Users/u/ml/.venv/bin/python",
+            version=python,
+            implementation="cpython",
+            bits=64,
+            architecture=own,
+            translated=rosetta,
+            platform_tag=f"macosx-11.0-{own}",
+            environment="venv",
+            manager="pip",
+            pip="24.0",
+            start_failure=ABSENT,
+            shadowed=(),
+            free_threaded=False,
         ),
-        packages=(), gpus=(Gpu(vendor="apple", name=chip),) if hardware == "arm64" else (), environ={},
+        packages=(),
+        gpus=(Gpu(vendor="apple", name=chip),) if hardware == "arm64" else (),
+        environ={},
         metal=Metal(device=chip if hardware == "arm64" else None),
     )
 
@@ -59,23 +121,49 @@ def windows(*, python: str = "3.12.4", build: int = 22631) -> Facts:
     facts = linux(python=python)
     return replace(
         facts,
-        host=replace(facts.host, system="windows", os_name="Windows 11", os_id="windows", os_version="10.0", os_like=(),
-                     windows_build=build, libc=None, libc_version=None, wsl=ABSENT),
+        host=replace(
+            facts.host,
+            system="windows",
+            os_name="Windows 11",
+            os_id="windows",
+            os_version="10.0",
+            os_like=(),
+            windows_build=build,
+            libc=None,
+            libc_version=None,
+            wsl=ABSENT,
+        ),
         interpreter=replace(facts.interpreter, executable=r"C:\Users\u\ml\.venv\Scripts\python.exe"),
     )
 
 
-def with_nvidia(facts: Facts, *names: str, driver: str = "580.65.06", capability: str | None = None, **nvidia: object) -> Facts:
+def with_nvidia(
+    facts: Facts, *names: str, driver: str = "580.65.06", capability: str | None = None, **nvidia: object
+) -> Facts:
     """NVIDIA GPUs with a driver that answers. driver=None and driver=ABSENT are possible too."""
     return replace(
         facts,
-        gpus=(*(facts.gpus or ()), *(Gpu(vendor="nvidia", name=n, capability=capability, driver="nvidia") for n in names)),
-        nvidia=Nvidia(**{
-            "driver": driver, "kernel_module": driver, "library": driver, "libcuda": "/usr/lib/libcuda.so.1" if driver else driver,
-            "smi_error": ABSENT, "gpus_seen": len(names), "cuinit": 0 if driver else None, "uvm_node": bool(driver),
-            "device_nodes": ("/dev/nvidia0", "/dev/nvidiactl") if driver else (), "nodes_accessible": True,
-            "nouveau": False, "sources": (Source(name="nvidia-smi", status="ok" if driver else "absent"),), **nvidia,
-        }),
+        gpus=(
+            *(facts.gpus or ()),
+            *(Gpu(vendor="nvidia", name=n, capability=capability, driver="nvidia") for n in names),
+        ),
+        nvidia=Nvidia(
+            **{
+                "driver": driver,
+                "kernel_module": driver,
+                "library": driver,
+                "libcuda": "/usr/lib/libcuda.so.1" if driver else driver,
+                "smi_error": ABSENT,
+                "gpus_seen": len(names),
+                "cuinit": 0 if driver else None,
+                "uvm_node": bool(driver),
+                "device_nodes": ("/dev/nvidia0", "/dev/nvidiactl") if driver else (),
+                "nodes_accessible": True,
+                "nouveau": False,
+                "sources": (Source(name="nvidia-smi", status="ok" if driver else "absent"),),
+                **nvidia,
+            }
+        ),
     )
 
 
@@ -84,22 +172,45 @@ def with_amd(facts: Facts, *names: str, gfx: str | None = None, **amd: object) -
     return replace(
         facts,
         gpus=(*(facts.gpus or ()), *(Gpu(vendor="amd", name=n, gfx=gfx, driver="amdgpu") for n in names)),
-        amd=Amd(**{"kernel_driver": True, "kfd": True, "kfd_accessible": True, "render_accessible": True,
-                   "groups": ("render", "video"), **amd}),
+        amd=Amd(
+            **{
+                "kernel_driver": True,
+                "kfd": True,
+                "kfd_accessible": True,
+                "render_accessible": True,
+                "groups": ("render", "video"),
+                **amd,
+            }
+        ),
     )
 
 
 def with_torch(facts: Facts, version: str, *, cuda_available: bool | None = None, **torch: object) -> Facts:
-    """An installed torch that imports. cuda and hip follow from the version's local part; without one they are ABSENT."""
+    """An installed torch that imports. cuda and hip follow from the version's local part, or are ABSENT."""
     local = version.partition("+")[2]
     cuda = f"{local[2:-1]}.{local[-1]}" if local.startswith("cu") else ABSENT
     hip = local[4:] if local.startswith("rocm") else ABSENT
-    return replace(facts, torch=Torch(**{
-        "version": version, "cuda": cuda, "hip": hip, "xpu": ABSENT, "imports": True, "import_failure": ABSENT,
-        "shadowed_by": ABSENT, "missing_files": (), "leftovers": (), "installer": facts.interpreter.manager,
-        "cuda_built": bool(cuda or hip), "cuda_available": bool(cuda_available) if cuda_available is not None else None,
-        "mps_built": False if facts.host.system != "darwin" else None, **torch,
-    }))
+    return replace(
+        facts,
+        torch=Torch(
+            **{
+                "version": version,
+                "cuda": cuda,
+                "hip": hip,
+                "xpu": ABSENT,
+                "imports": True,
+                "import_failure": ABSENT,
+                "shadowed_by": ABSENT,
+                "missing_files": (),
+                "leftovers": (),
+                "installer": facts.interpreter.manager,
+                "cuda_built": bool(cuda or hip),
+                "cuda_available": bool(cuda_available) if cuda_available is not None else None,
+                "mps_built": False if facts.host.system != "darwin" else None,
+                **torch,
+            }
+        ),
+    )
 
 
 def with_packages(facts: Facts, **versions: str) -> Facts:

@@ -31,10 +31,11 @@ def pairs(kind: str):
 @pytest.mark.parametrize("id", IDS)
 def test_has_examples(id: str) -> None:
     examples = examples_of(id)
-    assert examples.BAD and examples.GOOD
+    assert examples.BAD
+    assert examples.GOOD
 
 
-@pytest.mark.parametrize(("id", "case"), pairs("BAD"))
+@pytest.mark.parametrize(("id", "case"), list(pairs("BAD")))
 def test_bad(id: str, case: Case) -> None:
     outcomes, findings = judge(facts_of(case.what, case.as_of))
     assert not [o for o in outcomes if o.status == "crashed"]
@@ -47,7 +48,7 @@ def test_bad(id: str, case: Case) -> None:
     assert found[id].remedies, "a finding names its remedy (action none with a reason, if there is nothing to do)"
 
 
-@pytest.mark.parametrize(("id", "case"), pairs("GOOD"))
+@pytest.mark.parametrize(("id", "case"), list(pairs("GOOD")))
 def test_good(id: str, case: Case) -> None:
     outcomes, findings = judge(facts_of(case.what, case.as_of))
     assert not [o for o in outcomes if o.status == "crashed"]

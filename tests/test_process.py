@@ -87,7 +87,11 @@ def test_a_process_that_ignores_polite_signals_ends_too() -> None:
 
 
 def test_stacks_are_dumped_before_the_kill() -> None:
-    code = "import faulthandler, signal, time; faulthandler.register(signal.SIGUSR1)\ndef waits(): time.sleep(300)\nwaits()"
+    code = (
+        "import faulthandler, signal, time; faulthandler.register(signal.SIGUSR1)\n"
+        "def waits(): time.sleep(300)\n"
+        "waits()"
+    )
     result = process.run([sys.executable, "-c", code], limit_s=1.5, dump_stacks=True)
     assert "waits" in result.stderr
 

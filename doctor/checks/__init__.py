@@ -34,10 +34,10 @@ Judgement = Finding | Iterable[Finding] | Unknown | None
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """«This message plus these facts.» Found when one of `errors` was recognised and `when` holds and `unless` does not.
+    """«This message plus these facts.» Found when one of `errors` was recognised, `when` holds and `unless` does not.
 
-    `detail` may use {text} (the message), {0} {1} … (its groups) and the names that `values` gives. `remedies` is a tuple
-    or a function of the facts.
+    `detail` may use {text} (the message), {0} {1} … (its groups) and the names that `values` gives. `remedies` is a
+    tuple or a function of the facts.
     """
 
     errors: tuple[str, ...]
@@ -82,8 +82,8 @@ class Check:
         title: str | None = None,
         **values: object,
     ) -> Finding:
-        """The finding of this check. `evidence` names facts by their dotted names (their values and sources are looked up)
-        or gives Evidence; unknown ones are left out."""
+        """The finding of this check. `evidence` names facts by their dotted names (their values and sources are looked
+        up) or gives Evidence; unknown ones are left out."""
         shown = [self.quote(facts, e) if isinstance(e, str) else e for e in evidence]
         return Finding(
             id=self.id,

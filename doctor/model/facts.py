@@ -29,7 +29,14 @@ class Absent(Enum):
 ABSENT = Absent.ABSENT
 
 Reason = Literal[
-    "not-in-evidence", "timed-out", "permission", "not-installed", "crashed", "unreadable", "not-applicable", "not-looked"
+    "not-in-evidence",
+    "timed-out",
+    "permission",
+    "not-installed",
+    "crashed",
+    "unreadable",
+    "not-applicable",
+    "not-looked",
 ]
 
 
@@ -66,7 +73,7 @@ class Host:
     kernel: str | None = None
     architecture: str | None = None  # of the hardware: arm64 on Apple silicon also under Rosetta
     cpu_model: str | None = None  # "Apple M1 Pro", "Intel(R) Xeon(R) ..."
-    cpu_flags: tuple[str, ...] | None = None  # the ISA extensions that matter: avx avx2 fma avx512f amx_tile neon sve ...
+    cpu_flags: tuple[str, ...] | None = None  # ISA extensions that matter: avx avx2 fma avx512f amx_tile neon sve …
     cpus: int | None = None
     cpus_usable: int | None = None  # by affinity
     cgroup_cpus: float | Absent | None = None
@@ -78,7 +85,7 @@ class Host:
     disk_free_bytes: int | None = None  # where the environment lives
     shm_bytes: int | None = None  # size of /dev/shm
     container: str | Absent | None = None  # "docker", "podman", "kubernetes", "lxc", "container"
-    container_gpus: bool | None = None  # whether its start asked for GPUs (--gpus, --runtime=nvidia, NVIDIA_VISIBLE_DEVICES)
+    container_gpus: bool | None = None  # whether GPUs were asked for when it was started
     wsl: int | Absent | None = None  # 1 or 2
     dxg: bool | None = None  # /dev/dxg exists: WSL 2 has a GPU of the Windows host
     virtual_machine: str | Absent | None = None
@@ -91,7 +98,15 @@ class StartFailure:
     """Why the target's Python cannot be run."""
 
     kind: Literal[
-        "not-found", "not-python", "dead-link", "missing-base", "permission", "crashed", "timed-out", "too-old", "exited"
+        "not-found",
+        "not-python",
+        "dead-link",
+        "missing-base",
+        "permission",
+        "crashed",
+        "timed-out",
+        "too-old",
+        "exited",
     ]
     message: str
     exit_code: int | None = None
@@ -123,7 +138,7 @@ class Interpreter:
     architecture: str | None = None  # of this process: x86_64 under Rosetta
     translated: bool | None = None  # Rosetta: sysctl.proc_translated
     platform_tag: str | None = None  # sysconfig.get_platform(): "macosx-11.0-arm64"
-    macos_reported: str | None = None  # platform.mac_ver() as this Python sees it, SYSTEM_VERSION_COMPAT untouched: "10.16"
+    macos_reported: str | None = None  # platform.mac_ver() as this Python is told it: "10.16" with an old SDK
     environment: str | None = None  # "venv", "conda", "conda-base", "pixi", "pipx", "uv-tool", "system", "embedded"
     manager: str | None = None  # the tool that made it: "pip", "uv", "conda", "pixi", "poetry", "pdm", "pipx"
     project: str | None = None  # pyproject.toml, pixi.toml or environment.yml that manages it

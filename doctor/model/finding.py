@@ -24,8 +24,8 @@ class Evidence:
 class Remedy:
     """What would cure a finding, in the closed vocabulary of docs/design.md section 7, before it is made into steps.
 
-    `details` keys: torch actions take `torch` (exact version or PEP 440 specifier) and `backend`; others `package`, `spec`,
-    `name`, `value`, `minimum`, `module`, `path`, `reason`. A torch action without them means: let the build choice decide.
+    `details` keys: torch actions take `torch` (exact version or PEP 440 specifier) and `backend`; others `package`,
+    `spec`, `name`, `value`, `minimum`, `module`, `path`, `reason`. A torch action without them: the choice decides.
     """
 
     action: str
