@@ -46,12 +46,12 @@ def find_target(system: System, python: str | None = None) -> Found:
         return _named(system, named, VARIABLE, explicit=True)
     for variable, reason in (("VIRTUAL_ENV", "active environment"), ("CONDA_PREFIX", "active conda environment")):
         folder = system.environ.get(variable)
-        if folder and not _is_own_without_torch(system, folder):
+        if folder and not _is_doctors_without_torch(system, folder):
             return _named(system, folder, reason)
     if system.own_python and _own_has_torch(system):
         return _checked(system, system.own_python, "torchdoctor's own interpreter, which has torch")
     local = os.path.join(system.cwd, ".venv")
-    if system.is_folder(local) and not _is_own_without_torch(system, local) and _python_in(system, local):
+    if system.is_folder(local) and not _is_doctors_without_torch(system, local) and _python_in(system, local):
         return _named(system, local, "the .venv of this folder")
     for candidate in _on_path(system):
         return _checked(system, candidate, "first Python on PATH")
@@ -140,10 +140,26 @@ def _own_has_torch(system: System) -> bool:
     return any(system.exists(os.path.join(folder, "torch", "__init__.py")) for folder in system.own_path if folder)
 
 
-def _is_own_without_torch(system: System, folder: str) -> bool:
-    if not system.own_prefix or system.real(folder) != system.real(system.own_prefix):
-        return False
-    return not _own_has_torch(system)
+def _is_doctors_without_torch(system: System, folder: str) -> bool:
+    """Our own environment, or another that somebody made for the doctor: it has torchdoctor, and no torch."""
+    if system.own_prefix and system.real(folder) == system.real(system.own_prefix):
+        return not _own_has_torch(system)
+    names = [name for place in _site_packages(system, folder) for name in _listed(system, place)]
+    return any(name.startswith("torchdoctor-") for name in names) and "torch" not in names
+
+
+def _site_packages(system: System, folder: str) -> Iterator[str]:
+    if system.is_windows:
+        yield os.path.join(folder, "Lib", "site-packages")
+        return
+    for name in _listed(system, os.path.join(folder, "lib")):
+        if name.startswith("python"):
+            yield os.path.join(folder, "lib", name, "site-packages")
+
+
+def _listed(system: System, folder: str) -> tuple[str, ...]:
+    names = system.listdir(folder)
+    return () if isinstance(names, Gap) else names
 
 
 def _on_path(system: System) -> Iterator[str]:

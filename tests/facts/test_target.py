@@ -66,6 +66,16 @@ def test_the_doctors_own_environment_without_torch_is_never_chosen_implicitly(tm
     assert find_target(machine, str(own)).python == str(own / "bin/python"), "but it may be named"
 
 
+def test_an_environment_made_for_the_doctor_is_left_out_when_uvx_runs_it(tmp_path: Path) -> None:
+    throwaway, other = environment(tmp_path / "uvx"), environment(tmp_path / "other")
+    packages = environment(tmp_path / "here/.venv") / "lib/python3.12/site-packages"
+    (packages / "torchdoctor-1.0.dist-info").mkdir(parents=True)
+    machine = system(tmp_path, throwaway, (throwaway, other))
+    assert find_target(machine).python == str(other / "bin/python3")
+    (packages / "torch").mkdir()
+    assert find_target(machine).python == str(tmp_path / "here/.venv/bin/python")
+
+
 def test_reasons_name_the_way(tmp_path: Path) -> None:
     venv = environment(tmp_path / "venv")
     assert find_target(system(tmp_path, VIRTUAL_ENV=str(venv))).reason == "active environment"
