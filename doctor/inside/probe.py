@@ -4,9 +4,14 @@ Run BY the target interpreter, on its stdin:
 
     python -B -X faulthandler - NONCE DEVICE MODE [SEED]
 
-DEVICE is "cpu", "cuda:0", "mps", "xpu:0". The child of "cpu" also gives torch's dynamic facts. MODE is "facts" (no
-probe), "quick", or "cpu-only" (quick, without touching any driver: used where the driver hung). Nothing here judges the
-machine: the probe measures and compares, checks/ decides.
+DEVICE is "cpu", "cuda:0", "mps", "xpu:0". In the modes "facts" and "quick" the child of "cpu" also
+gives torch's dynamic facts. MODE is "facts" (no probe), "quick", "full", "soak:MINUTES", "peers" (copies between all
+GPUs), or "cpu-only" (quick, without touching any driver: used where the driver hung). Nothing here judges the machine:
+the probe measures and compares, checks/ decides.
+
+What is here is what every probe does first. Further stages are the files of stages/; the parent puts the text of those
+that the mode needs in front of this one, as the table PIECES. A piece has a table STAGES: (stage's name, function of
+the Probe, modes, types of device or () for all). It imports nothing of ours and uses what the Probe offers.
 
 Protocol: one line `NONCE {json}` at begin and end of each stage, on the original stdout; whatever else writes to stdout
 goes to stderr. The parent knows from an open stage where a child died. Standard library only, and of it only modules
@@ -22,7 +27,7 @@ import os
 import sys
 import time
 
-STAGES = ("reference", "allocate", "kernel", "precision", "correct", "speed")
+STAGES = ("reference", "allocate", "kernel", "precision", "correct")  # those of the pieces follow
 # Sizes of the matrix product (m, k, n) and of the convolution (batch, in, out, side), kernel 3 x 3 with padding 1.
 PRODUCT = (192, 512, 160)
 SMALL_PRODUCT = (64, 192, 48)
@@ -30,16 +35,13 @@ CONVOLUTION = (2, 16, 24, 14)
 LADDER = (8, 11, 14, 17, 20, 22, 24)  # significant bits
 LADDER_SIZE = (64, 96, 48)
 PARTS = ("result", "gradient of x", "gradient of y")
+MEMORY = 32 << 20  # bytes written with patterns and read back
 REPEATS = 10  # of one exact product, for faults that come and go
 REDUCED_SHARE = 0.25  # a reduced precision changes most elements (97 % for TF32); where few differ, it is a fault
 # Tolerances of a float32 result computed with so many bits, as multiples of T / sqrt(k).
 REDUCED = ((16, 2.0 ** -14), (11, 2.0 ** -7), (8, 2.0 ** -5))
 BITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}  # of the significand: unit roundoff 2 ** -bits
 SMALLEST = {"float32": 2.0 ** -150, "float16": 2.0 ** -25, "bfloat16": 2.0 ** -134}  # half the smallest subnormal
-LONGEST_CALL_S = 0.012
-# Seconds, see Repeated.measure. A CPU is judged by its best call; a GPU is busy for a block of calls, and needs a ramp.
-CPU_TIMES = {"block": 0.0, "warm": 0.02, "least": 0.06, "settle": 0.15, "most": 0.3}
-GPU_TIMES = {"block": 0.02, "warm": 0.3, "least": 0.15, "settle": 0.15, "most": 0.5}
 LIBRARIES = (
     "libcuda.", "libcudart", "libcublas", "libcudnn", "libcufft", "libcurand", "libcusparse", "libcusolver", "libcupti",
     "libnvrtc", "libnvjitlink", "libnccl", "libnvidia-ml", "libamdhip64", "libhsa-runtime", "librccl", "libmiopen",
@@ -330,6 +332,10 @@ class Probe(object):
         self.operations = dict(OPERATIONS)
         self.half = self.half_type()
         self.bits_effective = BITS["float32"]  # of a float32 product; stage precision measures it
+        self.pieces = {}  # the parts of stages/ that were sent along, by name
+        self.mode, self.minutes = "quick", ""
+        self.tell = lambda share: None  # says how much of the probe is done, 0 to 1
+        self.before = {}  # what was known of the device before its context was made (piece monitor)
 
     def half_type(self):
         """The 16-bit type that the device has units for: "bfloat16" or "float16"."""
@@ -351,6 +357,35 @@ class Probe(object):
                 synchronize(*([] if self.device.type == "mps" else [self.device]))
             else:  # torch.mps came with 2.0
                 self.torch.ones(1, device=self.device).item()
+
+    def ask(self, dotted, *arguments):
+        """The answer of a function of torch; None where it is not there or raises."""
+        return ask(self.torch, dotted, *arguments)
+
+    def unsupported(self, error):
+        """Whether torch says that it has no such kernel."""
+        return is_unsupported(error)
+
+    def all_threads(self):
+        """A context in which torch uses all its CPU threads."""
+        return Threads(self.torch, self.threads)
+
+    def on_side(self, work, side):
+        """Run a computation of the silent-fault pack on the device; a faulty device is feigned by another method."""
+        return work(side)
+
+    def full_precision(self):
+        """A context in which convolutions don't take TF32, which is their default on NVIDIA GPUs since Ampere."""
+        return Strict(self.torch, (("backends.cudnn", "allow_tf32"),))
+
+    def memory_free(self):
+        """Bytes that may be taken: the device's, or of the host what is available; None where that is not known."""
+        if self.device.type == "cuda":
+            return (self.ask("cuda.mem_get_info", self.device) or (None,))[0]
+        if self.device.type == "mps":
+            most = self.ask("mps.recommended_max_memory")
+            return None if most is None else most - (self.ask("mps.driver_allocated_memory") or 0)
+        return host_memory_available() if self.is_cpu else None
 
     def on_device(self, tensor, kind):
         return tensor.to(getattr(self.torch, kind)).to(self.device)
@@ -415,14 +450,15 @@ class Probe(object):
     def allocate(self):
         """Memory on the device, written with patterns and read back."""
         torch = self.torch
-        count = (4 if self.is_cpu else 16) << 20  # bytes
-        address = torch.arange(count // 4, dtype=torch.int32)
+        address = torch.arange(MEMORY // 4, dtype=torch.int32)
+        there = address.to(self.device, copy=True)
         wrong = []
-        for name, pattern in (("addresses", address), ("inverted addresses", ~address)):
-            there = pattern.to(self.device, copy=True)
-            if not torch.equal(there.clone().cpu(), pattern):
+        for name in ("addresses", "inverted addresses"):
+            if not torch.equal(there.cpu(), address):
                 wrong.append("memory: %s did not come back" % name)
-        return {"wrong": wrong, "memory_checked_bytes": count}
+            there.bitwise_not_()
+            address.bitwise_not_()
+        return {"wrong": wrong, "memory_checked_bytes": MEMORY}
 
     def kernel(self):
         """The first computation: loads the kernels, and shows "no kernel image" and its like."""
@@ -585,73 +621,6 @@ class Probe(object):
             data["wrong"].append("float32 mm of %d-bit integers: %.2g %% of the elements differ" % (bits, 100 * share))
         return data
 
-    def speed(self):
-        """Rates of square matrix products in TFLOP/s: best of all blocks, and mean over all of them."""
-        data = {"wrong": []}
-        for kind in ("float32", self.half):
-            try:
-                alone = data.get("float32_tflops_one_thread")
-                measured = self.cpu_rate(kind, alone) if self.is_cpu else self.accelerator_rate(kind)
-            except (RuntimeError, NotImplementedError) as error:
-                if not is_unsupported(error):
-                    raise
-                continue
-            data.update((kind + "_" + name, value) for name, value in measured.items())
-        if self.is_cpu:
-            data["threads"] = self.threads
-            data["busy"] = data["float32_cpus_used"] < 0.7 * self.threads
-            data["load_1min"] = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-        return data
-
-    def cpu_rate(self, kind, alone):
-        """On one thread, which other work disturbs least, then on all. The best of both is the burst.
-
-        `alone`: float32's rate on one thread; a half type far below it is not native here, and gets no more time.
-        """
-        single = Repeated(self, kind, 128 if alone else 256)
-        first = single.calibrate()
-        if alone and first < 0.1 * alone:
-            return {"tflops_burst": round(first, 6), "native": False}
-        one = single.measure(block=0.0, warm=0.0, least=0.05, settle=0.05, most=0.1)[0]
-        largest = 512 if self.threads <= 2 else 1024
-        n = max([256] + [size for size in (512, 1024) if size <= largest and takes(size, first * self.threads)])
-        with Threads(self.torch, self.threads):
-            best, mean, cpus, seconds = Repeated(self, kind, n).measure(**CPU_TIMES)
-        measured = rates(max(best, one), mean, n, seconds)
-        measured.update(tflops_one_thread=round(one, 6), cpus_used=round(cpus, 2))
-        if alone:
-            measured["native"] = one >= 0.5 * alone
-        return measured
-
-    def accelerator_rate(self, kind):
-        """At the largest size that is quick enough and for which there is memory."""
-        small = Repeated(self, kind, 1024)
-        first = small.calibrate()
-        for n in [size for size in (8192, 4096, 2048) if takes(size, first)]:
-            try:
-                best, mean, _, seconds = Repeated(self, kind, n).measure(**GPU_TIMES)
-            except RuntimeError as error:
-                if "out of memory" not in str(error):
-                    raise
-            else:
-                return rates(best, mean, n, seconds)
-        best, mean, _, seconds = small.measure(**GPU_TIMES)
-        return rates(best, mean, small.n, seconds)
-
-
-def takes(n, tflops):
-    """Whether a product of that size is quick at that rate."""
-    return 2.0 * n ** 3 <= tflops * 1e12 * LONGEST_CALL_S
-
-
-def rates(best, mean, n, seconds):
-    return {
-        "tflops_burst": round(best, 6),
-        "tflops_sustained": round(mean, 6),
-        "size": n,
-        "measured_ms": round(seconds * 1000, 1),
-    }
-
 
 class Threads(object):
     """So many CPU threads for a while."""
@@ -667,84 +636,28 @@ class Threads(object):
         self.torch.set_num_threads(self.before)
 
 
-class Repeated(object):
-    """A square matrix product, called again and again."""
-
-    def __init__(self, probe, kind, n):
-        torch = probe.torch
-        self.torch, self.n, self.wait = torch, n, probe.wait
-        dtype = getattr(torch, kind)
-        # Normal data: zeros and ones use less power and flatter the device.
-        self.x = torch.randn(n, n, device=probe.device).to(dtype)
-        self.y = torch.randn(n, n, device=probe.device).to(dtype)
-        self.out = torch.empty(n, n, device=probe.device, dtype=dtype)
-
-    def run(self, times):
-        """Seconds for so many calls."""
-        started = time.perf_counter()
-        for _ in range(times):
-            self.torch.mm(self.x, self.y, out=self.out)
-        self.wait()
-        return time.perf_counter() - started
-
-    def tflops(self, times, seconds):
-        return 2.0 * self.n ** 3 * times / max(seconds, 1e-9) / 1e12
-
-    def calibrate(self):
-        """A first estimate, after the call that loads libraries."""
-        self.run(1)
-        return max(self.tflops(1, self.run(1)) for _ in range(3))
-
-    def measure(self, block, warm, least, settle, most):
-        """Best and mean rate (TFLOP/s), CPU seconds per second, seconds. All arguments are seconds.
-
-        Blocks of at least `block` (0: single calls), after a warm-up of at most `warm`, which ends when two blocks
-        agree to 2 %. Stops when no block gained 1 % for `settle` (not before `least`), or after `most`.
-        """
-        times = max(1, int(block / max(self.run(1), 1e-6)) + 1) if block else 1
-        started = time.perf_counter()
-        before = 0.0
-        while time.perf_counter() - started < warm:
-            now = self.tflops(times, self.run(times))
-            if block and abs(now - before) <= 0.02 * now:
-                break
-            before = now
-        best = total = calls = 0.0
-        cpu = time.process_time()
-        started = gained = time.perf_counter()
-        while True:
-            seconds = self.run(times)
-            total += seconds
-            calls += times
-            now = time.perf_counter()
-            rate = self.tflops(times, seconds)
-            if rate > 1.01 * best:
-                gained = now
-            best = max(best, rate)
-            if now - started >= most or (now - started >= least and now - gained >= settle):
-                break
-        return best, self.tflops(calls, total), (time.process_time() - cpu) / total, total
-
-
 class Strict(object):
-    """Sums of 16-bit products in full while results are judged: CUDA may otherwise reduce them in the 16-bit type."""
+    """Flags of torch that are off for a while; by default those that let CUDA sum 16-bit products in that type."""
 
-    names = ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction")
+    sums = (
+        ("backends.cuda.matmul", "allow_fp16_reduced_precision_reduction"),
+        ("backends.cuda.matmul", "allow_bf16_reduced_precision_reduction"),
+    )
 
-    def __init__(self, torch):
-        self.flags = reach(torch, "backends.cuda.matmul")
+    def __init__(self, torch, flags=sums):
+        self.flags = [(reach(torch, place), name) for place, name in flags]
 
     def __enter__(self):
-        self.before = {}
-        for name in self.names:
-            value = asked(getattr, self.flags, name)[0] if self.flags else None
+        self.before = []
+        for place, name in self.flags:
+            value = asked(getattr, place, name)[0] if place else None
             if isinstance(value, bool):
-                self.before[name] = value
-                asked(setattr, self.flags, name, False)
+                self.before.append((place, name, value))
+                asked(setattr, place, name, False)
 
     def __exit__(self, *error):
-        for name, value in self.before.items():
-            asked(setattr, self.flags, name, value)
+        for place, name, value in self.before:
+            asked(setattr, place, name, value)
 
 
 def is_unsupported(error):
@@ -759,27 +672,64 @@ def raise_to(data, key, value, pick):
     data[key] = value if before is None or value != value else before if before != before else pick(before, value)
 
 
-def open_device(torch, device, seed, mode):
+def open_device(torch, device, seed, mode, pieces):
     """The Probe of a device, with its context made. In cpu-only mode without gradients: autograd asks all drivers."""
     probe = Probe(torch, device, seed, gradients=mode != "cpu-only")
+    probe.mode, _, probe.minutes = ("quick" if mode == "cpu-only" else mode).partition(":")
+    probe.pieces = pieces
+    if "monitor" in pieces:
+        probe.before = pieces["monitor"].before(probe)
     torch.empty(1, device=probe.device)
     torch.set_num_threads(1)  # threads wait for each other, for long where other work or another child's probe goes on
     return probe
 
 
-def probe_device(torch, device, seed, mode, talk):
+def load_pieces(sources):
+    """The modules of the pieces, by name, in order. A traceback names the file, not the text on stdin."""
+    pieces = {}
+    for name, source in sources:
+        piece = type(sys)("stages." + name)
+        exec(compile(source, "<torchdoctor>/inside/stages/%s.py" % name, "exec"), piece.__dict__)
+        pieces[name] = piece
+    return pieces
+
+
+def probe_device(torch, device, seed, mode, talk, pieces):
     """The stages of the probe. One that raises is the last: a CUDA error stays with the process."""
     opened = []
 
     def open_stage():
-        opened.append(open_device(torch, device, seed, mode))
-        return memory_of(torch, opened[0].device)
+        opened.append(open_device(torch, device, seed, mode, pieces))
+        opened[0].tell = lambda share: talk.say(event="share", share=round(share, 3))
+        return dict(memory_of(torch, opened[0].device), **opened[0].before)
 
     if talk.stage("open", open_stage) is None:
         return
-    for name in STAGES:
-        if talk.stage(name, getattr(opened[0], name)) is None:
+    probe = opened[0]
+    stages = [] if mode == "peers" else [(name, getattr(probe, name)) for name in STAGES]
+    for piece in pieces.values():
+        stages += [
+            (name, bound(work, probe))
+            for name, work, modes, types in piece.STAGES
+            if probe.mode in modes and (not types or probe.device.type in types)
+        ]
+    for number, (name, work) in enumerate(stages):
+        probe.tell(number / float(len(stages)))
+        if talk.stage(name, work) is None:
             return
+
+
+def bound(work, probe):
+    return lambda: work(probe)
+
+
+def host_memory_available():
+    """MemAvailable of Linux; None elsewhere."""
+    try:
+        with open("/proc/meminfo") as lines:
+            return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
+    except (IOError, OSError, StopIteration, ValueError):
+        return None
 
 
 def memory_of(torch, device):
@@ -810,11 +760,11 @@ def main(arguments):
     kept = []
     torch = import_torch(talk, kept)
     if torch is not None:
-        if device == "cpu" and mode != "cpu-only":
+        if device == "cpu" and mode in ("facts", "quick"):
             talk.stage("facts", static_facts, torch)
             talk.stage("driver", driver_facts, torch, kept)
         if mode != "facts":
-            probe_device(torch, device, seed, mode, talk)
+            probe_device(torch, device, seed, mode, talk, load_pieces(globals().get("PIECES", ())))
     talk.say(event="done")
 
 

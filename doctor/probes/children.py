@@ -42,8 +42,30 @@ WORDS = {
     "kernel": "running a first kernel",
     "precision": "measuring precision",
     "correct": "checking results",
+    "layouts": "checking layouts",
+    "random": "checking random numbers",
     "speed": "measuring speed",
+    "cores": "checking every core",
+    "silent": "looking for silent faults",
+    "training": "training",
+    "memory": "checking all memory",
+    "sustained": "measuring the sustained rate",
+    "bandwidth": "measuring memory",
+    "transfer": "measuring transfers",
+    "soak": "soaking",
+    "peers": "copying between GPUs",
 }
+# The pieces of inside/stages/ that a mode needs, in the order of their stages.
+QUICK = ("monitor", "layouts", "draws", "speed")
+PIECES = {
+    "facts": (),
+    "quick": QUICK,
+    "cpu-only": QUICK,
+    "full": (*QUICK, "cores", "silent", "training", "memory", "endurance"),
+    "soak": ("monitor", "speed", "endurance"),
+    "peers": ("peers",),
+}
+PEERS = "peers"  # the id of the result of all copies between GPUs
 BEFORE_PROBE = ("start", "import", "facts", "driver")
 
 
@@ -68,6 +90,7 @@ class Run:
         self.since = time.monotonic()
         self.result: process.Result | None = None  # set when it has ended
         self.done = False  # it has said all that it had to say
+        self.share = 0.0  # of its probe that is done
         self._system = system
         self._limit_s = limit_s
         self._changed = changed
@@ -75,7 +98,7 @@ class Run:
         self._child = system.start(
             [python, "-B", "-X", "faulthandler", "-", self._nonce, device, mode],
             limit_s=self.limit_of("start"),
-            stdin=script(),
+            stdin=script(mode.partition(":")[0]),
             on_line=self._hear,
             dump_stacks=True,
         )
@@ -111,6 +134,9 @@ class Run:
             self.since = time.monotonic()
             if event == "begin":
                 self.open = str(stage)
+            elif event == "share":
+                self.share = line["share"]
+                return self.limit_of(self.open) if self.open else None
             elif event == "end":
                 self.open = None
                 self.stages.append(Stage(name=str(stage), ok=line["ok"], ms=line["ms"], data=line["data"]))
@@ -151,9 +177,11 @@ class Run:
 
 
 @cache
-def script() -> str:
-    """The text of inside/probe.py."""
-    return (Path(__file__).parent.parent / "inside" / "probe.py").read_text(encoding="utf-8")
+def script(mode: str) -> str:
+    """What a child reads on its stdin: the pieces that the mode needs, as a table, and the text of inside/probe.py."""
+    inside = Path(__file__).parent.parent / "inside"
+    pieces = [(name, (inside / "stages" / f"{name}.py").read_text(encoding="utf-8")) for name in PIECES[mode]]
+    return f"PIECES = {pieces!r}\n" + (inside / "probe.py").read_text(encoding="utf-8")
 
 
 def gpu_nodes(system: System) -> int:
@@ -167,7 +195,7 @@ def start_first(system: System, found: Found, *, probe: bool, request: Request) 
     changed = threading.Condition()
     if found.failure or not found.python:
         return First(None, changed)
-    mode = "quick" if probe and matches("cpu", request.devices) else "facts"
+    mode = "quick" if probe and request.mode == "quick" and matches("cpu", request.devices) else "facts"
     return First(Run(system, found.python, "cpu", mode, request.limit_s, changed), changed)
 
 
@@ -182,6 +210,10 @@ def finish(
     others = Others(system, found.python, first, request)
     watch(first.run, others, facts, progress)
     facts = with_import(facts, first.run)
+    for devices in others.later(facts):  # what shares a resource with the others runs after them
+        for device, mode in devices:
+            others.start(device, mode)
+        watch(first.run, others, facts, progress)
     if facts.torch is ABSENT or (facts.torch and facts.torch.imports is False):
         return replace(facts, probes=())
     if not request.probe or not facts.torch or facts.torch.imports is None:
@@ -201,20 +233,33 @@ class Others:
         self.wanted = request.probe
         self._request = request
 
-    def start(self, device: str, mode: str = "quick") -> None:
+    def start(self, device: str, mode: str | None = None) -> None:
         if device not in self.runs:
-            self.runs[device] = Run(self._system, self._python, device, mode, self._request.limit_s, self.changed)
+            named = "cuda:0" if device == PEERS else device
+            mode = mode or self._request.mode
+            self.runs[device] = Run(self._system, self._python, named, mode, self._request.limit_s, self.changed)
 
     def start_wanted(self, facts: Facts) -> None:
         for wanted in wanted_probes(facts, self._request.devices):
             if wanted.device != "cpu":
                 self.start(wanted.device)
 
+    def later(self, facts: Facts) -> Iterator[list[tuple[str, str | None]]]:
+        """(device, mode) of the probes that wait for the others: a long one of the CPU, and copies between GPUs."""
+        torch = facts.torch
+        if not self.wanted or self._request.mode == "quick" or not isinstance(torch, Torch) or not torch.imports:
+            return
+        wanted = [w.device for w in wanted_probes(facts, self._request.devices)]
+        if "cpu" in wanted:
+            yield [("cpu", None)]
+        if self._request.mode == "full" and sum(device.startswith("cuda:") for device in wanted) > 1:
+            yield [(PEERS, "peers")]
+
     def end_unwanted(self, facts: Facts) -> None:
         """Those that static facts promised and torch doesn't see, and all of them where torch doesn't import."""
         wanted = {w.device for w in wanted_probes(facts, self._request.devices)}
         for device, run in self.runs.items():
-            if device not in wanted:
+            if device not in wanted and device != PEERS:
                 run.end()
 
     def probe_cpu(self, first: Run) -> None:
@@ -226,7 +271,8 @@ class Others:
 def watch(first: Run, others: Others, facts: Facts, progress: Callable[[str], None]) -> None:
     """Until all children have ended: start those that become wanted, and say which stage takes long."""
     said: set[tuple[str, str]] = set()
-    devices_known = not others.wanted
+    share = getattr(progress, "share", None)  # a watcher with a bar wants to know how much is done
+    devices_known = not others.wanted or first.result is not None
     if others.wanted:
         others.start_wanted(facts)  # those that the static facts promise
     with others.changed:
@@ -238,6 +284,8 @@ def watch(first: Run, others: Others, facts: Facts, progress: Callable[[str], No
                 others.end_unwanted(known)
                 others.probe_cpu(first)
             running = [run for run in (first, *others.runs.values()) if run.result is None]
+            if share and others.runs:
+                share(sum(1.0 if r.result else r.share for r in others.runs.values()) / len(others.runs))
             if not running:
                 return
             for run in running:
@@ -399,6 +447,8 @@ def results(first: Run, others: Others, facts: Facts, devices: Iterable[str]) ->
     if first.mode == "quick":
         runs.setdefault("cpu", first)
     found = [result_of(runs[device]) for device in wanted if device in runs]
+    if PEERS in runs:
+        found.append(replace(result_of(runs[PEERS]), id=PEERS, device="cuda"))
     if isinstance(facts.torch, Torch) and facts.torch.devices is not None:
         seen = {w.device for w in wanted_probes(facts)}
         for device in devices:

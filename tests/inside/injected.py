@@ -2,11 +2,20 @@
 
 import importlib.util
 import json
+import os
 import sys
 
 spec = importlib.util.spec_from_file_location("probe", sys.argv[1])
 probe = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(probe)
+
+
+def source(name):
+    with open(os.path.join(os.path.dirname(sys.argv[1]), "stages", name + ".py")) as file:
+        return name, file.read()
+
+
+pieces = probe.load_pieces([source(name) for name in ("monitor", "layouts", "draws", "speed")])
 
 import torch  # noqa: E402
 
@@ -211,10 +220,17 @@ class Accelerator(probe.Probe):
 
 def as_accelerator():
     one = Accelerator()
-    stages = [getattr(one, name)() for name in probe.STAGES[:-1]]
+    one.pieces = pieces
+    stages = [getattr(one, name)() for name in probe.STAGES]
     one.half = "float64"  # large bfloat16 products would take this CPU a minute
-    stages.append(one.speed())
+    stages.append(pieces["speed"].speed(one))
     return {key: value for stage in stages for key, value in stage.items() if value}
+
+
+def speed():
+    one = probe.Probe(torch, "cpu")
+    one.pieces = pieces
+    return pieces["speed"].speed(one)
 
 
 THREADS = torch.get_num_threads()
@@ -228,7 +244,7 @@ answers = {
     "forward only": looked(gradients=False),
 }
 torch.set_num_threads(THREADS)
-answers["speed"] = probe.Probe(torch, "cpu").speed()
+answers["speed"] = speed()
 torch.set_num_threads(1)
 answers["as accelerator"] = as_accelerator()
 answers["imported"] = sorted(name for name in set(sys.modules) - BEFORE if name.startswith(COSTLY))

@@ -105,7 +105,7 @@ def test_the_way_of_accelerators(answers: dict[str, Any]) -> None:
     """Larger data, blocks of calls, the tolerance of tensor cores: run here on the CPU."""
     found = answers["as accelerator"]
     assert "wrong" not in found
-    assert found["memory_checked_bytes"] == 16 << 20
+    assert found["memory_checked_bytes"] == probe.MEMORY
     assert found["float32_size"] >= 1024
     assert found["bfloat16_mm_bits"] in (7, 8)
     assert found["float64_tflops_burst"] > 0

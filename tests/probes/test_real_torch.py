@@ -40,7 +40,9 @@ def test_the_cpu_is_well(looked: Facts) -> None:
     assert looked.probes is not None
     (cpu,) = looked.probes
     assert (cpu.device, cpu.status, cpu.stage, cpu.reason) == ("cpu", "ok", "speed", "")
-    assert [s.name for s in cpu.stages] == ["open", "reference", "allocate", "kernel", "precision", "correct", "speed"]
+    assert [s.name for s in cpu.stages] == [
+        "open", "reference", "allocate", "kernel", "precision", "correct", "layouts", "random", "speed",
+    ]
     assert cpu.data["float32_bits_effective"] == 24
     assert "wrong" not in cpu.data
 

@@ -1,0 +1,165 @@
+"""Rates of square matrix products: the best of many short blocks of calls, and the mean beside it.
+
+A machine that is shared with others slows the mean, not the best, so the best is what a device is judged by. Where it
+looks as if other work had a part even in that, `busy` says so.
+"""
+
+import os
+import time
+
+LONGEST_CALL_S = 0.012
+BUSY_SHARE = 0.7  # of a core for each thread
+# Seconds, see Repeated.measure. A CPU is judged by its best call; a GPU is busy for a block of calls, and needs a ramp.
+CPU_TIMES = {"block": 0.0, "warm": 0.02, "least": 0.06, "settle": 0.15, "most": 0.3}
+GPU_TIMES = {"block": 0.02, "warm": 0.3, "least": 0.15, "settle": 0.1, "most": 0.4}
+
+
+def speed(probe):
+    """Rates in TFLOP/s of float32 and of the fast 16-bit type."""
+    data = {"wrong": []}
+    monitor = probe.pieces["monitor"]
+    watch = monitor.Watch(probe)
+    counted = monitor.throttled_periods() if probe.is_cpu else 0
+    for kind in ("float32", probe.half):
+        try:
+            alone = data.get("float32_tflops_one_thread")
+            measured = cpu_rate(probe, kind, alone) if probe.is_cpu else accelerator_rate(probe, kind, watch)
+        except (RuntimeError, NotImplementedError) as error:
+            if not probe.unsupported(error):
+                raise
+            continue
+        data.update((kind + "_" + name, value) for name, value in measured.items())
+    data.update(watch.summary())
+    if probe.is_cpu:
+        data["threads"] = probe.threads
+        data.update(monitor.cpu_facts(probe))
+        data["throttled_periods"] = monitor.throttled_periods() - counted
+        # A quota is no load of others: it is what this machine gives.
+        data["busy"] = data["float32_cpus_used"] < BUSY_SHARE * probe.threads and not data["throttled_periods"]
+        data["load_1min"] = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    elif "foreign_load" in probe.before:
+        data["busy"] = True
+    return data
+
+
+def cpu_rate(probe, kind, alone):
+    """On one thread, which other work disturbs least, then on all. The best of both is the burst.
+
+    `alone`: float32's rate on one thread; a half type far below it is not native here, and gets no more time.
+    """
+    single = Repeated(probe, kind, 128 if alone else 256)
+    first = single.calibrate()
+    if alone and first < 0.1 * alone:
+        return {"tflops_burst": round(first, 6), "native": False}
+    one = single.measure(block=0.0, warm=0.0, least=0.05, settle=0.05, most=0.1)[0]
+    largest = 512 if probe.threads <= 2 else 1024
+    n = max([256] + [size for size in (512, 1024) if size <= largest and takes(size, first * probe.threads)])
+    with probe.all_threads():
+        best, mean, cpus, seconds = Repeated(probe, kind, n).measure(**CPU_TIMES)
+    measured = rates(max(best, one), mean, n, seconds)
+    measured.update(tflops_one_thread=round(one, 6), cpus_used=round(cpus, 2))
+    if alone:
+        measured["native"] = one >= 0.5 * alone
+    return measured
+
+
+def accelerator_rate(probe, kind, watch):
+    """At the largest size that is quick enough and for which there is memory."""
+    repeated = largest(probe, kind, watch)
+    best, mean, _, seconds = repeated.measure(**GPU_TIMES)
+    return rates(best, mean, repeated.n, seconds)
+
+
+def largest(probe, kind, watch):
+    """The product of the largest size that is quick enough and for which there is memory."""
+    small = Repeated(probe, kind, 1024, watch)
+    first = small.calibrate()
+    for n in [size for size in (8192, 4096, 2048) if takes(size, first)]:
+        try:
+            repeated = Repeated(probe, kind, n, watch)
+            repeated.run(1)
+        except RuntimeError as error:
+            if "out of memory" not in str(error):
+                raise
+        else:
+            return repeated
+    return small
+
+
+def takes(n, tflops):
+    """Whether a product of that size is quick at that rate."""
+    return 2.0 * n ** 3 <= tflops * 1e12 * LONGEST_CALL_S
+
+
+def rates(best, mean, n, seconds):
+    return {
+        "tflops_burst": round(best, 6),
+        "tflops_sustained": round(mean, 6),
+        "size": n,
+        "measured_ms": round(seconds * 1000, 1),
+    }
+
+
+class Repeated(object):
+    """A square matrix product, called again and again."""
+
+    def __init__(self, probe, kind, n, watch=None):
+        torch = probe.torch
+        self.n, self.wait = n, probe.wait
+        self.look = watch.look if watch else lambda: None
+        dtype = getattr(torch, kind)
+        # Normal data: zeros and ones use less power and flatter the device.
+        self.x = torch.randn(n, n, device=probe.device).to(dtype)
+        self.y = torch.randn(n, n, device=probe.device).to(dtype)
+        self.out = torch.empty(n, n, device=probe.device, dtype=dtype)
+        self.mm = torch.mm
+
+    def run(self, times):
+        """Seconds for so many calls."""
+        started = time.perf_counter()
+        for _ in range(times):
+            self.mm(self.x, self.y, out=self.out)
+        self.look()
+        self.wait()
+        return time.perf_counter() - started
+
+    def tflops(self, times, seconds):
+        return 2.0 * self.n ** 3 * times / max(seconds, 1e-9) / 1e12
+
+    def calibrate(self):
+        """A first estimate, after the call that loads libraries."""
+        self.run(1)
+        return max(self.tflops(1, self.run(1)) for _ in range(3))
+
+    def measure(self, block, warm, least, settle, most):
+        """Best and mean rate (TFLOP/s), CPU seconds per second, seconds. All arguments are seconds.
+
+        Blocks of at least `block` (0: single calls), after a warm-up of at most `warm`, which ends when two blocks
+        agree to 2 %. Stops when no block gained 1 % for `settle` (not before `least`), or after `most`.
+        """
+        times = max(1, int(block / max(self.run(1), 1e-6)) + 1) if block else 1
+        started = time.perf_counter()
+        before = 0.0
+        while time.perf_counter() - started < warm:
+            now = self.tflops(times, self.run(times))
+            if block and abs(now - before) <= 0.02 * now:
+                break
+            before = now
+        best = total = calls = 0.0
+        cpu = time.process_time()
+        started = gained = time.perf_counter()
+        while True:
+            seconds = self.run(times)
+            total += seconds
+            calls += times
+            now = time.perf_counter()
+            rate = self.tflops(times, seconds)
+            if rate > 1.01 * best:
+                gained = now
+            best = max(best, rate)
+            if now - started >= most or (now - started >= least and now - gained >= settle):
+                break
+        return best, self.tflops(calls, total), (time.process_time() - cpu) / total, total
+
+
+STAGES = (("speed", speed, ("quick", "full"), ()),)
