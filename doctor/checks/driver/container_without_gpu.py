@@ -119,6 +119,8 @@ def _on_a_mac(facts: Facts) -> Judgement:
 def _nvidia(facts: Facts) -> Judgement:
     if not in_container(facts) or on_wsl(facts) or cuda_works(facts) or facts.host.jetson or facts.host.container_gpus:
         return None
+    if facts.nvidia.gpus_seen:  # the driver lists a GPU in here
+        return None
     if (
         facts.nvidia.device_nodes
         or (facts.nvidia.driver and facts.nvidia.device_nodes is None)

@@ -20,17 +20,18 @@ References
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from doctor.checks import Check, Judgement, Unknown
 from doctor.checks._machine import absent, cuda_works, gpus_of, heard, in_container, on_mac
 from doctor.checks._torch import build, capability_of, installed, numbers, quote
-from doctor.knowledge import lookup
+from doctor.knowledge import choose, lookup
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
-    explains=("torch-cpu-only", "device-crashes"),
+    explains=("device-crashes",),
     instead_of=("no-accelerator", "gpu-hidden", "program-error", "nvidia-uvm-broken"),
 )
 
@@ -129,19 +130,31 @@ def _older_than_the_gpus_first_branch(facts: Facts, driver: str) -> Judgement:
         capability = capability_of(gpu)
         first = lookup.branches_of(capability)[0] if capability else None
         if first and numbers(driver)[:1] < (first,):
+            wanted = _driver_for_torch(facts)
+            minimum = wanted.minimum if wanted and numbers(wanted.minimum)[:1] > (first,) else str(first)
             return check.found(
                 facts,
                 f"{gpu.name} needs a driver of branch {first} or newer; this machine has {driver}.",
                 evidence=(
                     "nvidia.driver",
                     Evidence(fact="needed", value=str(first), source="first branch that knows the GPU"),
+                    Evidence(fact="needed by torch", value=wanted.minimum, source=wanted.why) if wanted else None,
                 ),
-                remedies=(Remedy(action="upgrade-driver", details={"minimum": str(first)}),),
+                remedies=(Remedy(action="upgrade-driver", details={"minimum": minimum}),),
                 driver=driver,
                 needed=str(first),
                 gpu=gpu.name,
             )
     return None
+
+
+def _driver_for_torch(facts: Facts) -> lookup.DriverNeed | None:
+    """What the installed torch needs; for a CPU build, what the newest build for these GPUs would need."""
+    cuda = _cuda_of_build(facts)
+    if cuda is None:
+        best = choose.choose(replace(facts, nvidia=replace(facts.nvidia, driver=None, driver_cuda=None))).best
+        cuda = lookup.build_of(f"{best.release}+{best.backend}").cuda if best else None
+    return lookup.driver_need(cuda, _system(facts)) if cuda else None
 
 
 def _found(facts: Facts, detail: str, need: lookup.DriverNeed | None, error: ErrorText | None = None) -> Judgement:

@@ -16,6 +16,7 @@ References
 """
 
 import re
+from dataclasses import replace
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
@@ -56,7 +57,7 @@ def judge(facts: Facts) -> Judgement:
     accelerator, gpu = usable_gpu(facts)
     if accelerator is None:
         return _asked_for_cuda(facts) or _by_message(facts)
-    if not served_by(facts, accelerator) or _hidden_on_purpose(facts, accelerator):
+    if not _could_serve(facts, accelerator) or _hidden_on_purpose(facts, accelerator):
         return None
     name = (gpu.name if gpu else None) or f"The {accelerator} GPU"
     return check.found(
@@ -67,6 +68,12 @@ def judge(facts: Facts) -> Judgement:
         torch=torch.version,
         gpu=name,
     )
+
+
+def _could_serve(facts: Facts, accelerator: str) -> bool:
+    """Whether a build serves the GPU, now or with a newer driver, which alone would not mend this."""
+    newer = replace(facts, nvidia=replace(facts.nvidia, driver=None, driver_cuda=None))
+    return served_by(facts, accelerator) or (accelerator == "cuda" and served_by(newer, accelerator))
 
 
 def usable_gpu(facts: Facts) -> tuple[str | None, Gpu | None]:

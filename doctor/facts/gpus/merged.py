@@ -27,7 +27,11 @@ def write(notes: Notes) -> None:
         gpus += tuple(lists.get("tegra", ()))
     gpus += tuple(lists.get("apple", ()))
     hidden = notes.get("host.dxg") or notes.get("host.sandbox")
+    hung = next((s for s in notes.get("nvidia.sources") or () if s.status == "timed-out"), None)
     known = on_bus is not None or "apple" in lists
+    if hung and not gpus:  # a driver that can't answer may well have a GPU that the bus does not show us
+        notes.gap("gpus", "timed-out", f"{hung.name}: {hung.message or 'no answer'}", hung.name)
+        return
     if gpus or (known and not hidden):
         notes.set("gpus", gpus, ", ".join(dict.fromkeys(sources)))
         return

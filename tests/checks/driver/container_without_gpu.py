@@ -7,7 +7,7 @@ from tests.examples import linux, with_error, with_nvidia, with_torch
 IN = linux(container="docker")
 A10 = "NVIDIA A10"
 NONE = "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver"
-NO_NODES = with_nvidia(IN, A10, driver="550.54.15", device_nodes=(), libcuda=ABSENT, uvm_node=False, cuinit=None)
+NO_NODES = with_nvidia(IN, A10, driver="550.54.15", device_nodes=(), gpus_seen=0, libcuda=ABSENT, uvm_node=False, cuinit=None)
 BANNER = """\
 $ docker run -it --rm myimage
 WARNING: The NVIDIA Driver was not detected.  GPU functionality will not be available.

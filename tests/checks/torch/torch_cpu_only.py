@@ -19,6 +19,9 @@ BAD = {
     "an old driver that CUDA 11 builds run on": with_torch(
         with_nvidia(linux(python="3.10.12"), "Tesla V100-SXM2-16GB", driver="470.256.02"), "2.2.2+cpu"
     ),
+    "a driver that must be renewed first": Case(
+        with_torch(with_nvidia(linux(), RTX, driver="470.57.02"), "2.13.0+cpu"), first="nvidia-driver-too-old"
+    ),
     "the program asks for CUDA, the machine is not known": with_error(
         replace(with_torch(windows(), "2.1.0+cpu"), gpus=None), "e058", NOT_COMPILED
     ),
