@@ -3,12 +3,14 @@
 Prints, as JSON: one ticket of 10 kB in a fresh process against --help (ms), and tickets a second in one process
 (reading
 alone, and the whole examination). Exit code 1 if a limit is missed: 150 ms beyond --help, 100 tickets a second.
+The commands run with their byte code cached, as an installed program's is, whatever PYTHONDONTWRITEBYTECODE says here.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -52,16 +54,17 @@ def one_ticket_ms(tickets: list[bytes]) -> float:
         return best_ms(["check", "--from", str(path), "--json"])
 
 
-def best_ms(arguments: list[str], rounds: int = 5) -> float:
+def best_ms(arguments: list[str], rounds: int = 9) -> float:
     """Best wall-clock time of the command, in ms."""
-    times = []
-    for _ in range(rounds):
-        started = time.perf_counter()
-        subprocess.run(
-            [sys.executable, "-m", "doctor", *arguments], cwd=ROOT, capture_output=True, timeout=60, check=False
-        )
-        times.append((time.perf_counter() - started) * 1000)
-    return min(times)
+    with tempfile.TemporaryDirectory() as byte_code:
+        environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": byte_code}
+        command = [sys.executable, "-m", "doctor", *arguments]
+        times = []
+        for _ in range(1 + rounds):
+            started = time.perf_counter()
+            subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, timeout=60, check=False)
+            times.append((time.perf_counter() - started) * 1000)
+    return min(times[1:])  # the first one compiles
 
 
 def per_second(tickets: list[bytes], work: Callable[[bytes], object]) -> float:

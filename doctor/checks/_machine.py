@@ -50,8 +50,11 @@ def heard(facts: Facts, *patterns: str) -> ErrorText | None:
     spoken = list(_spoken(facts))
     if not spoken:
         return None
+    low = "\n".join(text.text for text in spoken).lower()
     for pattern in lookup.error_patterns():
         if pattern.id not in patterns:
+            continue
+        if pattern.literals and not any(literal in low for literal in pattern.literals):
             continue
         regex = re.compile(pattern.regex, _flags(pattern.flags))
         for text in spoken:

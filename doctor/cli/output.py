@@ -6,7 +6,6 @@ import contextlib
 import importlib
 import os
 import sys
-import tempfile
 from typing import Any
 
 import click
@@ -87,6 +86,8 @@ def emit(text: str, output: str | None = None) -> None:
         sys.stdout.flush()
         return
     try:
+        import tempfile  # costs more than reading a ticket
+
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(output)), prefix=".torchdoctor-")
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:

@@ -14,50 +14,71 @@ from doctor.evidence.transcript import Command, commands
 from doctor.model.facts import ABSENT, ErrorText, Gpu, ImportFailure, OtherEnvironment
 
 SOURCE = "path"
-_PY_IN_PATH = Regex(r"[/\\](?:lib(?:64)?[/\\])?[Pp]ython[ ]?(\d)\.?(\d{1,2})(t?)(?=[/\\])")
+_PY_IN_PATH = Regex(r"[/\\](?:lib(?:64)?[/\\])?[Pp]ython[ ]?(\d)\.?(\d{1,2})(t?)(?=[/\\])", needs=("ython",))
 _CP = Regex(r"[-_.]cp(?:ython-)?(\d)(\d{1,2})(m|t|d)?(?:-cp|-abi|-none|-x86|-aarch|-darwin|-win|-arm|m?-)")
 _WHEEL_PLATFORM = Regex(
     r"(?<!is not a supported )\b(manylinux\w*|macosx_\d+_\d+|win|linux|musllinux_\d_\d)_?(x86_64|aarch64|arm64|amd64|"
     r"universal2|i686|32)(?=\.whl|\b)"
 )
 _SYSTEMS = (
-    ("windows", Regex(r"(?:^|[\s\"'(=:])[A-Za-z]:\\+[\w .$>-]|\bWinError\b|\.dll\b|\.exe\b|\bPS [A-Z]:\\", re.M)),
+    ("windows", Regex(r"(?:^|[\s\"'(=:])[A-Za-z]:\\+[\w .$>-]|\bWinError\b|\.dll\b|\.exe\b|\bPS [A-Z]:\\", re.M,
+                      ("\\", "WinError", ".dll", ".exe"))),
     ("darwin", Regex(r"/Users/\w|/opt/homebrew/|\.dylib\b|dlopen\(/|/Library/Frameworks/|mach-o file|-darwin\.so|\bMa"
                      r"cBook|\bmacOS \d|MPS backend (?:out of memory|is supported on)|has no attribute 'mps'|for t"
                      r"he MPS (?:backend|device)|the 'MPS' backend|MPSNDArray|MPSGraph|MPS framework|\bMPS does no"
-                     r"t\b|\bMPS: no support|torch\.mps\.\w+\(\)|mps:0|Apple Paravirtual")),
+                     r"t\b|\bMPS: no support|torch\.mps\.\w+\(\)|mps:0|Apple Paravirtual",
+                     needs=("/Users/", "/opt/homebrew/", ".dylib", "dlopen(/", "/Library/Frameworks/", "mach-o file",
+                            "-darwin.so", "MacBook", "macOS ", "MPS", "'mps'", "torch.mps.", "mps:0",
+                            "Apple Paravirtual"))),
     ("linux", Regex(r"/home/\w|/root/|/usr/lib/x86_64-linux-gnu|/usr/local/lib/python3|\.so(?:\.\d+)*: (?:cannot open"
                     r"|undefined symbol|version)|\blib[\w-]+\.so\b|undefined symbol:|-linux-gnu\.so|/dist-packages"
-                    r"/|\bapt(?:-get)? install|\byum |\bdkms\b|\bmodprobe\b|NVRM:|\blsmod\b|/opt/conda/")),
+                    r"/|\bapt(?:-get)? install|\byum |\bdkms\b|\bmodprobe\b|NVRM:|\blsmod\b|/opt/conda/",
+                    needs=("/home/", "/root/", "/usr/l", ".so", "undefined symbol:", "/dist-packages/", "apt", "yum ",
+                           "dkms", "modprobe", "NVRM:", "lsmod", "/opt/conda/"))),
 )  # fmt: skip
 _LINUX_PATH = Regex(
     r"(?<![\w/])/(?:usr|home|root|opt/conda|app|workspace|data|mnt|tmp|var|venv|env)/[^\s:\"']{0,150}python3\.\d+/|/d"
-    r"ev/kfd|/usr/lib/|\.so\.\d"
+    r"ev/kfd|/usr/lib/|\.so\.\d",
+    needs=("python3.", "/dev/kfd", "/usr/lib/", ".so."),
 )
 _TORCH_FOLDER = Regex(
     r"(?<![^\s\"'(=\[,])((?:/|[A-Za-z]:[\\/])[^\s\"':*?<>|]{1,300}[/\\](?:site-packages|dist-packages)[/\\]torch)[/\\]"
 )
-_MUSL = Regex(r"Error relocating \S+: |ld-musl-|\bmusl libc\b|/lib/libc\.musl")
-_ALPINE = Regex(r"\b(?:docker|podman) run [^\n]*?\S+:\S*alpine|\bFROM \S*alpine|\bapk add\b")
-_OTHER_ARCHITECTURES = Regex(r"(?<![\w.])(riscv64|ppc64le|loongarch64|s390x)\b|[-_@](riscv64|ppc64le|loongarch64)\b")
-_WSL_KERNEL = Regex(r"\b(\d+\.\d+\.\d+(?:\.\d+)?-[\w-]*[Mm]icrosoft[\w-]*)")
-_LINUXKIT = Regex(r"\b(\d+\.\d+\.\d+-linuxkit)\b")
+_MUSL = Regex(
+    r"Error relocating \S+: |ld-musl-|\bmusl libc\b|/lib/libc\.musl",
+    needs=("Error relocating", "ld-musl-", "musl libc", "libc.musl"),
+)
+_ALPINE = Regex(
+    r"\b(?:docker|podman) run [^\n]*?\S+:\S*alpine|\bFROM \S*alpine|\bapk add\b", needs=("alpine", "apk add")
+)
+_OTHER_ARCHITECTURES = Regex(
+    r"(?<![\w.])(riscv64|ppc64le|loongarch64|s390x)\b|[-_@](riscv64|ppc64le|loongarch64)\b",
+    needs=("riscv64", "ppc64le", "loongarch64", "s390x"),
+)
+_WSL_KERNEL = Regex(r"\b(\d+\.\d+\.\d+(?:\.\d+)?-[\w-]*[Mm]icrosoft[\w-]*)", needs=("icrosoft",))
+_LINUXKIT = Regex(r"\b(\d+\.\d+\.\d+-linuxkit)\b", needs=("-linuxkit",))
 _SANDBOXES = (
     (
         "seatbelt",
-        Regex(r"\bcodex(?:-cli| exec| sandbox)|\bseatbelt\b|sandbox-exec|deny\(1\) iokit-open|CODEX_SANDBOX="),
+        Regex(
+            r"\bcodex(?:-cli| exec| sandbox)|\bseatbelt\b|sandbox-exec|deny\(1\) iokit-open|CODEX_SANDBOX=",
+            needs=("codex", "seatbelt", "sandbox-exec", "iokit-open", "CODEX_SANDBOX="),
+        ),
     ),
-    ("gvisor", Regex(r"\bgVisor\b|\brunsc\b")),
+    ("gvisor", Regex(r"\bgVisor\b|\brunsc\b", needs=("gVisor", "runsc"))),
 )
-_MAC_GUEST = Regex(r"(Apple Paravirtual device|VirtualMac\d+,\d+|Apple M\d[\w ]*\(Virtual\))")
-_RUNNER = Regex(r"/Users/runner/\w+/|/Users/distiller/")
+_MAC_GUEST = Regex(
+    r"(Apple Paravirtual device|VirtualMac\d+,\d+|Apple M\d[\w ]*\(Virtual\))",
+    needs=("Apple Paravirtual device", "VirtualMac", "(Virtual)"),
+)
+_RUNNER = Regex(r"/Users/runner/\w+/|/Users/distiller/", needs=("/Users/",))
 _CONDA = Regex(r"[/\\](?:mini|ana)?(?:conda|forge|mamba)\d?[/\\](envs[/\\])?", re.I)
 _VENV = Regex(r"[/\\]\.?v?env[\w-]*[/\\](?:lib|Lib|bin|Scripts)")
 _BUILD_MACHINE = Regex(
     r"/Users/runner/\w+/pytorch/[^\s)]*|/Users/distiller/[^\s)]*|[A-Z]:\\\\?(?:actions-runner|cb|b)\\\\?[^\s)]*pytorc"
     r"h[^\s)]*|/pytorch/(?:aten|c10|torch)/[^\s)]*|\.\./(?:c10|aten|torch)/[^\s)]*"
 )
-_CONTAINER_PROMPT = Regex(r"^[ \t]*(?:root|\w+)@[0-9a-f]{12}:[^\n]{0,100}[#$]", re.M)
+_CONTAINER_PROMPT = Regex(r"^[ \t]*(?:root|\w+)@[0-9a-f]{12}:[^\n]{0,100}[#$]", re.M, ("@",))
 _DOCKER_OTHER = Regex(
     r"\bdocker(?:-compose|[ \t]+compose)[ \t][^\n]{0,80}\b(?:up|run|exec)\b|\b(?:docker|podman)[ \t]+(?:exec|logs)[ \t]"
 )
@@ -68,8 +89,9 @@ _BUILDING = Regex(
     r"nv|pep517|subprocess-exited-with-error|<string>\", line \d+, in <module>.*setup",
     re.I | re.S,
 )
-_IMPORT_FAILED = Regex(r"(?:ImportError|OSError|ModuleNotFoundError|AttributeError|NameError|RuntimeError)\b")
-_ROSETTA_CHOICE = Regex(r"arch -x86_64|softwareupdate --install-rosetta")
+_ZSH = Regex(r"^[ \t]*(?:\([\w.-]+\) )?% \w", re.M, ("% ",))  # its prompt; zsh is the shell of macOS
+_SO_SUFFIX = Regex(r"-(x86_64|aarch64)-linux-gnu\.so", needs=("-linux-gnu.so",))
+_DLOPEN_NEEDS = Regex(r"need '?(arm64e?|x86_64h?)'?\)", needs=("need ",))
 
 
 def read(document: Document, notes: Notes) -> None:
@@ -105,11 +127,11 @@ def _system(text: str, document: Document, notes: Notes) -> None:
                 notes.put("interpreter.architecture", arch, source="wheel name", rank=35)
                 if system != "darwin" or arch == "arm64":
                     notes.put("host.architecture", arch, source="wheel name", rank=35)
-    if suffix := re.search(r"-(x86_64|aarch64)-linux-gnu\.so", text):
+    if suffix := _SO_SUFFIX.search(text):
         notes.put("host.architecture", {"aarch64": "arm64"}.get(suffix[1], suffix[1]), source=SOURCE, rank=38)
         notes.put("host.system", "linux", source=SOURCE, rank=38)
     _signs(text, document, notes)
-    if need := re.search(r"need '?(arm64e?|x86_64h?)'?\)", text):
+    if need := _DLOPEN_NEEDS.search(text):
         notes.put(
             "interpreter.architecture", "arm64" if need[1].startswith("arm64") else "x86_64", source="dlopen", rank=60
         )
@@ -144,7 +166,7 @@ def _signs(text: str, document: Document, notes: Notes) -> None:
         for c in session
     ):
         notes.put("host.system", "darwin", source="Python", rank=24)
-    if re.search(r"^[ \t]*(?:\([\w.-]+\) )?% \w", text, re.M):  # the prompt of zsh, the shell of macOS
+    if _ZSH.search(text):
         notes.put("host.system", "darwin", source="prompt", rank=20)
     if m := _LINUXKIT.search(text):
         put("host.kernel", m[1], m, "kernel", 50)

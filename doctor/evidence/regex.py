@@ -7,13 +7,18 @@ from collections.abc import Iterator
 
 
 class Regex:
-    """Like re.compile(pattern, flags), made at the first use."""
+    """Like re.compile(pattern, flags), made at the first use.
 
-    __slots__ = ("_compiled", "flags", "pattern")
+    `needs`: substrings (case counts) of which one at least occurs in every match: a text without them is not searched,
+    and the pattern is not even compiled for it. tests/evidence/test_regex.py proves each of them.
+    """
 
-    def __init__(self, pattern: str, flags: int = 0) -> None:
+    __slots__ = ("_compiled", "flags", "needs", "pattern")
+
+    def __init__(self, pattern: str, flags: int = 0, needs: tuple[str, ...] = ()) -> None:
         self.pattern = pattern
         self.flags = flags
+        self.needs = needs
         self._compiled: re.Pattern[str] | None = None
 
     @property
@@ -22,20 +27,23 @@ class Regex:
             self._compiled = re.compile(self.pattern, self.flags)
         return self._compiled
 
+    def _may_match(self, text: str) -> bool:
+        return not self.needs or any(word in text for word in self.needs)
+
     def search(self, text: str, *span: int) -> re.Match[str] | None:
-        return self.compiled.search(text, *span)
+        return self.compiled.search(text, *span) if self._may_match(text) else None
 
     def match(self, text: str, *span: int) -> re.Match[str] | None:
-        return self.compiled.match(text, *span)
+        return self.compiled.match(text, *span) if self._may_match(text) else None
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
-        return self.compiled.fullmatch(text)
+        return self.compiled.fullmatch(text) if self._may_match(text) else None
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        return self.compiled.finditer(text)
+        return self.compiled.finditer(text) if self._may_match(text) else iter(())
 
     def findall(self, text: str) -> list[str]:
-        return self.compiled.findall(text)
+        return self.compiled.findall(text) if self._may_match(text) else []
 
     def sub(self, new: str, text: str, count: int = 0) -> str:
-        return self.compiled.sub(new, text, count=count)
+        return self.compiled.sub(new, text, count=count) if self._may_match(text) else text

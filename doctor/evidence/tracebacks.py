@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from doctor.evidence.notes import Notes
 from doctor.evidence.regex import Regex
@@ -51,14 +52,14 @@ _TELLING_WORDS = (
     "invalid",
 )
 _TELLING = Regex(
-    r"^[^\n]{0,200}?(?:\b(?:ERROR|FATAL|Fatal|fatal error|error|Error|WARNING|Warning|\w+Warning)\b ?[:!]|undefined s"
+    r"(?:(?:\b(?:ERROR|FATAL|Fatal|fatal error|error|Error|WARNING)|Warning)\b ?[:!]|undefined s"
     r"ymbol|[Ss]ymbol not found|"
     r"cannot open shared object|symbol lookup error|failed assertion|terminate called|what\(\):|core dumped|blocked f"
     r"or more than|"
     r"which is of (?:cuda|compute) capability|\bFAILED\b|received signal|command not found|Permission denied|(?:is|wa"
-    r"s) not found|Invalid CUDA)[^\n]*$",
-    re.M,
+    r"s) not found|Invalid CUDA)"
 )
+_REACH = 200  # how far into a line its telling word may stand
 _SITE = Regex(r"^(.*?[/\\](?:site-packages|dist-packages))[/\\]", re.I)
 
 
@@ -129,11 +130,13 @@ def _lines(document: Document, notes: Notes, found: list[Frame]) -> None:
     """Lines that tell of a failure and that nothing else recognised."""
     if not document.has(*_TELLING_WORDS):
         return
-    for count, m in enumerate(_TELLING.finditer(document.text)):
-        line = document.line_at(m.start())
+    lines = {
+        line: None
+        for m in _TELLING.finditer(document.text)
+        if m.start() - document.starts[line := document.line_at(m.start())] <= _REACH
+    }
+    for line in islice(lines, _LINES_AT_MOST):
         said = document.lines[line].strip()
-        if count >= _LINES_AT_MOST:
-            return
         if any(said[:200] in e.text or e.text in said for e in notes.errors):
             continue
         if said.endswith(":"):

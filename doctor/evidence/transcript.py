@@ -454,13 +454,7 @@ def _modules(output: list[str], notes: Notes, put: object) -> None:
 # -------------------------------------------------------------------------------------------------------------
 # variables
 
-_FAMILIES = (
-    r"(?:(?:CUDA|NVIDIA|HIP|ROCR|ROCM|HSA|ZE|ONEAPI|SYCL|TORCH|PYTORCH|DYLD|KMP|OMP|MKL|OPENBLAS|NCCL|GLOO|TRITON|CUD"
-    r"NN|CUBLAS|"
-    r"TORCHINDUCTOR|TORCHDYNAMO|VLLM|PIP|UV|CONDA|PYTHON|LD|BNB|XLA|MIOPEN|AMD|GPU|FORCE|VIRTUAL)_?[A-Z0-9_]*|CC|CXX|"
-    r"MAX_JOBS|"
-    r"SYSTEM_VERSION_COMPAT|MACOSX_DEPLOYMENT_TARGET)"
-)
+_NAME = r"[A-Z][A-Z0-9_]*"  # which of them are kept says _KEPT
 _KEPT = Regex(
     r"(?:CUDA_(?!VERSION$|MODULE_LOADING)|NVIDIA_|HIP_|ROCR_|ROCM_|HSA_|ZE_|ONEAPI_|SYCL_|TORCH_|PYTORCH_|DYLD_|KMP_|"
     r"OMP_|MKL_|OPENBLAS_|NCCL_|"
@@ -470,22 +464,23 @@ _KEPT = Regex(
     r"_CUDA|BNB_CUDA)"
 )
 _VALUE = r"(?:\"(?P<{0}d>[^\"\n]*)\"|'(?P<{0}s>[^'\n]*)'|(?P<{0}b>[^\s;&|\"']*))"
-_ASSIGN = Regex(r"(?<![\w$`./-])(?P<name>" + _FAMILIES + r")=" + _VALUE.format("v"))
+_ASSIGN = Regex(r"(?<![\w$`./-])(?P<name>" + _NAME + r")=" + _VALUE.format("v"))
 _LEAD = Regex(
     r"^[ \t]*(?:[-*+][ \t]+)?(?:[^\n$#%>!`]{0,80}[$#%>!][ \t]*)?(?:(?:export|set|setenv|env|declare -x|ENV|sudo|time)"
     r"[ \t]+)?"
     r"(?:[A-Za-z_]\w*=(?:\"[^\"\n]*\"|'[^'\n]*'|\S*)[ \t]+)*$"
 )
-_OTHER_FORMS = tuple(Regex(p, re.M) for p in (
-    r"\$env:(?P<name>" + _FAMILIES + r")[ \t]*=[ \t]*" + _VALUE.format("v"),
-    r"os\.environ\[[\"'](?P<name>" + _FAMILIES + r")[\"']\][ \t]*[:=][ \t]*(?:str\()?[fr]?" + _VALUE.format("v"),
-    r"os\.environ\.setdefault\([\"'](?P<name>" + _FAMILIES + r")[\"'],[ \t]*" + _VALUE.format("v"),
-    r"(?:^|[ \t])(?:-e|--env)[ =](?P<name>" + _FAMILIES + r")=" + _VALUE.format("v"),
-    r"^[ \t]*(?:ENV|setenv)[ \t]+(?P<name>" + _FAMILIES + r")[ \t]+" + _VALUE.format("v") + r"[ \t]*$",
-    r"^[ \t]*(?P<name>" + _FAMILIES + r")[ \t]*(?::|[ ]=)[ \t]*" + _VALUE.format("v") + r"[ \t]*$",
-    r"^[ \t]*Environment=[\"']?(?P<name>" + _FAMILIES + r")=" + _VALUE.format("v"),
+_OTHER_FORMS = tuple(Regex(p.replace("NAME", f"(?P<name>{_NAME})").replace("VALUE", _VALUE.format("v")), re.M, needs)
+                     for p, needs in (
+    (r"\$env:NAME[ \t]*=[ \t]*VALUE", ("$env:",)),
+    (r"os\.environ\[[\"']NAME[\"']\][ \t]*[:=][ \t]*(?:str\()?[fr]?VALUE", ("os.environ[",)),
+    (r"os\.environ\.setdefault\([\"']NAME[\"'],[ \t]*VALUE", ("os.environ.setdefault(",)),
+    (r"(?:^|[ \t])-?-e(?:nv)?[ =]NAME=VALUE", ("-e",)),
+    (r"^[ \t]*(?:ENV|setenv)[ \t]+NAME[ \t]+VALUE[ \t]*$", ("ENV", "setenv")),
+    (r"^[ \t]*NAME[ \t]*(?::|[ ]=)[ \t]*VALUE[ \t]*$", (":", " =")),
+    (r"^[ \t]*Environment=[\"']?NAME=VALUE", ("Environment=",)),
 ))  # fmt: skip
-_ECHO = Regex(r"(?:echo|printenv)[ \t]+[\"']?[$%]?\{?(?:env:)?(" + _FAMILIES + r")\}?%?[\"']?[ \t]*$")
+_ECHO = Regex(r"(?:echo|printenv)[ \t]+[\"']?[$%]?\{?(?:env:)?(" + _NAME + r")\}?%?[\"']?[ \t]*$")
 
 
 def _variables(document: Document, notes: Notes) -> None:

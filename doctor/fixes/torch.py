@@ -98,6 +98,8 @@ def choice_for(facts: Facts, remedy: Remedy) -> Choice:
 
 def _valid(spec: str | None) -> str | None:
     """The specifier, unless it is none: a message may have named a version that is no version."""
+    if not spec:
+        return None
     from packaging.specifiers import InvalidSpecifier
 
     try:

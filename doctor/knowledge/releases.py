@@ -171,15 +171,14 @@ def torch_versions(platform: str | None = None, python: str | None = None, as_of
     return tuple(
         version
         for version, row in _releases().items()
-        if (as_of is None or row["date"] <= last_day(as_of)) and _has_wheel(row, platform, python)
+        if (as_of is None or row["date"] <= last_day(as_of)) and _has_wheel(version, platform, python)
     )
 
 
-def _has_wheel(row: Row, platform: str | None, python: str | None) -> bool:
-    platforms = row["wheels"] if platform is None else {platform}
-    return any(
-        pythons if python is None else python_of(python) in pythons for pythons in (_pythons(row, p) for p in platforms)
-    )
+def _has_wheel(release: str, platform: str | None, python: str | None) -> bool:
+    platforms = _releases()[release]["wheels"] if platform is None else (platform,)
+    wanted = python_of(python) if python else None
+    return any(wanted in pythons if wanted else pythons for pythons in (_pythons(release, p) for p in platforms))
 
 
 def _tags(row: Row | None, platform: str) -> dict[str, str]:
@@ -194,8 +193,9 @@ def _is_out_of_reach(tag: str) -> bool:
     return system == "macosx" and int(major) >= 11 and minor != "0"
 
 
-def _pythons(row: Row, platform: str) -> tuple[str, ...]:
-    tags = _tags(row, platform)
+@of_tables
+def _pythons(release: str, platform: str) -> tuple[str, ...]:
+    tags = _tags(_releases()[release], platform)
     return tuple(sorted((p for pythons in tags.values() for p in pythons.split()), key=lambda p: (numbers(p), p)))
 
 
@@ -203,7 +203,7 @@ def pythons_of(release: str, platform: str) -> tuple[str, ...] | None:
     """Pythons ("3.10", "3.13t") for which that release has a wheel on the package index for that platform, oldest
     first. () is none; None for a release that the tables don't have (nightlies too)."""
     row = None if is_early(release) else _row(release)
-    return _pythons(row, platform) if row else None
+    return _pythons(row["torch"], platform) if row else None
 
 
 def mps_minimum(release: str) -> str | None:
@@ -317,7 +317,7 @@ def published(
     if row is None:
         return "no"
     wanted = python_of(python) if python else None
-    pythons = _pythons(row, platform)
+    pythons = _pythons(row["torch"], platform)
     if pythons and _default_backend(row["torch"], platform) == backend and wanted in (None, *pythons):
         return "derived" if newer else "verified"
     variant = next((v for v in _variants(release) if v["backend"] == backend and platform in v["platforms"]), None)

@@ -10,7 +10,9 @@ import pytest
 from doctor.evidence.read import read
 from doctor.model.facts import Facts
 
-SPOILED_BY_WRAPPING = 6  # texts of which a wrap hides some fact (never the one that decides, see scripts/score_cases.py)
+SPOILED_BY_WRAPPING = (
+    6  # texts of which a wrap hides some fact (never the one that decides, see scripts/score_cases.py)
+)
 BANK = sorted((Path(__file__).parent.parent / "cases" / "bank").glob("*/*/input.txt"))
 
 

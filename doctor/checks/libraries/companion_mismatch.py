@@ -22,6 +22,7 @@ from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import installed, kind_of, numbers, owner, package, quote, release_of, same_kind, search
 from doctor.knowledge import lookup
+from doctor.knowledge.specifiers import specifier
 from doctor.model.facts import ErrorText, Facts, Package
 from doctor.model.finding import Evidence, Remedy
 
@@ -138,18 +139,13 @@ def _of_another_release(facts: Facts, first: str | None) -> tuple[Package, str |
     release, torch = release_of(facts), installed(facts)
     if release is None or torch is None or ".dev" in (torch.version or ""):
         return None
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
     for name in sorted(COMPANIONS, key=lambda n: n != first):
         companion = package(facts, name)
         if companion is None or companion.version is None or ".dev" in companion.version or "a0" in companion.version:
             continue
         public = companion.version.partition("+")[0]
         wanted, fits = lookup.companion(release, name), lookup.torch_of_companion(name, public)
-        try:
-            if fits is None or SpecifierSet(fits).contains(release, prereleases=True):
-                continue
-        except InvalidSpecifier:
+        if fits is None or specifier(fits).contains(release, prereleases=True):
             continue
         if wanted and numbers(wanted)[:2] == numbers(public)[:2]:
             continue  # another patch release of the right line: works

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from doctor.knowledge import lookup, vendors
+from doctor.knowledge import lookup, specifiers, vendors
+from doctor.knowledge.specifiers import Specifier
 from doctor.model.facts import Absent, Facts, Gpu
-
-if TYPE_CHECKING:
-    from packaging.specifiers import SpecifierSet
-
 
 Kind = Literal["cuda", "rocm", "xpu", "mps", "cpu", "jetson"]
 VENDORS: tuple[tuple[str, Kind], ...] = (("apple", "mps"), ("nvidia", "cuda"), ("amd", "rocm"), ("intel", "xpu"))
@@ -54,8 +51,8 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    spec: SpecifierSet | None = None
-    pins: SpecifierSet | None = None
+    spec: Specifier | None = None
+    pins: Specifier | None = None
     backend: str | None = None
     companions: tuple[str, ...] = ()
 
@@ -229,17 +226,15 @@ def assumed_of_cards(machine: Machine) -> Iterator[str]:
             yield f"{card.name} is not in the tables: taken for one that current builds support"
 
 
-def specifier(text: str | None) -> SpecifierSet | None:
-    if not text:
-        return None
-    from packaging.specifiers import SpecifierSet
-
-    return SpecifierSet(text if text[0] in "<>=!~" else f"=={text}")
+def specifier(text: str | None) -> Specifier | None:
+    return specifiers.specifier(text) if text else None
 
 
 def pins_of(facts: Facts) -> tuple[str, str]:
     """What other installed packages want of torch, as one specifier, and their names. Companions move along with
     torch."""
+    if not any("torch" in text for package in facts.packages or () for text in package.requires):
+        return "", ""
     from packaging.requirements import InvalidRequirement, Requirement
     from packaging.utils import canonicalize_name
 
