@@ -1,16 +1,20 @@
-"""`torchdoctor fix`: the plan that mends what `check` finds, to read or as a script of commands. It changes nothing."""
+"""`torchdoctor fix`: the plan that mends what `check` finds, to read, as a script of commands, or carried out (--run)
+and undone again (--undo)."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from doctor.cli import output
+from doctor.cli import applying, output
 from doctor.cli.check import examine
 from doctor.cli.codes import FAULT, NO_VERDICT
 from doctor.cli.options import chosen_format, machine_options, machines_of, read_all
 from doctor.fixes.situation import TOOLS
+from doctor.fixes.sources import redirected
+from doctor.model.fix import Plan
 from doctor.model.report import Report
 
 tool_option = click.option(
@@ -20,24 +24,54 @@ tool_option = click.option(
 
 @click.command()
 @click.option("--print-commands", is_flag=True, help="Only a script: commands, with manual steps as comments.")
+@click.option("--run", "run_it", is_flag=True, help="Carry it out: snapshot, run, verify; undone if it is no cure.")
+@click.option(
+    "--undo",
+    is_flag=False,
+    flag_value="newest",
+    metavar="[SNAPSHOT]",
+    help="Put the environment back to before the newest --run, or to a SNAPSHOT; «list» lists them.",
+)
+@applying.consent_option
+@applying.source_options
 @tool_option
 @machine_options(formats=("terminal", "json"))
-def command(print_commands: bool, **options: Any) -> int:
-    """Say how to mend this machine and its torch: steps in order, with alternatives.
+def command(print_commands: bool, run_it: bool, undo: str | None, **options: Any) -> int:
+    """Say how to mend this machine and its torch: steps in order, with alternatives. With --run, do it.
 
     \b
-    Exit codes: 0 the plan is printed, or there is nothing to fix, 1 a fault without a known fix remains,
-    2 wrong usage, 3 no verdict, 70 a bug in torchdoctor. Nothing is changed.
+    Exit codes: 0 the plan is printed, or there is nothing to fix; with --run: applied and verified,
+    1 a fault without a known fix remains; with --run: it failed, and all is as it was before,
+    2 wrong usage; with --run: no terminal to ask on, and no --yes, 3 no verdict, 70 a bug in torchdoctor.
+    Nothing is changed without --run or --undo.
     """
+    if sum((print_commands, run_it, undo is not None)) > 1:
+        raise click.UsageError("--print-commands, --run and --undo exclude each other.")
     format = chosen_format(options)
+    if (run_it or undo is not None) and options["sources"]:
+        raise click.UsageError("--from is evidence of a machine: only the one before you can be changed.")
+    if undo is not None:
+        return applying.undo(undo, options)
+    sources = applying.sources_from(options)
     if machines_of(options["sources"]).each_alone:
         raise click.UsageError("a plan is for one machine: name its files, not a folder.")
     report = examine(options, read_all(options["sources"]))
     if (problem := output.wrong_target(report)) is not None:
         output.complain(f"torchdoctor: {problem}")
         return NO_VERDICT
+    report = replace(report, plan=redirected(report.plan, sources))
+    if run_it:
+        return _run(report, options)
     output.emit(_text(report, format, print_commands, options), options["output"])
     return exit_code(report)
+
+
+def _run(report: Report, options: dict[str, Any]) -> int:
+    """Carry the plan out. Where there is none, say what `fix` says."""
+    if not report.plan.fixes:
+        output.emit(_text(report, chosen_format(options), False, options), options["output"])
+        return exit_code(report)
+    return applying.run(report, lambda: examine(options), options, show=lambda plan: _rendered(report, plan, options))
 
 
 def exit_code(report: Report) -> int:
@@ -56,7 +90,13 @@ def _text(report: Report, format: str, print_commands: bool, options: dict[str, 
         return script(report.plan, windows=windows)
     if format == "json":
         return output.text_of(report, "json", options)
+    return _rendered(report, report.plan, options)
+
+
+def _rendered(report: Report, plan: Plan, options: dict[str, Any]) -> str:
+    from doctor.apply.redacted import hide
     from doctor.reports import terminal
 
     color = output.wants_color(options["color"], to_file=bool(options["output"]))
-    return terminal.render_plan(report.plan, color=color, width=output.width(), windows=windows)
+    windows = report.facts.host.system == "windows"
+    return hide(terminal.render_plan(plan, color=color, width=output.width(), windows=windows))

@@ -45,7 +45,7 @@ EXPECTED = {
     ],
     "poetry": [
         f"poetry source add --priority=explicit pytorch-cu126 {WHL}cu126",
-        "poetry run pip uninstall -y torch torchvision",
+        f"{PY} -m pip uninstall -y torch torchvision",
         "poetry add torch==2.14.1 torchvision==0.29.1 --source pytorch-cu126",
     ],
     "pdm": [
@@ -70,10 +70,14 @@ def test_uv_gets_the_index_itself_where_it_does_not_know_the_backend() -> None:
     assert lines(facts, "uv")[-1].endswith(f"torch==2.14.1 --index-url {WHL}rocm7.14")
 
 
-def test_a_uv_project_is_told_to_write_it_down() -> None:
+def test_in_a_uv_project_the_project_gets_it() -> None:
+    """What is only installed would be undone by the next `uv sync`."""
     facts = old_card()
     interpreter = replace(facts.interpreter, manager="uv", project="/home/u/ml/pyproject.toml")
-    assert "uv sync" in lines(replace(facts, interpreter=interpreter))[-1]
+    assert lines(replace(facts, interpreter=interpreter)) == [
+        "uv add --project /home/u/ml --reinstall-package torch --reinstall-package torchvision "
+        f"torch==2.14.1 torchvision==0.29.1 --index pytorch-cu126={WHL}cu126"
+    ]
 
 
 def test_conda_cannot_give_an_exact_version() -> None:

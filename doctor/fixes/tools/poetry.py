@@ -1,31 +1,45 @@
-"""Poetry: an explicit source for torch's index, then the packages from it. Run in the project's folder."""
+"""Poetry: an explicit source for torch's index, then the packages from it."""
 
 from __future__ import annotations
 
-from doctor.fixes.situation import Situation
+from pathlib import PurePosixPath, PureWindowsPath
+
+from doctor.fixes.situation import Situation, has_no_pip
 from doctor.fixes.tools import Order
 from doctor.model.fix import Step
 
 
 def install(situation: Situation, order: Order) -> tuple[Step, ...]:
+    """Poetry replaces a build by another one of the same version, for its lock file tells them apart; a broken one it
+    takes for good, so what is replaced goes first."""
+    poetry = _poetry(situation)
     steps = []
     source: tuple[str, ...] = ()
     if order.index:
         name = f"pytorch-{order.backend or 'index'}"
         steps.append(
             Step(
-                text=f"Name the index of that build «{name}» (in the project's folder)",
-                argv=("poetry", "source", "add", "--priority=explicit", name, order.index),
+                text=f"Name the index of that build «{name}» in the project",
+                argv=(*poetry, "source", "add", "--priority=explicit", name, order.index),
             )
         )
         source = ("--source", name)
     if order.replaces:
-        steps.append(
-            Step(text="Forget the present build", argv=("poetry", "run", "pip", "uninstall", "-y", *order.replaces))
-        )
-    argv = ("poetry", "add", *order.requirements, *source)
+        pip = (situation.python, "-m", "pip", "uninstall", "-y")
+        argv = (*pip, *order.replaces) if not has_no_pip(situation.facts) else (*poetry, "remove", order.replaces[0])
+        steps.append(Step(text="Forget the present build", argv=argv))
+    argv = (*poetry, "add", *order.requirements, *source)
     return (*steps, Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=argv))
 
 
 def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
-    return (Step(text=f"Remove {' '.join(packages)}", argv=("poetry", "remove", *packages)),)
+    return (Step(text=f"Remove {' '.join(packages)}", argv=(*_poetry(situation), "remove", *packages)),)
+
+
+def _poetry(situation: Situation) -> tuple[str, ...]:
+    """poetry, told which project is meant, so that the command runs from anywhere."""
+    project = situation.facts.interpreter.project
+    if not project:
+        return ("poetry",)
+    path = PureWindowsPath(project) if situation.windows else PurePosixPath(project)
+    return ("poetry", "--directory", str(path.parent))

@@ -1,6 +1,10 @@
-"""uv, on the target's interpreter. `--torch-backend` where uv knows the backend, else the index itself."""
+"""uv, on the target's interpreter: `--torch-backend` where uv knows the backend, else the index itself. In a uv
+project `uv add`, which writes the index and the versions into pyproject.toml: the next `uv sync` would undo anything
+else."""
 
 from __future__ import annotations
+
+from pathlib import PurePosixPath, PureWindowsPath
 
 from doctor.fixes.situation import Situation
 from doctor.fixes.tools import Order
@@ -9,23 +13,27 @@ from doctor.model.fix import Step
 
 
 def install(situation: Situation, order: Order) -> tuple[Step, ...]:
+    text = order.note or f"Install {' '.join(order.requirements)}"
     fresh = tuple(word for name in order.replaces for word in ("--reinstall-package", name))
+    if project := _project(situation):
+        index = ("--index", f"pytorch-{order.backend or 'index'}={order.index}") if order.index else ()
+        return (Step(text=text, argv=("uv", "add", "--project", project, *fresh, *order.requirements, *index)),)
     argv = ("uv", "pip", "install", "--python", situation.python, *fresh, *order.requirements, *_index(order))
-    steps = [Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=argv)]
-    project = situation.facts.interpreter.project
-    if project and situation.facts.interpreter.manager == "uv":
-        steps.append(
-            Step(
-                text=f"Write the same versions{f' and the index {order.index}' if order.index else ''} into {project} "
-                "([tool.uv.sources], [[tool.uv.index]] with explicit = true): the next «uv sync» would undo this"
-            )
-        )
-    return tuple(steps)
+    return (Step(text=text, argv=argv),)
 
 
 def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
     argv = ("uv", "pip", "uninstall", "--python", situation.python, *packages)
     return (Step(text=f"Remove {' '.join(packages)}", argv=argv),)
+
+
+def _project(situation: Situation) -> str | None:
+    """The folder of the uv project that the environment belongs to."""
+    interpreter = situation.facts.interpreter
+    if not interpreter.project or interpreter.manager != "uv":
+        return None
+    path = PureWindowsPath(interpreter.project) if situation.windows else PurePosixPath(interpreter.project)
+    return str(path.parent)
 
 
 def _index(order: Order) -> tuple[str, ...]:

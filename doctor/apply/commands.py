@@ -1,0 +1,91 @@
+"""Running the tool's commands: found on PATH or where their installers put them, in the target's environment, with
+every line passed on as it comes."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from doctor.apply import ApplyError
+from doctor.apply.lock import MARK
+from doctor.apply.redacted import hide
+from doctor.apply.resolve import SILENCE_LIMIT_S
+
+if TYPE_CHECKING:
+    from doctor import process
+    from doctor.facts.system import System
+
+_TAIL_LINES = 15
+_OF_PROJECTS = (
+    "poetry",
+    "pdm",
+    "pipenv",
+    "uv",
+)  # ask VIRTUAL_ENV or a variable of their own which environment is meant
+
+
+def environ_for(system: System, store: str, prefix: str | None) -> dict[str, str]:
+    """The user's variables, with the mark of this run and no questions."""
+    said: dict[str, str | None] = {
+        MARK: store,
+        "PYTHONUNBUFFERED": "1",
+        "PIP_NO_INPUT": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "POETRY_NO_INTERACTION": "1",
+        "CONDA_ALWAYS_YES": "true",
+        "MAMBA_ALWAYS_YES": "true",
+        "PIPENV_YES": "1",
+    }
+    if prefix and os.path.exists(os.path.join(prefix, "pyvenv.cfg")):
+        said |= {"VIRTUAL_ENV": prefix, "UV_PROJECT_ENVIRONMENT": prefix}
+    return system.child_environ(**said)
+
+
+def program_of(system: System, argv: Sequence[str]) -> tuple[str, ...]:
+    """The command with its program's path. Raises ApplyError where it is not there."""
+    if os.path.dirname(argv[0]):
+        return tuple(argv)
+    home = system.environ.get("HOME") or system.environ.get("USERPROFILE") or ""
+    also = (
+        [os.path.join(home, *parts) for parts in ((".local", "bin"), (".cargo", "bin"), (".pixi", "bin"))]
+        if home
+        else []
+    )
+    if system.own_python:
+        also.append(os.path.dirname(system.own_python))  # uvx torchdoctor, or uv beside it
+    found = system.which(argv[0], also)
+    if found is None:
+        raise ApplyError(
+            f"nothing was changed: the plan needs {argv[0]}, which is not on PATH. Install it, or use --tool."
+        )
+    return (found, *argv[1:])
+
+
+def run(
+    system: System,
+    argv: Sequence[str],
+    environ: dict[str, str],
+    tell: Callable[[str], None],
+    pass_fds: Sequence[int] = (),
+) -> tuple[process.Result, str]:
+    """Run one command to its end; its result and its last lines. On Ctrl-C or any exception it is ended first."""
+    tail: deque[str] = deque(maxlen=_TAIL_LINES)
+
+    def hear(line: str) -> float:
+        text = hide(line.rstrip("\r\n").rpartition("\r")[2])
+        if text.strip():
+            tail.append(text)
+            tell(text)
+        return SILENCE_LIMIT_S
+
+    child = system.start(
+        argv, limit_s=SILENCE_LIMIT_S, env=environ, on_line=hear, on_error_line=hear, pass_fds=pass_fds
+    )
+    try:
+        return child.result(), "\n".join(tail)
+    except BaseException:
+        child.kill()
+        child.result()
+        raise

@@ -1,0 +1,127 @@
+"""Projects whose file says what is installed: the tool itself makes the edit, in a copy of the project first.
+
+That shows the edit as a unified diff and proves that it resolves, before anything of the user's is touched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from doctor.apply.commands import program_of
+from doctor.apply.place import LOCK_FILES
+from doctor.apply.redacted import hide
+from doctor.apply.resolve import CONNECT_S, Resolution, ask, failed
+from doctor.model.fix import Step
+
+if TYPE_CHECKING:
+    from doctor.facts.system import System
+
+# tool: (options that name the project's folder, the option that leaves the environment alone, what shows that an index
+# answered). A tool that shows nothing is given its own time limits.
+_TOOLS = {
+    "uv": (("--project", "--directory"), "--no-sync", r"DEBUG (Selecting|Tried)|Resolved "),
+    "poetry": (("--directory", "-C"), "--lock", r".*(selecting|conflict|Resolving dependencies\.\.\. \()"),
+    "pdm": (("--project", "-p"), "--no-sync", r""),
+    "pixi": (("--manifest-path",), "--no-install", r""),
+}
+_CHANGES = ("add", "remove")
+_BIG_BYTES = 1 << 20
+_LEFT_OUT = (".venv", "venv", ".git", ".pixi", "__pypackages__", "node_modules")
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The edit as a unified diff, and whether it resolves."""
+
+    diff: str
+    resolution: Resolution
+
+
+def is_of_project(argv: Sequence[str]) -> bool:
+    """Whether a command edits a project's file."""
+    tool = _tool(argv)
+    return tool in _TOOLS and (tool != "uv" or argv[1] in _CHANGES)
+
+
+def _tool(argv: Sequence[str]) -> str:
+    return os.path.basename(argv[0]).lower().removesuffix(".exe")
+
+
+def preview(system: System, steps: Sequence[Step], files: Sequence[str], environ: dict[str, str]) -> Preview:
+    """Run the steps in a copy, without the environment. `files`: the project's file and its lock files."""
+    folder = os.path.dirname(files[0]) if files else system.cwd
+    environ.setdefault("UV_HTTP_TIMEOUT", str(CONNECT_S))
+    environ.setdefault("UV_HTTP_RETRIES", "1")
+    environ.setdefault("PDM_REQUEST_TIMEOUT", str(CONNECT_S))
+    environ.setdefault("POETRY_REQUESTS_TIMEOUT", str(CONNECT_S))
+    with tempfile.TemporaryDirectory(prefix="torchdoctor-") as scratch:
+        copy = os.path.join(scratch, os.path.basename(folder) or "project")
+        _copy(folder, copy)
+        for step in steps:
+            argv, answered = _in_copy(program_of(system, step.argv or ()), folder, copy)
+            result, lines = ask(system, argv, answered, environ)
+            if not result.ok:
+                said = [line for line in lines if not re.match(r"\s*(DEBUG|TRACE|WARN) |\s*\d+: ", line)]
+                said = [line.replace(copy, folder) for line in said]
+                return Preview("", failed(result, said))
+        return Preview(_diff(folder, copy, files), Resolution(ok=True))
+
+
+def _copy(folder: str, copy: str) -> None:
+    """The project's own files copied, its folders linked: a build of its metadata may read them."""
+    os.makedirs(copy)
+    for entry in os.scandir(folder):
+        target = os.path.join(copy, entry.name)
+        if entry.is_dir():
+            if entry.name not in _LEFT_OUT and not os.path.exists(os.path.join(entry.path, "pyvenv.cfg")):
+                with contextlib.suppress(OSError):
+                    os.symlink(entry.path, target)
+        elif entry.is_file() and (entry.stat().st_size < _BIG_BYTES or entry.name in LOCK_FILES):
+            shutil.copy2(entry.path, target)
+
+
+def _in_copy(argv: Sequence[str], folder: str, copy: str) -> tuple[list[str], re.Pattern[str]]:
+    """The command for the copy, leaving the environment alone; and the lines that show that an index answered."""
+    options, leave, answered = _TOOLS[_tool(argv)]
+    words = [
+        copy + word[len(folder) :] if word == folder or word.startswith(folder + os.sep) else word for word in argv
+    ]
+    if not any(option in words for option in options) and options[0] != "--manifest-path":
+        words[1:1] = [options[0], copy]
+    if any(word in _CHANGES for word in words[1:4]) and "source" not in words:
+        words.append(leave)
+    if _tool(argv) == "uv":
+        words.append("--verbose")
+    elif _tool(argv) == "poetry":
+        words.append("-vv")
+    return words, re.compile(answered)
+
+
+def _diff(folder: str, copy: str, files: Sequence[str]) -> str:
+    """The edit of the project's file; of lock files only that they change."""
+    parts = []
+    for file in files:
+        before, after = _lines(file), _lines(os.path.join(copy, os.path.relpath(file, folder)))
+        if before == after:
+            continue
+        if os.path.basename(file) in LOCK_FILES:
+            parts.append(f"{file}: {'changed' if before else 'new'}\n")
+        else:
+            parts += difflib.unified_diff(before, after, file, file)
+    return hide("".join(part if part.endswith("\n") else part + "\n" for part in parts))
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.readlines()
+    except OSError:
+        return []

@@ -1,0 +1,397 @@
+"""The order of things: choose what can be run, resolve, snapshot, run, examine again; keep the cure, or go back.
+
+select -> prepare (nothing is changed until here) -> carry_out. The caller shows and asks between them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Literal
+
+from doctor.apply import ApplyError, commands, consent, project
+from doctor.apply.installed import Installed, conflicts, freeze, installed_in
+from doctor.apply.journal import Journal
+from doctor.apply.lock import held
+from doctor.apply.place import Place, place_of
+from doctor.apply.redacted import hide, hide_all
+from doctor.apply.resolve import Change, Resolution, removed_by, resolve
+from doctor.apply.snapshot import Snapshot, normalised, record_delta, take
+from doctor.apply.undo import go_back, interrupted, prune, saved_in
+from doctor.fixes.quoting import line
+from doctor.model.fix import Plan, Step
+
+if TYPE_CHECKING:
+    from doctor.facts.system import System
+    from doctor.model.report import Report
+
+Tell = Callable[[str], None]
+INSTALLED_BY_TOOLS = ("torch", "libraries", "install", "run")  # layers whose new faults are ours
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """What is run, and what the user must do: whole fixes, and single steps of the fixes that are run."""
+
+    run: Plan
+    by_hand: Plan
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return tuple(step for fix in self.run.fixes for step in fix.steps if step.argv)
+
+    @property
+    def targets(self) -> frozenset[str]:
+        return frozenset(id for fix in self.run.fixes for id in (fix.finding, *fix.also_cures))
+
+
+def select(plan: Plan) -> Selection:
+    """A fix is run where no step of it needs root, a reboot or the system, nor hands of the user's before a command;
+    the others are left to the user as a whole."""
+    run, by_hand, remarks = [], [], []
+    for fix in plan.fixes:
+        if fix.action == "none":
+            continue
+        outside = any(step.needs_root or step.needs_reboot or step.where == "system" for step in fix.steps)
+        if outside or not any(step.argv for step in fix.steps) or _waits_for_hands(fix.steps):
+            by_hand.append(fix)
+            continue
+        run.append(fix)
+        remarks += [step.shell or step.text for step in fix.steps if not step.argv]
+    return Selection(
+        run=Plan(fixes=tuple(run)), by_hand=Plan(fixes=tuple(by_hand), unfixed=plan.unfixed), remarks=tuple(remarks)
+    )
+
+
+def _waits_for_hands(steps: tuple[Step, ...]) -> bool:
+    """Whether a change of the environment by hand comes before one by command: an edit of a file, say."""
+    last = max(place for place, step in enumerate(steps) if step.argv)
+    return any(not step.argv and not step.shell and step.where == "environment" for step in steps[:last])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A plan that resolves. `fresh`: the folder of an environment that its first step makes."""
+
+    system: System
+    report: Report
+    selection: Selection
+    steps: tuple[Step, ...]
+    place: Place
+    environ: dict[str, str]
+    installed: dict[str, Installed]
+    changes: tuple[Change, ...] = ()
+    conflicts: tuple[str, ...] = ()
+    diff: str = ""
+    fresh: str | None = None
+    unresolved: tuple[str, ...] = ()  # what could not be asked in advance
+
+
+def prepare(system: System, report: Report, selection: Selection, allow: Iterable[str] = ()) -> Prepared:
+    """Everything that can be known before. Raises ApplyError with the next step; nothing was changed then."""
+    interpreter = report.facts.interpreter
+    place = place_of(system, interpreter)
+    steps = selection.steps
+    for step in steps:
+        commands.program_of(system, step.argv or ())  # says which program is not there
+    environ = commands.environ_for(system, place.store, place.prefix)
+    fresh = made_by(steps[0], system.cwd)
+    installed = {} if fresh else installed_in(place.roots)
+    prepared = Prepared(
+        system=system, report=report, selection=selection, steps=steps, place=place, environ=environ,
+        installed=installed, fresh=fresh,
+    )  # fmt: skip
+    if fresh:
+        if os.path.lexists(fresh):
+            raise ApplyError(f"nothing was changed: {fresh} is there already. Remove it, or name another folder.")
+        return prepared
+    if lacking := consent.missing(report.facts, place.prefix, allow):
+        raise ApplyError(lacking)
+    _refuse_unwritable(place)
+    if left := interrupted(place.store):
+        raise ApplyError(
+            f"an earlier run ({left.id}) was interrupted in the middle: put its environment back first with "
+            f"{undo_command(report, windows=system.is_windows)}"
+        )
+    return _resolved(prepared)
+
+
+def undo_command(report: Report, *, windows: bool = False) -> str:
+    """The line that undoes the newest run in the report's environment."""
+    named = ("--python", report.target.python) if report.target.python else ()
+    return line(("torchdoctor", "fix", "--undo", *named), windows=windows)
+
+
+def made_by(step: Step, cwd: str) -> str | None:
+    """The folder of the environment that a step makes; None where it makes none."""
+    words = list(step.argv or ())
+    program = os.path.basename(words[0]).lower().removesuffix(".exe")
+    if program == "uv" and words[1:2] == ["venv"]:
+        return os.path.join(cwd, words[-1])
+    if words[1:3] == ["-m", "venv"]:
+        return os.path.join(cwd, words[-1])
+    if program in ("conda", "mamba", "micromamba") and words[1:2] == ["create"] and "-p" in words:
+        return os.path.join(cwd, words[words.index("-p") + 1])
+    return None
+
+
+def _refuse_unwritable(place: Place) -> None:
+    for folder in (place.prefix, *place.roots):
+        if os.path.isdir(folder) and not os.access(folder, os.W_OK):
+            raise ApplyError(
+                f"nothing was changed: {folder} may not be written (read-only, or another user's). Use an "
+                "environment of your own: python -m venv .venv"
+            )
+
+
+def _resolved(prepared: Prepared) -> Prepared:
+    """Ask the tools whether the steps can be done; the removals are known before, for they come first."""
+    versions = {name: one.version for name, one in prepared.installed.items()}
+    removed: list[str] = []
+    changes: dict[str, Change] = {}
+    unresolved = []
+    diff, in_project = "", [step for step in prepared.steps if project.is_of_project(step.argv or ())]
+    if in_project:
+        preview = project.preview(prepared.system, in_project, prepared.place.files, dict(prepared.environ))
+        _refuse_unresolved(preview.resolution)
+        diff = preview.diff
+    for step in prepared.steps:
+        argv = step.argv or ()
+        if step in in_project:
+            continue
+        program = commands.program_of(prepared.system, argv)
+        answer = resolve(prepared.system, program, versions, removed, dict(prepared.environ))
+        _refuse_unresolved(answer)
+        removed += removed_by(argv)
+        changes |= {change.name: _joined(changes.get(change.name), change) for change in answer.changes}
+        if not answer.known:
+            unresolved.append(hide(f"{line(argv, windows=False)}: {answer.message or 'this tool has no dry run'}"))
+    after = {c.name: c.after for c in changes.values() if c.after}
+    broken = conflicts(prepared.installed, after, prepared.report.facts.interpreter.version)
+    return replace(prepared, changes=tuple(changes.values()), conflicts=broken, diff=diff, unresolved=tuple(unresolved))
+
+
+def _joined(earlier: Change | None, later: Change) -> Change:
+    return later if earlier is None else replace(later, before=earlier.before)
+
+
+def _refuse_unresolved(answer: Resolution) -> None:
+    if answer.ok:
+        return
+    if answer.unreachable:
+        raise ApplyError(
+            f"nothing was changed: the package index could not be reached ({answer.message}). Check the network and "
+            "the proxy; for an index of your own use --pytorch-index URL, without a network --offline --find-links DIR."
+        )
+    raise ApplyError(f"nothing was changed: the plan does not resolve.\n{answer.message}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How it ended. `after`: the report of the second examination, where it came to that."""
+
+    status: Literal["cured", "rolled-back", "broken"]
+    reason: str
+    snapshot: str | None = None
+    after: Report | None = None
+    problems: tuple[str, ...] = ()
+    interrupted: BaseException | None = None  # Ctrl-C or a signal, to be raised again by the caller
+
+
+def carry_out(prepared: Prepared, examine: Callable[[], Report], tell: Tell) -> Outcome:
+    """Snapshot, run, examine again. Whatever goes wrong, the environment is put back. Raises ApplyError where nothing
+    was changed yet."""
+    if prepared.fresh:
+        return _carry_out_fresh(prepared, examine, tell)
+    with held(prepared.place.store) as lock:
+        journal, snapshot = _snapshot(prepared)
+        tell(f"snapshot: {snapshot.folder}")
+        try:
+            reason = _run_steps(prepared, journal, tell, lock)
+            after = None
+            if reason is None:
+                tell("examining the environment again")
+                after = examine()
+                reason = judgement(prepared.selection.targets, prepared.report, after)
+            if reason is None:
+                record_delta(snapshot)
+                journal.write("finished")
+                prune(prepared.place.store)
+                return Outcome(status="cured", reason="", snapshot=snapshot.folder, after=after)
+            caught: BaseException | None = None
+        except BaseException as error:
+            reason, caught, after = _described(error), error, None
+        return _rolled_back(journal, snapshot, reason, after, caught, tell)
+
+
+def _snapshot(prepared: Prepared) -> tuple[Journal, Snapshot]:
+    """Record everything. On any failure nothing was changed: ApplyError."""
+    store = prepared.place.store
+    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    used = {saved.id for saved in saved_in(store)}
+    id = stamp if stamp not in used else f"{stamp}-{sum(name.startswith(stamp) for name in used)}"
+    folder = os.path.join(store, id)
+    touched = {change.name for change in prepared.changes} | {
+        normalised(name) for step in prepared.steps for name in removed_by(step.argv or ())
+    }
+    try:
+        os.makedirs(folder)
+        journal = Journal(folder)
+        journal.write(
+            "begun",
+            format=1,
+            title="; ".join(fix.title for fix in prepared.selection.run.fixes),
+            prefix=prepared.place.prefix,
+            roots=prepared.place.roots,
+            leave=prepared.place.leave,
+            files=prepared.place.files,
+            commands=[hide_all(step.argv or ()) for step in prepared.steps],
+            freeze=freeze(prepared.installed),
+        )
+        snapshot = take(prepared.place, folder, touched)
+        journal.write("ready", files=len(snapshot.entries))
+    except BaseException as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise ApplyError(f"nothing was changed: the snapshot failed ({_described(error)})") from error
+        raise
+    return journal, snapshot
+
+
+def _run_steps(prepared: Prepared, journal: Journal, tell: Tell, lock: int) -> str | None:
+    """Run all; the reason why one failed, or None."""
+    count = len(prepared.steps)
+    for number, step in enumerate(prepared.steps, 1):
+        argv = step.argv or ()
+        journal.write("step", number=number, argv=hide_all(argv))
+        if failure := _run_step(prepared, step, f"[{number}/{count}]", tell, (lock,)):
+            return failure
+        journal.write("step-ended", number=number)
+    return None
+
+
+def _run_step(prepared: Prepared, step: Step, label: str, tell: Tell, pass_fds: tuple[int, ...]) -> str | None:
+    argv = step.argv or ()
+    tell(f"{label} {hide(line(argv, windows=prepared.system.is_windows))}")
+    started = time.monotonic()
+    argv = commands.program_of(prepared.system, argv)
+    result, tail = commands.run(prepared.system, argv, prepared.environ, lambda text: tell(f"      {text}"), pass_fds)
+    if result.ok:
+        tell(f"{label} done in {time.monotonic() - started:.0f} s")
+        return None
+    last = tail.strip().splitlines()
+    return f"{step.text}: {result.said.partition(':')[0]}" + (f": {last[-1].strip()}" if last else "")
+
+
+def judgement(targets: frozenset[str], before: Report, after: Report) -> str | None:
+    """None where the targets are cured and nothing is worse; else the sentence that says why not."""
+    found = {finding.id: finding for finding in after.findings}
+    remaining = [id for id in sorted(targets) if id in found and found[id].severity == "fault"]
+    if remaining:
+        return f"not cured: {', '.join(remaining)} is still found"
+    old = {finding.id for finding in before.findings if finding.severity == "fault"}
+    new = [
+        f.id for f in after.findings if f.severity == "fault" and f.id not in old and f.layer in INSTALLED_BY_TOOLS
+    ]  # fmt: skip
+    if new:
+        return f"worse: {', '.join(new)} is found now"
+    looked = {outcome.id: outcome.status for outcome in after.outcomes}
+    unseen = [id for id in sorted(targets) if looked.get(id) in ("skipped", "crashed")]
+    if unseen and after.verdict == "unknown":
+        return f"not proven: {', '.join(unseen)} could not be looked at afterwards"
+    return None
+
+
+def _described(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(error, SystemExit):
+        return "ended by a signal"
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
+    return f"{type(error).__name__}: {error}"
+
+
+def _rolled_back(
+    journal: Journal, snapshot: Snapshot, reason: str, after: Report | None, caught: BaseException | None, tell: Tell
+) -> Outcome:
+    with _undisturbed(tell):
+        tell(f"{reason}; putting the environment back")
+        undone = go_back(journal, snapshot)
+    if undone.problems:
+        return Outcome(
+            status="broken", reason=reason, snapshot=snapshot.folder, after=after, problems=undone.problems,
+            interrupted=caught,
+        )  # fmt: skip
+    return Outcome(status="rolled-back", reason=reason, after=after, interrupted=caught)
+
+
+@contextlib.contextmanager
+def _undisturbed(tell: Tell) -> Iterator[None]:
+    """Ctrl-C and SIGTERM must not leave half of an environment: while the block runs, they only say so."""
+
+    def wait(*_: object) -> None:
+        tell("the environment is being put back; please wait")
+
+    previous = {}
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        with contextlib.suppress(ValueError, OSError):  # not the main thread
+            if number is not None:
+                previous[number] = signal.signal(number, wait)
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+# ---- an environment where there is none
+
+
+def _carry_out_fresh(prepared: Prepared, examine: Callable[[], Report], tell: Tell) -> Outcome:
+    """The first step makes the environment; whatever goes wrong after that, its folder goes again."""
+    folder = prepared.fresh or ""
+    caught: BaseException | None = None
+    after = None
+    try:
+        reason = _run_fresh(prepared, tell)
+        if reason is None:
+            tell("examining the new environment")
+            after = examine()
+            reason = judgement(prepared.selection.targets, prepared.report, after)
+        if reason is None:
+            return Outcome(status="cured", reason="", after=after)
+    except BaseException as error:
+        reason, caught = _described(error), error
+    with _undisturbed(tell):
+        tell(f"{reason}; removing {folder}")
+        shutil.rmtree(folder, ignore_errors=True)
+    problems = (f"{folder} cannot be removed",) if os.path.lexists(folder) else ()
+    return Outcome(
+        status="broken" if problems else "rolled-back",
+        reason=reason,
+        after=after,
+        problems=problems,
+        interrupted=caught,
+    )
+
+
+def _run_fresh(prepared: Prepared, tell: Tell) -> str | None:
+    count = len(prepared.steps)
+    for number, step in enumerate(prepared.steps, 1):
+        if number > 1:
+            program = commands.program_of(prepared.system, step.argv or ())
+            answer = resolve(prepared.system, program, {}, (), dict(prepared.environ))
+            if not answer.ok:
+                _refuse_unresolved(answer)
+        if failure := _run_step(prepared, step, f"[{number}/{count}]", tell, ()):
+            return failure
+    return None

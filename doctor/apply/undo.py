@@ -1,0 +1,137 @@
+"""Back to a snapshot: after a step that failed, after kill -9, or because the user wants it. Needs no network, and no
+Python that runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+from dataclasses import dataclass
+
+from doctor.apply import ApplyError
+from doctor.apply.journal import Journal, State
+from doctor.apply.lock import held
+from doctor.apply.snapshot import Snapshot, changed_since, load, load_delta, restore, size_of
+
+KEPT = 3  # snapshots of an environment
+_ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?\Z")
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A snapshot in a store."""
+
+    id: str
+    folder: str
+    state: State
+    title: str
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class Undone:
+    """How going back ended. `problems` is empty when the environment is what it was."""
+
+    id: str
+    problems: tuple[str, ...]
+    untouched: bool = False  # the run had not come to its first step
+
+
+def saved_in(store: str) -> tuple[Saved, ...]:
+    """The snapshots of a store, oldest first."""
+    with contextlib.suppress(OSError):
+        names = sorted(name for name in os.listdir(store) if _ID.match(name))
+        return tuple(_saved(os.path.join(store, name)) for name in names)
+    return ()
+
+
+def _saved(folder: str) -> Saved:
+    journal = Journal(folder)
+    return Saved(
+        os.path.basename(folder), folder, journal.state, str(journal.last("begun").get("title", "")), size_of(folder)
+    )
+
+
+def interrupted(store: str) -> Saved | None:
+    """The run that was killed in the middle, if there is one."""
+    return next((s for s in reversed(saved_in(store)) if s.state == "interrupted"), None)
+
+
+def undo(store: str, id: str | None = None, *, later_changes: bool = False) -> Undone:
+    """Put the environment back to what it was before the newest run, or the run `id`.
+
+    Raises ApplyError: there is no such snapshot; another run is at work; the environment was changed since (unless
+    `later_changes`: then those go, too).
+    """
+    if not os.path.isdir(store):
+        raise ApplyError("there is nothing to undo: torchdoctor has changed nothing in this environment.")
+    with held(store):
+        saved = _chosen(store, id)
+        journal = Journal(saved.folder)
+        if journal.state == "incomplete":  # killed before the first step: nothing was changed
+            shutil.rmtree(saved.folder, ignore_errors=True)
+            return Undone(saved.id, (), untouched=True)
+        _refuse_older(store, saved, later_changes)
+        snapshot = snapshot_of(journal)
+        delta = load_delta(saved.folder) if journal.state == "applied" and not later_changes else None
+        moved = changed_since(snapshot, delta) if delta is not None and not journal.last("undoing") else []
+        if moved:
+            shown = ", ".join(moved[:3]) + (f" and {len(moved) - 3} more" if len(moved) > 3 else "")
+            raise ApplyError(
+                f"the environment was changed after that run ({shown}), so nothing was undone. To put all back to what "
+                "it was before that run, with the loss of what came later: --allow later-changes"
+            )
+        return go_back(journal, snapshot, partly=delta is not None)
+
+
+def _chosen(store: str, id: str | None) -> Saved:
+    saved = [s for s in saved_in(store) if s.state != "undone"]
+    if id is not None:
+        saved = [s for s in saved if s.id == id]
+        if not saved:
+            raise ApplyError(f"there is no snapshot {id} of this environment; see: torchdoctor fix --undo list")
+    if not saved:
+        raise ApplyError("there is nothing to undo: no snapshot of this environment is left.")
+    return saved[-1]
+
+
+def _refuse_older(store: str, saved: Saved, later_changes: bool) -> None:
+    newer = [s.id for s in saved_in(store) if s.id > saved.id and s.state in ("applied", "interrupted")]
+    if newer and not later_changes:
+        raise ApplyError(
+            f"{newer[0]} is newer: undo that first (torchdoctor fix --undo undoes the newest), or say "
+            "--allow later-changes"
+        )
+
+
+def snapshot_of(journal: Journal) -> Snapshot:
+    """The snapshot that a journal belongs to."""
+    said = journal.last("begun")
+    try:
+        return load(journal.folder, said["roots"], said["leave"], said["files"])
+    except KeyError as error:
+        raise ApplyError(f"the journal of {journal.folder} cannot be read") from error
+
+
+def go_back(journal: Journal, snapshot: Snapshot, *, partly: bool = False) -> Undone:
+    """Restore, and verify that all is what it was. `partly`: only what that run changed. The lock is held by the
+    caller."""
+    delta = load_delta(snapshot.folder) if partly else None
+    journal.note("undoing" if partly else "restoring")
+    problems = tuple(restore(snapshot, delta))
+    if not problems:
+        journal.note("restored")
+        shutil.rmtree(snapshot.folder, ignore_errors=True)
+    return Undone(os.path.basename(snapshot.folder), problems)
+
+
+def prune(store: str) -> tuple[Saved, ...]:
+    """Remove all but the newest KEPT snapshots, and what is left of undone ones; those that are kept."""
+    saved = saved_in(store)
+    useful = [s for s in saved if s.state in ("applied", "interrupted")]
+    keep = useful[-KEPT:]
+    for one in saved:
+        if one not in keep and one.state != "interrupted":
+            shutil.rmtree(one.folder, ignore_errors=True)
+    return tuple(keep)

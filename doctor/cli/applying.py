@@ -1,0 +1,205 @@
+"""`fix --run`, `fix --undo` and `install --env`: what is shown and asked around doctor/apply."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from doctor.apply import ApplyError
+from doctor.cli import output
+from doctor.cli.codes import FAULT, USAGE
+from doctor.fixes.sources import Sources
+from doctor.model.report import Report
+
+Examine = Callable[[], Report]
+CONSENTS = ("system-python", "conda-base", "other-user", "jetson-torch", "later-changes")
+
+_INDEX = "TORCHDOCTOR_PYTORCH_INDEX"
+
+
+def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--pytorch-index, --offline, --find-links: where packages come from."""
+    for option in (
+        click.option(
+            "--find-links", multiple=True, metavar="DIR|URL", help="Also take wheels from there (repeatable)."
+        ),
+        click.option("--offline", is_flag=True, help="No index at all: only --find-links."),
+        click.option(
+            "--pytorch-index",
+            metavar="URL",
+            envvar=_INDEX,
+            callback=_address,
+            help="A mirror of https://download.pytorch.org/whl.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def consent_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--allow NAME and --yes."""
+    allow = click.option(
+        "--allow", multiple=True, type=click.Choice(CONSENTS), help="Consent that a message asks for by this name."
+    )
+    yes = click.option("-y", "--yes", is_flag=True, help="Don't ask.")
+    return allow(yes(command))
+
+
+def _address(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if not value:
+        return None
+    if not value.startswith(("https://", "http://", "file://")):
+        raise click.BadParameter(f"'{value}' is not an address such as https://mirror.example/whl.")
+    return value
+
+
+def sources_from(options: dict[str, Any]) -> Sources:
+    """The sources that the options name. Wrong usage: --offline without anything to install from."""
+    links = tuple(_absolute(place) for place in options["find_links"])
+    if options["offline"] and not links:
+        raise click.UsageError("--offline needs --find-links DIR: there must be wheels somewhere.")
+    return Sources(pytorch_index=options["pytorch_index"], find_links=links, offline=options["offline"])
+
+
+def _absolute(place: str) -> str:
+    """A folder by its full path, so that the command can be run from anywhere."""
+    if "://" in place:
+        return place
+    path = os.path.abspath(os.path.expanduser(place))
+    if not os.path.isdir(path):
+        raise click.BadParameter(f"there is no folder '{place}'.", param_hint="--find-links")
+    return path
+
+
+def run(report: Report, examine: Examine, options: dict[str, Any], *, show: Callable[[Any], str]) -> int:
+    """Show, ask, carry out, say how it ended; the exit code. `show` renders a plan."""
+    from doctor.apply import run as applying
+
+    system = _system()
+    selection = applying.select(report.plan)
+    _say_by_hand(selection, show)
+    if not selection.steps:
+        _tell("there is nothing that torchdoctor could run here.")
+        return FAULT if any(f.severity == "fault" for f in report.findings) else 0
+    _tell(f"To be done in {report.target.python}:\n")
+    _tell(show(selection.run))
+    for remark in selection.remarks:
+        _tell(f"note: {remark}")
+    if not options["yes"] and not _can_ask():
+        _tell("nothing was done: there is no terminal to ask on. Say --yes to agree in advance.")
+        return USAGE
+    try:
+        prepared = applying.prepare(system, report, selection, options["allow"])
+        _say_changes(prepared)
+        if not options["yes"] and not click.confirm("Do this?", err=True):
+            _tell("nothing was done.")
+            return FAULT
+        outcome = applying.carry_out(prepared, examine, _tell)
+    except ApplyError as error:
+        _tell(str(error))
+        return FAULT
+    return _ended(outcome, report, options, windows=system.is_windows)
+
+
+def _system() -> Any:
+    from doctor.facts.system import System
+
+    return System.of_this_process()
+
+
+def _can_ask() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _say_by_hand(selection: Any, show: Callable[[Any], str]) -> None:
+    if selection.by_hand.fixes or selection.by_hand.unfixed:
+        _tell("Left to you (torchdoctor does not run this):\n")
+        _tell(show(selection.by_hand))
+
+
+def _say_changes(prepared: Any) -> None:
+    for change in sorted(prepared.changes, key=lambda c: c.name):
+        if change.before != change.after:
+            _tell(f"  {change.name}: {change.before or 'not there'} -> {change.after or 'removed'}")
+        else:
+            _tell(f"  {change.name}: {change.after}, installed anew")
+    if prepared.diff:
+        _tell(prepared.diff)
+    for conflict in prepared.conflicts:
+        _tell(f"! {conflict}, which this plan does not give it")
+    for said in prepared.unresolved:
+        _tell(f"- not known in advance: {said}")
+
+
+def _ended(outcome: Any, before: Report, options: dict[str, Any], *, windows: bool) -> int:
+    from doctor.apply.run import undo_command
+
+    if outcome.after is not None and outcome.status == "cured":
+        if options.get("as_json") or options.get("format") == "json":
+            output.emit(output.text_of(outcome.after, "json", options), options["output"])
+        _tell(f"cured; the environment is {outcome.after.verdict}.")
+        remaining = [f.id for f in outcome.after.findings if f.severity == "fault" and f.root]
+        if remaining:
+            _tell(f"What remains is left to you: {', '.join(remaining)}.")
+        if outcome.snapshot:
+            _tell(f"To undo it: {undo_command(before, windows=windows)}")
+        return 0 if not remaining else FAULT
+    if outcome.status == "rolled-back":
+        _tell(f"{outcome.reason}. All is as it was before.")
+    else:
+        _tell(f"{outcome.reason}. The environment could NOT be put back as it was:")
+        for problem in outcome.problems[:20]:
+            _tell(f"  {problem}")
+        if outcome.snapshot:
+            _tell(f"The old content is in {outcome.snapshot}; try again: {undo_command(before, windows=windows)}")
+    if outcome.interrupted is not None and not isinstance(outcome.interrupted, Exception):
+        raise outcome.interrupted  # Ctrl-C, a signal: main.py gives the exit code
+    return FAULT
+
+
+def undo(id: str, options: dict[str, Any]) -> int:
+    """`--undo [SNAPSHOT]`, or `--undo list`."""
+    from doctor.apply import undo as going_back
+    from doctor.apply.place import store_of
+    from doctor.facts.target import find_target
+
+    system = _system()
+    python = find_target(system, options["python"]).python
+    if python is None:
+        raise click.UsageError("there is no environment to look at; name it with --python.")
+    store = store_of(system, python)
+    if id == "list":
+        return _list(going_back.saved_in(store))
+    try:
+        done = going_back.undo(store, None if id == "newest" else id, later_changes="later-changes" in options["allow"])
+    except ApplyError as error:
+        _tell(str(error))
+        return FAULT
+    if done.problems:
+        _tell("The environment could NOT be put back as it was:")
+        for problem in done.problems[:20]:
+            _tell(f"  {problem}")
+        return FAULT
+    _tell(
+        f"{done.id}: nothing had been changed." if done.untouched else f"{done.id} is undone: all is as it was before."
+    )
+    return 0
+
+
+def _list(saved: Any) -> int:
+    for one in saved:
+        output.emit(f"{one.id}  {one.state:<11}  {one.size_bytes / 1e6:7.1f} MB  {one.title}\n")
+    if not saved:
+        _tell("there are no snapshots of this environment.")
+    return 0
+
+
+def _tell(text: str) -> None:
+    from doctor.apply.redacted import hide
+    from doctor.reports.text import safe
+
+    click.echo(hide(safe(text.rstrip("\n"), keep_lines=True)), err=True)

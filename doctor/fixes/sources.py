@@ -1,0 +1,89 @@
+"""Where packages come from, when not from where the tables say: a mirror of PyTorch's index, or a folder of wheels.
+Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from doctor.model.fix import Fix, Plan, Step
+
+PYTORCH = "https://download.pytorch.org/whl"
+_INDEX_OPTIONS = ("--index-url", "--extra-index-url", "--index", "--source")
+_INSTALLERS = (("-m", "pip", "install"), ("pip", "install"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """`pytorch_index` stands for https://download.pytorch.org/whl; `find_links`: folders or pages of wheels;
+    `offline`: nothing but those."""
+
+    pytorch_index: str | None = None
+    find_links: tuple[str, ...] = ()
+    offline: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.pytorch_index or self.find_links or self.offline)
+
+
+def redirected(plan: Plan, sources: Sources) -> Plan:
+    """The plan with its commands, texts and details for those sources."""
+    return replace(plan, fixes=tuple(_fix(fix, sources) for fix in plan.fixes)) if sources else plan
+
+
+def _fix(fix: Fix, sources: Sources) -> Fix:
+    return replace(
+        fix,
+        details={key: _address(value, sources) for key, value in fix.details.items()},
+        steps=tuple(_step(step, sources) for step in fix.steps),
+        alternatives=tuple(_fix(other, sources) for other in fix.alternatives),
+    )
+
+
+def _step(step: Step, sources: Sources) -> Step:
+    return replace(
+        step,
+        text=_address(step.text, sources),
+        argv=_argv(step.argv, sources) if step.argv else None,
+        undo=_argv(step.undo, sources) if step.undo else None,
+    )
+
+
+def _argv(argv: tuple[str, ...], sources: Sources) -> tuple[str, ...]:
+    words = [_address(word, sources) for word in argv]
+    if sources.pytorch_index:  # uv's own word for an index knows the public one only
+        words = [part for word in words for part in _without_backend(word, sources.pytorch_index)]
+    if any(tuple(words[1 : 1 + len(verb)]) == verb for verb in _INSTALLERS):
+        words += _of_folders(words, sources)
+        if sources.offline:
+            words = _without_indexes(words)
+    return tuple(words)
+
+
+def _address(text: str, sources: Sources) -> str:
+    if not sources.pytorch_index:
+        return text
+    return text.replace(PYTORCH, sources.pytorch_index.rstrip("/"))
+
+
+def _without_backend(word: str, index: str) -> tuple[str, ...]:
+    option, equals, backend = word.partition("=")
+    return ("--index-url", f"{index.rstrip('/')}/{backend}") if equals and option == "--torch-backend" else (word,)
+
+
+def _of_folders(words: Sequence[str], sources: Sources) -> list[str]:
+    links = [part for place in sources.find_links for part in ("--find-links", place)]
+    return links + (["--no-index"] if sources.offline and "--no-index" not in words else [])
+
+
+def _without_indexes(words: Sequence[str]) -> list[str]:
+    kept: list[str] = []
+    skip = False
+    for word in words:
+        if skip:
+            skip = False
+        elif word in _INDEX_OPTIONS:
+            skip = True
+        elif not word.startswith("--torch-backend="):
+            kept.append(word)
+    return kept

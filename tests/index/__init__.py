@@ -1,0 +1,1 @@
+"""A simple index on the loopback, and stub wheels named and tagged as the real ones."""

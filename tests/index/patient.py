@@ -1,0 +1,161 @@
+"""A recorded machine with a real environment in it, and an index on the loopback: what `fix --run` is tried on.
+
+Everything of the machine is replayed (driver, GPUs, libraries), but for the environment, which lies in the machine's
+folder: there real pip and real uv install stub wheels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.index import wheels
+
+MACHINES = Path(__file__).resolve().parent.parent / "machines"
+UV = shutil.which("uv", path=os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", ""))))
+# What the developer's pip and uv are told must not decide what is installed here.
+_LEFT_OUT = ("PIP_", "UV_", "TORCHDOCTOR_", "POETRY_", "PDM_")
+
+
+def make_wheels(folder: Path) -> Path:
+    """The index of the tests: CPU, CUDA 12.6 and 13.0 builds of torch, and companions that pin it."""
+    for torch, vision, backend in (
+        ("2.13.0", "0.28.0", "cpu"),
+        ("2.13.0", "0.28.0", "cu130"),
+        ("2.13.0", "0.28.0", "cu126"),
+        ("2.14.1", "0.29.1", "cu130"),
+        ("2.15.0", "0.30.0", "cu130"),
+    ):
+        place = folder / "whl" / backend
+        wheels.torch(place, f"{torch}+{backend}")
+        wheels.companion(place, "torchvision", f"{vision}+{backend}", torch)
+        wheels.wheel(place, "typing-extensions", "4.15.0", {"typing_extensions.py": "x = 1\n"})
+        if backend != "cpu":
+            version = f"{backend[2:-1]}.{backend[-1]}"
+            library = {"nvidia/cuda_runtime/lib/libcudart.so": "x" * 1000}
+            wheels.wheel(place, "nvidia-cuda-runtime", version, library)
+    return folder
+
+
+@dataclass
+class Patient:
+    """`root`: the machine's folder; `env`: the environment; `url` of the index."""
+
+    root: Path
+    env: Path
+    url: str
+    environ: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def python(self) -> Path:
+        return self.env / "bin" / "python"
+
+    @property
+    def site(self) -> Path:
+        return next((self.env / "lib").glob("python3*")) / "site-packages"
+
+    def set(self, **variables: str) -> None:
+        """Variables of the machine's user."""
+        path = self.root / "machine.json"
+        said = json.loads(path.read_text())
+        said["environ"].update(variables)
+        path.write_text(json.dumps(said))
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "doctor", *arguments, "--python", str(self.env)]
+
+    def variables(self) -> dict[str, str]:
+        """The environment for the doctor's process."""
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(_LEFT_OUT)}
+        said = {"TORCHDOCTOR_ROOT": str(self.root), "TORCHDOCTOR_PYTORCH_INDEX": f"{self.url}/whl"}
+        return {**kept, **said, "HOME": str(self.root / "home"), **self.environ}
+
+    def doctor(self, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        """Run torchdoctor on it, without a terminal."""
+        return subprocess.run(
+            self.command(*arguments), env=self.variables(), capture_output=True, text=True, timeout=timeout, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def fix(self, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        return self.doctor("fix", "--run", "--yes", "--no-probe", *arguments, timeout=timeout)
+
+    def install(self, *requirements: str, backend: str) -> None:
+        """Put packages there with uv, from the folder of a backend."""
+        assert UV is not None
+        place = self.root.parent / "wheels" / "whl" / backend
+        argv = [UV, "pip", "install", "-q", "--python", str(self.python), "--no-index", "--find-links", str(place)]
+        cache = {"UV_CACHE_DIR": str(self.root.parent / "cache")}
+        subprocess.run([*argv, *requirements], env={**self.variables(), **cache}, check=True, timeout=60)
+
+    def torch(self) -> str | None:
+        """The version that the environment's torch says of itself."""
+        code = "import torch; print(torch.__version__)"
+        done = subprocess.run([self.python, "-c", code], capture_output=True, text=True, check=False, timeout=30)
+        return done.stdout.strip() or None
+
+    def content(self) -> dict[str, str]:
+        """What every file of the environment holds, its mode, and where every link leads; byte code is Python's
+        own."""
+        found = {}
+        for folder, names, files in os.walk(self.env):
+            names[:] = [n for n in names if n not in (".torchdoctor", "__pycache__")]
+            found |= {os.path.relpath(os.path.join(folder, n), self.env): "folder" for n in names}
+            for name in files:
+                if name == ".lock":  # uv's own, empty
+                    continue
+                path = Path(folder, name)
+                said = f"-> {os.readlink(path)}" if path.is_symlink() else _hash(path)
+                found[os.path.relpath(path, self.env)] = said
+        return found
+
+
+def _hash(path: Path) -> str:
+    said = path.lstat()
+    return f"{hashlib.sha256(path.read_bytes()).hexdigest()} {said.st_mode:o} {said.st_mtime_ns}"
+
+
+def make_patient(folder: Path, url: str, *, machine: str = "linux-rtx5090-driver-610", pip: bool = False) -> Patient:
+    """A machine in `folder`, with an empty environment made by uv, or by venv with pip in it. The wheels of
+    make_wheels lie in folder/wheels."""
+    root = folder / "machine"
+    shutil.copytree(MACHINES / machine, root, symlinks=True)
+    home = Path(sys.base_prefix)
+    (root / home.relative_to("/")).parent.mkdir(parents=True, exist_ok=True)
+    (root / home.relative_to("/")).symlink_to(home)
+    (root / "home").mkdir()
+    env = root / "work" / ".venv"
+    env.parent.mkdir()
+    patient = Patient(root, env, url)
+    if pip:
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(env)], check=True, timeout=60)
+        _give_pip(patient)
+    else:
+        assert UV is not None
+        subprocess.run([UV, "venv", "-q", "--python", sys.executable, str(env)], check=True, timeout=60)
+    if UV is not None:
+        (root / "bin" / "uv").symlink_to(UV)
+    index = f"{url}/whl/cu130"
+    patient.set(
+        HOME=str(root / "home"), PIP_CONFIG_FILE=os.devnull, PIP_INDEX_URL=index, PIP_NO_CACHE_DIR="1",
+        UV_DEFAULT_INDEX=index, UV_CACHE_DIR=str(folder / "cache"), UV_NO_CONFIG="1",
+        PIP_RETRIES="1", PIP_DEFAULT_TIMEOUT="5",
+    )  # fmt: skip
+    return patient
+
+
+def _give_pip(patient: Patient) -> None:
+    """Copy the pip of our own environment: ensurepip would take seconds."""
+    import pip
+
+    source = Path(pip.__file__).parent
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(source, patient.site / "pip", ignore=ignore)
+    info = next(source.parent.glob("pip-*.dist-info"))
+    shutil.copytree(info, patient.site / info.name)
