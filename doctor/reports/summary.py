@@ -56,6 +56,8 @@ def _rows(report: Report) -> Iterator[Row]:
         else:
             known = texts[layer]
         mark = _mark(found, known)
+        if layer == "torch" and mark == "ok" and "because of the" in (known or ""):
+            mark = "^"
         if layer == "device":
             mark = _device_mark(report, known)
         yield Row(mark, layer, known or _why_unknown(report, layer))

@@ -161,16 +161,15 @@ def _fault(report: Report, finding: Finding, width: int) -> Lines:
 
 
 def _evidence(evidence: Iterable[Evidence], width: int) -> Lines:
-    """A table where it fits; a long value (a quoted message) has lines of its own."""
-    short: list[Evidence] = []
-    long: list[Evidence] = []
-    for item in evidence:
-        fits = cell_len(summary.label(item.fact)) + cell_len(item.value) + cell_len(item.source) + 12 <= width
-        (short if fits else long).append(item)
-    yield from _table((summary.label(i.fact), i.value, i.source) for i in short)
-    for item in long:
-        yield _text(f"    {summary.label(item.fact)}" + (f"    {item.source}" if item.source else ""))
-        yield from _prose(item.value, width, indent=6)
+    """A table of what fits into the width; a long value (a quoted message) has lines of its own."""
+    rows = [(summary.label(e.fact), e.value, e.source) for e in evidence]
+    short = list(rows)
+    while short and sum(max(cell_len(row[i]) for row in short) for i in range(3)) + 12 > width:
+        short.remove(max(short, key=lambda row: sum(map(cell_len, row))))
+    yield from _table(short)
+    for label, value, source in (row for row in rows if row not in short):
+        yield _text(f"    {label}" + (f"    {source}" if source else ""))
+        yield from _prose(value, width, indent=6)
 
 
 def _consequences(report: Report, finding: Finding, width: int) -> Lines:
@@ -182,9 +181,6 @@ def _consequences(report: Report, finding: Finding, width: int) -> Lines:
     first = next((f.id for f in report.findings if f.root and f.severity == "fault"), None)
     goes = "goes away with the first fix" if finding.id == first else "goes away with this fix"
     for other in caused:
-        line = Text("  ")
-        line.append(" ^", style=_STYLES["^"])
-        line.append(f"  {safe(other.id)}: ")
         text = list(_prose(f"{other.id}: {other.title.rstrip('.')} ({goes})", width, indent=6))
         yield Text.assemble("   ", ("^", _STYLES["^"]), f"  {text[0].plain[6:]}")
         yield from text[1:]
