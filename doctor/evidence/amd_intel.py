@@ -21,8 +21,8 @@ _ROCM = Regex(
     r"M version: (\d+\.\d+(?:\.\d+)?)",
     re.M | re.I,
 )
-_KFD_MISSING = Regex(r"(?:Unable to open )?/dev/kfd[^\n]{0,40}No such file or directory|cannot access '?/dev/kfd")
-_KFD_DENIED = Regex(r"Unable to open /dev/kfd read-write: Permission denied|/dev/kfd[^\n]{0,40}Permission denied")
+_KFD_MISSING = Regex(r"/dev/kfd[^\n]{0,40}No such file or directory|cannot access '?/dev/kfd", needs=("/dev/kfd",))
+_KFD_DENIED = Regex(r"/dev/kfd[^\n]{0,40}Permission denied", needs=("/dev/kfd",))
 _SYCL = Regex(
     r"\[(?:ext_oneapi_)?level[_-]zero:gpu(?::\d+|\]\[level_zero:\d+)?\][^\n]*?((?:Intel\(R\) [^\n,\[]{3,60}))[ \t,\[]"
 )

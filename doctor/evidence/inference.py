@@ -5,6 +5,7 @@ wheel names, prompts and a program's own words. Of the lowest rank: everything s
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from doctor.evidence import machine, tracebacks
 from doctor.evidence.notes import Notes
@@ -20,22 +21,46 @@ _WHEEL_PLATFORM = Regex(
     r"(?<!is not a supported )\b(manylinux\w*|macosx_\d+_\d+|win|linux|musllinux_\d_\d)_?(x86_64|aarch64|arm64|amd64|"
     r"universal2|i686|32)(?=\.whl|\b)"
 )
-_SYSTEMS = (
-    ("windows", Regex(r"(?:^|[\s\"'(=:])[A-Za-z]:\\+[\w .$>-]|\bWinError\b|\.dll\b|\.exe\b|\bPS [A-Z]:\\", re.M,
-                      ("\\", "WinError", ".dll", ".exe"))),
-    ("darwin", Regex(r"/Users/\w|/opt/homebrew/|\.dylib\b|dlopen\(/|/Library/Frameworks/|mach-o file|-darwin\.so|\bMa"
-                     r"cBook|\bmacOS \d|MPS backend (?:out of memory|is supported on)|has no attribute 'mps'|for t"
-                     r"he MPS (?:backend|device)|the 'MPS' backend|MPSNDArray|MPSGraph|MPS framework|\bMPS does no"
-                     r"t\b|\bMPS: no support|torch\.mps\.\w+\(\)|mps:0|Apple Paravirtual",
-                     needs=("/Users/", "/opt/homebrew/", ".dylib", "dlopen(/", "/Library/Frameworks/", "mach-o file",
-                            "-darwin.so", "MacBook", "macOS ", "MPS", "'mps'", "torch.mps.", "mps:0",
-                            "Apple Paravirtual"))),
-    ("linux", Regex(r"/home/\w|/root/|/usr/lib/x86_64-linux-gnu|/usr/local/lib/python3|\.so(?:\.\d+)*: (?:cannot open"
-                    r"|undefined symbol|version)|\blib[\w-]+\.so\b|undefined symbol:|-linux-gnu\.so|/dist-packages"
-                    r"/|\bapt(?:-get)? install|\byum |\bdkms\b|\bmodprobe\b|NVRM:|\blsmod\b|/opt/conda/",
-                    needs=("/home/", "/root/", "/usr/l", ".so", "undefined symbol:", "/dist-packages/", "apt", "yum ",
-                           "dkms", "modprobe", "NVRM:", "lsmod", "/opt/conda/"))),
-)  # fmt: skip
+# What speaks for a system, by words and by patterns; a word counts as often as it occurs.
+_SYSTEMS: Mapping[str, tuple[tuple[str, ...], tuple[Regex, ...]]] = {
+    "windows": (
+        ("WinError",),
+        (
+            Regex(r"(?:^|[\s\"'(=:])[A-Za-z]:\\+[\w .$>-]", re.M, ("\\",)),
+            
+            Regex(r"\.dll\b", needs=(".dll",)),
+            Regex(r"\.exe\b", needs=(".exe",)),
+        ),
+    ),
+    "darwin": (
+        (
+            "/opt/homebrew/", "dlopen(/", "/Library/Frameworks/", "mach-o file", "-darwin.so",
+            "MPS backend out of memory", "MPS backend is supported on", "has no attribute 'mps'", "for the MPS backend",
+            "for the MPS device", "the 'MPS' backend", "MPSNDArray", "MPSGraph", "MPS framework", "MPS: no support",
+            "mps:0", "Apple Paravirtual", "MacBook", "MPS does not ",
+        ),
+        (
+            Regex(r"/Users/\w", needs=("/Users/",)),
+            Regex(r"\.dylib\b", needs=(".dylib",)),
+            
+            Regex(r"macOS \d", needs=("macOS ",)),
+            Regex(r"torch\.mps\.\w+\(\)", needs=("torch.mps.",)),
+        ),
+    ),
+    "linux": (
+        (
+            "/root/", "/usr/lib/x86_64-linux-gnu", "/usr/local/lib/python3", "undefined symbol:", "-linux-gnu.so",
+            "/dist-packages/", "NVRM:", "/opt/conda/",
+        ),
+        (
+            Regex(r"/home/\w", needs=("/home/",)),
+            Regex(r"\.so(?:\.\d+)*: (?:cannot open|undefined symbol|version)", needs=(".so",)),
+            Regex(r"\blib[\w-]+\.so\b", needs=(".so",)),
+            Regex(r"\bapt(?:-get)? install", needs=("apt",)),
+            Regex(r"\byum |\bdkms\b|\bmodprobe\b|\blsmod\b", needs=("yum ", "dkms", "modprobe", "lsmod")),
+        ),
+    ),
+}  # fmt: skip
 _LINUX_PATH = Regex(
     r"(?<![\w/])/(?:usr|home|root|opt/conda|app|workspace|data|mnt|tmp|var|venv|env)/[^\s:\"']{0,150}python3\.\d+/|/d"
     r"ev/kfd|/usr/lib/|\.so\.\d",
@@ -110,7 +135,10 @@ def read(document: Document, notes: Notes) -> None:
 
 
 def _system(text: str, document: Document, notes: Notes) -> None:
-    counts = {name: len(regex.findall(text)) for name, regex in _SYSTEMS}
+    counts = {
+        name: sum(text.count(word) for word in words) + sum(len(regex.findall(text)) for regex in patterns)
+        for name, (words, patterns) in _SYSTEMS.items()
+    }
     notes.linux_paths |= bool(_LINUX_PATH.search(text))
     best = max(counts, key=lambda k: counts[k])
     if counts[best]:

@@ -23,8 +23,7 @@ KEPT_BYTES = 100 << 20
 
 _NUMBER = Regex(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
 _LABELLED = Regex(
-    r"^[ \t\-*>]*(?P<label>[^:=\n]{0,60}?\b(?P<device>cpu|mps)\b[^:=\n]{0,40}?)[ \t]*[:=][ \t]*(?P<value>\S[^\n]*)$",
-    re.I | re.M,
+    r"[ \t\-*>]*(?P<label>[^:=]{0,60}?\b(?P<device>cpu|mps)\b[^:=]{0,40}?)[ \t]*[:=][ \t]*(?P<value>\S.*)$", re.I
 )
 _MEASURED = Regex(
     r"\bmax(?:imum)?[ _.]?(?:abs(?:olute)?[ _.]?)?(?P<kind>ratio|diff(?:erence)?|error|err)\w*[ \t]*[:=(]?[ \t]*(?:te"
@@ -104,9 +103,10 @@ def _differences(document: Document, notes: Notes) -> None:
             m["device"].lower(),
             re.sub(r"\b(?:cpu|mps)\b", "", m["label"], flags=re.I).strip(" .-_'\"").lower(),
             m["value"],
-            m.start(),
+            at,
         )
-        for m in _LABELLED.finditer(text)
+        for at, line in zip(document.starts, document.lines, strict=True)
+        if ("mps" in (low := line.lower()) or "cpu" in low) and (m := _LABELLED.match(line))
     ]
     for (device, label, value, _), (other, its, said, at) in pairwise(rows):
         if (
@@ -116,7 +116,7 @@ def _differences(document: Document, notes: Notes) -> None:
             and differ(value, said)
         ):
             _note("mps-differs", document, notes, at, label, said[:80])
-    if re.search(r"\bcpu\b", document.lower):
+    if "max" in document.lower and re.search(r"\bcpu\b", document.lower):
         for m in _MEASURED.finditer(text):
             value = float(m["value"])
             if value != value or value > (RATIO if m["kind"].lower() == "ratio" else RELATIVE):

@@ -37,6 +37,8 @@ _FABRIC = Regex(
     r")+)"
 )
 _FABRIC_STATE = Regex(r"nvidia-fabricmanager\.service.{0,400}?Active: (\w+)", re.S)
+_NO_FABRIC_MANAGER = Regex(r"Unit nvidia-fabricmanager(?:\.service)? (?:could not be found|not found)")
+_FABRIC_OF_GPU = Regex(r"^[ \t]*Fabric[ \t]*\n[ \t]*State[ \t]*:[ \t]*(In Progress|Not Started)[ \t]*$", re.M)
 _CLIENT = Regex(
     r"API mismatch: (?:the )?(?:NVIDIA )?client (?:\S+ )?(?:has the version|\(?version) (\d[\d.]+).{0,80}?kernel modu"
     r"le (?:has the )?version (\d[\d.]+)",
@@ -228,6 +230,10 @@ def _other_tools(document: Document, notes: Notes) -> None:
             put("nvidia.driver", m[2], m, "nv-fabricmanager", 70)
         for m in _FABRIC_STATE.finditer(text):
             put("nvidia.fabric_manager", "running" if m[1] == "active" else "stopped", m, "systemctl", 80)
+        for m in _NO_FABRIC_MANAGER.finditer(text):
+            put("nvidia.fabric_manager", ABSENT, m, "systemctl", 80)
+        for m in _FABRIC_OF_GPU.finditer(text):
+            put("nvidia.fabric_manager", "unfinished", m, SMI, 70)
     if "api mismatch" in document.lower:
         for m in _CLIENT.finditer(text):
             put("nvidia.library", m[1], m, "kernel log", 80)

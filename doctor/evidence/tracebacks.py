@@ -47,7 +47,8 @@ _TELLING_WORDS = (
     "what():",
     "core dumped",
     "blocked for more",
-    "compute capability",
+    "capability",
+    "permission denied",
     "signal",
     "invalid",
 )
@@ -59,7 +60,7 @@ _TELLING = Regex(
     r"which is of (?:cuda|compute) capability|\bFAILED\b|received signal|command not found|Permission denied|(?:is|wa"
     r"s) not found|Invalid CUDA)"
 )
-_REACH = 200  # how far into a line its telling word may stand
+_REACH = 230  # how far into a line its telling word may end
 _SITE = Regex(r"^(.*?[/\\](?:site-packages|dist-packages))[/\\]", re.I)
 
 
@@ -130,12 +131,12 @@ def _lines(document: Document, notes: Notes, found: list[Frame]) -> None:
     """Lines that tell of a failure and that nothing else recognised."""
     if not document.has(*_TELLING_WORDS):
         return
-    lines = {
-        line: None
-        for m in _TELLING.finditer(document.text)
-        if m.start() - document.starts[line := document.line_at(m.start())] <= _REACH
-    }
-    for line in islice(lines, _LINES_AT_MOST):
+    telling = (
+        i
+        for i, low in enumerate(document.lower.split("\n"))
+        if any(word in low for word in _TELLING_WORDS) and _TELLING.search(document.lines[i][:_REACH])
+    )
+    for line in islice(telling, _LINES_AT_MOST):
         said = document.lines[line].strip()
         if any(said[:200] in e.text or e.text in said for e in notes.errors):
             continue

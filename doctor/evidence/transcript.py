@@ -274,11 +274,11 @@ _PRINTED: tuple[tuple[str, tuple[str, ...], Regex], ...] = tuple(
                                       r"\t]*v?)(\d+\.\d+\.\d+[\w.+]*)(?=[ \t,;)]|$)"),
         ("torch.version", ("torch",), r"(?:\bPyTorch[ -]v?|\btorch[-=]=?|\btorch )(\d+\.\d+\.\d+(?:\.dev\d+)?(?:\+\w["
                                       r"\w.]*)?)(?=[ \t,;)]|$)"),
-        ("torch.cuda_available", ("cuda",), r"^[ \t*\-•]*(?:is )?(?:torch )?cuda(?: is)? available\??[ \t]*[:=]?[ \t]"
+        ("torch.cuda_available", ("cuda available", "cuda is available"), r"^[ \t*\-•]*(?:is )?(?:torch )?cuda(?: is)? available\??[ \t]*[:=]?[ \t]"
                                             r"*(true|false|yes|no)\b"),
-        ("torch.mps_available", ("mps",), r"^[ \t*\-•]*(?:is )?mps(?: is)? available\??[ \t]*[:=]?[ \t]*(true|false|y"
+        ("torch.mps_available", ("mps available", "mps is available"), r"^[ \t*\-•]*(?:is )?mps(?: is)? available\??[ \t]*[:=]?[ \t]*(true|false|y"
                                           r"es|no)\b"),
-        ("torch.mps_built", ("mps",), r"^[ \t*\-•]*(?:is )?mps(?: is)? built\??[ \t]*[:=]?[ \t]*(true|false|yes|no)\b"),
+        ("torch.mps_built", ("mps built", "mps is built"), r"^[ \t*\-•]*(?:is )?mps(?: is)? built\??[ \t]*[:=]?[ \t]*(true|false|yes|no)\b"),
         ("torch.cuda", ("cuda version",), r"^[ \t*\-•]*(?:torch |pytorch )cuda version[ \t]*[:=][ \t]*(\d+\.\d+|none)"
                                           r"\b"),
         ("interpreter.version", ("python",), r"^[ \t*\-•]*\**python(?: version)?\**[ \t]*(?:[:=]|v|is)?[ \t]*(\d\.\d{"
