@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from doctor import __version__
 from doctor.model.facts import Facts
-from doctor.model.finding import Finding
+from doctor.model.finding import Finding, Outcome
 from doctor.model.report import Report, Target
 
 
@@ -50,7 +50,7 @@ def examine(request: Request, progress: Callable[[str], None] = _silent) -> Repo
         taken_at=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         duration_ms=round((time.monotonic() - started) * 1000, 1),
         target=target,
-        verdict=verdict(facts, findings),
+        verdict=verdict(facts, findings, outcomes),
         facts=facts,
         outcomes=outcomes,
         findings=findings,
@@ -96,14 +96,30 @@ def read_evidence(request: Request) -> tuple[Target, Facts, dict[str, Any]]:
     )
 
 
-def verdict(facts: Facts, findings: Iterable[Finding]) -> Literal["healthy", "faulty", "unknown"]:
-    """`faulty`: a fault. `healthy`: none, and torch is known to import and to use a device, or is a CPU build with no
-    sign of a GPU. `unknown`: none, and nothing decisive could be looked at."""
+def verdict(
+    facts: Facts, findings: Iterable[Finding], outcomes: Iterable[Outcome] = ()
+) -> Literal["healthy", "faulty", "unknown"]:
+    """`faulty`: a fault. `healthy`: none, and torch is known to use a device, or to have none to use, or to fit this
+    driver and these GPUs. `unknown`: none, and nothing decisive could be looked at, or a message stays unexplained."""
     if any(f.severity == "fault" for f in findings):
         return "faulty"
     torch = facts.torch
-    if not torch or torch.version is None:
+    if not torch or torch.version is None or torch.imports is False or (facts.live and torch.imports is None):
         return "unknown"
-    if torch.imports is False or (facts.live and torch.imports is None):
+    if torch.cuda_available or torch.mps_available or torch.xpu_available:
+        return "healthy"
+    if _unexplained(facts, outcomes):
         return "unknown"
-    return "healthy"
+    asked = torch.imports or torch.cuda_available is not None or torch.mps_available is not None
+    return "healthy" if asked or facts.gpus is not None or facts.host.macos else "unknown"
+
+
+def _unexplained(facts: Facts, outcomes: Iterable[Outcome]) -> bool:
+    """Whether a recognised message can only mean diagnoses for which facts were missing."""
+    from doctor.knowledge.lookup import error_patterns
+
+    if not facts.errors:
+        return False
+    judged = {outcome.id for outcome in outcomes if outcome.status != "skipped"}
+    causes = {pattern.id: pattern.causes for pattern in error_patterns()}
+    return any(judged.isdisjoint(causes[e.pattern]) for e in facts.errors if e.pattern in causes)
