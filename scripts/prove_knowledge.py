@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from doctor.knowledge import lookup  # noqa: E402
-from doctor.knowledge.load import TABLES, table  # noqa: E402
+from doctor.knowledge.load import TABLES, rows_of, table  # noqa: E402
 from doctor.knowledge.versions import at_least, numbers  # noqa: E402
 
 PROOF = ROOT / "tests" / "knowledge" / "proof.json"
@@ -372,7 +372,7 @@ def _docs_of_tables() -> Iterator[str]:
     yield "| table | date | rows | verified | single or derived |"
     yield "| --- | --- | --- | --- | --- |"
     for name in TABLES:
-        rows = list(rows_of(name))
+        rows = list(rows_of(table(name)))
         verified = sum(row["status"] == "verified" for _, row in rows)
         yield f"| {name} | {table(name)['date']} | {len(rows)} | {verified} | {len(rows) - verified} |"
     yield "\nSources:\n"
@@ -380,14 +380,6 @@ def _docs_of_tables() -> Iterator[str]:
     for text, key in sorted(sources.items(), key=lambda item: item[1]):
         yield f"- {key}: {text}"
     yield ""
-
-
-def rows_of(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(group, row) for every row with a status."""
-    for group, rows in table(name).items():
-        for row in rows if isinstance(rows, list) else ():
-            if "status" in row:
-                yield group, row
 
 
 def _docs_of_rules() -> Iterator[str]:
@@ -451,9 +443,9 @@ def _once(found: Iterable[Disagreement]) -> dict[tuple[str, str], Disagreement]:
 def _docs_of_single_rows() -> Iterator[str]:
     yield "## What has one source only\n"
     for name in TABLES:
-        counts = Counter(group for group, row in rows_of(name) if row["status"] != "verified")
+        counts = Counter(group for group, row in rows_of(table(name)) if row["status"] != "verified")
         for group, count in counts.items():
-            named = [_row_name(row) for g, row in rows_of(name) if g == group and row["status"] != "verified"]
+            named = [_row_name(row) for g, row in rows_of(table(name)) if g == group and row["status"] != "verified"]
             yield f"- {name}, {group} ({count}): {', '.join(dict.fromkeys(named))}"
 
 

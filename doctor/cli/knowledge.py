@@ -90,7 +90,7 @@ def summary() -> dict[str, Any]:
 def _summary_of(name: str, table: dict[str, Any]) -> dict[str, Any]:
     from doctor.knowledge import load
 
-    rows = [row for group in table.values() if isinstance(group, list) for row in group if "status" in row]
+    rows = [row for _, row in load.rows_of(table)]
     return {
         "name": name,
         "date": table["date"],

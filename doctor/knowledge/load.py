@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 SCHEMA = 1  # of the table files; a file with another number is refused
-TABLES = ("releases", "companions", "builds", "archs", "drivers", "gpus", "peaks", "macos", "messages")
+TABLES = (
+    "releases",
+    "companions",
+    "builds",
+    "archs",
+    "drivers",
+    "gpus",
+    "peaks",
+    "macos",
+    "messages",
+    "vendors",
+)
 BUILT_IN = Path(__file__).parent / "tables"
 
 Table = dict[str, Any]
@@ -88,6 +99,14 @@ def is_updated(name: str) -> bool:
 @cache
 def _built_in(name: str) -> Table:
     return read(BUILT_IN / f"{name}.json", name)
+
+
+def rows_of(content: Table) -> Iterator[tuple[str, Table]]:
+    """(group, row) for every row of a table that has a status: of its lists, and where one row is a whole group."""
+    for group, rows in content.items():
+        for row in rows if isinstance(rows, list) else [rows]:
+            if isinstance(row, dict) and "status" in row:
+                yield group, row
 
 
 def parse_update(text: bytes) -> dict[str, Table]:

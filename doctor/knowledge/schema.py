@@ -34,6 +34,13 @@ def _map_of(key: Rule, value: Rule) -> Rule:
     return lambda found: isinstance(found, dict) and all(key(k) and value(v) for k, v in found.items())
 
 
+def _fields(rules: Mapping[str, Rule]) -> Rule:
+    """An object with these fields and no others."""
+    return lambda found: (
+        isinstance(found, dict) and found.keys() == rules.keys() and all(r(found[k]) for k, r in rules.items())
+    )
+
+
 def _text(value: Any) -> bool:
     return isinstance(value, str)
 
@@ -73,8 +80,10 @@ ID = _matching(r"[a-z0-9.-]+")
 CAUSE = _matching(r"[a-z0-9]+(-[a-z0-9]+)*")
 FLAGS = _matching(r"[ims]*")
 HEX = _matching(r"[0-9a-f]{4}")
+NAME = _matching(r"[a-z0-9]+(-[a-z0-9]+)*")
+URL = _matching(r"https://[a-z0-9.-]+/[A-Za-z0-9._~/-]*")
 
-# table -> list of rows -> (fields that must be there, fields that may be)
+# table -> list of rows, or one row -> (fields that must be there, fields that may be)
 _CITED: Mapping[str, Rule] = {"sources": _list_of(_text), "status": STATUS}
 SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]] = {
     "releases": {
@@ -162,7 +171,32 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
             {"note": _text},
         )
     },
+    "vendors": {
+        "therock": (
+            {"index": URL, "linux": _list_of(GFX), "windows": _list_of(GFX), **_CITED},
+            {"linux_unproven": _list_of(GFX), "windows_unproven": _list_of(GFX), "note": _text},
+        ),
+        "rocm_blas": ({"gfx": GFX, "until": VERSION, **_CITED}, {"note": _text}),
+        "xpu_since": ({"architecture": _text, "torch": VERSION, **_CITED}, {"note": _text}),
+        "jetson": (
+            {
+                "l4t": _whole, "jetpack": DRIVER, "cuda": VERSION, "python": _or_null(VERSION), "index": _or_null(URL),
+                "page": _or_null(URL), "torch": _or_null(VERSION), **_CITED,
+            },
+            {"note": _text},
+        ),
+        "conda_forge": (
+            {
+                "platforms": _map_of(PLATFORM, _fields({"cuda": _list_of(VERSION)})),
+                "archs": _map_of(DRIVER, ARCHS),
+                "packages": _fields({"cuda": NAME, "cpu": NAME, "mps": NAME}), **_CITED,
+            },
+            {"note": _text},
+        ),
+        "uv_backends": ({"names": _list_of(BACKEND), **_CITED}, {"note": _text}),
+    },
 }  # fmt: skip
+ONE_ROW = {("vendors", "therock"), ("vendors", "conda_forge"), ("vendors", "uv_backends")}
 
 
 def check_table(data: Any, name: str) -> Table:
@@ -181,6 +215,9 @@ def check_table(data: Any, name: str) -> Table:
         raise KnowledgeError(file, "field sources: is not a map of texts")
     for group, (needed, optional) in SPECS[name].items():
         rows = data.get(group)
+        if (name, group) in ONE_ROW:
+            _check_row(f"{file}, {group}", rows, needed, optional, sources)
+            continue
         if not isinstance(rows, list):
             raise KnowledgeError(file, f"field {group}: is not a list of rows")
         for number, row in enumerate(rows, 1):

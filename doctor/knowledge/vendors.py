@@ -5,41 +5,25 @@ The rows are in tables/vendors.json, each group with its sources and status.
 
 from __future__ import annotations
 
-import json
-from functools import cache
 from typing import Any
 
-from doctor.knowledge.load import BUILT_IN, KnowledgeError
-
-GROUPS = ("therock", "rocm_blas", "xpu_since", "jetson", "conda_forge", "uv_backends")
-
-
-@cache
-def _table() -> dict[str, Any]:
-    try:
-        data: dict[str, Any] = json.loads((BUILT_IN / "vendors.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise KnowledgeError("vendors.json", f"cannot be read: {error}") from None
-    for group in GROUPS:
-        if group not in data:
-            raise KnowledgeError("vendors.json", f"lacks «{group}»")
-    return data
+from doctor.knowledge.load import table
 
 
 def therock() -> dict[str, Any]:
     """AMD's own index: `index`, and the gfx it has torch for on `linux` and on `windows`."""
-    found: dict[str, Any] = _table()["therock"]
+    found: dict[str, Any] = table("vendors")["therock"]
     return found
 
 
 def rocm_blas_until(gfx: str | None) -> str | None:
     """The last ROCm whose BLAS has kernels for that gfx, where the arch lists claim more."""
-    return next((r["until"] for r in _table()["rocm_blas"] if r["gfx"] == gfx), None)
+    return next((r["until"] for r in table("vendors")["rocm_blas"] if r["gfx"] == gfx), None)
 
 
 def xpu_since(architecture: str | None) -> str | None:
     """The first torch that supports that Intel architecture, where that is later than the first xpu build."""
-    return next((r["torch"] for r in _table()["xpu_since"] if r["architecture"] == architecture), None)
+    return next((r["torch"] for r in table("vendors")["xpu_since"] if r["architecture"] == architecture), None)
 
 
 def jetpack(l4t: str | None) -> dict[str, Any] | None:
@@ -48,15 +32,15 @@ def jetpack(l4t: str | None) -> dict[str, Any] | None:
     if not l4t:
         return None
     major = l4t.lstrip("Rr").split(".")[0]
-    return next((r for r in _table()["jetson"] if str(r["l4t"]) == major), None)
+    return next((r for r in table("vendors")["jetson"] if str(r["l4t"]) == major), None)
 
 
 def conda_forge() -> dict[str, Any]:
     """`platforms` -> `cuda` versions built, `archs` by CUDA major, `packages` by kind."""
-    found: dict[str, Any] = _table()["conda_forge"]
+    found: dict[str, Any] = table("vendors")["conda_forge"]
     return found
 
 
 def uv_knows(backend: str) -> bool:
     """Whether `uv pip install --torch-backend=` takes that name."""
-    return backend in _table()["uv_backends"]["names"]
+    return backend in table("vendors")["uv_backends"]["names"]

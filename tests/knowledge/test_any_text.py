@@ -8,9 +8,32 @@ from hypothesis import strategies as st
 from doctor.knowledge import lookup
 
 words = st.sampled_from(
-    ["2.6.0", "cu", "+cu124", "rocm", "6.4", "a0", ".dev", "2025", "gfx", "1100", "NVIDIA", "RTX", "[", "]", "(", ".", "-", "sm_", "²", "٣"]
+    [
+        "2.6.0",
+        "cu",
+        "+cu124",
+        "rocm",
+        "6.4",
+        "a0",
+        ".dev",
+        "2025",
+        "gfx",
+        "1100",
+        "NVIDIA",
+        "RTX",
+        "[",
+        "]",
+        "(",
+        ".",
+        "-",
+        "sm_",
+        "²",
+        "٣",
+    ]
 )
-texts = st.one_of(st.text(max_size=30), st.lists(words, max_size=6).map("".join), st.lists(words, max_size=6).map(" ".join))
+texts = st.one_of(
+    st.text(max_size=30), st.lists(words, max_size=6).map("".join), st.lists(words, max_size=6).map(" ".join)
+)
 some = settings(max_examples=200, deadline=None, derandomize=True)
 
 

@@ -157,7 +157,9 @@ def test_a_broken_shipped_table_exits_70(
     assert "releases.json, rows, row 5: field mps_minimum" in capsys.readouterr().err
 
 
-def test_a_broken_stored_table_is_named_and_the_built_in_one_used(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_stored_table_is_named_and_the_built_in_one_used(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder.mkdir()
     (folder / "releases.json").write_text('{"schema": 1, "table": "rele')
     assert run(["knowledge"]) == 0

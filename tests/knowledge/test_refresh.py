@@ -105,7 +105,9 @@ def test_a_wheel_less_contradicts_a_verified_row_and_is_refused_until_accepted()
 
 def test_a_new_release(monkeypatch: pytest.MonkeyPatch) -> None:
     known = tables()
-    index = Index(known, {"torch": [wheel("torch", "2.16.0", p, "manylinux_2_28_x86_64") for p in ("3.12", "3.13", "3.14t")]})
+    index = Index(
+        known, {"torch": [wheel("torch", "2.16.0", p, "manylinux_2_28_x86_64") for p in ("3.12", "3.13", "3.14t")]}
+    )
     texts = {"torch/version.py": "__version__ = '2.16.0'\ncuda: Optional[str] = '13.4'\nhip: Optional[str] = None\n"}
     monkeypatch.setattr(refresh, "files_in", lambda client, package, *endings: texts)
     with pytest.raises(SystemExit, match=r"--date 2\.16\.0=YYYY-MM-DD"):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.knowledge import load, lookup
+from doctor.knowledge import load, lookup, vendors
 from doctor.knowledge.load import BUILT_IN, TABLES, KnowledgeError
 from doctor.knowledge.schema import check_patterns, check_table
 from scripts import prove_knowledge
@@ -35,7 +35,7 @@ def test_a_shipped_table_keeps_its_schema(name: str) -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_every_source_is_used(name: str) -> None:
     data = of_file(name)
-    cited = {key for rows in data.values() if isinstance(rows, list) for row in rows for key in row.get("sources", ())}
+    cited = {key for _, row in load.rows_of(data) for key in row.get("sources", ())}
     assert cited == set(data["sources"])
 
 
@@ -124,8 +124,35 @@ def test_a_broken_table_is_named_with_row_and_field(change, where: str, message:
 
 
 @pytest.mark.parametrize(
+    ("change", "where", "message"),
+    [
+        (lambda d: d["therock"].update(index="http://example.org/"), "vendors.json, therock", "field index"),
+        (lambda d: d.update(therock=[]), "vendors.json, therock", "is not an object"),
+        (lambda d: d.pop("uv_backends"), "vendors.json, uv_backends", "is not an object"),
+        (lambda d: d["jetson"][2].update(l4t="36"), "vendors.json, jetson, row 3", "field l4t"),
+        (lambda d: d["conda_forge"]["packages"].pop("cuda"), "vendors.json, conda_forge", "field packages"),
+        (lambda d: d["conda_forge"]["archs"].update({"13": "sm_75,sm_80"}), "vendors.json, conda_forge", "field archs"),
+        (lambda d: d["conda_forge"].update(sources=["nobody"]), "vendors.json, conda_forge", "'nobody'"),
+    ],
+)
+def test_a_broken_table_of_vendors_is_named_with_row_and_field(change, where: str, message: str) -> None:
+    data = of_file("vendors")
+    change(data)
+    with pytest.raises(KnowledgeError) as caught:
+        check_table(data, "vendors")
+    assert caught.value.where == where
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("regex", "literals"),
-    [("(unclosed", ["unclosed"]), ("a+ message", ["something else"]), ("a message", []), ("a message", [""]), (".*", ["x"])],
+    [
+        ("(unclosed", ["unclosed"]),
+        ("a+ message", ["something else"]),
+        ("a message", []),
+        ("a message", [""]),
+        (".*", ["x"]),
+    ],
 )
 def test_a_pattern_that_does_not_compile_or_slips_its_prefilter(regex: str, literals: list[str]) -> None:
     data = of_file("messages")
@@ -150,6 +177,17 @@ def test_updated_tables_are_preferred_where_they_are_newer(tmp_path: Path) -> No
     assert lookup.companion("2.15.0", "torchvision") == "0.29.2", "the other tables are the built-in ones"
     load.use(None)
     assert lookup.newest_torch() == "2.15.0"
+
+
+def test_what_vendors_publish_is_updated_too(tmp_path: Path) -> None:
+    assert not vendors.uv_knows("cu134")
+    data = newer("vendors")
+    data["uv_backends"]["names"].append("cu134")
+    load.store({"vendors": data}, tmp_path)
+    load.use(tmp_path)
+    assert vendors.uv_knows("cu134")
+    load.use(None)
+    assert not vendors.uv_knows("cu134")
 
 
 def test_updated_tables_that_are_not_newer_are_left_aside(tmp_path: Path) -> None:
