@@ -13,7 +13,7 @@ from doctor.fixes.plan import script
 from doctor.knowledge import lookup, vendors
 from doctor.model.facts import ABSENT
 from doctor.model.fix import Plan
-from tests.knowledge.test_choose import MACHINES, NOTHING
+from tests.knowledge.machines import MACHINES, NOTHING
 
 OTHER_INDEXES = {vendors.therock()["index"], "https://pypi.jetson-ai-lab.io/jp6/cu126"}
 

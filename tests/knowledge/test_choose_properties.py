@@ -11,7 +11,7 @@ from doctor.knowledge import lookup
 from doctor.knowledge.choose import Choice, choose
 from doctor.model.facts import Facts, Gpu, Nvidia
 from tests.examples import linux, windows
-from tests.knowledge.test_choose_oracle import CAPABILITIES, DRIVERS, GFX, PYTHONS, WINDOWS_DRIVERS, with_python
+from tests.knowledge.random_machines import CAPABILITIES, DRIVERS, GFX, PYTHONS, WINDOWS_DRIVERS, with_python
 
 few = settings(max_examples=40, deadline=None, derandomize=True)
 cards = st.lists(st.sampled_from(CAPABILITIES), min_size=1, max_size=3)
