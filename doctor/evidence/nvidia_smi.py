@@ -9,28 +9,30 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from doctor.evidence.regex import Regex
+
 # Asked in this order; the last one is unknown to drivers before 510 or so, which then refuse the whole query.
 QUERY = (
     "index", "name", "uuid", "pci.bus_id", "pci.device_id", "memory.total", "memory.used", "compute_mode",
     "driver_version", "compute_cap",
 )  # fmt: skip
 MIB = 1 << 20
-_SMI = re.compile(r"NVIDIA-SMI\s+(\d+\.\d[\d.]*)")
-_DRIVER = re.compile(r"(?:Driver|KMD) Version:\s*(\d+\.\d[\d.]*)")
-_CUDA = re.compile(r"CUDA (?:UMD )?Version:\s*(\d+\.\d+)")
+_SMI = Regex(r"NVIDIA-SMI\s+(\d+\.\d[\d.]*)")
+_DRIVER = Regex(r"(?:Driver|KMD) Version:\s*(\d+\.\d[\d.]*)")
+_CUDA = Regex(r"CUDA (?:UMD )?Version:\s*(\d+\.\d+)")
 _ERRORS = (
     "NVIDIA-SMI has failed", "Failed to initialize NVML", "No devices were found",
     "Unable to determine the device handle",
     "NVIDIA-SMI couldn't find", "couldn't communicate with the NVIDIA driver", "GPU is lost", "Unable to detect GPU",
     "GPU access blocked by the operating system", "Failed to query",
 )  # fmt: skip
-_NVML_VERSION = re.compile(r"NVML library version:\s*(\d+\.\d[\d.]*)")
-_NAME_ROW = re.compile(
+_NVML_VERSION = Regex(r"NVML library version:\s*(\d+\.\d[\d.]*)")
+_NAME_ROW = Regex(
     r"^\|\s*(?P<index>\d+)\s+(?P<name>\S.*?)\s+(?:On|Off|N/A|TCC|WDDM|MCDM)?\s*\|\s*(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d|N/A)"
 )
-_MEMORY = re.compile(r"(\d+)\s*MiB\s*/\s*(\d+)\s*MiB")
-_MODE = re.compile(r"(Default|E\. Process|E\. Thread|Prohibited)\s*\|\s*$")
-_PROCESS = re.compile(r"^\|\s*\d+\s+(?:\S+\s+\S+\s+)?\d+\s+(?P<type>C|G|C\+G|M\+C)\s")
+_MEMORY = Regex(r"(\d+)\s*MiB\s*/\s*(\d+)\s*MiB")
+_MODE = Regex(r"(Default|E\. Process|E\. Thread|Prohibited)\s*\|\s*$")
+_PROCESS = Regex(r"^\|\s*\d+\s+(?:\S+\s+\S+\s+)?\d+\s+(?P<type>C|G|C\+G|M\+C)\s")
 _MODES = {"E. Process": "Exclusive_Process", "E. Thread": "Exclusive_Thread"}
 
 
@@ -88,7 +90,7 @@ def error_of(text: str) -> str | None:
     return None
 
 
-def _first(pattern: re.Pattern[str], text: str) -> str | None:
+def _first(pattern: Regex, text: str) -> str | None:
     match = pattern.search(text)
     return match.group(1) if match else None
 

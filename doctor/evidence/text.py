@@ -6,7 +6,6 @@ A `Document` keeps the number that every line had in the source, so that a fact 
 
 from __future__ import annotations
 
-import html
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -218,6 +217,8 @@ def _tidy(line: str) -> str:
         line = _BARE_COLOUR.sub("", line)
     line = _CONTROL.sub("", line)
     if "&" in line and _ENTITY.search(line):
+        import html  # its table of entities is seldom needed
+
         line = html.unescape(line)
     if _FENCE.match(line) or ("<" in line and _TAG_LINE.match(line)):
         return ""

@@ -268,31 +268,53 @@ def _pair(wanted: list[str], said: str, notes: Notes, line: int) -> None:
 
 # --------------------------------------------------------------------------------------------- lines of other programs
 
+_ITEM = r"^[ \t*\-•]*"
+_BOOL = r"\??[ \t]*[:=]?[ \t]*(true|false|yes|no)\b"
+# (what a line says, words of which one is in it, the line)
 _PRINTED: tuple[tuple[str, tuple[str, ...], Regex], ...] = tuple(
-    (fact, hints, Regex(regex, re.M | re.I)) for fact, hints, regex in (
-        ("torch.version", ("torch",), r"^[ \t*\-•]*(?:\**(?:py)?torch(?: version)?\**[ \t]*(?:[:=]+|is|v|version)?[ "
-                                      r"\t]*v?)(\d+\.\d+\.\d+[\w.+]*)(?=[ \t,;)]|$)"),
-        ("torch.version", ("torch",), r"(?:\bPyTorch[ -]v?|\btorch[-=]=?|\btorch )(\d+\.\d+\.\d+(?:\.dev\d+)?(?:\+\w["
-                                      r"\w.]*)?)(?=[ \t,;)]|$)"),
-        ("torch.cuda_available", ("cuda available", "cuda is available"), r"^[ \t*\-•]*(?:is )?(?:torch )?cuda(?: is)? available\??[ \t]*[:=]?[ \t]"
-                                            r"*(true|false|yes|no)\b"),
-        ("torch.mps_available", ("mps available", "mps is available"), r"^[ \t*\-•]*(?:is )?mps(?: is)? available\??[ \t]*[:=]?[ \t]*(true|false|y"
-                                          r"es|no)\b"),
-        ("torch.mps_built", ("mps built", "mps is built"), r"^[ \t*\-•]*(?:is )?mps(?: is)? built\??[ \t]*[:=]?[ \t]*(true|false|yes|no)\b"),
-        ("torch.cuda", ("cuda version",), r"^[ \t*\-•]*(?:torch |pytorch )cuda version[ \t]*[:=][ \t]*(\d+\.\d+|none)"
-                                          r"\b"),
-        ("interpreter.version", ("python",), r"^[ \t*\-•]*\**python(?: version)?\**[ \t]*(?:[:=]|v|is)?[ \t]*(\d\.\d{"
-                                             r"1,2}(?:\.\d+)?(?:(?:a|b|rc)\d+)?\+?)(?=[ \t,;|(]|$)([^\n]{0,160})"),
+    (fact, hints, Regex(regex, re.M | re.I))
+    for fact, hints, regex in (
+        (
+            "torch.version", ("torch",),
+            _ITEM + r"(?:\**(?:py)?torch(?: version)?\**[ \t]*(?:[:=]+|is|v|version)?[ \t]*v?)(\d+\.\d+\.\d+[\w.+]*)"
+            r"(?=[ \t,;)]|$)",
+        ),
+        (
+            "torch.version", ("torch",),
+            r"(?:\bPyTorch[ -]v?|\btorch[-=]=?|\btorch )(\d+\.\d+\.\d+(?:\.dev\d+)?(?:\+\w[\w.]*)?)(?=[ \t,;)]|$)",
+        ),
+        (
+            "torch.cuda_available", ("cuda available", "cuda is available"),
+            _ITEM + r"(?:is )?(?:torch )?cuda(?: is)? available" + _BOOL,
+        ),
+        (
+            "torch.mps_available", ("mps available", "mps is available"),
+            _ITEM + r"(?:is )?mps(?: is)? available" + _BOOL,
+        ),
+        ("torch.mps_built", ("mps built", "mps is built"), _ITEM + r"(?:is )?mps(?: is)? built" + _BOOL),
+        ("torch.cuda", ("cuda version",), _ITEM + r"(?:torch |pytorch )cuda version[ \t]*[:=][ \t]*(\d+\.\d+|none)\b"),
+        (
+            "interpreter.version", ("python",),
+            _ITEM + r"\**python(?: version)?\**[ \t]*(?:[:=]|v|is)?[ \t]*(\d\.\d{1,2}(?:\.\d+)?(?:(?:a|b|rc)\d+)?\+?)"
+            r"(?=[ \t,;|(]|$)([^\n]{0,160})",
+        ),
         ("interpreter.version", ("python-3",), r"\bPython-(3\.\d+\.\d+)\b()"),
-        ("machine", ("arch", "machine"), r"^[ \t*\-•]*(?:machine|arch|architecture)[ \t]*[:= ][ \t]*(arm64|aarch64|x8"
-                                         r"6_64|amd64|i[36]86)[ \t]*$"),
-        ("os", ("os:", "os :", "operating system", "system:", "platform:"), r"^[ \t*\-•]*\**(?:OS|Operating System|OS"
-            r" version|System|Platform|Host OS)\**[ \t]*:\**[ \t]*(\S[^\n]{2,100})$"),
-        ("gpu", ("gpu", "graphics", "device"), r"^[ \t*\-•]*\**(?:GPU(?:s|[ _]?name|[ _]?model| type)?(?: ?#?\d+)?|Gr"
-                                               r"aphics card|Video card|Device name|Device)\**[ \t]*[:=]\**[ \t]*("
-                                               r"\S[^\n]{2,100})$"),
+        (
+            "machine", ("arch", "machine"),
+            _ITEM + r"(?:machine|arch|architecture)[ \t]*[:= ][ \t]*(arm64|aarch64|x86_64|amd64|i[36]86)[ \t]*$",
+        ),
+        (
+            "os", ("os:", "os :", "operating system", "system:", "platform:"),
+            _ITEM + r"\**(?:OS|Operating System|OS version|System|Platform|Host OS)\**[ \t]*:\**[ \t]*"
+            r"(\S[^\n]{2,100})$",
+        ),
+        (
+            "gpu", ("gpu", "graphics", "device"),
+            _ITEM + r"\**(?:GPU(?:s|[ _]?name|[ _]?model| type)?(?: ?#?\d+)?|Graphics card|Video card|Device name|"
+            r"Device)\**[ \t]*[:=]\**[ \t]*(\S[^\n]{2,100})$",
+        ),
         ("gpu", ("cuda:",), r"\bCUDA:\d \(([^(),\n]{4,60}), \d+Mi?B\)"),
-        ("cpu", ("cpu:",), r"^[ \t*\-•]*\**CPU(?: model)?\**[ \t]*:\**[ \t]*((?:Apple|Intel|AMD)[^\n]{2,80})$"),
+        ("cpu", ("cpu:",), _ITEM + r"\**CPU(?: model)?\**[ \t]*:\**[ \t]*((?:Apple|Intel|AMD)[^\n]{2,80})$"),
     )
 )  # fmt: skip
 

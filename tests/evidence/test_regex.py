@@ -1,14 +1,17 @@
 """The prefilters of the readers' patterns never hide a match."""
 
+import ast
 import importlib
 import pkgutil
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from doctor import evidence
+from doctor import checks, evidence
+from doctor.checks._torch import words_of
 from doctor.evidence.regex import Regex
 from doctor.knowledge.literals import parser, sre
 
@@ -30,9 +33,8 @@ FILTERED = {
 }
 
 
-def holds(items: Iterable[tuple[Any, Any]], needs: tuple[str, ...]) -> bool:
-    """Whether every match of a parsed sequence holds one of the words, as they are spelled."""
-    run = ""
+def holds(items: Iterable[tuple[Any, Any]], needs: tuple[str, ...], run: str = "") -> bool:
+    """Whether every match of a parsed sequence, after the characters `run`, holds one of the words as spelled."""
     for operator, argument in opened(items):
         if operator is sre.LITERAL:
             run += chr(argument)
@@ -41,11 +43,11 @@ def holds(items: Iterable[tuple[Any, Any]], needs: tuple[str, ...]) -> bool:
             continue
         if operator in (sre.AT, sre.ASSERT, sre.ASSERT_NOT):  # these take no characters
             continue
+        if operator is sre.BRANCH and all(holds(branch, needs, run) for branch in argument[1]):
+            return True
+        if str(operator).endswith("_REPEAT") and argument[0] >= 1 and holds(argument[2], needs, run):
+            return True
         run = ""
-        if operator is sre.BRANCH and all(holds(branch, needs) for branch in argument[1]):
-            return True
-        if operator in (sre.MAX_REPEAT, sre.MIN_REPEAT) and argument[0] >= 1 and holds(argument[2], needs):
-            return True
     return False
 
 
@@ -64,6 +66,28 @@ def test_every_match_holds_what_its_pattern_needs(
 ) -> None:
     assert not flags & re.IGNORECASE
     assert holds(parser.parse(pattern, flags), needs)
+
+
+STRINGS = {
+    node.value
+    for path in Path(checks.__path__[0]).rglob("*.py")
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"[\\|*+]", node.value)
+}
+
+
+def test_the_words_of_an_expression_stand_in_every_match() -> None:
+    """Over all texts in the checks that could be expressions."""
+    tried = 0
+    for text in STRINGS:
+        try:
+            parsed = parser.parse(text)
+        except re.error:
+            continue
+        if words := words_of(text):
+            tried += 1
+            assert holds(parsed, words), (text, words)
+    assert tried > 100
 
 
 def test_a_need_that_a_match_may_lack_is_found() -> None:
