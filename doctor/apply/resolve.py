@@ -13,7 +13,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -98,18 +98,50 @@ def _program(words: Sequence[str]) -> str:
 def _pip(
     system: System, words: list[str], installed: Mapping[str, str], removed: Sequence[str], environ: dict[str, str]
 ) -> Resolution:
+    """What an earlier step removes still stands in the way of a dry run, so pip is told to look at the index for all.
+    An index that has not all (a mirror of torch's alone) is asked again, for what the environment lacks."""
+    again = ("--ignore-installed",) if removed else ()
+    first, report = _pip_asked(system, words, again, environ)
+    if report is not None:
+        return Resolution(ok=True, changes=_pip_changes(report, installed, bool(again)))
+    if first.ok or first.unreachable or not removed:
+        return first
+    _, wanted = _pip_asked(system, words, (*again, "--no-deps"), environ)
+    if wanted is None:
+        return first
+    names = {normalised(str(item["metadata"]["name"])) for item in wanted["install"]}
+    needs = [
+        text
+        for item in wanted["install"]
+        for text in item["metadata"].get("requires_dist") or ()
+        if normalised(re.split(r"[^A-Za-z0-9._-]", text, maxsplit=1)[0]) not in names
+    ]
+    words = [word for word in words if not _is_requirement(word, names)]
+    second, rest = _pip_asked(system, [*words, *needs], (), environ) if needs else (first, {"install": []})
+    if rest is None:
+        return second
+    changes = _pip_changes({"install": [*wanted["install"], *rest["install"]]}, installed, False)
+    return Resolution(ok=True, changes=changes)
+
+
+def _is_requirement(word: str, names: Collection[str]) -> bool:
+    return normalised(re.split(r"[=<>!~ \[]", word, maxsplit=1)[0]) in names
+
+
+def _pip_asked(
+    system: System, words: Sequence[str], options: Sequence[str], environ: dict[str, str]
+) -> tuple[Resolution, dict[str, Any] | None]:
+    """One dry run: its report, or None and why there is none."""
     with tempfile.TemporaryDirectory(prefix="torchdoctor-") as folder:
-        report = os.path.join(folder, "report.json")
-        # What an earlier step removes still stands in the way of a dry run: let it look at the index for all.
-        again = ["--ignore-installed"] if removed else []
-        options = ["--dry-run", "--report", report, *again, "--retries", "1", "--timeout", str(CONNECT_S)]
-        result, lines = ask(system, [*words[:4], *options, *words[4:]], _PIP_ANSWERED, environ)
+        file = os.path.join(folder, "report.json")
+        dry = ("--dry-run", "--report", file, *options, "--retries", "1", "--timeout", str(CONNECT_S))
+        result, lines = ask(system, [*words[:4], *dry, *words[4:]], _PIP_ANSWERED, environ)
         if result.ok:
-            with contextlib.suppress(OSError, ValueError), open(report, encoding="utf-8") as file:
-                return Resolution(ok=True, changes=_pip_changes(json.load(file), installed, bool(again)))
+            with contextlib.suppress(OSError, ValueError), open(file, encoding="utf-8") as said:
+                return Resolution(ok=True), json.load(said)
         if any(_OLD_PIP.search(line) for line in lines):
-            return Resolution(ok=True, known=False, message="this pip is too old for a dry run")
-        return failed(result, lines)
+            return Resolution(ok=True, known=False, message="this pip is too old for a dry run"), None
+        return failed(result, lines), None
 
 
 def _pip_changes(report: Mapping[str, Any], installed: Mapping[str, str], all_new: bool) -> tuple[Change, ...]:

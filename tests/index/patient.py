@@ -23,8 +23,9 @@ UV = shutil.which("uv", path=os.pathsep.join((os.path.dirname(sys.executable), o
 _LEFT_OUT = ("PIP_", "UV_", "TORCHDOCTOR_", "POETRY_", "PDM_")
 
 
-def make_wheels(folder: Path) -> Path:
-    """The index of the tests: CPU, CUDA 12.6 and 13.0 builds of torch, and companions that pin it."""
+def make_wheels(folder: Path, files: int = 30) -> Path:
+    """The index of the tests: CPU, CUDA 12.6 and 13.0 builds of torch, and companions that pin it. `files`: in each
+    torch."""
     for torch, vision, backend in (
         ("2.13.0", "0.28.0", "cpu"),
         ("2.13.0", "0.28.0", "cu130"),
@@ -33,7 +34,7 @@ def make_wheels(folder: Path) -> Path:
         ("2.15.0", "0.30.0", "cu130"),
     ):
         place = folder / "whl" / backend
-        wheels.torch(place, f"{torch}+{backend}")
+        wheels.torch(place, f"{torch}+{backend}", files=files)
         wheels.companion(place, "torchvision", f"{vision}+{backend}", torch)
         wheels.wheel(place, "typing-extensions", "4.15.0", {"typing_extensions.py": "x = 1\n"})
         if backend != "cpu":

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Kill -9 torchdoctor, or the tool that it runs, at random moments of `fix --run`; undo; compare every file.
+
+python scripts/prove_rollback.py [--trials 50] [--seed 1] [--tool pip|uv|both]
+
+Each trial starts from the same environment (real pip or uv, stub wheels from an index on the loopback, a recorded
+machine with a GPU), and ends with `fix --undo` and a comparison of the content, mode and time of every file. Exit
+code 1 where one differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests.index.killing import full_apply_s, trial
+from tests.index.patient import make_patient, make_wheels
+from tests.index.server import serving
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trials", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tool", choices=("pip", "uv", "both"), default="both")
+    options = parser.parse_args()
+    tools = ("pip", "uv") if options.tool == "both" else (options.tool,)
+    failed = 0
+    print("| no. | tool | killed | after ms | last line of the journal | undo | as it was |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for place, tool in enumerate(tools):
+        count = options.trials // len(tools) + (place < options.trials % len(tools))
+        failed += prove(tool, count, options.seed + place)
+    print(f"\n{options.trials - failed} of {options.trials} environments were exactly what they had been.")
+    return 1 if failed else 0
+
+
+def prove(tool: str, count: int, seed: int) -> int:
+    """Make `count` trials with a tool; how many failed."""
+    chance = random.Random(seed)
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="prove-rollback-") as name:
+        folder = Path(name).resolve()
+        with serving(make_wheels(folder / "wheels", files=1500)) as index:
+            patient = make_patient(folder, index.url, pip=tool == "pip")
+            patient.install("torch==2.13.0", "torchvision", backend="cpu")
+            before = patient.content()
+            took = full_apply_s(patient)
+            for number in range(1, count + 1):
+                one = trial(patient, chance, took, before)
+                row = (number, tool, one.victim, one.moment_ms, one.phase, one.undo, "yes" if one.ok else "NO")
+                print("| " + " | ".join(str(cell) for cell in row) + " |", flush=True)
+                if not one.ok:
+                    failed += 1
+                    print(one.detail, file=sys.stderr)
+                    return failed + count - number  # the next trial would start from another state
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

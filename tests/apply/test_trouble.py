@@ -1,0 +1,331 @@
+"""What goes wrong while a plan is carried out: the environment is what it was, and the cause is named."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from doctor.apply import place, undo
+from tests.index import killing, wheels
+from tests.index.patient import Patient, make_patient
+from tests.index.server import Index, serving
+
+Make = Callable[..., Patient]
+
+
+def cpu_build(patient: Make, *, pip: bool = True) -> Patient:
+    """With pip the plan has two steps: an uninstall, and an install that downloads."""
+    sick = patient(pip=pip)
+    sick.install("torch==2.13.0", "torchvision", backend="cpu")
+    return sick
+
+
+def events(patient: Patient) -> list[str]:
+    """What the newest journal says so far."""
+    for path in sorted((patient.env / ".torchdoctor").glob("2*/journal.jsonl")):
+        return [json.loads(line)["event"] for line in path.read_text().splitlines() if line.endswith("}")]
+    return []
+
+
+def started(patient: Patient, index: Index, delay_s: float = 1.0) -> subprocess.Popen[str]:
+    """An apply at work, in its second step, which downloads; the index has grown slow by then."""
+    process = subprocess.Popen(
+        patient.command("fix", "--run", "--yes", "--no-probe"), env=patient.variables(), stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while (seen := events(patient).count("step")) < 2 and process.poll() is None and time.monotonic() < deadline:
+        index.delay_s = delay_s if seen else 0
+        time.sleep(0.005)
+    return process
+
+
+def test_no_terminal_and_no_yes(patient: Make) -> None:
+    sick = cpu_build(patient, pip=False)
+    before = sick.content()
+    done = sick.doctor("fix", "--run", "--no-probe")
+    assert (done.returncode, sick.content()) == (2, before)
+    assert "there is no terminal to ask on" in done.stderr
+    assert not (sick.env / ".torchdoctor").exists()
+
+
+def test_a_plan_that_does_not_resolve_is_not_begun(patient: Make, index: Index) -> None:
+    sick = cpu_build(patient)
+    before = sick.content()
+    sick.set(PIP_INDEX_URL=f"{index.url}/empty")
+    done = sick.fix()
+    assert (done.returncode, sick.content()) == (1, before)
+    assert "nothing was changed: the plan does not resolve" in done.stderr
+    assert "No matching distribution found for torch" in done.stderr
+    assert not (sick.env / ".torchdoctor").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pip", [True, False], ids=["pip", "uv"])
+def test_an_index_that_never_answers_is_said_within_15_s(patient: Make, index: Index, pip: bool) -> None:
+    sick = cpu_build(patient, pip=pip)
+    before = sick.content()
+    index.silent = True
+    began = time.monotonic()
+    done = sick.fix()
+    assert time.monotonic() - began < 17, "15 s, and two for the examination"
+    assert (done.returncode, sick.content()) == (1, before)
+    assert "the package index could not be reached" in done.stderr
+    assert "--offline --find-links DIR" in done.stderr
+
+
+@pytest.mark.parametrize("pip", [True, False], ids=["pip", "uv"])
+def test_an_index_that_refuses(patient: Make, index: Index, pip: bool) -> None:
+    sick = cpu_build(patient, pip=pip)
+    nobody = "http://user:secret@127.0.0.1:9/simple"
+    sick.set(PIP_INDEX_URL=nobody, UV_DEFAULT_INDEX=nobody)
+    done = sick.fix()
+    assert done.returncode == 1
+    assert "the package index could not be reached" in done.stderr
+    assert "secret" not in done.stderr + done.stdout
+
+
+def test_offline_with_a_folder_of_wheels(patient: Make, index: Index) -> None:
+    sick = cpu_build(patient)
+    index.silent = True
+    folder = sick.root.parent / "wheels" / "whl" / "cu130"
+    done = sick.fix("--offline", "--find-links", str(folder))
+    assert done.returncode == 0, done.stderr
+    assert sick.torch() == "2.13.0+cu130"
+    assert not index.asked
+
+
+def test_an_index_with_credentials_never_shows_them(patient: Make, index: Index) -> None:
+    sick = cpu_build(patient)
+    index.credentials = "user:s3cret"
+    address = index.url.replace("//", "//user:s3cret@")
+    sick.set(PIP_INDEX_URL=f"{address}/whl/cu130")
+    done = sick.fix("--pytorch-index", f"{address}/whl")
+    assert done.returncode == 0, done.stderr
+    assert sick.torch() == "2.13.0+cu130"
+    kept = "".join(p.read_text() for p in (sick.env / ".torchdoctor").glob("*/journal.jsonl"))
+    assert kept
+    assert "s3cret" not in done.stdout + done.stderr + kept
+    planned = sick.doctor("fix", "--no-probe", "--pytorch-index", f"{address}/whl", "--tool", "uv")
+    assert "s3cret" not in planned.stdout
+
+
+def test_the_network_dies_in_the_middle(patient: Make, index: Index) -> None:
+    sick = cpu_build(patient)
+    before = sick.content()
+    process = started(sick, index)
+    index.dies_after = 1000
+    stderr = process.communicate(timeout=60)[1]
+    assert process.returncode == 1
+    assert "All is as it was before." in stderr
+    assert sick.content() == before
+    assert sick.torch() == "2.13.0+cpu"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+def test_a_signal_in_the_middle(patient: Make, index: Index, number: signal.Signals) -> None:
+    sick = cpu_build(patient)
+    before = sick.content()
+    process = started(sick, index)
+    process.send_signal(number)
+    stderr = process.communicate(timeout=60)[1]
+    assert process.returncode == (130 if number == signal.SIGINT else 128 + number)
+    assert "All is as it was before." in stderr
+    assert sick.content() == before
+
+
+def test_a_file_that_cannot_be_written(patient: Make) -> None:
+    """As on a full disk: the biggest library of the new build does not fit."""
+    sick = cpu_build(patient)
+    before = sick.content()
+    done = subprocess.run(
+        sick.command("fix", "--run", "--yes", "--no-probe"), env=sick.variables(), capture_output=True, text=True,
+        stdin=subprocess.DEVNULL, timeout=60, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (280_000, 280_000)),
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert sick.content() == before
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 110 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=110m", "tmpfs", str(folder)]
+    if os.name == "nt" or os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("a file system cannot be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pip", [True, False], ids=["pip", "uv"])
+def test_a_full_disk(small_disk: Path, wheelhouse: Path, pip: bool) -> None:
+    house = small_disk.parent / "house"
+    (house / "whl").mkdir(parents=True)
+    (house / "whl" / "cpu").symlink_to(wheelhouse / "whl" / "cpu")
+    big = house / "whl" / "cu130"
+    wheels.torch(big, "2.13.0+cu130", big_bytes=60_000_000)
+    wheels.wheel(big, "nvidia-cuda-runtime", "13.0", {"nvidia/x.so": "x"})
+    with serving(house) as index:
+        sick = make_patient(small_disk, index.url, pip=pip)
+        (small_disk / "wheels").symlink_to(house)
+        sick.set(UV_CACHE_DIR=str(small_disk.parent / "cache"), TMPDIR=str(small_disk.parent))
+        sick.install("torch==2.13.0", backend="cpu")
+        before = sick.content()
+        done = sick.fix()
+    assert done.returncode == 1, done.stderr
+    assert "No space left on device" in done.stderr
+    assert "All is as it was before." in done.stderr
+    assert sick.content() == before
+
+
+def test_a_read_only_environment(small_disk: Path, wheelhouse: Path, index: Index) -> None:
+    sick = make_patient(small_disk, index.url)
+    (small_disk / "wheels").symlink_to(wheelhouse)
+    sick.install("torch==2.13.0", backend="cpu")
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    done = sick.fix()
+    assert done.returncode == 1
+    assert "nothing was changed" in done.stderr
+    assert "may not be written (read-only" in done.stderr
+
+
+def test_what_is_no_cure_is_undone(patient: Make, index: Index) -> None:
+    """The index calls a wheel a CUDA build that is a CPU build all the same."""
+    sick = cpu_build(patient)
+    before = sick.content()
+    house = sick.root.parent / "liar" / "whl" / "cu130"
+    real = sick.root.parent / "wheels" / "whl"
+    house.mkdir(parents=True)
+    for path in (real / "cu130").glob("*.whl"):
+        if not path.name.startswith("torch-"):
+            (house / path.name).symlink_to(path)
+    (torch,) = (real / "cpu").glob("torch-2.13.0*.whl")
+    (house / torch.name).symlink_to(torch)
+    done = sick.fix("--offline", "--find-links", str(house))
+    assert done.returncode == 1, done.stderr
+    assert "not cured: torch-cpu-only is still found; putting the environment back" in done.stderr
+    assert sick.content() == before
+
+
+def test_two_runs_do_not_meet(patient: Make, index: Index) -> None:
+    sick = cpu_build(patient)
+    process = started(sick, index)
+    done = sick.doctor("fix", "--undo")
+    process.communicate(timeout=60)
+    assert done.returncode == 1
+    assert "another torchdoctor" in done.stderr
+    assert process.returncode == 0
+
+
+def test_an_interrupted_run_bars_the_next_one_until_it_is_undone(patient: Make, index: Index) -> None:
+    sick = cpu_build(patient)
+    before = sick.content()
+    process = started(sick, index)
+    process.kill()
+    process.communicate(timeout=60)
+    index.delay_s = 0
+    again = sick.fix()
+    assert again.returncode == 1
+    assert "was interrupted in the middle" in again.stderr
+    assert sick.doctor("fix", "--undo").returncode == 0
+    assert sick.content() == before
+    assert sick.fix().returncode == 0
+
+
+@pytest.mark.slow
+def test_kill_9_at_any_moment(patient: Make) -> None:
+    sick = cpu_build(patient)
+    before = sick.content()
+    took = killing.full_apply_s(sick)
+    chance = random.Random(time.time_ns())
+    trials = [killing.trial(sick, chance, took, before) for _ in range(5)]
+    assert all(one.ok for one in trials), trials
+
+
+def test_undo_refuses_where_the_environment_was_changed_since(patient: Make) -> None:
+    sick = cpu_build(patient)
+    before = sick.content()
+    assert sick.fix().returncode == 0
+    sick.install("torch==2.13.0", "--reinstall-package", "torch", backend="cpu")
+    done = sick.doctor("fix", "--undo")
+    assert done.returncode == 1
+    assert "--allow later-changes" in done.stderr
+    assert sick.doctor("fix", "--undo", "--allow", "later-changes").returncode == 0
+    assert sick.content() == before
+
+
+def test_nothing_to_undo(patient: Make) -> None:
+    sick = patient()
+    done = sick.doctor("fix", "--undo")
+    assert (done.returncode, "there is nothing to undo" in done.stderr) == (1, True)
+    assert not (sick.env / ".torchdoctor").exists()
+    assert "there are no snapshots" in sick.doctor("fix", "--undo", "list").stderr
+
+
+def test_the_last_three_snapshots_are_kept(patient: Make) -> None:
+    sick = cpu_build(patient, pip=False)
+    for _ in range(4):
+        assert sick.fix().returncode == 0
+        sick.install("torch==2.13.0", "--reinstall-package", "torch", backend="cpu")
+    saved = undo.saved_in(place.store_of(None, str(sick.python)))  # type: ignore[arg-type]
+    assert [one.state for one in saved] == ["applied"] * undo.KEPT
+    said = sick.doctor("fix", "--undo", "list").stdout
+    assert said.count("Reinstall torch 2.13.0 (cu130)") == undo.KEPT
+    assert "MB" in said
+
+
+def test_another_users_environment_needs_consent(patient: Make) -> None:
+    sick = cpu_build(patient, pip=False)
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a folder away")
+    os.chown(sick.env, 65534, 65534)
+    before = sick.content()
+    done = sick.fix()
+    assert (done.returncode, sick.content()) == (1, before)
+    assert "--allow other-user" in done.stderr
+    assert sick.fix("--allow", "other-user").returncode == 0
+
+
+def test_a_terminal_is_asked_once(patient: Make) -> None:
+    pexpect = pytest.importorskip("pexpect")
+    sick = cpu_build(patient, pip=False)
+    argv = sick.command("fix", "--run", "--no-probe")
+    child = pexpect.spawn(argv[0], argv[1:], env=sick.variables(), timeout=60, encoding="utf-8")
+    child.expect(r"torch: 2\.13\.0\+cpu -> 2\.13\.0\+cu130")
+    child.expect(r"Do this\? \[y/N\]")
+    child.sendline("n")
+    child.expect("nothing was done")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 1
+    assert sick.torch() == "2.13.0+cpu"
+
+
+def test_files_keep_their_modes_and_hard_links_are_not_written_through(patient: Make) -> None:
+    """uv links from its cache: what is put back must not have changed the cache either."""
+    sick = cpu_build(patient, pip=False)
+    part = sick.site / "torch" / "_parts" / "part_0.py"
+    part.chmod(0o600)
+    assert sick.fix().returncode == 0
+    assert sick.doctor("fix", "--undo").returncode == 0
+    assert stat.S_IMODE(part.stat().st_mode) == 0o600
+    done = subprocess.run([sys.executable, "-m", "zipfile", "-t", *map(str, _wheels(sick))], check=False)
+    assert done.returncode == 0
+
+
+def _wheels(patient: Patient) -> list[Path]:
+    return sorted((patient.root.parent / "wheels" / "whl" / "cpu").glob("torch-*.whl"))[:1]
