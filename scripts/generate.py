@@ -1,4 +1,4 @@
-"""Make what follows from the code: docs/checks.md, docs/knowledge.md, the report's schema, the help in README.md.
+"""Make what follows from the code: three pages of docs/, the report's schema, the help in README.md.
 
 python scripts/generate.py           write them
 python scripts/generate.py --check   exit 1 and name what is not current
@@ -71,9 +71,17 @@ def knowledge() -> str:
     return prove_knowledge.docs_text()
 
 
+def machines() -> str:
+    """docs/machines.md: what install says to the reviewed machines."""
+    from scripts import machines_page
+
+    return machines_page.text()
+
+
 MADE = {
     "docs/checks.md": catalogue,
     "docs/knowledge.md": knowledge,
+    "docs/machines.md": machines,
     "doctor/reports/report-1.schema.json": schema,
     "README.md": readme,
 }

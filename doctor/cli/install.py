@@ -111,6 +111,7 @@ def advise(
         fixes = (nearest_fix(situation, "install", near) for near in choice.nearest)
         fix = next((f for f in fixes if f), None)
     lines += [f"  ? {near.text}" for near in choice.nearest]
+    lines += [f"next to it {name_of(other)}: {other.behind}" for other in choice.builds[1:2]]
     for other in choice.rejected:
         lines.append(f"not {name_of(other)}: {other.against[0] if other.against else 'it serves fewer of the GPUs'}")
     lines += [f"assumed: {text}" for text in choice.assumes]

@@ -43,6 +43,7 @@ class Candidate:
     covers: tuple[str, ...] = ()  # names of the GPUs that it serves
     leaves_out: tuple[str, ...] = ()  # names of the GPUs that it does not
     environ: tuple[tuple[str, str], ...] = ()  # variables that it needs to serve them
+    behind: str = ""  # of a build that serves, too: why another comes first
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +105,7 @@ def rank(machine: Machine, wanted: Wanted) -> Choice:
             neighbours = _neighbours(t.candidate for t in rejected if numbers(t.candidate.release) >= newest)
             others = tuple(c for k in kinds if k != kind for c in machine.of(k))
             return Choice(
-                builds=tuple(_beside(t.candidate, others) for t in builds),
+                builds=tuple(_beside(c, others) for c in _with_reasons_for_the_order(builds)),
                 rejected=neighbours,
                 wanting=not full or builds[0].crutch,
             )
@@ -206,6 +207,29 @@ def _order(trial: Trial) -> tuple[object, ...]:
         not trial.native_toolkit,
         tuple(-n for n in numbers(_cuda_of_backend(c.backend) or _rocm_of(c.backend) or "0")),
     )
+
+
+_BEHIND = (
+    "it serves fewer of the GPUs",
+    "the strongest GPU is not among those that it serves",
+    "it needs PTX, or an override",
+    "its torch is older",
+    "more of the companions are missing",
+    "its publication was not seen",
+    "it is on another index than the package index",
+    "the driver runs its CUDA by minor-version compatibility only",
+    "its {} is older",
+)  # by the place in _order
+
+
+def _with_reasons_for_the_order(trials: list[Trial]) -> Iterator[Candidate]:
+    """The builds, best first, each but the first with what puts it behind that one."""
+    first = _order(trials[0])
+    yield trials[0].candidate
+    for trial in trials[1:]:
+        place = next((i for i, (a, b) in enumerate(zip(first, _order(trial), strict=True)) if a != b), None)
+        platform = "ROCm" if trial.candidate.backend.startswith("rocm") else "CUDA"
+        yield replace(trial.candidate, behind=_BEHIND[place].format(platform) if place is not None else "")
 
 
 def _system_objections(machine: Machine, kind: Kind, release: str, status: str) -> Iterator[str]:
