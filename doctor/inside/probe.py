@@ -332,6 +332,7 @@ class Probe(object):
         self.operations = dict(OPERATIONS)
         self.half = self.half_type()
         self.bits_effective = BITS["float32"]  # of a float32 product; stage precision measures it
+        self.bits_least = BITS["float32"]  # the fewest seen so far in any operation of float32
         self.pieces = {}  # the parts of stages/ that were sent along, by name
         self.mode, self.minutes = "quick", ""
         self.tell = lambda share: None  # says how much of the probe is done, 0 to 1
@@ -503,6 +504,8 @@ class Probe(object):
                     what, distance["bad"], distance["count"], distance["ratio"]))
                 continue
             raise_to(data, "%s_%s_bits" % (kind, name), distance["bits"], min)
+            if kind == "float32":
+                self.bits_least = min(distance["bits"], self.bits_least)
             if not integers["bad"]:
                 continue
             # Two things excuse integers that differ: a reduced precision, or a convolution that transforms its inputs.
@@ -612,6 +615,7 @@ class Probe(object):
                 break
             held = bits
         self.bits_effective = held
+        self.bits_least = min(held, self.bits_least)
         data = {
             "float32_bits_effective": held,
             "float32_matmul_precision": ask(torch, "get_float32_matmul_precision"),  # what was asked for

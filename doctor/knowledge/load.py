@@ -18,8 +18,12 @@ TABLES = (
     "drivers",
     "gpus",
     "peaks",
+    "speeds",
     "macos",
     "messages",
+    "interfaces",
+    "libraries",
+    "defects",
     "vendors",
 )
 BUILT_IN = Path(__file__).parent / "tables"

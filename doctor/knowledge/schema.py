@@ -73,9 +73,11 @@ SPECIFIER = _matching(r"(==|>=|~=|<=|<|>|!=)\d+(\.\d+)*(,(==|>=|~=|<=|<|>|!=)\d+
 STATUS = _matching(r"verified|single|derived")
 SURENESS = _matching(r"verified|derived")
 SYSTEM = _matching(r"linux|darwin|windows")
+ACCELERATOR = _matching(r"cuda|rocm|xpu")
 CAPABILITY = _matching(r"\d+\.\d")
 GFX = _matching(r"gfx[0-9a-f]+")
 VENDOR = _matching(r"nvidia|amd|intel|apple")
+KIND = _matching(r"fp32|tf32|fp16|bf16")
 ID = _matching(r"[a-z0-9.-]+")
 CAUSE = _matching(r"[a-z0-9]+(-[a-z0-9]+)*")
 FLAGS = _matching(r"[ims]*")
@@ -155,6 +157,13 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
             {"capability": CAPABILITY, "gfx": GFX, "gpu_cores": _list_of(_whole), "note": _text},
         )
     },
+    "speeds": {
+        "references": ({"name": _text, "kind": KIND, "tflops": _number, **_CITED}, {"note": _text}),
+        "families": (
+            {"family": _text, "vendor": VENDOR, "models": _list_of(_text), "parts": _map_of(KIND, _number), **_CITED},
+            {"note": _text, "except": _list_of(_text)},
+        ),
+    },
     "macos": {
         "darwin": ({"darwin": DRIVER, "macos": DRIVER, **_CITED}, {"note": _text}),
         "known_broken": (
@@ -168,6 +177,30 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
         "rows": (
             {"id": ID, "regex": _regex, "flags": FLAGS, "causes": _list_of(CAUSE), "literals": _list_of(_text),
              "versions": _text, "source": _text, "evidence": _list_of(_text), "status": STATUS},
+            {"note": _text},
+        )
+    },
+    "interfaces": {
+        "names": ({"name": _text, "since": VERSION, **_CITED}, {"note": _text}),
+        "removed": ({"name": _text, "removed": VERSION, **_CITED}, {"note": _text}),
+        "devices": ({"name": _text, "since": VERSION, **_CITED}, {"note": _text}),
+    },
+    "libraries": {
+        "system": ({"library": _text, "package": _text, **_CITED}, {"note": _text}),
+        "nvidia": ({"library": _text, "part": NAME, **_CITED}, {"note": _text}),
+        "own": (
+            {
+                "library": _text, "first": VERSION, "last": _or_null(VERSION), "kind": _or_null(ACCELERATOR), **_CITED,
+            },
+            {"note": _text},
+        ),
+    },
+    "defects": {
+        "rows": (
+            {
+                "regex": _regex, "literals": _list_of(_text), "first": VERSION, "last": VERSION, "cured": SPECIFIER,
+                "system": _or_null(SYSTEM), "effect": _text, **_CITED,
+            },
             {"note": _text},
         )
     },

@@ -1,121 +1,205 @@
 """A device is far slower than its model should be.
 
 What it means
-    The probe's best rate is below 0.6 (warning) or 0.3 (fault) of what a healthy GPU of this model reaches. Usual
-    causes: another program computes on it, it is too hot, its power is capped, its clock is locked, or the work
-    runs elsewhere.
+    The probe's best rate is below 0.6 (warning) or 0.3 (fault; of a CPU a warning) of what a healthy device of this
+    model reaches in the precision that was really used, or far below an equal device of the same machine, or data
+    reach it over a link that is narrower than it could be. Usual causes: its power is capped, it is too hot, its clock
+    is locked, a container's CPU quota, too few threads, or the work runs elsewhere. A device that other programs use
+    while it is probed gets no verdict.
 
 How to see it yourself
-    nvidia-smi -q -d PERFORMANCE,POWER,CLOCK,TEMPERATURE while it computes
+    nvidia-smi -q -d PERFORMANCE,POWER,CLOCK,TEMPERATURE while it computes; torchdoctor probe --full
 
 What to do
-    Look for other processes on it, then at temperature, power limit and clocks.
+    Look at temperature, power limit, clocks and slot; of a CPU at the quota of the container and OMP_NUM_THREADS.
 
 References
     https://docs.nvidia.com/deploy/nvidia-smi/ (clocks event reasons)
     https://github.com/stas00/ml-engineering/tree/master/compute/accelerator (rates that healthy devices reach)
 """
 
+from collections.abc import Iterator
+
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import installed, quote
-from doctor.knowledge import lookup
+from doctor.checks._speed import Ratio, gpu_name, product_ratio
+from doctor.checks._torch import quote
+from doctor.knowledge import speeds
 from doctor.model.facts import Facts, ProbeResult
 from doctor.model.finding import Evidence, Finding, Remedy
 
 check = Check(severity="warning")
 
-SLOW, VERY_SLOW = 0.6, 0.3
-# the part of the published peak that healthy devices reach in matrix products: (full float32, 16 bits and TF32)
-REACHED = {"nvidia": (0.65, 0.75), "amd": (0.6, 0.5), "apple": (0.7, 0.7), "intel": (0.6, 0.6)}
-TF32_BITS = 11
+LOW_CLOCK = 0.7  # of the highest, while it computes
+ELSEWHERE = 0.05  # of the expected rate: no setting makes a GPU so slow
+THREADS_ADD = 0.3  # of one thread's rate, for each thread: two threads of a core share its units
+FEW_THREADS = 0.5  # of the CPUs that may be used
+HARDWARE = Remedy(action="hardware-service")
+GPU_SETTING = Remedy(action="system-setting", details={"setting": "power limit, clocks and cooling of the GPU"})
 
 
 @check
 def judge(facts: Facts) -> Judgement:
-    found: list[Finding] = []
-    for probe in facts.probes or ():
-        measured = _best(facts, probe)
-        if probe.status != "ok" or measured is None or measured[0] >= SLOW:
-            continue
-        ratio, rate, expected, kind, name = measured
-        found.append(
-            check.found(
-                facts,
-                f"{name} reaches {rate:.3g} TFLOP/s in {kind}; a healthy one reaches about {expected:.3g}: "
-                f"{ratio:.0%}.",
-                evidence=(
-                    Evidence(fact=f"{probe.device}, {kind}", value=f"{rate:.3g} TFLOP/s", source="probe"),
-                    Evidence(
-                        fact="expected",
-                        value=f"{expected:.3g} TFLOP/s",
-                        source="published peak, and the part of it that healthy devices reach",
-                    ),
-                    "nvidia.processes",
-                ),
-                remedies=(
-                    Remedy(action="stop-process", text="End other programs that compute on this GPU."),
-                    Remedy(action="system-setting", details={"setting": "power limit, clocks and cooling of the GPU"}),
-                    Remedy(action="hardware-service"),
-                ),
-                severity="fault" if ratio < VERY_SLOW else "warning",
-                device=probe.device,
-                ratio=f"{ratio:.2f}",
-            )
-        )
+    found = [*_slow(facts), *_stragglers(facts), *_links(facts)]
     if not found and (error := heard(facts, "e148")):
         return check.found(
             facts,
             "The driver slows the GPU down.",
             evidence=(quote(error), "gpus"),
-            remedies=(
-                Remedy(action="system-setting", details={"setting": "power limit, clocks and cooling of the GPU"}),
-                Remedy(action="hardware-service"),
-            ),
+            remedies=(GPU_SETTING, HARDWARE),
             confidence="likely",
         )
     return found or None
 
 
-def _best(facts: Facts, probe: ProbeResult) -> tuple[float, float, float, str, str] | None:
-    """(ratio, rate, expected rate, type, name of the GPU) of the type that comes nearest to what it should: a device
-    that is slow is so in all of them. None where the tables do not know the model."""
-    name, vendor = _model(facts, probe.device)
-    peaks = lookup.peaks_of(name) if name else None
-    if peaks is None or vendor is None or name is None:
-        return None
-    full, reduced = REACHED[vendor]
-    exact = probe.data.get("float32_bits_effective")
-    fp32 = peaks.tf32 if isinstance(exact, int) and exact <= TF32_BITS and peaks.tf32 else peaks.fp32
-    wanted = (
-        ("float32", fp32, full if fp32 is peaks.fp32 else reduced),
-        ("float16", peaks.fp16, reduced),
-        ("bfloat16", peaks.bf16, reduced),
-    )
-    rated = []
-    for kind, peak, part in wanted:
-        rate = probe.data.get(f"{kind}_tflops_burst")
-        if peak and isinstance(rate, int | float):
-            rated.append((rate / (peak * part), float(rate), peak * part, kind, name))
-    return max(rated, default=None)
+def _judged(facts: Facts) -> Iterator[ProbeResult]:
+    """Probes that ended well, of devices that nobody else used meanwhile."""
+    return (p for p in facts.probes or () if p.status == "ok" and not p.data.get("busy"))
 
 
-def _model(facts: Facts, device: str) -> tuple[str | None, str | None]:
-    """Name and vendor of the GPU behind a device such as "cuda:0"."""
-    torch = installed(facts)
-    backend, _, index = device.partition(":")
-    for seen in (torch.devices if torch else None) or ():
-        if seen.backend == backend and seen.index == int(index or 0) and seen.name:
-            vendor = (
-                "apple"
-                if backend == "mps"
-                else "intel"
-                if backend == "xpu"
-                else "amd"
-                if torch and torch.hip
-                else "nvidia"
+def _slow(facts: Facts) -> Iterator[Finding]:
+    for probe in _judged(facts):
+        measured = product_ratio(facts, probe)
+        cpu = probe.device == "cpu"
+        reasons = tuple(_cpu_reasons(facts, probe) if cpu else _gpu_reasons(probe, measured))
+        slow = measured is not None and measured.ratio < speeds.SLOW
+        if not slow and not (cpu and _threads_lost(probe)):
+            continue
+        if slow and measured is not None:
+            text = (
+                f"{measured.name} reaches {measured.rate:.3g} TFLOP/s in {measured.kind}; a healthy one reaches about "
+                f"{measured.expected.rate:.3g}: {measured.ratio:.0%}."
             )
-            return seen.name, vendor
-    if backend == "mps":
-        return facts.host.cpu_model, "apple"
-    return None, None
+        else:
+            text = f"{probe.data.get('threads')} threads compute hardly faster than one."
+        yield check.found(
+            facts,
+            " ".join([text, *(f"{reason[:1].upper()}{reason[1:]}." for reason in reasons)]),
+            evidence=(*_evidence(probe, measured), *_said(probe), "nvidia.processes"),
+            remedies=_cpu_remedies(probe) if cpu else (GPU_SETTING, HARDWARE),
+            severity="fault" if measured and not cpu and measured.ratio < speeds.VERY_SLOW else "warning",
+            device=probe.device,
+            ratio=f"{measured.ratio:.2f}" if slow and measured else None,
+            reason=reasons[0] if reasons else None,
+        )
+
+
+def _evidence(probe: ProbeResult, measured: Ratio | None) -> Iterator[Evidence]:
+    if measured is not None:
+        rate = f"{measured.rate:.3g} TFLOP/s"
+        yield Evidence(fact=f"{probe.device}, {measured.kind}", value=rate, source="probe")
+        expected = f"{measured.expected.rate:.3g} TFLOP/s"
+        yield Evidence(fact="expected", value=expected, source=measured.expected.source)
+
+
+def _said(probe: ProbeResult) -> Iterator[Evidence]:
+    """What was read while it computed."""
+    for key, words, unit in (
+        ("sm_clock_mhz", "clock", "MHz"), ("power_w", "power", "W"), ("temperature_c", "temperature", "°C"),
+        ("cpu_capability", "instruction set that torch uses", ""), ("threads", "threads", ""),
+        ("quota_cpus", "CPU quota", "CPUs"), ("load_1min", "load", "processes"),
+    ):  # fmt: skip
+        if probe.data.get(key) is not None:
+            yield Evidence(fact=words, value=f"{probe.data[key]} {unit}".strip(), source="probe")
+
+
+def _number(probe: ProbeResult, key: str) -> float | None:
+    value = probe.data.get(key)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _gpu_reasons(probe: ProbeResult, measured: Ratio | None) -> Iterator[str]:
+    """Why a GPU may be slow, the most telling first."""
+    limit, default = _number(probe, "power_limit_w"), _number(probe, "power_limit_default_w")
+    throttles = probe.data.get("throttles")
+    named = [str(t) for t in throttles] if isinstance(throttles, list | tuple) else []
+    if limit and default and limit < 0.95 * default:
+        yield f"its power is limited to {limit:g} of {default:g} W"
+    if others := [name for name in named if name not in ("power cap", "display clocks")]:
+        yield f"the driver slows it down ({', '.join(others)})"
+    clock, most = _number(probe, "sm_clock_mhz"), _number(probe, "sm_clock_max_mhz")
+    if clock and most and clock < LOW_CLOCK * most:
+        yield f"its clock stays at {clock:g} of {most:g} MHz"
+    if measured is not None and measured.ratio < ELSEWHERE:
+        yield "so slow is no setting: the work may run on the CPU"
+
+
+def _cpu_reasons(facts: Facts, probe: ProbeResult) -> Iterator[str]:
+    usable, threads = _number(probe, "cpus_usable"), _number(probe, "threads")
+    quota, asked = _number(probe, "quota_cpus"), probe.data.get("omp_num_threads")
+    if quota and usable and quota < usable and probe.data.get("throttled_periods"):
+        yield f"a quota allows {quota:g} CPUs of {usable:g}, and stopped the threads while they computed"
+    if threads and usable and threads < FEW_THREADS * usable:
+        yield f"torch uses {threads:g} threads of {usable:g} CPUs" + (f" (OMP_NUM_THREADS={asked})" if asked else "")
+    used = str(probe.data.get("cpu_capability") or "")
+    if used in ("DEFAULT", "NO AVX") and {"avx2", "fma"} & set(facts.host.cpu_flags or ()):
+        yield f"torch uses none of the CPU's vector instructions (its own word: {used})"
+
+
+def _threads_lost(probe: ProbeResult) -> bool:
+    """Whether many threads together compute hardly faster than one, because a quota stops them."""
+    one, threads = _number(probe, "float32_tflops_one_thread"), _number(probe, "threads")
+    every = _number(probe, "float32_tflops_sustained")
+    if not (one and every and threads and threads > 1 and probe.data.get("throttled_periods")):
+        return False
+    return every < THREADS_ADD * threads * one
+
+
+def _cpu_remedies(probe: ProbeResult) -> tuple[Remedy, ...]:
+    found = []
+    if probe.data.get("omp_num_threads"):
+        found.append(Remedy(action="unset-env", details={"name": "OMP_NUM_THREADS"}))
+    return (*found, Remedy(action="system-setting", details={"setting": "CPU quota of the container, power plan"}))
+
+
+def _stragglers(facts: Facts) -> Iterator[Finding]:
+    """Of several equal GPUs those that are more than 10 % behind the fastest in every type."""
+    groups: dict[str, list[ProbeResult]] = {}
+    for probe in _judged(facts):
+        if name := gpu_name(facts, probe.device):
+            groups.setdefault(name, []).append(probe)
+    for name, probes in groups.items():
+        for probe in probes if len(probes) > 1 else ():
+            shares = list(_shares(probe, probes))
+            if not shares or max(shares) >= speeds.STRAGGLER:
+                continue
+            yield check.found(
+                facts,
+                f"{probe.device} reaches {max(shares):.0%} of the fastest of {len(probes)} equal GPUs ({name}).",
+                evidence=tuple(_said(probe)),
+                remedies=(GPU_SETTING, HARDWARE),
+                device=probe.device,
+                ratio=f"{max(shares):.2f}",
+            )
+
+
+def _shares(probe: ProbeResult, equals: list[ProbeResult]) -> Iterator[float]:
+    for key in ("float32_tflops_burst", "float16_tflops_burst", "bfloat16_tflops_burst"):
+        rate, best = _number(probe, key), max((_number(p, key) or 0.0 for p in equals), default=0.0)
+        if rate and best:
+            yield rate / best
+
+
+def _links(facts: Facts) -> Iterator[Finding]:
+    """GPUs behind a link that is narrower or older than both ends allow, as it was while data were copied."""
+    for probe in _judged(facts):
+        if probe.data.get("h2d_gbs") is None:
+            continue
+        names = ("pcie_generation", "pcie_width", "pcie_generation_max", "pcie_width_max")
+        now, lanes, most, width = (int(_number(probe, n) or 0) for n in names)
+        here, best = speeds.link_rate(now, lanes), speeds.link_rate(most, width)
+        if not (here and best) or here.rate >= speeds.SLOW * best.rate:
+            continue
+        yield check.found(
+            facts,
+            f"{probe.device} is linked by PCIe {now} x{lanes}, where PCIe {most} x{width} is possible: data reach it "
+            f"at {_number(probe, 'h2d_gbs') or 0:.3g} GB/s.",
+            evidence=(
+                Evidence(fact="link under load", value=here.source, source="probe"),
+                Evidence(fact="link possible", value=best.source, source="probe"),
+            ),
+            remedies=(Remedy(action="system-setting", details={"setting": "slot, riser and BIOS link of the GPU"}),),
+            title="A GPU is linked by a narrow or slow PCIe link.",
+            device=probe.device,
+            ratio=f"{here.rate / best.rate:.2f}",
+        )

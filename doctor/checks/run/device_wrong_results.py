@@ -1,8 +1,8 @@
 """A device computes wrong results.
 
 What it means
-    The probe's products and convolutions on this device do not agree with exact integers, or with float64 on the
-    CPU, by more than rounding explains. Whatever is computed on it can't be trusted.
+    The probe's computations on this device do not agree with exact integers, or with float64 on the CPU, by more than
+    rounding explains; or a training does not do what it does on the CPU. Whatever is computed on it can't be trusted.
 
 How to see it yourself
     torchdoctor probe --device DEVICE --full
@@ -21,6 +21,8 @@ from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Finding, Remedy
 
 check = Check(severity="fault")
+
+LEAK = "memory leak"  # how the probe's texts on it begin
 
 
 @check
@@ -47,7 +49,9 @@ def judge(facts: Facts) -> Judgement:
                     Remedy(action="upgrade-driver"),
                     Remedy(action="hardware-service"),
                 ),
-                title=f"{probe.device} computes wrong results.",
+                title=f"{probe.device} leaks memory."
+                if all(str(w).startswith(LEAK) for w in wrong)
+                else f"{probe.device} computes wrong results.",
                 device=probe.device,
                 stage=probe.stage,
             )

@@ -19,17 +19,19 @@ from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import numbers, quote, release_of
 from doctor.checks.run._mps import known_faults
+from doctor.checks.run.device_wrong_results import LEAK
 from doctor.knowledge import lookup
-from doctor.model.facts import Facts
-from doctor.model.finding import Remedy
+from doctor.model.facts import Facts, ProbeResult
+from doctor.model.finding import Evidence, Remedy
 
-check = Check(severity="fault", instead_of=("program-error",))
+check = Check(severity="fault", instead_of=("program-error", "device-wrong-results"))
 
 
 @check
 def judge(facts: Facts) -> Judgement:
     error = heard(facts, "mps-memory-grows")
-    if error is None or facts.host.system not in ("darwin", None):
+    measured = next((str(w) for p in facts.probes or () if p.device.startswith("mps") for w in _leaks(p)), None)
+    if (error is None and measured is None) or facts.host.system not in ("darwin", None):
         return None
     release, macos = release_of(facts), facts.host.macos or None
     known = known_faults(facts, "mps-memory-leak")
@@ -40,14 +42,26 @@ def judge(facts: Facts) -> Judgement:
         text="Run the operation that leaks on the CPU.",
     )
     newer = release is None or numbers(release)[:2] < numbers(lookup.newest_torch(facts.as_of))[:2]
-    by_system = "pool" in error.text.lower() and (macos is None or numbers(macos) < (15, 4))
+    by_system = error is not None and "pool" in error.text.lower() and (macos is None or numbers(macos) < (15, 4))
     remedies = (system, avoid) if by_system else (Remedy(action="upgrade-torch"), avoid) if newer else (avoid,)
     return check.found(
         facts,
         "The memory of MPS grows from step to step" + (f": {known[0].effect} ({known[0].source})." if known else "."),
-        evidence=(quote(error), "torch.version", "host.macos"),
+        evidence=(
+            quote(error) if error else None,
+            Evidence(fact="probe of mps", value=measured, source="probe") if measured else None,
+            "torch.version",
+            "host.macos",
+        ),
         remedies=remedies,
-        confidence="likely",
+        confidence="certain" if measured else "likely",
         torch=release,
         macos=macos,
     )
+
+
+def _leaks(probe: ProbeResult) -> list[str]:
+    """What the probe's training saw of growing memory, where that is all that it found wrong."""
+    wrong = probe.data.get("wrong")
+    texts = [str(w) for w in wrong] if isinstance(wrong, list | tuple) else []
+    return texts if all(text.startswith(LEAK) for text in texts) else []

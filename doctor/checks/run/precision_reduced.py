@@ -23,8 +23,12 @@ from doctor.model.finding import Evidence, Finding, Remedy
 check = Check(severity="note")
 
 FULL = 24
-MODES = ((17, "bf16x2"), (11, "TF32"), (8, "bf16"))
-OPERATIONS = {"float32_bits_effective": "matrix products", "float32_conv2d_bits": "convolutions"}
+MODES = ((16, "bf16x2"), (11, "TF32"), (8, "bf16"))
+# what the probe measured: of products twice, because a backward pass may take another kernel than the forward pass
+OPERATIONS = {
+    "matrix products": ("float32_bits_effective", "float32_mm_bits"),
+    "convolutions": ("float32_conv2d_bits",),
+}
 
 
 @check
@@ -34,14 +38,14 @@ def judge(facts: Facts) -> Judgement:
         reduced = _reduced(probe)
         if probe.status != "ok" or not reduced:
             continue
-        what = " and ".join(f"{OPERATIONS[k]} ({bits} bits, {_mode(bits)})" for k, bits in reduced.items())
+        what = " and ".join(f"{operation} ({bits} bits, {_mode(bits)})" for operation, bits in reduced.items())
         found.append(
             check.found(
                 facts,
                 f"{probe.device} computes {what} of float32 with reduced precision.",
                 evidence=[
-                    Evidence(fact=f"{probe.device}, {OPERATIONS[k]}", value=f"{bits} significant bits", source="probe")
-                    for k, bits in reduced.items()
+                    Evidence(fact=f"{probe.device}, {operation}", value=f"{bits} significant bits", source="probe")
+                    for operation, bits in reduced.items()
                 ],
                 remedies=(
                     Remedy(
@@ -58,8 +62,11 @@ def judge(facts: Facts) -> Judgement:
 
 def _reduced(probe: ProbeResult) -> dict[str, int]:
     """The operations that do not keep all 24 bits, with the bits that they keep."""
-    bits = {k: probe.data.get(k) for k in OPERATIONS}
-    return {k: b for k, b in bits.items() if isinstance(b, int) and 0 < b < FULL}
+    held = {
+        operation: [bits for key in keys if isinstance(bits := probe.data.get(key), int) and bits > 0]
+        for operation, keys in OPERATIONS.items()
+    }
+    return {operation: min(bits) for operation, bits in held.items() if bits and min(bits) < FULL}
 
 
 def _mode(bits: int) -> str:

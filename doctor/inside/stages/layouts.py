@@ -142,7 +142,7 @@ def distinct(probe, shape):
 def tolerance_of(probe, to_the_bit):
     if to_the_bit:
         return 0
-    if probe.is_cpu and probe.bits_effective == 24:
+    if probe.is_cpu and probe.bits_least == 24:
         return ROUNDINGS * UNIT
     return REDUCED  # convolutions take TF32 by default, and may differ by layout
 

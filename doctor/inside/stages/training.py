@@ -101,7 +101,7 @@ def compare(probe, what, start, loss, inputs, labels, optimizer, data):
     expected = here.train(optimizer, inputs.double(), labels)
     with probe.full_precision():
         got = there.train(optimizer, inputs.to(probe.device), labels.to(probe.device))
-    reduced = probe.bits_effective < 24
+    reduced = probe.bits_least < 24
     error = max(abs(g - e) / max(abs(e), 1e-3) if g == g else float("inf") for g, e in zip(got, expected))
     data["training_loss_error"] = max(data["training_loss_error"], error)
     if not error <= (LOSS_REDUCED if reduced else LOSS):

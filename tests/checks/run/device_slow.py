@@ -17,7 +17,62 @@ def probe(facts=machine, **data):
     )
 
 
+def two(first, second, **data):
+    """Two equal GPUs, with the bfloat16 rate of each."""
+    both = with_torch(
+        with_nvidia(linux(), NAME, NAME), "2.6.0+cu124", cuda_available=True,
+        devices=(device("cuda", NAME, capability="8.0"), device("cuda", NAME, index=1, capability="8.0")),
+    )  # fmt: skip
+    rates = enumerate((first, second))
+    return replace(
+        both,
+        probes=tuple(
+            ProbeResult(id=f"cuda:{i}", device=f"cuda:{i}", status="ok", data={"bfloat16_tflops_burst": rate, **data})
+            for i, rate in rates
+        ),
+    )
+
+
+def cpu(**data):
+    """The probe of a CPU with AVX2 whose clock reads 3 GHz: one thread should reach 0.067 TFLOP/s."""
+    facts = with_torch(linux(cpu_flags=("avx", "avx2", "fma")), "2.6.0+cpu")
+    base = {"threads": 8, "cpus_usable": 8, "cpu_clock_mhz": 3000, "busy": False, "throttled_periods": 0}
+    return replace(facts, probes=(ProbeResult(id="cpu", device="cpu", status="ok", data={**base, **data}),))
+
+
+SLOW = {"float32_tflops_burst": 5.5, "bfloat16_tflops_burst": 110.0}
+LINK = {"float32_tflops_burst": 18.5, "pcie_generation_max": 4, "pcie_width_max": 16, "h2d_gbs": 6.5}
+# what is slow, and the reason that is named for it
+REASONS = {
+    "its power is capped": (
+        probe(**SLOW, power_limit_w=150.0, power_limit_default_w=400.0, power_w=149.0, throttles=["power cap"]),
+        "its power is limited to 150 of 400 W",
+    ),
+    "it is too hot": (
+        probe(**SLOW, temperature_c=93, throttles=["power cap", "temperature"]),
+        "the driver slows it down (temperature)",
+    ),
+    "its clock is locked": (
+        probe(**SLOW, sm_clock_mhz=600, sm_clock_max_mhz=1410), "its clock stays at 600 of 1410 MHz"
+    ),
+    "as slow as a CPU": (
+        probe(float32_tflops_burst=0.5, bfloat16_tflops_burst=0.1), "so slow is no setting: the work may run on the CPU"
+    ),
+    "a CPU without its vector instructions": (
+        cpu(float32_tflops_one_thread=0.02, cpu_capability="DEFAULT"),
+        "torch uses none of the CPU's vector instructions (its own word: DEFAULT)",
+    ),
+    "a quota": (
+        cpu(float32_tflops_one_thread=0.08, float32_tflops_sustained=0.04, quota_cpus=0.5, throttled_periods=20),
+        "a quota allows 0.5 CPUs of 8, and stopped the threads while they computed",
+    ),
+}  # fmt: skip
 BAD = {
+    **{name: facts for name, (facts, _) in REASONS.items()},
+    "TF32 at the speed of float32": Case(probe(float32_bits_effective=11, float32_tflops_burst=19.0), severity="fault"),
+    "behind its equal": two(250.0, 200.0),
+    "four lanes of sixteen": probe(**LINK, pcie_generation=4, pcie_width=4),
+    "a CPU at a quarter of its speed": Case(cpu(float32_tflops_one_thread=0.016), severity="warning"),
     "half as fast": Case(probe(float32_tflops_burst=5.5, bfloat16_tflops_burst=110.0), severity="warning"),
     "a tenth": Case(probe(float32_tflops_burst=1.3, bfloat16_tflops_burst=22.0), severity="fault"),
     "what nvidia-smi says": with_error(machine, "e148", "SW Thermal Slowdown : Active"),
@@ -32,4 +87,12 @@ GOOD = {
         float32_tflops_burst=0.1,
     ),
     "not probed": machine,
+    "others use it": probe(float32_tflops_burst=1.3, bfloat16_tflops_burst=22.0, busy=True),
+    "equal GPUs that differ as they do": two(262.0, 250.0),
+    "the whole link, though the power is capped at the end": probe(
+        **LINK | {"h2d_gbs": 25.1}, pcie_generation=4, pcie_width=16, throttles=["power cap"]
+    ),
+    "a CPU as it should be": cpu(float32_tflops_one_thread=0.09, float32_tflops_sustained=0.6),
+    "a CPU under load": cpu(float32_tflops_one_thread=0.01, busy=True),
+    "a CPU whose clock is not known": cpu(float32_tflops_one_thread=0.01, cpu_clock_mhz=None),
 }

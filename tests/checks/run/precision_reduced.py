@@ -13,6 +13,7 @@ def probe(**data):
 BAD = {
     "TF32 in convolutions": probe(float32_bits_effective=24, float32_conv2d_bits=11),
     "TF32 everywhere": probe(float32_bits_effective=11, float32_conv2d_bits=11),
+    "TF32 in the backward pass alone": probe(float32_bits_effective=24, float32_mm_bits=11),
     "bf16": probe(float32_bits_effective=8),
 }
 GOOD = {

@@ -1,0 +1,58 @@
+"""The silent-fault pack: each computation passes on a healthy CPU and catches its fault.
+
+One child imports torch once and answers for all: tests/inside/faulty_pack.py.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from doctor.inside import probe
+
+SOURCE = Path(probe.__file__).parent / "stages" / "silent.py"
+
+
+def declared() -> list[str]:
+    """The ids of all computations, read from the source."""
+    return [
+        node.name.replace("_", "-")
+        for node in ast.parse(SOURCE.read_text()).body
+        if isinstance(node, ast.FunctionDef) and node.decorator_list
+    ]
+
+
+@pytest.fixture(scope="module")
+def said(torch_python: str) -> dict[str, dict[str, list[str] | None]]:
+    script = Path(__file__).with_name("faulty_pack.py")
+    child = subprocess.run(
+        [torch_python, "-B", str(script), probe.__file__], capture_output=True, text=True, timeout=300
+    )
+    assert child.returncode == 0, child.stderr
+    return json.loads(child.stdout)
+
+
+@pytest.mark.real_torch
+@pytest.mark.parametrize("name", declared())
+def test_it_passes_on_a_healthy_device_and_catches_its_fault(
+    said: dict[str, dict[str, list[str] | None]], name: str
+) -> None:
+    answer = said["answers"][name]
+    if answer is None:
+        assert name in LARGE, "left out on a CPU for its size only"
+        return
+    healthy, faulty = answer
+    assert healthy == ""
+    assert faulty
+
+
+LARGE = {"linear-wide", "linear-vocabulary", "copy-beyond-2-32", "bmm-beyond-2-32", "reduce-beyond-2-31"}
+
+
+@pytest.mark.real_torch
+def test_every_fault_of_the_table_has_its_computation(said: dict[str, dict[str, list[str] | None]]) -> None:
+    assert set(said["faults"]) == set(declared()) - LARGE
