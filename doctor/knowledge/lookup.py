@@ -15,6 +15,17 @@ from __future__ import annotations
 from doctor.knowledge.archs import arch_list_of, gfx_runs_on, hsa_override, runs_on
 from doctor.knowledge.drivers import DriverNeed, architecture_of, branches_of, cuda_of_driver, driver_need, driver_runs
 from doctor.knowledge.gpus import GpuModel, Peaks, gpu_model, peaks_of
+from doctor.knowledge.interfaces import (
+    Defect,
+    defects,
+    device_since,
+    has_own_library,
+    is_name,
+    name_removed,
+    name_since,
+    nvidia_component,
+    system_package,
+)
 from doctor.knowledge.load import KnowledgeError, refused, use
 from doctor.knowledge.messages import ErrorPattern, KnownFault, error_patterns, macos_of_darwin, mps_faults
 from doctor.knowledge.releases import (
@@ -42,10 +53,12 @@ from doctor.knowledge.releases import (
 from doctor.knowledge.versions import release_of
 
 __all__ = [
-    "Build", "DriverNeed", "ErrorPattern", "GpuModel", "KnowledgeError", "KnownFault", "Peaks", "arch_list_of",
-    "architecture_of", "backends_of", "branches_of", "build_of", "companion", "cuda_of_backend", "cuda_of_driver",
-    "default_backend", "driver_need", "driver_runs", "error_patterns", "gfx_runs_on", "gpu_model", "hsa_override",
-    "index_url", "macos_of_darwin", "mps_faults", "mps_minimum", "newest_torch", "numpy_majors", "on_conda_channel",
-    "peaks_of", "platform_of", "published", "pythons_of", "refused", "release_date", "release_of", "runs_on",
-    "tables_date", "torch_of_companion", "torch_versions", "use", "wheel_minimum_glibc", "wheel_minimum_macos",
+    "Build", "Defect", "DriverNeed", "ErrorPattern", "GpuModel", "KnowledgeError", "KnownFault", "Peaks",
+    "arch_list_of", "architecture_of", "backends_of", "branches_of", "build_of", "companion", "cuda_of_backend",
+    "cuda_of_driver", "default_backend", "defects", "device_since", "driver_need", "driver_runs", "error_patterns",
+    "gfx_runs_on", "gpu_model", "has_own_library", "hsa_override", "index_url", "is_name", "macos_of_darwin",
+    "mps_faults", "mps_minimum", "name_removed", "name_since", "newest_torch", "numpy_majors", "nvidia_component",
+    "on_conda_channel", "peaks_of", "platform_of", "published", "pythons_of", "refused", "release_date", "release_of",
+    "runs_on", "system_package", "tables_date", "torch_of_companion", "torch_versions", "use", "wheel_minimum_glibc",
+    "wheel_minimum_macos",
 ]  # fmt: skip

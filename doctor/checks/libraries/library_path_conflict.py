@@ -20,7 +20,7 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._torch import imports_fail, installed, package, quote, same_kind, search
-from doctor.checks.libraries.shared_library_missing import nvidia_component
+from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
 
@@ -118,7 +118,7 @@ def _loaded(facts: Facts) -> Judgement:
         return None
     packages = torch.path.rsplit("/torch", 1)[0]
     for file in torch.loaded_libraries:
-        part = nvidia_component(file.rsplit("/", 1)[-1])
+        part = lookup.nvidia_component(file.rsplit("/", 1)[-1])
         own = part and (
             package(facts, f"nvidia-{part}-cu{torch.cuda.split('.')[0]}") or package(facts, f"nvidia-{part}")
         )

@@ -14,8 +14,6 @@ References
     https://github.com/pytorch/pytorch/issues (the number is named with the defect)
 """
 
-from dataclasses import dataclass
-
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import numbers, quote, release_of, search
@@ -30,72 +28,21 @@ check = Check(
 )
 
 
-@dataclass(frozen=True)
-class Defect:
-    """A message that one range of releases, `first` to `last`, gives for reasons of its own; `cured` mends it."""
-
-    message: str
-    first: str
-    last: str
-    cured: str
-    what: str
-    source: str
-    system: str | None = None
-
-
-DEFECTS = (
-    Defect(
-        r"module 'distutils' has no attribute 'version'",
-        "1.0.0",
-        "1.10.2",
-        ">=1.11",
-        "its TensorBoard writer does not work with setuptools 59.6 and newer",
-        "https://github.com/pytorch/pytorch/issues/69894",
-    ),
-    Defect(
-        r"module 'torch' has no attribute 'mps'",
-        "2.0.0",
-        "2.0.0",
-        ">=2.0.1",
-        "torch.mps was left out of the macOS wheels",
-        "https://github.com/pytorch/pytorch/issues/100165",
-        "darwin",
-    ),
-    Defect(
-        r"MPSNDArray.*buffer is not large enough",
-        "1.12.0",
-        "1.12.1",
-        ">=1.13",
-        "MPS views of small buffers abort the program",
-        "https://github.com/pytorch/pytorch/issues/77886",
-    ),
-    Defect(
-        r"Can't detect vectorized ISA for CPU",
-        "2.13.0",
-        "2.13.0",
-        ">=2.14",
-        "the CPU's instruction set is not found out",
-        "message table, e084",
-        "linux",
-    ),
-)
-
-
 @check
 def judge(facts: Facts) -> Judgement:
     release = release_of(facts)
     if release is None:
         return None
-    for defect in DEFECTS:
+    for defect in lookup.defects():
         if not numbers(defect.first) <= numbers(release) <= numbers(defect.last) or defect.system not in (
             None,
             facts.host.system,
         ):
             continue
-        if found := search(facts, defect.message):
+        if found := search(facts, defect.regex):
             return check.found(
                 facts,
-                f"torch {release}: {defect.what}.",
+                f"torch {release}: {defect.effect}.",
                 evidence=(quote(found[0]), "torch.version"),
                 remedies=(Remedy(action="upgrade-torch", details={"torch": defect.cured}),),
                 torch=release,

@@ -29,43 +29,6 @@ check = Check(
     instead_of=("program-error", "backend-impossible-here"),
 )
 
-# the release that brought each name; a device type is written as in a device string
-SINCE = {
-    "backends.mps": "1.12",
-    "mps": "2.0",
-    "compile": "2.0",
-    "_dynamo": "2.0",
-    "xpu": "2.4",
-    "accelerator": "2.6",
-    "float8_e4m3fn": "2.1",
-    "float8_e5m2": "2.1",
-    "uint16": "2.3",
-    "uint32": "2.3",
-    "uint64": "2.3",
-    "library.custom_op": "2.4",
-    "amp.custom_fwd": "2.4",
-    "amp.GradScaler": "2.3",
-    "nn.RMSNorm": "2.4",
-    "nn.attention": "2.2",
-    "utils._pytree.register_pytree_node": "2.2",
-    "export": "2.1",
-    "inference_mode": "1.9",
-    "distributed.device_mesh": "2.2",
-    "distributed.tensor": "2.5",
-    "vmap": "2.0",
-    "func": "2.0",
-    "set_default_device": "2.0",
-    "get_default_device": "2.3",
-    "frombuffer": "1.10",
-    "asarray": "1.11",
-    "float4_e2m1fn_x2": "2.8",
-    "nn.functional.scaled_dot_product_attention": "2.0",
-    "backends.cuda.sdp_kernel": "2.0",
-    "compiler": "2.1",
-    "cuda.amp": "1.6",
-}
-REMOVED = frozenset({"_six", "solve", "symeig", "lstsq", "eig", "rfft", "irfft", "gels", "utils.ffi", "legacy"})
-DEVICE_SINCE = {"mps": "1.12", "xpu": "1.8", "hip": "1.0"}
 ATTRIBUTE = r"module 'torch(?:\.([\w.]+))?' has no attribute '(\w+)'"
 NAME = r"cannot import name '(\w+)' from '(torch[\w.]*)' \((?!unknown location)"
 MODULE = r"No module named '(torch\.[\w.]+)'"
@@ -105,11 +68,11 @@ def _missing_name(facts: Facts) -> Judgement:
         name = f"{match[2]}.{match[1]}".removeprefix("torch.")
     else:
         name = match[1].removeprefix("torch.")
-    since, release = _since(name), release_of(facts)
-    if name in REMOVED:
+    since, release = lookup.name_since(name), release_of(facts)
+    if lookup.name_removed(name):
         return None  # the program is older than torch: program-error
     if since and release and numbers(release) >= numbers(since):
-        if name in SINCE:
+        if lookup.is_name(name):
             return None
         since = None  # it is a newer part of something old
     if since is None and not (release and _older_than_newest(facts, release) and _from_library(error.path)):
@@ -136,12 +99,6 @@ def _older_than_newest(facts: Facts, release: str) -> bool:
     return numbers(release) < numbers(lookup.newest_torch(facts.as_of))
 
 
-def _since(name: str) -> str | None:
-    """The release that brought a name, or the longest known part of it."""
-    parts = name.split(".")
-    return next((SINCE[p] for p in (".".join(parts[:n]) for n in range(len(parts), 0, -1)) if p in SINCE), None)
-
-
 def _from_library(path: str | None) -> bool:
     """Whether the code that failed is an installed package other than torch, which knows what it asks for."""
     return owner(path) not in (None, "torch")
@@ -153,9 +110,9 @@ def _unknown_device(facts: Facts) -> Judgement:
         return None
     error, match = found
     wanted = match[2]
-    if wanted not in DEVICE_SINCE or re.search(rf"\b{wanted}\b", match[1]):
+    needed = lookup.device_since(wanted)
+    if needed is None or re.search(rf"\b{wanted}\b", match[1]):
         return None
-    needed = DEVICE_SINCE[wanted]
     return check.found(
         facts,
         f"This torch does not know the device «{wanted}», which came with torch {needed}.",

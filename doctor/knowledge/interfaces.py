@@ -1,0 +1,116 @@
+"""What torch's releases offer and lack: names of the interface, the libraries that they load, known defects.
+
+The rows are in tables/interfaces.json, libraries.json and defects.json. The public names are those of lookup.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from doctor.knowledge.load import of_tables, table
+from doctor.knowledge.versions import numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Defect:
+    """A message (`regex`) that the releases `first` to `last` give for reasons of their own; `cured` (a specifier)
+    mends it. `system`: only there; `source`: where it was reported."""
+
+    regex: str
+    first: str
+    last: str
+    cured: str
+    system: str | None
+    effect: str
+    source: str
+
+
+@of_tables
+def _names(group: str, field: str) -> dict[str, str]:
+    return {row["name"]: row[field] for row in table("interfaces")[group]}
+
+
+def name_since(name: str) -> str | None:
+    """The release that brought a name of torch's interface, or the longest part of it that the tables know.
+
+    >>> name_since("compiler.disable"), name_since("no_such_name")
+    ('2.1', None)
+    """
+    known = _names("names", "since")
+    parts = name.split(".")
+    return next((known[p] for n in range(len(parts), 0, -1) if (p := ".".join(parts[:n])) in known), None)
+
+
+def is_name(name: str) -> bool:
+    """Whether the tables know that very name."""
+    return name in _names("names", "since")
+
+
+def name_removed(name: str) -> str | None:
+    """The release that no longer has the name."""
+    return _names("removed", "removed").get(name)
+
+
+def device_since(kind: str) -> str | None:
+    """The release that knew that type of device first ("mps": "1.12")."""
+    return _names("devices", "since").get(kind)
+
+
+def system_package(library: str) -> str | None:
+    """The package of the operating system (Debian's name; for .dylib Homebrew's) that holds a library.
+
+    >>> system_package("libgomp.so.1"), system_package("libpython3.11.so.1.0")
+    ('libgomp1', 'libpython3-dev')
+    """
+    stem = library.split(".so")[0].split(".dylib")[0].split(".")[0]
+    return _system().get(stem) or _system().get(re.sub(r"-?[\d.]+$", "", stem))
+
+
+@of_tables
+def _system() -> dict[str, str]:
+    return {row["library"]: row["package"] for row in table("libraries")["system"]}
+
+
+def nvidia_component(library: str) -> str | None:
+    """The part of CUDA that a library belongs to, as pip's packages name it: "libcudnn_ops.so.9" -> "cudnn"."""
+    rows: Sequence[dict[str, str]] = table("libraries")["nvidia"]
+    return next((row["part"] for row in rows if library.startswith(row["library"])), None)
+
+
+def has_own_library(library: str, release: str | None, kind: str | None) -> bool | None:
+    """Whether a release of that kind ("cuda", "rocm", …) has that library of torch in its folder; None where the
+    tables do not know.
+
+    >>> has_own_library("libtorch_cuda_cu.so", "2.4.1", "cuda"), has_own_library("libtorch_cuda_cu.so", None, None)
+    (False, None)
+    """
+    row = next((r for r in table("libraries")["own"] if r["library"] == library.split(".so")[0]), None)
+    if row is None:
+        return None
+    if release and numbers(release)[:2] < numbers(row["first"])[:2]:
+        return False
+    if release and row["last"] and numbers(release)[:2] > numbers(row["last"])[:2]:
+        return False
+    if kind and row["kind"] and kind != row["kind"]:
+        return False
+    return True if release and (kind or row["kind"] is None) else None
+
+
+@of_tables
+def defects() -> tuple[Defect, ...]:
+    """The known defects of single releases."""
+    content = table("defects")
+    return tuple(
+        Defect(
+            regex=row["regex"],
+            first=row["first"],
+            last=row["last"],
+            cured=row["cured"],
+            system=row["system"],
+            effect=row["effect"],
+            source=content["sources"][row["sources"][0]],
+        )
+        for row in content["rows"]
+    )
