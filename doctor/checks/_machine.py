@@ -190,6 +190,11 @@ def cuda_works(facts: Facts) -> bool:
     return isinstance(facts.torch, Torch) and facts.torch.cuda_available is True
 
 
+def cuda_refused(facts: Facts) -> bool:
+    """Torch itself, of whatever version, said that it can't use CUDA (or HIP)."""
+    return isinstance(facts.torch, Torch) and facts.torch.cuda_available is False
+
+
 def driver_answers(facts: Facts) -> bool:
     """The NVIDIA driver is there and nothing that asked it failed."""
     return bool(facts.nvidia.driver) and not facts.nvidia.smi_error
@@ -229,9 +234,12 @@ def wheel_platform(facts: Facts) -> str | None:
 
 
 def wanted_release(attempt: InstallAttempt) -> str | None:
-    """The torch release that an install command names: "torch==2.4.1+cu121" -> "2.4.1"."""
+    """The torch release that an install command names, or the lowest that it allows: "torch==2.4.1+cu121" -> "2.4.1",
+    "torch<3.0.0,>=2.3.0" -> "2.3.0"."""
     for requirement in attempt.requirements:
-        if found := re.match(r"torch\s*(?:==|===|~=|>=|=)\s*v?(\d+(?:\.\d+)+)", requirement):
+        if not re.match(r"torch(?![\w.-])", requirement):
+            continue
+        if found := re.search(r"(?:===?|~=|>=|(?<![<>!~=])=)\s*v?(\d+(?:\.\d+)+)", requirement):
             return found[1]
     return None
 

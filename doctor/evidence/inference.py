@@ -96,7 +96,10 @@ _MAC_GUEST = Regex(
     r"(Apple Paravirtual device|VirtualMac\d+,\d+|Apple M\d[\w ]*\(Virtual\))",
     needs=("Apple Paravirtual device", "VirtualMac", "(Virtual)"),
 )
-_RUNNER = Regex(r"/Users/runner/\w+/|/Users/distiller/", needs=("/Users/",))
+_RUNNER = Regex(
+    r"/Users/runner/\w+/|/Users/distiller/|\bImage: macos-\d+|\bruns-on: *[\"']?macos-|\bmacos-\d+-(?:arm64|x?large)\b",
+    needs=("/Users/", "macos-"),
+)
 _CONDA = Regex(r"[/\\](?:mini|ana)?(?:conda|forge|mamba)\d?[/\\](envs[/\\])?", re.I)
 _VENV = Regex(r"[/\\]\.?v?env[\w-]*[/\\](?:lib|Lib|bin|Scripts)")
 _BUILD_MACHINE = Regex(

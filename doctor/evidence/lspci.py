@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from doctor.evidence.regex import Regex
+
 VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
 _NAMES = {"nvidia": "nvidia", "advanced micro devices": "amd", "amd/ati": "amd", "intel": "intel"}
-_LINE = re.compile(
+_LINE = Regex(
     r"^(?P<address>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.\d)\s+"
     r"(?P<kind>vga compatible controller|3d controller|display controller|processing accelerators)"
     r"(?: \[(?P<code>[0-9a-f]{4})\])?:\s*(?P<name>.*)$"
 )
-_ID = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]")
+_ID = Regex(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +48,26 @@ def parse(text: str) -> tuple[PciGpu, ...]:
             current["driver"] = driver[1]
     close()
     return tuple(found)
+
+
+_FILTER = re.compile(r"\blspci\b[^\n|]*\|\s*(?:e|f)?grep\b(?P<words>[^\n]*)")
+
+
+def shows_all(text: str) -> bool:
+    """Whether the listing would hold a GPU if there were one: all devices, or a filter that lets every kind through.
+
+    >>> shows_all("$ lspci | grep -i vga"), shows_all("$ lspci | grep -Ei 'vga|3d|display'"), shows_all("$ lspci")
+    (False, True, True)
+    """
+    filters = [m["words"].lower() for m in _FILTER.finditer(text)]
+    if filters:
+        return any("3d" in words and "vga" in words for words in filters)
+    return bool(re.search(r"\blspci\b", text)) or "Host bridge:" in text
+
+
+def other_displays(text: str) -> bool:
+    """Whether display devices are listed: a hypervisor's, or a server's management chip, if `parse` finds no GPU."""
+    return any(m["kind"] != "processing accelerators" for s in text.splitlines() if (m := _LINE.match(s.strip().lower())))
 
 
 def _device(line: str, match: re.Match[str]) -> dict[str, str | None] | None:

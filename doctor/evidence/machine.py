@@ -37,6 +37,8 @@ _IDS = {
     "opensuse": "opensuse",
 }
 _WINDOWS_11_BUILD = 22000
+# The kernel of each L4T: JetPack 4, 5, 6 and 7 (https://developer.nvidia.com/embedded/jetson-linux-archive).
+L4T_OF_KERNEL = {"4.9": "32", "5.10": "35", "5.15": "36", "6.8": "38"}
 
 _VERSION = Regex(r"\d+(?:\.\d+){0,3}")
 _ARCH_IN_BRACKETS = Regex(r"\((x86_64|aarch64|arm64|amd64|i386|i686|ppc64le|riscv64|armv7l)\)\s*$")
@@ -168,7 +170,8 @@ def note_kernel(release: str, notes: Notes, *, source: str, rank: int, line: int
         old = re.search(r"^4\.4\.0-\d+-microsoft", low)
         notes.put("host.wsl", 1 if old else 2, source=source, rank=rank, line=line)
     if "tegra" in low:
-        notes.put("host.jetson", "unknown", source=source, rank=rank - 30, line=line)
+        l4t = L4T_OF_KERNEL.get(".".join(low.split(".")[:2]), "unknown")
+        notes.put("host.jetson", l4t, source=source, rank=rank - 30, line=line)
 
 
 def note_python(said: str, notes: Notes, *, source: str, rank: int, line: int | None) -> bool:

@@ -71,6 +71,7 @@ class Notes:
     others: list[OtherEnvironment] = field(default_factory=list)
     understood: set[tuple[str, int]] = field(default_factory=set)  # (document, line index)
     listed_packages: bool = False  # a package list was seen: what is not in it is not there
+    no_gpu: bool = False  # the PCI bus was listed, and none is on it
     linux_paths: bool = False  # paths that only a Linux has
 
     def origin(self, source: str, line: int | None) -> Origin:
@@ -185,7 +186,7 @@ class Notes:
         """Of each vendor the best list (rank, then length), completed with what the other lists know of the same
         GPUs."""
         if not self.gpus:
-            return None
+            return () if self.no_gpu else None
         chosen: list[Gpu] = []
         for vendor in dict.fromkeys(g.vendor for _, _, g in self.gpus):
             lists: dict[tuple[int, str], list[Gpu]] = {}

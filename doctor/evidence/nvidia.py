@@ -52,6 +52,7 @@ _WARNED = Regex(
     re.M,
 )
 _FOUND = Regex(r"Found GPU(\d+) ([^\n]{3,60}?) which is of (?:cuda capability|compute capability \(CC\)) (\d{1,2}\.\d)")
+_WITHOUT_KERNELS = Regex(r"Your installed torch==(\d+\.\d+\.\d+[\w.+]*) does not include kernels for this GPU")
 _SUPPORTS = Regex(r"current PyTorch install supports CUDA capabilities ((?:(?:sm|compute)_\d+[a-f]? ?)+)")
 _BUILT_FOR = Regex(r"^[ \t]*-[ \t]+(\d{1,2})\.(\d)[ \t]+which supports hardware CC", re.M)
 _OOM = Regex(r"\(GPU \d+; (\d+\.\d+) GiB total capacity|GPU \d+ has a total capac?ity of (\d+\.\d+) Gi?B")
@@ -73,6 +74,11 @@ _DRIVER_IN_USE = Regex(r"Kernel driver in use: (\S+)")
 _PACKAGE = Regex(
     r"\bnvidia-(?:driver|utils|compute-utils|dkms|kernel-dkms|driver-latest-dkms|driver-cuda|kmod)(?:-\d+)?(?:-server"
     r"|-open)?[-= :\t]+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)"
+)
+_DRIVER_PACKAGE = Regex(
+    r"(?:\bapt(?:-get)? (?:-\S+ )*install[^\n]*?|^ii[ \t]+)((?:nvidia-(?:driver|utils|compute-utils|dkms)|libnvidia-compute)"
+    r"-\d{3}(?:-server|-open)?)\b",
+    re.M,
 )
 
 
@@ -253,6 +259,9 @@ def _other_tools(document: Document, notes: Notes) -> None:
                 m[1], notes, group="deviceQuery", source="deviceQuery", rank=70, line=document.line_at(m.start())
             )
     if "nvidia-" in document.lower:
+        if packages := list(_DRIVER_PACKAGE.finditer(text)):
+            names = tuple(dict.fromkeys(m[1] for m in packages))
+            put("nvidia.packages", names, packages[0], "package list", 70)
         for m in _PACKAGE.finditer(text):
             line = document.lines[document.line_at(m.start())].lower()
             if " install " not in f" {line} " and "no match" not in line:
@@ -282,6 +291,10 @@ def _warnings(document: Document, notes: Notes) -> None:
                 source=source,
                 line=document.line_at(m.start()),
             )
+        for m in _WITHOUT_KERNELS.finditer(text):
+            line = document.line_at(m.start())
+            notes.put("torch.version", m[1], source=source, rank=70, line=line)
+            notes.put("torch.imports", True, source=source, rank=45, line=line)
         for m in _SUPPORTS.finditer(text):
             notes.put("torch.arch_list", tuple(m[1].split()), source=source, rank=80, line=document.line_at(m.start()))
         built = list(_BUILT_FOR.finditer(text))
@@ -349,6 +362,8 @@ def _bus(document: Document, notes: Notes) -> None:
             for m in _DRIVER_IN_USE.finditer(text):
                 if m[1] == "nouveau":
                     notes.put("nvidia.nouveau", True, source="lspci", rank=70, line=document.line_at(m.start()))
+            if lspci.other_displays(text) and lspci.shows_all(text):
+                notes.no_gpu = True
     if "product:" in document.lower:
         for m in _LSHW.finditer(text):
             driver = re.search(r"\bdriver=(\S+)", m[3])

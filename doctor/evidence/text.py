@@ -57,6 +57,7 @@ _TELLING = (
 _LONG_WORD = re.compile(
     r"https?://|[/~\"'(]|[A-Z]:\\|[\w.-]+=="
 )  # what leaves a line short: an address, a path, a requirement
+_AFTER_PROMPT = re.compile(r"[ \t]*(?:>>> |In ?\[\d*\]: |(?:\([\w.-]+\) )?[^\s$#%>]{0,60}[$#%>] )(\S.*)$")
 _COLUMN_GAP = re.compile(r"\S {3,}(?=\S)")
 # A line that begins like this begins something new: it is never the second half of a wrapped one.
 _BEGINS = re.compile(
@@ -309,4 +310,17 @@ def _continues(before: str, length: int, line: str, width: int) -> bool:
         return False
     if length + 1 + len(first) < width:
         return False
-    return not _BEGINS.match(line)
+    return not _BEGINS.match(line) and not _finished(before)
+
+
+def _finished(line: str) -> bool:
+    """Whether a command or a statement ends here: what follows is its output, however long the line is.
+
+    >>> _finished('$ python -c "print(1)"'), _finished(">>> torch.zeros(1).cuda()"), _finished("$ pip install 'torch")
+    (True, True, False)
+    """
+    code = _AFTER_PROMPT.match(line)
+    if code is None or code[1][-1:] not in ")]\"'":
+        return False
+    said = code[1]
+    return all(said.count(q) % 2 == 0 for q in "\"'") and all(said.count(a) == said.count(b) for a, b in ("()", "[]"))

@@ -13,6 +13,8 @@ from doctor.model.facts import ABSENT
 from doctor.model.finding import Remedy
 from doctor.model.fix import Fix, Step
 
+WIDE = {"x86": "x86_64", "armv7l": "arm64", "armv6l": "arm64"}  # what a 64-bit system on the same machine calls itself
+
 
 def replace_interpreter(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
     """A new environment with a Python that torch has wheels for, and torch in it. None where no Python would help."""
@@ -113,8 +115,8 @@ def _in_new_environment(situation: Situation, python: str, arch: str | None) -> 
         project=None,
         start_failure=ABSENT,
     )
-    if arch == "64-bit" and interpreter.architecture == "x86":
-        interpreter = replace(interpreter, architecture="x86_64")
+    if arch == "64-bit" and (wide := WIDE.get(str(interpreter.architecture))):
+        interpreter = replace(interpreter, architecture=wide)
     tool = situation.tool if situation.tool in ("conda", "mamba") else "uv"
     facts = replace(facts, interpreter=interpreter, torch=ABSENT, packages=())
     return replace(situation, facts=facts, tool=tool, python=executable, prefix=folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from doctor.fixes import quoting
 from doctor.fixes.situation import Situation
@@ -94,6 +95,9 @@ def reboot(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     return _fix(finding, remedy, f"{text}.", Step(text=text, where="system", needs_reboot=True))
 
 
+ON_TOP_OF = {"nvidia": ("nvidia_uvm", "nvidia_drm", "nvidia_modeset")}  # modules that must go before it
+
+
 def load_module(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     module = remedy.details.get("module", "")
     if not _PLAIN.match(module):
@@ -103,15 +107,23 @@ def load_module(situation: Situation, finding: str, remedy: Remedy) -> Fix:
             "Load the kernel module.",
             Step(text="Load the GPU's kernel module", where="system", needs_root=True),
         )
-    argv = ("sudo", "modprobe", module)
-    step = Step(
+    load = Step(
         text=f"Load the kernel module {module}",
-        argv=argv,
+        argv=("sudo", "modprobe", module),
         where="system",
         needs_root=True,
         undo=("sudo", "modprobe", "-r", module),
     )
-    return _fix(finding, remedy, f"Load the kernel module {module}.", step)
+    if remedy.details.get("reload") != "yes":
+        return _fix(finding, remedy, f"Load the kernel module {module}.", load)
+    unload = Step(
+        text=f"Unload the kernel module {module} (end the programs that use the GPU first)",
+        argv=("sudo", "modprobe", "-r", *ON_TOP_OF.get(module, ()), module),
+        where="system",
+        needs_root=True,
+        undo=("sudo", "modprobe", module),
+    )
+    return _fix(finding, remedy, f"Unload and load the kernel module {module}.", unload, replace(load, undo=None))
 
 
 def start_service(situation: Situation, finding: str, remedy: Remedy) -> Fix:

@@ -277,13 +277,14 @@ class Nvidia:
     libcuda: str | Absent | None = None  # path of libcuda
     cuinit: int | None = None  # result of cuInit in a child: 0, 100, 802, 803, 804, 999
     smi_error: str | Absent | None = None  # the error line of nvidia-smi
+    packages: tuple[str, ...] | None = None  # the distribution's packages of a driver: "nvidia-utils-525"
     smi_version: str | None = None  # "NVIDIA-SMI 525.60.13" of the header: in WSL not the driver's version
     gpus_seen: int | None = None  # how many the driver lists
     device_nodes: tuple[str, ...] | None = None  # /dev/nvidia*
     uvm_node: bool | None = None
     nodes_accessible: bool | None = None
     nouveau: bool | None = None
-    fabric_manager: str | Absent | None = None  # "running", "stopped"
+    fabric_manager: str | Absent | None = None  # "running", "stopped", "unfinished" (the fabric is not set up yet)
     fabric_manager_version: str | None = None  # must equal the driver's
     toolkit: str | Absent | None = None  # nvcc: says nothing about the driver
     compute_mode: str | None = None

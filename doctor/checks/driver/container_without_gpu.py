@@ -21,6 +21,7 @@ from __future__ import annotations
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import (
     absent,
+    cuda_refused,
     cuda_works,
     gpus_of,
     heard,
@@ -131,7 +132,8 @@ def _nvidia(facts: Facts) -> Judgement:
     error = heard(facts, "e013", "e014", "e031", "e069", "e158", "e021", "e208", "e213", "e016")
     if error is None and not (gpus and (facts.nvidia.device_nodes == () or absent(facts.nvidia.driver))):
         return None
-    if error and error.pattern == "e014" and not (wanted or gpus):
+    asked = wanted or bool(gpus) or bool(facts.nvidia.toolkit) or (not facts.live and cuda_refused(facts))
+    if error and error.pattern == "e014" and not asked:
         return None
     detail = f"{named(gpus)} is in the machine" if gpus else "CUDA is wanted"
     chosen = kind(facts) == "cpu" and not wanted

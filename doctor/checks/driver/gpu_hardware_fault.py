@@ -110,7 +110,7 @@ def _xid(facts: Facts) -> Judgement:
 def _nothing_found(facts: Facts) -> Judgement:
     """«No devices were found»: the driver runs and could bring up no GPU."""
     error = heard(facts, "e028")
-    if error is None or in_container(facts) or cuda_works(facts):
+    if error is None or in_container(facts) or cuda_works(facts) or heard(facts, "e222"):  # of the wrong flavour
         return None
     gpus, driver = gpus_of(facts, "nvidia"), facts.nvidia.driver
     for gpu in gpus:

@@ -27,7 +27,7 @@ from doctor.model.finding import Remedy
 check = Check(
     severity="fault",
     explains=("device-crashes",),
-    instead_of=("no-accelerator", "program-error"),
+    instead_of=("no-accelerator", "program-error", "shared-library-missing"),
 )
 
 RUNTIME = Remedy(action="install-system-package", details={"package": "intel-compute-runtime (Level Zero)"})
@@ -41,7 +41,7 @@ def judge(facts: Facts) -> Judgement:
     torch, gpus = installed(facts), gpus_of(facts, "intel")
     if on_mac(facts) or (torch and torch.xpu_available) or (facts.gpus and not gpus):
         return None
-    error = heard(facts, "e045", "e046", "e212")
+    error = heard(facts, "e045", "e046", "e212", "e224")
     wanted = error is not None or bool(torch and torch.xpu)
     lacking = facts.intel.level_zero is False or error is not None
     closed = facts.intel.render_accessible is False

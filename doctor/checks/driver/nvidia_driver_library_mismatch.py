@@ -75,7 +75,7 @@ def _remedies(facts: Facts, *, own_libcuda: bool) -> tuple[Remedy, ...]:
     )
     reload = Remedy(
         action="load-module",
-        details={"module": "nvidia"},
+        details={"module": "nvidia", "reload": "yes"},
         text="Or unload and load the nvidia modules while nothing uses the GPU.",
     )
     upgrade = Remedy(

@@ -35,6 +35,10 @@ INSTALL = Remedy(
     action="install-driver", text="Install the NVIDIA driver again, with the headers of the running kernel."
 )
 REBOOT = Remedy(action="reboot")
+OPEN = Remedy(
+    action="install-driver",
+    text="Install the driver with the open kernel modules (packages with -open in their name): this GPU needs them.",
+)
 ENROL = Remedy(
     action="system-setting",
     details={"setting": "secure-boot", "value": "enrol the module's key, or switch Secure Boot off"},
@@ -47,6 +51,13 @@ def judge(facts: Facts) -> Judgement:
         return None
     if facts.gpus == () or only_others(facts, "nvidia"):
         return None  # libraries of the driver on a machine without an NVIDIA GPU
+    if error := heard(facts, "e222"):
+        return _found(
+            facts,
+            "The driver's proprietary kernel module is loaded, and this GPU works with the open one only.",
+            error,
+            (OPEN, REBOOT),
+        )
     if error := heard(facts, "e017"):
         return _refused(facts, error)
     if error := heard(facts, "e016"):

@@ -18,7 +18,7 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import absent, cuda_works, heard, shown
+from doctor.checks._machine import absent, cuda_refused, cuda_works, gpus_of, heard, shown
 from doctor.checks._torch import quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
@@ -36,6 +36,10 @@ check = Check(
 )
 
 NOT_READY = 802
+STATES = {
+    "stopped": "; nvidia-fabricmanager is not running",
+    "unfinished": "; their fabric is not set up: nvidia-fabricmanager has not done its work",
+}
 START = Remedy(action="start-service", details={"service": "nvidia-fabricmanager"})
 INSTALL = Remedy(
     action="install-system-package",
@@ -65,14 +69,15 @@ def judge(facts: Facts) -> Judgement:
             remedies=(INSTALL, START),
         )
     error = heard(facts, "e023", "e202")
-    if error is None and nvidia.cuinit != NOT_READY:
+    said = error is not None or nvidia.cuinit == NOT_READY
+    if not said and not _waits_for_it(facts):
         return None
     missing = absent(nvidia.fabric_manager)
-    state = {"stopped": "; nvidia-fabricmanager is not running"}.get(str(nvidia.fabric_manager), "")
+    state = STATES.get(str(nvidia.fabric_manager), "")
+    what = "CUDA says that the system is not yet initialized (802)" if said else "torch can't use the GPUs"
     return check.found(
         facts,
-        "CUDA says that the system is not yet initialized "
-        f"(802){'; there is no nvidia-fabricmanager' if missing else state}.",
+        f"{what}{'; there is no nvidia-fabricmanager' if missing else state}.",
         evidence=(
             quote(error) if error else None,
             "nvidia.cuinit",
@@ -81,5 +86,15 @@ def judge(facts: Facts) -> Judgement:
             "nvidia.driver",
         ),
         remedies=(INSTALL, START) if missing else (START, INSTALL),
-        confidence="certain" if nvidia.fabric_manager or missing else "likely",
+        confidence="certain" if said and (nvidia.fabric_manager or missing) else "likely",
+    )
+
+
+def _waits_for_it(facts: Facts) -> bool:
+    """Without CUDA's own words: the GPUs are there, their fabric is not, and torch can't use CUDA."""
+    return (
+        str(facts.nvidia.fabric_manager) in STATES
+        and cuda_refused(facts)
+        and bool(gpus_of(facts, "nvidia"))
+        and not facts.nvidia.smi_error
     )

@@ -32,7 +32,7 @@ UNKNOWN_ERROR = 999
 SYSTEM_CALL_FAILED = 304
 RELOAD = Remedy(
     action="load-module",
-    details={"module": "nvidia_uvm"},
+    details={"module": "nvidia_uvm", "reload": "yes"},
     text="Unload and load nvidia_uvm while nothing uses the GPU.",
 )
 REBOOT = Remedy(action="reboot")

@@ -63,6 +63,13 @@ def judge(facts: Facts) -> Judgement:
         return _wsl1(facts)
     if mixed := _linux_packages(facts):
         return mixed
+    if error := heard(facts, "e223"):
+        return _found(
+            facts,
+            "Windows shows this WSL no GPU: it is WSL 1, or the driver of Windows is missing or too old.",
+            error,
+            (TO_WSL2, WINDOWS_DRIVER, UPDATE),
+        )
     error = heard(facts, "e038")
     if error and (wsl or (wsl is None and facts.host.system in (None, "linux") and not in_container(facts))):
         return _found(
@@ -73,6 +80,14 @@ def judge(facts: Facts) -> Judgement:
             confidence="certain" if wsl else "likely",
         )
     if error := heard(facts, "e040"):
+        if facts.nvidia.packages:
+            return _found(
+                facts,
+                f"Windows does not let WSL at the GPU, and a Linux driver is installed inside it "
+                f"({', '.join(facts.nvidia.packages)}).",
+                error,
+                (*_removal(facts), WINDOWS_DRIVER, UPDATE),
+            )
         return _found(facts, "Windows does not let WSL at the GPU.", error, (WINDOWS_DRIVER, UPDATE))
     return _no_driver(facts) if wsl else None
 
@@ -120,9 +135,10 @@ def _linux_packages(facts: Facts) -> Judgement:
 
 
 def _removal(facts: Facts) -> list[Remedy]:
-    """Which package to remove: its name holds the branch of the driver."""
+    """Which package to remove: one that was seen, or by the branch of the driver, which its name holds."""
     branch = (facts.nvidia.smi_version or "").split(".")[0]
-    package = f"nvidia-utils-{branch}" if branch else "nvidia-driver"
+    seen = next(iter(facts.nvidia.packages or ()), None)
+    package = seen or (f"nvidia-utils-{branch}" if branch else "nvidia-driver")
     return [
         Remedy(
             action="remove-package",

@@ -23,7 +23,14 @@ import re
 from dataclasses import dataclass
 
 from doctor.checks import Check, Judgement, Unknown
-from doctor.checks._machine import backend_of_index, heard, older, python_minor, wanted_release
+from doctor.checks._machine import (
+    backend_of_index,
+    heard,
+    offered_for_intel_macs,
+    older,
+    python_minor,
+    wanted_release,
+)
 from doctor.checks._torch import installed, numbers, quote
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, InstallAttempt, StartFailure
@@ -37,6 +44,7 @@ check = Check(
 
 NOTHING_FOUND = ("e052", "e128", "e129", "e131")
 NOT_THERE = ("e055", "e056")
+FIRST_WHEELS = "0.3"  # the package index has 0.1.2 as sources that only say where to look
 PLATFORMS = ("linux_x86_64", "win_amd64", "macos_arm64", "linux_aarch64")
 
 
@@ -151,9 +159,32 @@ def _instead(facts: Facts, python: str, attempt: InstallAttempt) -> dict[str, st
     return {}
 
 
+def _only_placeholders(facts: Facts, attempt: InstallAttempt, error: ErrorText | None) -> Judgement:
+    """Of torch only the sources of 2016 are on offer: what a Python sees that no wheel is for."""
+    if not attempt.offered or max(numbers(v) for v in attempt.offered) >= numbers(FIRST_WHEELS):
+        return None
+    if python_minor(facts) and _any_release(facts, str(python_minor(facts))):
+        return None  # the Python is not the reason
+    wanted = wanted_release(attempt)
+    return _found(
+        facts,
+        f"Of torch only {', '.join(attempt.offered)} are on offer, sources from before there were wheels: "
+        "no release has a wheel for this Python.",
+        _range_of(facts, wanted),
+        error,
+        confidence="likely",
+    )
+
+
+def _any_release(facts: Facts, python: str) -> bool:
+    return any(lookup.torch_versions(p, python, facts.as_of) for p in _platforms(facts))
+
+
 def _from_the_offer(facts: Facts, failed: list[InstallAttempt], error: ErrorText | None) -> Judgement:
     """The Python is not told, but what pip has on offer tells it: it begins or ends as only one Python's does."""
     for attempt in failed:
+        if said := _only_placeholders(facts, attempt, error):
+            return said
         wanted, public = (
             wanted_release(attempt),
             sorted((v for v in attempt.offered or () if "+" not in v), key=numbers),
@@ -173,7 +204,7 @@ def _from_the_offer(facts: Facts, failed: list[InstallAttempt], error: ErrorText
                     confidence="likely",
                     install=_instead(facts, python, attempt),
                 )
-    if (ignored := heard(facts, "e053")) and error:
+    if (ignored := heard(facts, "e053")) and error and not offered_for_intel_macs(facts):
         return _found(
             facts,
             "pip passed versions over that are for another Python.",

@@ -22,7 +22,7 @@ import re
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import installed, quote
-from doctor.model.facts import Facts
+from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(
@@ -36,11 +36,16 @@ check = Check(
     ),
 )
 
+# /usr/lib/python3.8/random.py, C:\\Python311\\Lib\\random.py, …/lib/python3.10/asyncio/__init__.py, and frozen ones.
+STANDARD_LIBRARY = re.compile(
+    r"(?:[/\\]lib(?:64)?[/\\]python\d\.\d+[a-z]?|[/\\]Lib|python\d+\.zip)[/\\](?!(?:site|dist)-packages)|^(?:frozen|unknown)"
+)
+
 
 @check
 def judge(facts: Facts) -> Judgement:
     hidden, torch = facts.interpreter.shadowed or (), installed(facts)
-    error = heard(facts, "e157", "e207")
+    error = heard(facts, "e157", "e207") or _imported_from_elsewhere(facts)
     if hidden:
         module, file = hidden[0]
         works = error is None and not (torch and torch.imports is False)
@@ -60,10 +65,13 @@ def judge(facts: Facts) -> Judgement:
         )
     if error is None:
         return None
-    module = _module(error.text)
-    culprit = _file(error.text) or (
-        error.path if error.path and re.search(rf"(^|[/\\]){module}\.py$", error.path) else None
-    )
+    if error.pattern == "e225":
+        module, culprit = error.groups[1], error.groups[2]
+    else:
+        module = _module(error.text)
+        culprit = _file(error.text) or (
+            error.path if error.path and re.search(rf"(^|[/\\]){module}\.py$", error.path) else None
+        )
     return check.found(
         facts,
         f"{culprit or f'A file {module}.py'} is imported instead of Python's own module {module}.",
@@ -72,6 +80,12 @@ def judge(facts: Facts) -> Judgement:
         module=module,
         file=culprit,
     )
+
+
+def _imported_from_elsewhere(facts: Facts) -> ErrorText | None:
+    """«cannot import name 'Random' from 'random' (FILE)», where FILE is not the standard library's own."""
+    error = heard(facts, "e225")
+    return None if error is None or STANDARD_LIBRARY.search(error.groups[2]) else error
 
 
 def _module(text: str) -> str:
@@ -88,4 +102,8 @@ def _file(text: str) -> str | None:
 
 
 def _remedies(path: str) -> tuple[Remedy, ...]:
-    return (Remedy(action="rename-file", details={"path": path}), Remedy(action="change-directory"))
+    """A package's own file keeps its name: only the folder from which Python was started is wrong."""
+    leave = Remedy(action="change-directory")
+    if re.search(r"[/\\](?:site|dist)-packages[/\\]", path):
+        return (leave, Remedy(action="unset-env", details={"name": "PYTHONPATH"}))
+    return (Remedy(action="rename-file", details={"path": path}), leave)

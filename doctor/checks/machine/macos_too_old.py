@@ -77,10 +77,23 @@ def _mps(facts: Facts) -> Judgement:
             error,
             confidence="likely",
         )
+    if _lost_macos_12(release, have) and (error or asked):
+        return _found(
+            facts,
+            f"MPS of torch {release} needs macOS 13.0, whatever its message says; this Mac has {have}.",
+            "13.0",
+            error,
+            confidence="likely",
+        )
     if not older(have, need):
         return None
     what = f"torch {torch.version}" if torch else "this torch"
     return _found(facts, f"MPS of {what} needs macOS {need} or newer; this Mac has {have}.", need, error)
+
+
+def _lost_macos_12(release: str | None, have: str) -> bool:
+    """torch 2.5 no longer finds MPS on macOS 12.3 to 12.7, though its message still names 12.3 (pytorch#139425)."""
+    return release is not None and numbers(release)[:2] == (2, 5) and not older(have, "12.3") and older(have, "13")
 
 
 def _wheel(facts: Facts) -> Judgement:

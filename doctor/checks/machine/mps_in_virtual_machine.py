@@ -39,6 +39,7 @@ check = Check(
     ),
 )
 
+PAGE_BYTES = 16 << 10
 _UNITS = {"bytes": 0, "KB": 1, "KiB": 1, "MB": 2, "MiB": 2, "GB": 3, "GiB": 3}
 _SIZE = r"([\d.]+) (bytes|[KMG]i?B)"
 
@@ -58,7 +59,17 @@ def judge(facts: Facts) -> Judgement:
             remedies=REMEDIES,
             confidence="certain" if guest else "likely",
         )
-    if guest is None or (torch and torch.mps_available):
+    if guest is None:
+        return None
+    if (error := heard(facts, "e143", "e159")) and _asks_for_little(error.text):
+        return check.found(
+            facts,
+            f"MPS could not give a few bytes on a virtual machine's guest ({guest}): what it may use is capped.",
+            evidence=(quote(error), "metal.device", "host.cpu_model", "host.virtual_machine"),
+            remedies=REMEDIES,
+            confidence="likely",
+        )
+    if torch and torch.mps_available:
         return None
     error = heard(facts, "e001", "e075", "e143")
     unavailable = torch is not None and torch.mps_available is False
@@ -84,6 +95,12 @@ def _asks_for_more_than_there_is(text: str) -> bool:
     """A first allocation that is larger than all memory fails on any Mac."""
     tried, limit = re.search(rf"Tried to allocate {_SIZE}", text), re.search(rf"max allowed: {_SIZE}", text)
     return bool(tried and limit and _bytes(tried) > _bytes(limit))
+
+
+def _asks_for_little(text: str) -> bool:
+    """A request of less than a page of the GPU's memory, refused."""
+    tried = re.search(rf"Tried to allocate {_SIZE}", text)
+    return bool(tried) and _bytes(tried) <= PAGE_BYTES
 
 
 def _bytes(size: re.Match[str]) -> float:

@@ -53,3 +53,9 @@ GOOD = {
         linux(architecture="arm64", container="docker", jetson="36.4.0"), "2.9.0+cpu", cuda_available=False
     ),
 }
+BAD["nvidia-smi is not in it, and CUDA was asked for"] = """\
+root@2f6a1c0b9d3e:/workspace# nvidia-smi
+bash: nvidia-smi: command not found
+root@2f6a1c0b9d3e:/workspace# python -c "import torch; print(torch.cuda.is_available())"
+False
+"""

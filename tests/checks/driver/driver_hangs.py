@@ -46,3 +46,18 @@ GOOD = {
         probes=(ProbeResult(id="cuda:0", device="cuda:0", status="timed-out", stage="matmul"),),
     ),
 }
+BAD["a task that waits inside the nvidia module"] = """\
+[ 7510.129324] INFO: task python3:509579 blocked for more than 120 seconds.
+[ 7510.131217] task:python3         state:D stack:    0 pid:509579 ppid: 11174 flags:0x00000006
+[ 7510.131288]  os_acquire_rwlock_read+0x35/0x50 [nvidia]
+"""
+BAD["ps shows nvidia-smi in state D"] = """\
+$ ps aux | grep nvidia
+root        4321  0.0  0.0  15236  4096 ?        D    10:02   0:00 nvidia-smi
+root        4400  0.0  0.0  15236  4096 ?        Ds   10:05   0:00 /usr/bin/nvidia-smi -L
+"""
+GOOD["a task that waits for a disk"] = """\
+[ 7510.129324] INFO: task jbd2/sda1-8:312 blocked for more than 120 seconds.
+[ 7510.131217] task:jbd2/sda1-8     state:D stack:    0 pid:312 ppid: 2 flags:0x00004000
+[ 7510.131288]  jbd2_journal_commit_transaction+0x1f2/0x1700 [jbd2]
+"""

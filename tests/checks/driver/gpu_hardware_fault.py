@@ -25,3 +25,8 @@ GOOD = {
     ),
     "a program's own Xid in dmesg": XID.format("01", 31, "Ch 00000008, intr 00000000. MMU Fault") + "\n",
 }
+BAD["off the bus, without an Xid"] = """\
+[ 1843.308145] NVRM: The NVIDIA GPU 0000:b3:00.0
+               NVRM: (PCI ID: 10de:26b5) installed in this system has
+               NVRM: fallen off the bus and is not responding to commands.
+"""

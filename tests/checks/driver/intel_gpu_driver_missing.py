@@ -32,3 +32,10 @@ GOOD = {
     "a laptop's graphics and a CPU build": with_torch(arc(linux()), "2.9.0+cpu"),
     "an NVIDIA GPU": with_torch(with_nvidia(linux(), "NVIDIA L4"), "2.9.0+xpu", xpu="20250201", xpu_available=False),
 }
+BAD["the loader finds no driver of the GPU"] = """\
+$ ZE_ENABLE_LOADER_DEBUG_TRACE=1 sycl-ls
+ZE_LOADER_DEBUG_TRACE:Load Library of libze_intel_gpu.so.1 failed with libze_intel_gpu.so.1: cannot open shared object file: No such file or directory
+[opencl:gpu][opencl:1] Intel(R) OpenCL Graphics, Intel(R) UHD Graphics 750 OpenCL 3.0 NEO  [23.43.027642]
+$ python3 -c "import torch; print(torch.__version__, torch.xpu.is_available())"
+2.7.0+xpu False
+"""

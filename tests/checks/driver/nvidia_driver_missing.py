@@ -55,3 +55,9 @@ GOOD = {
         NO_DRIVER, nvidia=replace(NO_DRIVER.nvidia, driver=None, kernel_module=None), torch=None
     ),
 }
+GOOD["the PCI bus holds no GPU"] = """\
+$ lspci | grep -Ei 'vga|3d|display'
+00:02.0 VGA compatible controller: Cirrus Logic GD 5446
+$ python -c "import torch; torch.zeros(1).cuda()"
+RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver from http://www.nvidia.com/Download/index.aspx
+"""

@@ -18,6 +18,16 @@ BAD = {
     "550.54.15. Please update with matching NVIDIA driver package.\n",
     "another program's words": "$ ./deviceQuery\ncudaGetDeviceCount returned 802\n-> system not yet initialized\nResult = FAIL\n",
 }
+BAD["nvidia-smi says that the fabric waits"] = """\
+$ nvidia-smi -q -i 0 | grep -A2 Fabric
+    Fabric
+        State                             : In Progress
+        Status                            : N/A
+$ nvidia-smi -L
+GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-11111111-2222-3333-4444-555555555555)
+$ python3 -c "import torch; print(torch.__version__, torch.cuda.is_available())"
+2.6.0+cu124 False
+"""
 GOOD = {
     "it runs": with_torch(
         with_nvidia(linux(), *[H100] * 8, fabric_manager="running"), "2.6.0+cu124", cuda_available=True

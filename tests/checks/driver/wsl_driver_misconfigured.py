@@ -53,3 +53,7 @@ GOOD = {
         with_nvidia(linux(), RTX, driver="550.54.15", smi_version="550.54.15"), "2.6.0+cu124", cuda_available=True
     ),
 }  # fmt: skip
+BAD["the container toolkit finds no adapter"] = """\
+Error response from daemon: failed to create shim task: OCI runtime create failed: error running hook #0: exit status 1, stderr: Auto-detected mode as 'legacy'
+nvidia-container-cli: initialization error: WSL environment detected but no adapters were found: unknown
+"""

@@ -54,3 +54,7 @@ GOOD = {
     ),
     "Windows with a Python that fits": replace(windows(python="3.12.4"), torch=ABSENT),
 }
+BAD["only the placeholders are on offer"] = """\
+ERROR: Could not find a version that satisfies the requirement torch==1.7.0 (from versions: 0.1.2, 0.1.2.post1, 0.1.2.post2)
+ERROR: No matching distribution found for torch==1.7.0
+"""

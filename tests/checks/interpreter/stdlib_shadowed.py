@@ -31,3 +31,16 @@ GOOD = {
     "nothing is hidden": with_torch(linux(), "2.6.0+cpu"),
     "torch itself is shadowed": "AttributeError: partially initialized module 'torch' has no attribute 'Tensor' (most likely due to a circular import)\n",
 }
+BAD["a name that the file does not have"] = """\
+  File "/usr/lib/python3.8/secrets.py", line 20, in <module>
+    from random import SystemRandom
+ImportError: cannot import name 'SystemRandom' from 'random' (/home/u/project/random.py)
+"""
+BAD["torch's own folder"] = """\
+  File "/opt/anaconda3/lib/python3.7/tempfile.py", line 45, in <module>
+    from random import Random as _Random
+ImportError: cannot import name 'Random' from 'random' (/opt/anaconda3/lib/python3.7/site-packages/torch/random.py)
+"""
+GOOD["a name that this Python does not have"] = """\
+ImportError: cannot import name 'Mapping' from 'collections' (/usr/lib/python3.10/collections/__init__.py)
+"""

@@ -65,3 +65,11 @@ GOOD = {
         replace(mac(), host=replace(mac().host, macos=None, os_version=None)), "2.9.1"
     ),
 }
+BAD["torch 2.5 on macOS 12"] = """\
+$ python -c "import torch; print(torch.__version__); torch.ones(1, device='mps')"
+2.5.1
+RuntimeError: The MPS backend is supported on MacOS 12.3+.Current OS version can be queried using `sw_vers`
+$ sw_vers
+ProductName:	macOS
+ProductVersion:	12.7.6
+"""

@@ -31,3 +31,7 @@ GOOD = {
         "RuntimeError: MPS backend out of memory (MPS allocated: 8.20 GB, other allocations: 600.00 MB)",
     ),
 }
+BAD["a few bytes refused on a hosted runner"] = """\
+Image: macos-15-arm64
+RuntimeError: MPS backend out of memory (MPS allocated: 1024.00 MB). Tried to allocate 256 bytes on shared pool.
+"""
