@@ -75,7 +75,8 @@ def test_in_a_uv_project_the_project_gets_it() -> None:
     facts = old_card()
     interpreter = replace(facts.interpreter, manager="uv", project="/home/u/ml/pyproject.toml")
     assert lines(replace(facts, interpreter=interpreter)) == [
-        "uv add --project /home/u/ml --reinstall-package torch --reinstall-package torchvision "
+        "uv add --project /home/u/ml --upgrade-package torch --upgrade-package torchvision "
+        "--reinstall-package torch --reinstall-package torchvision "
         f"torch==2.14.1 torchvision==0.29.1 --index pytorch-cu126={WHL}cu126"
     ]
 

@@ -13,6 +13,10 @@ PYTHON_TAG = f"cp{sys.version_info[0]}{sys.version_info[1]}"
 LINUX_TAG = f"{PYTHON_TAG}-{PYTHON_TAG}-manylinux_2_28_x86_64"
 PURE_TAG = "py3-none-any"
 
+_ARCHS = {
+    "cu126": ("sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90"),
+    "cu130": ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"),
+}
 # What `import torch` of such a build says on a machine with two CUDA devices, or on one that the build can't use.
 _TORCH = '''"""A stub of torch {version}: it says what that build would say, and computes nothing."""
 from . import cuda, version
@@ -45,7 +49,13 @@ cuda = {cuda!r}
 hip = None
 git_version = "0"
 """
-_CUDA = """def is_available():
+_CUDA = """import os
+
+# Of the machine that the stub believes to be on.
+_MAJOR, _MINOR = os.environ.get("STUB_CAPABILITY", "12.0").split(".")
+
+
+def is_available():
     return {usable}
 
 
@@ -67,15 +77,15 @@ def get_arch_list():
 
 
 def get_device_capability(device=0):
-    return (12, 0)
+    return int(_MAJOR), int(_MINOR)
 
 
 def get_device_name(device=0):
-    return "NVIDIA GeForce RTX 5090"
+    return "NVIDIA GPU"
 
 
 class _Properties:
-    name, major, minor, total_memory = "NVIDIA GeForce RTX 5090", 12, 0, 32 << 30
+    name, major, minor, total_memory = "NVIDIA GPU", int(_MAJOR), int(_MINOR), 32 << 30
 
 
 def get_device_properties(device=0):
@@ -115,11 +125,11 @@ def torch(folder: Path, version: str, *, files: int = 30, big_bytes: int = 300_0
     """A torch build: 2.15.0+cu130, 2.13.0+cpu. A CUDA build requires a CUDA package beside it, as the real ones do."""
     backend = version.partition("+")[2]
     cuda = f"{backend[2:-1]}.{backend[-1]}" if backend.startswith("cu") else None
-    archs = ["sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"] if cuda else []
+    archs = _ARCHS.get(backend, ())
     content: dict[str, str | bytes] = {
         "torch/__init__.py": _TORCH.format(version=version, cuda=cuda),
         "torch/version.py": _VERSION.format(version=version, cuda=cuda),
-        "torch/cuda/__init__.py": _CUDA.format(usable=bool(cuda), count=2 if cuda else 0, archs=archs),
+        "torch/cuda/__init__.py": _CUDA.format(usable=bool(cuda), count=2 if cuda else 0, archs=list(archs)),
         f"torch/_C.{_abi()}.so": b"\x7fELF" + version.encode(),
         "torch/lib/libtorch_cpu.so": (version.encode() * big_bytes)[:big_bytes],
         "torchgen/__init__.py": "",

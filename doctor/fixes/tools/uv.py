@@ -17,7 +17,10 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
     fresh = tuple(word for name in order.replaces for word in ("--reinstall-package", name))
     if project := _project(situation):
         index = ("--index", f"pytorch-{order.backend or 'index'}={order.index}") if order.index else ()
-        return (Step(text=text, argv=("uv", "add", "--project", project, *fresh, *order.requirements, *index)),)
+        # The lock file would keep the present build of the same version.
+        names = (requirement.partition("=")[0] for requirement in order.requirements)
+        anew = tuple(word for name in names for word in ("--upgrade-package", name)) if order.index else ()
+        return (Step(text=text, argv=("uv", "add", "--project", project, *anew, *fresh, *order.requirements, *index)),)
     argv = ("uv", "pip", "install", "--python", situation.python, *fresh, *order.requirements, *_index(order))
     return (Step(text=text, argv=argv),)
 
