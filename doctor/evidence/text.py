@@ -10,12 +10,14 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 LINE_LIMIT = 4_000  # longer lines are cut into pieces: bounds the work of every regex
 BIG = 400_000  # characters; of a longer text only the ends and the telling lines of the middle are read
 END = 150_000
 PIECES = 2_000
 COLUMNS = 80
+_DOUBLE_SPACED = 5  # this many lines, none beside another, are no paragraphs
 
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,500}(?:\x07|\x1b\\)|\x1b[@-_]|\x1b")
 _BARE_COLOUR = re.compile(r"\[(?:\d{1,3};){0,4}\d{1,3}m")  # a colour whose escape character was lost in pasting
@@ -119,7 +121,7 @@ def document(name: str, data: bytes) -> Document:
     lines = [
         _PYTEST.sub("", line, count=1) if "E   " in line else line for line in _unquote([_tidy(line) for line in lines])
     ]
-    lines, numbers = _rejoin(*_without_gaps(lines, numbers))
+    lines, numbers = _rejoin(*_without_gaps(*_single_spaced(lines, numbers)))
     return Document(name, "\n".join(lines), tuple(numbers))
 
 
@@ -230,6 +232,14 @@ def _tidy(line: str) -> str:
     return line.rstrip()
 
 
+def _single_spaced(lines: list[str], numbers: list[int]) -> tuple[list[str], list[int]]:
+    """Undo an empty line after every line, as pasting from some pages makes it."""
+    if sum(map(bool, lines)) < _DOUBLE_SPACED or any(a and b for a, b in pairwise(lines)):
+        return lines, numbers
+    kept = [i for i, line in enumerate(lines) if line or (i and not lines[i - 1])]
+    return [lines[i] for i in kept], [numbers[i] for i in kept]
+
+
 def _without_gaps(lines: list[str], numbers: list[int]) -> tuple[list[str], list[int]]:
     """At most two empty lines on end."""
     kept = [i for i, line in enumerate(lines) if line or i < 2 or lines[i - 1] or lines[i - 2]]
@@ -264,7 +274,8 @@ def _unquote(lines: list[str]) -> list[str]:
 
 def _rejoin(lines: list[str], numbers: list[int]) -> tuple[list[str], list[int]]:
     """Undo a hard wrap at 70 to 80 columns. A line was wrapped if the first word of the next one had no room on it."""
-    width = max((len(line) for line in lines), default=0)
+    # A word longer than a line stands on a line of its own, however long.
+    width = max((len(line) for line in lines if " " in line.strip()), default=0)
     if not 40 <= width <= COLUMNS + 1:
         return lines, numbers
     if width < 70 or sum(len(line) >= width - 8 for line in lines) < 4:
