@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from typing import Any
 
 import click
 
+from doctor.checks._speed import product_ratio
 from doctor.cli import output
 from doctor.cli.check import examine
 from doctor.cli.codes import FAULT, NO_VERDICT
-from doctor.cli.options import chosen_format, machine_options
+from doctor.cli.options import chosen_format, machine_options, request_from
+from doctor.knowledge import speeds
 from doctor.model.facts import ProbeResult, Stage
 from doctor.model.report import Report
 from doctor.reports import summary
+from doctor.reports.text import safe
 
 
 @click.command()
 @machine_options(formats=("terminal", "json"))
+@click.option("--quick", is_flag=True, help="About a second a device (the default).")
+@click.option("--full", is_flag=True, help="About 20 s a device: silent faults, training, all memory, long rates.")
+@click.option("--soak", type=click.FloatRange(min=0, min_open=True), metavar="MINUTES",
+              help="Compute for that long, compare every result, and watch rate and clocks.")  # fmt: skip
 def command(**options: Any) -> int:
     """Prove each device with a short computation, and time it.
 
@@ -27,7 +36,9 @@ def command(**options: Any) -> int:
         raise click.UsageError("probe works on the live machine; it takes no --from.")
     if options["no_probe"]:
         raise click.UsageError("--no-probe leaves nothing to do.")
-    report = examine(options)
+    if sum((options["quick"], options["full"], options["soak"] is not None)) > 1:
+        raise click.UsageError("--quick, --full and --soak exclude each other.")
+    report = _examine(options)
     if (problem := output.wrong_target(report)) is not None:
         output.complain(f"torchdoctor: {problem}")
         if chosen_format(options) == "terminal":
@@ -37,6 +48,44 @@ def command(**options: Any) -> int:
     else:
         output.emit(_table(report, options), options["output"])
     return _exit_code(report.facts.probes or ())
+
+
+def _examine(options: dict[str, Any]) -> Report:
+    mode = f"soak:{options['soak']:g}" if options["soak"] else "full" if options["full"] else "quick"
+    if mode == "quick":
+        return examine(options)
+    from doctor.pipeline import examine as run
+
+    request = replace(request_from(**options), mode=mode)
+    if options["quiet"] or sys.stderr is None or not sys.stderr.isatty():
+        return run(request)
+    with _Bar() as bar:
+        return run(request, bar)
+
+
+class _Bar:
+    """A bar on stderr: the stage that takes long, and how much of all probes is done."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task("starting", total=1.0)
+
+    def __enter__(self) -> _Bar:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
+
+    def __call__(self, stage: str) -> None:
+        self._bar.update(self._task, description=safe(stage))
+
+    def share(self, done: float) -> None:
+        self._bar.update(self._task, completed=done)
 
 
 def _exit_code(probes: tuple[ProbeResult, ...]) -> int:
@@ -49,11 +98,30 @@ def _exit_code(probes: tuple[ProbeResult, ...]) -> int:
 def _table(report: Report, options: dict[str, Any]) -> str:
     from doctor.reports import terminal
 
-    rows = [row for probe in report.facts.probes or () for row in _rows(probe)]
+    rows = [row for probe in report.facts.probes or () for row in (*_rows(probe), *_verdict(report, probe))]
     color = output.wants_color(options["color"], to_file=bool(options["output"]))
-    if rows:
-        return terminal.render_table(rows, heads=("device", "stage", "", "ms", "measured"), color=color)
-    return terminal.render(report, color=color, width=output.width())
+    if not rows:
+        return terminal.render(report, color=color, width=output.width())
+    table = terminal.render_table(rows, heads=("device", "stage", "", "ms", "measured"), color=color)
+    found = [f"{_MARKS[f.severity]} {f.id}: {f.detail}" for f in report.findings if f.layer == "run"]
+    return table + "".join(f"\n{safe(line)}" for line in found) + ("\n" if found else "")
+
+
+_MARKS = {"fault": "!!", "warning": " !", "note": "  "}
+
+
+def _verdict(report: Report, probe: ProbeResult) -> list[tuple[str, ...]]:
+    """How the rate compares to what it should be, and by which measure; why there is no verdict."""
+    if probe.status != "ok" or not summary.probe_rates(probe):
+        return []
+    if probe.data.get("busy"):
+        return [(probe.id, "verdict", "-", "", "none: other programs used the device meanwhile")]
+    measured = product_ratio(report.facts, probe)
+    if measured is None:
+        return [(probe.id, "verdict", "-", "", "none: the tables don't say what this device should reach")]
+    mark = {"ok": "ok", "below": "ok", "slow": "!", "very slow": "!!"}[speeds.band(measured.ratio)]
+    expected = f"{measured.expected.rate:.3g} TFLOP/s {measured.kind}"
+    return [(probe.id, "verdict", mark, "", f"{measured.ratio:.0%} of {expected} ({measured.expected.source})")]
 
 
 def _rows(probe: ProbeResult) -> list[tuple[str, ...]]:
@@ -72,11 +140,38 @@ def _rows(probe: ProbeResult) -> list[tuple[str, ...]]:
 
 
 def _measured(stage: Stage) -> str:
-    """Rates of the speed stage; of the others what they found wrong, or the effective precision."""
-    if rates := summary.probe_rates(ProbeResult(id="", device="", status="ok", stages=(stage,))):
-        return ", ".join(f"{rate:.3g} TFLOP/s {dtype}" for dtype, rate in rates)
+    """What a stage found wrong; else what it measured, in a few words."""
     wrong = stage.data.get("wrong")
     if isinstance(wrong, (list, tuple)) and wrong:
         return "; ".join(str(w) for w in wrong)
-    bits = stage.data.get("float32_bits_effective")
-    return f"fp32 has {bits} bits" if bits else ""
+    rates = [
+        *(f"{rate:.3g} TFLOP/s {dtype}" for dtype, rate in summary.probe_rates(ProbeResult(
+            id="", device="", status="ok", stages=(stage,)))),
+        *(words.format(stage.data[key]) for key, words in _WORDS if stage.data.get(key) not in (None, [], ())),
+        *(f"{size >> 20} MiB" for size in (stage.data.get("memory_checked_bytes"),) if isinstance(size, int)),
+    ]  # fmt: skip
+    return ", ".join(rates)
+
+
+# what is shown of a stage's data (docs/probes.md says what all of it means)
+_WORDS = (
+    ("float32_bits_effective", "fp32 has {} bits"),
+    ("layouts_compared", "{} layouts"),
+    ("cores_checked", "{} cores"),
+    ("silent_checked", "{} computations that were once wrong"),
+    ("training_change_error", "off by {:.2g} of the way"),
+    ("bfloat16_tflops_mean", "{:.4g} TFLOP/s bf16"),
+    ("float16_tflops_mean", "{:.4g} TFLOP/s fp16"),
+    ("float32_tflops_mean", "{:.4g} TFLOP/s fp32"),
+    ("sm_clock_mhz", "{:g} MHz"),
+    ("power_w", "{:g} W"),
+    ("throttles", "slowed by {}"),
+    ("memory_gbs", "{:.4g} GB/s"),
+    ("launch_us", "launch {:.3g} us"),
+    ("h2d_gbs", "to device {:.3g} GB/s"),
+    ("d2h_gbs", "back {:.3g} GB/s"),
+    ("pcie_width", "x{}"),
+    ("pcie_generation", "PCIe {}"),
+    ("rounds_tflops", "TFLOP/s by round: {}"),
+    ("pairs", "pairs: {}"),
+)

@@ -20,13 +20,15 @@ def peers(probe):
         for target in range(count):
             if source != target:
                 probe.tell(len(data["pairs"]) / float(count * (count - 1)))
-                data["pairs"].append(pair(probe, torch, source, target, data["wrong"]))
+                found = pair(torch, "cuda:%d" % source, "cuda:%d" % target, data["wrong"])
+                found["peer_access"] = probe.ask("cuda.can_device_access_peer", source, target)
+                data["pairs"].append(found)
     return data
 
 
-def pair(probe, torch, source, target, wrong):
-    here, there = "cuda:%d" % source, "cuda:%d" % target
-    pattern = torch.arange(PATTERN_BYTES // 4, dtype=torch.int32) ^ (0x5A5A5A00 + 16 * source + target)
+def pair(torch, here, there, wrong):
+    """Copies from one device to another: contents and rate."""
+    pattern = torch.arange(PATTERN_BYTES // 4, dtype=torch.int32) ^ 0x5A5A5A00
     first = pattern.to(here)
     got = copied(torch, first, there).cpu()
     differ = int((got != pattern).sum())
@@ -46,12 +48,7 @@ def pair(probe, torch, source, target, wrong):
     if bad and not differ:
         wrong.append("copy from %s to %s: %d of %d words of %d MiB differ" % (
             here, there, bad, out.numel(), RATE_BYTES >> 20))
-    return {
-        "from": here,
-        "to": there,
-        "peer_access": probe.ask("cuda.can_device_access_peer", source, target),
-        "gbs": round(RATE_BYTES / best / 1e9, 2),
-    }
+    return {"from": here, "to": there, "gbs": round(RATE_BYTES / best / 1e9, 2)}
 
 
 def copied(torch, tensor, device):
@@ -61,7 +58,8 @@ def copied(torch, tensor, device):
 
 def wait(torch, *devices):
     for device in devices:
-        torch.cuda.synchronize(device)
+        if device.startswith("cuda"):
+            torch.cuda.synchronize(device)
 
 
 STAGES = (("peers", peers, ("peers",), ("cuda",)),)

@@ -23,8 +23,9 @@ class Model(object):
         self.loss = loss
         self.parameters = {}
         for name, value in start.items():
-            there = value.t().contiguous().to(dtype).to(device).t() if value.dim() == 2 else value.to(dtype).to(device)
-            self.parameters[name] = there.requires_grad_(True)
+            there = value.t() if value.dim() == 2 else value
+            there = there.clone(memory_format=self.torch.contiguous_format).to(dtype).to(device)
+            self.parameters[name] = (there.t() if value.dim() == 2 else there).requires_grad_(True)
 
     def train(self, optimizer, inputs, labels):
         """The loss of each step."""
