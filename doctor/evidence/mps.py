@@ -32,15 +32,20 @@ _MEASURED = Regex(
 )
 _COMPARED = Regex(r"\.abs\(\)\.(?:max|mean)\(\)|\babs\(|allclose\(|torch\.equal\(|\.eq\(|isclose\(|==")
 _NOT_CLOSE = Regex(r"(?:Tensor-likes|Scalars|Tensors) are not (?:close|equal)!?[^\n]{0,200}")
+_COUNTED = Regex(
+    r"\b([1-9]\d*)[ \t]*/[ \t]*\d+[ \t]+(?:elements?|values?|entries)[ \t]+(?:are[ \t]+)?(?:wrong|different|differ|mismatched"
+    r"|incorrect)\b|\bMismatched elements: ([1-9]\d*) / \d+",
+)
+_TENSOR = Regex(r"tensor\((\[[^()]{1,2000}?\])(?:,\s*device='(cpu|mps)[:\d]*')?(?:,[^()\[\]]{0,60})?\)", needs=("tensor(",))
 _BEFORE_AFTER = Regex(
     r"^[ \t]*(?P<what>[\w.]+)?[^\n]{0,80}?(?:allocated_memory|memory)[^\n]{0,40}?\bbefore[ \t:=]+(?P<before>\d{6,})[^"
     r"\n]{0,20}?\bafter[ \t:=]+(?P<after>\d{6,})",
     re.M,
 )
 _SERIES = Regex(
-    r"^[^\n]{0,80}?(?:driver_allocated_memory|current_allocated_memory|driver allocated|mps memory|allocated memory)["
-    r"^\n\d]{0,30}(?P<value>\d+(?:\.\d+)?)[ \t]*(?P<unit>[KMG]i?B)?",
-    re.M | re.I,
+    r"(?P<what>driver_allocated_memory|current_allocated_memory|driver allocated|mps memory|allocated memory)[^\n\d]{0,30}"
+    r"(?P<value>\d+(?:\.\d+)?)[ \t]*(?P<unit>[KMG]i?B)?",
+    re.I,
 )
 _SAID = Regex(
     r"^[^\n]{0,200}\b(?:memory (?:leak|usage (?:keeps )?(?:grow|increas)|(?:keeps |constantly )?(?:grow|increas)))[^"
@@ -54,9 +59,9 @@ def read(document: Document, notes: Notes) -> None:
     """Note measurements on MPS that show a fault."""
     if "mps" not in document.lower:
         return
-    if "cpu" in document.lower or "abs()" in document.lower or "allclose" in document.lower:
+    if document.has("cpu", "abs()", "allclose", "tensor(", "elements"):
         _differences(document, notes)
-    if "memory" in document.lower and "out of memory" not in document.lower:
+    if "memory" in document.lower:
         _memory(document, notes)
 
 
@@ -122,6 +127,10 @@ def _differences(document: Document, notes: Notes) -> None:
             if value != value or value > (RATIO if m["kind"].lower() == "ratio" else RELATIVE):
                 _note("mps-differs", document, notes, m.start(), m["kind"].lower(), m["value"])
                 break
+    for m in _COUNTED.finditer(text):
+        _note("mps-differs", document, notes, m.start(), "elements", m[1] or m[2])
+        break
+    _tensors(document, notes)
     for m in _NOT_CLOSE.finditer(text):
         _note("mps-differs", document, notes, m.start(), "assert_close", "")
     session = [c for c in commands(document) if c.kind == "python"]
@@ -140,24 +149,47 @@ def _differences(document: Document, notes: Notes) -> None:
             _note("mps-differs", document, notes, document.starts[command.line], command.text[:80], said[:80])
 
 
+def _tensors(document: Document, notes: Notes) -> None:
+    """Printed tensors: one on MPS of nothing but zeros or with NaN where the CPU's is not, or several on MPS of which
+    some agree with the CPU's and some do not."""
+    found = [(m[2] or "cpu", [float(n) for n in _NUMBER.findall(m[1])], m.start()) for m in _TENSOR.finditer(document.text)]
+    reference = [v for device, v, _ in found if device == "cpu" and len(v) > 1 and any(v)]
+    measured = [(v, at) for device, v, at in found if device == "mps"]
+    agree = [any(_same(v, r) for r in reference) for v, _ in measured]
+    for (values, at), right in zip(measured, agree, strict=True):
+        if right or not any(len(r) == len(values) for r in reference):
+            continue
+        empty = not any(values) and "zeros(" not in document.text
+        if empty or any(v != v for v in values) or any(agree):
+            _note("mps-differs", document, notes, at, "tensor", document.text[at : at + 80])
+            return
+
+
+def _same(one: list[float], two: list[float]) -> bool:
+    return len(one) == len(two) and all(
+        (a != a and b != b) or abs(a - b) <= RELATIVE * max(abs(a), abs(b), 1.0) for a, b in zip(one, two, strict=True)
+    )
+
+
 def _memory(document: Document, notes: Notes) -> None:
     for m in _BEFORE_AFTER.finditer(document.text):
         kept = int(m["after"]) - int(m["before"])
         if kept > KEPT_BYTES:
             _note("mps-memory-grows", document, notes, m.start(), m["what"] or "", str(kept))
             return
-    found = [
-        (float(m["value"]) * _UNITS[(m["unit"] or " ")[0].strip().upper() or None], m.start())
-        for m in _SERIES.finditer(document.text)
-    ]
-    values = [v for v, _ in found]
-    if (
-        len(values) >= 4
-        and all(b >= a for a, b in pairwise(values))
-        and values[-1] > 1.5 * values[0]
-        and values[-1] - values[0] > KEPT_BYTES
-    ):
-        _note("mps-memory-grows", document, notes, found[-1][1], "", str(round(values[-1] - values[0])))
-        return
-    if said := _SAID.search(document.text):
+    series: dict[str, list[tuple[float, int]]] = {}
+    for m in _SERIES.finditer(document.text):
+        size = float(m["value"]) * _UNITS[(m["unit"] or " ")[0].strip().upper() or None]
+        series.setdefault(m["what"].lower(), []).append((size, m.start()))
+    for what, found in series.items():
+        values = [v for v, _ in found]
+        if (
+            len(values) >= 4
+            and all(b >= a for a, b in pairwise(values))
+            and values[-1] > 1.5 * values[0]
+            and values[-1] - values[0] > KEPT_BYTES
+        ):
+            _note("mps-memory-grows", document, notes, found[-1][1], what, str(round(values[-1] - values[0])))
+            return
+    if "out of memory" not in document.lower and (said := _SAID.search(document.text)):
         _note("mps-memory-grows", document, notes, said.start(), "", "")

@@ -400,6 +400,9 @@ def _shell(command: Command, document: Document, notes: Notes) -> None:
     first = next((s for s in output if s), "")
     at = command.first + (output.index(first) if first else 0)
     put = partial(notes.put, rank=85, line=at)
+    if named := re.fullmatch(r"(?:python|pip)(3\.\d{1,2})(t?)", program) or re.match(r"py(?:\.exe)? -(3\.\d{1,2})(t?)\b", text):
+        notes.put("interpreter.version", named[1], source="command", rank=42, line=command.line)
+        notes.put("interpreter.free_threaded", True if named[2] else None, source="command", rank=42, line=command.line)
     if program.startswith("python") or program == "py":
         if m := re.search(r"""\s-c\s+(["'])(.*)\1""", text):
             _note_code(m[2], output, notes, command.line, interactive=False)

@@ -61,7 +61,8 @@ def _pick(
     options = []
     for python in _pythons(wanted):
         fresh = _in_new_environment(situation, python, arch)
-        best = choosing.choose(fresh.facts).best
+        choice = choosing.choose(fresh.facts)
+        best = choice.best or next((n.candidate for n in choice.nearest if n.kind == "cpu"), None)
         if best:
             pythons = [
                 p for p in lookup.pythons_of(best.release, choosing.platform_of(fresh.facts)) or () if p[-1] != "t"
@@ -71,6 +72,8 @@ def _pick(
             options.append(
                 ((len(best.covers), release, not is_newest, tuple(map(int, python.split(".")))), python, fresh, best)
             )
+    if not options and situation.facts.as_of:  # the cure came after the ticket
+        return _pick(replace(situation, facts=replace(situation.facts, as_of=None)), wanted, arch)
     if not options:
         return None
     _, python, fresh, best = max(options, key=lambda o: o[0])

@@ -55,7 +55,7 @@ def judge(facts: Facts) -> Judgement:
         return _too_old_to_ask(facts, failure)
     if error := heard(facts, "e054"):
         return _compiler_of_torch(facts, error)
-    if error := heard(facts, "e216", "e217", "e218", "e220", "e221"):
+    if error := heard(facts, "e216", "e217", "e218", "e220", "e221", "e304"):
         return _refused(facts, error)
     torch, error = installed(facts), heard(facts, *NOTHING_FOUND)
     if torch is not None and (torch.imports or error is None):
@@ -68,6 +68,8 @@ def judge(facts: Facts) -> Judgement:
     python = python_minor(facts)
     if python is None:
         return _from_the_offer(facts, failed, error)
+    if said := next((f for a in failed if (f := _only_placeholders(facts, a, error))), None):
+        return said
     return _no_release(facts, python, error) or _not_the_wanted_one(facts, python, failed, error)
 
 
@@ -163,7 +165,7 @@ def _only_placeholders(facts: Facts, attempt: InstallAttempt, error: ErrorText |
     """Of torch only the sources of 2016 are on offer: what a Python sees that no wheel is for."""
     if not attempt.offered or max(numbers(v) for v in attempt.offered) >= numbers(FIRST_WHEELS):
         return None
-    if python_minor(facts) and _any_release(facts, str(python_minor(facts))):
+    if python_minor(facts) and _well_served(facts, str(python_minor(facts))):
         return None  # the Python is not the reason
     wanted = wanted_release(attempt)
     return _found(
@@ -176,8 +178,9 @@ def _only_placeholders(facts: Facts, attempt: InstallAttempt, error: ErrorText |
     )
 
 
-def _any_release(facts: Facts, python: str) -> bool:
-    return any(lookup.torch_versions(p, python, facts.as_of) for p in _platforms(facts))
+def _well_served(facts: Facts, python: str) -> bool:
+    """Whether several releases have wheels for it: those of the first one were at times uploaded later."""
+    return any(len(lookup.torch_versions(p, python, facts.as_of)) > 1 for p in _platforms(facts))
 
 
 def _from_the_offer(facts: Facts, failed: list[InstallAttempt], error: ErrorText | None) -> Judgement:

@@ -58,6 +58,7 @@ def unserved(check: Check, facts: Facts, *, newer: bool) -> Judgement:
         return None
     some_work = len(without) < len(devices)
     device = bad[0]
+    only_named = message is None or (device.name in message.text and not _failed(facts))  # a warning names the GPU
     torch = installed(facts)
     return check.found(
         facts,
@@ -69,7 +70,7 @@ def unserved(check: Check, facts: Facts, *, newer: bool) -> Judgement:
             quote(message) if message else None,
         ),
         remedies=_remedies(newer),
-        severity="warning" if some_work and message is None else None,
+        severity="warning" if some_work and only_named else None,
         gpu=device.name,
         capability=device.capability,
         torch=torch.version if torch else None,
@@ -112,6 +113,12 @@ def _devices(facts: Facts) -> list[Device]:
 def _message(facts: Facts) -> ErrorText | None:
     error = heard(facts, *INCOMPATIBLE)
     return None if error and error.pattern == "e065" and owner(error.path) not in (None, "torch") else error
+
+
+def _failed(facts: Facts) -> bool:
+    """Whether a kernel was missing when one ran, not only when torch looked at its GPUs."""
+    torch = installed(facts)
+    return heard(facts, "e065", "e066", "e067") is not None or bool(torch and torch.cuda_available is False)
 
 
 def _is_newer(capability: str, archs: tuple[str, ...]) -> bool:
