@@ -11,6 +11,8 @@ from doctor.knowledge import choose, lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, ImportFailure, InstallAttempt, Package, Torch
 from doctor.model.finding import Evidence
 
+SAID_BY_CUDA_BUILDS = ("e012", "e013", "e020")  # of the driver; a CPU build says that it has no CUDA
+SPLIT_LIBRARIES = ("libtorch_cuda_cu", "libtorch_cuda_cpp", "libtorch_hip")  # which few releases or builds have
 PLATFORMS = ("linux_x86_64", "win_amd64", "linux_aarch64")
 
 
@@ -46,6 +48,8 @@ def kind(facts: Facts) -> str | None:
     made = build(facts)
     if made and made.backend:
         return kind_of(made.backend)
+    if any(e.pattern in SAID_BY_CUDA_BUILDS for e in facts.errors):
+        return "cuda"
     no_gpu_runtime = torch.cuda is ABSENT and torch.hip is ABSENT and facts.host.system in ("linux", "windows")
     return "cpu" if no_gpu_runtime else None
 
@@ -233,6 +237,17 @@ def owner(path: str | None) -> str | None:
     """
     found = re.search(r"(?:site|dist)-packages[/\\]+([A-Za-z0-9_]+)", path or "")
     return found[1] if found else None
+
+
+def wanted_by_another(facts: Facts, error: ErrorText, match: re.Match[str]) -> bool:
+    """Whether a missing library of torch (`match[1]`, "libtorch_cpu.so") is missed by a package that was built for
+    another torch: the package says so, or the installed release never had that library."""
+    if owner(error.path) not in (None, "torch"):
+        return True
+    if owner(error.path) == "torch":
+        return False
+    has = lookup.has_own_library(match[1], release_of(facts), kind(facts))
+    return has is False or (has is None and match[1].startswith(SPLIT_LIBRARIES))
 
 
 def package(facts: Facts, name: str) -> Package | None:

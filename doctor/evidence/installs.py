@@ -28,6 +28,7 @@ _UV_FAILED = Regex(
     r"No solution found when resolving dependencies|has no wheels with a matching|doesn't have a source distribution "
     r"or wheel"
 )
+_POETRY_FAILED = Regex(r"Unable to find installation candidates for ([\w.-]+) \(([\w.+]+)\)")
 _CONDA_FAILED = Regex(
     r"PackagesNotFoundError|LibMambaUnsatisfiableError|UnsatisfiableError|ResolvePackageNotFound|nothing provides|Con"
     r"daHTTPError"
@@ -85,6 +86,7 @@ _MARKS = (
     ".whl",
     "no solution found",
     "packagesnotfound",
+    "installation candidates",
 )
 
 
@@ -177,6 +179,8 @@ def _outcome(
         message = " ".join(m[0].split())[:300]
     elif m := _NO_MATCH.search(output):
         failed, requirements, message = True, (m[1].strip(),), m[0][:300]
+    elif m := _POETRY_FAILED.search(output):
+        failed, requirements, message = True, (f"{m[1]}=={m[2]}",), m[0]
     elif m := _FAILED.search(output) or _UV_FAILED.search(output) or _CONDA_FAILED.search(output):
         failed, message = True, m[0].strip()[:300]
     elif "Successfully installed" in output or "Requirement already satisfied" in output:
@@ -196,7 +200,8 @@ def _loose(document: Document, lines: list[int], notes: Notes) -> None:
     if failed is None and not wheel:
         # A command in prose is an advice as often as an attempt: not noted.
         return
-    tool = "conda" if _CONDA_FAILED.search(text) else "uv" if _UV_FAILED.search(text) else "pip"
+    signs = (("conda", _CONDA_FAILED), ("uv", _UV_FAILED), ("poetry", _POETRY_FAILED))
+    tool = next((name for name, sign in signs if sign.search(text)), "pip")
     if quoted:
         tool = quoted[0]
         indexes = tuple(dict.fromkeys((*quoted[2], *indexes)))

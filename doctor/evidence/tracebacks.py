@@ -27,6 +27,14 @@ _FRAME_OTHER = Regex(
     r"^[ \t]*((?:/|[A-Za-z]:[/\\]|\.{0,2}/)?[^\s:\"'()]{1,300}\.py):(\d+): (?:in (<?\w+>?)|[\w.]*(?:Warning|Error)\b)",
     re.M,
 )
+_FRAME_NOTEBOOK = Regex(  # IPython 8: «File ~/…/x.py:27, in f()»; before: «~/…/x.py in f()»
+    r"^[ \t]*(?:File[ \t]+)?((?:~|\.{0,2}|[A-Za-z]:)[/\\][^\n:\"']{1,300}\.py)(?::(\d+)(?:, in |$)| in )(<?\w+)?",
+    re.M,
+)
+# Python's own loaders, and torch's, which load what others ask them to: not the code that failed
+_LOADERS = Regex(
+    r"^<|[/\\]importlib[/\\]|[/\\]ctypes[/\\]__init__\.py$|[/\\]runpy\.py$|[/\\]torch[/\\]_(?:ops|classes)\.py$"
+)
 _EXCEPTION = Regex(
     r"^[ \t]*(?:\[rank\d+\]:?[ \t]*)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Failed|Fai"
     r"lure|Fault|Timeout|Unavailable|Mismatch|Missing)"
@@ -83,13 +91,18 @@ def frames(document: Document) -> list[Frame]:
         ]
     if ".py:" in document.text:
         found += [Frame(m[1], document.line_at(m.start(1)), m[3] or "") for m in _FRAME_OTHER.finditer(document.text)]
+    if ".py" in document.text and document.has("ipython", "cell", "in [", "most recent call last"):
+        notebook = _FRAME_NOTEBOOK.finditer(document.text)
+        found += [Frame(m[1], document.line_at(m.start(1)), m[3] or "") for m in notebook]
     return sorted(found, key=lambda f: f.line)
 
 
 def nearest_path(found: list[Frame], line: int) -> str | None:
-    """The file of the frame that stands last before a line (within 12 lines), or right after it."""
-    before = [f for f in found if line - 12 <= f.line <= line]
-    return before[-1].path if before else None
+    """The file of the frame that stands last before a line (within 12 lines), loaders left out where others are
+    there."""
+    before = [f.path for f in found if line - 12 <= f.line <= line]
+    own = [path for path in before if not _LOADERS.search(path)]
+    return own[-1] if own else before[-1] if before else None
 
 
 def read(document: Document, notes: Notes) -> None:

@@ -32,8 +32,11 @@ REQUEST = (
 )
 OTHER = (
     r"(?:No solution found when resolving|has no wheels with a matching).*\btorch\b|"
+    r"Unable to find installation candidates for torch|"
     r"\btorch\b.*(?:no wheels?\b|doesn.t have a source distribution or wheel|only has wheels)"
 )
+# uv's words where what it found is for other systems, whatever the Python is
+OTHER_PLATFORM = r"only has wheels for the following platforms?:|has no wheels with a matching platform tag"
 CONDA = r"(?:PackagesNotFoundError|UnsatisfiableError|nothing provides)[\s\S]*\b(?:pytorch|torch)\b"
 
 
@@ -63,13 +66,15 @@ def judge(facts: Facts) -> Judgement:
             if wheels is not None
             else None,
         ),
-        remedies=_remedies(wheels),
+        remedies=_remedies(facts, wheels),
         confidence="likely",
         python=python,
         platform=where,
     )
 
 
-def _remedies(wheels: tuple[str, ...] | None) -> tuple[Remedy, ...]:
+def _remedies(facts: Facts, wheels: tuple[str, ...] | None) -> tuple[Remedy, ...]:
+    if search(facts, OTHER_PLATFORM):
+        return (Remedy(action="fix-index"), Remedy(action="install-torch"))
     interpreter = Remedy(action="replace-interpreter", details={"arch": "64-bit"})
     return (Remedy(action="install-torch"), interpreter) if wheels else (interpreter, Remedy(action="install-torch"))

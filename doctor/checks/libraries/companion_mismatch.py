@@ -51,6 +51,10 @@ UNLOADABLE = (
     r"WinError 127|could not be found|libcudart\.so)"
 )
 CANNOT_IMPORT = r"cannot import name '?\w+'? from '(torchvision|torchaudio|torchtext|triton|torchao)\b"
+MISSING_NAME = (
+    r"module 'torch(?:\.[\w.]+)?' has no attribute '\w+'|cannot import name '\w+' from 'torch[\w.]*' \((?!unknown)"
+)
+TORCH_LIBRARY = r"lib(?:torch|c10)\w*\.so[\w.]*: cannot open shared object"
 REQUIRES = r"(torchvision|torchaudio|torchtext|triton) (\S+) requires torch==([\d.]+)\S*, but you have torch ([\d.]+)"
 
 
@@ -126,6 +130,10 @@ def _message(facts: Facts) -> tuple[ErrorText | None, str | None]:
     for regex in (NO_OPERATOR, NO_KERNEL, UNLOADABLE, CANNOT_IMPORT):
         if found := search(facts, regex):
             return found[0], next((g for g in found[1].groups() if g), None)
+    if (found := search(facts, MISSING_NAME)) and owner(found[0].path) in COMPANIONS:
+        return found[0], owner(found[0].path)
+    if (found := search(facts, TORCH_LIBRARY)) and (who := owner(found[0].path)) in COMPANIONS:
+        return found[0], who
     if error := heard(facts, *PATTERNS):
         return error, "triton" if error.pattern == "e112" else "torchvision" if error.pattern != "e109" else None
     for symbol in (r"undefined symbol: _Z\w+", r"Symbol not found: _+Z\w+"):

@@ -33,6 +33,7 @@ from doctor.checks._torch import (
     quote,
     same_kind,
     search,
+    wanted_by_another,
 )
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts
@@ -40,9 +41,11 @@ from doctor.model.finding import Remedy
 
 check = Check(severity="fault", instead_of=("program-error",))
 
-SYMBOL = r"undefined symbol: (_ZN?K?(?:2at|3c10|5torch|6caffe2|9pybind11)\w*|_ZNK?S?\w*(?:c10|torch|at)\w*)"
+# names of torch's C++ interface, mangled: each part stands behind its length
+SYMBOL = r"undefined symbol: (_Z\w*?(?:2at\d|2atE|3c10|5torch|6caffe2|9pybind11)\w*)"
 MAC_SYMBOL = r"Symbol not found: _+(ZNK?(?:2at|3c10|5torch)\w*)"
 NO_FUNCTION = r"CUDA error: invalid device function"
+TORCH_LIBRARY = r"(lib(?:torch|c10)\w*\.so)[\w.]*: cannot open shared object"
 CUDART = r"libcudart\.so\.(\d+)\S*: cannot open shared object"
 DLL = r"DLL load failed while importing (?!_C\b|torch_python)(\w+)"
 FILE = re.compile(r"(\w+)[\w.-]*\.(?:so|pyd)\b")
@@ -108,6 +111,8 @@ def _message(facts: Facts) -> ErrorText | None:
     for regex in (SYMBOL, MAC_SYMBOL, DLL):
         if found := search(facts, regex):
             return found[0]
+    if (found := search(facts, TORCH_LIBRARY)) and wanted_by_another(facts, *found):
+        return found[0]
     if found := search(facts, CUDART):
         torch = installed(facts)
         cuda = torch.cuda if torch else None

@@ -31,7 +31,7 @@ check = Check(
 
 @check
 def judge(facts: Facts) -> Judgement:
-    found = search(facts, r"undefined symbol: (iJIT_\w+|mkl_\w+)")
+    found = search(facts, r"undefined (?:symbol: |reference to [`'\"])(iJIT_\w+|mkl_\w+)")
     if found or heard(facts, "e098"):
         error = found[0] if found else heard(facts, "e098")
         remedies: tuple[Remedy, ...] = (

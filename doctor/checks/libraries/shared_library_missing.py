@@ -18,7 +18,7 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import owner, quote, same_kind, search
+from doctor.checks._torch import installed, owner, quote, same_kind, search
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
@@ -30,7 +30,7 @@ check = Check(
 )
 
 CANNOT_OPEN = r"^(?!.*Failed to load image).*?(lib[\w+.-]+?\.so[.\d]*): cannot open shared object file"
-CANNOT_LOAD = r"Could not load library (lib\w+\.so[.\d]*)"
+CANNOT_LOAD = r"(?:Could not load library |Unable to load any of \{)(lib\w+\.so[.\d]*)"
 NOT_LOADED = r"Library not loaded: (\S+\.dylib)"
 OWN = re.compile(r"^lib(?:torch|c10|shm\b|caffe2)")
 DRIVER = re.compile(r"^lib(?:cuda|nvidia-ml|nvcuvid)\.so")
@@ -75,8 +75,31 @@ def _built_for_another(facts: Facts, library: str, error: ErrorText) -> bool:
     return lookup.nvidia_component(library) is not None and who is not None and who not in ("torch", "nvidia")
 
 
+def _torch_is_fine(facts: Facts) -> bool:
+    """Whether torch itself has all that it needs: then another package misses the library."""
+    torch = installed(facts)
+    return torch is not None and bool(torch.cuda_available)
+
+
+def _for_another_program(facts: Facts, library: str, part: str) -> tuple[Remedy, ...]:
+    """torch finds the libraries of pip's nvidia-* packages by itself, other programs don't: they need to be told."""
+    torch, site = installed(facts), facts.interpreter.prefix
+    folder = torch.path.rsplit("torch", 1)[0].rstrip("/\\") if torch and torch.path else None
+    where = f"{folder or (f'{site}/lib/python3.*/site-packages' if site else 'site-packages')}/nvidia/{part}/lib"
+    return (
+        Remedy(
+            action="set-env",
+            details={"name": "LD_LIBRARY_PATH", "value": where},
+            text=f"Let the loader look in the folder of the nvidia-{part} package, where it holds {library}.",
+        ),
+        Remedy(action="install-system-package", details={"package": part}),
+    )
+
+
 def _remedies(facts: Facts, library: str) -> tuple[Remedy, ...]:
     part = lookup.nvidia_component(library)
+    if part and (_torch_is_fine(facts) or search(facts, rf"Unable to load any of \{{{re.escape(library)}")):
+        return _for_another_program(facts, library, part)
     if part:
         return (
             Remedy(action="reinstall-torch", details=same_kind(facts)),

@@ -19,7 +19,19 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import import_failure, imports_fail, installed, owner, quote, same_kind, search
+from doctor.checks._torch import (
+    import_failure,
+    imports_fail,
+    installed,
+    numbers,
+    owner,
+    quote,
+    release_of,
+    same_kind,
+    search,
+    wanted_by_another,
+)
+from doctor.knowledge import lookup
 from doctor.model.facts import Absent, ErrorText, Facts, Torch
 from doctor.model.finding import Evidence, Finding, Remedy, Severity
 
@@ -40,7 +52,7 @@ SUBMODULE = (
 )
 MIXED = r"[/\\]torch[/\\](?:lib[/\\])?(?:lib(?:torch|c10)|_C)[^\s:]*: undefined symbol: _ZNK?(?:2at|3c10|5torch)"
 BASIC = (
-    r"module 'torch' has no attribute '(?:tensor|Tensor|nn|cuda|device|float32|zeros|ones|randn|"
+    r"module 'torch' has no attribute '(tensor|Tensor|nn|cuda|device|float32|zeros|ones|randn|"
     r"no_grad|load|save|optim|utils|"
     r"from_numpy|manual_seed|__version__|version|backends)'"
 )
@@ -92,7 +104,7 @@ def _files(facts: Facts, torch: Torch | Absent | None) -> Judgement:
 
 def _message(facts: Facts) -> Judgement:
     """What an error says."""
-    if found := search(facts, CANNOT_OPEN):
+    if (found := search(facts, CANNOT_OPEN)) and not (found[1][1] and wanted_by_another(facts, *found)):
         error, match = found
         return _found(facts, f"{match[1] or match[2]}, a file of torch itself, is not there.", error)
     if found := search(facts, MIXED):
@@ -103,9 +115,12 @@ def _message(facts: Facts) -> Judgement:
     if unusable is not None and _within_package(unusable.path):
         return _found(facts, "Parts of torch that belong to every installation can't be imported.", unusable)
     empty = heard(facts, "e077")
-    if empty and _within_package(empty.path) and re.search(NOT_A_PACKAGE, empty.text):
+    if empty and _within_package(empty.path) and re.search(NOT_A_PACKAGE, empty.text) and not _is_older(facts, empty):
         return _found(facts, "The folder torch that Python finds holds no usable torch.", empty, confidence="likely")
-    if found := search(facts, BASIC):
+    halfway = heard(facts, "e080")
+    if halfway and owner(halfway.path) == "torch":
+        return _found(facts, "The files of torch are not of one release.", halfway, confidence="likely")
+    if (found := search(facts, BASIC)) and not _is_older(facts, found[0]):
         detail = "What Python imports as torch has none of torch's own names."
         return _found(facts, detail, found[0], confidence="likely")
     if damaged := heard(facts, "e079"):
@@ -114,6 +129,13 @@ def _message(facts: Facts) -> Judgement:
     if left and installed(facts) is not None:
         return _found(facts, "An upgrade that was cut short left a folder behind.", left, severity="warning")
     return None
+
+
+def _is_older(facts: Facts, error: ErrorText) -> bool:
+    """Whether the installed release is from before the name that it lacks: torch-too-old."""
+    name, release = re.search(r"has no attribute '(\w+)'", error.text), release_of(facts)
+    since = lookup.name_since(name[1]) if name else None
+    return since is not None and release is not None and numbers(release) < numbers(since)
 
 
 def _within_package(path: str | None) -> bool:

@@ -39,7 +39,8 @@ INCOMPLETE = (
 def judge(facts: Facts) -> Judgement:
     torch = facts.torch
     by = _hiding(torch) if isinstance(torch, Torch) else None
-    error = heard(facts, "e080") or _from_a_source_tree(facts)
+    halfway = heard(facts, "e080")
+    error = halfway if halfway and owner(halfway.path) is None else _from_a_source_tree(facts)
     if not by and error is None:
         return None
     path = by or _path(error)
