@@ -29,7 +29,8 @@ _alive: set[Child] = set()
 
 @dataclass(frozen=True)
 class Result:
-    """How a child ended. `ms` from start to end; `stuck`: it did not even die of SIGKILL."""
+    """How a child ended. `ms` from start to end; `stuck`: it did not even die of SIGKILL; `state`: what it did when its
+    time was over: "R" computing, "S" waiting, "D" waiting inside the kernel; "" where that is not known."""
 
     argv: tuple[str, ...]
     status: Status
@@ -41,6 +42,7 @@ class Result:
     truncated: bool = False
     stuck: bool = False
     limit_s: float = 0.0
+    state: str = ""
 
     @property
     def ok(self) -> bool:
@@ -186,11 +188,9 @@ class Child:
     def _kill_group(self) -> None:
         assert self._process is not None
         if _WINDOWS:
-            with contextlib.suppress(Exception):
-                import psutil
-
-                for child in psutil.Process(self._process.pid).children(recursive=True):
-                    child.kill()
+            with contextlib.suppress(OSError, subprocess.SubprocessError):
+                command = ["taskkill", "/F", "/T", "/PID", str(self._process.pid)]
+                subprocess.run(command, capture_output=True, check=False, timeout=GRACE_S)
             with contextlib.suppress(OSError):
                 self._process.kill()
             return
@@ -220,6 +220,7 @@ class Child:
             if time.monotonic() >= self._deadline:  # in both directions
                 break
         timed_out = not self._ended.is_set()
+        state = _state_of(self._process.pid) if timed_out else ""
         if timed_out and self._dump_stacks:
             with contextlib.suppress(OSError):
                 self._process.send_signal(signal.SIGUSR1)  # faulthandler in the child writes its stacks
@@ -251,14 +252,23 @@ class Child:
         else:
             status = "ok" if code == 0 else "failed"
         return Result(
-            self.argv, status, stdout, stderr, code, number, ms, self._truncated, stuck, self._limit_s
+            self.argv, status, stdout, stderr, code, number, ms, self._truncated, stuck, self._limit_s,
+            state,
         )
 
 
+def _state_of(pid: int) -> str:
+    """The letter for what a process does (Linux)."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return ""
+
+
 def start(argv: Sequence[str], **options: object) -> Child:
-    """Start `argv` now. Options as for Child: limit_s (seconds, needed), stdin, env, cwd, output_limit (bytes; what comes
-    later is still given to on_line and on_error_line, but not kept), dump_stacks, pass_fds (POSIX).
-    A program that is not there is a result (`not-found`), never an exception."""
+    """Start `argv` now. Options as for Child: limit_s (seconds, needed), stdin, env, cwd, output_limit (bytes; what
+    comes later is still given to on_line and on_error_line, but not kept), dump_stacks, pass_fds (POSIX). A program that is not there is a result (`not-found`), never an exception."""
     return Child(argv, **options)  # type: ignore[arg-type]
 
 

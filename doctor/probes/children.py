@@ -66,6 +66,12 @@ PIECES = {
     "peers": ("peers",),
 }
 PEERS = "peers"  # the id of the result of all copies between GPUs
+STATES = {  # what a process did when its time was over
+    "R": ", computing",
+    "S": ", waiting",
+    "D": ", waiting inside the kernel (a driver that does not answer)",
+    "T": ", stopped",
+}
 BEFORE_PROBE = ("start", "import", "facts", "driver")
 
 
@@ -94,6 +100,7 @@ class Run:
         self._system = system
         self._limit_s = limit_s
         self._changed = changed
+        self._oom_kills = oom_kills(system)
         self._nonce = secrets.token_hex(8)
         self._child = system.start(
             [python, "-B", "-X", "faulthandler", "-", self._nonce, device, mode],
@@ -169,9 +176,12 @@ class Run:
         assert self.result is not None
         what = WORDS.get(self.open or "", "running")
         if self.result.status == "timed-out":
+            doing = STATES.get(self.result.state, "")
             stuck = ", and the process cannot be killed" if self.result.stuck else ""
-            return f"{what} took longer than {self.result.limit_s:g} s (--timeout allows more){stuck}"
+            return f"{what} took longer than {self.result.limit_s:g} s{doing} (--timeout allows more){stuck}"
         if self.result.status == "crashed":
+            if self.result.signal == 9 and oom_kills(self._system) > self._oom_kills:
+                return f"{what}: the system ended it because memory ran out (signal 9, out-of-memory killer)"
             return f"{what}: {crash_message(self.result)}"
         return f"{what}: the process ended with exit code {self.result.exit_code}"
 
@@ -188,6 +198,27 @@ def gpu_nodes(system: System) -> int:
     """How many /dev/nvidiaN there are."""
     names = system.listdir("/dev")
     return 0 if isinstance(names, Gap) else sum(n.startswith("nvidia") and n[6:].isdigit() for n in names)
+
+
+def oom_kills(system: System) -> int:
+    """How many processes of our control groups the out-of-memory killer has ended so far."""
+    groups = system.read("/proc/self/cgroup")
+    total = 0
+    for line in () if isinstance(groups, Gap) else groups.splitlines():
+        _, controllers, path = (*line.split(":", 2), "", "")[:3]
+        if controllers == "":
+            files = [f"/sys/fs/cgroup{path}/memory.events", "/sys/fs/cgroup/memory.events"]
+        elif "memory" in controllers.split(","):
+            files = [f"/sys/fs/cgroup/memory{path}/memory.oom_control"]
+        else:
+            continue
+        for file in files:
+            text = system.read(file)
+            counts = [] if isinstance(text, Gap) else [x for x in text.splitlines() if x.startswith("oom_kill ")]
+            if counts:
+                total += int(counts[0].split()[1])
+                break
+    return total
 
 
 def start_first(system: System, found: Found, *, probe: bool, request: Request) -> First:
@@ -403,7 +434,7 @@ def import_failure(run: Run) -> ImportFailure | None:
     kind = {"timed-out": "timed-out", "crashed": "signal"}.get(result.status, "exit")
     message = {
         "timed-out": f"import torch did not end within {result.limit_s:g} s",
-        "signal": crash_message(result),
+        "signal": run.ending() if result.signal == 9 else crash_message(result),
         "exit": exit_message(result.exit_code),
     }[kind]
     return ImportFailure(
