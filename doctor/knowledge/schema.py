@@ -206,7 +206,7 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
     },
     "vendors": {
         "therock": (
-            {"index": URL, "linux": _list_of(GFX), "windows": _list_of(GFX), **_CITED},
+            {"index": URL, "seen": DATE, "linux": _list_of(GFX), "windows": _list_of(GFX), **_CITED},
             {"linux_unproven": _list_of(GFX), "windows_unproven": _list_of(GFX), "note": _text},
         ),
         "rocm_blas": ({"gfx": GFX, "until": VERSION, **_CITED}, {"note": _text}),
@@ -220,7 +220,7 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
         ),
         "conda_forge": (
             {
-                "platforms": _map_of(PLATFORM, _fields({"cuda": _list_of(VERSION)})),
+                "seen": DATE, "platforms": _map_of(PLATFORM, _fields({"cuda": _list_of(VERSION)})),
                 "archs": _map_of(DRIVER, ARCHS),
                 "packages": _fields({"cuda": NAME, "cpu": NAME, "mps": NAME}), **_CITED,
             },

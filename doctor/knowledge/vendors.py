@@ -11,7 +11,7 @@ from doctor.knowledge.load import table
 
 
 def therock() -> dict[str, Any]:
-    """AMD's own index: `index`, and the gfx it has torch for on `linux` and on `windows`."""
+    """AMD's own index: `index`, the day it was `seen` so, and the gfx it has torch for on `linux` and on `windows`."""
     found: dict[str, Any] = table("vendors")["therock"]
     return found
 
@@ -36,7 +36,7 @@ def jetpack(l4t: str | None) -> dict[str, Any] | None:
 
 
 def conda_forge() -> dict[str, Any]:
-    """`platforms` -> `cuda` versions built, `archs` by CUDA major, `packages` by kind."""
+    """`platforms` -> `cuda` versions built, `archs` by CUDA major, `packages` by kind, the day they were `seen`."""
     found: dict[str, Any] = table("vendors")["conda_forge"]
     return found
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
 
+from doctor.knowledge import lookup
 from doctor.knowledge.choose import Choice, choose, conda_forge_cuda
 from doctor.model.facts import Facts, Gpu, Package
 from tests.examples import linux, windows, with_amd, with_nvidia
 from tests.knowledge.machines import MACHINES, NOTHING, nv
+from tests.knowledge.random_machines import MAKERS
 
 WHL = "https://download.pytorch.org/whl/"
 
@@ -157,6 +160,23 @@ def test_what_other_packages_pin() -> None:
 def test_as_of() -> None:
     assert found(choose(replace(nv("NVIDIA GeForce RTX 4090"), as_of="2024-05-31"))) == ("2.3.0", "cu121")
     assert found(choose(replace(nv("NVIDIA GeForce RTX 5090"), as_of="2025-04-30"))) == ("2.7.0", "cu128")
+
+
+def test_as_of_offers_nothing_that_was_not_there_yet() -> None:
+    """Neither a younger torch, nor what AMD and conda-forge were seen to publish only later."""
+    radeon = with_amd(windows(), "AMD Radeon RX 7900 XTX")
+    cards = nv("NVIDIA GeForce GTX 1080", "NVIDIA GeForce RTX 5090")
+    assert "vendor" in {n.kind for n in choose(replace(radeon, as_of="2026-08")).nearest}
+    assert "vendor" not in {n.kind for n in choose(replace(radeon, as_of="2026-07")).nearest}
+    assert "conda-forge" not in {n.kind for n in choose(replace(cards, as_of="2025-04-30")).nearest}
+    chance = random.Random(8)
+    for _ in range(150):
+        facts, _ = chance.choice(MAKERS)(chance)
+        day = f"202{chance.randrange(1, 7)}-06-30"
+        choice = choose(replace(facts, as_of=day))
+        offered = (*choice.builds, *choice.rejected, *(n.candidate for n in choice.nearest if n.candidate))
+        for build in offered:
+            assert (lookup.release_date(build.release) or "") <= day, build
 
 
 def test_companions_decide_between_indexes() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from doctor.knowledge import lookup, vendors
 from doctor.knowledge.choosing.machines import Machine, Wanted, kind_of, names, spoken
 from doctor.knowledge.choosing.ranking import Candidate, Choice, Nearest, how_cuda_runs, is_beyond, newest_driver, rank
 from doctor.knowledge.load import of_tables
-from doctor.knowledge.versions import numbers
+from doctor.knowledge.versions import last_day, numbers
 from doctor.model.facts import ABSENT
 
 
@@ -147,7 +148,8 @@ def _nearest_vendor(machine: Machine) -> Iterator[Nearest]:
     therock = vendors.therock()
     listed = therock["windows" if machine.platform == "win_amd64" else "linux"]
     gfx = [c.target or "" for c in machine.of("rocm")]
-    if gfx and all(g in listed for g in gfx) and machine.platform in ("win_amd64", "linux_x86_64"):
+    known = all(g in listed for g in gfx) and _was_there(therock, machine)
+    if gfx and known and machine.platform in ("win_amd64", "linux_x86_64"):
         extras = ",".join(f"device-{g}" for g in dict.fromkeys(gfx))
         yield Nearest(
             kind="vendor",
@@ -163,11 +165,16 @@ def _nearest_vendor(machine: Machine) -> Iterator[Nearest]:
         )
 
 
+def _was_there(row: dict[str, Any], machine: Machine) -> bool:
+    """Whether that was already published on the day by which to judge."""
+    return machine.as_of is None or bool(row["seen"] <= last_day(machine.as_of))
+
+
 def on_conda_forge(machine: Machine) -> Iterator[Nearest]:
     """conda-forge builds for GPUs and Macs that the wheels dropped."""
     table = vendors.conda_forge()
     offer = table["platforms"].get(machine.platform)
-    if offer is None or machine.jetson or machine.translated:
+    if offer is None or machine.jetson or machine.translated or not _was_there(table, machine):
         return
     if machine.platform == "macos_x86_64":
         yield Nearest(
