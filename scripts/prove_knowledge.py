@@ -2,11 +2,13 @@
 
     prove_knowledge.py wheels [--count 500] [--seed 1]   is «a wheel exists» what pip and uv say?
     prove_knowledge.py companions                        do torch and its companions resolve together, on every system?
+    prove_knowledge.py commands [--count 500] [--seed 1] what share of the commands for random machines names an index
+                                                         that the first two cannot ask? Do pip and uv take a sample?
     prove_knowledge.py peers                             where do other tools' tables disagree, and who is right?
     prove_knowledge.py docs [--check]                    docs/knowledge.md from the tables and the last results
 
-The first two ask the package index that pip and uv are configured for; they download no wheel. Each keeps its result in
-tests/knowledge/proof.json.
+The first three ask the package index that pip and uv are configured for; they download no wheel. Each keeps its result
+in tests/knowledge/proof.json.
 """
 
 from __future__ import annotations
@@ -15,13 +17,14 @@ import argparse
 import json
 import os
 import random
+import shlex
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Literal
@@ -30,8 +33,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from doctor.knowledge import lookup  # noqa: E402
+from doctor.knowledge.choose import platform_of  # noqa: E402
 from doctor.knowledge.load import TABLES, rows_of, table  # noqa: E402
 from doctor.knowledge.versions import at_least, numbers  # noqa: E402
+from doctor.model.facts import ABSENT, Facts  # noqa: E402
 
 PROOF = ROOT / "tests" / "knowledge" / "proof.json"
 PEERS = ROOT / "tests" / "knowledge" / "peers.json"
@@ -232,6 +237,98 @@ def asked_share() -> dict[str, int]:
     return {"on_the_package_index": here, "on_other_indexes": there, "of_these_derived": derived}
 
 
+@dataclass(frozen=True)
+class Printed:
+    """A command that installs torch, as `install --print-commands` prints it, and the machine that it is for."""
+
+    words: tuple[str, ...]
+    facts: Facts
+
+    def value(self, option: str) -> str | None:
+        """What follows the option, or stands behind its «=»."""
+        for i, word in enumerate(self.words):
+            if word == option:
+                return self.words[i + 1]
+            if word.startswith(f"{option}="):
+                return word.partition("=")[2]
+        return None
+
+    @property
+    def index(self) -> str:
+        """The address that it names, "" for the package index."""
+        if backend := self.value("--torch-backend"):
+            return lookup.index_url(backend) or ""
+        return self.value("--index-url") or ""
+
+    @property
+    def torch(self) -> str | None:
+        """The release that it names."""
+        return next((w.removeprefix("torch==") for w in self.words if w.startswith("torch==")), None)
+
+    @property
+    def python(self) -> str:
+        """The Python that it installs for: the machine's own, or that of the new environment."""
+        for part in Path(self.value("--python") or "").parts:
+            if part.startswith(".venv-"):
+                return part.removeprefix(".venv-")
+        own = self.facts.interpreter
+        return ".".join((own.version or "").split(".")[:2]) + "t" * bool(own.free_threaded)
+
+    @property
+    def derived(self) -> bool:
+        """Whether only a rule says that this build was published."""
+        backend = self.index.rpartition("/")[2]
+        return bool(self.torch) and lookup.published(self.torch or "", backend, platform_of(self.facts)) == "derived"
+
+
+def printed_commands(count: int, seed: int) -> Iterator[Printed]:
+    """The pip and uv commands that `install` prints for random machines without torch; `fix` takes the same ones."""
+    from doctor.cli.install import advise
+    from doctor.fixes.plan import script
+    from doctor.model.fix import Plan
+    from tests.knowledge.random_machines import MAKERS
+
+    chance = random.Random(seed)
+    for i in range(count):
+        facts, _ = chance.choice(MAKERS)(chance)
+        facts = replace(facts, torch=ABSENT)
+        fix, _ = advise(facts, spec=None, backend=None, companions=(), tool=("pip", "uv")[i % 2])
+        for line in script(Plan(fixes=(fix,)), windows=False).splitlines() if fix else ():
+            words = () if line.startswith("#") else tuple(shlex.split(line))
+            if "install" in words and any(w == "torch" or w.startswith(("torch==", "torch[")) for w in words):
+                yield Printed(words, facts)
+
+
+def prove_commands(count: int, seed: int) -> dict[str, Any]:
+    """Which indexes the commands name, and whether pip and uv take a sample of those that the package index serves."""
+    commands = list(printed_commands(count, seed))
+    elsewhere = [c for c in commands if c.index]
+    sample = random.Random(seed).sample([c for c in commands if not c.index], SAMPLE)
+    wrong = [{"command": shlex.join(c.words), "answer": a} for c in sample if (a := taken(c)) != "yes"]
+    print(
+        f"commands: {len(elsewhere)} of {len(commands)} on other indexes, {SAMPLE - len(wrong)} of {SAMPLE} are taken"
+    )
+    for row in wrong:
+        print("  ", row)
+    return {
+        "machines": count, "seed": seed, "commands": len(commands), "on_other_indexes": len(elsewhere),
+        "of_these_derived": sum(c.derived for c in elsewhere), "tried": SAMPLE, "wrong": wrong,
+    }  # fmt: skip
+
+
+def taken(command: Printed) -> Answer:
+    """Whether pip or uv, as the command says, resolves it for its machine, without installing anything."""
+    host, platform = command.facts.host, platform_of(command.facts)
+    system = (host.macos or "") if platform.startswith("macos") else (host.libc_version or "")
+    if platform.startswith("linux"):  # uv has no name for every glibc
+        system = max((s for s in PLATFORMS[platform] if at_least(system, s)), key=numbers)
+    requirements = [w for w in command.words if w.partition("==")[0] in ("torch", *COMPANIONS)]
+    if command.words[0] == "uv" and not command.python.endswith("t"):
+        return uv_resolves(requirements, command.python, platform, system, "--no-deps")
+    return ask_pip(Triple(command.python, platform, system, command.torch or lookup.newest_torch()))
+
+
+SAMPLE = 20
 COMPANIONS = ("torchvision", "torchaudio", "torchtext")
 
 
@@ -405,6 +502,14 @@ def _docs_of_proofs(proof: dict[str, Any]) -> Iterator[str]:
         total = share["on_the_package_index"] + share["on_other_indexes"]
         yield f"- {share['on_other_indexes']} of {total} published (release, backend, platform) are on indexes that"
         yield f"  could not be asked; {share['of_these_derived']} of these are derived\n"
+    if commands := proof.get("commands"):
+        printed, elsewhere = commands["commands"], commands["on_other_indexes"]
+        yield f"Printed commands, {commands['date']}: {printed} pip and uv commands that `install` prints for"
+        yield f"{commands['machines']} random machines (seed {commands['seed']}).\n"
+        yield f"- {elsewhere} ({elsewhere / printed:.0%}) name an index that could not be asked; for"
+        yield f"  {commands['of_these_derived']} of these only a rule says that the build was published; they say so"
+        yield f"- {commands['tried'] - len(commands['wrong'])} of {commands['tried']} drawn at random of those for the"
+        yield "  package index resolve for their machine (pip install --dry-run, uv pip compile)\n"
     if companions := proof.get("companions"):
         yield f"Companions, {companions['date']}: {companions['resolve']} of {companions['asked']} (release, platform)"
         yield "resolve with the torchvision, torchaudio and torchtext that the tables name (uv pip compile).\n"
@@ -484,7 +589,7 @@ def _docs(check: bool) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("proof", choices=("wheels", "companions", "peers", "docs"))
+    parser.add_argument("proof", choices=("wheels", "companions", "commands", "peers", "docs"))
     parser.add_argument("--check", action="store_true", help="docs: only say whether they are current")
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
@@ -496,6 +601,8 @@ def main() -> int:
         result = prove_wheels(options.count, options.seed, options.jobs)
     elif options.proof == "companions":
         result = prove_companions(options.jobs)
+    elif options.proof == "commands":
+        result = prove_commands(options.count, options.seed)
     else:
         result = prove_peers()
     results = json.loads(PROOF.read_text()) if PROOF.exists() else {}
