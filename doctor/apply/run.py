@@ -42,6 +42,7 @@ class Selection:
     run: Plan
     by_hand: Plan
     remarks: tuple[str, ...] = ()
+    must_be_gone: tuple[str, ...] = ()  # findings that must not be there afterwards, whoever's cure it is
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -49,7 +50,8 @@ class Selection:
 
     @property
     def targets(self) -> frozenset[str]:
-        return frozenset(id for fix in self.run.fixes for id in (fix.finding, *fix.also_cures))
+        cured = (id for fix in self.run.fixes for id in (fix.finding, *fix.also_cures))
+        return frozenset((*cured, *self.must_be_gone))
 
 
 def select(plan: Plan) -> Selection:
@@ -290,15 +292,18 @@ def _run_step(prepared: Prepared, step: Step, label: str, tell: Tell, pass_fds: 
     return f"{step.text}: {result.said.partition(':')[0]}" + (f": {last[-1].strip()}" if last else "")
 
 
-def judgement(targets: frozenset[str], before: Report, after: Report) -> str | None:
-    """None where the targets are cured and nothing is worse; else the sentence that says why not."""
+def judgement(
+    targets: frozenset[str], before: Report, after: Report, ours: tuple[str, ...] = INSTALLED_BY_TOOLS
+) -> str | None:
+    """None where the targets are cured and nothing is worse in the layers that are `ours`; else the sentence that says
+    why not."""
     found = {finding.id: finding for finding in after.findings}
     remaining = [id for id in sorted(targets) if id in found and found[id].severity == "fault"]
     if remaining:
         return f"not cured: {', '.join(remaining)} is still found"
     old = {finding.id for finding in before.findings if finding.severity == "fault"}
     new = [
-        f.id for f in after.findings if f.severity == "fault" and f.id not in old and f.layer in INSTALLED_BY_TOOLS
+        f.id for f in after.findings if f.severity == "fault" and f.id not in old and f.layer in ours
     ]  # fmt: skip
     if new:
         return f"worse: {', '.join(new)} is found now"
@@ -366,7 +371,8 @@ def _carry_out_fresh(prepared: Prepared, examine: Callable[[], Report], tell: Te
         if reason is None:
             tell("examining the new environment")
             after = examine()
-            reason = judgement(prepared.selection.targets, prepared.report, after)
+            layers = ("interpreter", *INSTALLED_BY_TOOLS)
+            reason = judgement(prepared.selection.targets, prepared.report, after, layers)
         if reason is None:
             return Outcome(status="cured", reason="", after=after)
     except BaseException as error:
@@ -391,7 +397,7 @@ def _run_fresh(prepared: Prepared, tell: Tell) -> str | None:
             program = commands.program_of(prepared.system, step.argv or ())
             answer = resolve(prepared.system, program, {}, (), dict(prepared.environ))
             if not answer.ok:
-                _refuse_unresolved(answer)
+                return f"the plan does not resolve: {answer.message}"
         if failure := _run_step(prepared, step, f"[{number}/{count}]", tell, ()):
             return failure
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -13,9 +14,10 @@ from doctor.apply import ApplyError
 from doctor.cli import output
 from doctor.cli.codes import FAULT, USAGE
 from doctor.fixes.sources import Sources
+from doctor.model.fix import Plan
 from doctor.model.report import Report
 
-Examine = Callable[[], Report]
+Examine = Callable[[str | None], Report]  # of another Python than the first time: a new environment's
 CONSENTS = ("system-python", "conda-base", "other-user", "jetson-torch", "later-changes")
 
 _INDEX = "TORCHDOCTOR_PYTORCH_INDEX"
@@ -75,17 +77,22 @@ def _absolute(place: str) -> str:
     return path
 
 
-def run(report: Report, examine: Examine, options: dict[str, Any], *, show: Callable[[Any], str]) -> int:
-    """Show, ask, carry out, say how it ended; the exit code. `show` renders a plan."""
+def run(report: Report, examine: Examine, options: dict[str, Any], must_be_gone: tuple[str, ...] = ()) -> int:
+    """Show, ask, carry out, say how it ended; the exit code. `must_be_gone`: findings that would be a failure
+    afterwards."""
     from doctor.apply import run as applying
 
+    def show(plan: Plan) -> str:
+        return rendered(report, plan, options)
+
     system = _system()
-    selection = applying.select(report.plan)
+    selection = replace(applying.select(report.plan), must_be_gone=must_be_gone)
     _say_by_hand(selection, show)
     if not selection.steps:
         _tell("there is nothing that torchdoctor could run here.")
         return FAULT if any(f.severity == "fault" for f in report.findings) else 0
-    _tell(f"To be done in {report.target.python}:\n")
+    fresh = applying.made_by(selection.steps[0], system.cwd)
+    _tell(f"To be done in {fresh or report.target.python}:\n")
     _tell(show(selection.run))
     for remark in selection.remarks:
         _tell(f"note: {remark}")
@@ -98,11 +105,31 @@ def run(report: Report, examine: Examine, options: dict[str, Any], *, show: Call
         if not options["yes"] and not click.confirm("Do this?", err=True):
             _tell("nothing was done.")
             return FAULT
-        outcome = applying.carry_out(prepared, examine, _tell)
+        outcome = applying.carry_out(prepared, lambda: examine(prepared.fresh), _tell)
     except ApplyError as error:
         _tell(str(error))
         return FAULT
     return _ended(outcome, report, options, windows=system.is_windows)
+
+
+def rendered(report: Report, plan: Plan, options: dict[str, Any]) -> str:
+    """A plan as the terminal shows it, without credentials."""
+    from doctor.apply.redacted import hide
+    from doctor.reports import terminal
+
+    color = output.wants_color(options["color"], to_file=bool(options.get("output")))
+    windows = report.facts.host.system == "windows"
+    return hide(terminal.render_plan(plan, color=color, width=output.width(), windows=windows))
+
+
+def has_program(system: Any, name: str) -> bool:
+    """Whether the program is there, where apply/ looks for it."""
+    from doctor.apply.commands import program_of
+
+    try:
+        return bool(program_of(system, (name,)))
+    except ApplyError:
+        return False
 
 
 def _system() -> Any:

@@ -14,7 +14,6 @@ from doctor.cli.codes import FAULT, NO_VERDICT
 from doctor.cli.options import chosen_format, machine_options, machines_of, read_all
 from doctor.fixes.situation import TOOLS
 from doctor.fixes.sources import redirected
-from doctor.model.fix import Plan
 from doctor.model.report import Report
 
 tool_option = click.option(
@@ -71,7 +70,7 @@ def _run(report: Report, options: dict[str, Any]) -> int:
     if not report.plan.fixes:
         output.emit(_text(report, chosen_format(options), False, options), options["output"])
         return exit_code(report)
-    return applying.run(report, lambda: examine(options), options, show=lambda plan: _rendered(report, plan, options))
+    return applying.run(report, lambda python: examine({**options, "python": python or options["python"]}), options)
 
 
 def exit_code(report: Report) -> int:
@@ -90,13 +89,4 @@ def _text(report: Report, format: str, print_commands: bool, options: dict[str, 
         return script(report.plan, windows=windows)
     if format == "json":
         return output.text_of(report, "json", options)
-    return _rendered(report, report.plan, options)
-
-
-def _rendered(report: Report, plan: Plan, options: dict[str, Any]) -> str:
-    from doctor.apply.redacted import hide
-    from doctor.reports import terminal
-
-    color = output.wants_color(options["color"], to_file=bool(options["output"]))
-    windows = report.facts.host.system == "windows"
-    return hide(terminal.render_plan(plan, color=color, width=output.width(), windows=windows))
+    return applying.rendered(report, report.plan, options)

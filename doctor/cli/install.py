@@ -1,19 +1,24 @@
-"""`torchdoctor install`: the torch build for this machine, why this one, and the commands that install it."""
+"""`torchdoctor install`: the torch build for this machine, why this one, and the commands that install it, or (--run)
+doing it; with --env in an environment that is made for it."""
 
 from __future__ import annotations
 
+import os
 import re
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from doctor.cli import output
+from doctor.cli import applying, output
 from doctor.cli.codes import FAULT
 from doctor.cli.fix import tool_option
 from doctor.cli.options import machine_options, machines_of, read_all, request_from
 from doctor.cli.progress import watching
+from doctor.fixes.sources import redirected
 from doctor.model.facts import Facts
 from doctor.model.fix import Fix, Plan
+from doctor.model.report import Report
 
 _BACKEND = re.compile(r"auto|cpu|mps|xpu|jetson|cuda|rocm|cu\d{2,3}|rocm\d+\.\d+(\.\d+)?")
 
@@ -53,21 +58,50 @@ def _backend(context: click.Context, parameter: click.Parameter, value: str) -> 
 @click.option(
     "--backend", default="auto", show_default=True, callback=_backend, help="auto, cpu, cu130, rocm7.2, xpu, …"
 )
+@click.option(
+    "--env",
+    metavar="DIR",
+    help="Make an environment there, and install into it. --python can be a version then, such as 3.12.",
+)
 @click.option("--print-commands", is_flag=True, help="Only the commands, with manual steps as comments.")
+@click.option("--run", "run_it", is_flag=True, help="Carry it out: resolve, install, verify; undone if it fails.")
+@applying.consent_option
+@applying.source_options
 @tool_option
 @machine_options(formats=(), probes=False)
 def command(
-    spec: str | None, companions: tuple[str, ...], backend: str | None, print_commands: bool, **options: Any
+    spec: str | None, companions: tuple[str, ...], backend: str | None, env: str | None, print_commands: bool,
+    run_it: bool, **options: Any,
 ) -> int:  # fmt: skip
-    """Choose the torch build for this machine, and say why and how to install it.
+    """Choose the torch build for this machine, and say why and how to install it. With --run, do it.
 
     \b
-    Exit codes: 0 a build serves this machine, 1 none does (what would help is said),
-    2 wrong usage, 70 a bug in torchdoctor. Nothing is changed.
+    Exit codes: 0 a build serves this machine; with --run: it is installed and verified,
+    1 none does (what would help is said); with --run: it failed, and all is as it was before,
+    2 wrong usage; with --run: no terminal to ask on, and no --yes, 70 a bug in torchdoctor.
+    Nothing is changed without --run.
     """
-    facts = _facts(options)
-    fix, lines = advise(facts, spec=spec, backend=backend, companions=companions, tool=options["tool"])
+    sources = applying.sources_from(options)
+    if run_it and (options["sources"] or print_commands):
+        raise click.UsageError("--run works on the machine before you: it takes no --from, and no --print-commands.")
+    wanted = _version_of(options) if env else None
+    report = _report(options)
+    facts = report.facts
+    if env:
+        fix, lines = _in_new_environment(facts, env, wanted, spec, backend, companions, options)
+    else:
+        fix, lines = advise(facts, spec=spec, backend=backend, companions=companions, tool=options["tool"])
+    if fix:
+        (fix,) = redirected(Plan(fixes=(fix,)), sources).fixes
     windows = facts.host.system == "windows"
+    if run_it and fix:
+        output.emit(_page(lines, ""))
+        report = replace(report, plan=Plan(fixes=(fix,)))
+
+        def examine(python: str | None) -> Report:
+            return _report({**options, "python": python or options["python"]})
+
+        return applying.run(report, examine, options, must_be_gone=("torch-missing", "torch-install-broken"))
     from doctor.fixes.plan import script
 
     commands = script(Plan(fixes=(fix,)), windows=windows) if fix else ""
@@ -78,16 +112,52 @@ def command(
     return 0 if fix and fix.action.endswith("-torch") else FAULT
 
 
-def _facts(options: dict[str, Any]) -> Facts:
+def _report(options: dict[str, Any]) -> Report:
     from doctor import pipeline
 
     if machines_of(options["sources"]).each_alone:
         raise click.UsageError("a build is chosen for one machine: name its files, not a folder.")
     request = request_from(**{**options, "no_probe": True, "evidence": read_all(options["sources"])})
-    if request.evidence:
-        return pipeline.read_evidence(request)[1]
     with watching(quiet=options["quiet"]) as progress:
-        return pipeline.look_at_machine(request, progress)[1]
+        return pipeline.examine(request, progress)
+
+
+def _version_of(options: dict[str, Any]) -> str | None:
+    """The version that --python names, which is taken out of the options then; None where it names a program or
+    nothing."""
+    if options["python"] is None or not re.fullmatch(r"\d+\.\d+", options["python"]):
+        return None
+    version: str = options["python"]
+    options["python"] = None
+    return version
+
+
+def _in_new_environment(
+    facts: Facts,
+    env: str,
+    python: str | None,
+    spec: str | None,
+    backend: str | None,
+    companions: tuple[str, ...],
+    options: dict[str, Any],
+) -> tuple[Fix | None, list[str]]:
+    from doctor.facts.system import System
+    from doctor.fixes.environment import new_environment
+    from doctor.fixes.situation import situation_of
+
+    folder = os.path.abspath(os.path.expanduser(env))
+    if os.path.lexists(folder):
+        raise click.BadParameter(f"'{env}' is there already: name a new folder, or that Python with --python.")
+    fix, reasons = new_environment(
+        situation_of(facts, options["tool"]),
+        folder,
+        python=python,
+        has_uv=applying.has_program(System.of_this_process(), "uv"),
+        spec=spec,
+        backend=backend,
+        companions=companions,
+    )
+    return fix, [fix.title, *(f"  + {reason}" for reason in reasons)] if fix else list(reasons)
 
 
 def advise(
@@ -111,7 +181,7 @@ def advise(
         fixes = (nearest_fix(situation, "install", near) for near in choice.nearest)
         fix = next((f for f in fixes if f), None)
     lines += [f"  ? {near.text}" for near in choice.nearest]
-    lines += [f"next to it {name_of(other)}: {other.behind}" for other in choice.builds[1:2]]
+    lines += [f"after it {name_of(other)}: {other.behind}" for other in choice.builds[1:2]]
     for other in choice.rejected:
         lines.append(f"not {name_of(other)}: {other.against[0] if other.against else 'it serves fewer of the GPUs'}")
     lines += [f"assumed: {text}" for text in choice.assumes]

@@ -18,8 +18,8 @@ WIDE = {"x86": "x86_64", "armv7l": "arm64", "armv6l": "arm64"}  # what a 64-bit 
 
 def replace_interpreter(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
     """A new environment with a Python that torch has wheels for, and torch in it. None where no Python would help."""
-    arch = remedy.details.get("arch") or _native_arch(situation)
-    picked = _pick(situation, remedy.details.get("python"), arch)
+    arch = remedy.details.get("arch") or native_arch(situation)
+    picked = pick(situation, remedy.details.get("python"), arch)
     if picked is None:
         return None
     python, fresh, build = picked
@@ -37,12 +37,12 @@ def replace_interpreter(situation: Situation, finding: str, remedy: Remedy) -> F
             "backend": build.backend,
             "index": build.index or "default",
         },
-        steps=(*_make_environment(fresh, python, arch), *steps_for_build(fresh, build)),
+        steps=(*make_environment(fresh, python, arch), *steps_for_build(fresh, build)),
         assumes=(f"the new environment gets {name_of(build)}; install the other packages of the old one again",),
     )
 
 
-def _native_arch(situation: Situation) -> str | None:
+def native_arch(situation: Situation) -> str | None:
     interpreter, host = situation.facts.interpreter, situation.facts.host
     if (
         situation.mac
@@ -53,14 +53,14 @@ def _native_arch(situation: Situation) -> str | None:
     return "64-bit" if interpreter.bits == 32 else None
 
 
-def _pick(
+def pick(
     situation: Situation, wanted: str | None, arch: str | None
 ) -> tuple[str, Situation, choosing.Candidate] | None:
     """The Python (newest torch first, then one that other packages have wheels for), the situation in it, and the
     build."""
     options = []
     for python in _pythons(wanted):
-        fresh = _in_new_environment(situation, python, arch)
+        fresh = in_new_environment(situation, python, arch)
         choice = choosing.choose(fresh.facts)
         best = choice.best or next((n.candidate for n in choice.nearest if n.kind == "cpu"), None)
         if best:
@@ -73,7 +73,7 @@ def _pick(
                 ((len(best.covers), release, not is_newest, tuple(map(int, python.split(".")))), python, fresh, best)
             )
     if not options and situation.facts.as_of:  # the cure came after the ticket
-        return _pick(replace(situation, facts=replace(situation.facts, as_of=None)), wanted, arch)
+        return pick(replace(situation, facts=replace(situation.facts, as_of=None)), wanted, arch)
     if not options:
         return None
     _, python, fresh, best = max(options, key=lambda o: o[0])
@@ -96,7 +96,7 @@ def _pythons(wanted: str | None) -> tuple[str, ...]:
     return tuple(p for p in known if p in spec)
 
 
-def _in_new_environment(situation: Situation, python: str, arch: str | None) -> Situation:
+def in_new_environment(situation: Situation, python: str, arch: str | None) -> Situation:
     """The situation after a new environment was made: nothing in it but Python."""
     facts, old = situation.facts, situation.facts.interpreter
     folder = f".venv-{python}"
@@ -125,7 +125,7 @@ def _in_new_environment(situation: Situation, python: str, arch: str | None) -> 
     return replace(situation, facts=facts, tool=tool, python=executable, prefix=folder)
 
 
-def _make_environment(situation: Situation, python: str, arch: str | None) -> tuple[Step, ...]:
+def make_environment(situation: Situation, python: str, arch: str | None) -> tuple[Step, ...]:
     """uv fetches a Python where there is none; conda makes its own."""
     if situation.tool in ("conda", "mamba"):
         argv = (situation.tool, "create", "-p", str(situation.prefix), "-c", "conda-forge", f"python={python}")

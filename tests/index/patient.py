@@ -31,7 +31,7 @@ def make_wheels(folder: Path, files: int = 30) -> Path:
         ("2.13.0", "0.28.0", "cu130"),
         ("2.13.0", "0.28.0", "cu126"),
         ("2.14.1", "0.29.1", "cu130"),
-        ("2.15.0", "0.30.0", "cu130"),
+        ("2.15.0", "0.29.2", "cu130"),
     ):
         place = folder / "whl" / backend
         wheels.torch(place, f"{torch}+{backend}", files=files)
@@ -131,6 +131,8 @@ def make_patient(folder: Path, url: str, *, machine: str = "linux-rtx5090-driver
     (root / home.relative_to("/")).parent.mkdir(parents=True, exist_ok=True)
     (root / home.relative_to("/")).symlink_to(home)
     (root / "home").mkdir()
+    if not (root / "usr" / "bin").exists():  # another Python that uv may find
+        (root / "usr" / "bin").symlink_to("/usr/bin")
     env = root / "work" / ".venv"
     env.parent.mkdir()
     patient = Patient(root, env, url)

@@ -1,0 +1,96 @@
+"""Torch in an environment that is made for it: uv makes it (and fetches the Python) where uv is, else the found
+Python's venv."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import PurePosixPath, PureWindowsPath
+
+from doctor.fixes import interpreter as interpreters
+from doctor.fixes.situation import Situation
+from doctor.knowledge.choose import Candidate, choose
+from doctor.model.fix import Fix, Step
+
+
+def new_environment(
+    situation: Situation,
+    folder: str,
+    *,
+    python: str | None,
+    has_uv: bool,
+    spec: str | None = None,
+    backend: str | None = None,
+    companions: tuple[str, ...] = (),
+) -> tuple[Fix | None, tuple[str, ...]]:
+    """The fix that makes the environment in `folder` and installs torch in it, and why it is this one; None where no
+    build serves, with the reason.
+
+    `python`: the version wanted ("3.12"); None: the one that most packages have wheels for, or without uv the found
+    one.
+    """
+    arch = interpreters.native_arch(situation)
+    situation = replace(situation, tool=_tool(situation, has_uv))
+    found = ".".join((situation.facts.interpreter.version or "").split(".")[:2])
+    if situation.tool == "pip":
+        if arch == "arm64":
+            return None, (
+                "this Python runs under Rosetta: get one for arm64 first, by uv "
+                "(https://docs.astral.sh/uv/getting-started/installation/) or Miniforge for arm64 "
+                "(https://conda-forge.org/download/)",
+            )
+        if python and python != found:
+            return None, (
+                f"there is no uv to fetch Python {python}; the Python found is {found or 'unknown'}: name one with "
+                "--python PATH, or get uv: https://docs.astral.sh/uv/getting-started/installation/",
+            )
+        python = found
+    picked = interpreters.pick(situation, python, arch) if python is None else None
+    version = python or (picked[0] if picked else "")
+    fresh = _in_folder(interpreters.in_new_environment(situation, version, arch), folder, situation.tool)
+    choice = choose(fresh.facts, torch=spec, backend=backend, companions=companions)
+    if choice.best is None:
+        reasons = tuple(near.text for near in choice.nearest)
+        return None, reasons or (f"no torch build serves Python {version} on this machine",)
+    make = _make(situation, fresh, version, arch)
+    return _fix(fresh, version, make, choice.best, choice.assumes, exact=bool(spec)), choice.best.reasons
+
+
+def _tool(situation: Situation, has_uv: bool) -> str:
+    if situation.tool in ("conda", "mamba"):
+        return situation.tool
+    return "uv" if has_uv else "pip"
+
+
+def _in_folder(fresh: Situation, folder: str, tool: str) -> Situation:
+    """The same new environment in another folder, with another tool."""
+    if fresh.windows:
+        python = str(PureWindowsPath(folder) / "Scripts" / "python.exe")
+    else:
+        python = str(PurePosixPath(folder) / "bin" / "python")
+    interpreter = replace(fresh.facts.interpreter, executable=python, prefix=folder)
+    return replace(fresh, facts=replace(fresh.facts, interpreter=interpreter), python=python, prefix=folder, tool=tool)
+
+
+def _make(situation: Situation, fresh: Situation, version: str, arch: str | None) -> Step:
+    if situation.tool == "pip":
+        argv = (situation.python, "-m", "venv", str(fresh.prefix))
+        return Step(text=f"Make an environment with Python {version}", argv=argv, where="user")
+    return interpreters.make_environment(fresh, version, arch)[-1]
+
+
+def _fix(fresh: Situation, version: str, make: Step, build: Candidate, assumes: tuple[str, ...], *, exact: bool) -> Fix:
+    from doctor.fixes.torch import name_of, steps_for_build
+
+    return Fix(
+        finding="install",
+        action="install-torch",
+        title=f"Install {name_of(build)} in a new environment with Python {version}.",
+        details={
+            "python": version,
+            "torch": build.release,
+            "backend": build.backend,
+            "index": build.index or "default",
+        },
+        steps=(make, *steps_for_build(fresh, build, exact=exact)),
+        assumes=tuple(assumes),
+    )
