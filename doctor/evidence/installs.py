@@ -16,7 +16,7 @@ _COMMAND = Regex(
     r"verb>install|add|sync|create|update|download|wheel|lock)\b(?P<rest>[^\n]*))"
 )
 _OFFERED = Regex(
-    r"Could not find a version that satisfies the requirement ([^\s(]+[^(\n]*?) ?\(from versions: ([^)\n]*)\)?(?P<ope"
+    r"Could not find a version that satisfies the requirement ([^\s(]+[^(\n]*?) ?(?:\(from (?!versions)[^()\n]{1,120}\) ?)?\(from versions: ([^)\n]*)\)?(?P<ope"
     r"n>)",
     re.S,
 )
@@ -33,6 +33,7 @@ _CONDA_FAILED = Regex(
     r"PackagesNotFoundError|LibMambaUnsatisfiableError|UnsatisfiableError|ResolvePackageNotFound|nothing provides|Con"
     r"daHTTPError"
 )
+_CONDA_MISSES = Regex(r"PackagesNotFoundError:[^\n]*\n((?:\s*-[ \t]*[^\n]+\n?)+)")
 _FAILED = Regex(
     r"^[ \t]*(?:ERROR: (?!pip's dependency)[^\n]*|error: (?:subprocess-exited-with-error|externally-managed-environme"
     r"nt|Failed to)[^\n]*|"
@@ -183,6 +184,8 @@ def _outcome(
         failed, requirements, message = True, (f"{m[1]}=={m[2]}",), m[0]
     elif m := _FAILED.search(output) or _UV_FAILED.search(output) or _CONDA_FAILED.search(output):
         failed, message = True, m[0].strip()[:300]
+        if missed := _CONDA_MISSES.search(output):
+            message += ": " + " ".join(re.findall(r"^\s*-[ \t]*(\S+)", missed[1], re.M)[:9])
     elif "Successfully installed" in output or "Requirement already satisfied" in output:
         failed = False
     indexes = tuple(i.strip() for m in _LOOKING.finditer(output) for i in m[1].split(",") if i.strip())

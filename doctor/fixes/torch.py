@@ -90,10 +90,14 @@ def choice_for(facts: Facts, remedy: Remedy) -> Choice:
         if same.best and not same.wanting:
             return _with_first(same, _backend_of(facts))
     choice = choosing.choose(facts, torch=spec, backend=backend, companions=companions)
-    if choice.best is None and facts.as_of and remedy.details.get("torch"):
-        later = replace(facts, as_of=None)  # the cure came after the ticket
+    if choice.best is None and facts.as_of and (remedy.details.get("torch") or _before_the_tables(facts.as_of)):
+        later = replace(facts, as_of=None)  # the cure came after the ticket, or all that the tables know did
         return choosing.choose(later, torch=spec, backend=backend, companions=companions)
     return choice
+
+
+def _before_the_tables(date: str) -> bool:
+    return (lookup.release_date(lookup.newest_torch(date)) or "") > f"{date}~"  # «~»: the last day of a year or month
 
 
 def _valid(spec: str | None) -> str | None:

@@ -34,13 +34,19 @@ check = Check(
 SUFFIX = r"torch(?:vision|audio)?==(\d[\d.]*)\+((?:cu\d+|cpu|rocm[\d.]+|xpu))"
 WANTED = re.compile(r"^torch==(\d+(?:\.\d+)*)(?:\+(\w[\w.]*))?$")
 CHANNEL_CUDA = frozenset({"11.6", "11.7", "11.8", "12.1", "12.4"})  # of pytorch-cuda, torch 1.13 to 2.5
+CUDA_PACKAGES = frozenset({"cudatoolkit", "pytorch-cuda", "cuda-toolkit", "cudnn"})
+UNMET_PIN = r"there is no version of (nvidia-[\w-]+)(?:\{[^}]*\})?==([\w.]+) and torch==([\d.]+)\S* depends on"
 INDEX = re.compile(r"/whl(?:/(?:test|nightly))?/(cu\d+|cpu|rocm[\d.]+|xpu)/?$")
 
 
 @check
 def judge(facts: Facts) -> Judgement:
     for attempt in facts.attempts:
-        if attempt.failed is not False and (found := _attempt(facts, attempt) or _channel(facts, attempt)):
+        if attempt.failed is False:
+            continue
+        if found := _page(facts, attempt) or _attempt(facts, attempt) or _channel(facts, attempt):
+            return found
+        if found := _without_dependencies(facts, attempt) or _toolkit(facts, attempt):
             return found
     return _suffix(facts) or _refused(facts)
 
@@ -92,6 +98,66 @@ def _channel(facts: Facts, attempt: InstallAttempt) -> Judgement:
         ),
         wanted=wanted,
     )
+
+
+def _page(facts: Facts, attempt: InstallAttempt) -> Judgement:
+    """A page of links, such as torch_stable.html, where an index is expected: nothing is found in it."""
+    page = re.search(r"--(?:(?:extra-|default-)?index(?:-url)?|index-url)[= ](\S+\.html)", attempt.command or "")
+    if not attempt.failed or page is None:
+        return None
+    return check.found(
+        facts,
+        f"{page[1]} is a page of links, not an index: it is given with -f (--find-links).",
+        evidence=(Evidence(fact="asked for", value=page[1], source=attempt.tool, quote=attempt.command or ""),),
+        remedies=(Remedy(action="fix-index", details=_wanted(attempt)), Remedy(action="install-torch")),
+    )
+
+
+def _without_dependencies(facts: Facts, attempt: InstallAttempt) -> Judgement:
+    """An index that holds torch, or an nvidia-* package, but not what torch pins: uv takes the first index that knows
+    a name."""
+    found = search(facts, UNMET_PIN)
+    if not attempt.failed or found is None or not attempt.indexes:
+        return None
+    name, pinned, release = found[1].groups()
+    return check.found(
+        facts,
+        f"The indexes asked have no {name} {pinned}, which torch {release} needs.",
+        evidence=(quote(found[0]), Evidence(fact="index", value=", ".join(attempt.indexes), source=attempt.tool)),
+        remedies=(Remedy(action="fix-index", details={"torch": f"=={release}"}), Remedy(action="install-torch")),
+        release=release,
+    )
+
+
+def _toolkit(facts: Facts, attempt: InstallAttempt) -> Judgement:
+    """conda finds everything but CUDA: cudatoolkit was renamed, or lies in another channel."""
+    _, colon, missing = attempt.message.partition(": ")
+    names = {n.partition("=")[0] for n in missing.split()}
+    if attempt.tool != "conda" or not colon or not names or not names <= CUDA_PACKAGES:
+        return None
+    if facts.host.system == "darwin":
+        return None  # there is none for a Mac: no-matching-wheel
+    cuda = re.search(r"=+(\d+)\.(\d+)", missing)
+    return check.found(
+        facts,
+        f"The channels asked have no {missing}: from torch 1.13 on conda takes CUDA by pytorch-cuda, and other "
+        "versions of cudatoolkit are on conda-forge.",
+        evidence=(Evidence(fact="asked for", value=" ".join(attempt.requirements), quote=attempt.command or ""),),
+        remedies=(
+            Remedy(
+                action="fix-index",
+                details=_wanted(attempt) | ({"backend": f"cu{cuda[1]}{cuda[2]}"} if cuda else {"backend": "cuda"}),
+            ),
+            Remedy(action="install-torch", details={"backend": "cuda"}),
+        ),
+        wanted=missing,
+    )
+
+
+def _wanted(attempt: InstallAttempt) -> dict[str, str]:
+    """The release that was asked for, as details of a remedy."""
+    asked = (re.match(r"(?:py)?torch=+(\d[\d.]*)", r) for r in attempt.requirements)
+    return next(({"torch": f"=={m[1]}"} for m in asked if m), {})
 
 
 def _suffix(facts: Facts) -> Judgement:

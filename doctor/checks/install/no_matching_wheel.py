@@ -52,7 +52,7 @@ def judge(facts: Facts) -> Judgement:
         return None
     python, where = facts.interpreter.version, platform(facts)
     wheels = lookup.torch_versions(where, ".".join(python.split(".")[:2]), facts.as_of) if python and where else None
-    asked = failed.requirements[0] if failed else found[1][0] if found else "torch"
+    asked = failed.requirements[0] if failed else found[1][1] if found and found[1].re.groups else "torch"
     return check.found(
         facts,
         f"No file for «{asked}» fits this Python{f' {python}' if python else ''}{f' on {where}' if where else ''}.",
@@ -74,6 +74,8 @@ def judge(facts: Facts) -> Judgement:
 
 
 def _remedies(facts: Facts, wheels: tuple[str, ...] | None) -> tuple[Remedy, ...]:
+    if facts.host.system == "darwin" and any("cudatoolkit" in a.message for a in facts.attempts):
+        return (Remedy(action="install-torch"),)  # without CUDA, which no Mac can have
     if search(facts, OTHER_PLATFORM):
         return (Remedy(action="fix-index"), Remedy(action="install-torch"))
     interpreter = Remedy(action="replace-interpreter", details={"arch": "64-bit"})

@@ -16,11 +16,9 @@ References
     https://docs.nvidia.com/cuda/cuda-installation-guide-linux/#host-compiler-support-policy
 """
 
-import re
-
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import build, quote
+from doctor.checks._torch import build, quote, search
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
 
@@ -29,7 +27,8 @@ check = Check(
 )
 
 PATTERNS = ("e118", "e119", "e120", "e121")
-VERSIONS = r"CUDA version \(([\d.]+)\)[\s\S]*?PyTorch\s*\(?([\d.]+)?"
+VERSIONS = r"CUDA version \(([\d.]+)\)[\s\S]*?PyTorch\s*\(([\d.]+\d)"
+TOOLKIT = r"CUDA version \(([\d.]+)\)"
 
 
 @check
@@ -40,8 +39,8 @@ def judge(facts: Facts) -> Judgement:
     made = build(facts)
     cuda = made.cuda if made else None
     toolkit = facts.nvidia.toolkit or None
-    if found := re.search(VERSIONS, error.text):
-        toolkit, cuda = found[1], found[2] or cuda
+    if (said := search(facts, VERSIONS)) or (said := search(facts, TOOLKIT)):  # the line may end before torch's
+        toolkit, cuda = said[1][1], (said[1][2] if said[1].re.groups > 1 else None) or cuda
     toolkit = str(toolkit) if toolkit else None
     return check.found(
         facts,
@@ -92,5 +91,6 @@ def _remedies(pattern: str, cuda: str | None, facts: Facts) -> tuple[Remedy, ...
         action="install-system-package",
         details={"package": f"cuda-toolkit-{cuda.replace('.', '-')}" if cuda else "cuda-toolkit"},
     )
-    in_conda = facts.interpreter.manager in ("conda", "mamba", "pixi", None)
+    manager, environment = facts.interpreter.manager, facts.interpreter.environment
+    in_conda = manager in ("conda", "mamba", "pixi") or (manager is None and environment != "venv")
     return (nvcc, home, toolkit) if in_conda else (toolkit, home)

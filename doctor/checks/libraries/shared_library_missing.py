@@ -20,7 +20,7 @@ import re
 from doctor.checks import Check, Judgement
 from doctor.checks._torch import installed, owner, quote, same_kind, search
 from doctor.knowledge import lookup
-from doctor.model.facts import ErrorText, Facts
+from doctor.model.facts import ErrorText, Facts, Torch
 from doctor.model.finding import Remedy
 
 check = Check(
@@ -77,8 +77,7 @@ def _built_for_another(facts: Facts, library: str, error: ErrorText) -> bool:
 
 def _torch_is_fine(facts: Facts) -> bool:
     """Whether torch itself has all that it needs: then another package misses the library."""
-    torch = installed(facts)
-    return torch is not None and bool(torch.cuda_available)
+    return isinstance(facts.torch, Torch) and bool(facts.torch.cuda_available)
 
 
 def _for_another_program(facts: Facts, library: str, part: str) -> tuple[Remedy, ...]:

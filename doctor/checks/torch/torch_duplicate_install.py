@@ -18,16 +18,23 @@ References
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import imports_fail, installed, quote, same_kind
+from doctor.checks._torch import imports_fail, installed, quote, same_kind, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
-    explains=("companion-mismatch", "torch-import-crashes", "torch-cpu-only", "extension-abi-mismatch"),
+    explains=(
+        "companion-mismatch",
+        "torch-import-crashes",
+        "torch-cpu-only",
+        "extension-abi-mismatch",
+        "torch-too-old",
+    ),
     instead_of=("torch-import-crashes",),
 )
 
+MISSING_NAME = r"module 'torch(?:\.[\w.]+)?' has no attribute '|cannot import name '\w+' from 'torch[.\w]*' \("
 BROKEN = ("e081", "e106", "e107", "e109", "e113", "e114", "e076", "e077", "e057")
 
 
@@ -39,7 +46,8 @@ def judge(facts: Facts) -> Judgement:
     twice = heard(facts, "e081")
     if len(copies) < 2 or len(versions) < 2:
         return _by_message(facts, twice)
-    error = twice or heard(facts, *BROKEN)
+    missing = search(facts, MISSING_NAME)
+    error = twice or heard(facts, *BROKEN) or (missing[0] if missing else None)
     in_home = any("/.local/" in c.path.replace("\\", "/") or c.installer == "user" for c in copies)
     remedies = [
         Remedy(

@@ -20,7 +20,7 @@ import re
 from doctor.checks import Check, Judgement
 from doctor.checks._torch import is_mac_arm, numbers, owner, quote, release_of, search
 from doctor.knowledge import lookup
-from doctor.model.facts import Facts
+from doctor.model.facts import Facts, Torch, TorchCopy
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(
@@ -77,6 +77,8 @@ def _missing_name(facts: Facts) -> Judgement:
         since = None  # it is a newer part of something old
     if since is None and not (release and _older_than_newest(facts, release) and _from_library(error.path)):
         return None  # a wrong name in the program, or a broken torch: for others to say
+    if since and any(numbers(c.version) >= numbers(since) for c in _copies(facts) if c.version):
+        return None  # another copy of torch has it: torch-duplicate-install
     needed = f">={since}" if since else f">{release}"
     return check.found(
         facts,
@@ -93,6 +95,10 @@ def _missing_name(facts: Facts) -> Judgement:
         name=name,
         needed=needed,
     )
+
+
+def _copies(facts: Facts) -> tuple[TorchCopy, ...]:
+    return (facts.torch.copies if isinstance(facts.torch, Torch) else None) or ()
 
 
 def _older_than_newest(facts: Facts, release: str) -> bool:
