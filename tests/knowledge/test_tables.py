@@ -96,6 +96,8 @@ def test_the_last_proofs_found_nothing_wrong() -> None:
     assert proof["wheels"]["pip"]["wrong"] == []
     assert proof["wheels"]["uv"]["wrong"] == []
     assert proof["companions"]["wrong"] == []
+    assert proof["commands"]["wrong"] == []
+    assert proof["commands"]["tried"] > 0
 
 
 @pytest.mark.parametrize(
