@@ -1,6 +1,6 @@
 """What torch's releases offer and lack: names of the interface, the libraries that they load, known defects.
 
-The rows are in tables/interfaces.json, libraries.json and defects.json. The public names are those of lookup.py.
+The rows are in tables/interfaces.json, libraries.json, pins.json and defects.json. The public names are those of lookup.py.
 """
 
 from __future__ import annotations
@@ -96,6 +96,19 @@ def has_own_library(library: str, release: str | None, kind: str | None) -> bool
     if kind and row["kind"] and kind != row["kind"]:
         return False
     return True if release and (kind or row["kind"] is None) else None
+
+
+def pins_of(release: str, backend: str | None) -> dict[str, str]:
+    """The nvidia-* packages that the package index's Linux wheel of that release pins; empty where the tables do not
+    know, or for a build of another backend.
+
+    >>> pins_of("2.2.0", "cu121")["nvidia-nccl-cu12"], pins_of("2.2.0", "cu118")
+    ('2.19.3', {})
+    """
+    row = next((r for r in table("pins")["rows"] if r["torch"] == release), None)
+    if row is None or backend not in (None, row["backend"]):
+        return {}
+    return dict(p.split("==") for p in row["pins"].split())
 
 
 @of_tables

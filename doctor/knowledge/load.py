@@ -23,6 +23,7 @@ TABLES = (
     "messages",
     "interfaces",
     "libraries",
+    "pins",
     "defects",
     "vendors",
 )

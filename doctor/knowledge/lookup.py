@@ -24,6 +24,7 @@ from doctor.knowledge.interfaces import (
     name_removed,
     name_since,
     nvidia_component,
+    pins_of,
     system_package,
 )
 from doctor.knowledge.load import KnowledgeError, refused, use
@@ -58,7 +59,7 @@ __all__ = [
     "cuda_of_driver", "default_backend", "defects", "device_since", "driver_need", "driver_runs", "error_patterns",
     "gfx_runs_on", "gpu_model", "has_own_library", "hsa_override", "index_url", "is_name", "macos_of_darwin",
     "mps_faults", "mps_minimum", "name_removed", "name_since", "newest_torch", "numpy_majors", "nvidia_component",
-    "on_conda_channel", "peaks_of", "platform_of", "published", "pythons_of", "refused", "release_date", "release_of",
-    "runs_on", "system_package", "tables_date", "torch_of_companion", "torch_versions", "use", "wheel_minimum_glibc",
-    "wheel_minimum_macos",
+    "on_conda_channel", "peaks_of", "pins_of", "platform_of", "published", "pythons_of", "refused", "release_date",
+    "release_of", "runs_on", "system_package", "tables_date", "torch_of_companion", "torch_versions", "use",
+    "wheel_minimum_glibc", "wheel_minimum_macos",
 ]  # fmt: skip

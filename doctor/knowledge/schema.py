@@ -80,6 +80,7 @@ VENDOR = _matching(r"nvidia|amd|intel|apple")
 KIND = _matching(r"fp32|tf32|fp16|bf16")
 ID = _matching(r"[a-z0-9.-]+")
 CAUSE = _matching(r"[a-z0-9]+(-[a-z0-9]+)*")
+PINS = _matching(r"[a-z0-9-]+==[0-9.]+( [a-z0-9-]+==[0-9.]+)*")
 FLAGS = _matching(r"[ims]*")
 HEX = _matching(r"[0-9a-f]{4}")
 NAME = _matching(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -195,6 +196,7 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
             {"note": _text},
         ),
     },
+    "pins": {"rows": ({"torch": VERSION, "backend": BACKEND, "pins": PINS, **_CITED}, {"note": _text})},
     "defects": {
         "rows": (
             {

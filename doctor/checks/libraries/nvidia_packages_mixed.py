@@ -19,8 +19,9 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import imports_fail, installed, quote, same_kind, search
+from doctor.checks._torch import build, imports_fail, installed, quote, release_of, same_kind, search
 from doctor.checks.libraries.library_path_conflict import SYMBOL, VERSIONS
+from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts, Package
 from doctor.model.finding import Evidence, Finding, Remedy
 
@@ -89,8 +90,10 @@ def _error(facts: Facts) -> ErrorText | None:
 
 def _unpinned(facts: Facts) -> tuple[Package, str] | None:
     """The first nvidia-* package whose version is not the one that torch pins."""
-    torch = installed(facts)
+    torch, release, made = installed(facts), release_of(facts), build(facts)
     pins = {m[1]: m[2] for r in (torch.requires if torch else None) or () if (m := PIN.match(r))}
+    if not pins and release and facts.host.system == "linux" and _error(facts):  # a ticket: by the tables
+        pins = lookup.pins_of(release, made.backend if made else None)
     for package in facts.packages or ():
         pinned = pins.get(package.name)
         if pinned and package.version and package.version != pinned and not pinned.endswith(".*"):
