@@ -281,6 +281,14 @@ def offered_for_intel_macs(facts: Facts) -> InstallAttempt | None:
     return None
 
 
+def beyond_intel_macs(facts: Facts) -> str | None:
+    """The torch release that was asked for in vain on an Intel Mac, if it came after the last one for these."""
+    last = last_for_intel_macs()
+    if last is None or not intel_hardware(facts):
+        return None
+    return next((w for a in facts.attempts if a.failed and (w := wanted_release(a)) and older(last, w)), None)
+
+
 def absent(value: object) -> bool:
     """Known not to be there."""
     return value is ABSENT

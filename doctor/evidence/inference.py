@@ -15,6 +15,7 @@ from doctor.evidence.transcript import Command, commands
 from doctor.model.facts import ABSENT, ErrorText, Gpu, ImportFailure, OtherEnvironment
 
 SOURCE = "path"
+CHIP_RANK = 15  # of a chip named in passing: it counts on a Mac only
 _PY_IN_PATH = Regex(r"[/\\](?:lib(?:64)?[/\\])?[Pp]ython[ ]?(\d)\.?(\d{1,2})(t?)(?=[/\\])", needs=("ython",))
 _CP = Regex(r"[-_.]cp(?:ython-)?(\d)(\d{1,2})(m|t|d)?(?:-cp|-abi|-none|-x86|-aarch|-darwin|-win|-arm|m?-)")
 _WHEEL_PLATFORM = Regex(
@@ -95,6 +96,11 @@ _SANDBOXES = (
 _MAC_GUEST = Regex(
     r"(Apple Paravirtual device|VirtualMac\d+,\d+|Apple M\d[\w ]*\(Virtual\))",
     needs=("Apple Paravirtual device", "VirtualMac", "(Virtual)"),
+)
+_CHIP = Regex(
+    r"\b(?:Apple|Mac(?:Book)?(?: ?(?:Pro|Air|Mini|Studio))?|iMac|chip|processor)\b[^\n]{0,25}?"
+    r"\b(M[1-9])(?:[ -]?(Pro|Max|Ultra))?\b",
+    re.I,
 )
 _RUNNER = Regex(
     r"/Users/runner/\w+/|/Users/distiller/|\bImage: macos-\d+|\bruns-on: *[\"']?macos-|\bmacos-\d+-(?:arm64|x?large)\b",
@@ -211,7 +217,15 @@ def _signs(text: str, document: Document, notes: Notes) -> None:
         put("host.system", "darwin", m, "device name", 60)
         if m[1].startswith("Apple P"):
             put("metal.device", m[1], m, "device name", 60)
-    elif m := _RUNNER.search(text):
+    if document.has("mac", "darwin", "apple") and (m := _CHIP.search(text)):
+        put(
+            "host.cpu_model",
+            " ".join(w for w in ("Apple", m[1].upper(), (m[2] or "").title()) if w),
+            m,
+            "text",
+            CHIP_RANK,
+        )
+    if m := _RUNNER.search(text):
         put("host.virtual_machine", "a hosted runner", m, "path", 40)
 
 
@@ -471,6 +485,8 @@ def _settle_host(notes: Notes) -> None:
     ):
         # The prompt is the host's, the messages are of the Linux container.
         notes.noted["host.system"].value = system = "linux"
+    if notes.rank_of("host.cpu_model") == CHIP_RANK and system != "darwin":
+        del notes.noted["host.cpu_model"]
     if system is None:
         return
     origin = notes.noted["host.system"].origin.source

@@ -16,8 +16,8 @@ _COMMAND = Regex(
     r"verb>install|add|sync|create|update|download|wheel|lock)\b(?P<rest>[^\n]*))"
 )
 _OFFERED = Regex(
-    r"Could not find a version that satisfies the requirement ([^\s(]+[^(\n]*?) ?(?:\(from (?!versions)[^()\n]{1,120}\) ?)?\(from versions: ([^)\n]*)\)?(?P<ope"
-    r"n>)",
+    r"Could not find a version that satisfies the requirement ([^\s(]+[^(\n]*?) ?"
+    r"(?:\(from (?!versions)[^()\n]{1,120}\) ?)?\(from versions: ([^)\n]*)\)?(?P<open>)",
     re.S,
 )
 _NO_MATCH = Regex(r"No matching distribution found for (\S[^\n]*)")

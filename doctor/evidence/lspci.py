@@ -67,7 +67,9 @@ def shows_all(text: str) -> bool:
 
 def other_displays(text: str) -> bool:
     """Whether display devices are listed: a hypervisor's, or a server's management chip, if `parse` finds no GPU."""
-    return any(m["kind"] != "processing accelerators" for s in text.splitlines() if (m := _LINE.match(s.strip().lower())))
+    return any(
+        m["kind"] != "processing accelerators" for s in text.splitlines() if (m := _LINE.match(s.strip().lower()))
+    )
 
 
 def _device(line: str, match: re.Match[str]) -> dict[str, str | None] | None:

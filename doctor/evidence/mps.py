@@ -33,18 +33,20 @@ _MEASURED = Regex(
 _COMPARED = Regex(r"\.abs\(\)\.(?:max|mean)\(\)|\babs\(|allclose\(|torch\.equal\(|\.eq\(|isclose\(|==")
 _NOT_CLOSE = Regex(r"(?:Tensor-likes|Scalars|Tensors) are not (?:close|equal)!?[^\n]{0,200}")
 _COUNTED = Regex(
-    r"\b([1-9]\d*)[ \t]*/[ \t]*\d+[ \t]+(?:elements?|values?|entries)[ \t]+(?:are[ \t]+)?(?:wrong|different|differ|mismatched"
-    r"|incorrect)\b|\bMismatched elements: ([1-9]\d*) / \d+",
+    r"\b([1-9]\d*)[ \t]*/[ \t]*\d+[ \t]+(?:elements?|values?|entries)[ \t]+(?:are[ \t]+)?"
+    r"(?:wrong|different|differ|mismatched|incorrect)\b|\bMismatched elements: ([1-9]\d*) / \d+",
 )
-_TENSOR = Regex(r"tensor\((\[[^()]{1,2000}?\])(?:,\s*device='(cpu|mps)[:\d]*')?(?:,[^()\[\]]{0,60})?\)", needs=("tensor(",))
+_TENSOR = Regex(
+    r"tensor\((\[[^()]{1,2000}?\])(?:,\s*device='(cpu|mps)[:\d]*')?(?:,[^()\[\]]{0,60})?\)", needs=("tensor(",)
+)
 _BEFORE_AFTER = Regex(
     r"^[ \t]*(?P<what>[\w.]+)?[^\n]{0,80}?(?:allocated_memory|memory)[^\n]{0,40}?\bbefore[ \t:=]+(?P<before>\d{6,})[^"
     r"\n]{0,20}?\bafter[ \t:=]+(?P<after>\d{6,})",
     re.M,
 )
 _SERIES = Regex(
-    r"(?P<what>driver_allocated_memory|current_allocated_memory|driver allocated|mps memory|allocated memory)[^\n\d]{0,30}"
-    r"(?P<value>\d+(?:\.\d+)?)[ \t]*(?P<unit>[KMG]i?B)?",
+    r"(?P<what>driver_allocated_memory|current_allocated_memory|driver allocated|mps memory|allocated memory)"
+    r"[^\n\d]{0,30}(?P<value>\d+(?:\.\d+)?)[ \t]*(?P<unit>[KMG]i?B)?",
     re.I,
 )
 _SAID = Regex(
@@ -152,7 +154,9 @@ def _differences(document: Document, notes: Notes) -> None:
 def _tensors(document: Document, notes: Notes) -> None:
     """Printed tensors: one on MPS of nothing but zeros or with NaN where the CPU's is not, or several on MPS of which
     some agree with the CPU's and some do not."""
-    found = [(m[2] or "cpu", [float(n) for n in _NUMBER.findall(m[1])], m.start()) for m in _TENSOR.finditer(document.text)]
+    found = [
+        (m[2] or "cpu", [float(n) for n in _NUMBER.findall(m[1])], m.start()) for m in _TENSOR.finditer(document.text)
+    ]
     reference = [v for device, v, _ in found if device == "cpu" and len(v) > 1 and any(v)]
     measured = [(v, at) for device, v, at in found if device == "mps"]
     agree = [any(_same(v, r) for r in reference) for v, _ in measured]

@@ -40,8 +40,8 @@ _FABRIC_STATE = Regex(r"nvidia-fabricmanager\.service.{0,400}?Active: (\w+)", re
 _NO_FABRIC_MANAGER = Regex(r"Unit nvidia-fabricmanager(?:\.service)? (?:could not be found|not found)")
 _FABRIC_OF_GPU = Regex(r"^[ \t]*Fabric[ \t]*\n[ \t]*State[ \t]*:[ \t]*(In Progress|Not Started)[ \t]*$", re.M)
 _CLIENT = Regex(
-    r"API mismatch: (?:the )?(?:NVIDIA )?client (?:\S+ )?(?:has the version|\(?version) (\d[\d.]+).{0,80}?kernel modu"
-    r"le (?:has the )?version (\d[\d.]+)",
+    r"API mismatch: (?:the )?(?:NVIDIA )?client\b.{0,120}?\bversion (\d[\d.]+\d).{0,80}?kernel module\b"
+    r".{0,40}?\bversion (\d[\d.]+\d)",
     re.S | re.I,
 )
 _XID = Regex(r"NVRM: Xid \([^)\n]*\): (\d{1,3})\b")
@@ -76,8 +76,8 @@ _PACKAGE = Regex(
     r"|-open)?[-= :\t]+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)"
 )
 _DRIVER_PACKAGE = Regex(
-    r"(?:\bapt(?:-get)? (?:-\S+ )*install[^\n]*?|^ii[ \t]+)((?:nvidia-(?:driver|utils|compute-utils|dkms)|libnvidia-compute)"
-    r"-\d{3}(?:-server|-open)?)\b",
+    r"(?:\bapt(?:-get)? (?:-\S+ )*install[^\n]*?|^ii[ \t]+)"
+    r"((?:nvidia-(?:driver|utils|compute-utils|dkms)|libnvidia-compute)-\d{3}(?:-server|-open)?)\b",
     re.M,
 )
 

@@ -400,7 +400,9 @@ def _shell(command: Command, document: Document, notes: Notes) -> None:
     first = next((s for s in output if s), "")
     at = command.first + (output.index(first) if first else 0)
     put = partial(notes.put, rank=85, line=at)
-    if named := re.fullmatch(r"(?:python|pip)(3\.\d{1,2})(t?)", program) or re.match(r"py(?:\.exe)? -(3\.\d{1,2})(t?)\b", text):
+    if named := re.fullmatch(r"(?:python|pip)(3\.\d{1,2})(t?)", program) or re.match(
+        r"py(?:\.exe)? -(3\.\d{1,2})(t?)\b", text
+    ):
         notes.put("interpreter.version", named[1], source="command", rank=42, line=command.line)
         notes.put("interpreter.free_threaded", True if named[2] else None, source="command", rank=42, line=command.line)
     if program.startswith("python") or program == "py":
@@ -411,7 +413,7 @@ def _shell(command: Command, document: Document, notes: Notes) -> None:
     elif program in ("uname", "arch") and machine.architecture(first):
         # Under Rosetta both speak of their own process.
         arch = machine.architecture(first)
-        put("host.architecture", arch, source=program, rank=85 if arch == "arm64" else 45)
+        put("host.architecture", arch if arch != "x86" else None, source=program, rank=85 if arch == "arm64" else 45)
     elif program == "uname" and "-r" in words and first:
         put("host.kernel", first, source="uname")
         machine.note_kernel(first, notes, source="uname", rank=75, line=at)
@@ -419,6 +421,10 @@ def _shell(command: Command, document: Document, notes: Notes) -> None:
         put("amd.groups", tuple(first.partition(":")[2].split() or first.split()), source="groups")
     elif program == "sysctl" and "proc_translated" in text and first in ("0", "1"):
         put("interpreter.translated", first == "1", source="sysctl")
+        put("host.architecture", "arm64", source="sysctl")  # an Intel Mac does not know the word
+        put("host.system", "darwin", source="sysctl")
+    elif program == "sysctl" and "machdep." in text and first and "unknown" not in first:
+        put("host.system", "darwin", source="sysctl")
     elif program == "getconf" and first.startswith("glibc"):
         put("host.libc", "glibc", source="getconf")
         put("host.libc_version", first.split()[-1], source="getconf")

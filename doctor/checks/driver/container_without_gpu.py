@@ -129,7 +129,7 @@ def _nvidia(facts: Facts) -> Judgement:
     ):
         return None
     gpus, wanted = gpus_of(facts, "nvidia"), wants(facts, "cuda")
-    error = heard(facts, "e013", "e014", "e031", "e069", "e158", "e021", "e208", "e213", "e016")
+    error = heard(facts, "e013", "e014", "e031", "e069", "e158", "e021", "e208", "e213", "e016", "e229")
     if error is None and not (gpus and (facts.nvidia.device_nodes == () or absent(facts.nvidia.driver))):
         return None
     asked = wanted or bool(gpus) or bool(facts.nvidia.toolkit) or (not facts.live and cuda_refused(facts))

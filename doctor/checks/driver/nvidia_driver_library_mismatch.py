@@ -30,6 +30,7 @@ check = Check(
     instead_of=(
         "nvidia-driver-not-running",
         "nvidia-driver-missing",
+        "nvidia-driver-too-old",
         "nvidia-uvm-broken",
         "gpu-hidden",
         "gpu-hardware-fault",

@@ -55,7 +55,7 @@ def judge(facts: Facts) -> Judgement:
         return None
     if _given_away(facts):
         return None
-    error, seen = heard(facts, "e013", "e208", "e213"), sign_of_gpu(facts, "nvidia")
+    error, seen = heard(facts, "e013", "e208", "e213", "e229"), sign_of_gpu(facts, "nvidia")
     if error:
         return _found(facts, error, "certain" if seen else "likely")
     nouveau = heard(facts, "e015")

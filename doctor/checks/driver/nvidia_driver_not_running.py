@@ -47,7 +47,11 @@ ENROL = Remedy(
 
 @check
 def judge(facts: Facts) -> Judgement:
-    if on_mac(facts) or on_wsl(facts) or in_container(facts):
+    if on_mac(facts) or on_wsl(facts):
+        return None
+    if error := heard(facts, "e227"):  # of the host, also where a container was to be started
+        return _found(facts, "The driver's kernel module is not loaded.", error)
+    if in_container(facts):
         return None
     if facts.gpus == () or only_others(facts, "nvidia"):
         return None  # libraries of the driver on a machine without an NVIDIA GPU

@@ -40,6 +40,8 @@ check = Check(
 def judge(facts: Facts) -> Judgement:
     if on_mac(facts) or facts.host.jetson:
         return None
+    if error := heard(facts, "e228"):
+        return _image_needs(facts, error)
     if message := _message(facts):
         return _by_message(facts, message)
     driver = facts.nvidia.driver
@@ -76,6 +78,13 @@ def _message(facts: Facts) -> ErrorText | None:
     ):
         return None
     return error
+
+
+def _image_needs(facts: Facts, error: ErrorText) -> Judgement:
+    """The container toolkit refuses an image: the CUDA version that it asks for is newer than the driver's."""
+    cuda = error.groups[0]
+    need = lookup.driver_need(cuda, _system(facts))
+    return _found(facts, f"The image wants CUDA {cuda}, which the host's driver does not offer.", need, error)
 
 
 def _by_message(facts: Facts, error: ErrorText) -> Judgement:

@@ -70,6 +70,10 @@ def judge(facts: Facts) -> Judgement:
             error,
             (TO_WSL2, WINDOWS_DRIVER, UPDATE),
         )
+    if wsl and (error := heard(facts, "e227")):
+        return _found(
+            facts, "The container toolkit finds no driver of Windows in this WSL.", error, (WINDOWS_DRIVER, UPDATE)
+        )
     error = heard(facts, "e038")
     if error and (wsl or (wsl is None and facts.host.system in (None, "linux") and not in_container(facts))):
         return _found(

@@ -43,6 +43,14 @@ def judge(facts: Facts) -> Judgement:
             evidence=(quote(error), "interpreter.executable", "host.os_name"),
             remedies=(DEBIAN, PIP) if by_the_system else (PIP, DEBIAN),
         )
+    if error := heard(facts, "e231"):
+        return check.found(
+            facts,
+            "The command pip is not found: this Python has none, or its folder is not on the path.",
+            evidence=(quote(error), "interpreter.executable", "host.os_name"),
+            remedies=(PIP, Remedy(action="activate-environment")),
+            confidence="likely",
+        )
     torch = installed(facts)
     needs_none = python.manager in NEED_NO_PIP or python.environment in NEED_NO_PIP
     if python.pip is not ABSENT or needs_none or python.environment != "venv" or torch is not None:

@@ -32,7 +32,7 @@ from doctor.checks._machine import (
     wanted_release,
     wants,
 )
-from doctor.checks._torch import quote
+from doctor.checks._torch import owner, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
@@ -82,7 +82,7 @@ def judge(facts: Facts) -> Judgement:
             "The Python is native (arm64), but packages in it were installed under "
             "Rosetta: their libraries are x86_64.",
             error,
-            (REINSTALL, NATIVE),
+            (*_other_package(error), REINSTALL, NATIVE),
         )
     error = heard(facts, "e047")
     if error and "x86_64h" not in error.text:
@@ -100,6 +100,14 @@ def judge(facts: Facts) -> Judgement:
             facts, "The CPU is named «VirtualApple»: that is how Rosetta shows an Apple chip to x86_64 programs.", error
         )
     return _by_wheels(facts) or _by_illegal_instruction(facts) or _by_wish(facts, foreign)
+
+
+def _other_package(error: ErrorText) -> tuple[Remedy, ...]:
+    """The package whose library it is, if it is not torch's."""
+    package = owner(error.path)
+    if package is None or package in ("torch", "functorch"):
+        return ()
+    return (Remedy(action="reinstall-package", details={"package": package.replace("_", "-")}),)
 
 
 def _by_wheels(facts: Facts) -> Judgement:

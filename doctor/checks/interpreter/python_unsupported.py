@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from doctor.checks import Check, Judgement, Unknown
 from doctor.checks._machine import (
     backend_of_index,
+    beyond_intel_macs,
     heard,
     offered_for_intel_macs,
     older,
@@ -55,6 +56,8 @@ def judge(facts: Facts) -> Judgement:
         return _too_old_to_ask(facts, failure)
     if error := heard(facts, "e054"):
         return _compiler_of_torch(facts, error)
+    if beyond_intel_macs(facts):
+        return None  # whatever the Python
     if error := heard(facts, "e216", "e217", "e218", "e220", "e221", "e304"):
         return _refused(facts, error)
     torch, error = installed(facts), heard(facts, *NOTHING_FOUND)

@@ -24,6 +24,7 @@ import re
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import (
     apple_silicon,
+    beyond_intel_macs,
     heard,
     intel_hardware,
     last_for_intel_macs,
@@ -107,9 +108,11 @@ def _wanted_in_vain(facts: Facts) -> Judgement:
         )
     python = python_minor(facts)
     known = lookup.torch_versions("macos_x86_64", python) if python else None
-    last = last_for_intel_macs() or ""
-    if newer := next((w for a in facts.attempts if a.failed and (w := wanted_release(a)) and older(last, w)), None):
-        return _found(facts, f"torch {newer} was asked for; {last} is the last release with wheels for Intel Macs.")
+    if newer := beyond_intel_macs(facts):
+        return _found(
+            facts,
+            f"torch {newer} was asked for; {last_for_intel_macs()} is the last release with wheels for Intel Macs.",
+        )
     if facts.torch is not ABSENT and not (torch is None and heard(facts, "e052", "e128")):
         return None
     if known == ():

@@ -24,7 +24,11 @@ from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
 
-check = Check(severity="fault", explains=("device-crashes", "device-wrong-results"), instead_of=("program-error",))
+check = Check(
+    severity="fault",
+    explains=("device-crashes", "device-wrong-results"),
+    instead_of=("program-error", "amd-permission-denied"),
+)
 
 NO_CODE = ("e070", "e071", "e072", "e073")
 
@@ -33,6 +37,16 @@ NO_CODE = ("e070", "e071", "e072", "e073")
 def judge(facts: Facts) -> Judgement:
     if kind(facts) not in (None, "rocm"):
         return None
+    if error := heard(facts, "e230"):
+        return check.found(
+            facts,
+            f"The kernel's compute driver leaves this GPU out: {error.text}",
+            evidence=(quote(error), "torch.version"),
+            remedies=(
+                Remedy(action="none", details={"reason": "the GPU or its slot can't do ROCm: the CPU is what is left"}),
+                Remedy(action="reinstall-torch", details={"backend": "cpu"}),
+            ),
+        )
     torch, archs = installed(facts), architectures(facts)
     message = heard(facts, *NO_CODE)
     targets = [(d.name, d.gfx) for d in (torch.devices if torch else None) or () if d.gfx]

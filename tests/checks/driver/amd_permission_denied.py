@@ -23,3 +23,11 @@ GOOD = {
     "in the group": with_torch(with_amd(linux(), RX, gfx="gfx1030"), "2.6.0+rocm6.2.4", cuda_available=True),
     "there is no node": with_torch(with_amd(linux(), RX, kfd=False, kfd_accessible=None), "2.6.0+rocm6.2.4"),
 }
+GOOD["the kernel leaves the GPU out"] = """\
+$ rocminfo
+ROCk module is loaded
+Unable to open /dev/kfd read-write: Cannot allocate memory
+u is member of render group
+$ sudo dmesg | grep kfd
+[    3.548555] kfd kfd: amdgpu: PITCAIRN  not supported in kfd
+"""

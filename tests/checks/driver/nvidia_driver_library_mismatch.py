@@ -41,3 +41,10 @@ GOOD = {
         cuda_available=True,
     ),
 }
+BAD["the newer words of the kernel log"] = """\
+[    9.424670] NVRM: API mismatch: the client 'kwin_wayland' (pid 1005)
+               NVRM: has the version 595.84, but this kernel module has
+               NVRM: the version 595.80.  Please make sure that this
+               NVRM: kernel module and all NVIDIA driver components
+               NVRM: have the same version.
+"""

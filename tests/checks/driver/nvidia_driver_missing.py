@@ -61,3 +61,8 @@ $ lspci | grep -Ei 'vga|3d|display'
 $ python -c "import torch; torch.zeros(1).cuda()"
 RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver from http://www.nvidia.com/Download/index.aspx
 """
+BAD["NVML is not there"] = """\
+pynvml.nvml.NVMLError_LibraryNotFound: NVML Shared Library Not Found
+$ python -c "import torch; torch.zeros(1).cuda()"
+RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver from http://www.nvidia.com/Download/index.aspx
+"""

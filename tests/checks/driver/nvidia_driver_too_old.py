@@ -84,3 +84,7 @@ GOOD = {
         )
     ),
 }
+BAD["the container toolkit refuses the image"] = """\
+docker: Error response from daemon: failed to create task for container: OCI runtime create failed: error running prestart hook #0: exit status 1, stderr: Auto-detected mode as 'legacy'
+nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.6, please update your driver to a newer version, or use an earlier cuda container: unknown.
+"""

@@ -37,3 +37,10 @@ GOOD = {
     "a text file": failing("not-python", "not an executable"),
     "Python 2": failing("too-old", "Python 2.7.18", version="2.7.18"),
 }
+BAD["uv finds a dangling link"] = """\
+error: Failed to inspect Python interpreter from active virtual environment at `.venv/bin/python3`
+  Caused by: Broken symlink at `.venv/bin/python3`, was the underlying Python interpreter removed?
+"""
+BAD["the launcher of Windows"] = """\
+Fatal error in launcher: Unable to create process using '"C:/Python39/python.exe"  "C:/ml/venv/Scripts/pip.exe" install torch': The system cannot find the file specified.
+"""

@@ -21,3 +21,7 @@ GOOD = {
     "uv makes environments without it": without_pip("uv"),
     "torch is there": with_torch(without_pip("pip"), "2.6.0+cpu"),
 }
+BAD["PowerShell knows no pip"] = """\
+PS C:/ml> pip install torch
+pip : The term 'pip' is not recognized as the name of a cmdlet, function, script file, or operable program.
+"""

@@ -49,3 +49,9 @@ GOOD = {
         with_error(mac(chip="Intel(R) Core(TM) i7-9750H"), "e047", HAVE.format("arm64", "x86_64h"))
     ),
 }
+BAD["a chip named in passing, and the versions on offer"] = """\
+ERROR: Could not find a version that satisfies the requirement torch==2.3.0 (from executorch) (from versions: 1.11.0, 1.12.0, 1.12.1, 1.13.0, 1.13.1, 2.0.0, 2.0.1, 2.1.0, 2.1.1, 2.1.2, 2.2.0, 2.2.1, 2.2.2)
+ERROR: No matching distribution found for torch==2.3.0
+platform: macOS 14.3
+chip: Apple M3
+"""
