@@ -268,7 +268,8 @@ def _state_of(pid: int) -> str:
 
 def start(argv: Sequence[str], **options: object) -> Child:
     """Start `argv` now. Options as for Child: limit_s (seconds, needed), stdin, env, cwd, output_limit (bytes; what
-    comes later is still given to on_line and on_error_line, but not kept), dump_stacks, pass_fds (POSIX). A program that is not there is a result (`not-found`), never an exception."""
+    comes later is still given to on_line and on_error_line, but not kept), dump_stacks, pass_fds (POSIX). A program
+    that is not there is a result (`not-found`), never an exception."""
     return Child(argv, **options)  # type: ignore[arg-type]
 
 

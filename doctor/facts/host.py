@@ -43,7 +43,7 @@ def start(system: System, notes: Notes) -> Finish:
 
 def write_room(system: System, notes: Notes) -> None:
     """Memory, and room on the disk of the target's environment; called when it has answered."""
-    memory = system.memory()
+    memory = system.memory()  # on Windows its own query has said it already
     for part, fact in enumerate(("host.memory_bytes", "host.memory_available_bytes")):
         notes.set(fact, memory if isinstance(memory, Gap) else memory[part], "psutil")
     disk = system.disk(notes.get("interpreter.prefix") or system.cwd)

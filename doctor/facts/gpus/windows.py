@@ -1,4 +1,4 @@
-"""Windows: one CIM query tells the system and the display adapters."""
+"""Windows: one CIM query tells the system, its memory and the display adapters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from doctor.model.facts import ABSENT, Gpu
 LIMIT_S = 15.0  # the first start of PowerShell after boot
 SOURCE = "Get-CimInstance"
 _QUERY = (
-    "$o=Get-CimInstance Win32_OperatingSystem|Select-Object Caption,Version,BuildNumber;"
+    "$o=Get-CimInstance Win32_OperatingSystem|Select-Object Caption,Version,BuildNumber,"
+    "TotalVisibleMemorySize,FreePhysicalMemory;"
     "$g=@(Get-CimInstance Win32_VideoController|Select-Object Name,PNPDeviceID);"
     "$c=Get-CimInstance Win32_ComputerSystem|Select-Object Model,Manufacturer;"
     "$p=@(Get-CimInstance Win32_Processor|Select-Object Name)[0];"
@@ -31,7 +32,7 @@ def start(system: System, notes: Notes) -> Callable[[Notes], None]:
         result = child.result()
         answer = _answer(result.stdout)
         if answer is None:
-            for fact in ("host.os_name", "host.os_version", "host.windows_build", "gpus"):
+            for fact in ("host.os_name", "host.os_version", "host.windows_build", "host.memory_bytes", "gpus"):
                 notes.unanswered(fact, result, SOURCE)
             return
         _write_host(answer, notes)
@@ -57,6 +58,12 @@ def _write_host(answer: dict[str, Any], notes: Notes) -> None:
     notes.set("host.os_version", said.get("Version"), SOURCE)
     build = str(said.get("BuildNumber") or "")
     notes.set("host.windows_build", int(build) if build.isdigit() else None, SOURCE)
+    for fact, key in (
+        ("host.memory_bytes", "TotalVisibleMemorySize"),
+        ("host.memory_available_bytes", "FreePhysicalMemory"),
+    ):
+        number = str(said.get(key) or "")
+        notes.set(fact, int(number) << 10 if number.isdigit() else None, SOURCE)
     notes.set("host.cpu_model", str((answer.get("cpu") or {}).get("Name") or "").strip() or None, SOURCE)
     computer = answer.get("computer") or {}
     words = f"{computer.get('Manufacturer', '')} {computer.get('Model', '')}".lower()
