@@ -46,7 +46,7 @@ def environ_for(system: System, store: str, prefix: str | None) -> dict[str, str
 def program_of(system: System, argv: Sequence[str]) -> tuple[str, ...]:
     """The command with its program's path. Raises ApplyError where it is not there."""
     if os.path.dirname(argv[0]):
-        return tuple(argv)
+        return (os.path.join(system.cwd, argv[0]), *argv[1:])
     home = system.environ.get("HOME") or system.environ.get("USERPROFILE") or ""
     also = (
         [os.path.join(home, *parts) for parts in ((".local", "bin"), (".cargo", "bin"), (".pixi", "bin"))]

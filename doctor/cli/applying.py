@@ -100,6 +100,7 @@ def run(report: Report, examine: Examine, options: dict[str, Any], must_be_gone:
         _tell("nothing was done: there is no terminal to ask on. Say --yes to agree in advance.")
         return USAGE
     try:
+        _tell("asking the package index whether that can be done (nothing is changed yet)")
         prepared = applying.prepare(system, report, selection, options["allow"])
         _say_changes(prepared)
         if not options["yes"] and not click.confirm("Do this?", err=True):
@@ -109,7 +110,17 @@ def run(report: Report, examine: Examine, options: dict[str, Any], must_be_gone:
     except ApplyError as error:
         _tell(str(error))
         return FAULT
+    if prepared.fresh and outcome.status == "cured":
+        _tell(f"To use it: {_activation(prepared.fresh, windows=system.is_windows)}")
     return _ended(outcome, report, options, windows=system.is_windows)
+
+
+def _activation(folder: str, *, windows: bool) -> str:
+    from doctor.fixes.quoting import line
+
+    if windows:
+        return line((os.path.join(folder, "Scripts", "Activate.ps1"),), windows=True)
+    return line((".", os.path.join(folder, "bin", "activate")), windows=False)
 
 
 def rendered(report: Report, plan: Plan, options: dict[str, Any]) -> str:

@@ -1,4 +1,5 @@
-"""Environments that a project's file manages: the tool edits the file, which is shown before and put back with the rest."""
+"""Environments that a project's file manages: the tool edits the file, which is shown before and put back with the
+rest."""
 
 from __future__ import annotations
 

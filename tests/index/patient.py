@@ -80,8 +80,8 @@ class Patient:
     def doctor(self, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
         """Run torchdoctor on it, without a terminal."""
         return subprocess.run(
-            self.command(*arguments), env=self.variables(), capture_output=True, text=True, timeout=timeout, check=False,
-            stdin=subprocess.DEVNULL,
+            self.command(*arguments), env=self.variables(), capture_output=True, text=True, timeout=timeout,
+            check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
 
     def fix(self, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,247 @@
+"""The parts of an apply that need no environment: what is run, whose it is, what a change would break, what is
+hidden."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from doctor.apply import ApplyError, consent, lock
+from doctor.apply.installed import Installed, conflicts, installed_in
+from doctor.apply.journal import Journal
+from doctor.apply.place import place_of, prefix_of
+from doctor.apply.redacted import hide
+from doctor.apply.resolve import Change, removed_by, resolve
+from doctor.apply.run import judgement, made_by, select
+from doctor.apply.snapshot import recorded
+from doctor.facts.system import System
+from doctor.model.facts import ABSENT, Facts, Host, Interpreter, Torch
+from doctor.model.finding import Finding, Outcome
+from doctor.model.fix import Fix, Plan, Step
+from doctor.model.report import Report, Target
+
+
+def fix(*steps: Step, action: str = "install-torch", finding: str = "torch-cpu-only") -> Fix:
+    return Fix(finding=finding, action=action, title="t", steps=steps)
+
+
+PIP = Step(text="install", argv=("python", "-m", "pip", "install", "torch"))
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (Step(text="driver", argv=("sudo", "apt", "install", "x"), needs_root=True), PIP),
+        (PIP, Step(text="restart", needs_reboot=True)),
+        (Step(text="system", argv=("modprobe", "x"), where="system"),),
+        (Step(text="write something into a file"), PIP),
+        (Step(text="only words"),),
+    ],
+    ids=["root", "reboot", "system", "by hand before", "words"],
+)
+def test_what_is_left_to_the_user(steps: tuple[Step, ...]) -> None:
+    chosen = select(Plan(fixes=(fix(*steps), fix(PIP, finding="other"))))
+    assert [f.finding for f in chosen.by_hand.fixes] == ["torch-cpu-only"]
+    assert chosen.targets == {"other"}
+    assert chosen.steps == (PIP,)
+
+
+def test_what_is_run_with_a_remark() -> None:
+    chosen = select(Plan(fixes=(fix(Step(text="Get uv", where="user"), PIP, Step(text="", shell="export X=1")),)))
+    assert chosen.steps == (PIP,)
+    assert chosen.remarks == ("Get uv", "export X=1")
+    assert select(Plan(fixes=(fix(action="none"),))).by_hand.fixes == ()
+
+
+def facts(**interpreter: object) -> Facts:
+    return Facts(interpreter=Interpreter(executable="/x/bin/python", **interpreter))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("machine", "name"),
+    [
+        (facts(environment="system", externally_managed=True), "system-python"),
+        (facts(environment="system", externally_managed=False), "system-python"),
+        (facts(environment="conda-base"), "conda-base"),
+        (replace(facts(environment="venv"), host=Host(jetson="36.4.0"), torch=Torch(version="2.5")), "jetson-torch"),
+    ],
+)
+def test_consent_is_asked_for_by_name(machine: Facts, name: str, tmp_path: Path) -> None:
+    said = consent.missing(machine, str(tmp_path), ())
+    assert said is not None
+    assert said.startswith("nothing was changed: ")
+    assert said.endswith(f"--allow {name}")
+    assert consent.missing(machine, str(tmp_path), (name,)) is None
+
+
+def test_an_environment_of_ones_own_needs_none(tmp_path: Path) -> None:
+    assert consent.missing(facts(environment="venv"), str(tmp_path), ()) is None
+    jetson = replace(facts(environment="venv"), host=Host(jetson=ABSENT), torch=Torch(version="2.5"))
+    assert consent.missing(jetson, str(tmp_path), ()) is None
+
+
+def report(verdict: str, *faults: str, layer: str = "torch", skipped: tuple[str, ...] = ()) -> Report:
+    findings = tuple(Finding(id=id, layer=layer, severity="fault", title="", detail="") for id in faults)
+    outcomes = tuple(Outcome(id=id, layer=layer, status="skipped") for id in skipped)
+    return Report(
+        tool="t", taken_at="", duration_ms=0, target=Target(python=None, reason=""), verdict=verdict,  # type: ignore[arg-type]
+        facts=Facts(), findings=findings, outcomes=outcomes,
+    )  # fmt: skip
+
+
+BEFORE = report("faulty", "torch-cpu-only")
+
+
+@pytest.mark.parametrize(
+    ("after", "reason"),
+    [
+        (report("healthy"), None),
+        (report("faulty", "torch-cpu-only"), "not cured: torch-cpu-only"),
+        (report("faulty", "companion-mismatch", layer="libraries"), "worse: companion-mismatch"),
+        (report("faulty", "nvidia-driver-too-old", layer="driver"), None),  # it was there; now it can be seen
+        (report("unknown", skipped=("torch-cpu-only",)), "not proven: torch-cpu-only"),
+        (report("healthy", skipped=("torch-cpu-only",)), None),
+    ],
+)
+def test_the_second_judgement(after: Report, reason: str | None) -> None:
+    said = judgement(frozenset({"torch-cpu-only"}), BEFORE, after)
+    assert said == reason or (said and reason and said.startswith(reason))
+
+
+def test_what_a_change_would_break() -> None:
+    installed = {
+        "torch": Installed("torch", "2.13.0+cpu"),
+        "xformers": Installed("xformers", "0.0.30", ("torch==2.13.0", "numpy; python_version < '3'")),
+        "old": Installed("old", "1", ("torch<2", "not a requirement !!")),  # is broken already
+        "extra": Installed("extra", "1", ("torch<2.14; extra == 'x'",)),
+        "torchvision": Installed("torchvision", "0.28.0", ("torch==2.13.0",)),
+    }
+    after = {"torch": "2.14.1+cu130", "torchvision": "0.29.1"}
+    assert conflicts(installed, after, "3.11.7") == ("xformers 0.0.30 needs torch==2.13.0",)
+    assert conflicts(installed, {"torch": "2.13.0+cu130"}, "3.11.7") == ()
+
+
+def test_distributions_are_read_from_their_folders(tmp_path: Path) -> None:
+    info = tmp_path / "lib" / "python3.11" / "site-packages" / "My.Pkg-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Name: My.Pkg\nVersion: 1.0\nRequires-Dist: torch>=2\n\nRequires-Dist: no, text\n")
+    (info.parent / "~y_pkg-0.9.dist-info").mkdir()
+    assert installed_in([str(tmp_path)]) == {"my-pkg": Installed("my-pkg", "1.0", ("torch>=2",))}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("https://user:pa%40ss@host/simple torch", "https://****@host/simple torch"),
+        ("Looking in indexes: http://__token__:x@a/s, https://b/s", "Looking in indexes: http://****@a/s, https://b/s"),
+        ("git+ssh://git@github.com/x", "git+ssh://****@github.com/x"),
+        ("user@host: no address", "user@host: no address"),
+    ],
+)
+def test_credentials_are_hidden(text: str, shown: str) -> None:
+    assert hide(text) == shown
+
+
+def test_what_a_step_removes_or_makes() -> None:
+    assert removed_by(("p", "-m", "pip", "uninstall", "-y", "torch", "Torch_Vision")) == ("torch", "torch-vision")
+    assert removed_by(("uv", "pip", "uninstall", "--python", "p", "torch")) == ("torch",)
+    assert removed_by(("uv", "pip", "install", "--reinstall-package", "torch", "torch==1")) == ("torch",)
+    assert made_by(Step(text="", argv=("uv", "venv", "--python", "3.12", ".v")), "/w") == "/w/.v"
+    assert made_by(Step(text="", argv=("/p", "-m", "venv", "/e")), "/w") == "/e"
+    assert made_by(Step(text="", argv=("conda", "create", "-p", "e", "python=3.12")), "/w") == "/w/e"
+    assert made_by(PIP, "/w") is None
+
+
+CONDA = {
+    "success": True,
+    "actions": {
+        "UNLINK": [{"name": "pytorch-cpu", "version": "2.9.1"}],
+        "LINK": [{"name": "pytorch-gpu", "version": "2.10.0"}, {"name": "libtorch", "version": "2.10.0"}],
+    },
+}
+NOT_FOUND = {"success": False, "error": "PackagesNotFoundError", "message": "The following packages are not available"}
+NO_NETWORK = {"error": "CondaHTTPError: HTTP 000 CONNECTION FAILED for url <https://conda.anaconda.org/conda-forge>"}
+
+
+def conda(folder: Path, said: object, code: int = 0) -> System:
+    (folder / "said.json").write_text(json.dumps(said))
+    (folder / "conda").write_text(f"#!/bin/sh\ncat {folder}/said.json\nexit {code}\n")
+    (folder / "conda").chmod(0o755)
+    return System(environ={"PATH": f"{folder}:/usr/bin:/bin"}, cwd=str(folder))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell script stands for conda")
+def test_conda_is_asked_too(tmp_path: Path) -> None:
+    argv = (str(tmp_path / "conda"), "install", "-p", "/e", "-c", "conda-forge", "pytorch-gpu")
+    environ = {"PATH": "/usr/bin:/bin"}
+    good = resolve(conda(tmp_path, CONDA), argv, {"pytorch-cpu": "2.9.1"}, (), environ)
+    assert good.ok
+    assert good.changes == (
+        Change("libtorch", None, "2.10.0"), Change("pytorch-cpu", "2.9.1", None), Change("pytorch-gpu", None, "2.10.0"),
+    )  # fmt: skip
+    bad = resolve(conda(tmp_path, NOT_FOUND, 1), argv, {}, (), environ)
+    assert (bad.ok, bad.unreachable, bad.message) == (False, False, "The following packages are not available")
+    assert resolve(conda(tmp_path, NO_NETWORK, 1), argv, {}, (), environ).unreachable
+
+
+def test_the_place_of_an_environment(tmp_path: Path) -> None:
+    site = tmp_path / "lib" / "python3.11" / "site-packages"
+    site.mkdir(parents=True)
+    (tmp_path / "lib64").symlink_to("lib")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    python = str(tmp_path / "bin" / "python")
+    paths = ("/usr/lib/python3.11", str(tmp_path / "lib64" / "python3.11" / "site-packages"), str(site))
+    project = str(tmp_path / "pyproject.toml")
+    found = place_of(System(), Interpreter(executable=python, prefix=str(tmp_path), sys_path=paths, project=project))
+    assert found.roots == (str(site), str(tmp_path / "bin"))
+    assert found.store == str(tmp_path / ".torchdoctor")
+    assert found.files[:2] == (project, str(tmp_path / "uv.lock"))
+    assert prefix_of("/usr/bin/python3") is None
+
+
+def test_a_conda_environment_is_recorded_as_a_whole(tmp_path: Path) -> None:
+    (tmp_path / "conda-meta").mkdir()
+    python = str(tmp_path / "bin" / "python")
+    found = place_of(System(), Interpreter(executable=python, prefix=str(tmp_path)))
+    assert (found.roots, found.by_record) == ((str(tmp_path),), False)
+    assert "pkgs" in found.leave
+
+
+def test_the_system_pythons_snapshots_lie_with_the_user(tmp_path: Path) -> None:
+    system = System(environ={"HOME": str(tmp_path)})
+    found = place_of(system, Interpreter(executable="/usr/bin/python3", prefix="/usr", sys_path=()))
+    assert found.store.startswith(str(tmp_path / ".local" / "state" / "torchdoctor"))
+
+
+def test_a_torn_journal_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path))
+    assert journal.state == "incomplete"
+    journal.write("begun", roots=[])
+    journal.write("ready")
+    with open(tmp_path / "journal.jsonl", "a") as file:
+        file.write('{"event": "finis')
+    again = Journal(str(tmp_path))
+    assert again.state == "interrupted"
+    assert [line["event"] for line in again.lines] == ["begun", "ready"]
+
+
+def test_one_lock_an_environment(tmp_path: Path) -> None:
+    with (
+        lock.held(str(tmp_path)),
+        pytest.raises(ApplyError, match=f"another torchdoctor \\(process {os.getpid()}\\)"),
+        lock.held(str(tmp_path)),
+    ):
+        pytest.fail("held twice")
+    with lock.held(str(tmp_path)):
+        pass
+
+
+def test_a_record_with_odd_names(tmp_path: Path) -> None:
+    (tmp_path / "RECORD").write_bytes(b'"a,b.py",sha256=x,1\ntorch/caf\xc3\xa9.py,,\n\n')
+    assert recorded(str(tmp_path / "RECORD")) == ["a,b.py", "torch/café.py"]
+    assert recorded(str(tmp_path / "none")) == []
