@@ -244,11 +244,15 @@ def wanted_release(attempt: InstallAttempt) -> str | None:
     return None
 
 
+TAG = r"\b((?:macosx|manylinux|musllinux)_\w+|win32|linux_(?:i686|armv[67]l))"
+
+
 def refused_tag(facts: Facts) -> str | None:
     """The platform that uv says it looked for wheels of in vain: "macosx_14_0_x86_64", "musllinux_1_2_x86_64"."""
-    error = heard(facts, "e129", "e219")
-    found = re.search(r"\b((?:macosx|manylinux|musllinux)_\w+|win32|linux_i686)", error.text) if error else None
-    return found[1] if found else None
+    for error in (heard(facts, "e219"), heard(facts, "e129")):  # only the first of them names a tag in every case
+        if error and (found := re.search(TAG, error.text)):
+            return found[1]
+    return None
 
 
 def backend_of_index(url: str) -> str | None:

@@ -39,9 +39,29 @@ check = Check(
 DESKTOP = Remedy(action="install-system-package", details={"package": "Docker Desktop>=4.31"})
 TOOLKIT = Remedy(action="install-system-package", details={"package": "nvidia-container-toolkit>=1.14.4"})
 
+UPGRADE = Remedy(
+    action="install-system-package",
+    details={"package": "nvidia-container-toolkit"},
+    text="Install the current nvidia-container-toolkit and restart Docker.",
+)
+NO_CGROUPS = Remedy(
+    action="system-setting",
+    details={
+        "setting": "no-cgroups",
+        "value": "true in /etc/nvidia-container-runtime/config.toml (rootless, cgroup v2)",
+    },
+)
+
 
 @check
 def judge(facts: Facts) -> Judgement:
+    if error := heard(facts, "e232"):
+        return check.found(
+            facts,
+            "The container toolkit does not fit this system (its control groups, linker cache or driver files).",
+            evidence=(quote(error), "host.container", "host.wsl", "nvidia.driver"),
+            remedies=(UPGRADE, NO_CGROUPS),
+        )
     error = heard(facts, "e153")
     if (
         error is None

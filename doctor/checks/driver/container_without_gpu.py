@@ -78,6 +78,10 @@ NODES = Remedy(
     details={"flag": "--device=/dev/nvidiactl --device=/dev/nvidia-uvm --device=/dev/nvidia0"},
     text="Start the container again with the device nodes named, so that a reload of systemd doesn't take them away.",
 )
+SPECIFICATION = Remedy(
+    action="system-setting",
+    details={"setting": "cdi", "value": "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"},
+)
 CGROUP = Remedy(action="system-setting", details={"setting": "native.cgroupdriver", "value": "cgroupfs"})
 
 
@@ -88,6 +92,8 @@ def judge(facts: Facts) -> Judgement:
 
 def _refused_by_docker(facts: Facts) -> Judgement:
     """Messages of Docker, its toolkit, and images that only mean this."""
+    if (error := heard(facts, "e034")) and "CDI" in error.text:
+        return _found(facts, "Docker or Podman finds no description of the GPU (CDI).", error, (SPECIFICATION, TOOLKIT))
     if error := heard(facts, "e034", "e209"):
         return _found(
             facts, "Docker has no GPU support installed: it can't give a container the GPU.", error, (TOOLKIT, GPUS)

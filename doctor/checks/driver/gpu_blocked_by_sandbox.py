@@ -84,7 +84,7 @@ def _metal(facts: Facts) -> Judgement:
 
 def _nodes(facts: Facts) -> Judgement:
     """The NVIDIA nodes are there and can't be opened."""
-    nvidia, error = facts.nvidia, heard(facts, "e210", "e214")
+    nvidia, error = facts.nvidia, heard(facts, "e210", "e214", "e234")
     closed = nvidia.nodes_accessible is False and bool(nvidia.device_nodes) and nvidia.cuinit != 0
     no_uvm = nvidia.uvm_node is False and bool(nvidia.device_nodes)  # then that is why CUDA's start fails
     if (error is None and not closed) or (no_uvm and not closed) or cuda_works(facts) or on_wsl(facts):

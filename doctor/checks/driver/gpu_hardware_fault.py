@@ -62,7 +62,18 @@ WORN = {63: "memory rows were replaced", 92: "a high rate of corrected memory er
 
 @check
 def judge(facts: Facts) -> Judgement:
-    return _lost(facts) or _memory(facts) or _xid(facts) or _nothing_found(facts)
+    return _lost(facts) or _memory(facts) or _xid(facts) or _reported(facts) or _nothing_found(facts)
+
+
+def _reported(facts: Facts) -> Judgement:
+    """nvidia-smi can't read the GPU's sensors any more; Windows has stopped the device."""
+    if error := heard(facts, "e236"):
+        again = Remedy(action="install-driver", text="Remove the driver (DDU) and install the current one.")
+        return _found(facts, "Windows has stopped the GPU: code 43.", error, (again, SERVICE, REBOOT), "likely")
+    error = heard(facts, "e235")
+    if error is None or cuda_works(facts):
+        return None
+    return _found(facts, "nvidia-smi gets errors in place of the GPU's values.", error, (REBOOT, SERVICE), "likely")
 
 
 def _lost(facts: Facts) -> Judgement:

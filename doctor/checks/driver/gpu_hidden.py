@@ -72,6 +72,13 @@ class Hidden:
 def judge(facts: Facts) -> Judgement:
     if on_mac(facts) or facts.host.jetson:
         return None
+    if error := heard(facts, "e233"):
+        return check.found(
+            facts,
+            "The container asks for a GPU that the host does not have (--gpus device=…, NVIDIA_VISIBLE_DEVICES).",
+            evidence=(quote(error), shown(facts, "nvidia")),
+            remedies=(Remedy(action="container-flag", details={"flag": "--gpus all"}),),
+        )
     hidden = _hidden(facts)
     if hidden and _matters(facts, hidden):
         return _by_variable(facts, hidden)

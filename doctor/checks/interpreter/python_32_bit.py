@@ -51,7 +51,7 @@ def judge(facts: Facts) -> Judgement:
         python.bits == 32
         or banner is not None
         or (python.platform_tag or "") in NARROW
-        or refused_tag(facts) in ("win32", "linux_i686")
+        or refused_tag(facts) in ("win32", "linux_i686", "linux_armv7l", "linux_armv6l")
     )
     if not known and loader is None:
         return None

@@ -24,3 +24,6 @@ GOOD = {
     ),
     "no container": with_error(with_nvidia(linux(), "NVIDIA L4"), "e153", E500),
 }
+BAD["the toolkit does not know cgroup v2"] = """\
+docker: Error response from daemon: OCI runtime create failed: container_linux.go:367: starting container process caused: process_linux.go:495: container init caused: Running hook #1:: error running hook: exit status 1, stdout: , stderr: nvidia-container-cli: container error: cgroup subsystem devices not found: unknown.
+"""

@@ -59,3 +59,6 @@ bash: nvidia-smi: command not found
 root@2f6a1c0b9d3e:/workspace# python -c "import torch; print(torch.cuda.is_available())"
 False
 """
+BAD["no description of the GPU for Podman"] = """\
+Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all
+"""

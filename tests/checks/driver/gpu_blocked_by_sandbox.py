@@ -39,3 +39,6 @@ GOOD = {
     ),
     "nodes that can be opened": with_torch(with_nvidia(linux(), "NVIDIA A10"), "2.6.0+cu124", cuda_available=True),
 }
+BAD["an unprivileged container may not pass the devices on"] = """\
+nvidia-container-cli: mount error: write error: /sys/fs/cgroup/devices/docker/7f736858/devices.allow: operation not permitted
+"""

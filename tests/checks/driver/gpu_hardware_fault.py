@@ -30,3 +30,11 @@ BAD["off the bus, without an Xid"] = """\
                NVRM: (PCI ID: 10de:26b5) installed in this system has
                NVRM: fallen off the bus and is not responding to commands.
 """
+BAD["nvidia-smi gets errors for values"] = """\
+| NVIDIA-SMI 550.90.07              Driver Version: 550.90.07      CUDA Version: 12.4     |
+| N/A   ERR!  ERR!             ERR! /  ERR! |   ERR!                 |     ERR!     Default |
+"""
+BAD["Windows has stopped it"] = """\
+NVIDIA GeForce GTX 1060 6GB
+Windows has stopped this device because it has reported problems. (Code 43)
+"""

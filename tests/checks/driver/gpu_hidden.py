@@ -52,3 +52,6 @@ GOOD = {
         environ={"CUDA_VISIBLE_DEVICES": "GPU-1234"},
     ),
 }
+BAD["the container asks for a GPU that is not there"] = """\
+docker: Error response from daemon: OCI runtime create failed: stderr: nvidia-container-cli: device error: 1: unknown device: unknown.
+"""

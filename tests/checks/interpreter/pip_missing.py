@@ -25,3 +25,6 @@ BAD["PowerShell knows no pip"] = """\
 PS C:/ml> pip install torch
 pip : The term 'pip' is not recognized as the name of a cmdlet, function, script file, or operable program.
 """
+BAD["ensurepip fails in a new environment"] = """\
+Error: Command '['/home/u/venv/bin/python3', '-m', 'ensurepip', '--upgrade', '--default-pip']' returned non-zero exit status 1.
+"""

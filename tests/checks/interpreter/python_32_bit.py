@@ -24,3 +24,7 @@ GOOD = {
     "built by hand": with_torch(replace(linux(), interpreter=replace(linux().interpreter, bits=32)), "2.1.0"),
     "a 64-bit banner": "Python 3.11.5 (tags/v3.11.5:cce6ba9, Aug 24 2023, 14:38:34) [MSC v.1936 64 bit (AMD64)] on win32\n",
 }
+BAD["uv names the platform"] = """\
+error: Distribution `torch==2.6.0` can't be installed because it doesn't have a source distribution or wheel for the current platform
+hint: You're on Linux (`linux_armv7l`), but `torch` (v2.6.0) only has wheels for the following platforms: `manylinux1_x86_64`, `manylinux_2_28_aarch64`, `win_amd64`
+"""

@@ -37,3 +37,7 @@ GOOD = {
     ),
     "a Mac": with_torch(mac(), "2.9.0"),
 }
+BAD["on Windows"] = """\
+>>> import torch
+Process finished with exit code -1073741795 (0xC000001D)
+"""

@@ -29,3 +29,6 @@ GOOD = {
         with_torch(mac(), "2.6.0"), "e140", "Cannot convert a MPS Tensor to float64 dtype"
     ),
 }
+BAD["more channels than MPS takes"] = """\
+NotImplementedError: Output channels > 65536 not supported at the MPS device.
+"""
