@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from doctor.evidence.text import Document
+from doctor.knowledge.versions import taken_apart
 from doctor.model.facts import (
     ABSENT,
     Amd,
@@ -93,8 +94,8 @@ class Notes:
     ) -> None:
         """Note a fact, unless a better source has said it; of equal ones the first stands, or with `last` the last.
         None and
-        "" are not noted."""
-        if value is None or value == "":
+        "" are not noted, nor is a version of torch that is none: builds are chosen by it."""
+        if value is None or value == "" or (fact == "torch.version" and taken_apart(value) is None):
             return
         origin = self.origin(source, line)
         before = self.noted.get(fact)

@@ -6,6 +6,7 @@ A `Document` keeps the number that every line had in the source, so that a fact 
 
 from __future__ import annotations
 
+import os.path
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -17,7 +18,13 @@ BIG = 400_000  # characters; of a longer text only the ends and the telling line
 END = 150_000
 PIECES = 2_000
 COLUMNS = 80
-_DOUBLE_SPACED = 5  # this many lines, none beside another, are no paragraphs
+_LONG = 25  # characters of a word that leaves a line short
+_FEW = 2
+_SMALL_WORDS = frozenset(
+    ["a", "an", "and", "as", "at", "be", "by", "can", "for", "from", "has", "in", "is", "it", "no", "not", "of", "on",
+     "or", "that", "the", "this", "to", "was", "with"]
+)  # fmt: skip
+_DOUBLE_SPACED = 4  # this many lines, none beside another, are no paragraphs
 
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,500}(?:\x07|\x1b\\)|\x1b[@-_]|\x1b")
 _BARE_COLOUR = re.compile(r"\[(?:\d{1,3};){0,4}\d{1,3}m")  # a colour whose escape character was lost in pasting
@@ -29,7 +36,7 @@ _TAG_LINE = re.compile(
     r"[ \t]*(?:</?(?:details|summary|pre|code|p|br|div|span|b|i|blockquote|table|tr|td)\b[^<>]{0,200}>[ \t]*)+$"
 )
 _TAGS = re.compile(r"</?(?:details|summary|pre|code|blockquote|br|span|div)\b[^<>\n]{0,200}>")
-_COMPOSE = re.compile(r"[\w.-]{1,60}[-_]\d{1,3}[ ]{1,30}\|[ ]")
+_COMPOSE = re.compile(r"[ \t]*[\w.-]{1,60}[-_]\d{1,3}[ ]{1,30}\|(?: |$)")
 _PYTEST = re.compile(r"^[ \t]*E {3,11}(?=\S)")
 _TYPOGRAPHY = str.maketrans({
     "\u00a0": " ", "\u2007": " ", "\u202f": " ", "\u3000": " ", "\u2018": "'", "\u2019": "'", "\u201c": '"',
@@ -63,14 +70,14 @@ _AFTER_PROMPT = re.compile(r"[ \t]*(?:>>> |In ?\[\d*\]: |(?:\([\w.-]+\) )?[^\s$#
 _COLUMN_GAP = re.compile(r"\S {3,}(?=\S)")
 # A line that begins like this begins something new: it is never the second half of a wrapped one.
 _BEGINS = re.compile(
-    r"[ \t]*(?:File \"|Traceback \(|>>> |\.\.\. |[$%#] |\[(?:pip3?|conda)\]|[+|]|[-*] |={4}|-{4}|[\w./-]+==[\w.+]+[ "
-    r"\t]*$|"
+    r"[ \t]*(?:File (?:\"|\S+:\d)|Traceback \(|>>> |\.\.\. |[$%#] |\[(?:pip3?|conda)\]|[+|]|[-*] |={4}|-{4}|"
+    r"[\w./-]+==[\w.+]+(?:[ \t]*$|,)|[\w.-]+@[\w.-]+[: ][^#$%\n]*[#$%] |[A-Z_]{6,}:|\[\w+:\w+\]|"
     r"(?:PyTorch version|Is debug build|CUDA used to build|ROCM used to build|OS|GCC version|Clang version|CMake vers"
-    r"ion|"
-    r"Libc version|Python version|Python platform|Is CUDA available|CUDA runtime version|CUDA_MODULE_LOADING set to|"
-    r"GPU models and configuration|Nvidia driver version|cuDNN version|HIP runtime version|MIOpen runtime version|"
-    r"Is XNNPACK available|Is XPU available|CPU|Versions of relevant libraries|GPU \d+|Requirement already|Collecting|"
-    r"Looking in indexes|ERROR|WARNING|\w*Error|\w*Warning)\b:?)"
+    r"ion|Libc version|Python version|Python platform|Is CUDA available|CUDA runtime version|CUDA_MODULE_LOADING set "
+    r"to|GPU models and configuration|Nvidia driver version|cuDNN version|HIP runtime version|MIOpen runtime version|"
+    r"Is XNNPACK available|Is XPU available|CPU|Versions of relevant libraries|GPU \d+(?=:)|Requirement already|"
+    r"Collecting|Downloading|Using cached|Found existing|Attempting|Uninstalling|Installing|Successfully|"
+    r"Looking in indexes|Referenced from|Expected in|ERROR|WARNING|\w*Error|\w*Warning)\b:?)"
 )
 
 
@@ -118,10 +125,8 @@ def document(name: str, data: bytes) -> Document:
     if _looks_binary(text):
         return Document(name, "", ())
     lines, numbers = _split(text.translate(_TYPOGRAPHY).replace("\r\n", "\n").replace("\r", "\n"))
-    lines = [
-        _PYTEST.sub("", line, count=1) if "E   " in line else line for line in _unquote([_tidy(line) for line in lines])
-    ]
-    lines, numbers = _rejoin(*_without_gaps(*_single_spaced(lines, numbers)))
+    lines = [_without_prefix(line) for line in _unquote([_tidy(line) for line in lines])]
+    lines, numbers = _rejoin(*_without_gaps(*_single_spaced(_dedented(lines), numbers)))
     return Document(name, "\n".join(lines), tuple(numbers))
 
 
@@ -145,7 +150,11 @@ def decode(data: bytes) -> str:
         chinese = data.decode("gb18030")
         foreign = [c for c in chinese if c > "\x7f"]
         if sum(
-            "\u2e80" <= c <= "\u9fff" or "\uff00" <= c <= "\uffef" or "\u2010" <= c <= "\u2030" for c in foreign
+            "\u2e80" <= c <= "\u9fff"
+            or "\uff00" <= c <= "\uffef"
+            or "\u2010" <= c <= "\u2030"
+            or "\u2190" <= c <= "\u25ff"
+            for c in foreign
         ) > 0.9 * len(foreign):
             return chinese
     except UnicodeDecodeError:
@@ -227,9 +236,22 @@ def _tidy(line: str) -> str:
         return ""
     if "</" in line or "<br" in line or "<pre" in line or "<code" in line or "<summary" in line:
         line = _TAGS.sub("", line)
-    if " | " in line:
-        line = _COMPOSE.sub("", line, count=1) if _COMPOSE.match(line) else line
     return line.rstrip()
+
+
+def _without_prefix(line: str) -> str:
+    """A line without the names that docker compose and pytest put before it."""
+    for _ in range(2):
+        if " |" in line and (named := _COMPOSE.match(line)):
+            line = line[named.end() :]
+    return _PYTEST.sub("", line, count=1) if "E   " in line else line
+
+
+def _dedented(lines: list[str]) -> list[str]:
+    """The lines without the indentation that all of them have."""
+    filled = [line for line in lines if line]
+    indent = os.path.commonprefix([line[: len(line) - len(line.lstrip(" \t"))] for line in filled])  # noqa: RUF071
+    return [line[len(indent) :] for line in lines] if indent else lines
 
 
 def _single_spaced(lines: list[str], numbers: list[int]) -> tuple[list[str], list[int]]:
@@ -280,20 +302,16 @@ def _rejoin(lines: list[str], numbers: list[int]) -> tuple[list[str], list[int]]
         return lines, numbers
     if width < 70 or sum(len(line) >= width - 8 for line in lines) < 4:
         width = COLUMNS
-    folded = width == COLUMNS and _folded(lines)
+    folds = _folds(lines, width) if width == COLUMNS else 0
     joined: list[str] = []
     kept: list[int] = []
     open_since = -1  # length of the last source line of the line that is being put together
     for line, number in zip(lines, numbers, strict=True):
         if joined and open_since >= 0 and _continues(joined[-1], open_since, line, width):
             # Cut in the middle of a word: only a word longer than a line, or a fold at exactly the width, does that.
-            word = joined[-1].rsplit(None, 1)[-1]
-            cut = (
-                open_since == width
-                and (folded or len(word) >= width - 8)
-                and not (word[-1].islower() and line[0].isupper())
-            )
-            joined[-1] += ("" if cut or line.startswith(" ") else " ") + line
+            alone = len(joined[-1].rsplit(None, 1)[-1]) >= width - 8
+            cut = open_since == width and (alone or folds) and _parts_a_word(joined[-1], line, folds)
+            joined[-1] += line if cut or (folds and line.startswith(" ")) else f" {line.lstrip()}"
         else:
             joined.append(line)
             kept.append(number)
@@ -301,23 +319,37 @@ def _rejoin(lines: list[str], numbers: list[int]) -> tuple[list[str], list[int]]
     return joined, kept
 
 
-def _folded(lines: list[str]) -> bool:
-    """Whether lines were cut at exactly COLUMNS, not at spaces: then no line ends a little short of it (one less: a
-    space)."""
-    full = sum(len(line) == COLUMNS for line in lines)
-    near = sum(COLUMNS - 12 <= len(line) < COLUMNS - 1 for line in lines)
-    return full > near
+def _folds(lines: list[str], width: int) -> int:
+    """How many lines were cut at exactly COLUMNS, not at a space; 0 where lines were broken at spaces: then some that
+    go on end short of it, or are longer, for a long word."""
+    broken = [len(one) for one, two in pairwise(lines) if _continues(one, len(one), two, width)]
+    full, short = sum(n == COLUMNS for n in broken), sum(n < COLUMNS - 1 for n in broken)
+    return full if full > short and max(map(len, lines)) <= COLUMNS else 0
+
+
+def _parts_a_word(before: str, line: str, folds: int) -> bool:
+    """Whether a line of exactly the width was cut in a word. With few such lines the words must tell."""
+    last, first = before.rsplit(None, 1)[-1], line.split(None, 1)[0]
+    if last[-1] in ",;" or (last[-1].islower() and first[0].isupper()):
+        return False
+    whole = (last in _SMALL_WORDS and len(first) > 1) or (first in _SMALL_WORDS and len(last) > 2)
+    return folds > _FEW or not whole
 
 
 def _continues(before: str, length: int, line: str, width: int) -> bool:
     if not line.strip() or not before.strip():
         return False
-    if before.lstrip()[:1] in "|+" and before.rstrip()[-1:] not in "|+":
-        return line.rstrip()[-1:] in "|+" and line.lstrip()[:1] not in "|+"
-    if len(_COLUMN_GAP.findall(before)) > 1 or _COLUMN_GAP.search(line):  # a row of a table is never wrapped text
-        return False
+    if before.lstrip()[:1] in "|+":  # a row of a table goes on until its border
+        if line.rstrip()[-1:] in "|+" and line.lstrip()[:1] not in "|+":
+            return True
+        if before.rstrip()[-1:] in "|+":
+            return False
+    if _COLUMN_GAP.search(line) or (len(_COLUMN_GAP.findall(before)) > 1 and " " in line.strip()):
+        return False  # rows of a table, which only lose their last word
+    if length != width and " " not in before.strip() + line.strip() and before[-1] not in ":,(":
+        return False  # a list of paths or addresses
     first = line.split(None, 1)[0]
-    if length < COLUMNS - 20 and not _LONG_WORD.match(first):
+    if length < COLUMNS - 20 and len(first) < _LONG and not _LONG_WORD.search(first):
         return False
     if length + 1 + len(first) < width:
         return False
@@ -330,6 +362,8 @@ def _finished(line: str) -> bool:
     >>> _finished('$ python -c "print(1)"'), _finished(">>> torch.zeros(1).cuda()"), _finished("$ pip install 'torch")
     (True, True, False)
     """
+    if line.endswith("(most recent call last)"):
+        return True
     code = _AFTER_PROMPT.match(line)
     if code is None or code[1][-1:] not in ")]\"'":
         return False
