@@ -24,9 +24,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from doctor.checks._speed import product_ratio  # noqa: E402
 from doctor.checks.runner import judge  # noqa: E402
 from doctor.facts.system import System  # noqa: E402
 from doctor.facts.target import Found  # noqa: E402
+from doctor.knowledge import speeds  # noqa: E402
 from doctor.model.facts import Facts, Host, ProbeResult, Torch  # noqa: E402
 from doctor.pipeline import Request  # noqa: E402
 from doctor.probes import children  # noqa: E402
@@ -111,9 +113,7 @@ def healthy(python: str, times: int) -> int:
         if probe.status != "ok":
             print(number, where, probe.status, probe.reason, flush=True)
             continue
-        slow = judge(facts_of(probe), ("device-slow",))[1]
-        verdict = "under load" if probe.data["busy"] else "called slow" if slow else "speed verdict"
-        tally[f"{where}: {verdict}"] += 1
+        tally[f"{where}: {verdict_of(probe)}"] += 1
         if not loaded:
             rates.append(float(str(probe.data["float32_tflops_burst"])))
         if number % 30 == 29:
@@ -124,6 +124,16 @@ def healthy(python: str, times: int) -> int:
     if rates:
         print(f"  float32 burst, unloaded: {min(rates):.3f} to {max(rates):.3f} TFLOP/s")
     return 1 if any(key.endswith(("failed", "crashed", "timed-out")) for key in tally) else 0
+
+
+def verdict_of(probe: ProbeResult) -> str:
+    facts = facts_of(probe)
+    measured = product_ratio(facts, probe)
+    if judge(facts, ("device-slow",))[1]:
+        return "called slow"
+    if measured is None or (probe.data["busy"] and measured.ratio < speeds.OK):
+        return "no verdict, under load"
+    return "as fast as it should be" + (", though under load" if probe.data["busy"] else "")
 
 
 def facts_of(probe: ProbeResult) -> Facts:

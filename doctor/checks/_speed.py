@@ -22,9 +22,7 @@ class Ratio:
 
 def product_ratio(facts: Facts, probe: ProbeResult) -> Ratio | None:
     """Of the type that comes nearest to what it should: a device that is slow is so in all of them. None where there is
-    nothing to expect, and where other programs used the device."""
-    if probe.data.get("busy"):
-        return None
+    nothing to expect. Of a device that other programs used (`busy`) a low ratio says nothing, a good one does."""
     if probe.device == "cpu":
         return _cpu_ratio(facts, probe)
     name = gpu_name(facts, probe.device)

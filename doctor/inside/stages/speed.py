@@ -1,17 +1,18 @@
 """Rates of square matrix products: the best of many short blocks of calls, and the mean beside it.
 
 A machine that is shared with others slows the mean, not the best, so the best is what a device is judged by. Where it
-looks as if other work had a part even in that, `busy` says so.
+looks as if other work had a part even in that, `busy` says so; of a CPU `threads_busy` says it of all threads together.
 """
 
 import os
 import time
 
 LONGEST_CALL_S = 0.012
-BUSY_SHARE = 0.7  # of a core for each thread
+BUSY_SHARE = 0.7  # of a core for each thread, when all work together: they wait for each other
+ALONE_SHARE = 0.3  # of a core for one thread: its best call of a millisecond needs a single undisturbed slice
 # Seconds, see Repeated.measure. A CPU is judged by its best call; a GPU is busy for a block of calls, and needs a ramp.
 CPU_TIMES = {"block": 0.0, "warm": 0.02, "least": 0.06, "settle": 0.15, "most": 0.3}
-GPU_TIMES = {"block": 0.02, "warm": 0.3, "least": 0.15, "settle": 0.1, "most": 0.4}
+GPU_TIMES = {"block": 0.02, "warm": 0.3, "least": 0.1, "settle": 0.06, "most": 0.3}
 GPU_SIZES = (4096, 2048)  # 8192 is no faster, and reaches the power limit sooner
 
 
@@ -37,7 +38,9 @@ def speed(probe):
         data.update(monitor.cpu_facts(probe))
         data["throttled_periods"] = monitor.throttled_periods() - counted
         # A quota is no load of others: it is what this machine gives.
-        data["busy"] = data["float32_cpus_used"] < BUSY_SHARE * probe.threads and not data["throttled_periods"]
+        free = bool(data["throttled_periods"])
+        data["busy"] = not free and data["float32_cpus_used_one_thread"] < ALONE_SHARE
+        data["threads_busy"] = not free and data["float32_cpus_used"] < BUSY_SHARE * probe.threads
         data["load_1min"] = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     elif "foreign_load" in probe.before:
         data["busy"] = True
@@ -53,13 +56,13 @@ def cpu_rate(probe, kind, alone):
     first = single.calibrate()
     if alone and first < 0.1 * alone:
         return {"tflops_burst": round(first, 6), "native": False}
-    one = single.measure(block=0.0, warm=0.0, least=0.05, settle=0.05, most=0.1)[0]
+    one, _, share, _ = single.measure(block=0.0, warm=0.0, least=0.05, settle=0.05, most=0.1)
     largest = 512 if probe.threads <= 2 else 1024
     n = max([256] + [size for size in (512, 1024) if size <= largest and takes(size, first * probe.threads)])
     with probe.all_threads():
         best, mean, cpus, seconds = Repeated(probe, kind, n).measure(**CPU_TIMES)
     measured = rates(max(best, one), mean, n, seconds)
-    measured.update(tflops_one_thread=round(one, 6), cpus_used=round(cpus, 2))
+    measured.update(tflops_one_thread=round(one, 6), cpus_used_one_thread=round(share, 2), cpus_used=round(cpus, 2))
     if alone:
         measured["native"] = one >= 0.5 * alone
     return measured
