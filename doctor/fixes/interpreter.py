@@ -16,10 +16,13 @@ from doctor.model.fix import Fix, Step
 WIDE = {"x86": "x86_64", "armv7l": "arm64", "armv6l": "arm64"}  # what a 64-bit system on the same machine calls itself
 
 
-def replace_interpreter(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
-    """A new environment with a Python that torch has wheels for, and torch in it. None where no Python would help."""
+def replace_interpreter(
+    situation: Situation, finding: str, remedy: Remedy, companions: tuple[str, ...] = ()
+) -> Fix | None:
+    """A new environment with a Python that torch has wheels for, and torch and its wanted companions in it. None where
+    no Python would help."""
     arch = remedy.details.get("arch") or native_arch(situation)
-    picked = pick(situation, remedy.details.get("python"), arch)
+    picked = pick(situation, remedy.details.get("python"), arch, companions)
     if picked is None:
         return None
     python, fresh, build = picked
@@ -54,14 +57,14 @@ def native_arch(situation: Situation) -> str | None:
 
 
 def pick(
-    situation: Situation, wanted: str | None, arch: str | None
+    situation: Situation, wanted: str | None, arch: str | None, companions: tuple[str, ...] = ()
 ) -> tuple[str, Situation, choosing.Candidate] | None:
     """The Python (newest torch first, then one that other packages have wheels for), the situation in it, and the
     build."""
     options = []
     for python in _pythons(wanted):
         fresh = in_new_environment(situation, python, arch)
-        choice = choosing.choose(fresh.facts)
+        choice = choosing.choose(fresh.facts, companions=companions)
         best = choice.best or next((n.candidate for n in choice.nearest if n.kind == "cpu"), None)
         if best:
             pythons = [
@@ -73,7 +76,7 @@ def pick(
                 ((len(best.covers), release, not is_newest, tuple(map(int, python.split(".")))), python, fresh, best)
             )
     if not options and situation.facts.as_of:  # the cure came after the ticket
-        return pick(replace(situation, facts=replace(situation.facts, as_of=None)), wanted, arch)
+        return pick(replace(situation, facts=replace(situation.facts, as_of=None)), wanted, arch, companions)
     if not options:
         return None
     _, python, fresh, best = max(options, key=lambda o: o[0])

@@ -288,7 +288,8 @@ def nearest_fix(situation: Situation, finding: str, near: Nearest) -> Fix | None
         return _then_install(situation, fix, near.candidate) if near.candidate else fix
     if near.kind == "python":
         remedy = Remedy(action="replace-interpreter", details=details, text=text)
-        return interpreter.replace_interpreter(situation, finding, remedy)
+        companions = tuple(name for name, _ in near.candidate.companions) if near.candidate else ()
+        return interpreter.replace_interpreter(situation, finding, remedy, companions)
     if near.kind == "os" and "minimum" in details:
         return system.upgrade_os(situation, finding, Remedy(action="upgrade-os", details=details, text=text))
     if near.kind == "os":

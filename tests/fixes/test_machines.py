@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import shlex
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from doctor.cli.install import advise
+from doctor.cli.main import run
 from doctor.fixes.plan import script
 from doctor.knowledge import lookup, vendors
 from doctor.model.facts import ABSENT
@@ -43,3 +45,27 @@ def test_commands_of_a_machine(name: str, tool: str) -> None:
         if not line.startswith("#"):
             check_command(line.replace("'", "").split() if windows else shlex.split(line))
     assert fix.action == "install-torch" or name in NOTHING
+
+
+@pytest.mark.parametrize("name", ["5090, Python 3.8", "Rosetta", "4090 on 470"])
+def test_wanted_companions_come_along_into_what_would_help(name: str) -> None:
+    facts = replace(NOTHING[name][0], torch=ABSENT)
+    fix, _ = advise(facts, spec=None, backend=None, companions=("torchvision",), tool="pip")
+    assert fix is not None
+    assert script(Plan(fixes=(fix,)), windows=False).rstrip().endswith("torch==2.15.0 torchvision==0.29.2")
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "command"),
+    [
+        ("linux-two-gpus", 0, "-m pip install torch==2.14.1 --index-url https://download.pytorch.org/whl/cu126"),
+        ("linux-rtx4090-driver-470", 1, "-m pip install torch==2.15.0"),
+        ("linux-rtx5090-driver-610", 0, "uv pip install --python /home/u/ml/.venv/bin/python torch==2.15.0"),
+    ],
+)
+def test_a_replayed_machine(
+    name: str, code: int, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TORCHDOCTOR_ROOT", str(Path(__file__).parents[1] / "machines" / name))
+    assert run(["install", "--print-commands"]) == code
+    assert capsys.readouterr().out.rstrip().endswith(command)
