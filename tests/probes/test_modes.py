@@ -1,0 +1,99 @@
+"""The modes of the probe: what is sent to the child, and which children run when."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from doctor.inside import probe
+from doctor.pipeline import Request
+from doctor.probes import children
+from tests.probes.fakes import machine
+
+STAGES = Path(probe.__file__).parent / "stages"
+
+# A torch whose devices open at once and then fail: the order of the children is what is looked at.
+TWO_GPUS = """
+__version__ = "9.9.0"
+class Tensor: pass
+class version: cuda = "12.4"; hip = None
+class cuda:
+    is_available = staticmethod(lambda: True)
+    init = staticmethod(lambda: None)
+    device_count = staticmethod(lambda: 2)
+    @staticmethod
+    def get_device_properties(i):
+        class Properties: name = "Fake GPU"; total_memory = 1 << 30; major, minor = 8, 9
+        return Properties
+def get_num_threads(): return 4
+def device(name): raise RuntimeError("opened " + name)
+"""
+
+
+@pytest.mark.parametrize("mode", children.PIECES)
+def test_what_a_child_reads_is_a_valid_script(mode: str) -> None:
+    text = children.script(mode)
+    assert text.isascii()
+    tree = ast.parse(text)
+    sent = ast.literal_eval(tree.body[0].value)  # type: ignore[attr-defined]
+    assert tuple(name for name, _ in sent) == children.PIECES[mode]
+    assert list(probe.load_pieces(sent)) == list(children.PIECES[mode])
+
+
+def test_every_piece_is_sent_by_some_mode_and_every_stage_has_its_words() -> None:
+    sent = {name for pieces in children.PIECES.values() for name in pieces}
+    assert sent == {path.stem for path in STAGES.glob("*.py")} - {"__init__"}
+    for name in sent:
+        piece = probe.load_pieces([(name, (STAGES / f"{name}.py").read_text())])[name]
+        for stage, _, modes, types in piece.STAGES:
+            assert stage in children.WORDS
+            assert set(modes) <= {"quick", "full", "soak", "peers"}
+            assert set(types) <= {"cpu", "cuda", "mps", "xpu"}
+
+
+@dataclass
+class Watcher:
+    said: list[str] = field(default_factory=list)
+    shares: list[float] = field(default_factory=list)
+
+    def __call__(self, stage: str) -> None:
+        self.said.append(stage)
+
+    def share(self, done: float) -> None:
+        self.shares.append(done)
+
+
+def test_full_probes_gpus_first_then_the_cpu_then_the_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[tuple[str, str]] = []
+    begin = children.Run.__init__
+
+    def noted(self, system, python, device, mode, limit_s, changed):  # type: ignore[no-untyped-def]
+        started.append((device, mode))
+        begin(self, system, python, device, mode, limit_s, changed)
+
+    monkeypatch.setattr(children.Run, "__init__", noted)
+    system, found = machine(tmp_path, TWO_GPUS)
+    request, watcher = Request(mode="full", limit_s=20), Watcher()
+    from doctor.model.facts import Facts
+
+    first = children.start_first(system, found, probe=True, request=request)
+    facts = children.finish(first, system, found, Facts(), request=request, progress=watcher)
+    assert started[0] == ("cpu", "facts")
+    assert sorted(started[1:3]) == [("cuda:0", "full"), ("cuda:1", "full")]
+    assert started[3:] == [("cpu", "full"), ("cuda:0", "peers")]
+    assert [p.id for p in facts.probes or ()] == ["cpu", "cuda:0", "cuda:1", "peers"]
+    assert facts.probes
+    assert facts.probes[-1].device == "cuda"
+    assert {p.status for p in facts.probes} == {"failed"}
+    assert watcher.shares
+    assert watcher.shares[-1] == 1.0
+
+
+def test_quick_starts_no_second_child_for_the_cpu_and_no_pairs(tmp_path: Path) -> None:
+    from tests.probes.fakes import look
+
+    facts = look(*machine(tmp_path, TWO_GPUS))
+    assert [p.id for p in facts.probes or ()] == ["cpu", "cuda:0", "cuda:1"]
