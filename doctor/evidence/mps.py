@@ -31,7 +31,9 @@ _MEASURED = Regex(
     re.I,
 )
 _COMPARED = Regex(r"\.abs\(\)\.(?:max|mean)\(\)|\babs\(|allclose\(|torch\.equal\(|\.eq\(|isclose\(|==")
-_NOT_CLOSE = Regex(r"(?:Tensor-likes|Scalars|Tensors) are not (?:close|equal)!?[^\n]{0,200}")
+_NOT_CLOSE = Regex(
+    r"\ball[ _]?close\b[ \t]*[:=?][ \t]*False\b|(?:Tensor-likes|Scalars|Tensors) are not (?:close|equal)!?[^\n]{0,200}"
+)
 _COUNTED = Regex(
     r"\b([1-9]\d*)[ \t]*/[ \t]*\d+[ \t]+(?:elements?|values?|entries)[ \t]+(?:are[ \t]+)?"
     r"(?:wrong|different|differ|mismatched|incorrect)\b|\bMismatched elements: ([1-9]\d*) / \d+",
@@ -61,7 +63,7 @@ def read(document: Document, notes: Notes) -> None:
     """Note measurements on MPS that show a fault."""
     if "mps" not in document.lower:
         return
-    if document.has("cpu", "abs()", "allclose", "tensor(", "elements"):
+    if document.has("cpu", "abs()", "allclose", "all close", "not close", "tensor(", "elements"):
         _differences(document, notes)
     if "memory" in document.lower:
         _memory(document, notes)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import cuda_works, heard, in_container, on_mac, on_wsl
-from doctor.checks._torch import quote
+from doctor.checks._torch import installed, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
@@ -33,6 +33,7 @@ GROUPS = Remedy(
     details={"groups": "render,video"},
     text="Add the user to the groups render and video, and log in again.",
 )
+MAY_OPEN = {"render", "video", "root"}  # video: of older distributions
 FLAG = Remedy(action="container-flag", details={"flag": "--group-add render"})
 
 
@@ -57,6 +58,11 @@ def judge(facts: Facts) -> Judgement:
 
 def _outside_its_group(facts: Facts) -> bool:
     """Whether it was not tried to open the node, but torch finds no GPU and the user's groups lack the node's."""
-    if facts.amd.kfd_accessible is not None or heard(facts, "e044") is None:
+    if facts.amd.kfd_accessible is not None:
         return False
-    return facts.amd.groups is None or not {"render", "root"} & set(facts.amd.groups)
+    mine = facts.amd.groups
+    if heard(facts, "e044"):
+        return mine is None or not {"render", "root"} & set(mine)
+    torch = installed(facts)
+    refused = torch is not None and bool(torch.hip) and torch.cuda_available is False
+    return refused and mine is not None and not MAY_OPEN & set(mine)

@@ -31,3 +31,11 @@ u is member of render group
 $ sudo dmesg | grep kfd
 [    3.548555] kfd kfd: amdgpu: PITCAIRN  not supported in kfd
 """
+BAD["a ROCm build finds nothing, and the user is not in the group"] = """\
+$ id
+uid=1000(u) gid=1000(u) groups=1000(u),27(sudo)
+$ ls -l /dev/kfd
+crw-rw---- 1 root render 235,   0 Feb  2 09:00 /dev/kfd
+$ python3 -c "import torch; print(torch.__version__, torch.cuda.is_available())"
+2.6.0+rocm6.2.4 False
+"""

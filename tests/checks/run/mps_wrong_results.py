@@ -33,3 +33,14 @@ GOOD = {
     "the CPU is wrong": replace(with_torch(mac(), "2.10.0"), probes=(CPU,)),
     "Linux": replace(with_torch(linux(), "2.10.0+cpu"), probes=(CPU,)),
 }
+BAD["zeros in place of values"] = """\
+torch 2.3.1, device mps
+tensor([[0.3133, 0.7981],
+        [0.4375, 1.0375]])
+tensor([[0., 0.],
+        [0., 0.]], device='mps:0')
+"""
+BAD["elements that differ"] = """\
+>>> torch.testing.assert_close(cpu_out, mps_out.cpu())
+Mismatched elements: 12 / 24 (50.0%)
+"""
