@@ -124,6 +124,9 @@ _BUILDING = Regex(
     re.I | re.S,
 )
 _ZSH = Regex(r"^[ \t]*(?:\([\w.-]+\) )?% \w", re.M, ("% ",))  # its prompt; zsh is the shell of macOS
+_CONDA_SUBDIR = Regex(
+    r"(?<=[/ ])(osx-|linux-|win-)(64|arm64|aarch64|32)[ \t]*$", re.M, ("osx-", "linux-", "win-")
+)
 _SO_SUFFIX = Regex(r"-(x86_64|aarch64)-linux-gnu\.so", needs=("-linux-gnu.so",))
 _DLOPEN_NEEDS = Regex(r"need '?(arm64e?|x86_64h?)'?\)", needs=("need ",))
 
@@ -164,6 +167,11 @@ def _system(text: str, document: Document, notes: Notes) -> None:
                 notes.put("interpreter.architecture", arch, source="wheel name", rank=35)
                 if system != "darwin" or arch == "arm64":
                     notes.put("host.architecture", arch, source="wheel name", rank=35)
+    if subdir := _CONDA_SUBDIR.search(text):
+        notes.put("host.system", {"osx-": "darwin", "win-": "windows"}.get(subdir[1], "linux"), source="conda", rank=38)
+        if subdir[2] != "32":
+            architecture = "x86_64" if subdir[2] == "64" else "arm64"
+            notes.put("interpreter.architecture", architecture, source="conda", rank=35)
     if suffix := _SO_SUFFIX.search(text):
         notes.put("host.architecture", {"aarch64": "arm64"}.get(suffix[1], suffix[1]), source=SOURCE, rank=38)
         notes.put("host.system", "linux", source=SOURCE, rank=38)

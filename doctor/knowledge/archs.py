@@ -92,11 +92,12 @@ def gfx_runs_on(gfx: str, archs: tuple[str, ...]) -> Literal["native", "override
     return "override" if row and row["sound"] and row["stands_for"] in listed else "no"
 
 
-def hsa_override(gfx: str) -> str | None:
+def hsa_override(gfx: str, *, sound: bool = True) -> str | None:
     """Value of HSA_OVERRIDE_GFX_VERSION that is sound for that gfx ("gfx1031" -> "10.3.0"); None where there is none.
-    It has an effect on Linux only, and does harm where the gfx is in the build's list."""
+    It has an effect on Linux only, and does harm where the gfx is in the build's list. `sound=False`: also one that
+    works for some and may hang or give wrong results."""
     row = _override(gfx.partition(":")[0])
-    return row["value"] if row and row["sound"] else None
+    return row["value"] if row and (row["sound"] or not sound) else None
 
 
 def _override(gfx: str) -> Mapping[str, Any] | None:

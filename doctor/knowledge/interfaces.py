@@ -1,6 +1,7 @@
 """What torch's releases offer and lack: names of the interface, the libraries that they load, known defects.
 
-The rows are in tables/interfaces.json, libraries.json, pins.json and defects.json. The public names are those of lookup.py.
+The rows are in tables/interfaces.json, libraries.json, pins.json and defects.json. The public names are those of
+lookup.py.
 """
 
 from __future__ import annotations

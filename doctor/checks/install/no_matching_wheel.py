@@ -19,7 +19,7 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import platform, quote, search
+from doctor.checks._torch import platform, quote, search, wanted_backend
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
@@ -78,5 +78,7 @@ def _remedies(facts: Facts, wheels: tuple[str, ...] | None) -> tuple[Remedy, ...
         return (Remedy(action="install-torch"),)  # without CUDA, which no Mac can have
     if search(facts, OTHER_PLATFORM):
         return (Remedy(action="fix-index"), Remedy(action="install-torch"))
+    asked = next((b for a in facts.attempts if a.failed and (b := wanted_backend(a)[0])), None)
+    install = Remedy(action="install-torch", details={"backend": asked} if asked else {})
     interpreter = Remedy(action="replace-interpreter", details={"arch": "64-bit"})
-    return (Remedy(action="install-torch"), interpreter) if wheels else (interpreter, Remedy(action="install-torch"))
+    return (install, interpreter) if wheels else (interpreter, install)

@@ -130,6 +130,8 @@ def _message(facts: Facts) -> tuple[ErrorText | None, str | None]:
     for regex in (NO_OPERATOR, NO_KERNEL, UNLOADABLE, CANNOT_IMPORT):
         if found := search(facts, regex):
             return found[0], next((g for g in found[1].groups() if g), None)
+    if error := heard(facts, "e306"):
+        return error, "torchao"
     if (found := search(facts, MISSING_NAME)) and owner(found[0].path) in COMPANIONS:
         return found[0], owner(found[0].path)
     if (found := search(facts, TORCH_LIBRARY)) and (who := owner(found[0].path)) in COMPANIONS:

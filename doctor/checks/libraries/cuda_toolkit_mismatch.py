@@ -28,6 +28,7 @@ check = Check(
 
 PATTERNS = ("e118", "e119", "e120", "e121")
 VERSIONS = r"CUDA version \(([\d.]+)\)[\s\S]*?PyTorch\s*\(([\d.]+\d)"
+UNFILLED = r"CUDA version \(%s\)[\s\S]*?', '([\d.]+)', '([\d.]+)'"  # torch 2.9 and newer
 TOOLKIT = r"CUDA version \(([\d.]+)\)"
 
 
@@ -39,7 +40,9 @@ def judge(facts: Facts) -> Judgement:
     made = build(facts)
     cuda = made.cuda if made else None
     toolkit = facts.nvidia.toolkit or None
-    if (said := search(facts, VERSIONS)) or (said := search(facts, TOOLKIT)):  # the line may end before torch's
+    if (said := search(facts, VERSIONS) or search(facts, UNFILLED)) or (
+        said := search(facts, TOOLKIT)
+    ):  # the line may end before torch's
         toolkit, cuda = said[1][1], (said[1][2] if said[1].re.groups > 1 else None) or cuda
     toolkit = str(toolkit) if toolkit else None
     return check.found(

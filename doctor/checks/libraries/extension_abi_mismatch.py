@@ -48,6 +48,11 @@ NO_FUNCTION = r"CUDA error: invalid device function"
 TORCH_LIBRARY = r"(lib(?:torch|c10)\w*\.so)[\w.]*: cannot open shared object"
 CUDART = r"libcudart\.so\.(\d+)\S*: cannot open shared object"
 DLL = r"DLL load failed while importing (?!_C\b|torch_python)(\w+)"
+WINDOWS_LOADER = r"\[WinError (?:126|127|182|193|1114)\](?!.*[/\\]torch[/\\]lib[/\\])"
+# a C++ file of another project in a message of CUDA; torch's own are in aten/, c10/ and torch/csrc/
+SOURCE_OF_OTHERS = re.compile(
+    r"[/\\]([A-Za-z][\w-]*?)(?:-\d[\w.+]*)?[/\\](?:csrc|include)[/\\](?!(?:aten|c10)[/\\])[^\s:]*\.cuh?\b"
+)
 FILE = re.compile(r"(\w+)[\w.-]*\.(?:so|pyd)\b")
 BUILT_FOR = r"PyTorch (([\d.]+)\+?(\w*)) with CUDA (?:\d+|None) \(you have ([\d.]+\+?\w*)\)"
 BASE = frozenset({"torch", "torchvision", "torchaudio", "torchtext", "triton", "numpy", "nvidia"})
@@ -60,6 +65,7 @@ DISTRIBUTIONS = {
     "autogptq_cuda": "auto-gptq",
     "pyg_lib": "pyg-lib",
     "_C": "",
+    "flash-attention": "flash-attn",
     "selective_scan_cuda": "mamba-ssm",
     "causal_conv1d_cuda": "causal-conv1d",
     "fused_layer_norm_cuda": "apex",
@@ -119,8 +125,14 @@ def _message(facts: Facts) -> ErrorText | None:
         if (cuda and found[1][1] != cuda.split(".")[0]) or owner(found[0].path) not in (None, "torch", "nvidia"):
             return found[0]
     no_kernel = heard(facts, "e065") or (found[0] if (found := search(facts, NO_FUNCTION)) else None)
-    if no_kernel and (owner(no_kernel.path) not in (None, "torch") or _torch_serves_the_gpus(facts)):
+    if no_kernel and (
+        owner(no_kernel.path) not in (None, "torch")
+        or SOURCE_OF_OTHERS.search(no_kernel.text)
+        or _torch_serves_the_gpus(facts)
+    ):
         return no_kernel
+    if (found := search(facts, WINDOWS_LOADER)) and owner(found[0].path) not in (None, "torch"):
+        return found[0]
     error = heard(facts, "e113", "e114", "e115", "e116")
     if error and error.pattern == "e116" and re.search(r"CUDASetup$|CUDA Setup$", error.text):
         return None  # a banner, no failure
@@ -146,7 +158,11 @@ def _extension(error: ErrorText) -> str | None:
     for place in (*re.findall(r"[^\s'\"]+\.(?:so|pyd)", error.text), error.path):
         if who := owner(place):
             return DISTRIBUTIONS.get(who) or who.replace("_", "-")
+    if found := SOURCE_OF_OTHERS.search(error.text):
+        return DISTRIBUTIONS.get(found[1]) or found[1]
     if found := FILE.search(error.text):
         stem = found[1]
+        if stem == "_C" and (folder := re.search(r"[/\\](\w+)[/\\]_C\b", error.text)):
+            return folder[1].replace("_", "-")
         return DISTRIBUTIONS.get(stem) or (stem.replace("_", "-") if not stem.startswith(("lib", "_")) else None)
     return None

@@ -92,4 +92,12 @@ def _remedies(facts: Facts, gfx: str) -> tuple[Remedy, ...]:
     if override:
         remedies.append(Remedy(action="set-env", details={"name": "HSA_OVERRIDE_GFX_VERSION", "value": override}))
     remedies.append(Remedy(action="use-other-build", details={"build": f"AMD's own wheels for {gfx}"}))
+    if override is None and (stopgap := lookup.hsa_override(gfx, sound=False)) and facts.host.system != "windows":
+        remedies.append(
+            Remedy(
+                action="set-env",
+                details={"name": "HSA_OVERRIDE_GFX_VERSION", "value": stopgap},
+                text=f"Or try HSA_OVERRIDE_GFX_VERSION={stopgap}: it works for some, results may be wrong.",
+            )
+        )
     return tuple(remedies)
