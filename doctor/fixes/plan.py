@@ -89,7 +89,8 @@ class _Draft:
         self.fixes.append(main)
         if "backend" in main.details:
             self.carrier = len(self.fixes) - 1
-            self.torch_remedy = remedies[0] if main.action in TORCH else None
+            wanted = (r for r in remedies if r.action in TORCH)  # not always the first: it may have given no fix
+            self.torch_remedy = next(wanted, None) if main.action in TORCH else None
         self._look_ahead(main)
 
     def _made(self, finding: Finding, remedies: Sequence[Remedy]) -> tuple[list[Fix], str]:
