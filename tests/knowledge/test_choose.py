@@ -10,7 +10,7 @@ import pytest
 from doctor.knowledge import lookup
 from doctor.knowledge.choose import Choice, choose, conda_forge_cuda
 from doctor.model.facts import Facts, Gpu, Package
-from tests.examples import linux, windows, with_amd, with_nvidia
+from tests.examples import linux, mac, windows, with_amd, with_nvidia
 from tests.knowledge.machines import MACHINES, NOTHING, nv
 from tests.knowledge.random_machines import MAKERS
 
@@ -137,6 +137,20 @@ def test_a_wanted_version_and_backend() -> None:
     assert best.companions == (("torchvision", "0.19.1"), ("torchaudio", "2.4.1"))
     assert found(choose(facts, torch="2.5.1", backend="cu118")) == ("2.5.1", "cu118")
     assert found(choose(facts, backend="cpu")) == ("2.15.0", "cpu")
+
+
+def test_a_wish_for_the_cpu_of_a_mac_is_met_by_its_one_build() -> None:
+    assert found(choose(mac(), backend="cpu")) == ("2.15.0", "mps")
+    assert found(choose(mac(macos="12.2"), backend="cpu")) == ("2.11.0", "mps")
+
+
+def test_a_wish_for_another_vendors_build_is_met_with_a_warning() -> None:
+    best = choose(nv("NVIDIA GeForce RTX 4090"), backend="rocm7.2").best
+    assert best is not None
+    assert any("no GPU that it is made for" in text for text in best.against)
+    best = choose(nv("NVIDIA GeForce RTX 4090"), backend="cu130").best
+    assert best is not None
+    assert not best.against
 
 
 def test_a_wish_that_the_gpu_rules_out() -> None:

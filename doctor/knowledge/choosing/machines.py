@@ -60,7 +60,8 @@ class Wanted:
         return all(s is None or s.contains(release, prereleases=True) for s in (self.spec, self.pins))
 
     def admits_backend(self, backend: str) -> bool:
-        return self.backend in (None, backend, kind_of(backend))
+        """A Mac's one build is what is wanted for its CPU, too."""
+        return self.backend in (None, backend, kind_of(backend)) or (self.backend, backend) == ("cpu", "mps")
 
 
 def machine_of(facts: Facts) -> tuple[Machine, tuple[str, ...]]:

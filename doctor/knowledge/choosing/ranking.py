@@ -165,6 +165,8 @@ def _try(machine: Machine, kind: Kind, release: str, backend: str, companions: t
     reasons, against = coverage.reasons, objections + coverage.against
     if coverage.covers and coverage.leaves_out:
         against += (f"it leaves out {names(coverage.leaves_out)}",)
+    if kind not in (*machine.kinds, "cpu"):
+        against += ("no GPU that it is made for was seen here: it will run on the CPU only",)
     default = _default_backend(release, machine.platform) == backend
     if default:
         reasons += ("the package index has it: no other index is needed",)
