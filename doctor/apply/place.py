@@ -59,12 +59,13 @@ def place_of(system: System, interpreter: Interpreter) -> Place:
     files = _project_files(interpreter.project)
     if os.path.isdir(os.path.join(prefix, "conda-meta")):
         return Place(prefix=prefix, store=store, roots=(prefix,), files=files, leave=_NOT_CONTENT, by_record=False)
-    sites = [
-        path for path in interpreter.sys_path or () if os.path.basename(os.path.normpath(path)) in _SITE
-    ]  # fmt: skip
-    if prefix_of(python):
+    sites = [path for path in interpreter.sys_path or () if os.path.basename(os.path.normpath(path)) in _SITE]
+    if prefix_of(python):  # what such an environment sees of the system's packages, no tool changes through it
+        real = os.path.realpath(prefix) + os.sep
+        sites = [site for site in sites if os.path.realpath(site).startswith(real)]
         beside = [os.path.join(prefix, name) for name in ("bin", "Scripts", "include", "share", "etc")]
-    else:
+    else:  # the distribution's own folders belong to its package manager
+        sites = [site for site in sites if os.access(site, os.W_OK)]
         beside = ["/usr/local/bin"] if os.path.dirname(python) == "/usr/bin" else [os.path.dirname(python)]
     return Place(prefix=prefix, store=store, roots=_distinct([*sites, *beside]), files=files)
 

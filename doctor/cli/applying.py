@@ -93,7 +93,7 @@ def run(report: Report, examine: Examine, options: dict[str, Any], must_be_gone:
         return FAULT if any(f.severity == "fault" for f in report.findings) else 0
     fresh = applying.made_by(selection.steps[0], system.cwd)
     _tell(f"To be done in {fresh or report.target.python}:\n")
-    _tell(show(selection.run))
+    click.echo(show(selection.run), err=True)
     for remark in selection.remarks:
         _tell(f"note: {remark}")
     if not options["yes"] and not _can_ask():
@@ -156,7 +156,7 @@ def _can_ask() -> bool:
 def _say_by_hand(selection: Any, show: Callable[[Any], str]) -> None:
     if selection.by_hand.fixes or selection.by_hand.unfixed:
         _tell("Left to you (torchdoctor does not run this):\n")
-        _tell(show(selection.by_hand))
+        click.echo(show(selection.by_hand), err=True)
 
 
 def _say_changes(prepared: Any) -> None:

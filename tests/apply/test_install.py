@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.index.patient import Patient
 from tests.index.server import Index
 
@@ -83,11 +85,16 @@ def test_into_an_environment_that_is_there(patient: Make) -> None:
     assert sick.content() == before
 
 
-def test_the_printed_commands_make_the_same(patient: Make) -> None:
+@pytest.mark.parametrize("shell", ["bash", "dash", "zsh"])
+def test_the_printed_commands_make_the_same(patient: Make, shell: str) -> None:
+    """Spaces, both quotes, a dollar and a letter that is not ASCII, in the environment's path."""
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"there is no {shell}")
     sick = patient()
-    env = sick.root / "sp ace"
+    env = sick.root / 'it\'s "my $HOME" é'
     done = install(sick, "--env", str(env), "--python", VERSION, "--print-commands")
     assert done.returncode == 0, done.stderr
     said = {**sick.variables(), "UV_DEFAULT_INDEX": f"{sick.url}/whl/cu130", "PATH": f"{sick.root}/bin:/usr/bin:/bin"}
-    subprocess.run([shutil.which("bash") or "sh", "-e"], input=done.stdout, text=True, env=said, check=True, timeout=60)
+    subprocess.run([program, "-e"], input=done.stdout, text=True, env=said, check=True, timeout=60)
     assert version_in(env) == "2.15.0+cu130"

@@ -195,7 +195,8 @@ def test_the_place_of_an_environment(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\n")
     python = str(tmp_path / "bin" / "python")
-    paths = ("/usr/lib/python3.11", str(tmp_path / "lib64" / "python3.11" / "site-packages"), str(site))
+    system_sites = "/usr/lib/python3/dist-packages"  # seen through --system-site-packages
+    paths = ("/usr/lib/python3.11", system_sites, str(tmp_path / "lib64" / "python3.11" / "site-packages"), str(site))
     project = str(tmp_path / "pyproject.toml")
     found = place_of(System(), Interpreter(executable=python, prefix=str(tmp_path), sys_path=paths, project=project))
     assert found.roots == (str(site), str(tmp_path / "bin"))

@@ -231,6 +231,7 @@ def test_two_runs_do_not_meet(patient: Make, index: Index) -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_bars_the_next_one_until_it_is_undone(patient: Make, index: Index) -> None:
     sick = cpu_build(patient)
     before = sick.content()
@@ -256,6 +257,7 @@ def test_kill_9_at_any_moment(patient: Make) -> None:
     assert all(one.ok for one in trials), trials
 
 
+@pytest.mark.slow
 def test_undo_refuses_where_the_environment_was_changed_since(patient: Make) -> None:
     sick = cpu_build(patient)
     before = sick.content()
@@ -276,6 +278,7 @@ def test_nothing_to_undo(patient: Make) -> None:
     assert "there are no snapshots" in sick.doctor("fix", "--undo", "list").stderr
 
 
+@pytest.mark.slow
 def test_the_last_three_snapshots_are_kept(patient: Make) -> None:
     sick = cpu_build(patient, pip=False)
     for _ in range(4):

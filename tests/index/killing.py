@@ -62,6 +62,9 @@ def trial(patient: Patient, chance: random.Random, took_s: float, before: dict[s
         return trial(patient, chance, took_s, before)  # it was through before the blow: that proves nothing
     victim = _kill(process, patient, victim)
     said = process.communicate(timeout=LIMIT_S)[1]
+    if chance.random() < 0.34:
+        victim += ", then the undo"
+        _kill_undo(patient, chance)
     # A doctor that lives on finishes: it has rolled back, or it was through before the blow.
     undo = patient.doctor("fix", "--undo")
     missing = undo.returncode != 0 and "nothing to undo" in undo.stderr
@@ -71,6 +74,16 @@ def trial(patient: Patient, chance: random.Random, took_s: float, before: dict[s
     problems += [f"still runs: {one}" for one in _running(patient)]
     word = "nothing to undo" if missing else "undone" if undo.returncode == 0 else "failed"
     return Trial(victim, round(moment), phase, word, not problems, "; ".join(problems) or said.strip()[-200:])
+
+
+def _kill_undo(patient: Patient, chance: random.Random) -> None:
+    """Begin to undo, and kill that, too."""
+    process = subprocess.Popen(
+        patient.command("fix", "--undo"), env=patient.variables(), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    time.sleep(0.15 + chance.random() * 0.6)
+    process.kill()
+    process.wait(LIMIT_S)
 
 
 def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:

@@ -40,6 +40,15 @@ class backends:
     mps = _Built(False)
 
 
+def from_numpy(array):
+    """Builds before 2.3 know NumPy 1 only."""
+    import numpy
+
+    if tuple(map(int, __version__.split(".")[:2])) < (2, 3) and int(numpy.__version__.split(".")[0]) > 1:
+        raise RuntimeError("Numpy is not available")
+    return array
+
+
 def get_num_threads():
     return 1
 '''
