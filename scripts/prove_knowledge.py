@@ -572,6 +572,8 @@ def _row_name(row: dict[str, Any]) -> str:
     )
     if "pattern" in row:
         return f"`{row['pattern']}`".replace("|", "¦")
+    if "jetpack" in row:
+        return f"JetPack {row['jetpack']}"
     if "first" in row and "last" in row and "vendor" in row:
         return f"{row['vendor']} {row['first']}–{row['last']}"
     return " ".join(str(row[k]) for k in keys if row.get(k) and not (k == "torch" and "package" in row))
