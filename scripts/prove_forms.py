@@ -142,6 +142,8 @@ Versions of relevant libraries:
 OTHERS = {
     "a Linux machine": f"For comparison, it works here:\n\n{HEALTHY_LINUX}",
     "a Mac": f"Works for me on my Mac:\n\n{HEALTHY_MAC}",
+    "a Linux machine without a word": HEALTHY_LINUX,
+    "a Mac without a word": HEALTHY_MAC,
 }
 MIXTURES: dict[str, Callable[[str], bytes]] = {}
 for _name, _block in OTHERS.items():
@@ -199,15 +201,15 @@ def fuzz(found: list[Case], count: int, changes: Counter[str]) -> None:
     texts = [text for _, text, _ in found]
     for number in range(count):
         data = _strange(rng, lines, texts)
-        started = time.perf_counter()
+        started = time.process_time()
         try:
             judged(data, "2026-01-01")
         except Exception:
             changes["raised"] += 1
             print(f"  text {number} raised: {data[:200]!r}\n{traceback.format_exc()}")
-        if time.perf_counter() - started > SECONDS:
+        if time.process_time() - started > SECONDS:
             changes["slow"] += 1
-            print(f"  text {number} took {time.perf_counter() - started:.1f} s: {data[:200]!r}")
+            print(f"  text {number} took {time.process_time() - started:.1f} s: {data[:200]!r}")
 
 
 def _strange(rng: random.Random, lines: list[str], texts: list[str]) -> bytes:

@@ -37,9 +37,16 @@ _BLOCK_LINE = Regex(
 )
 # (fact, how much it says that two texts agree, how much that they don't)
 _IDENTITY: tuple[tuple[str, int, int], ...] = (
-    ("host.system", 0, 4), ("host.macos", 2, 4), ("host.os_name", 2, 4), ("host.kernel", 3, 4), ("nvidia.driver", 3, 4),
+    ("host.system", 0, 4), ("host.macos", 2, 4), ("host.os_name", 2, 4), ("host.kernel", 3, 4), ("nvidia.driver", 3, 0),
     ("host.cpu_model", 2, 4), ("torch.version", 2, 2), ("interpreter.version", 1, 2),
 )  # fmt: skip
+_SAID_OF_ANOTHER = Regex(
+    r"\b(?:works? (?:fine |well )?(?:for me|here|on my)|for comparison|(?:an)?other (?:machine|computer|pc|server|lapto"
+    r"p|system|box)|(?:can(?:no|')t|could(?:n't| not)|unable to) reproduce|no (?:problems?|issues?|errors?) (?:here|on "
+    r"my)|(?:colleague|coworker|friend)'s)",
+    re.I,
+)
+_MESSAGE = 4  # weight of a message in what speaks of an error on a machine
 _OTHER_MACHINE = 4  # one strong contradiction, or two weak ones
 
 
@@ -52,6 +59,7 @@ class _Part:
     block: bool
     notes: Notes
     identity: dict[str, Any] = field(default_factory=dict)
+    of_another: bool = False  # the words before the block say that it is of another machine, where all is well
 
 
 def choose(documents: list[Document], take: Take) -> tuple[list[Document], tuple[Other, ...]]:
@@ -70,7 +78,7 @@ def choose(documents: list[Document], take: Take) -> tuple[list[Document], tuple
             machines.append([block])
         else:
             home.append(block)
-    strangers = [p for p in parts if not p.block and all(_distance(p, b)[1] >= _OTHER_MACHINE for b in blocks)]
+    strangers = [p for p in parts if not p.block and all(_is_another(p, b) for b in blocks)]
     if strangers:
         machines.append(strangers)
     if len(machines) == 1:
@@ -88,6 +96,15 @@ def choose(documents: list[Document], take: Take) -> tuple[list[Document], tuple
     lines = [line for p in kept for line in (*p.document.lines, "")]
     numbers = [number for p in kept for number in (*p.document.numbers, p.document.numbers[-1])]
     return [Document(documents[0].name, "\n".join(lines), tuple(numbers))], others
+
+
+def _is_another(text: _Part, block: _Part) -> bool:
+    """Whether a text is not of a block's machine: it contradicts the block, or the block is said to be of another one.
+    A machine on which torch works is not the one that a failure tells of as soon as something contradicts."""
+    contradiction = _distance(text, block)[1]
+    if contradiction >= _OTHER_MACHINE or block.of_another:
+        return True
+    return bool(contradiction and _works(block) and _trouble([text]) >= _MESSAGE)
 
 
 def _cut(document: Document, take: Take) -> list[_Part]:
@@ -109,7 +126,9 @@ def _cut(document: Document, take: Take) -> list[_Part]:
         part = document.part(first, last)
         if part.text.strip():
             notes = take([part])
-            found.append(_Part(part, first, block, notes, _identity(notes)))
+            said = [line for line in document.lines[max(0, first - 4) : first] if line.strip()][-2:] if block else []
+            another = any(_SAID_OF_ANOTHER.search(line) for line in said)
+            found.append(_Part(part, first, block, notes, _identity(notes), another))
     return found
 
 
@@ -132,6 +151,9 @@ def _identity(notes: Notes) -> dict[str, Any]:
         found["interpreter.version"] = ".".join(str(version).split(".")[:2])
     if version := found.get("torch.version"):
         found["torch.version"] = str(version).partition("+")[0]
+    parts = [notes.get(f"nvidia.{part}") for part in ("driver", "kernel_module", "library", "smi_version")]
+    if drivers := {part for part in parts if isinstance(part, str)}:
+        found["drivers"] = drivers
     names = {
         re.sub(r"nvidia|geforce|\W", "", g.name.lower()) for _, _, g in notes.gpus if g.name and g.vendor != "apple"
     }
@@ -156,6 +178,9 @@ def _distance(one: _Part, two: _Part) -> tuple[int, int]:
             agree += yes
         else:
             contradict += no
+    mine, its = one.identity.get("drivers"), two.identity.get("drivers")
+    if mine and its and not mine & its:
+        contradict += 4
     mine, its = one.identity.get("gpus"), two.identity.get("gpus")
     if mine and its:
         if any(x in y or y in x for x in mine for y in its):
@@ -172,6 +197,10 @@ def _distance(one: _Part, two: _Part) -> tuple[int, int]:
             contradict += 4
         if b.notes.get("nvidia.kernel_module") is ABSENT and a.identity.get("nvidia.driver"):
             contradict += 4
+        if b.notes.get("nvidia.smi_error") and a.notes.get("torch.cuda_available"):
+            contradict += 4
+        if a.notes.get("torch.imports") and (b.notes.get("torch.imports") is False or b.notes.get("torch") is ABSENT):
+            contradict += 2
     vendors = one.identity.get("vendors"), two.identity.get("vendors")
     if vendors[0] and vendors[1] and not vendors[0] & vendors[1]:
         contradict += 4
@@ -204,17 +233,20 @@ def _trouble(machine: list[_Part]) -> int:
         "nvidia" in p.identity.get("vendors", ()) and p.notes.get("torch.cuda_available") is False for p in machine
     )
     unimported = any(p.notes.get("torch.imports") is False for p in machine)
-    works = any(
-        p.block
-        and p.notes.get("torch.imports")
+    return _MESSAGE * min(messages, 50) + 2 * unused + unimported - any(_works(p) for p in machine)
+
+
+def _works(part: _Part) -> bool:
+    """Whether it is a block of a machine on which torch can use its device."""
+    return bool(
+        part.block
+        and part.notes.get("torch.imports")
         and (
-            p.notes.get("torch.cuda_available")
-            or p.notes.get("torch.xpu_available")
-            or p.identity.get("host.system") == "darwin"
+            part.notes.get("torch.cuda_available")
+            or part.notes.get("torch.xpu_available")
+            or part.identity.get("host.system") == "darwin"
         )
-        for p in machine
     )
-    return 4 * min(messages, 50) + 2 * unused + unimported - works
 
 
 def _summary(machine: list[_Part]) -> str:

@@ -346,7 +346,8 @@ def _continues(before: str, length: int, line: str, width: int) -> bool:
             return False
     if _COLUMN_GAP.search(line) or (len(_COLUMN_GAP.findall(before)) > 1 and " " in line.strip()):
         return False  # rows of a table, which only lose their last word
-    if length != width and " " not in before.strip() + line.strip() and before[-1] not in ":,(":
+    paths = " " not in before.strip() + line.strip() and _LONG_WORD.search(before)
+    if length != width and paths and before[-1] not in ":,(":
         return False  # a list of paths or addresses
     first = line.split(None, 1)[0]
     if length < COLUMNS - 20 and len(first) < _LONG and not _LONG_WORD.search(first):
