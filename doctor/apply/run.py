@@ -23,7 +23,7 @@ from doctor.apply.place import Place, place_of
 from doctor.apply.redacted import hide, hide_all
 from doctor.apply.resolve import Change, Resolution, removed_by, resolve
 from doctor.apply.snapshot import Snapshot, normalised, record_delta, take
-from doctor.apply.undo import go_back, interrupted, prune, saved_in
+from doctor.apply.undo import discard, go_back, interrupted, prune, saved_in
 from doctor.fixes.quoting import line
 from doctor.model.fix import Plan, Step
 
@@ -66,7 +66,8 @@ def select(plan: Plan) -> Selection:
             by_hand.append(fix)
             continue
         run.append(fix)
-        remarks += [step.shell or step.text for step in fix.steps if not step.argv]
+        first = next(place for place, step in enumerate(fix.steps) if step.argv)
+        remarks += [step.shell or step.text for step in fix.steps[first:] if not step.argv]
     return Selection(
         run=Plan(fixes=tuple(run)), by_hand=Plan(fixes=tuple(by_hand), unfixed=plan.unfixed), remarks=tuple(remarks)
     )
@@ -260,7 +261,7 @@ def _snapshot(prepared: Prepared) -> tuple[Journal, Snapshot]:
         snapshot = take(prepared.place, folder, touched)
         journal.write("ready", files=len(snapshot.entries))
     except BaseException as error:
-        shutil.rmtree(folder, ignore_errors=True)
+        discard(folder)
         if isinstance(error, OSError):
             raise ApplyError(f"nothing was changed: the snapshot failed ({_described(error)})") from error
         raise

@@ -15,6 +15,7 @@ from doctor.apply.lock import held
 from doctor.apply.snapshot import Snapshot, changed_since, load, load_delta, restore, size_of
 
 KEPT = 3  # snapshots of an environment
+_GONE = "removed-"
 _ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?\Z")
 
 
@@ -70,7 +71,7 @@ def undo(store: str, id: str | None = None, *, later_changes: bool = False) -> U
         saved = _chosen(store, id)
         journal = Journal(saved.folder)
         if journal.state == "incomplete":  # killed before the first step: nothing was changed
-            shutil.rmtree(saved.folder, ignore_errors=True)
+            discard(saved.folder)
             return Undone(saved.id, (), untouched=True)
         _refuse_older(store, saved, later_changes)
         snapshot = snapshot_of(journal)
@@ -122,8 +123,17 @@ def go_back(journal: Journal, snapshot: Snapshot, *, partly: bool = False) -> Un
     problems = tuple(restore(snapshot, delta))
     if not problems:
         journal.note("restored")
-        shutil.rmtree(snapshot.folder, ignore_errors=True)
+        discard(snapshot.folder)
     return Undone(os.path.basename(snapshot.folder), problems)
+
+
+def discard(folder: str) -> None:
+    """Remove a snapshot. Renamed first, for half of one must not be taken for a whole one."""
+    store, id = os.path.split(folder)
+    gone = os.path.join(store, _GONE + id)
+    with contextlib.suppress(OSError):
+        os.rename(folder, gone)
+    shutil.rmtree(gone, ignore_errors=True)
 
 
 def prune(store: str) -> tuple[Saved, ...]:
@@ -133,5 +143,8 @@ def prune(store: str) -> tuple[Saved, ...]:
     keep = useful[-KEPT:]
     for one in saved:
         if one not in keep and one.state != "interrupted":
-            shutil.rmtree(one.folder, ignore_errors=True)
+            discard(one.folder)
+    for name in os.listdir(store):
+        if name.startswith(_GONE):
+            shutil.rmtree(os.path.join(store, name), ignore_errors=True)
     return tuple(keep)

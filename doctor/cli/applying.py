@@ -94,8 +94,6 @@ def run(report: Report, examine: Examine, options: dict[str, Any], must_be_gone:
     fresh = applying.made_by(selection.steps[0], system.cwd)
     _tell(f"To be done in {fresh or report.target.python}:\n")
     click.echo(show(selection.run), err=True)
-    for remark in selection.remarks:
-        _tell(f"note: {remark}")
     if not options["yes"] and not _can_ask():
         _tell("nothing was done: there is no terminal to ask on. Say --yes to agree in advance.")
         return USAGE
@@ -110,6 +108,9 @@ def run(report: Report, examine: Examine, options: dict[str, Any], must_be_gone:
     except ApplyError as error:
         _tell(str(error))
         return FAULT
+    if outcome.status == "cured":
+        for remark in selection.remarks:
+            _tell(f"Left to you: {remark}")
     if prepared.fresh and outcome.status == "cured":
         _tell(f"To use it: {_activation(prepared.fresh, windows=system.is_windows)}")
     return _ended(outcome, report, options, windows=system.is_windows)

@@ -53,7 +53,7 @@ def test_what_is_left_to_the_user(steps: tuple[Step, ...]) -> None:
 def test_what_is_run_with_a_remark() -> None:
     chosen = select(Plan(fixes=(fix(Step(text="Get uv", where="user"), PIP, Step(text="", shell="export X=1")),)))
     assert chosen.steps == (PIP,)
-    assert chosen.remarks == ("Get uv", "export X=1")
+    assert chosen.remarks == ("export X=1",), "what comes before, the plan says"
     assert select(Plan(fixes=(fix(action="none"),))).by_hand.fixes == ()
 
 
