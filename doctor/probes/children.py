@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 IMPORT_LIMIT_S = 60.0  # from a cold network disk; a warm one needs a few seconds
 DRIVER_LIMIT_S = 30.0  # a healthy server needs seconds a GPU without persistence mode
 STAGE_LIMIT_S = 60.0  # the first kernel may be compiled by the driver (PTX)
+LONG_LIMIT_S = 300.0  # of the stages that take many seconds on a slow machine
+LONG_STAGES = ("silent", "training", "memory", "sustained")
 MANY_GPUS = 8  # with more, the driver's limit doubles
 SLOW_S = 1.0  # a stage that takes longer is worth a word
 TAIL = 3000  # characters kept of stderr
@@ -119,7 +121,7 @@ class Run:
             return IMPORT_LIMIT_S
         if stage in ("driver", "open"):
             return DRIVER_LIMIT_S * (2 if gpu_nodes(self._system) > MANY_GPUS else 1)
-        return STAGE_LIMIT_S
+        return LONG_LIMIT_S if stage in LONG_STAGES else STAGE_LIMIT_S
 
     def _await(self) -> None:
         result = self._child.result()

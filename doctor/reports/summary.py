@@ -76,8 +76,11 @@ def _mark(found: Iterable[Finding], known: str | None) -> str:
 
 def _device_mark(report: Report, known: str | None) -> str:
     probes = [p for p in report.facts.probes or () if p.status != "skipped"]
-    if any(p.status != "ok" for p in probes):
+    said = {f.severity for f in report.findings if "device" in f.values}
+    if any(p.status != "ok" for p in probes) or "fault" in said:
         return "!!"
+    if probes and "warning" in said:
+        return "!"
     return "ok" if probes and known else "-"
 
 

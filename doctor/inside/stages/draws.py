@@ -14,7 +14,7 @@ def draws(probe):
     if torch.equal(first, second):
         wrong.append("randn: two draws are the same")
     normal(probe, FULL if probe.mode == "full" else QUICK, wrong)
-    flat = torch.rand(100000, device=device).double().cpu()
+    flat = torch.rand(100000, device=device).cpu().double()
     check(wrong, "rand: mean", flat.mean() - 0.5, (1 / 12.0) ** 0.5 / len(flat) ** 0.5)
     if not (bool((flat >= 0).all()) and bool((flat < 1).all())):
         wrong.append("rand: numbers outside [0, 1)")
