@@ -54,7 +54,9 @@ CANNOT_IMPORT = r"cannot import name '?\w+'? from '(torchvision|torchaudio|torch
 MISSING_NAME = (
     r"module 'torch(?:\.[\w.]+)?' has no attribute '\w+'|cannot import name '\w+' from 'torch[\w.]*' \((?!unknown)"
 )
+NO_DLL = r"DLL load failed"
 TORCH_LIBRARY = r"lib(?:torch|c10)\w*\.so[\w.]*: cannot open shared object"
+ASKED = r"(?:requested torch|depends on (?:both )?torch \()[=~^<>! ]*(\d[\d.]*)"
 REQUIRES = r"(torchvision|torchaudio|torchtext|triton) (\S+) requires torch==([\d.]+)\S*, but you have torch ([\d.]+)"
 
 
@@ -91,6 +93,8 @@ def judge(facts: Facts) -> Judgement:
 
 def _by_pip(facts: Facts) -> Judgement:
     """What pip says of the conflict, where nothing has failed yet."""
+    if error := heard(facts, "e307"):
+        return _by_solver(facts, error)
     found = search(facts, REQUIRES)
     if found is None:
         return _image_extension(facts)
@@ -106,6 +110,27 @@ def _by_pip(facts: Facts) -> Judgement:
         package=name,
         version=version,
         torch=has,
+    )
+
+
+def _by_solver(facts: Facts, error: ErrorText) -> Judgement:
+    """What was asked for can't be had together: pip's or poetry's solver says why."""
+    name, version, needed = error.groups
+    asked = search(facts, ASKED)
+    wanted = lookup.companion(asked[1][1].rstrip("."), name) if asked else None
+    return check.found(
+        facts,
+        f"{name} {version} was made for torch {needed}; another torch was asked for.",
+        evidence=(quote(error), quote(asked[0]) if asked else None),
+        remedies=(
+            Remedy(action="pin-package", details={"package": name, "spec": f"=={wanted}"} if wanted else {}),
+            *_remedies(facts, name, wanted),
+            Remedy(action="install-torch", details={"torch": f"=={needed.rstrip('.')}"}),
+        ),
+        title=f"{name} was made for another torch.",
+        package=name,
+        version=version,
+        needed=needed,
     )
 
 
@@ -130,6 +155,8 @@ def _message(facts: Facts) -> tuple[ErrorText | None, str | None]:
     for regex in (NO_OPERATOR, NO_KERNEL, UNLOADABLE, CANNOT_IMPORT):
         if found := search(facts, regex):
             return found[0], next((g for g in found[1].groups() if g), None)
+    if (found := search(facts, NO_DLL)) and (who := owner(found[0].path)) in COMPILED:
+        return found[0], who
     if error := heard(facts, "e306"):
         return error, "torchao"
     if (found := search(facts, MISSING_NAME)) and owner(found[0].path) in COMPANIONS:

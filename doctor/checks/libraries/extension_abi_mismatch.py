@@ -46,6 +46,7 @@ SYMBOL = r"undefined symbol: (_Z\w*?(?:2at\d|2atE|3c10|5torch|6caffe2|9pybind11)
 MAC_SYMBOL = r"Symbol not found: _+(ZNK?(?:2at|3c10|5torch)\w*)"
 NO_FUNCTION = r"CUDA error: invalid device function"
 TORCH_LIBRARY = r"(lib(?:torch|c10)\w*\.so)[\w.]*: cannot open shared object"
+NOT_BUILT = r"No module named '(\w+)'"  # of the compiled part: the package was built without it
 CUDART = r"libcudart\.so\.(\d+)\S*: cannot open shared object"
 DLL = r"DLL load failed while importing (?!_C\b|torch_python)(\w+)"
 WINDOWS_LOADER = r"\[WinError (?:126|127|182|193|1114)\](?!.*[/\\]torch[/\\]lib[/\\])"
@@ -119,6 +120,8 @@ def _message(facts: Facts) -> ErrorText | None:
             return found[0]
     if (found := search(facts, TORCH_LIBRARY)) and wanted_by_another(facts, *found):
         return found[0]
+    if (found := search(facts, NOT_BUILT)) and found[1][1] in DISTRIBUTIONS:
+        return found[0]
     if found := search(facts, CUDART):
         torch = installed(facts)
         cuda = torch.cuda if torch else None
@@ -155,6 +158,8 @@ def _extension(error: ErrorText) -> str | None:
         return "bitsandbytes"
     if found := re.search(DLL, error.text):
         return DISTRIBUTIONS.get(found[1], found[1].replace("_", "-"))
+    if (found := re.search(NOT_BUILT, error.text)) and found[1] in DISTRIBUTIONS:
+        return DISTRIBUTIONS[found[1]] or None
     for place in (*re.findall(r"[^\s'\"]+\.(?:so|pyd)", error.text), error.path):
         if who := owner(place):
             return DISTRIBUTIONS.get(who) or who.replace("_", "-")

@@ -49,7 +49,7 @@ def judge(facts: Facts) -> Judgement:
     if found is None:
         return None
     error, match = found
-    if search(facts, OF_OTHERS) is not None or _belongs_to_companion(error.text):
+    if search(facts, OF_OTHERS) is not None or _belongs_to_companion(f"{error.path} {error.text}"):
         return None  # an extension's own DLL: extension-abi-mismatch, companion-mismatch
     dll = match[2] if match.re.pattern == NOT_LOADED else None
     if release_of(facts) == "2.4.0" and (dll is None or "fbgemm" in dll):

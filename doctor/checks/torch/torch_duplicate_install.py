@@ -31,7 +31,7 @@ check = Check(
         "extension-abi-mismatch",
         "torch-too-old",
     ),
-    instead_of=("torch-import-crashes",),
+    instead_of=("torch-import-crashes", "program-error"),
 )
 
 MISSING_NAME = r"module 'torch(?:\.[\w.]+)?' has no attribute '|cannot import name '\w+' from 'torch[.\w]*' \("
