@@ -23,8 +23,8 @@ from doctor.cli.codes import BUG, CLOSED_PIPE, INTERRUPTED
 # name, module, summary for the list of commands
 COMMANDS = (
     ("check", "doctor.cli.check", "Examine this machine and its torch, and name what is wrong."),
-    ("fix", "doctor.cli.fix", "Say how to mend it: the plan, or a script of commands."),
-    ("install", "doctor.cli.install", "Choose the torch build for this machine, and the command for it."),
+    ("fix", "doctor.cli.fix", "Say how to mend it, or do it: plan, script, --run, --undo."),
+    ("install", "doctor.cli.install", "Choose the torch build for this machine, and install it."),
     ("probe", "doctor.cli.probe", "Prove each device with a short computation, and time it."),
     ("explain", "doctor.cli.explain", "Explain a diagnosis, or what a pasted error line can mean."),
     ("knowledge", "doctor.cli.knowledge", "What the tables know of builds, drivers and GPUs."),

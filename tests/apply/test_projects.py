@@ -119,3 +119,58 @@ def test_a_poetry_project(patient: Make, index: Index) -> None:
     assert sick.torch() == "2.13.0+cu126"
     assert sick.doctor("fix", "--undo").returncode == 0
     assert (sick.content(), files_of(project)) == (before, files)
+
+
+HEALTHY = """[project]
+name = "demo"
+version = "0.1.0"
+requires-python = ">=3.10,<4"
+dependencies = [{dependencies}]
+
+[tool.poetry]
+package-mode = false
+
+[[tool.poetry.source]]
+name = "mirror"
+url = "{url}/whl/cu130"
+priority = "primary"
+"""
+
+
+def _without_libraries(sick: Patient) -> None:
+    shutil.rmtree(sick.site / "torch" / "lib")
+    (sick.site / "torch" / "__init__.py").write_text("raise ImportError('libtorch_cpu.so: cannot open')")
+
+
+def _with_another_torchvision(sick: Patient) -> None:
+    sick.install("torchvision==0.28.0", "--no-deps", "--reinstall", backend="cu130")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("poetry") is None, reason="poetry is not there")
+@pytest.mark.parametrize(
+    ("dependencies", "spoil"),
+    [
+        ("", lambda sick: None),
+        ('"torch (==2.14.1)"', _without_libraries),
+        ('"torch (==2.14.1)", "torchvision (==0.29.1)"', _with_another_torchvision),
+    ],
+    ids=["no torch", "deleted libraries", "another torchvision"],
+)
+def test_poetry_mends(patient: Make, index: Index, dependencies: str, spoil: Callable[[Patient], None]) -> None:
+    sick = patient()
+    project = sick.env.parent
+    (project / "pyproject.toml").write_text(HEALTHY.format(url=index.url, dependencies=dependencies))
+    poetry = str(shutil.which("poetry"))
+    (sick.root / "bin" / "poetry").symlink_to(poetry)
+    said = {"POETRY_CACHE_DIR": str(sick.root.parent / "poetry"), "POETRY_VIRTUALENVS_IN_PROJECT": "true"}
+    sick.set(**said)
+    argv = [poetry, "--directory", str(project), "install"]
+    subprocess.run(argv, env={**sick.variables(), **said, "VIRTUAL_ENV": str(sick.env)}, check=True, timeout=120)
+    spoil(sick)
+    before, files = sick.content(), files_of(project)
+    done = sick.fix()
+    assert done.returncode == 0, done.stderr
+    assert "cured; the environment is healthy" in done.stderr
+    assert sick.doctor("fix", "--undo").returncode == 0
+    assert (sick.content(), files_of(project)) == (before, files)
