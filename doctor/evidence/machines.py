@@ -35,10 +35,11 @@ _BLOCK_LINE = Regex(
     r"ype|DeviceID|"
     r"CurrentClockSpeed|MaxClockSpeed|L2Cache\w+|Revision)[=:]|Collecting environment|[-=]{5,}[ \t]*$|[A-Z_]{3,40}=\S)"
 )
+_ANOTHER_PYTHON = 2
 # (fact, how much it says that two texts agree, how much that they don't)
 _IDENTITY: tuple[tuple[str, int, int], ...] = (
     ("host.system", 0, 4), ("host.macos", 2, 4), ("host.os_name", 2, 4), ("host.kernel", 3, 4), ("nvidia.driver", 3, 0),
-    ("host.cpu_model", 2, 4), ("torch.version", 2, 2), ("interpreter.version", 1, 2),
+    ("host.cpu_model", 2, 4), ("torch.version", 2, 2), ("interpreter.version", 1, _ANOTHER_PYTHON),
 )  # fmt: skip
 _SAID_OF_ANOTHER = Regex(
     r"\b(?:works? (?:fine |well )?(?:for me|here|on my)|for comparison|(?:an)?other (?:machine|computer|pc|server|lapto"
@@ -104,6 +105,9 @@ def _is_another(text: _Part, block: _Part) -> bool:
     contradiction = _distance(text, block)[1]
     if contradiction >= _OTHER_MACHINE or block.of_another:
         return True
+    versions = [part.identity.get("interpreter.version") for part in (text, block)]
+    if all(versions) and versions[0] != versions[1]:
+        contradiction -= _ANOTHER_PYTHON  # many a machine has several
     return bool(contradiction and _works(block) and _trouble([text]) >= _MESSAGE)
 
 
