@@ -223,9 +223,8 @@ def undo(id: str, options: dict[str, Any]) -> int:
         for problem in done.problems[:20]:
             _tell(f"  {problem}")
         return FAULT
-    _tell(
-        f"{done.id}: nothing had been changed." if done.untouched else f"{done.id} is undone: all is as it was before."
-    )
+    how = "nothing had been changed" if done.untouched else "undone, all is as it was before"
+    _tell(f"{done.id} of {python}: {how}.")
     return 0
 
 
