@@ -24,7 +24,8 @@ _ROCM = Regex(
 _KFD_MISSING = Regex(r"/dev/kfd[^\n]{0,40}No such file or directory|cannot access '?/dev/kfd", needs=("/dev/kfd",))
 _KFD_DENIED = Regex(r"/dev/kfd[^\n]{0,40}Permission denied", needs=("/dev/kfd",))
 _SYCL = Regex(
-    r"\[(?:ext_oneapi_)?level[_-]zero:gpu(?::\d+|\]\[level_zero:\d+)?\][^\n]*?((?:Intel\(R\) [^\n,\[]{3,60}))[ \t,\[]"
+    r"\[(?:ext_oneapi_)?level[_-]zero:gpu(?::\d+|\]\[level_zero:\d+)?\][^\n]*?(Intel\(R\) "
+    r"(?!oneAPI|OpenCL|Level-Zero)[^\n,\[]{3,60})[ \t,\[]"
 )
 _XPU_SMI = Regex(r"Device Name:[ \t]*(Intel\(R\) [^|\n]{3,60}?)[ \t]*(?:\||$)", re.M)
 _XPU_PROPERTIES = Regex(r"_XpuDeviceProperties\(name='([^'\n]{1,100})'")
@@ -99,7 +100,7 @@ def _intel(document: Document, notes: Notes) -> None:
         line = document.line_at(m.start())
         notes.put("intel.level_zero", True, source="sycl-ls", rank=75, line=line)
         notes.gpu(
-            Gpu(vendor="intel", name=re.sub(r" \d+\.\d+$", "", m[1].strip())),
+            Gpu(vendor="intel", name=re.sub(r" \d+(?:\.\d+){1,2}$", "", m[1].strip())),
             group="sycl-ls",
             rank=70,
             source="sycl-ls",

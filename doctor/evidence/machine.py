@@ -203,22 +203,24 @@ def note_python(said: str, notes: Notes, *, source: str, rank: int, line: int | 
     return True
 
 
+# Who names himself counts before a model's number: Intel has an A770 too.
+_VENDORS = (
+    ("nvidia", Regex(r"\b(?:nvidia|geforce|quadro|tesla|titan|rtx|gtx)\b")),
+    ("amd", Regex(r"\b(?:amd|ati|radeon|instinct|mi\d{2,3}[axp]?|gfx\d+)\b")),
+    ("intel", Regex(r"\bintel\b|\barc\b.*\b[ab]\d{2,3}|iris|data center gpu max")),
+    ("apple", Regex(r"\bapple\b")),
+    ("nvidia", Regex(r"\b(?:gh200|gb10|gb200|[hab][12]00|l40s?|l4|t4|v100|p100|p40|a\d{1,2}0?)\b")),
+)
+
+
 def vendor_of(name: str) -> str | None:
-    """Who made the GPU of that name."""
+    """Who made the GPU of that name.
+
+    >>> vendor_of("Intel(R) Arc(TM) A770 Graphics"), vendor_of("A100-SXM4-80GB"), vendor_of("ASPEED")
+    ('intel', 'nvidia', None)
+    """
     low = name.lower()
-    if re.search(
-        r"\b(?:nvidia|geforce|quadro|tesla|titan|rtx|gtx|gh200|gb10|gb200|[hab][12]00|l40s?|l4|t4|v100|p100|p40|a\d{1"
-        r",2}0?)\b",
-        low,
-    ):
-        return "nvidia"
-    if re.search(r"\b(?:amd|ati|radeon|instinct|mi\d{2,3}[axp]?|gfx\d+)\b", low):
-        return "amd"
-    if re.search(r"\bintel\b|\barc\b.*\b[ab]\d{3}|iris|data center gpu max", low):
-        return "intel"
-    if re.search(r"\bapple\b", low):
-        return "apple"
-    return None
+    return next((vendor for vendor, names in _VENDORS if names.search(low)), None)
 
 
 def note_gpu(name: str, notes: Notes, *, group: str, source: str, rank: int, line: int | None, **more: object) -> bool:

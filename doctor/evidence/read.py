@@ -25,6 +25,7 @@ from doctor.evidence import (
     nvidia,
     own_report,
     packages,
+    systems,
     tracebacks,
     transcript,
 )  # fmt: skip
@@ -37,6 +38,7 @@ UNREAD_AT_MOST = 200
 READERS = (
     collect_env,
     machine,
+    systems,
     nvidia,
     amd_intel,
     packages,

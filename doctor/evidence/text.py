@@ -18,7 +18,7 @@ BIG = 400_000  # characters; of a longer text only the ends and the telling line
 END = 150_000
 PIECES = 2_000
 COLUMNS = 80
-_LONG = 25  # characters of a word that leaves a line short
+_LONG = 38  # characters of a word that leaves a line short
 _FEW = 2
 _SMALL_WORDS = frozenset(
     ["a", "an", "and", "as", "at", "be", "by", "can", "for", "from", "has", "in", "is", "it", "no", "not", "of", "on",

@@ -50,3 +50,18 @@ def test_nothing_is_recognised_in_another_text() -> None:
     result = seen("Dear all,\nthe meeting is on Monday.\n")
     assert (result.recognised, facts("").torch) == (0, None)
     assert result.unread == ("Dear all,", "the meeting is on Monday.")
+
+
+@pytest.mark.parametrize("words", ["For comparison, it works here:", "Works for me:", "On another machine:"])
+def test_a_block_said_to_be_of_another_machine(words: str) -> None:
+    """Nothing in the error contradicts the block, but the words before it do."""
+    result = seen(f"ModuleNotFoundError: No module named 'torchvision.ops'\n\n{words}\n\n{COLLECT_ENV}")
+    assert result.facts.nvidia.driver is None
+    assert "driver 545.23.08" in result.others[0].summary
+
+
+def test_a_working_machine_is_not_the_one_of_another_driver_error() -> None:
+    error = "$ nvidia-smi\nFailed to initialize NVML: Driver/library version mismatch\nNVML library version: 570.133\n"
+    result = seen(f"{error}\n\n{COLLECT_ENV}")
+    assert result.facts.nvidia.driver is None
+    assert "Driver/library version mismatch" in str(result.facts.nvidia.smi_error)
