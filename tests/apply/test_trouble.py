@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import resource
 import signal
 import stat
 import subprocess
@@ -78,8 +77,10 @@ def test_an_index_that_never_answers_is_said_within_15_s(patient: Make, index: I
     before = sick.content()
     index.silent = True
     began = time.monotonic()
+    sick.doctor("check", "--no-probe")
+    examination = time.monotonic() - began
     done = sick.fix()
-    assert time.monotonic() - began < 17, "15 s, and two for the examination"
+    assert time.monotonic() - began < 15 + 3 * examination
     assert (done.returncode, sick.content()) == (1, before)
     assert "the package index could not be reached" in done.stderr
     assert "--offline --find-links DIR" in done.stderr
@@ -147,6 +148,8 @@ def test_a_signal_in_the_middle(patient: Make, index: Index, number: signal.Sign
 
 def test_a_file_that_cannot_be_written(patient: Make) -> None:
     """As on a full disk: the biggest library of the new build does not fit."""
+    import resource  # not on Windows
+
     sick = cpu_build(patient)
     before = sick.content()
     done = subprocess.run(
