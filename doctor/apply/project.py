@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from doctor.apply import ApplyError
 from doctor.apply.commands import program_of
 from doctor.apply.place import LOCK_FILES
 from doctor.apply.redacted import hide
@@ -57,7 +58,12 @@ def _tool(argv: Sequence[str]) -> str:
 
 def preview(system: System, steps: Sequence[Step], files: Sequence[str], environ: dict[str, str]) -> Preview:
     """Run the steps in a copy, without the environment. `files`: the project's file and its lock files."""
-    folder = os.path.dirname(files[0]) if files else system.cwd
+    if not files or any(not _names_project(step.argv or ()) for step in steps):
+        raise ApplyError(
+            "nothing was changed: the project that manages this environment is not known, so its file cannot be kept. "
+            "Run the printed commands in its folder, or use --tool pip."
+        )
+    folder = os.path.dirname(files[0])
     environ.setdefault("UV_HTTP_TIMEOUT", str(CONNECT_S))
     environ.setdefault("UV_HTTP_RETRIES", "1")
     environ.setdefault("PDM_REQUEST_TIMEOUT", str(CONNECT_S))
@@ -75,6 +81,11 @@ def preview(system: System, steps: Sequence[Step], files: Sequence[str], environ
         return Preview(_diff(folder, copy, files), Resolution(ok=True))
 
 
+def _names_project(argv: Sequence[str]) -> bool:
+    """Without that, a command would edit the project of the folder that we happen to be in."""
+    return any(option in argv for option in _TOOLS[_tool(argv)][0])
+
+
 def _copy(folder: str, copy: str) -> None:
     """The project's own files copied, its folders linked: a build of its metadata may read them."""
     os.makedirs(copy)
@@ -90,12 +101,10 @@ def _copy(folder: str, copy: str) -> None:
 
 def _in_copy(argv: Sequence[str], folder: str, copy: str) -> tuple[list[str], re.Pattern[str]]:
     """The command for the copy, leaving the environment alone; and the lines that show that an index answered."""
-    options, leave, answered = _TOOLS[_tool(argv)]
+    _, leave, answered = _TOOLS[_tool(argv)]
     words = [
         copy + word[len(folder) :] if word == folder or word.startswith(folder + os.sep) else word for word in argv
     ]
-    if not any(option in words for option in options) and options[0] != "--manifest-path":
-        words[1:1] = [options[0], copy]
     if any(word in _CHANGES for word in words[1:4]) and "source" not in words:
         words.append(leave)
     if _tool(argv) == "uv":

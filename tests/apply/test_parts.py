@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.apply import ApplyError, consent, lock
+from doctor.apply import ApplyError, consent, lock, project
 from doctor.apply.installed import Installed, conflicts, installed_in
 from doctor.apply.journal import Journal
 from doctor.apply.place import place_of, prefix_of
@@ -246,3 +246,17 @@ def test_a_record_with_odd_names(tmp_path: Path) -> None:
     (tmp_path / "RECORD").write_bytes(b'"a,b.py",sha256=x,1\ntorch/caf\xc3\xa9.py,,\n\n')
     assert recorded(str(tmp_path / "RECORD")) == ["a,b.py", "torch/café.py"]
     assert recorded(str(tmp_path / "none")) == []
+
+
+@pytest.mark.parametrize(
+    ("argv", "files"),
+    [
+        (("poetry", "add", "torch==2.15.0"), ("/p/pyproject.toml",)),
+        (("poetry", "--directory", "/p", "add", "torch==2.15.0"), ()),
+        (("pdm", "add", "torch==2.15.0"), ("/p/pyproject.toml",)),
+    ],
+)
+def test_a_project_that_is_not_named_is_not_edited(argv: tuple[str, ...], files: tuple[str, ...]) -> None:
+    """The command would edit whatever project lies in the working folder."""
+    with pytest.raises(ApplyError, match="nothing was changed: the project"):
+        project.preview(System(), (Step(text="", argv=argv),), files, {})

@@ -13,7 +13,8 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
     if not (order.requirements[0].startswith("torch") and order.backend):
         return (
             Step(
-                text=order.note or f"Install {' '.join(order.requirements)}", argv=("pixi", "add", *order.requirements)
+                text=order.note or f"Install {' '.join(order.requirements)}",
+                argv=(*_pixi(situation, "add"), *order.requirements),
             ),
         )
     names = conda_packages(order)
@@ -21,9 +22,9 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
         lines = [_pypi_line(r, order.index) for r in order.requirements]
         return (
             Step(text=f"Write into {manifest}:\n[pypi-dependencies]\n" + "\n".join(lines)),
-            Step(text="Install what the manifest says", argv=("pixi", "install")),
+            Step(text="Install what the manifest says", argv=_pixi(situation, "install")),
         )
-    steps = [Step(text=f"Install {names[0]} from conda-forge", argv=("pixi", "add", *names))]
+    steps = [Step(text=f"Install {names[0]} from conda-forge", argv=(*_pixi(situation, "add"), *names))]
     if order.cuda:
         major = order.cuda.split(".")[0]
         steps.insert(0, Step(text=f'Write into {manifest}:\n[system-requirements]\ncuda = "{major}"'))
@@ -31,7 +32,13 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
 
 
 def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
-    return (Step(text=f"Remove {' '.join(packages)}", argv=("pixi", "remove", *packages)),)
+    return (Step(text=f"Remove {' '.join(packages)}", argv=(*_pixi(situation, "remove"), *packages)),)
+
+
+def _pixi(situation: Situation, verb: str) -> tuple[str, ...]:
+    """pixi, told which workspace is meant, so that the command runs from anywhere."""
+    project = situation.facts.interpreter.project
+    return ("pixi", verb, *(("--manifest-path", project) if project else ()))
 
 
 def _pypi_line(requirement: str, index: str | None) -> str:
