@@ -29,7 +29,6 @@ from doctor.model.report import Report  # noqa: E402
 from doctor.pipeline import Request, examine  # noqa: E402
 
 Case = tuple[str, str, str]  # name, text, date
-_MESSAGE = 3  # lines that a message may go on
 SECONDS = 1.0  # for one text of the fuzz
 
 
@@ -164,9 +163,11 @@ def essence(report: Report) -> tuple[Any, ...]:
 
 
 def cut(report: Report, text: str) -> bytes:
-    """The text up to the last line from which something was read."""
-    lines = [o.line or 0 for o in report.facts.origins.values()] + [e.line or 0 for e in report.facts.errors]
-    return "\n".join(text.split("\n")[: max(lines, default=0) + _MESSAGE]).encode()
+    """The text up to the last line from which something was read, and what hangs together with it."""
+    last = max([o.line or 0 for o in report.facts.origins.values()] + [e.line or 0 for e in report.facts.errors] + [0])
+    lines = text.split("\n")
+    end = next((i for i, line in enumerate(lines) if i >= last and not line.strip()), len(lines))
+    return "\n".join(lines[:end]).encode()
 
 
 def cases(folders: list[Path]) -> Iterator[Case]:

@@ -19,6 +19,7 @@ END = 150_000
 PIECES = 2_000
 COLUMNS = 80
 _LONG = 38  # characters of a word that leaves a line short
+_PROSE = 120  # characters of two lines that are no rows of a table with two columns
 _FEW = 2
 _SMALL_WORDS = frozenset(
     ["a", "an", "and", "as", "at", "be", "by", "can", "for", "from", "has", "in", "is", "it", "no", "not", "of", "on",
@@ -344,7 +345,10 @@ def _continues(before: str, length: int, line: str, width: int) -> bool:
             return True
         if before.rstrip()[-1:] in "|+":
             return False
-    if _COLUMN_GAP.search(line) or (len(_COLUMN_GAP.findall(before)) > 1 and " " in line.strip()):
+    gaps = len(_COLUMN_GAP.findall(line))
+    if gaps > 1 or (gaps and length + len(line) < _PROSE):
+        return False
+    if len(_COLUMN_GAP.findall(before)) > 1 and " " in line.strip():
         return False  # rows of a table, which only lose their last word
     paths = " " not in before.strip() + line.strip() and _LONG_WORD.search(before)
     if length != width and paths and before[-1] not in ":,(":
