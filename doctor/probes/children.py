@@ -52,6 +52,7 @@ WORDS = {
     "training": "training",
     "memory": "checking all memory",
     "sustained": "measuring the sustained rate",
+    "types": "measuring other types",
     "bandwidth": "measuring memory",
     "transfer": "measuring transfers",
     "soak": "soaking",

@@ -50,6 +50,26 @@ def sustained(probe):
     return data
 
 
+def other_types(probe):
+    """Burst rates of the types that the quick probe leaves out; on a CPU of small products, which may be emulated."""
+    monitor, speed = probe.pieces["monitor"], probe.pieces["speed"]
+    data = {"wrong": []}
+    for kind in ("float64", "float16", "bfloat16"):
+        if kind == probe.half or (kind == "float64" and probe.device.type not in ("cpu", "cuda")):
+            continue
+        try:
+            if probe.is_cpu:
+                data[kind + "_tflops_burst"] = round(speed.Repeated(probe, kind, 128).calibrate(), 6)
+                data[kind + "_native"] = kind == "float64"
+            else:
+                found = speed.accelerator_rate(probe, kind, monitor.Watch(probe))
+                data.update((kind + "_" + name, value) for name, value in found.items())
+        except (RuntimeError, NotImplementedError) as error:
+            if not probe.unsupported(error):
+                raise
+    return data
+
+
 def mean_rate(product, warm, seconds):
     """Mean over `seconds` of running after `warm`, the slowest block, and CPU seconds per second."""
     times = max(1, int(BLOCK_S / max(product.run(1), product.run(1), 1e-6)))
@@ -195,6 +215,7 @@ def soak(probe):
 
 STAGES = (
     ("sustained", sustained, ("full",), ()),
+    ("types", other_types, ("full",), ()),
     ("bandwidth", bandwidth, ("full",), ()),
     ("transfer", transfer, ("full",), ("cuda", "xpu")),
     ("soak", soak, ("soak",), ()),
