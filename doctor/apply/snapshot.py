@@ -25,6 +25,7 @@ from doctor.apply.place import Place
 LIST, AFTER, CONTENT = "files.jsonl", "after.jsonl", "content"
 COPIED_BYTES = 256 << 10  # a touched file up to this size is copied
 MARGIN_BYTES = 64 << 20  # of free disk that a snapshot leaves
+_HALF_DONE = ".torchdoctor-new"  # what putting back makes before it takes its place
 _FOLDER_SIZE = 1000  # files in one folder of content
 
 Key = tuple[int, str]  # (place in roots, path below it with /); (-1, absolute path) for a single file
@@ -311,8 +312,8 @@ def restore(snapshot: Snapshot, delta: Delta | None = None) -> list[str]:
 
 
 def _added_by(key: Key, delta: Delta, now: Listing) -> bool:
-    """What the run added, and the byte code that Python made of it since."""
-    if key in delta.after:
+    """What the run added, the byte code that Python made of it since, and what a killed undo left."""
+    if key in delta.after or key[1].endswith(_HALF_DONE):
         return True
     above = key[1].split("/")
     if "__pycache__" not in above:
@@ -363,7 +364,7 @@ def _put_back(snapshot: Snapshot, key: Key, entry: Entry, problems: list[str]) -
             return
         os.makedirs(os.path.dirname(path), exist_ok=True)
         _writable(os.path.dirname(path))
-        temporary = f"{path}.torchdoctor-new"
+        temporary = path + _HALF_DONE
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         if entry.kind == "l":

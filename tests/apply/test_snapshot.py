@@ -145,6 +145,7 @@ def test_undoing_a_finished_run_leaves_later_work(tmp_path: Path) -> None:
     (site / "added" / "__pycache__").mkdir()
     (site / "added" / "__pycache__" / "a.pyc").write_text("made by Python since")
     (site / "mine.py").write_text("by the user since")
+    (site / "torch" / "__init__.py.torchdoctor-new").write_text("half of an undo that was killed")
     later = snapshot.load_delta(kept.folder)
     assert snapshot.changed_since(kept, later) == []
     assert snapshot.restore(reloaded(kept), later) == []
