@@ -32,7 +32,7 @@ def judged(facts: Facts) -> str:
         (with_torch(linux(), "2.6.0+cpu", imports=None), "unknown"),
         (Facts(live=False), "unknown"),
         (Facts(live=False, torch=Torch(version="2.6.0+cu124")), "unknown"),
-        (with_error(Facts(live=False, torch=Torch(version="2.6.0+cu124")), "e065", NO_KERNEL), "unknown"),
+        (with_error(Facts(live=False, torch=Torch(version="2.6.0+cu124")), "no-kernel-image", NO_KERNEL), "unknown"),
     ],
 )
 def test_verdict(facts: Facts, expected: str) -> None:

@@ -16,30 +16,46 @@ from doctor.model.finding import Evidence
 
 # Messages that only a program that wants CUDA draws upon itself.
 CUDA_WANTED = (
-    "e012",
-    "e013",
-    "e019",
-    "e020",
-    "e021",
-    "e022",
-    "e023",
-    "e029",
-    "e031",
-    "e033",
-    "e034",
-    "e058",
-    "e059",
-    "e061",
-    "e062",
-    "e065",
-    "e068",
-    "e069",
-    "e153",
-    "e158",
+    "nvidia-driver-too-old-for-torch",
+    "found-no-nvidia-driver",
+    "cuda-error-803",
+    "cuda-error-804",
+    "cuda-unknown-error",
+    "cuda-error-999",
+    "cuda-error-802",
+    "cuda-devices-busy",
+    "no-cuda-device-detected",
+    "invalid-device-ordinal",
+    "docker-no-gpu-driver",
+    "not-compiled-with-cuda",
+    "deserialize-without-cuda",
+    "capability-too-new",
+    "capability-too-old",
+    "no-kernel-image",
+    "ptx-unsupported-toolchain",
+    "driver-insufficient-for-runtime",
+    "cuda-error-500",
+    "no-cuda-gpus",
 )
-MPS_WANTED = ("e001", "e005", "e060", "e074", "e075", "e137", "e140")
-HIP_WANTED = ("e041", "e042", "e043", "e044", "e070", "e071", "e072")
-XPU_WANTED = ("e045", "e046")
+MPS_WANTED = (
+    "mps-needs-newer-macos",
+    "mps-oom-nothing-allocated",
+    "not-linked-with-backend",
+    "not-compiled-with-mps",
+    "mps-built-not-available",
+    "mps-operator-not-implemented",
+    "mps-no-float64",
+)
+HIP_WANTED = (
+    "rock-module-not-loaded",
+    "kfd-permission-denied",
+    "not-in-render-group",
+    "no-hip-gpus",
+    "hip-invalid-device-function",
+    "hip-no-binary-for-gpu",
+    "rocblas-tensile-library",
+)
+XPU_WANTED = ("no-xpu-devices", "xpu-driver-not-initialized")
 
 
 def heard(facts: Facts, *patterns: str) -> ErrorText | None:
@@ -218,7 +234,7 @@ def mac_guest(facts: Facts) -> str | None:
         return cpu
     if facts.host.virtual_machine and facts.host.system in (None, "darwin"):
         return str(facts.host.virtual_machine)
-    error = heard(facts, "e006")
+    error = heard(facts, "apple-paravirtual-device")
     return error.text if error else None
 
 
@@ -249,7 +265,10 @@ TAG = r"\b((?:macosx|manylinux|musllinux)_\w+|win32|linux_(?:i686|armv[67]l))"
 
 def refused_tag(facts: Facts) -> str | None:
     """The platform that uv says it looked for wheels of in vain: "macosx_14_0_x86_64", "musllinux_1_2_x86_64"."""
-    for error in (heard(facts, "e219"), heard(facts, "e129")):  # only the first of them names a tag in every case
+    for error in (
+        heard(facts, "uv-platform-without-wheel"),
+        heard(facts, "uv-no-solution"),
+    ):  # only the first of them names a tag in every case
         if error and (found := re.search(TAG, error.text)):
             return found[1]
     return None

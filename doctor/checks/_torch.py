@@ -11,7 +11,11 @@ from doctor.knowledge import choose, lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, ImportFailure, InstallAttempt, Package, Torch
 from doctor.model.finding import Evidence
 
-SAID_BY_CUDA_BUILDS = ("e012", "e013", "e020")  # of the driver; a CPU build says that it has no CUDA
+SAID_BY_CUDA_BUILDS = (
+    "nvidia-driver-too-old-for-torch",
+    "found-no-nvidia-driver",
+    "cuda-error-804",
+)  # of the driver; a CPU build says that it has no CUDA
 SPLIT_LIBRARIES = ("libtorch_cuda_cu", "libtorch_cuda_cpp", "libtorch_hip")  # which few releases or builds have
 PLATFORMS = ("linux_x86_64", "win_amd64", "linux_aarch64")
 

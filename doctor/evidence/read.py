@@ -1,6 +1,6 @@
 """START HERE: several texts of one machine -> Facts.
 
-Besides the patterns of doctor/knowledge (e001 …) these are noted as ErrorText:
+Besides the patterns of doctor/knowledge ("no-kernel-image" …) these are noted as ErrorText:
   * "exception": the last line of a Python traceback; groups (type, message), path: the file that raised it;
   * "line": a line that speaks of a failure and that no pattern knows;
   * "mps-differs", "mps-memory-grows": measurements on MPS, see mps.py;

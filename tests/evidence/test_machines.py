@@ -39,7 +39,7 @@ def test_several_files_are_one_machine() -> None:
     result = seen(COLLECT_ENV, ERROR)
     assert not result.others
     assert result.facts.origins["nvidia.driver"].source == "collect_env in file0"
-    assert result.facts.errors[0].pattern == "e012"
+    assert result.facts.errors[0].pattern == "nvidia-driver-too-old-for-torch"
 
 
 def test_the_same_block_twice_is_one_machine() -> None:

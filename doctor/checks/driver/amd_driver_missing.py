@@ -41,11 +41,11 @@ def judge(facts: Facts) -> Judgement:
     if on_mac(facts) or on_wsl(facts) or in_container(facts) or cuda_works(facts):
         return None
     gpus = gpus_of(facts, "amd")
-    if error := heard(facts, "e041"):
+    if error := heard(facts, "rock-module-not-loaded"):
         return _found(facts, "ROCm's kernel module is not loaded.", error)
     if facts.gpus and not gpus:
         return None  # another vendor's GPU: a matter of the build
-    if (error := heard(facts, "e044")) and not facts.amd.kfd and facts.amd.kernel_driver is not True:
+    if (error := heard(facts, "no-hip-gpus")) and not facts.amd.kfd and facts.amd.kernel_driver is not True:
         return _found(
             facts,
             "torch's ROCm build finds no GPU: most often amdgpu's compute node /dev/kfd is missing.",

@@ -39,9 +39,9 @@ FLAG = Remedy(action="container-flag", details={"flag": "--group-add render"})
 
 @check
 def judge(facts: Facts) -> Judgement:
-    if on_mac(facts) or on_wsl(facts) or facts.amd.kfd is False or heard(facts, "e041"):
+    if on_mac(facts) or on_wsl(facts) or facts.amd.kfd is False or heard(facts, "rock-module-not-loaded"):
         return None
-    error = heard(facts, "e042", "e043", "e211")
+    error = heard(facts, "kfd-permission-denied", "not-in-render-group", "hsa-out-of-resources")
     denied = facts.amd.kfd is True and (facts.amd.kfd_accessible is False or _outside_its_group(facts))
     if (error is None and not denied) or (cuda_works(facts) and error is None):
         return None
@@ -61,7 +61,7 @@ def _outside_its_group(facts: Facts) -> bool:
     if facts.amd.kfd_accessible is not None:
         return False
     mine = facts.amd.groups
-    if heard(facts, "e044"):
+    if heard(facts, "no-hip-gpus"):
         return mine is None or not {"render", "root"} & set(mine)
     torch = installed(facts)
     refused = torch is not None and bool(torch.hip) and torch.cuda_available is False

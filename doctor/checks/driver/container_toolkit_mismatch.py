@@ -55,14 +55,14 @@ NO_CGROUPS = Remedy(
 
 @check
 def judge(facts: Facts) -> Judgement:
-    if error := heard(facts, "e232"):
+    if error := heard(facts, "container-cli-setup-error"):
         return check.found(
             facts,
             "The container toolkit does not fit this system (its control groups, linker cache or driver files).",
             evidence=(quote(error), "host.container", "host.wsl", "nvidia.driver"),
             remedies=(UPGRADE, NO_CGROUPS),
         )
-    error = heard(facts, "e153")
+    error = heard(facts, "cuda-error-500")
     if (
         error is None
         or on_mac(facts)

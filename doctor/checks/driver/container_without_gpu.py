@@ -92,22 +92,22 @@ def judge(facts: Facts) -> Judgement:
 
 def _refused_by_docker(facts: Facts) -> Judgement:
     """Messages of Docker, its toolkit, and images that only mean this."""
-    if (error := heard(facts, "e034")) and "CDI" in error.text:
+    if (error := heard(facts, "docker-no-gpu-driver")) and "CDI" in error.text:
         return _found(facts, "Docker or Podman finds no description of the GPU (CDI).", error, (SPECIFICATION, TOOLKIT))
-    if error := heard(facts, "e034", "e209"):
+    if error := heard(facts, "docker-no-gpu-driver", "docker-unknown-runtime-nvidia"):
         return _found(
             facts, "Docker has no GPU support installed: it can't give a container the GPU.", error, (TOOLKIT, GPUS)
         )
-    if error := heard(facts, "e035"):
+    if error := heard(facts, "container-cli-no-nvml"):
         return _found(facts, "The container toolkit finds no NVIDIA driver on the host.", error, (HOST_DRIVER, TOOLKIT))
-    if error := heard(facts, "e036"):
+    if error := heard(facts, "nvml-unknown-error"):
         return _found(
             facts,
             "The container had the GPU and lost it (a reload of systemd resets its device rules).",
             error,
             (NODES, CGROUP),
         )
-    if (error := heard(facts, "e037")) and not facts.nvidia.driver:
+    if (error := heard(facts, "image-banner-no-driver")) and not facts.nvidia.driver:
         return _found(
             facts, "The image looked for the NVIDIA driver when it started and found none.", error, _start(facts)
         )
@@ -116,7 +116,7 @@ def _refused_by_docker(facts: Facts) -> Judgement:
 
 def _on_a_mac(facts: Facts) -> Judgement:
     """A Linux container on a Mac, and MPS is wanted."""
-    error = heard(facts, "e001", "e060", "e074")
+    error = heard(facts, "mps-needs-newer-macos", "not-linked-with-backend", "not-compiled-with-mps")
     mac_host = "linuxkit" in (facts.host.kernel or "") or (in_container(facts) and facts.host.architecture == "arm64")
     if error is None or facts.host.system != "linux" or not mac_host or "cuda" in error.text:
         return None
@@ -135,11 +135,23 @@ def _nvidia(facts: Facts) -> Judgement:
     ):
         return None
     gpus, wanted = gpus_of(facts, "nvidia"), wants(facts, "cuda")
-    error = heard(facts, "e013", "e014", "e031", "e069", "e158", "e021", "e208", "e213", "e016", "e229")
+    error = heard(
+        facts,
+        "found-no-nvidia-driver",
+        "nvidia-smi-not-found",
+        "no-cuda-device-detected",
+        "driver-insufficient-for-runtime",
+        "no-cuda-gpus",
+        "cuda-unknown-error",
+        "smi-no-libnvidia-ml",
+        "libcuda-not-found",
+        "smi-cannot-reach-driver",
+        "nvml-library-not-found",
+    )
     if error is None and not (gpus and (facts.nvidia.device_nodes == () or absent(facts.nvidia.driver))):
         return None
     asked = wanted or bool(gpus) or bool(facts.nvidia.toolkit) or (not facts.live and cuda_refused(facts))
-    if error and error.pattern == "e014" and not asked:
+    if error and error.pattern == "nvidia-smi-not-found" and not asked:
         return None
     detail = f"{named(gpus)} is in the machine" if gpus else "CUDA is wanted"
     chosen = kind(facts) == "cpu" and not wanted
@@ -159,7 +171,9 @@ def _amd(facts: Facts) -> Judgement:
     if not in_container(facts) or on_wsl(facts) or cuda_works(facts) or facts.amd.kfd is not False:
         return None
     torch = installed(facts)
-    wanted = (torch is not None and bool(torch.hip)) or heard(facts, "e041", "e042", "e044", "e205") is not None
+    wanted = (torch is not None and bool(torch.hip)) or heard(
+        facts, "rock-module-not-loaded", "kfd-permission-denied", "no-hip-gpus", "kfd-not-there"
+    ) is not None
     asked = wanted or (
         not facts.live and facts.amd.kernel_driver
     )  # a ticket shows rocminfo only where the GPU is wanted
@@ -168,7 +182,7 @@ def _amd(facts: Facts) -> Judgement:
     return _found(
         facts,
         "The kernel has AMD's GPU driver, but /dev/kfd is not in this container.",
-        heard(facts, "e205", "e044"),
+        heard(facts, "kfd-not-there", "no-hip-gpus"),
         (AMD,),
     )
 

@@ -48,7 +48,7 @@ def judge(facts: Facts) -> Judgement:
     silent = [s for s in (*facts.nvidia.sources, *facts.amd.sources, *facts.intel.sources) if s.status == "timed-out"]
     stuck = [s.name for s in silent if s.stuck] + [p.device for p in facts.probes or () if p.stuck]
     others = _hanging_children(facts)
-    blocked = heard(facts, "e204", "e226")
+    blocked = heard(facts, "kernel-task-blocked", "nvidia-smi-in-state-d")
     if not (silent or stuck or blocked):
         return None
     names = [s.name for s in silent] + others

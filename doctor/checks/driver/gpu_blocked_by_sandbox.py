@@ -59,7 +59,7 @@ def _metal(facts: Facts) -> Judgement:
     box, torch = sandboxed(facts), installed(facts)
     if box is None or torch is None or torch.mps_available or facts.interpreter.translated or mac_guest(facts):
         return None
-    error = heard(facts, "e001", "e075")
+    error = heard(facts, "mps-needs-newer-macos", "mps-built-not-available")
     refused = torch.mps_available is False or error is not None
     if not refused or torch.mps_built is False or not apple_silicon(facts):
         return None
@@ -84,7 +84,10 @@ def _metal(facts: Facts) -> Judgement:
 
 def _nodes(facts: Facts) -> Judgement:
     """The NVIDIA nodes are there and can't be opened."""
-    nvidia, error = facts.nvidia, heard(facts, "e210", "e214", "e234")
+    nvidia, error = (
+        facts.nvidia,
+        heard(facts, "nvml-insufficient-permissions", "cuda-error-304", "container-cli-not-permitted"),
+    )
     closed = nvidia.nodes_accessible is False and bool(nvidia.device_nodes) and nvidia.cuinit != 0
     no_uvm = nvidia.uvm_node is False and bool(nvidia.device_nodes)  # then that is why CUDA's start fails
     if (error is None and not closed) or (no_uvm and not closed) or cuda_works(facts) or on_wsl(facts):

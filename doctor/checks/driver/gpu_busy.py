@@ -38,10 +38,10 @@ REBOOT = Remedy(action="reboot")
 
 @check
 def judge(facts: Facts) -> Judgement:
-    busy, exclusive = heard(facts, "e029"), heard(facts, "e030")
+    busy, exclusive = heard(facts, "cuda-devices-busy"), heard(facts, "compute-mode-exclusive")
     mode = (facts.nvidia.compute_mode or "").lower().replace("_", " ")
     restricted = bool(exclusive) or mode.startswith(("exclusive", "e. process", "prohibited"))
-    refused = heard(facts, "e031", "e145", "e158") if restricted else None
+    refused = heard(facts, "no-cuda-device-detected", "cuda-out-of-memory", "no-cuda-gpus") if restricted else None
     if busy is None and refused is None:
         return None
     how = f" (compute mode {facts.nvidia.compute_mode or 'Exclusive Process'})" if restricted else ""

@@ -67,17 +67,17 @@ def judge(facts: Facts) -> Judgement:
 
 def _reported(facts: Facts) -> Judgement:
     """nvidia-smi can't read the GPU's sensors any more; Windows has stopped the device."""
-    if error := heard(facts, "e236"):
+    if error := heard(facts, "windows-code-43"):
         again = Remedy(action="install-driver", text="Remove the driver (DDU) and install the current one.")
         return _found(facts, "Windows has stopped the GPU: code 43.", error, (again, SERVICE, REBOOT), "likely")
-    error = heard(facts, "e235")
+    error = heard(facts, "smi-err-fields")
     if error is None or cuda_works(facts):
         return None
     return _found(facts, "nvidia-smi gets errors in place of the GPU's values.", error, (REBOOT, SERVICE), "likely")
 
 
 def _lost(facts: Facts) -> Judgement:
-    error = heard(facts, "e025", "e026")
+    error = heard(facts, "gpu-fell-off-the-bus", "smi-no-device-handle")
     if error is None:
         return None
     return _found(
@@ -86,7 +86,7 @@ def _lost(facts: Facts) -> Judgement:
 
 
 def _memory(facts: Facts) -> Judgement:
-    error = heard(facts, "e027")
+    error = heard(facts, "uncorrectable-ecc")
     if error is None:
         return None
     return _found(
@@ -98,7 +98,7 @@ def _memory(facts: Facts) -> Judgement:
 
 
 def _xid(facts: Facts) -> Judgement:
-    error = heard(facts, "e024")
+    error = heard(facts, "nvrm-xid")
     numbers_seen = [int(n) for n in re.findall(r"Xid[^:]*: ?(?:\([^)]*\): )?(\d+)", error.text)] if error else []
     seen = [*numbers_seen, *(facts.nvidia.xids or ())]
     worst = next((x for x in seen if x in BROKEN), None)
@@ -120,8 +120,10 @@ def _xid(facts: Facts) -> Judgement:
 
 def _nothing_found(facts: Facts) -> Judgement:
     """«No devices were found»: the driver runs and could bring up no GPU."""
-    error = heard(facts, "e028")
-    if error is None or in_container(facts) or cuda_works(facts) or heard(facts, "e222"):  # of the wrong flavour
+    error = heard(facts, "smi-no-devices")
+    if (
+        error is None or in_container(facts) or cuda_works(facts) or heard(facts, "needs-open-kernel-modules")
+    ):  # of the wrong flavour
         return None
     gpus, driver = gpus_of(facts, "nvidia"), facts.nvidia.driver
     for gpu in gpus:

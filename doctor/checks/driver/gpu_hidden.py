@@ -54,7 +54,14 @@ VARIABLES = {
     "ZE_AFFINITY_MASK": ("intel", "xpu"),
 }
 EMPTY = ("", "-1", "nodevfiles", "none", "void")
-MISSING = ("e031", "e044", "e045", "e058", "e059", "e158")  # messages of a program that finds no GPU
+MISSING = (
+    "no-cuda-device-detected",
+    "no-hip-gpus",
+    "no-xpu-devices",
+    "not-compiled-with-cuda",
+    "deserialize-without-cuda",
+    "no-cuda-gpus",
+)  # messages of a program that finds no GPU
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ class Hidden:
 def judge(facts: Facts) -> Judgement:
     if on_mac(facts) or facts.host.jetson:
         return None
-    if error := heard(facts, "e233"):
+    if error := heard(facts, "container-cli-unknown-device"):
         return check.found(
             facts,
             "The container asks for a GPU that the host does not have (--gpus device=…, NVIDIA_VISIBLE_DEVICES).",
@@ -82,7 +89,7 @@ def judge(facts: Facts) -> Judgement:
     hidden = _hidden(facts)
     if hidden and _matters(facts, hidden):
         return _by_variable(facts, hidden)
-    if hidden is None and (error := heard(facts, "e032")) and _program_misses_it(facts):
+    if hidden is None and (error := heard(facts, "visible-devices-empty")) and _program_misses_it(facts):
         return _by_assignment(facts, error)
     return _by_message(facts)
 
@@ -165,13 +172,18 @@ def _by_message(facts: Facts) -> Judgement:
         return None
     listed = any(g.uuid for g in gpus_of(facts, "nvidia"))  # as nvidia-smi -L does
     driver = bool(facts.nvidia.driver or facts.nvidia.gpus_seen or listed)
-    if error := heard(facts, "e033", "e215"):
+    if error := heard(facts, "invalid-device-ordinal", "cuda-error-101"):
         if known_unset and facts.live:
             return None
         detail = "The program asks for a GPU with a number beyond those that it may see."
-    elif (error := heard(facts, "e031")) and not (known_unset and facts.live):
+    elif (error := heard(facts, "no-cuda-device-detected")) and not (known_unset and facts.live):
         detail = "CUDA sees no GPU" + (", while the driver has one." if driver else ".")
-    elif (error := heard(facts, "e158")) and driver and gpus_of(facts, "nvidia") and not (known_unset and facts.live):
+    elif (
+        (error := heard(facts, "no-cuda-gpus"))
+        and driver
+        and gpus_of(facts, "nvidia")
+        and not (known_unset and facts.live)
+    ):
         detail = f"torch sees no GPU, while the driver shows {named(gpus_of(facts, 'nvidia'))}."
     else:
         return None

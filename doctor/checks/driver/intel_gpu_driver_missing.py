@@ -41,7 +41,7 @@ def judge(facts: Facts) -> Judgement:
     torch, gpus = installed(facts), gpus_of(facts, "intel")
     if on_mac(facts) or (torch and torch.xpu_available) or (facts.gpus and not gpus):
         return None
-    error = heard(facts, "e045", "e046", "e212", "e224")
+    error = heard(facts, "no-xpu-devices", "xpu-driver-not-initialized", "sycl-no-device", "level-zero-not-found")
     wanted = error is not None or bool(torch and torch.xpu)
     lacking = facts.intel.level_zero is False or error is not None
     closed = facts.intel.render_accessible is False

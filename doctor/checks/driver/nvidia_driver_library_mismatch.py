@@ -47,7 +47,7 @@ SYSTEM_DRIVER_MISMATCH = 803
 @check
 def judge(facts: Facts) -> Judgement:
     module, library = facts.nvidia.kernel_module, facts.nvidia.library
-    error = heard(facts, "e018", "e019")
+    error = heard(facts, "nvml-version-mismatch", "cuda-error-803")
     differ = bool(module and library and module != library) and not on_wsl(facts) and not cuda_works(facts)
     if error is None and facts.nvidia.cuinit != SYSTEM_DRIVER_MISMATCH and not differ:
         return None
@@ -63,7 +63,7 @@ def judge(facts: Facts) -> Judgement:
             "nvidia.cuinit",
             "nvidia.smi_error",
         ),
-        remedies=_remedies(facts, own_libcuda=error is not None and error.pattern == "e019"),
+        remedies=_remedies(facts, own_libcuda=error is not None and error.pattern == "cuda-error-803"),
         module=module or None,
         library=library or None,
     )

@@ -55,14 +55,17 @@ def judge(facts: Facts) -> Judgement:
         return None
     if _given_away(facts):
         return None
-    error, seen = heard(facts, "e013", "e208", "e213", "e229"), sign_of_gpu(facts, "nvidia")
+    error, seen = (
+        heard(facts, "found-no-nvidia-driver", "smi-no-libnvidia-ml", "libcuda-not-found", "nvml-library-not-found"),
+        sign_of_gpu(facts, "nvidia"),
+    )
     if error:
         return _found(facts, error, "certain" if seen else "likely")
-    nouveau = heard(facts, "e015")
+    nouveau = heard(facts, "nouveau-in-use")
     if facts.nvidia.nouveau or nouveau:
         return _found(facts, nouveau, "certain")
     gone = absent(facts.nvidia.driver) or absent(facts.nvidia.kernel_module)
-    not_found = heard(facts, "e014")
+    not_found = heard(facts, "nvidia-smi-not-found")
     if seen and (gone or not_found):
         return _found(facts, not_found, "certain" if absent(facts.nvidia.driver) else "likely")
     if not_found and wants(facts, "cuda"):
@@ -80,7 +83,11 @@ def _given_away(facts: Facts) -> bool:
 
 def _found(facts: Facts, error: ErrorText | None, confidence: str) -> Judgement:
     gpus = gpus_of(facts, "nvidia")
-    nouveau = facts.nvidia.nouveau or any(g.driver == "nouveau" for g in gpus) or (error and error.pattern == "e015")
+    nouveau = (
+        facts.nvidia.nouveau
+        or any(g.driver == "nouveau" for g in gpus)
+        or (error and error.pattern == "nouveau-in-use")
+    )
     what = f"{named(gpus)} is there" if gpus else "torch looks for an NVIDIA GPU"
     runs = "; the nouveau driver that runs it can't do CUDA" if nouveau else ""
     capabilities = [g.capability or _capability(g.name, g.pci_id) for g in gpus]

@@ -49,22 +49,22 @@ ENROL = Remedy(
 def judge(facts: Facts) -> Judgement:
     if on_mac(facts) or on_wsl(facts):
         return None
-    if error := heard(facts, "e227"):  # of the host, also where a container was to be started
+    if error := heard(facts, "nvml-driver-not-loaded"):  # of the host, also where a container was to be started
         return _found(facts, "The driver's kernel module is not loaded.", error)
     if in_container(facts):
         return None
     if facts.gpus == () or only_others(facts, "nvidia"):
         return None  # libraries of the driver on a machine without an NVIDIA GPU
-    if error := heard(facts, "e222"):
+    if error := heard(facts, "needs-open-kernel-modules"):
         return _found(
             facts,
             "The driver's proprietary kernel module is loaded, and this GPU works with the open one only.",
             error,
             (OPEN, REBOOT),
         )
-    if error := heard(facts, "e017"):
+    if error := heard(facts, "nvidia-module-not-loadable"):
         return _refused(facts, error)
-    if error := heard(facts, "e016"):
+    if error := heard(facts, "smi-cannot-reach-driver"):
         return _found(
             facts, "nvidia-smi is there, but can't talk to the driver: its kernel module is not running.", error
         )

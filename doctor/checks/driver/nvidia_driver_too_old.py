@@ -40,7 +40,7 @@ check = Check(
 def judge(facts: Facts) -> Judgement:
     if on_mac(facts) or facts.host.jetson:
         return None
-    if error := heard(facts, "e228"):
+    if error := heard(facts, "container-needs-newer-cuda"):
         return _image_needs(facts, error)
     if message := _message(facts):
         return _by_message(facts, message)
@@ -69,12 +69,13 @@ def _cuda_of_build(facts: Facts) -> str | None:
 
 
 def _message(facts: Facts) -> ErrorText | None:
-    if error := heard(facts, "e012", "e068"):
+    if error := heard(facts, "nvidia-driver-too-old-for-torch", "ptx-unsupported-toolchain"):
         return error
-    error = heard(facts, "e069", "e020")
+    error = heard(facts, "driver-insufficient-for-runtime", "cuda-error-804")
     # In a container these also say that the image's own libraries are in the way, or that there is no driver.
     if error is None or (
-        error.pattern == "e069" and (absent(facts.nvidia.driver) or (in_container(facts) and not facts.nvidia.driver))
+        error.pattern == "driver-insufficient-for-runtime"
+        and (absent(facts.nvidia.driver) or (in_container(facts) and not facts.nvidia.driver))
     ):
         return None
     return error
@@ -106,7 +107,9 @@ def _by_message(facts: Facts, error: ErrorText) -> Judgement:
 
 def _offered(facts: Facts, error: ErrorText) -> str | None:
     """The highest CUDA version that the driver can run: «found version 11040» is 11.4."""
-    if error.pattern == "e012" and (found := re.search(r"found version (\d{4,5})", error.text)):
+    if error.pattern == "nvidia-driver-too-old-for-torch" and (
+        found := re.search(r"found version (\d{4,5})", error.text)
+    ):
         number = int(found[1])
         return f"{number // 1000}.{number % 1000 // 10}"
     if facts.nvidia.driver_cuda:

@@ -51,7 +51,7 @@ INSTALL = Remedy(
 @check
 def judge(facts: Facts) -> Judgement:
     nvidia = facts.nvidia
-    other = heard(facts, "e203")
+    other = heard(facts, "fabric-manager-version-differs")
     version = nvidia.fabric_manager_version
     differs = bool(version and nvidia.driver and version != nvidia.driver) and not cuda_works(facts)
     if other or differs:
@@ -68,7 +68,7 @@ def judge(facts: Facts) -> Judgement:
             ),
             remedies=(INSTALL, START),
         )
-    error = heard(facts, "e023", "e202")
+    error = heard(facts, "cuda-error-802", "system-not-yet-initialized")
     said = error is not None or nvidia.cuinit == NOT_READY
     if not said and not _waits_for_it(facts):
         return None

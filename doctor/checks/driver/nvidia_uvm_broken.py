@@ -42,7 +42,7 @@ REBOOT = Remedy(action="reboot")
 def judge(facts: Facts) -> Judgement:
     if on_mac(facts) or facts.host.jetson:
         return None
-    error = heard(facts, "e021", "e022")
+    error = heard(facts, "cuda-unknown-error", "cuda-error-999")
     without_node = facts.nvidia.uvm_node is False and facts.nvidia.cuinit == SYSTEM_CALL_FAILED
     if error or facts.nvidia.cuinit == UNKNOWN_ERROR or without_node:
         return _found(facts, error)

@@ -63,18 +63,18 @@ def judge(facts: Facts) -> Judgement:
         return _wsl1(facts)
     if mixed := _linux_packages(facts):
         return mixed
-    if error := heard(facts, "e223"):
+    if error := heard(facts, "wsl-no-adapters"):
         return _found(
             facts,
             "Windows shows this WSL no GPU: it is WSL 1, or the driver of Windows is missing or too old.",
             error,
             (TO_WSL2, WINDOWS_DRIVER, UPDATE),
         )
-    if wsl and (error := heard(facts, "e227")):
+    if wsl and (error := heard(facts, "nvml-driver-not-loaded")):
         return _found(
             facts, "The container toolkit finds no driver of Windows in this WSL.", error, (WINDOWS_DRIVER, UPDATE)
         )
-    error = heard(facts, "e038")
+    error = heard(facts, "libcudnn-needs-libcuda")
     if error and (wsl or (wsl is None and facts.host.system in (None, "linux") and not in_container(facts))):
         return _found(
             facts,
@@ -83,7 +83,7 @@ def judge(facts: Facts) -> Judgement:
             (PATH, UPDATE),
             confidence="certain" if wsl else "likely",
         )
-    if error := heard(facts, "e040"):
+    if error := heard(facts, "wsl-gpu-access-blocked"):
         if facts.nvidia.packages:
             return _found(
                 facts,
@@ -97,7 +97,15 @@ def judge(facts: Facts) -> Judgement:
 
 
 def _wsl1(facts: Facts) -> Judgement:
-    error = heard(facts, "e013", "e014", "e016", "e017", "e031", "e158")
+    error = heard(
+        facts,
+        "found-no-nvidia-driver",
+        "nvidia-smi-not-found",
+        "smi-cannot-reach-driver",
+        "nvidia-module-not-loadable",
+        "no-cuda-device-detected",
+        "no-cuda-gpus",
+    )
     if error is None and not wants(facts, "cuda") and not facts.nvidia.smi_error:
         return None
     if cuda_works(facts):
@@ -116,7 +124,15 @@ def _linux_packages(facts: Facts) -> Judgement:
     )
     library = facts.nvidia.libcuda
     foreign = bool(facts.host.wsl and library and not str(library).startswith(FOLDER) and not in_container(facts))
-    error = heard(facts, "e013", "e016", "e018", "e021", "e031", "e158")
+    error = heard(
+        facts,
+        "found-no-nvidia-driver",
+        "smi-cannot-reach-driver",
+        "nvml-version-mismatch",
+        "cuda-unknown-error",
+        "no-cuda-device-detected",
+        "no-cuda-gpus",
+    )
     torch = installed(facts)
     fails = (
         error is not None or bool(torch and torch.cuda and torch.cuda_available is False) or bool(facts.nvidia.cuinit)
@@ -156,14 +172,23 @@ def _no_driver(facts: Facts) -> Judgement:
     """WSL 2, CUDA is wanted, and no driver is found."""
     if cuda_works(facts) or in_container(facts) or (facts.gpus and only_others(facts, "nvidia")):
         return None
-    error = heard(facts, "e013", "e014", "e016", "e031", "e158", "e208", "e213")
+    error = heard(
+        facts,
+        "found-no-nvidia-driver",
+        "nvidia-smi-not-found",
+        "smi-cannot-reach-driver",
+        "no-cuda-device-detected",
+        "no-cuda-gpus",
+        "smi-no-libnvidia-ml",
+        "libcuda-not-found",
+    )
     torch = installed(facts)
     fails = bool(torch and torch.cuda and torch.cuda_available is False) and (
         facts.host.dxg is True or bool(facts.gpus)
     )
     if error is None and not fails:
         return None
-    if error and error.pattern == "e014" and not wants(facts, "cuda"):
+    if error and error.pattern == "nvidia-smi-not-found" and not wants(facts, "cuda"):
         return None
     if facts.host.dxg is False and not facts.nvidia.driver:
         return _found(facts, "Windows gives this WSL no GPU (/dev/dxg is missing).", error, (WINDOWS_DRIVER, UPDATE))

@@ -183,12 +183,12 @@ def _indexes_named(attempt: InstallAttempt) -> bool:
 
 
 def _refused(facts: Facts) -> Judgement:
-    error = heard(facts, "e132", "e133")
+    error = heard(facts, "pytorch-index-403", "pytorch-cuda-not-found")
     if error is None:
         return None
     detail = (
         "The address is not that of an index of torch."
-        if error.pattern == "e132"
+        if error.pattern == "pytorch-index-403"
         else "conda's pytorch channel has had no releases since 2.5.1: it knows no such pytorch-cuda."
     )
     return check.found(

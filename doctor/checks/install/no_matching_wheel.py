@@ -47,7 +47,9 @@ TORCH = re.compile(r"(?:py)?torch(?:vision|audio)?\b(?![\w-])")
 def judge(facts: Facts) -> Judgement:
     found = search(facts, REQUEST) or search(facts, OTHER) or search(facts, CONDA)
     failed = next((a for a in facts.attempts if a.failed and any(TORCH.match(r) for r in a.requirements)), None)
-    error = found[0] if found else heard(facts, "e130") if failed else None  # conda names what it misses in lines below
+    error = (
+        found[0] if found else heard(facts, "conda-packages-not-found") if failed else None
+    )  # conda names what it misses in lines below
     if error is None and (failed is None or failed.offered is None):
         return None
     python, where = facts.interpreter.version, platform(facts)

@@ -38,10 +38,10 @@ SMALLER = Remedy(
 
 @check
 def judge(facts: Facts) -> Judgement:
-    error = heard(facts, "e135", "e134")
+    error = heard(facts, "no-space-left", "memory-error-or-killed")
     if error is None or not _installing(facts, error):
         return None
-    if error.pattern == "e135":
+    if error.pattern == "no-space-left":
         detail = "The disk is full: torch, its libraries and the temporary copies do not fit."
         remedies = (Remedy(action="free-disk-space"), SMALLER)
     else:

@@ -61,7 +61,7 @@ def judge(facts: Facts) -> Judgement:
         )
     if failure is not None and facts.live:
         return None
-    error = heard(facts, "e206")
+    error = heard(facts, "python-fatal-at-start")
     if error is None:
         return None
     return check.found(

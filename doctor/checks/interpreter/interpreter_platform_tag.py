@@ -43,7 +43,10 @@ def judge(facts: Facts) -> Judgement:
         return None
     if real is not None and numbers(real)[:1] < (11,):
         return None
-    torch, error = installed(facts), heard(facts, "e002", "e052", "e128")
+    torch, error = (
+        installed(facts),
+        heard(facts, "wheel-needs-macos-14", "torch-from-versions-none", "no-matching-torch"),
+    )
     if torch and torch.imports is not False and error is None:
         return None
     wanted = error is not None or facts.torch is ABSENT

@@ -33,7 +33,7 @@ DEBIAN = Remedy(action="install-system-package", details={"package": "python3-ve
 
 @check
 def judge(facts: Facts) -> Judgement:
-    error, python = heard(facts, "e156"), facts.interpreter
+    error, python = heard(facts, "no-module-named-pip"), facts.interpreter
     if error:
         by_the_system = "ensurepip" in error.text
         return check.found(
@@ -43,7 +43,7 @@ def judge(facts: Facts) -> Judgement:
             evidence=(quote(error), "interpreter.executable", "host.os_name"),
             remedies=(DEBIAN, PIP) if by_the_system else (PIP, DEBIAN),
         )
-    if error := heard(facts, "e231"):
+    if error := heard(facts, "pip-not-recognized"):
         return check.found(
             facts,
             "The command pip is not found: this Python has none, or its folder is not on the path.",

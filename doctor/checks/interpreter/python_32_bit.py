@@ -44,7 +44,7 @@ def judge(facts: Facts) -> Judgement:
     torch, python = installed(facts), facts.interpreter
     if torch and torch.imports:
         return None  # built for it by hand
-    banner, loader = heard(facts, "e050", "e305"), heard(facts, "e051")
+    banner, loader = heard(facts, "python-is-32-bit", "conda-32-bit-channel"), heard(facts, "winerror-193")
     if python.bits == 64 and not (banner and not facts.live):
         return None
     known = (

@@ -76,7 +76,7 @@ REINSTALL = Remedy(action="reinstall-torch", details={"backend": "mps"})
 def judge(facts: Facts) -> Judgement:
     if facts.host.system not in (None, "darwin") or intel_hardware(facts):
         return None
-    if (error := heard(facts, "e048")) and not facts.interpreter.translated:
+    if (error := heard(facts, "have-x86-64-need-arm64")) and not facts.interpreter.translated:
         return _found(
             facts,
             "The Python is native (arm64), but packages in it were installed under "
@@ -84,7 +84,7 @@ def judge(facts: Facts) -> Judgement:
             error,
             (*_other_package(error), REINSTALL, NATIVE),
         )
-    error = heard(facts, "e047")
+    error = heard(facts, "have-arm64-need-x86-64")
     if error and "x86_64h" not in error.text:
         return _found(
             facts, "The running Python is x86_64, under Rosetta: it can't load a library for Apple silicon.", error
@@ -95,7 +95,7 @@ def judge(facts: Facts) -> Judgement:
     foreign = facts.interpreter.architecture == "x86_64" or (facts.interpreter.platform_tag or "").endswith("x86_64")
     if apple_silicon(facts) and foreign:
         return _found(facts, f"This Python is x86_64; the Mac has {chip}. It runs under Rosetta.")
-    if error := heard(facts, "e049"):
+    if error := heard(facts, "virtual-apple-cpu"):
         return _found(
             facts, "The CPU is named «VirtualApple»: that is how Rosetta shows an Apple chip to x86_64 programs.", error
         )
@@ -115,7 +115,12 @@ def _by_wheels(facts: Facts) -> Judgement:
     if not apple_silicon(facts) or facts.interpreter.architecture == "arm64":
         return None
     refused = (refused_tag(facts) or "").endswith("_x86_64")
-    attempt, error = offered_for_intel_macs(facts), heard(facts, "e004", *(("e129", "e219") if refused else ()))
+    attempt, error = (
+        offered_for_intel_macs(facts),
+        heard(
+            facts, "no-torch-for-macos-x86-64", *(("uv-no-solution", "uv-platform-without-wheel") if refused else ())
+        ),
+    )
     if attempt is None and error is None:
         return None
     detail = (
@@ -128,7 +133,7 @@ def _by_wheels(facts: Facts) -> Judgement:
 
 def _by_illegal_instruction(facts: Facts) -> Judgement:
     """Rosetta translates no AVX: on Apple silicon SIGILL is the mark of an x86_64 program."""
-    error = heard(facts, "e010")
+    error = heard(facts, "illegal-instruction")
     if error is None or not apple_silicon(facts) or facts.interpreter.architecture == "arm64":
         return None
     return _found(
@@ -143,7 +148,9 @@ def _by_wish(facts: Facts, foreign: bool) -> Judgement:
     """Which Mac it is is not said; but it is wanted to do MPS, with an x86_64 Python."""
     if not (foreign and on_mac(facts) and wants(facts, "mps")) or facts.host.cpu_model:
         return None
-    error = heard(facts, "e001", "e074", "e075", "e060")
+    error = heard(
+        facts, "mps-needs-newer-macos", "not-compiled-with-mps", "mps-built-not-available", "not-linked-with-backend"
+    )
     return _found(
         facts,
         "MPS is wanted, and this Python is x86_64: on Apple silicon it runs under Rosetta.",

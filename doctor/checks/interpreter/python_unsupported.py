@@ -43,8 +43,8 @@ check = Check(
     instead_of=("no-matching-wheel", "index-misconfigured", "interpreter-broken", "pip-missing"),
 )
 
-NOTHING_FOUND = ("e052", "e128", "e129", "e131")
-NOT_THERE = ("e055", "e056")
+NOTHING_FOUND = ("torch-from-versions-none", "no-matching-torch", "uv-no-solution", "local-version-not-found")
+NOT_THERE = ("module-not-found-torch", "no-module-named-torch")
 FIRST_WHEELS = "0.3"  # the package index has 0.1.2 as sources that only say where to look
 PLATFORMS = ("linux_x86_64", "win_amd64", "macos_arm64", "linux_aarch64")
 
@@ -54,11 +54,19 @@ def judge(facts: Facts) -> Judgement:
     failure = facts.interpreter.start_failure
     if isinstance(failure, StartFailure) and failure.kind == "too-old":
         return _too_old_to_ask(facts, failure)
-    if error := heard(facts, "e054"):
+    if error := heard(facts, "dynamo-unsupported-python"):
         return _compiler_of_torch(facts, error)
     if beyond_intel_macs(facts):
         return None  # whatever the Python
-    if error := heard(facts, "e216", "e217", "e218", "e220", "e221", "e304"):
+    if error := heard(
+        facts,
+        "torch-requires-different-python",
+        "poetry-python-too-narrow",
+        "uv-python-without-wheel",
+        "conda-torch-needs-python",
+        "torch-requires-python",
+        "poetry-wheels-skipped",
+    ):
         return _refused(facts, error)
     torch, error = installed(facts), heard(facts, *NOTHING_FOUND)
     if torch is not None and (torch.imports or error is None):
@@ -210,7 +218,7 @@ def _from_the_offer(facts: Facts, failed: list[InstallAttempt], error: ErrorText
                     confidence="likely",
                     install=_instead(facts, python, attempt),
                 )
-    if (ignored := heard(facts, "e053")) and error and not offered_for_intel_macs(facts):
+    if (ignored := heard(facts, "versions-need-other-python")) and error and not offered_for_intel_macs(facts):
         return _found(
             facts,
             "pip passed versions over that are for another Python.",
@@ -250,7 +258,12 @@ def _too_old_to_ask(facts: Facts, failure: StartFailure) -> Judgement:
 
 def _refused(facts: Facts, error: ErrorText) -> Judgement:
     """pip or uv says itself that the Python is the reason."""
-    told = error.groups[0] if error.groups and error.pattern in ("e216", "e217", "e218") else "this version"
+    told = (
+        error.groups[0]
+        if error.groups
+        and error.pattern in ("torch-requires-different-python", "poetry-python-too-narrow", "uv-python-without-wheel")
+        else "this version"
+    )
     version = facts.interpreter.version or told
     wanted = next((w for a in facts.attempts if (w := wanted_release(a))), None)
     return _found(facts, f"torch has no wheel for Python {version}: {error.text}", _range_of(facts, wanted), error)

@@ -45,7 +45,7 @@ STANDARD_LIBRARY = re.compile(
 @check
 def judge(facts: Facts) -> Judgement:
     hidden, torch = facts.interpreter.shadowed or (), installed(facts)
-    error = heard(facts, "e157", "e207") or _imported_from_elsewhere(facts)
+    error = heard(facts, "stdlib-partially-initialized", "consider-renaming-module") or _imported_from_elsewhere(facts)
     if hidden:
         module, file = hidden[0]
         works = error is None and not (torch and torch.imports is False)
@@ -65,7 +65,7 @@ def judge(facts: Facts) -> Judgement:
         )
     if error is None:
         return None
-    if error.pattern == "e225":
+    if error.pattern == "stdlib-cannot-import-name":
         module, culprit = error.groups[1], error.groups[2]
     else:
         module = _module(error.text)
@@ -84,7 +84,7 @@ def judge(facts: Facts) -> Judgement:
 
 def _imported_from_elsewhere(facts: Facts) -> ErrorText | None:
     """«cannot import name 'Random' from 'random' (FILE)», where FILE is not the standard library's own."""
-    error = heard(facts, "e225")
+    error = heard(facts, "stdlib-cannot-import-name")
     return None if error is None or STANDARD_LIBRARY.search(error.groups[2]) else error
 
 

@@ -30,8 +30,10 @@ check = Check(severity="fault", instead_of=("torch-missing", "torch-install-brok
 
 @check
 def judge(facts: Facts) -> Judgement:
-    error = heard(facts, "e055", "e056")
-    if heard(facts, "e151", "e152", "e076") or _half_installed(facts):
+    error = heard(facts, "module-not-found-torch", "no-module-named-torch")
+    if heard(facts, "build-without-torch", "undeclared-build-dependency", "no-torch-c-extension") or _half_installed(
+        facts
+    ):
         return None
     torch = installed(facts)
     if (torch and torch.imports and facts.live) or (error is None and facts.torch is not ABSENT):

@@ -40,7 +40,13 @@ check = Check(
 
 COMPANIONS = ("torchvision", "torchaudio", "torchtext", "triton", "torchao", "torchcodec")
 COMPILED = frozenset({"torchvision", "torchaudio", "torchtext"})
-PATTERNS = ("e106", "e107", "e108", "e109", "e112")
+PATTERNS = (
+    "torchvision-nms-missing",
+    "custom-cpp-ops-not-loaded",
+    "torchvision-other-cuda",
+    "companion-undefined-symbol",
+    "triton-cannot-import-name",
+)
 NO_OPERATOR = (
     r"operator (torchvision|torchaudio|torchtext)::\w+ does not exist|"
     r"No such operator (torchvision|torchaudio|torchtext)::"
@@ -71,7 +77,7 @@ def judge(facts: Facts) -> Judgement:
     companion, wanted, detail, certain = wrong
     shown = error if error and (name in (None, companion.name)) else None
     if shown is None and companion.name == "torchvision":
-        shown = heard(facts, "e111")
+        shown = heard(facts, "torchvision-image-extension")
     return check.found(
         facts,
         detail,
@@ -93,7 +99,7 @@ def judge(facts: Facts) -> Judgement:
 
 def _by_pip(facts: Facts) -> Judgement:
     """What pip says of the conflict, where nothing has failed yet."""
-    if error := heard(facts, "e307"):
+    if error := heard(facts, "companion-depends-on-torch"):
         return _by_solver(facts, error)
     found = search(facts, REQUIRES)
     if found is None:
@@ -136,7 +142,7 @@ def _by_solver(facts: Facts, error: ErrorText) -> Judgement:
 
 def _image_extension(facts: Facts) -> Judgement:
     """torchvision's own warning: harmless unless its image functions are used."""
-    error = heard(facts, "e111")
+    error = heard(facts, "torchvision-image-extension")
     if error is None:
         return None
     return check.found(
@@ -157,14 +163,21 @@ def _message(facts: Facts) -> tuple[ErrorText | None, str | None]:
             return found[0], next((g for g in found[1].groups() if g), None)
     if (found := search(facts, NO_DLL)) and (who := owner(found[0].path)) in COMPILED:
         return found[0], who
-    if error := heard(facts, "e306"):
+    if error := heard(facts, "torchao-incompatible-torch"):
         return error, "torchao"
     if (found := search(facts, MISSING_NAME)) and owner(found[0].path) in COMPANIONS:
         return found[0], owner(found[0].path)
     if (found := search(facts, TORCH_LIBRARY)) and (who := owner(found[0].path)) in COMPANIONS:
         return found[0], who
     if error := heard(facts, *PATTERNS):
-        return error, "triton" if error.pattern == "e112" else "torchvision" if error.pattern != "e109" else None
+        return (
+            error,
+            "triton"
+            if error.pattern == "triton-cannot-import-name"
+            else "torchvision"
+            if error.pattern != "companion-undefined-symbol"
+            else None,
+        )
     for symbol in (r"undefined symbol: _Z\w+", r"Symbol not found: _+Z\w+"):
         if (found := search(facts, symbol)) and owner(found[0].path) in COMPILED:
             return found[0], owner(found[0].path)

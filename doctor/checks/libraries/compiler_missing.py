@@ -25,7 +25,14 @@ from doctor.model.finding import Remedy
 
 check = Check(severity="fault", instead_of=("program-error",))
 
-PATTERNS = ("e123", "e124", "e125", "e126", "e127", "e122")
+PATTERNS = (
+    "msvc-cl-not-found",
+    "no-cpp-compiler",
+    "msvc-14-required",
+    "python-h-missing",
+    "ninja-missing",
+    "no-working-triton",
+)
 NO_COMPILER = (
     r"(?:unable to execute '|command ')(gcc|g\+\+|cc|c\+\+|x86_64-linux-gnu-gcc|"
     r"clang\+?\+?)'? ?(?:failed: No such file|: No such file)|Compiler: (g\+\+|clang\+\+|cl|"
@@ -45,14 +52,18 @@ def judge(facts: Facts) -> Judgement:
     error = found[0] if found else heard(facts, *PATTERNS)
     if error is None:
         return None
-    windows = facts.host.system == "windows" or "cl is not found" in error.text or error.pattern in ("e123", "e125")
+    windows = (
+        facts.host.system == "windows"
+        or "cl is not found" in error.text
+        or error.pattern in ("msvc-cl-not-found", "msvc-14-required")
+    )
     what, remedies = _missing(error, windows)
     return check.found(
         facts,
         f"{what} is needed here, and is not there.",
         evidence=(quote(error), "host.os_name", "torch.version"),
         remedies=remedies,
-        severity="warning" if error.pattern == "e122" and not _stopped(facts, error) else None,
+        severity="warning" if error.pattern == "no-working-triton" and not _stopped(facts, error) else None,
         missing=what,
     )
 
@@ -67,12 +78,12 @@ def _stopped(facts: Facts, error: ErrorText) -> bool:
 
 def _missing(error: ErrorText, windows: bool) -> tuple[str, tuple[Remedy, ...]]:
     """What is missing, in words, and how to get it."""
-    if error.pattern == "e122":
+    if error.pattern == "no-working-triton":
         name = "triton-windows" if windows else "triton"
         return "Triton", (Remedy(action="install-package", details={"package": name}), Remedy(action="reinstall-torch"))
-    if error.pattern == "e127":
+    if error.pattern == "ninja-missing":
         return "Ninja", (Remedy(action="install-package", details={"package": "ninja"}),)
-    if error.pattern == "e126":
+    if error.pattern == "python-h-missing":
         return "Python's C header file Python.h", (
             Remedy(action="install-system-package", details={"package": "python3-dev"}),
         )

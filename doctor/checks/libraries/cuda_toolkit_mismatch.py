@@ -26,7 +26,12 @@ check = Check(
     severity="fault", explains=("build-isolation",), instead_of=("program-error", "compiler-missing", "no-accelerator")
 )
 
-PATTERNS = ("e118", "e119", "e120", "e121")
+PATTERNS = (
+    "build-cuda-differs",
+    "cuda-home-not-set",
+    "nvcc-unsupported-architecture",
+    "nvcc-unsupported-host-compiler",
+)
 VERSIONS = r"CUDA version \(([\d.]+)\)[\s\S]*?PyTorch\s*\(([\d.]+\d)"
 UNFILLED = r"CUDA version \(%s\)[\s\S]*?', '([\d.]+)', '([\d.]+)'"  # torch 2.9 and newer
 TOOLKIT = r"CUDA version \(([\d.]+)\)"
@@ -60,20 +65,20 @@ def judge(facts: Facts) -> Judgement:
 
 
 def _detail(pattern: str, toolkit: str | None, cuda: str | None) -> str:
-    if pattern == "e119":
+    if pattern == "cuda-home-not-set":
         return f"Building needs the CUDA toolkit{f' {cuda}' if cuda else ''}, and CUDA_HOME does not say where it is."
-    if pattern == "e120":
+    if pattern == "nvcc-unsupported-architecture":
         return (
             f"nvcc{f' {toolkit}' if toolkit else ''} does not know the GPU architecture for which the "
             f"extension is being built."
         )
-    if pattern == "e121":
+    if pattern == "nvcc-unsupported-host-compiler":
         return f"The C++ compiler is not one that nvcc{f' {toolkit}' if toolkit else ''} works with."
     return f"nvcc is of CUDA {toolkit or '?'}; torch was built with CUDA {cuda or '?'}."
 
 
 def _remedies(pattern: str, cuda: str | None, facts: Facts) -> tuple[Remedy, ...]:
-    if pattern == "e121":
+    if pattern == "nvcc-unsupported-host-compiler":
         return (
             Remedy(action="install-system-package", details={"package": "an older g++"}),
             Remedy(action="install-package", details={"package": "cuda-nvcc"}),

@@ -101,7 +101,7 @@ def judge(facts: Facts) -> Judgement:
             Remedy(action="reinstall-package", details={"package": name} if name else {}),
             Remedy(action="reinstall-torch", details=_torch_that_fits(facts, built[1] if built else None)),
         ),
-        confidence="likely" if error.pattern in ("e114", "exception") else "certain",
+        confidence="likely" if error.pattern in ("torch-abi-undefined-symbol", "exception") else "certain",
         package=name,
         torch=version,
     )
@@ -127,7 +127,7 @@ def _message(facts: Facts) -> ErrorText | None:
         cuda = torch.cuda if torch else None
         if (cuda and found[1][1] != cuda.split(".")[0]) or owner(found[0].path) not in (None, "torch", "nvidia"):
             return found[0]
-    no_kernel = heard(facts, "e065") or (found[0] if (found := search(facts, NO_FUNCTION)) else None)
+    no_kernel = heard(facts, "no-kernel-image") or (found[0] if (found := search(facts, NO_FUNCTION)) else None)
     if no_kernel and (
         owner(no_kernel.path) not in (None, "torch")
         or SOURCE_OF_OTHERS.search(no_kernel.text)
@@ -136,8 +136,14 @@ def _message(facts: Facts) -> ErrorText | None:
         return no_kernel
     if (found := search(facts, WINDOWS_LOADER)) and owner(found[0].path) not in (None, "torch"):
         return found[0]
-    error = heard(facts, "e113", "e114", "e115", "e116")
-    if error and error.pattern == "e116" and re.search(r"CUDASetup$|CUDA Setup$", error.text):
+    error = heard(
+        facts,
+        "extension-undefined-symbol",
+        "torch-abi-undefined-symbol",
+        "xformers-extensions-not-loaded",
+        "bitsandbytes-without-cuda",
+    )
+    if error and error.pattern == "bitsandbytes-without-cuda" and re.search(r"CUDASetup$|CUDA Setup$", error.text):
         return None  # a banner, no failure
     return error
 
@@ -152,9 +158,9 @@ def _torch_serves_the_gpus(facts: Facts) -> bool:
 
 def _extension(error: ErrorText) -> str | None:
     """The distribution that the message is about, in pip's spelling."""
-    if error.pattern == "e115":
+    if error.pattern == "xformers-extensions-not-loaded":
         return "xformers"
-    if error.pattern == "e116":
+    if error.pattern == "bitsandbytes-without-cuda":
         return "bitsandbytes"
     if found := re.search(DLL, error.text):
         return DISTRIBUTIONS.get(found[1], found[1].replace("_", "-"))

@@ -32,17 +32,17 @@ check = Check(
 @check
 def judge(facts: Facts) -> Judgement:
     found = search(facts, r"undefined (?:symbol: |reference to [`'\"])(iJIT_\w+|mkl_\w+)")
-    if found or heard(facts, "e098"):
-        error = found[0] if found else heard(facts, "e098")
+    if found or heard(facts, "mkl-ijit-undefined-symbol"):
+        error = found[0] if found else heard(facts, "mkl-ijit-undefined-symbol")
         remedies: tuple[Remedy, ...] = (
             Remedy(action="pin-package", details={"package": "mkl", "spec": "<2024.1"}),
             Remedy(action="upgrade-torch", details={"torch": ">=2.3"}),
         )
         detail = "This torch needs symbols that MKL has left out from 2024.1 on."
-    elif error := heard(facts, "e099"):
+    elif error := heard(facts, "mkl-threading-layer"):
         remedies = (Remedy(action="set-env", details={"name": "MKL_THREADING_LAYER", "value": "GNU"}),)
         detail = "MKL wants Intel's OpenMP, and GNU's is loaded already."
-    elif error := heard(facts, "e100"):
+    elif error := heard(facts, "mkl-fatal-error"):
         remedies = (Remedy(action="reinstall-package", details={"package": "mkl"}), Remedy(action="reinstall-torch"))
         detail = "MKL can't load its own parts: its files are of several versions, or not on the path."
     else:

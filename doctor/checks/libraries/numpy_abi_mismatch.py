@@ -45,7 +45,13 @@ ABSENT = r"Failed to initialize NumPy: No module named"
 def judge(facts: Facts) -> Judgement:
     torch, numpy = installed(facts), package(facts, "numpy")
     found = search(facts, BROKEN)
-    error: ErrorText | None = found[0] if found else heard(facts, "e102", "e103", "e104", "e105")
+    error: ErrorText | None = (
+        found[0]
+        if found
+        else heard(
+            facts, "built-for-numpy-1", "numpy-array-api-not-found", "numpy-not-available", "numpy-dtype-size-changed"
+        )
+    )
     if error is not None and (search(facts, ABSENT) or (numpy is None and facts.packages is not None and facts.live)):
         return None  # there is no NumPy at all
     works = torch.numpy_works if torch else None

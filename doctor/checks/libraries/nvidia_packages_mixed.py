@@ -85,7 +85,7 @@ def judge(facts: Facts) -> Judgement:
 
 def _error(facts: Facts) -> ErrorText | None:
     found = search(facts, SYMBOL) or search(facts, VERSIONS)
-    return found[0] if found else heard(facts, "e085", "e088")
+    return found[0] if found else heard(facts, "cuda-library-not-found", "libcudnn-not-loaded")
 
 
 def _unpinned(facts: Facts) -> tuple[Package, str] | None:
@@ -120,7 +120,7 @@ def _two_families(facts: Facts) -> tuple[Package, Package] | None:
 def _found(
     facts: Facts, detail: str, evidence: tuple[Evidence, ...], remedies: tuple[Remedy, ...], error: ErrorText | None
 ) -> Finding:
-    broken = imports_fail(facts) or (error is not None and error.pattern != "e154")
+    broken = imports_fail(facts) or (error is not None and error.pattern != "requires-other-nvidia-package")
     return check.found(
         facts,
         detail,

@@ -38,7 +38,7 @@ STOPGAP = Remedy(
 
 @check
 def judge(facts: Facts) -> Judgement:
-    torch, error = installed(facts), heard(facts, "e117")
+    torch, error = installed(facts), heard(facts, "omp-error-15")
     loaded = {f for f in (torch.loaded_libraries if torch else None) or () if RUNTIME.search(f)}
     if error is None and len(loaded) < 2:
         return None

@@ -36,7 +36,7 @@ GENERIC = ("QEMU Virtual CPU", "Common KVM processor", "Common 32-bit KVM", "kvm
 
 @check
 def judge(facts: Facts) -> Judgement:
-    error = heard(facts, "e010")
+    error = heard(facts, "illegal-instruction")
     where = _illegal_instruction(facts)
     if (error is None and where is None) or apple_silicon(facts):
         return None  # under Rosetta the Python is the cause

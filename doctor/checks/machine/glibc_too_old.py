@@ -55,13 +55,21 @@ def judge(facts: Facts) -> Judgement:
 
 def _musl(facts: Facts) -> Judgement:
     """No wheel of torch is for musl; the distribution's own package (Alpine's py3-torch) may still work."""
-    torch, error = installed(facts), heard(facts, "e009")
+    torch, error = installed(facts), heard(facts, "musl-libc")
     if torch and torch.imports and error is None:
         return None
     wanted = (
         facts.torch is ABSENT
         or (torch and torch.imports is False)
-        or heard(facts, "e052", "e128", "e129", "e055", "e056", "e008")
+        or heard(
+            facts,
+            "torch-from-versions-none",
+            "no-matching-torch",
+            "uv-no-solution",
+            "module-not-found-torch",
+            "no-module-named-torch",
+            "manylinux-wheel-refused",
+        )
     )
     musl = facts.host.libc == "musl"
     musl = musl or (refused_tag(facts) or "").startswith("musllinux")
@@ -77,7 +85,7 @@ def _musl(facts: Facts) -> Judgement:
 
 
 def _missing_version(facts: Facts) -> Judgement:
-    error = heard(facts, "e007")
+    error = heard(facts, "glibc-version-not-found")
     if error is None:
         return None
     found = re.search(r"GLIBC_(2\.\d+)", error.text)
@@ -90,7 +98,7 @@ def _missing_version(facts: Facts) -> Judgement:
 
 def _refused_wheel(facts: Facts) -> Judgement:
     """A wheel with a newer manylinux tag was refused, and the glibc is known to be older."""
-    error, have = heard(facts, "e008"), facts.host.libc_version
+    error, have = heard(facts, "manylinux-wheel-refused"), facts.host.libc_version
     tag = re.search(r"manylinux_(2)_(\d+)|manylinux(2014)", error.text) if error else None
     if error is None or tag is None or facts.host.libc != "glibc" or not have:
         return None

@@ -69,7 +69,7 @@ def judge(facts: Facts) -> Judgement:
             "wheels for Intel Macs.",
             confidence="certain" if intel_hardware(facts) else "likely",
         )
-    if error := heard(facts, "e004") or _refused_by_uv(facts):
+    if error := heard(facts, "no-torch-for-macos-x86-64") or _refused_by_uv(facts):
         return _found(
             facts,
             "No wheel of torch is found for this x86-64 Python on macOS.",
@@ -82,12 +82,16 @@ def judge(facts: Facts) -> Judgement:
 
 
 def _refused_by_uv(facts: Facts) -> ErrorText | None:
-    return heard(facts, "e129", "e219") if re.fullmatch(r"macosx_\w+_x86_64", refused_tag(facts) or "") else None
+    return (
+        heard(facts, "uv-no-solution", "uv-platform-without-wheel")
+        if re.fullmatch(r"macosx_\w+_x86_64", refused_tag(facts) or "")
+        else None
+    )
 
 
 def _bundle_for_apple_silicon(facts: Facts) -> ErrorText | None:
     """«have arm64, need x86_64h»: x86_64h is asked for by real Intel CPUs only, x86_64 also by Rosetta."""
-    error = heard(facts, "e047")
+    error = heard(facts, "have-arm64-need-x86-64")
     return error if error and ("x86_64h" in error.text or intel_hardware(facts)) else None
 
 
@@ -95,14 +99,14 @@ def _wanted_in_vain(facts: Facts) -> Judgement:
     """What the evidence shows to be wanted, and can't be had on this Mac."""
     torch = installed(facts)
     refused = torch is not None and torch.mps_available is False and not facts.live  # nobody tells it unasked
-    error = heard(facts, "e001", "e074", "e075")
+    error = heard(facts, "mps-needs-newer-macos", "not-compiled-with-mps", "mps-built-not-available")
     if error or refused:
         return _found(
             facts,
             f"The program wants MPS, which needs Apple silicon; this Mac has an {facts.host.cpu_model or 'Intel CPU'}.",
             error,
         )
-    if error := heard(facts, "e057"):
+    if error := heard(facts, "torch-has-no-attribute"):
         return _found(
             facts, f"The program wants a newer torch than {last_for_intel_macs()}, the last one for Intel Macs.", error
         )
@@ -113,7 +117,9 @@ def _wanted_in_vain(facts: Facts) -> Judgement:
             facts,
             f"torch {newer} was asked for; {last_for_intel_macs()} is the last release with wheels for Intel Macs.",
         )
-    if facts.torch is not ABSENT and not (torch is None and heard(facts, "e052", "e128")):
+    if facts.torch is not ABSENT and not (
+        torch is None and heard(facts, "torch-from-versions-none", "no-matching-torch")
+    ):
         return None
     if known == ():
         return _found(

@@ -58,7 +58,7 @@ def judge(facts: Facts) -> Judgement:
 
 def _mps(facts: Facts) -> Judgement:
     """The installed release's minimum for MPS, and the one in its message: the higher counts."""
-    torch, release, error = installed(facts), release_of(facts), heard(facts, "e001")
+    torch, release, error = installed(facts), release_of(facts), heard(facts, "mps-needs-newer-macos")
     asked = torch is not None and torch.mps_available is False and not facts.live and not intel_hardware(facts)
     if (torch and torch.mps_available) or not (error or asked or (apple_silicon(facts) and on_mac(facts))):
         return None
@@ -98,10 +98,10 @@ def _lost_macos_12(release: str | None, have: str) -> bool:
 
 def _wheel(facts: Facts) -> Judgement:
     """A wheel that was refused for its macOS tag."""
-    error, need, have = heard(facts, "e002"), "14.0", macos(facts)
+    error, need, have = heard(facts, "wheel-needs-macos-14"), "14.0", macos(facts)
     tag = re.match(r"macosx_(\d+)_(\d+)_arm64", refused_tag(facts) or "")
     if error is None and tag and (newest := _newest_minimum(facts)) and older(f"{tag[1]}.{tag[2]}", newest):
-        error, need, have = heard(facts, "e129", "e219"), newest, f"{tag[1]}.{tag[2]}"
+        error, need, have = heard(facts, "uv-no-solution", "uv-platform-without-wheel"), newest, f"{tag[1]}.{tag[2]}"
     if error is None or intel_hardware(facts) or facts.interpreter.architecture == "x86_64":
         return None
     if have is None:
@@ -127,7 +127,7 @@ def _newest_minimum(facts: Facts) -> str | None:
 
 def _operation(facts: Facts) -> Judgement:
     """An operation of MPS that macOS itself only has from 14 on."""
-    error, need, have = heard(facts, "e003"), "14.0", macos(facts)
+    error, need, have = heard(facts, "mps-feature-needs-macos-14"), "14.0", macos(facts)
     if error is None or (have and not older(have, need)):
         return None
     seen = f"; this Mac has {have}" if have else ""
@@ -142,7 +142,7 @@ def _operation(facts: Facts) -> Judgement:
 
 def _loader(facts: Facts) -> Judgement:
     """The system's loader rejects a library that was linked for a newer macOS."""
-    error, have = heard(facts, "e201"), macos(facts)
+    error, have = heard(facts, "macho-load-command-unknown"), macos(facts)
     if error is None:
         return None
     need = next((g for g in error.groups if g and g[0].isdigit()), LOADER_MINIMUM)

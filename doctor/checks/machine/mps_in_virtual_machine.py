@@ -49,7 +49,7 @@ def judge(facts: Facts) -> Judgement:
     if facts.host.system not in (None, "darwin"):
         return None
     guest, torch = mac_guest(facts), installed(facts)
-    if (error := heard(facts, "e005")) and not _asks_for_more_than_there_is(error.text):
+    if (error := heard(facts, "mps-oom-nothing-allocated")) and not _asks_for_more_than_there_is(error.text):
         where = f" (this is {guest})" if guest else ""
         return check.found(
             facts,
@@ -61,7 +61,7 @@ def judge(facts: Facts) -> Judgement:
         )
     if guest is None:
         return None
-    if (error := heard(facts, "e143", "e159")) and _asks_for_little(error.text):
+    if (error := heard(facts, "mps-out-of-memory", "mps-oom-other-allocations")) and _asks_for_little(error.text):
         return check.found(
             facts,
             f"MPS could not give a few bytes on a virtual machine's guest ({guest}): what it may use is capped.",
@@ -71,7 +71,7 @@ def judge(facts: Facts) -> Judgement:
         )
     if torch and torch.mps_available:
         return None
-    error = heard(facts, "e001", "e075", "e143")
+    error = heard(facts, "mps-needs-newer-macos", "mps-built-not-available", "mps-out-of-memory")
     unavailable = torch is not None and torch.mps_available is False
     if error is None and not unavailable:
         return None

@@ -35,7 +35,7 @@ def judge(facts: Facts) -> Judgement:
         return None
     if any(sign_of_gpu(facts, vendor) for vendor in ("nvidia", "amd")) or facts.nvidia.driver or facts.nvidia.smi_error:
         return None
-    error = heard(facts, "e158")
+    error = heard(facts, "no-cuda-gpus")
     told = not facts.live and torch is not None and torch.cuda_available is False
     known_none = facts.gpus == () or (
         absent(facts.nvidia.driver) and torch is not None and torch.cuda_available is False

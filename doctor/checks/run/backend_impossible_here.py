@@ -24,7 +24,7 @@ from doctor.model.finding import Remedy
 
 check = Check(severity="warning", instead_of=("program-error", "no-accelerator"))
 
-CUDA = ("e058", "e150", "e013", "e158")
+CUDA = ("not-compiled-with-cuda", "cuda-wanted-on-macos", "found-no-nvidia-driver", "no-cuda-gpus")
 LINKED = (
     r"PyTorch is not linked with support for (cuda|xpu|mps|hip) devices|"
     r"Torch not compiled with (CUDA|ROCm|XPU|MPS) enabled"

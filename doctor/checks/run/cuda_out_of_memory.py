@@ -37,7 +37,7 @@ SHARE_OF_OTHERS = 0.3  # of the whole memory: then the other processes are the f
 
 @check
 def judge(facts: Facts) -> Judgement:
-    error = heard(facts, "e145")
+    error = heard(facts, "cuda-out-of-memory")
     if error is None:
         return None
     full = next((found[0] for p in (TOTAL,) if (found := search(facts, p))), error)

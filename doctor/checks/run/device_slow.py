@@ -41,7 +41,7 @@ GPU_SETTING = Remedy(action="system-setting", details={"setting": "power limit, 
 @check
 def judge(facts: Facts) -> Judgement:
     found = [*_slow(facts), *_stragglers(facts), *_links(facts)]
-    if not found and (error := heard(facts, "e148")):
+    if not found and (error := heard(facts, "gpu-clocks-throttled")):
         return check.found(
             facts,
             "The driver slows the GPU down.",

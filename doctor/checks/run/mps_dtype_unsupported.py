@@ -32,7 +32,7 @@ NEEDS = {"bfloat16": "14.0", "int64": "13.3", "complex": "14.0"}
 
 @check
 def judge(facts: Facts) -> Judgement:
-    error = heard(facts, "e140", "e141")
+    error = heard(facts, "mps-no-float64", "mps-bfloat16-needs-macos-14")
     found = search(facts, OPERATOR)
     if error is None and found:
         error = found[0]

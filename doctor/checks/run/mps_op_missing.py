@@ -34,7 +34,7 @@ UNSUPPORTED = (
 
 @check
 def judge(facts: Facts) -> Judgement:
-    error = heard(facts, "e137", "e138", "e139")
+    error = heard(facts, "mps-operator-not-implemented", "mps-conv3d-not-supported", "mps-adaptive-pool")
     if error is None and (found := search(facts, UNSUPPORTED)):
         error = found[0]
     if error is None:

@@ -29,14 +29,14 @@ NAME = "PYTORCH_MPS_HIGH_WATERMARK_RATIO"
 
 @check
 def judge(facts: Facts) -> Judgement:
-    if error := heard(facts, "e143", "e159"):
+    if error := heard(facts, "mps-out-of-memory", "mps-oom-other-allocations"):
         return check.found(
             facts,
             "MPS has no more memory within its limit.",
             evidence=(quote(error), "host.memory_bytes", "torch.version", "host.macos"),
             remedies=(Remedy(action="reduce-memory"), Remedy(action="set-env", details={"name": NAME, "value": "0.0"})),
         )
-    if error := heard(facts, "e144"):
+    if error := heard(facts, "mps-watermark-ratio"):
         low = Remedy(action="set-env", details={"name": "PYTORCH_MPS_LOW_WATERMARK_RATIO", "value": "0.0"})
         return check.found(
             facts,

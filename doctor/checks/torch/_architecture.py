@@ -24,7 +24,15 @@ from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts, Torch
 from doctor.model.finding import Evidence, Remedy
 
-INCOMPATIBLE = ("e061", "e062", "e063", "e064", "e065", "e066", "e067")
+INCOMPATIBLE = (
+    "capability-too-new",
+    "capability-too-old",
+    "gpu-no-longer-supported",
+    "no-kernels-for-this-gpu",
+    "no-kernel-image",
+    "nvrtc-invalid-architecture",
+    "ptxas-unknown-architecture",
+)
 NAMED = r"([^\n:]*?) with CUDA capability sm_(\d+)(\d) is not compatible"
 FOUND = r"Found GPU\d+ (.*?) which is of (?:cuda |compute )?capability (?:\(CC\) )?(\d+)\.(\d)"
 SUPPORTED = r"supports CUDA capabilities ((?:(?:sm|compute)_\w+ ?)+)"
@@ -112,13 +120,15 @@ def _devices(facts: Facts) -> list[Device]:
 
 def _message(facts: Facts) -> ErrorText | None:
     error = heard(facts, *INCOMPATIBLE)
-    return None if error and error.pattern == "e065" and owner(error.path) not in (None, "torch") else error
+    return None if error and error.pattern == "no-kernel-image" and owner(error.path) not in (None, "torch") else error
 
 
 def _failed(facts: Facts) -> bool:
     """Whether a kernel was missing when one ran, not only when torch looked at its GPUs."""
     torch = installed(facts)
-    return heard(facts, "e065", "e066", "e067") is not None or bool(torch and torch.cuda_available is False)
+    return heard(
+        facts, "no-kernel-image", "nvrtc-invalid-architecture", "ptxas-unknown-architecture"
+    ) is not None or bool(torch and torch.cuda_available is False)
 
 
 def _is_newer(capability: str, archs: tuple[str, ...]) -> bool:
@@ -130,7 +140,14 @@ def _is_newer(capability: str, archs: tuple[str, ...]) -> bool:
 
 def _by_message(check: Check, facts: Facts, devices: list[Device], *, newer: bool) -> Judgement:
     """Torch itself says that it has no code for the GPU, and its list is not known."""
-    error = heard(facts, *(("e061", "e066", "e067") if newer else ("e062", "e063")))
+    error = heard(
+        facts,
+        *(
+            ("capability-too-new", "nvrtc-invalid-architecture", "ptxas-unknown-architecture")
+            if newer
+            else ("capability-too-old", "gpu-no-longer-supported")
+        ),
+    )
     if error is None:
         return None
     device = devices[0] if devices else None

@@ -30,14 +30,14 @@ check = Check(
     instead_of=("program-error", "amd-permission-denied"),
 )
 
-NO_CODE = ("e070", "e071", "e072", "e073")
+NO_CODE = ("hip-invalid-device-function", "hip-no-binary-for-gpu", "rocblas-tensile-library", "hipblaslt-unsupported")
 
 
 @check
 def judge(facts: Facts) -> Judgement:
     if kind(facts) not in (None, "rocm"):
         return None
-    if error := heard(facts, "e230"):
+    if error := heard(facts, "kfd-refuses-gpu"):
         return check.found(
             facts,
             f"The kernel's compute driver leaves this GPU out: {error.text}",
@@ -75,7 +75,7 @@ def judge(facts: Facts) -> Judgement:
             gpu=name,
             gfx=gfx,
         )
-    if message is not None and message.pattern != "e073" and not targets:
+    if message is not None and message.pattern != "hipblaslt-unsupported" and not targets:
         return check.found(
             facts,
             "The ROCm build has no code for this GPU.",

@@ -45,7 +45,7 @@ TEGRA = frozenset({"sm_53", "sm_62", "sm_72", "sm_87"})
 @check
 def judge(facts: Facts) -> Judgement:
     torch, l4t = installed(facts), facts.host.jetson
-    message = heard(facts, "e082") or _arm_library(facts)
+    message = heard(facts, "tegra-with-generic-torch") or _arm_library(facts)
     if (not l4t and message is None) or (torch is not None and torch.cuda_available):
         return None
     if message is None and (torch is None or (l4t and numbers(l4t)[:1] >= (SERVER_WHEELS_FIT,))):
@@ -67,5 +67,5 @@ def judge(facts: Facts) -> Judgement:
 
 def _arm_library(facts: Facts) -> ErrorText | None:
     """A library of the server wheels that JetPack does not have. NVPL is for ARM only."""
-    error = heard(facts, "e083")
+    error = heard(facts, "libnvpl-or-libcudss-missing")
     return error if error and ("nvpl" in error.text or facts.host.architecture == "arm64") else None

@@ -34,7 +34,7 @@ def judge(facts: Facts) -> Judgement:
     torch, release = installed(facts), release_of(facts)
     if release and numbers(release) < (1, 12):
         return None  # no release of that age has MPS: torch-too-old
-    error = heard(facts, "e074")
+    error = heard(facts, "not-compiled-with-mps")
     if error is None and (found := search(facts, NO_KERNELS) or search(facts, NOT_LINKED)):
         error = found[0]
     built = torch.mps_built if torch else None

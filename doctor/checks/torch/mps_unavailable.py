@@ -32,7 +32,7 @@ KEEPERS = "a sandbox, an ssh or daemon session, or a virtual machine"
 @check
 def judge(facts: Facts) -> Judgement:
     torch = installed(facts)
-    error = heard(facts, "e001", "e075")
+    error = heard(facts, "mps-needs-newer-macos", "mps-built-not-available")
     if facts.host.system not in ("darwin", None) or (torch is None and error is None):
         return None
     if torch is not None and (torch.mps_built is False or (torch.mps_available is not False and error is None)):

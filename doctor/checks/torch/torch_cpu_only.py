@@ -125,9 +125,9 @@ def _by_message(facts: Facts) -> Judgement:
     if facts.host.system == "darwin" or facts.gpus == () or kind(facts) not in (None, "cpu"):
         return None
     wanted = search(facts, BUILT_FOR_CUDA)
-    error = heard(facts, "e058") or _linked_without_cuda(facts) or (wanted[0] if wanted else None)
+    error = heard(facts, "not-compiled-with-cuda") or _linked_without_cuda(facts) or (wanted[0] if wanted else None)
     if error is None and kind(facts) == "cpu":
-        error = heard(facts, "e059")
+        error = heard(facts, "deserialize-without-cuda")
     if error is None:
         return None
     torch = installed(facts)
@@ -143,7 +143,7 @@ def _by_message(facts: Facts) -> Judgement:
 
 
 def _linked_without_cuda(facts: Facts) -> ErrorText | None:
-    error = heard(facts, "e060")
+    error = heard(facts, "not-linked-with-backend")
     return error if error and "cuda" in error.text else None
 
 

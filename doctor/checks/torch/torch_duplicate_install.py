@@ -35,7 +35,17 @@ check = Check(
 )
 
 MISSING_NAME = r"module 'torch(?:\.[\w.]+)?' has no attribute '|cannot import name '\w+' from 'torch[.\w]*' \("
-BROKEN = ("e081", "e106", "e107", "e109", "e113", "e114", "e076", "e077", "e057")
+BROKEN = (
+    "torch-library-registered-twice",
+    "torchvision-nms-missing",
+    "custom-cpp-ops-not-loaded",
+    "companion-undefined-symbol",
+    "extension-undefined-symbol",
+    "torch-abi-undefined-symbol",
+    "no-torch-c-extension",
+    "torch-is-hollow",
+    "torch-has-no-attribute",
+)
 
 
 @check
@@ -43,7 +53,7 @@ def judge(facts: Facts) -> Judgement:
     torch = installed(facts)
     copies = (torch.copies if torch else None) or ()
     versions = {c.version.split("+")[0] for c in copies if c.version}
-    twice = heard(facts, "e081")
+    twice = heard(facts, "torch-library-registered-twice")
     if len(copies) < 2 or len(versions) < 2:
         return _by_message(facts, twice)
     missing = search(facts, MISSING_NAME)

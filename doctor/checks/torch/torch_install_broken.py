@@ -109,23 +109,23 @@ def _message(facts: Facts) -> Judgement:
         return _found(facts, f"{match[1] or match[2]}, a file of torch itself, is not there.", error)
     if found := search(facts, MIXED):
         return _found(facts, "The libraries of torch are not of one release.", found[0])
-    unusable = heard(facts, "e076")
+    unusable = heard(facts, "no-torch-c-extension")
     if unusable is None and (found := search(facts, SUBMODULE)):
         unusable = found[0]
     if unusable is not None and _within_package(unusable.path):
         return _found(facts, "Parts of torch that belong to every installation can't be imported.", unusable)
-    empty = heard(facts, "e077")
+    empty = heard(facts, "torch-is-hollow")
     if empty and _within_package(empty.path) and re.search(NOT_A_PACKAGE, empty.text) and not _is_older(facts, empty):
         return _found(facts, "The folder torch that Python finds holds no usable torch.", empty, confidence="likely")
-    halfway = heard(facts, "e080")
+    halfway = heard(facts, "torch-partially-initialized")
     if halfway and owner(halfway.path) == "torch":
         return _found(facts, "The files of torch are not of one release.", halfway, confidence="likely")
     if (found := search(facts, BASIC)) and not _is_older(facts, found[0]):
         detail = "What Python imports as torch has none of torch's own names."
         return _found(facts, detail, found[0], confidence="likely")
-    if damaged := heard(facts, "e079"):
+    if damaged := heard(facts, "wheel-corrupted"):
         return _found(facts, "The downloaded package is damaged.", damaged)
-    left = heard(facts, "e078")
+    left = heard(facts, "invalid-distribution-orch")
     if left and installed(facts) is not None:
         return _found(facts, "An upgrade that was cut short left a folder behind.", left, severity="warning")
     return None

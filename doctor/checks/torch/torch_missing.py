@@ -25,10 +25,10 @@ check = Check(severity="fault", explains=("companion-mismatch", "extension-abi-m
 
 @check
 def judge(facts: Facts) -> Judgement:
-    message = heard(facts, "e055", "e056")
+    message = heard(facts, "module-not-found-torch", "no-module-named-torch")
     if facts.torch is not ABSENT and (message is None or installed(facts)):
         return None
-    if message is not None and heard(facts, "e151", "e152"):
+    if message is not None and heard(facts, "build-without-torch", "undeclared-build-dependency"):
         return None  # the isolated build environment has no torch; the environment itself may well
     where = facts.interpreter.executable or "The Python in use"
     elsewhere = next((o for o in facts.interpreter.others if o.torch), None)

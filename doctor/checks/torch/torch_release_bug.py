@@ -53,7 +53,7 @@ def judge(facts: Facts) -> Judgement:
 
 def _abort_in_metal(facts: Facts, release: str) -> Judgement:
     """A hard stop within Apple's libraries: torch handed them what it should not have."""
-    error = heard(facts, "e142")
+    error = heard(facts, "mpsgraph-assertion")
     if error is None or numbers(release)[:2] >= numbers(lookup.newest_torch(facts.as_of))[:2]:
         return None
     return check.found(

@@ -39,7 +39,7 @@ INCOMPLETE = (
 def judge(facts: Facts) -> Judgement:
     torch = facts.torch
     by = _hiding(torch) if isinstance(torch, Torch) else None
-    halfway = heard(facts, "e080")
+    halfway = heard(facts, "torch-partially-initialized")
     error = halfway if halfway and owner(halfway.path) is None else _from_a_source_tree(facts)
     if not by and error is None:
         return None
@@ -66,7 +66,7 @@ def _hiding(torch: Torch) -> str | None:
 
 def _from_a_source_tree(facts: Facts) -> ErrorText | None:
     """An error in a torch folder that lies in no environment."""
-    error = heard(facts, "e076", "e077")
+    error = heard(facts, "no-torch-c-extension", "torch-is-hollow")
     if error is None or not error.path:
         found = search(facts, INCOMPLETE)
         error = found[0] if found else error

@@ -53,7 +53,9 @@ def judge(facts: Facts) -> Judgement:
 
 
 def _message(facts: Facts) -> Evidence | None:
-    error = heard(facts, "e060", "e149", "e013", "e158")
+    error = heard(
+        facts, "not-linked-with-backend", "not-compiled-with-other-backend", "found-no-nvidia-driver", "no-cuda-gpus"
+    )
     return quote(error) if error else None
 
 

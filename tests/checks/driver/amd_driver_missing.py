@@ -7,7 +7,7 @@ NO_MODULE = with_amd(linux(), RX, kernel_driver=False, kfd=False, kfd_accessible
 BAD = {
     "rocminfo says so": "$ rocminfo\nROCk module is NOT loaded, possibly no GPU devices\n",
     "a ROCm build, no module": with_torch(NO_MODULE, "2.6.0+rocm6.2.4", cuda_available=False),
-    "torch finds none": with_error(with_torch(NO_MODULE, "2.6.0+rocm6.2.4", cuda_available=False), "e044", NONE),
+    "torch finds none": with_error(with_torch(NO_MODULE, "2.6.0+rocm6.2.4", cuda_available=False), "no-hip-gpus", NONE),
     "torch finds none, and nothing is known": NONE + "\n",
 }
 GOOD = {
@@ -18,9 +18,9 @@ GOOD = {
     "WSL has no kfd": with_torch(
         with_amd(linux(wsl=2), RX, kernel_driver=False, kfd=False), "2.7.0+rocm6.3", cuda_available=True
     ),
-    "an NVIDIA GPU": with_error(with_torch(with_nvidia(linux(), "NVIDIA L4"), "2.6.0+rocm6.2.4"), "e044", NONE),
-    "in a container it is the container": with_error(linux(container="docker"), "e044", NONE),
+    "an NVIDIA GPU": with_error(with_torch(with_nvidia(linux(), "NVIDIA L4"), "2.6.0+rocm6.2.4"), "no-hip-gpus", NONE),
+    "in a container it is the container": with_error(linux(container="docker"), "no-hip-gpus", NONE),
     "the node is closed to the user": with_error(
-        with_torch(with_amd(linux(), RX, kfd_accessible=False, groups=("u",)), "2.6.0+rocm6.2.4"), "e044", NONE
+        with_torch(with_amd(linux(), RX, kfd_accessible=False, groups=("u",)), "2.6.0+rocm6.2.4"), "no-hip-gpus", NONE
     ),
 }

@@ -4,9 +4,11 @@ E500 = "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run so
 
 BAD = {
     "Docker Desktop": f"PS C:\\> docker run --gpus all myimage python app.py\n{E500}\n",
-    "a container on Linux": with_error(linux(container="docker"), "e153", E500),
+    "a container on Linux": with_error(linux(container="docker"), "cuda-error-500", E500),
     "WSL": with_error(
-        with_nvidia(linux(wsl=2, container="docker"), "NVIDIA GeForce RTX 4070", driver="555.85"), "e153", E500
+        with_nvidia(linux(wsl=2, container="docker"), "NVIDIA GeForce RTX 4070", driver="555.85"),
+        "cuda-error-500",
+        E500,
     ),
     "torch says it, live": with_torch(
         with_nvidia(linux(container="docker"), "NVIDIA L4", driver="555.42.02"),
@@ -20,9 +22,9 @@ GOOD = {
         with_nvidia(linux(container="docker"), "NVIDIA L4"), "2.6.0+cu124", cuda_available=True
     ),
     "an error 500 of a web server": with_error(
-        linux(container="docker"), "e153", "HTTP Error 500: Internal Server Error"
+        linux(container="docker"), "cuda-error-500", "HTTP Error 500: Internal Server Error"
     ),
-    "no container": with_error(with_nvidia(linux(), "NVIDIA L4"), "e153", E500),
+    "no container": with_error(with_nvidia(linux(), "NVIDIA L4"), "cuda-error-500", E500),
 }
 BAD["the toolkit does not know cgroup v2"] = """\
 docker: Error response from daemon: OCI runtime create failed: container_linux.go:367: starting container process caused: process_linux.go:495: container init caused: Running hook #1:: error running hook: exit status 1, stdout: , stderr: nvidia-container-cli: container error: cgroup subsystem devices not found: unknown.

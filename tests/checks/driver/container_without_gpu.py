@@ -7,7 +7,9 @@ from tests.examples import linux, with_error, with_nvidia, with_torch
 IN = linux(container="docker")
 A10 = "NVIDIA A10"
 NONE = "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver"
-NO_NODES = with_nvidia(IN, A10, driver="550.54.15", device_nodes=(), gpus_seen=0, libcuda=ABSENT, uvm_node=False, cuinit=None)
+NO_NODES = with_nvidia(
+    IN, A10, driver="550.54.15", device_nodes=(), gpus_seen=0, libcuda=ABSENT, uvm_node=False, cuinit=None
+)
 BANNER = """\
 $ docker run -it --rm myimage
 WARNING: The NVIDIA Driver was not detected.  GPU functionality will not be available.
@@ -29,7 +31,7 @@ BAD = {
     "the image's banner": BANNER,
     "Docker without the toolkit": NO_TOOLKIT,
     "no driver on the host": "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file\n",
-    "lost while running": with_error(IN, "e036", "Failed to initialize NVML: Unknown Error"),
+    "lost while running": with_error(IN, "nvml-unknown-error", "Failed to initialize NVML: Unknown Error"),
     "a prompt of a container": f"root@3f2a9c0b1d4e:/workspace# python train.py\n{NONE}\n",
     "AMD": ROCM,
     "AMD, live": with_torch(
@@ -37,7 +39,7 @@ BAD = {
     ),
     "MPS in a container on a Mac": with_error(
         with_torch(linux(architecture="arm64", container="docker", kernel="6.6.22-linuxkit"), "2.6.0+cpu"),
-        "e074",
+        "not-compiled-with-mps",
         "AssertionError: PyTorch code is not compiled with MPS enabled",
     ),
     "on purpose: a CPU build": Case(with_torch(NO_NODES, "2.6.0+cpu"), severity="note"),
@@ -45,7 +47,7 @@ BAD = {
 GOOD = {
     "a container with its GPU": with_torch(with_nvidia(IN, A10), "2.6.0+cu124", cuda_available=True),
     "a container on a host without one": with_torch(IN, "2.6.0+cu124", cuda_available=False),
-    "no container": with_error(with_torch(replace(linux(), gpus=None), "2.6.0+cu124"), "e013", NONE),
+    "no container": with_error(with_torch(replace(linux(), gpus=None), "2.6.0+cu124"), "found-no-nvidia-driver", NONE),
     "a desktop's AMD graphics in a container": with_torch(
         replace(IN, amd=Amd(kernel_driver=True, kfd=False)), "2.6.0+cpu", cuda_available=False
     ),

@@ -7,7 +7,7 @@ BAD = {
     "the message": BUSY + "\n",
     "exclusive mode": with_error(
         with_torch(with_nvidia(linux(), V100, compute_mode="Exclusive_Process", processes=1), "2.6.0+cu124"),
-        "e029",
+        "cuda-devices-busy",
         BUSY,
     ),
     "exclusive mode, and torch finds none": with_error(
@@ -16,7 +16,7 @@ BAD = {
             "2.6.0+cu124",
             cuda_available=False,
         ),
-        "e158",
+        "no-cuda-gpus",
         "RuntimeError: No CUDA GPUs are available",
     ),
     "live": with_torch(

@@ -12,7 +12,9 @@ BAD = {
     "an Xid, live": with_torch(with_nvidia(linux(), A100, xids=(48,)), "2.6.0+cu124", cuda_available=True),
     "no devices": "$ nvidia-smi\nNo devices were found\n",
     "a driver that dropped the card": with_error(
-        with_nvidia(linux(), "Tesla K80", driver="525.60.13", capability="3.7"), "e028", "No devices were found"
+        with_nvidia(linux(), "Tesla K80", driver="525.60.13", capability="3.7"),
+        "smi-no-devices",
+        "No devices were found",
     ),
     "worn memory": Case(
         with_torch(with_nvidia(linux(), A100, xids=(63,)), "2.6.0+cu124", cuda_available=True), severity="warning"

@@ -19,7 +19,11 @@ BAD = {
     "a number that is not there": replace(ONE, environ={"CUDA_VISIBLE_DEVICES": "2"}),
     "in front of the command": f"$ CUDA_VISIBLE_DEVICES=1 python train.py\n{NONE}\n{SMI}",
     "the program empties it": with_error(
-        with_error(with_nvidia(replace(linux(), environ=None), RTX), "e032", "CUDA_VISIBLE_DEVICES=-1"), "e158", NONE
+        with_error(
+            with_nvidia(replace(linux(), environ=None), RTX), "visible-devices-empty", "CUDA_VISIBLE_DEVICES=-1"
+        ),
+        "no-cuda-gpus",
+        NONE,
     ),
     "no device detected, by a driver that has one": f"RuntimeError: CUDA error: no CUDA-capable device is detected\n{SMI}",
     "torch sees none, the driver one": f"{NONE}\n{SMI}",

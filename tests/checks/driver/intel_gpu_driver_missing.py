@@ -18,7 +18,7 @@ BAD = {
     "no Level Zero": with_torch(arc(linux()), "2.9.0+xpu", xpu="20250201", xpu_available=False),
     "torch says so": with_error(
         with_torch(arc(linux(), level_zero=None), "2.9.0+xpu", xpu="20250201"),
-        "e046",
+        "xpu-driver-not-initialized",
         "UserWarning: XPU device count is zero! Failed to initialize XPU devices. The driver may not be installed",
     ),
     "Windows": with_torch(arc(windows()), "2.9.0+xpu", xpu="20250201", xpu_available=False),

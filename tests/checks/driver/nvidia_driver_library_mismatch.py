@@ -15,9 +15,13 @@ BAD = {
         "2.6.0+cu124",
         cuda_available=False,
     ),
-    "error 803": with_error(with_torch(with_nvidia(linux(), RTX, driver="535.171.04"), "2.6.0+cu124"), "e019", E803),
+    "error 803": with_error(
+        with_torch(with_nvidia(linux(), RTX, driver="535.171.04"), "2.6.0+cu124"), "cuda-error-803", E803
+    ),
     "error 803 in a container": with_error(
-        with_torch(with_nvidia(linux(container="docker"), RTX, driver="515.65.01"), "2.6.0+cu124"), "e019", E803
+        with_torch(with_nvidia(linux(container="docker"), RTX, driver="515.65.01"), "2.6.0+cu124"),
+        "cuda-error-803",
+        E803,
     ),
     "cuInit says 803": with_torch(with_nvidia(linux(), RTX, cuinit=803), "2.6.0+cu124", cuda_available=False),
 }

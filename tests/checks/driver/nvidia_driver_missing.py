@@ -45,11 +45,15 @@ BAD = {
 GOOD = {
     "a driver": with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=True),
     "no GPU, a CUDA build": with_torch(linux(), "2.6.0+cu124", cuda_available=False),
-    "no GPU, and the message": with_error(with_torch(linux(), "2.6.0+cu124", cuda_available=False), "e013", NONE),
-    "an AMD GPU": with_error(with_torch(with_amd(linux(), "AMD Radeon RX 7900 XTX"), "2.6.0+cu124"), "e013", NONE),
-    "in a container it is the container": with_error(linux(container="docker"), "e013", NONE),
-    "on WSL it is WSL": with_error(linux(wsl=2), "e013", NONE),
-    "on a Mac it is the program": with_error(with_torch(mac(), "2.9.0"), "e013", NONE),
+    "no GPU, and the message": with_error(
+        with_torch(linux(), "2.6.0+cu124", cuda_available=False), "found-no-nvidia-driver", NONE
+    ),
+    "an AMD GPU": with_error(
+        with_torch(with_amd(linux(), "AMD Radeon RX 7900 XTX"), "2.6.0+cu124"), "found-no-nvidia-driver", NONE
+    ),
+    "in a container it is the container": with_error(linux(container="docker"), "found-no-nvidia-driver", NONE),
+    "on WSL it is WSL": with_error(linux(wsl=2), "found-no-nvidia-driver", NONE),
+    "on a Mac it is the program": with_error(with_torch(mac(), "2.9.0"), "found-no-nvidia-driver", NONE),
     "given to virtual machines": replace(NO_DRIVER, gpus=(Gpu(vendor="nvidia", name=RTX, driver="vfio-pci"),)),
     "whether there is a driver is not known": replace(
         NO_DRIVER, nvidia=replace(NO_DRIVER.nvidia, driver=None, kernel_module=None), torch=None

@@ -19,9 +19,9 @@ BAD = {
 }
 GOOD = {
     "it runs": with_torch(with_nvidia(linux(), T4), "2.6.0+cu124", cuda_available=True),
-    "no GPU in the machine": with_error(with_torch(linux(), "2.6.0+cpu"), "e016", FAILED),
-    "WSL": with_error(with_nvidia(linux(wsl=2), T4, driver="551.86"), "e016", FAILED),
-    "a container": with_error(linux(container="docker"), "e016", FAILED),
+    "no GPU in the machine": with_error(with_torch(linux(), "2.6.0+cpu"), "smi-cannot-reach-driver", FAILED),
+    "WSL": with_error(with_nvidia(linux(wsl=2), T4, driver="551.86"), "smi-cannot-reach-driver", FAILED),
+    "a container": with_error(linux(container="docker"), "smi-cannot-reach-driver", FAILED),
     "no driver at all": with_torch(with_nvidia(linux(), T4, driver=ABSENT), "2.6.0+cu124"),
 }
 BAD["the GPU needs the open modules"] = """\

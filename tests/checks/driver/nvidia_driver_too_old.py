@@ -32,23 +32,25 @@ BAD = {
     ),
     "a driver older than the card": with_torch(with_nvidia(linux(), RTX, driver="470.57.02"), "2.6.0+cpu"),
     "torch says what it found": TICKET,
-    "torch says it, and which driver is not known": with_error(linux(), "e012", OLD.format("11040")),
+    "torch says it, and which driver is not known": with_error(
+        linux(), "nvidia-driver-too-old-for-torch", OLD.format("11040")
+    ),
     "cu130 on branch 535": COLLECT_ENV,
     "before CUDA 11 each version had its own driver": with_error(
         with_torch(
             with_nvidia(linux(), "GeForce GTX 1080", driver="435.21"), "1.7.1", cuda="10.2", cuda_available=False
         ),
-        "e012",
+        "nvidia-driver-too-old-for-torch",
         OLD.format("10010"),
     ),
     "PTX of a newer toolkit": with_error(
         with_nvidia(linux(), RTX, driver="525.60.13"),
-        "e068",
+        "ptx-unsupported-toolchain",
         "RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain.",
     ),
     "the runtime says so": with_error(
         with_torch(with_nvidia(linux(), "Tesla V100-SXM2-16GB", driver="450.80.02"), "2.1.0+cu121"),
-        "e069",
+        "driver-insufficient-for-runtime",
         "RuntimeError: CUDA driver version is insufficient for CUDA runtime version",
     ),
     "WSL with an old Windows driver": with_torch(
@@ -79,7 +81,7 @@ GOOD = {
     "a container without a GPU": Case(
         with_error(
             linux(container="docker"),
-            "e069",
+            "driver-insufficient-for-runtime",
             "RuntimeError: CUDA driver version is insufficient for CUDA runtime version",
         )
     ),

@@ -6,7 +6,7 @@ E802 = "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run so
 
 BAD = {
     "error 802": with_error(
-        with_torch(with_nvidia(linux(), *[H100] * 8), "2.6.0+cu124", cuda_available=False), "e023", E802
+        with_torch(with_nvidia(linux(), *[H100] * 8), "2.6.0+cu124", cuda_available=False), "cuda-error-802", E802
     ),
     "the service is stopped": with_torch(
         with_nvidia(linux(), *[H100] * 8, cuinit=802, fabric_manager="stopped"), "2.6.0+cu124", cuda_available=False

@@ -7,8 +7,8 @@ BUILDING = "Getting requirements to build wheel did not run successfully. Module
 PLAIN = "ModuleNotFoundError: No module named 'torch'"
 
 BAD = {
-    "pip": with_error(with_torch(linux(), "2.6.0+cu124"), "e151", BUILDING),
-    "uv": with_error(linux(), "e152", "the package has an undeclared dependency on `torch`"),
+    "pip": with_error(with_torch(linux(), "2.6.0+cu124"), "build-without-torch", BUILDING),
+    "uv": with_error(linux(), "undeclared-build-dependency", "the package has an undeclared dependency on `torch`"),
     "by the path of pip's build": with_error(
         with_torch(linux(), "2.6.0+cu124"),
         "exception",
@@ -50,7 +50,7 @@ BAD = {
     ),
 }
 GOOD = {
-    "there is no torch anyway": replace(with_error(linux(), "e151", BUILDING), torch=ABSENT),
+    "there is no torch anyway": replace(with_error(linux(), "build-without-torch", BUILDING), torch=ABSENT),
     "a program": with_error(linux(), "exception", PLAIN, "ModuleNotFoundError", path="/home/u/train.py"),
     "healthy": with_torch(linux(), "2.6.0+cu124"),
 }

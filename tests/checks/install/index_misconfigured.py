@@ -16,17 +16,17 @@ def tried(*requirements, indexes=(), offered=(), failed=True, **more):
 BAD = {
     "a suffix without its index": with_error(
         replace(linux(python="3.10.12"), attempts=(tried("torch==1.13.0+cu116", offered=("1.13.0", "1.13.1")),)),
-        "e131",
+        "local-version-not-found",
         SUFFIX,
         "",
         "cu116",
     ),
-    "the message alone": with_error(linux(python="3.10.12"), "e131", SUFFIX),
+    "the message alone": with_error(linux(python="3.10.12"), "local-version-not-found", SUFFIX),
     "a release that the index never had": replace(
         windows(), attempts=(tried("torch==2.7.0", indexes=(CU124,), offered=("2.5.1+cu124", "2.6.0+cu124")),)
     ),
     "an address that is none": with_error(
-        linux(), "e132", "403 Client Error: Forbidden for url: https://download.pytorch.org/whl/cu12"
+        linux(), "pytorch-index-403", "403 Client Error: Forbidden for url: https://download.pytorch.org/whl/cu12"
     ),
     "pasted: ERROR: Could not find a version that satisfies the requireme": (
         "$ pip install torch==2.1.0+cu118\n"

@@ -11,10 +11,10 @@ unknown = replace(linux(), interpreter=replace(linux().interpreter, version=None
 
 BAD = {
     "pip finds nothing, and nothing is known of the machine": replace(
-        with_error(unknown, "e128", NONE), attempts=(attempt,)
+        with_error(unknown, "no-matching-torch", NONE), attempts=(attempt,)
     ),
-    "a platform without wheels": with_error(linux(architecture="riscv64"), "e128", NONE),
-    "uv": with_error(unknown, "e129", "torch==2.6.0 has no wheels with a matching platform tag"),
+    "a platform without wheels": with_error(linux(architecture="riscv64"), "no-matching-torch", NONE),
+    "uv": with_error(unknown, "uv-no-solution", "torch==2.6.0 has no wheels with a matching platform tag"),
     "pasted: ╰─▶ Because all versions of torch have no wheels with a matc": (
         "$ uv pip install torch\n"
         "  × No solution found when resolving dependencies:\n"
@@ -31,10 +31,14 @@ intel_mac = replace(
 )
 
 GOOD = {
-    "musl": with_error(musl, "e128", NONE),
-    "32 bits": with_error(bits_32, "e128", NONE),
-    "an Intel Mac": with_error(intel_mac, "e128", "ERROR: No matching distribution found for torch==2.3.0"),
-    "the Python version explains it": replace(with_error(linux(python="3.13.0"), "e128", NONE), as_of="2024-09-01"),
+    "musl": with_error(musl, "no-matching-torch", NONE),
+    "32 bits": with_error(bits_32, "no-matching-torch", NONE),
+    "an Intel Mac": with_error(
+        intel_mac, "no-matching-torch", "ERROR: No matching distribution found for torch==2.3.0"
+    ),
+    "the Python version explains it": replace(
+        with_error(linux(python="3.13.0"), "no-matching-torch", NONE), as_of="2024-09-01"
+    ),
     "another package": with_error(linux(), "exception", "ERROR: No matching distribution found for torch-scatter==9"),
     "installed": with_torch(linux(), "2.6.0+cpu"),
 }

@@ -8,9 +8,9 @@ attempt = InstallAttempt(tool="pip", command="pip install torch", requirements=(
 
 BAD = {
     "a full disk": with_error(
-        with_error(linux(python="3.8.10"), "exception", FULL), "e135", "[Errno 28] No space left on device"
+        with_error(linux(python="3.8.10"), "exception", FULL), "no-space-left", "[Errno 28] No space left on device"
     ),
-    "killed": replace(with_error(linux(), "e134", "Killed"), attempts=(attempt,)),
+    "killed": replace(with_error(linux(), "memory-error-or-killed", "Killed"), attempts=(attempt,)),
     "pasted: Killed": (
         "$ pip install torch\n"
         "Collecting torch\n"
@@ -34,7 +34,7 @@ BAD = {
 }
 GOOD = {
     "a full disk while training": with_error(
-        with_torch(linux(), "2.6.0+cpu"), "e135", "[Errno 28] No space left on device"
+        with_torch(linux(), "2.6.0+cpu"), "no-space-left", "[Errno 28] No space left on device"
     ),
-    "a program that is killed": with_error(with_torch(linux(), "2.6.0+cpu"), "e134", "Killed"),
+    "a program that is killed": with_error(with_torch(linux(), "2.6.0+cpu"), "memory-error-or-killed", "Killed"),
 }

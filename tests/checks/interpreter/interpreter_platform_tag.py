@@ -12,7 +12,7 @@ DISGUISED = replace(
 BAD = {
     "no torch": replace(DISGUISED, torch=ABSENT),
     "pip finds none": Case(
-        with_error(replace(DISGUISED, torch=ABSENT), "e052", NONE), first="interpreter-platform-tag"
+        with_error(replace(DISGUISED, torch=ABSENT), "torch-from-versions-none", NONE), first="interpreter-platform-tag"
     ),
     "a ticket": f"% pip install torch\n{NONE}\n\nPyTorch version: N/A\nOS: macOS 13.6 (arm64)\n"
     "Python version: 3.9.18 (main, Sep 11 2023, 08:25:10) [Clang 12.0.1 ] (64-bit runtime)\n"

@@ -33,7 +33,9 @@ BAD = {
         with_torch(mac(macos="12.2", rosetta=True), "2.2.2"), first="python-under-rosetta"
     ),
     "CPU instructions seem to be the cause": Case(
-        with_error(mac(rosetta=True), "e010", "zsh: illegal hardware instruction  python  Illegal instruction"),
+        with_error(
+            mac(rosetta=True), "illegal-instruction", "zsh: illegal hardware instruction  python  Illegal instruction"
+        ),
         first="python-under-rosetta",
     ),
     "an illegal instruction on Apple silicon": Case(
@@ -46,7 +48,7 @@ GOOD = {
     "native": with_torch(mac(), "2.9.0", mps_available=True),
     "an Intel Mac": with_torch(mac(chip="Intel(R) Core(TM) i7-9750H"), "2.2.2"),
     "an Apple silicon bundle on an Intel Mac": Case(
-        with_error(mac(chip="Intel(R) Core(TM) i7-9750H"), "e047", HAVE.format("arm64", "x86_64h"))
+        with_error(mac(chip="Intel(R) Core(TM) i7-9750H"), "have-arm64-need-x86-64", HAVE.format("arm64", "x86_64h"))
     ),
 }
 BAD["a chip named in passing, and the versions on offer"] = """\

@@ -26,16 +26,18 @@ ERROR: No matching distribution found for torch==2.3.1
 
 BAD = {
     "too new, by the date of the ticket": Case(
-        with_error(replace(mac(python="3.13.0"), torch=ABSENT), "e052", NONE), as_of="2024-12-31"
+        with_error(replace(mac(python="3.13.0"), torch=ABSENT), "torch-from-versions-none", NONE), as_of="2024-12-31"
     ),
     "too old, live": replace(linux(python="3.7.17"), torch=ABSENT, attempts=())
-    and with_error(replace(linux(python="3.5.10"), torch=ABSENT), "e052", NONE),
+    and with_error(replace(linux(python="3.5.10"), torch=ABSENT), "torch-from-versions-none", NONE),
     "PyPy": replace(PYPY, interpreter=replace(PYPY.interpreter, implementation="pypy")),
     "Python 2": PY2,
     "the wanted release has none": Case(WINDOWS, as_of="2025-07"),
     "the offer tells the Python": Case(OFFER, as_of="2024-06-30"),
     "torch.compile": with_error(
-        with_torch(linux(python="3.12.1"), "2.2.2+cpu"), "e054", "RuntimeError: Dynamo is not supported on Python 3.12+"
+        with_torch(linux(python="3.12.1"), "2.2.2+cpu"),
+        "dynamo-unsupported-python",
+        "RuntimeError: Dynamo is not supported on Python 3.12+",
     ),
     "pip says so": "ERROR: Package 'torch' requires a different Python: 3.6.9 not in '>=3.7.0'\n",
     "conda says so": "UnsatisfiableError: The following specifications were found to be incompatible with the existing python installation\n"

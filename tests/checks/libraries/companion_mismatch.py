@@ -14,15 +14,15 @@ def ticket(facts):
 
 BAD = {
     "torchvision of another torch": ticket(
-        with_error(with_torch(with_packages(windows(), torchvision="0.20.1+cu124"), "2.4.0+cu121"), "e106", NMS)
+        with_error(with_torch(with_packages(windows(), torchvision="0.20.1+cu124"), "2.4.0+cu121"), "torchvision-nms-missing", NMS)
     ),
     "live, before anything imports it": with_torch(with_packages(linux(), torchvision="0.20.1"), "2.4.0+cpu"),
     "in a ticket without an error": Case(
         ticket(with_torch(with_packages(linux(), torchaudio="2.5.1"), "2.4.0+cpu")), severity="warning"
     ),
-    "the error alone": ticket(with_error(replace(linux(), packages=None), "e106", NMS)),
+    "the error alone": ticket(with_error(replace(linux(), packages=None), "torchvision-nms-missing", NMS)),
     "the right version of the wrong build": ticket(
-        with_error(with_torch(with_packages(linux(), torchvision="0.20.1+cpu"), "2.5.1+cu124"), "e106", NMS)
+        with_error(with_torch(with_packages(linux(), torchvision="0.20.1+cpu"), "2.5.1+cu124"), "torchvision-nms-missing", NMS)
     ),
     "and without an error": Case(with_torch(with_packages(linux(), torchvision="0.20.1+cpu"), "2.5.1+cu124"), severity="warning"),
     "a symbol that torchtext misses": with_error(replace(mac(), packages=None), "exception", TEXT, "OSError"),

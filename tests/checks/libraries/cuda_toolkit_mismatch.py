@@ -9,12 +9,12 @@ MISMATCH = (
 machine = with_nvidia(linux(), "NVIDIA GeForce RTX 4090")
 
 BAD = {
-    "nvcc 10.1 for torch 11.3": with_error(with_torch(machine, "1.10.2+cu113"), "e118", MISMATCH),
+    "nvcc 10.1 for torch 11.3": with_error(with_torch(machine, "1.10.2+cu113"), "build-cuda-differs", MISMATCH),
     "no toolkit": with_error(
-        with_torch(machine, "2.6.0+cu124"), "e119", "OSError: CUDA_HOME environment variable is not set"
+        with_torch(machine, "2.6.0+cu124"), "cuda-home-not-set", "OSError: CUDA_HOME environment variable is not set"
     ),
     "nvcc does not know the GPU": with_error(
-        machine, "e120", "nvcc fatal   : Unsupported gpu architecture 'compute_89'"
+        machine, "nvcc-unsupported-architecture", "nvcc fatal   : Unsupported gpu architecture 'compute_89'"
     ),
     "pasted: RuntimeError:": (
         "RuntimeError:\n"

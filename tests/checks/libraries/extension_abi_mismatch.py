@@ -11,7 +11,7 @@ BAD = {
     ),
     "torch-scatter": with_error(linux(python="3.9.18"), "exception", SCATTER, "OSError"),
     "xformers": with_error(
-        with_torch(linux(python="3.10.12"), "2.1.0+cu121"), "e115", "xFormers can't load C++/CUDA extensions"
+        with_torch(linux(python="3.10.12"), "2.1.0+cu121"), "xformers-extensions-not-loaded", "xFormers can't load C++/CUDA extensions"
     ),
     "flash-attn on Windows": with_error(
         with_torch(windows(), "2.6.0+cu124"), "exception",

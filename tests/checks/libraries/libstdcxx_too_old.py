@@ -11,7 +11,9 @@ BAD = {
         imports=False,
         import_failure=ImportFailure(kind="exception", exception="ImportError", message=RISCV),
     ),
-    "CXXABI, by pattern": with_error(linux(), "e101", "version `CXXABI_1.3.15' not found", "CXXABI_1.3.15"),
+    "CXXABI, by pattern": with_error(
+        linux(), "glibcxx-not-found", "version `CXXABI_1.3.15' not found", "CXXABI_1.3.15"
+    ),
     "pasted: ImportError: /lib/x86_64-linux-gnu/libstdc++.so.6: version `": (
         "ImportError: /lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.29' not found (required by /home/user/miniconda3/envs/a/lib/python3.9/site-packages/torch_sparse/_spmm_cuda.so)\n"
     ),
@@ -21,5 +23,5 @@ BAD = {
 }
 GOOD = {
     "healthy": with_torch(linux(), "2.6.0+cpu"),
-    "glibc": with_error(linux(), "e007", "version `GLIBC_2.28' not found", "28"),
+    "glibc": with_error(linux(), "glibc-version-not-found", "version `GLIBC_2.28' not found", "28"),
 }

@@ -12,8 +12,8 @@ BAD = {
         numpy_error="RuntimeError: Numpy is not available", warnings=(API,),
     ),
     "Windows before 2.4.1": with_torch(with_packages(windows(python="3.11.9"), numpy="2.0.1"), "2.3.1+cpu", numpy_works=False),
-    "the warning on a Mac": with_error(replace(mac(), packages=None), "e103", API),
-    "the long message": with_error(replace(mac(), packages=None), "e102", MODULE),
+    "the warning on a Mac": with_error(replace(mac(), packages=None), "numpy-array-api-not-found", API),
+    "the long message": with_error(replace(mac(), packages=None), "built-for-numpy-1", MODULE),
     'pasted: RuntimeError: Numpy is not available': (
         'RuntimeError: Numpy is not available\n'
         '$ pip list\n'

@@ -10,7 +10,7 @@ NCCL = "ImportError: libtorch_cuda.so: undefined symbol: ncclCommResume"
 BAD = {
     "an upgraded cuDNN, with its error": with_error(
         with_torch(with_packages(machine, nvidia_cudnn_cu12="9.10.2.21"), "2.6.0+cu124", requires=PINS),
-        "e096", "RuntimeError: cuDNN version incompatibility",
+        "cudnn-version-mismatch", "RuntimeError: cuDNN version incompatibility",
     ),
     "without an error": Case(
         with_torch(with_packages(machine, nvidia_cudnn_cu12="9.10.2.21"), "2.6.0+cu124", requires=PINS, cuda_available=True),
@@ -21,7 +21,7 @@ BAD = {
     ),
     "what pip says": Case(
         with_error(
-            linux(), "e154", "torch 2.6.0 requires nvidia-cudnn-cu12==9.1.0.70, but you have nvidia-cudnn-cu12 9.10.2.21 which is incompatible."
+            linux(), "requires-other-nvidia-package", "torch 2.6.0 requires nvidia-cudnn-cu12==9.1.0.70, but you have nvidia-cudnn-cu12 9.10.2.21 which is incompatible."
         ),
         severity="warning",
     ),

@@ -5,8 +5,8 @@ ERROR = "OMP: Error #15: Initializing libiomp5md.dll, but found libiomp5md.dll a
 MAC = "OMP: Error #15: Initializing libomp.dylib, but found libomp.dylib already initialized."
 
 BAD = {
-    "Windows": with_error(with_torch(windows(), "2.5.1+cpu"), "e117", ERROR),
-    "two copies in the macOS wheel of 2.3": with_error(with_torch(mac(), "2.3.0"), "e117", MAC),
+    "Windows": with_error(with_torch(windows(), "2.5.1+cpu"), "omp-error-15", ERROR),
+    "two copies in the macOS wheel of 2.3": with_error(with_torch(mac(), "2.3.0"), "omp-error-15", MAC),
     "two are loaded, and nothing happened": Case(
         with_torch(linux(), "2.5.1+cpu", loaded_libraries=("/v/torch/lib/libiomp5.so", "/v/lib/libiomp5.so")),
         severity="warning",

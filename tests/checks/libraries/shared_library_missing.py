@@ -21,7 +21,9 @@ BAD = {
     "libomp on a Mac": with_error(
         mac(macos="10.14.4", chip="Intel(R) Core(TM) i7"), "exception", f"ImportError: {OMP}", "ImportError"
     ),
-    "as recognised by pattern": with_error(linux(), "e086", "libGL.so.1: cannot open shared object file"),
+    "as recognised by pattern": with_error(
+        linux(), "runtime-library-not-found", "libGL.so.1: cannot open shared object file"
+    ),
     "pasted: ImportError: libcudnn.so.9: cannot open shared object file: ": (
         "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory\n"
         + collect_env("2.5.1+cu124")

@@ -6,14 +6,16 @@ C10 = r'[WinError 1114] A dynamic link library (DLL) initialization routine fail
 PAGING = r'OSError: [WinError 1455] The paging file is too small for this operation to complete. Error loading "C:\v\torch\lib\c10.dll"'
 
 BAD = {
-    "fbgemm.dll of 2.4.0": with_error(with_torch(windows(), "2.4.0+cu121", imports=False), "e090", FBGEMM),
+    "fbgemm.dll of 2.4.0": with_error(with_torch(windows(), "2.4.0+cu121", imports=False), "winerror-126", FBGEMM),
     "c10.dll and an old runtime, live": with_torch(
         windows(),
         "2.9.0+cpu",
         imports=False,
         import_failure=ImportFailure(kind="exception", exception="OSError", message=C10),
     ),
-    "no runtime at all": with_error(windows(), "e092", "Microsoft Visual C++ Redistributable is not installed"),
+    "no runtime at all": with_error(
+        windows(), "vc-redistributable-missing", "Microsoft Visual C++ Redistributable is not installed"
+    ),
     "the C extension": with_error(
         windows(),
         "exception",
@@ -43,7 +45,7 @@ BAD = {
     ),
 }
 GOOD = {
-    "the paging file": with_error(windows(), "e147", PAGING),
+    "the paging file": with_error(windows(), "winerror-1455", PAGING),
     "an extension's own": with_error(
         with_torch(windows(), "2.6.0+cu124"), "exception",
         "ImportError: DLL load failed while importing flash_attn_2_cuda: The specified procedure could not be found.",

@@ -24,11 +24,11 @@ BAD = {
         probes=(ProbeResult(id="cpu", device="cpu", status="crashed", stage="matmul", signal=4),),
     ),
     "a ticket with lscpu": LSCPU,
-    "an old ARM core": with_error(PI, "e010", "Illegal instruction (core dumped)"),
+    "an old ARM core": with_error(PI, "illegal-instruction", "Illegal instruction (core dumped)"),
 }
 GOOD = {
     "no AVX, and torch works": with_torch(PENTIUM, "2.6.0+cpu"),
-    "AVX2 is there: another crash": with_error(linux(), "e010", "Illegal instruction (core dumped)"),
+    "AVX2 is there: another crash": with_error(linux(), "illegal-instruction", "Illegal instruction (core dumped)"),
     "a segmentation fault": with_torch(
         PENTIUM,
         "2.6.0+cpu",

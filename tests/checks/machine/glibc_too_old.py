@@ -14,14 +14,16 @@ LDSO = "ImportError: /lib64/libc.so.6: version `GLIBC_2.28' not found (required 
 BAD = {
     "Alpine without torch": replace(MUSL, torch=ABSENT),
     "Alpine, pip finds none": with_error(
-        MUSL, "e052", "ERROR: Could not find a version that satisfies the requirement torch (from versions: none)"
+        MUSL,
+        "torch-from-versions-none",
+        "ERROR: Could not find a version that satisfies the requirement torch (from versions: none)",
     ),
     "musl's loader": RELOCATING,
-    "the loader's message": with_error(with_torch(CENTOS, "2.7.1+cpu", imports=False), "e007", LDSO),
+    "the loader's message": with_error(with_torch(CENTOS, "2.7.1+cpu", imports=False), "glibc-version-not-found", LDSO),
     "the loader's message alone": LDSO,
     "a refused wheel": with_error(
         CENTOS,
-        "e008",
+        "manylinux-wheel-refused",
         "ERROR: torch-2.7.1-cp311-cp311-manylinux_2_28_x86_64.whl is not a supported wheel on this platform.",
     ),
     "a release for newer systems": replace(
@@ -36,7 +38,7 @@ GOOD = {
     "CentOS 7 without torch: older releases fit": replace(CENTOS, torch=ABSENT),
     "a wheel for another Python": with_error(
         linux(),
-        "e008",
+        "manylinux-wheel-refused",
         "ERROR: torch-2.7.1-cp311-cp311-manylinux_2_28_x86_64.whl is not a supported wheel on this platform.",
     ),
 }

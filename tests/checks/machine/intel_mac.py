@@ -18,12 +18,12 @@ BAD = {
     "the same, with its CPU": Case("% sysctl -n machdep.cpu.brand_string\n" + I9 + "\n" + PIP, as_of="2024-09"),
     "a bundle for Apple silicon": with_error(
         mac(chip=I9),
-        "e047",
+        "have-arm64-need-x86-64",
         f"ImportError: dlopen(/Users/u/v/lib/python3.11/site-packages/torch/_C.cpython-311-darwin.so): tried: {BUNDLE}",
     ),
     "MPS is wanted": with_error(
         with_torch(mac(chip=I9), "2.2.2"),
-        "e074",
+        "not-compiled-with-mps",
         "AssertionError: MPS not available because the current PyTorch install was not built with MPS enabled",
     ),
     "a Python without any torch": Case(replace(mac(chip=I9, python="3.13.1"), torch=ABSENT)),

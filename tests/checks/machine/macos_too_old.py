@@ -34,9 +34,11 @@ BAD = {
     "torch 2.7 on macOS 12.7": with_torch(mac(macos="12.7.6"), "2.7.1", mps_built=True, mps_available=False),
     "a ticket without the chip": "% sw_vers -productVersion\n12.2.1\n>>> torch.__version__\n'1.12.1'\n"
     ">>> torch.backends.mps.is_built()\nTrue\n>>> torch.backends.mps.is_available()\nFalse\n",
-    "the message, and an old system": with_error(with_torch(mac(macos="12.2.1"), "1.13.1"), "e001", MPS),
+    "the message, and an old system": with_error(
+        with_torch(mac(macos="12.2.1"), "1.13.1"), "mps-needs-newer-macos", MPS
+    ),
     "the message lags behind the check": with_error(
-        with_torch(mac(macos="13.7.4"), "2.10.0.dev20251008"), "e001", MPS.replace("12.3", "13.0")
+        with_torch(mac(macos="13.7.4"), "2.10.0.dev20251008"), "mps-needs-newer-macos", MPS.replace("12.3", "13.0")
     ),
     "a ticket with macOS 13 and torch 2.9": TICKET,
     "an old dyld": DYLD,
@@ -45,7 +47,7 @@ BAD = {
     "ERROR: torch-2.12.0-cp312-cp312-macosx_14_0_arm64.whl is not a supported wheel on this platform.\n",
     "FFT on macOS 13": with_error(
         with_torch(mac(macos="13.4"), "2.3.0", mps_available=True),
-        "e003",
+        "mps-feature-needs-macos-14",
         "FFT operations are only supported on MacOS 14+",
     ),
 }
@@ -55,7 +57,7 @@ GOOD = {
     "torch 2.5 on macOS 12.7": with_torch(mac(macos="12.7"), "2.5.1", mps_built=True, mps_available=True),
     "the message on a new system: Metal is hidden": with_error(
         with_torch(mac(macos="26.0"), "2.11.0", mps_built=True, mps_available=False),
-        "e001",
+        "mps-needs-newer-macos",
         MPS.replace("12.3", "14.0"),
     ),
     "under Rosetta it is the Python": Case(with_torch(mac(macos="12.2", rosetta=True), "2.0.1")),

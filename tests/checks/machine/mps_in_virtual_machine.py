@@ -12,10 +12,14 @@ BAD = {
     "named device, no byte": "Found device Apple Paravirtual device isLowPower false\n"
     + OOM.format("1.70 GB", "0 bytes"),
     "a runner whose MPS is asked for": with_error(
-        with_torch(GUEST, "2.9.1", mps_built=True, mps_available=False), "e075", "is_built() True is_available() False"
+        with_torch(GUEST, "2.9.1", mps_built=True, mps_available=False),
+        "mps-built-not-available",
+        "is_built() True is_available() False",
     ),
     "the message on a guest": with_error(
-        with_torch(GUEST, "2.9.1"), "e001", "RuntimeError: The MPS backend is supported on MacOS 14.0+."
+        with_torch(GUEST, "2.9.1"),
+        "mps-needs-newer-macos",
+        "RuntimeError: The MPS backend is supported on MacOS 14.0+.",
     ),
     "a runner, live, and nobody asks": Case(
         with_torch(GUEST, "2.9.1", mps_built=True, mps_available=False), severity="note"
@@ -27,7 +31,7 @@ GOOD = {
     "a first allocation larger than the memory": OOM.format("9.07 GB", "40.00 GB"),
     "memory in use": with_error(
         with_torch(mac(), "2.9.1"),
-        "e143",
+        "mps-out-of-memory",
         "RuntimeError: MPS backend out of memory (MPS allocated: 8.20 GB, other allocations: 600.00 MB)",
     ),
 }

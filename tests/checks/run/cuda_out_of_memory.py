@@ -8,9 +8,13 @@ OWN = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. G
 
 BAD = {
     "another process": with_error(
-        with_torch(with_nvidia(linux(python="3.8.10"), "Tesla K80", driver="440.64.00"), "1.5.1+cu102"), "e145", OTHERS
+        with_torch(with_nvidia(linux(python="3.8.10"), "Tesla K80", driver="440.64.00"), "1.5.1+cu102"),
+        "cuda-out-of-memory",
+        OTHERS,
     ),
-    "this one": with_error(with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 3090"), "2.6.0+cu124"), "e145", OWN),
+    "this one": with_error(
+        with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 3090"), "2.6.0+cu124"), "cuda-out-of-memory", OWN
+    ),
     "pasted: torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to al": (
         "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 8.00 GiB total capacity; 6.10 GiB already allocated; 0 bytes free; 6.50 GiB reserved in total by PyTorch)\n"
     ),

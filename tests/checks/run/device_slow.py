@@ -75,7 +75,7 @@ BAD = {
     "a CPU at a quarter of its speed": Case(cpu(float32_tflops_one_thread=0.016), severity="warning"),
     "half as fast": Case(probe(float32_tflops_burst=5.5, bfloat16_tflops_burst=110.0), severity="warning"),
     "a tenth": Case(probe(float32_tflops_burst=1.3, bfloat16_tflops_burst=22.0), severity="fault"),
-    "what nvidia-smi says": with_error(machine, "e148", "SW Thermal Slowdown : Active"),
+    "what nvidia-smi says": with_error(machine, "gpu-clocks-throttled", "SW Thermal Slowdown : Active"),
 }
 GOOD = {
     "as fast as it should be": probe(float32_tflops_burst=18.5, bfloat16_tflops_burst=260.0),

@@ -5,9 +5,9 @@ FLOAT64 = "TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS fr
 CUMSUM = "RuntimeError: MPS does not support cumsum op with int64 input"
 
 BAD = {
-    "float64": with_error(with_torch(mac(), "2.6.0"), "e140", FLOAT64),
+    "float64": with_error(with_torch(mac(), "2.6.0"), "mps-no-float64", FLOAT64),
     "bfloat16 on macOS 13": with_error(
-        with_torch(mac(macos="13.5"), "2.4.0"), "e141", "BFloat16 is not supported on MPS"
+        with_torch(mac(macos="13.5"), "2.4.0"), "mps-bfloat16-needs-macos-14", "BFloat16 is not supported on MPS"
     ),
     "int64 before macOS 13.3": with_error(with_torch(mac(macos="13.1"), "2.0.1"), "exception", CUMSUM, "RuntimeError"),
     "pasted: TypeError: Cannot convert a MPS Tensor to float64 dtype as t": (
@@ -35,7 +35,7 @@ GOOD = {
     "healthy": with_torch(mac(), "2.6.0", mps_available=True),
     "an operator": with_error(
         with_torch(mac(), "1.13.1"),
-        "e137",
+        "mps-operator-not-implemented",
         "The operator 'aten::roll' is not currently implemented for the MPS device.",
     ),
 }

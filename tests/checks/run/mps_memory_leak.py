@@ -8,7 +8,6 @@ from tests.tickets import collect_env
 POOL = "nn.MaxPool2d torch.mps.driver_allocated_memory() before 545751040 after 1628192768"
 
 
-
 def probe(*wrong, device="mps", facts=None):
     result = ProbeResult(id=device, device=device, status="failed", stage="training", data={"wrong": list(wrong)})
     return replace(facts or with_torch(mac(), "2.3.0", mps_available=True), probes=(result,))

@@ -5,9 +5,9 @@ ROLL = "The operator 'aten::roll' is not currently implemented for the MPS devic
 CONV = "The operator 'aten::slow_conv3d_forward' is not currently implemented for the MPS device."
 
 BAD = {
-    "roll": with_error(with_torch(mac(), "1.13.1"), "e137", ROLL),
-    "Conv3d": with_error(with_torch(mac(macos="14.2.1"), "2.3.0.dev20240121"), "e137", CONV),
-    "an unknown torch": with_error(mac(), "e138", "Conv3D is not supported on MPS"),
+    "roll": with_error(with_torch(mac(), "1.13.1"), "mps-operator-not-implemented", ROLL),
+    "Conv3d": with_error(with_torch(mac(macos="14.2.1"), "2.3.0.dev20240121"), "mps-operator-not-implemented", CONV),
+    "an unknown torch": with_error(mac(), "mps-conv3d-not-supported", "Conv3D is not supported on MPS"),
     "pasted: NotImplementedError: The operator 'aten::linalg_svd' is not ": (
         "NotImplementedError: The operator 'aten::linalg_svd' is not currently implemented for the MPS device. As a temporary fix, you can set the environment variable `PYTORCH_ENABLE_MPS_FALLBACK=1`\n"
         + collect_env("2.3.0", "mac")
@@ -26,7 +26,7 @@ BAD = {
 GOOD = {
     "healthy": with_torch(mac(), "2.6.0", mps_available=True),
     "another type of number": with_error(
-        with_torch(mac(), "2.6.0"), "e140", "Cannot convert a MPS Tensor to float64 dtype"
+        with_torch(mac(), "2.6.0"), "mps-no-float64", "Cannot convert a MPS Tensor to float64 dtype"
     ),
 }
 BAD["more channels than MPS takes"] = """\

@@ -53,6 +53,6 @@ BAD = {
 GOOD = {
     "nothing was said": with_torch(linux(), "2.6.0+cpu"),
     "the GPU is full": with_error(
-        with_torch(linux(), "2.6.0+cu124"), "e145", "CUDA out of memory. Tried to allocate 2.00 GiB"
+        with_torch(linux(), "2.6.0+cu124"), "cuda-out-of-memory", "CUDA out of memory. Tried to allocate 2.00 GiB"
     ),
 }

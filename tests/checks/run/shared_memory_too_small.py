@@ -8,8 +8,8 @@ healthy = with_torch(linux(), "2.2.1+cu121")
 container = replace(healthy, host=replace(healthy.host, container="docker", shm_bytes=64 << 20))
 
 BAD = {
-    "a bus error": with_error(healthy, "e146", BUS),
-    "in a container": with_error(container, "e146", BUS),
+    "a bus error": with_error(healthy, "dataloader-shared-memory", BUS),
+    "in a container": with_error(container, "dataloader-shared-memory", BUS),
     "not yet": Case(container, severity="note"),
     "pasted: RuntimeError: DataLoader worker (pid 1234) is killed by sign": (
         "RuntimeError: DataLoader worker (pid 1234) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory. Please try to raise your shared memory limit.\n"

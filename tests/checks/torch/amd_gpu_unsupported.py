@@ -6,14 +6,14 @@ NO_FUNCTION = "RuntimeError: HIP error: invalid device function"
 
 BAD = {
     "gfx1103, its error shown": with_error(
-        with_torch(with_amd(linux(), "AMD Radeon 780M", gfx="gfx1103"), "2.8.0+rocm6.4", cuda_available=True), "e070", NO_FUNCTION
+        with_torch(with_amd(linux(), "AMD Radeon 780M", gfx="gfx1103"), "2.8.0+rocm6.4", cuda_available=True), "hip-invalid-device-function", NO_FUNCTION
     ),
-    "the build is not known": with_error(with_amd(linux(), "AMD Radeon 780M", gfx="gfx1103"), "e070", NO_FUNCTION),
+    "the build is not known": with_error(with_amd(linux(), "AMD Radeon 780M", gfx="gfx1103"), "hip-invalid-device-function", NO_FUNCTION),
     "by torch's own list": with_torch(
         with_amd(linux(), "AMD Radeon RX 6700 XT", gfx="gfx1031"), "2.8.0+rocm6.4", cuda_available=True,
         arch_list=("gfx900", "gfx90a", "gfx1030", "gfx1100"),
     ),
-    "the message alone": with_error(replace(linux(), gpus=None), "e072", "rocBLAS error: Cannot read TensileLibrary.dat: Illegal seek"),
+    "the message alone": with_error(replace(linux(), gpus=None), "rocblas-tensile-library", "rocBLAS error: Cannot read TensileLibrary.dat: Illegal seek"),
     'pasted: HIP kernel errors might be asynchronously reported at some o': (
         '$ rocminfo | grep gfx\n'
         '  Name:                    gfx1010\n'

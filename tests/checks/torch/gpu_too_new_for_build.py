@@ -18,10 +18,10 @@ BAD = {
     "RTX 3090 on CUDA 10.2": with_torch(
         with_nvidia(linux(python="3.8.10"), "NVIDIA GeForce RTX 3090"), "1.8.1+cu102", cuda_available=True
     ),
-    "the warning alone": with_error(replace(linux(), gpus=None), "e061", SM_120, "120"),
+    "the warning alone": with_error(replace(linux(), gpus=None), "capability-too-new", SM_120, "120"),
     "no kernel image on Windows": with_error(
         with_torch(with_nvidia(windows(), "NVIDIA GeForce RTX 5070 Ti", driver="576.52"), "2.5.1+cu124", cuda_available=True),
-        "e065", "RuntimeError: CUDA error: no kernel image is available for execution on the device",
+        "no-kernel-image", "RuntimeError: CUDA error: no kernel image is available for execution on the device",
     ),
     'pasted: collect_env': (
         collect_env('2.5.1+cu124', driver='572.16', gpu='GPU 0: NVIDIA GeForce RTX 5080')

@@ -18,10 +18,10 @@ BAD = {
     "GTX 780 Ti since CUDA 11": with_torch(
         with_nvidia(linux(python="3.10.12"), "NVIDIA GeForce GTX 780 Ti", driver="470.256.02"), "2.0.1+cu117", cuda_available=True
     ),
-    "the warning alone": with_error(replace(linux(), gpus=None), "e062", P100),
+    "the warning alone": with_error(replace(linux(), gpus=None), "capability-too-old", P100),
     "one of two, with its warning": with_error(
         with_torch(with_nvidia(linux(), "NVIDIA A100-SXM4-40GB", "Tesla V100-SXM2-32GB"), "2.11.0+cu130", cuda_available=True, arch_list=NEW),
-        "e062", V100,
+        "capability-too-old", V100,
     ),
     'pasted: torch.AcceleratorError: CUDA error: no kernel image is avail': (
         'Found GPU0 NVIDIA GeForce GTX 960M which is of cuda capability 5.0.\n'

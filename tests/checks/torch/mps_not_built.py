@@ -12,7 +12,7 @@ BAD = {
     "a build without it": with_torch(mac(), "2.4.0", mps_built=False, mps_available=False),
     "its message": with_error(
         with_torch(mac(), "2.4.0"),
-        "e074",
+        "not-compiled-with-mps",
         "MPS not available because the current PyTorch install was not built with MPS enabled.",
     ),
     "no kernels at all, of an unknown build": with_error(

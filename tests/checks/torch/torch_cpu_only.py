@@ -23,7 +23,7 @@ BAD = {
         with_torch(with_nvidia(linux(), RTX, driver="470.57.02"), "2.13.0+cpu"), first="nvidia-driver-too-old"
     ),
     "the program asks for CUDA, the machine is not known": with_error(
-        replace(with_torch(windows(), "2.1.0+cpu"), gpus=None), "e058", NOT_COMPILED
+        replace(with_torch(windows(), "2.1.0+cpu"), gpus=None), "not-compiled-with-cuda", NOT_COMPILED
     ),
     "pasted: collect_env": (collect_env("2.4.1+cpu", libs="[pip3] torch==2.4.1+cpu")),
     "pasted: collect_env (2)": (
@@ -95,7 +95,7 @@ BAD = {
 GOOD = {
     "a server without a GPU": with_torch(linux(), "2.6.0+cpu"),
     "a CUDA build": with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=True),
-    "a Mac": with_error(with_torch(mac(), "2.6.0", mps_available=True), "e058", NOT_COMPILED),
+    "a Mac": with_error(with_torch(mac(), "2.6.0", mps_available=True), "not-compiled-with-cuda", NOT_COMPILED),
     "the GPU is hidden on purpose": with_torch(
         replace(with_nvidia(linux(), RTX), environ={"CUDA_VISIBLE_DEVICES": "-1"}), "2.6.0+cpu"
     ),

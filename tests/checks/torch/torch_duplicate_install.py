@@ -9,11 +9,11 @@ NMS = "RuntimeError: No such operator torchvision::nms"
 
 BAD = {
     "pip in the home folder over conda, with an error": with_error(
-        with_torch(linux(python="3.7.9"), "1.9.0+cu102", copies=(HOME, CONDA)), "e106", NMS
+        with_torch(linux(python="3.7.9"), "1.9.0+cu102", copies=(HOME, CONDA)), "torchvision-nms-missing", NMS
     ),
     "registered twice": with_error(
         with_torch(linux(python="3.7.9"), "1.9.0+cu102", copies=(HOME, CONDA)),
-        "e081", "Only a single TORCH_LIBRARY can be used to register the namespace prims",
+        "torch-library-registered-twice", "Only a single TORCH_LIBRARY can be used to register the namespace prims",
     ),
     "without an error": Case(with_torch(linux(python="3.7.9"), "1.9.0+cu102", copies=(HOME, CONDA)), severity="warning"),
 }  # fmt: skip

@@ -25,11 +25,14 @@ BAD = {
         linux(), "2.6.0", imports=False, copies=(TorchCopy(path=SITE, version="2.6.0", has_files=False),)
     ),
     "no C extensions, in an environment": with_error(
-        linux(), "e076", "ImportError: Failed to load PyTorch C extensions:", path=f"{SITE}/torch/__init__.py"
+        linux(),
+        "no-torch-c-extension",
+        "ImportError: Failed to load PyTorch C extensions:",
+        path=f"{SITE}/torch/__init__.py",
     ),
     "an empty folder on Windows": with_error(
         replace(windows(), torch=None),
-        "e077",
+        "torch-is-hollow",
         "ImportError: cannot import name 'Tensor' from 'torch' (unknown location)",
     ),
     "a leftover is a warning": Case(with_torch(linux(), "2.6.0+cpu", leftovers=("~orch",)), severity="warning"),

@@ -9,7 +9,7 @@ BAD = {
     "a Linux server": replace(linux(), torch=ABSENT),
     "beside an NVIDIA GPU": replace(with_nvidia(linux(), "NVIDIA GeForce RTX 3090"), torch=ABSENT),
     "a Mac": replace(mac(), torch=ABSENT),
-    "Windows, by the message alone": with_error(windows(), "e055", NO_TORCH),
+    "Windows, by the message alone": with_error(windows(), "module-not-found-torch", NO_TORCH),
     "pasted: ModuleNotFoundError: No module named 'torch'": (
         "$ python3 app.py\n"
         "Traceback (most recent call last):\n"
@@ -43,9 +43,13 @@ BAD = {
 }
 GOOD = {
     "installed": with_torch(linux(), "2.6.0+cpu"),
-    "installed, and a message from elsewhere": with_error(with_torch(linux(), "2.6.0+cpu"), "e055", NO_TORCH),
+    "installed, and a message from elsewhere": with_error(
+        with_torch(linux(), "2.6.0+cpu"), "module-not-found-torch", NO_TORCH
+    ),
     "not known": linux(),
     "the build environment of pip has none": with_error(
-        with_error(linux(), "e055", NO_TORCH), "e151", "Getting requirements to build wheel: No module named 'torch'"
+        with_error(linux(), "module-not-found-torch", NO_TORCH),
+        "build-without-torch",
+        "Getting requirements to build wheel: No module named 'torch'",
     ),
 }

@@ -8,9 +8,9 @@ ABORT = (
 
 BAD = {
     "torch.mps of 2.0.0": with_error(with_torch(mac(macos="13.2"), "2.0.0"), "exception", NO_MPS),
-    "an abort in Metal": with_error(with_torch(mac(), "1.12.0"), "e142", ABORT),
+    "an abort in Metal": with_error(with_torch(mac(), "1.12.0"), "mpsgraph-assertion", ABORT),
     "another, of an old release": with_error(
-        with_torch(mac(), "2.1.0"), "e142", "LLVM ERROR: Failed to infer result type(s)."
+        with_torch(mac(), "2.1.0"), "mpsgraph-assertion", "LLVM ERROR: Failed to infer result type(s)."
     ),
     "pasted: AttributeError: module 'distutils' has no attribute 'version": (
         '  File "/home/u/e/lib/python3.8/site-packages/torch/utils/tensorboard/__init__.py", line 4, in <module>\n'

@@ -11,7 +11,7 @@ BAD = {
         mac(), "2.6.0", shadowed_by="/Users/u/project/torch.py", imports=False,
         import_failure=ImportFailure(kind="exception", exception="AttributeError", message=CIRCULAR),
     ),
-    "its message": with_error(replace(windows(), torch=None), "e080", CIRCULAR, path=r"C:\Users\u\project\torch.py"),
+    "its message": with_error(replace(windows(), torch=None), "torch-partially-initialized", CIRCULAR, path=r"C:\Users\u\project\torch.py"),
     "a source tree": with_error(
         linux(), "exception", "ModuleNotFoundError: No module named 'torch.version'", path="/pytorch/torch/torch_version.py"
     ),
@@ -48,6 +48,9 @@ GOOD = {
     "not shadowed": with_torch(linux(), "2.6.0+cpu"),
     "not known": linux(),
     "a broken installation": with_error(
-        linux(), "e076", "No module named 'torch._C'", path="/usr/lib/python3/dist-packages/torch/__init__.py"
+        linux(),
+        "no-torch-c-extension",
+        "No module named 'torch._C'",
+        path="/usr/lib/python3/dist-packages/torch/__init__.py",
     ),
 }

@@ -20,7 +20,7 @@ BAD = {
         path="/home/u/v/lib/python3.11/site-packages/transformers/masking_utils.py",
     ),
     "a type that came later": with_error(
-        linux(), "e057", "AttributeError: module 'torch' has no attribute 'float8_e4m3fn'"
+        linux(), "torch-has-no-attribute", "AttributeError: module 'torch' has no attribute 'float8_e4m3fn'"
     ),
     "pasted: AttributeError: module 'torch' has no attribute 'compile'": (
         "Traceback (most recent call last):\n"
