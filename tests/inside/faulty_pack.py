@@ -1,7 +1,8 @@
 """Run by the interpreter with torch, `faulty_pack.py PROBE`: each computation of the silent-fault pack on a device that
 has its fault. Prints JSON: what was said of the healthy device and of the faulty one.
 
-The faulty device is the CPU behind a dispatch mode that changes one operator under the condition that was reported.
+The computations that need gigabytes are run at a small size, with the border of their fault moved alike. The faulty
+device is the CPU behind a dispatch mode that changes one operator under the condition that was reported.
 """
 
 import importlib.util
@@ -155,6 +156,37 @@ def no_input_gradient(*arguments, **options):
     return arguments[-1][0] is False
 
 
+class Beyond:
+    """The elements from that place on are lost."""
+
+    def __init__(self, place):
+        self.place = place
+
+    def when(self, x, *arguments, **options):
+        return x.numel() > self.place
+
+    def result(self, work, *arguments, **options):
+        def change(t):
+            t.view(-1)[self.place:] = 0
+            return t
+
+        return each(work(), change)
+
+    def wrapped(self, work, target, source, *arguments, **options):
+        target.zero_()[: self.place].copy_(source[: self.place])
+        rest = source[self.place :]
+        target[: len(rest)].copy_(rest)
+        return target
+
+    def place_wrapped(self, work, *arguments, **options):
+        return each(work(), lambda t: t % self.place)
+
+
+# id of the computation that needs gigabytes -> the size at which it is run here
+SMALL = {
+    "linear-wide": 8, "linear-vocabulary": 503, "copy-beyond-2-32": 4096 + 64, "bmm-beyond-2-32": 4100,
+    "reduce-beyond-2-31": 1024 + 16,
+}  # fmt: skip
 # id of the computation -> (operators, when, what happens then)
 FAULTS = {
     "first-parallel-call": (("exp",), always, Once(1, every_13th_off)),
@@ -212,6 +244,11 @@ FAULTS = {
     "conv-repeated": (("convolution",), always, Once(57, nan)),
     "int8-product": (("_int_mm",), always, last_off),
     "mm-256": (("mm",), largest_side(256), last_off),
+    "linear-wide": (("mm", "addmm"), largest_side(8 * 144), every_13th_off),
+    "linear-vocabulary": (("mm", "addmm"), largest_side(9 * 1024), Beyond(65536).result),
+    "copy-beyond-2-32": (("copy_",), Beyond(4096).when, Beyond(4096).wrapped),
+    "bmm-beyond-2-32": (("bmm",), always, Beyond(1 << 24).result),
+    "reduce-beyond-2-31": (("argmax",), Beyond(1024).when, Beyond(1024).place_wrapped),
 }
 
 
@@ -252,6 +289,8 @@ with open(os.path.join(os.path.dirname(sys.argv[1]), "stages", "silent.py")) as 
 healthy, faulty = Device(torch, "cpu"), Device(torch, "cpu")
 answers = {}
 for entry in silent.PACK:
+    if entry["id"] in SMALL:
+        entry = dict(entry, size=SMALL[entry["id"]], memory=0)
     if silent.left_out(healthy, entry, None):
         answers[entry["id"]] = None
         continue

@@ -11,18 +11,18 @@ GIB = 1 << 30
 PACK = []
 
 
-def silent(issue, seen, tolerance=CLOSE, memory=0, needs=(), types=()):
+def silent(issue, seen, tolerance=CLOSE, memory=0, size=0, needs=(), types=()):
     """Declare a computation. `issue`: where it was reported (a number: of pytorch/pytorch); `seen`: what was wrong.
 
     `memory`: bytes of device memory that it takes, where that is much: it is then left out on CPUs, and where there is
-    less. `needs`: dotted names that torch must have. `types`: types of device, () for all.
+    less. `size`: `Side.size` of such a computation, which tests make small. `needs`: dotted names that torch must have. `types`: types of device, () for all.
     """
 
     def declare(work):
         link = issue if "/" in issue else "pytorch/pytorch#" + issue
         PACK.append({
             "id": work.__name__.replace("_", "-"), "issue": link, "seen": seen, "tolerance": tolerance,
-            "memory": memory, "needs": needs, "types": types, "work": work,
+            "memory": memory, "size": size, "needs": needs, "types": types, "work": work,
         })
         return work
 
@@ -32,8 +32,8 @@ def silent(issue, seen, tolerance=CLOSE, memory=0, needs=(), types=()):
 class Side(object):
     """One of the two runs. Draws the same numbers in both; `reference` is the one in float64 on the CPU."""
 
-    def __init__(self, probe, reference):
-        self.torch, self.reference = probe.torch, reference
+    def __init__(self, probe, reference, size=0):
+        self.torch, self.reference, self.size = probe.torch, reference, size
         self.f = probe.torch.nn.functional
         self.device = probe.torch.device("cpu") if reference else probe.device
         self.is_cpu = self.device.type == "cpu"
@@ -131,8 +131,8 @@ def has(root, dotted):
 
 def compare(probe, fault):
     """ "" where the device agrees with the reference, else how it differs."""
-    got = as_list(probe.on_side(fault["work"], Side(probe, False)))
-    expected = as_list(fault["work"](Side(probe, True)))
+    got = as_list(probe.on_side(fault["work"], Side(probe, False, fault["size"])))
+    expected = as_list(fault["work"](Side(probe, True, fault["size"])))
     for number, (g, e) in enumerate(zip(got, expected)):
         part = "" if number == 0 else ", result %d" % (number + 1)
         if tuple(g.shape) != tuple(e.shape):
@@ -329,10 +329,10 @@ def linear_large(s):
     return y if s.reference else y.view(-1, 320)[::127]
 
 
-@silent("97239", "MPS, 2023: linear of 253 x 144 x 768 to 2304, where matmul is right", EXACT, memory=2 * GIB)
+@silent("97239", "MPS, 2023: linear of 253 x 144 x 768 to 2304, where matmul is right", EXACT, memory=2 * GIB, size=253)
 def linear_wide(s):
-    x = s.rows(s.pattern(253 * 144, 768), 1009)
-    y = s.f.linear(x if s.reference else x.view(253, 144, 768), s.pattern(2304, 768))
+    x = s.rows(s.pattern(s.size * 144, 768), 1009)
+    y = s.f.linear(x if s.reference else x.view(s.size, 144, 768), s.pattern(2304, 768))
     return y if s.reference else y.view(-1, 2304)[::1009]
 
 
@@ -342,10 +342,10 @@ def outer_product(s):
     return s.some(x @ y, 64)
 
 
-@silent("122045", "MPS, torch 2.1 to 2.5: linear to 50,304 from a batch of 9 x 1024", EXACT, memory=4 * GIB)
+@silent("122045", "MPS, torch 2.1 to 2.5: linear to 50,304 from a batch of 9 x 1024", EXACT, memory=4 * GIB, size=50304)
 def linear_vocabulary(s):
     x = s.rows(s.pattern(9 * 1024, 1), 509)
-    return s.some(s.f.linear(x, s.pattern(50304, 1)), 509)
+    return s.some(s.f.linear(x, s.pattern(s.size, 1)), 509)
 
 
 @silent("189495", "MPS, torch 2.12 to 2.14: linear with bias of more than 65,536 matrices", EXACT)
@@ -587,33 +587,31 @@ def mm_256(s):
 # --- sizes beyond 2^31 and 2^32: where the memory allows ----------------------------------------------------
 
 
-@silent("182052", "MPS, 2026: copies of more than 2^32 elements wrap round", EXACT, memory=10 * GIB)
+@silent("182052", "MPS, 2026: copies of more than 2^32 elements wrap round", EXACT, memory=10 * GIB, size=(1 << 32) + 64)
 def copy_beyond_2_32(s):
-    count, ends = (1 << 32) + 64, s.torch.arange(1, 9, dtype=s.torch.int8)
+    ends = s.torch.arange(1, 9, dtype=s.torch.int8)
     if s.reference:
         return s.torch.zeros(8, dtype=s.torch.int8), ends
-    x = s.torch.zeros(count, dtype=s.torch.int8, device=s.device)
+    x = s.torch.zeros(s.size, dtype=s.torch.int8, device=s.device)
     x[-8:] = ends.to(s.device)
     y = s.torch.empty_like(x).copy_(x)
     return y[:8], y[-8:]
 
 
-@silent("197636", "macOS 15 and newer: bmm with more than 2^32 results", EXACT, memory=12 * GIB)
+@silent("197636", "macOS 15 and newer: bmm with more than 2^32 results", EXACT, memory=12 * GIB, size=46400)
 def bmm_beyond_2_32(s):
-    side = 46400
-    x, y = s.pattern(2, 1, side, kind="float16").transpose(1, 2), s.pattern(2, 1, side, kind="float16")
+    x, y = s.pattern(2, 1, s.size, kind="float16").transpose(1, 2), s.pattern(2, 1, s.size, kind="float16")
     if s.reference:
         return (x[:, ::4001] @ y)[:, :, ::503]
     return s.torch.bmm(x, y)[:, ::4001, ::503]
 
 
-@silent("84488", "sums and maxima of more than 2^31 elements", EXACT, memory=6 * GIB)
+@silent("84488", "sums and maxima of more than 2^31 elements", EXACT, memory=6 * GIB, size=(1 << 31) + 16)
 def reduce_beyond_2_31(s):
-    count = (1 << 31) + 16
     if s.reference:
-        return s.torch.tensor(7), s.torch.tensor([count - 3])
-    x = s.torch.zeros(count, dtype=s.torch.int8, device=s.device)
-    x[count - 3] = 7
+        return s.torch.tensor(7), s.torch.tensor([s.size - 3])
+    x = s.torch.zeros(s.size, dtype=s.torch.int8, device=s.device)
+    x[s.size - 3] = 7
     return x.max().long().cpu(), x.argmax().view(1).cpu()
 
 
