@@ -15,7 +15,8 @@ def silent(issue, seen, tolerance=CLOSE, memory=0, size=0, needs=(), types=()):
     """Declare a computation. `issue`: where it was reported (a number: of pytorch/pytorch); `seen`: what was wrong.
 
     `memory`: bytes of device memory that it takes, where that is much: it is then left out on CPUs, and where there is
-    less. `size`: `Side.size` of such a computation, which tests make small. `needs`: dotted names that torch must have. `types`: types of device, () for all.
+    less. `size`: `Side.size` of such a computation, which tests make small. `needs`: dotted names that torch must have.
+    `types`: types of device, () for all.
     """
 
     def declare(work):
@@ -587,7 +588,7 @@ def mm_256(s):
 # --- sizes beyond 2^31 and 2^32: where the memory allows ----------------------------------------------------
 
 
-@silent("182052", "MPS, 2026: copies of more than 2^32 elements wrap round", EXACT, memory=10 * GIB, size=(1 << 32) + 64)
+@silent("182052", "MPS, 2026: copies beyond 2^32 elements wrap round", EXACT, memory=10 * GIB, size=(1 << 32) + 64)
 def copy_beyond_2_32(s):
     ends = s.torch.arange(1, 9, dtype=s.torch.int8)
     if s.reference:
