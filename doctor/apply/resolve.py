@@ -98,18 +98,19 @@ def _program(words: Sequence[str]) -> str:
 def _pip(
     system: System, words: list[str], installed: Mapping[str, str], removed: Sequence[str], environ: dict[str, str]
 ) -> Resolution:
-    """What an earlier step removes still stands in the way of a dry run, so pip is told to look at the index for all.
-    An index that has not all (a mirror of torch's alone) is asked again, for what the environment lacks."""
-    again = ("--ignore-installed",) if removed else ()
-    first, report = _pip_asked(system, words, again, environ)
-    if report is not None:
-        return Resolution(ok=True, changes=_pip_changes(report, installed, bool(again)))
-    if first.ok or first.unreachable or not removed:
-        return first
-    _, wanted = _pip_asked(system, words, (*again, "--no-deps"), environ)
+    """What an earlier step removes still stands in the way of a dry run. So the index is asked for the packages
+    themselves, whatever is installed, and then what they need is resolved against the environment as it is. Where
+    something else is removed, too, pip is told to look at the index for all."""
+    if not removed:
+        first, report = _pip_asked(system, words, (), environ)
+        return first if report is None else Resolution(ok=True, changes=_pip_changes(report, installed, False))
+    first, wanted = _pip_asked(system, words, ("--ignore-installed", "--no-deps"), environ)
     if wanted is None:
         return first
     names = {normalised(str(item["metadata"]["name"])) for item in wanted["install"]}
+    if not names.issuperset(removed):
+        first, report = _pip_asked(system, words, ("--ignore-installed",), environ)
+        return first if report is None else Resolution(ok=True, changes=_pip_changes(report, installed, True))
     needs = [
         text
         for item in wanted["install"]

@@ -92,9 +92,13 @@ def _companion_spec(situation: Situation, package: str) -> str:
 
 
 def _torch_index(situation: Situation) -> str | None:
-    """Companions come from the index of the torch beside them, or their builds differ."""
+    """Companions come from the index of the torch beside them, or their builds differ; None where that is the default
+    index, whose builds belong together."""
     torch = situation.facts.torch
     if not torch or not torch.version or "+" not in torch.version:
         return None
     backend = lookup.build_of(torch.version, cuda=torch.cuda, hip=torch.hip, xpu=torch.xpu).backend
-    return lookup.index_url(backend) if backend else None
+    platform = lookup.platform_of(situation.facts.host.system, situation.facts.host.architecture)
+    if not backend or (platform and backend == lookup.default_backend(torch.version, platform)):
+        return None
+    return lookup.index_url(backend)

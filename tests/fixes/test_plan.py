@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from doctor.checks.runner import judge
 from doctor.fixes.actions import BUILDERS, TORCH
 from doctor.fixes.plan import plan, script
 from doctor.model.facts import ABSENT, Facts
@@ -268,3 +269,13 @@ def test_no_detail_becomes_a_command(action: str, as_windows: bool) -> None:
     for line in lines(made, windows=as_windows):
         assert line.isprintable()
         assert line.startswith("#") or EVIL.splitlines()[0] not in line or "''" in line or "'\"'\"'" in line
+
+
+def test_a_companion_of_the_default_build_needs_no_index() -> None:
+    def command(version: str) -> str:
+        facts = with_packages(with_torch(linux(python="3.11.7"), version, cuda_available=False), torchvision="0.28.0")
+        _, findings = judge(facts)
+        return script(plan(findings, facts))
+
+    assert "torchvision==0.29.1\n" in command("2.14.1+cu130")
+    assert "torchvision==0.29.1 --index-url https://download.pytorch.org/whl/cu126" in command("2.14.1+cu126")

@@ -121,6 +121,6 @@ def test_the_tool_is_that_of_the_environment(
 
 
 def test_a_companion_comes_from_the_index_of_its_torch() -> None:
-    facts = with_packages(with_torch(linux(), "2.6.0+cu124"), torchvision="0.20.0")
+    facts = with_packages(with_torch(linux(), "2.6.0+cu118"), torchvision="0.20.0")
     made = lines(facts, None, ("reinstall-package", {"package": "torchvision"}))
-    assert made[-1] == f"{PY} -m pip install torchvision==0.21.0 --index-url {WHL}cu124"
+    assert made[-1] == f"{PY} -m pip install torchvision==0.21.0 --index-url {WHL}cu118"
