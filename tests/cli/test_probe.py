@@ -72,9 +72,10 @@ def test_modes_exclude_each_other(arguments: list[str]) -> None:
         (speed(float32_tflops_burst=390.0, float32_bits_effective=11), "98% of 396 TFLOP/s tf32"),
         (speed(bfloat16_tflops_burst=111.0, busy=True), "none: other programs used the device meanwhile"),
         (speed(bfloat16_tflops_burst=780.0, busy=True), "100% of 778 TFLOP/s bf16"),
+        (speed(bfloat16_tflops_burst=600.0), "; 85% and more is usual"),
         (speed(float32_tflops_burst=390.0, float32_bits_effective=17), "none: the tables don't say"),
     ],
-    ids=["as it should be", "TF32 against TF32", "busy", "busy and fast all the same", "no expectation"],
+    ids=["as it should be", "TF32 against TF32", "busy", "busy and fast all the same", "below", "no expectation"],
 )
 def test_the_verdict(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stage: Stage, verdict: str

@@ -1,11 +1,12 @@
 """A device is far slower than its model should be.
 
 What it means
-    The probe's best rate is below 0.6 (warning) or 0.3 (fault; of a CPU a warning) of what a healthy device of this
-    model reaches in the precision that was really used, or far below an equal device of the same machine, or data
-    reach it over a link that is narrower than it could be. Usual causes: its power is capped, it is too hot, its clock
-    is locked, a container's CPU quota, too few threads, or the work runs elsewhere. A device that other programs use
-    while it is probed gets no verdict.
+    The probe's best rate is below 0.85 (note), 0.6 (warning) or 0.3 (fault; of a CPU a warning) of what a healthy
+    device of this model reaches in the precision that was really used, or far below an equal device of the same
+    machine, or data reach it over a link that is narrower than it could be. Usual causes: its power is capped, it is
+    too hot, its clock is locked, a container's CPU quota, too few threads, or the work runs elsewhere. A device that
+    other programs use while it is probed gets no verdict; a CPU gets the note only where its cause is seen, since what
+    is expected of it is a rough lower bound.
 
 How to see it yourself
     nvidia-smi -q -d PERFORMANCE,POWER,CLOCK,TEMPERATURE while it computes; torchdoctor probe --full
@@ -26,7 +27,7 @@ from doctor.checks._speed import Ratio, gpu_name, product_ratio
 from doctor.checks._torch import quote
 from doctor.knowledge import speeds
 from doctor.model.facts import Facts, ProbeResult
-from doctor.model.finding import Evidence, Finding, Remedy
+from doctor.model.finding import Evidence, Finding, Remedy, Severity
 
 check = Check(severity="warning")
 
@@ -61,11 +62,14 @@ def _slow(facts: Facts) -> Iterator[Finding]:
     for probe in _judged(facts):
         measured = product_ratio(facts, probe)
         cpu = probe.device == "cpu"
-        reasons = tuple(_cpu_reasons(facts, probe) if cpu else _gpu_reasons(probe, measured))
+        below = measured is not None and measured.ratio < speeds.OK
+        reasons = tuple(_cpu_reasons(facts, probe) if cpu else _gpu_reasons(probe, measured if below else None))
         slow = measured is not None and measured.ratio < speeds.SLOW
-        if not slow and not (cpu and _threads_lost(probe)):
+        lost = cpu and _threads_lost(probe)
+        noted = below and (not cpu or any(_core_reasons(facts, probe)))
+        if not (slow or lost or noted):
             continue
-        if slow and measured is not None:
+        if below and measured is not None and (slow or not lost):
             text = (
                 f"{measured.name} reaches {measured.rate:.3g} TFLOP/s in {measured.kind}; a healthy one reaches about "
                 f"{measured.expected.rate:.3g}: {measured.ratio:.0%}."
@@ -76,12 +80,17 @@ def _slow(facts: Facts) -> Iterator[Finding]:
             facts,
             " ".join([text, *(f"{reason[:1].upper()}{reason[1:]}." for reason in reasons)]),
             evidence=(*_evidence(probe, measured), *_said(probe), "nvidia.processes"),
-            remedies=_cpu_remedies(probe) if cpu else (GPU_SETTING, HARDWARE),
-            severity="fault" if measured and not cpu and measured.ratio < speeds.VERY_SLOW else "warning",
+            remedies=_cpu_remedies(probe) if cpu else (GPU_SETTING, HARDWARE) if slow else (GPU_SETTING,),
+            severity=_severity(measured, cpu) if slow else "warning" if lost else "note",
+            title=None if slow or lost else "A device is slower than its model should be.",
             device=probe.device,
-            ratio=f"{measured.ratio:.2f}" if slow and measured else None,
+            ratio=f"{measured.ratio:.2f}" if below and measured else None,
             reason=reasons[0] if reasons else None,
         )
+
+
+def _severity(measured: Ratio | None, cpu: bool) -> Severity:
+    return "fault" if measured and not cpu and measured.ratio < speeds.VERY_SLOW else "warning"
 
 
 def _evidence(probe: ProbeResult, measured: Ratio | None) -> Iterator[Evidence]:
@@ -120,17 +129,25 @@ def _gpu_reasons(probe: ProbeResult, measured: Ratio | None) -> Iterator[str]:
     clock, most = _number(probe, "sm_clock_mhz"), _number(probe, "sm_clock_max_mhz")
     if clock and most and clock < LOW_CLOCK * most:
         yield f"its clock stays at {clock:g} of {most:g} MHz"
+    if measured is not None and "power cap" in named and not (limit and default and limit < 0.95 * default):
+        yield "its power limit holds it back"
     if measured is not None and measured.ratio < ELSEWHERE:
         yield "so slow is no setting: the work may run on the CPU"
 
 
 def _cpu_reasons(facts: Facts, probe: ProbeResult) -> Iterator[str]:
+    """Why a CPU may be slow: what slows one thread, then what all of them together."""
+    yield from _core_reasons(facts, probe)
     usable, threads = _number(probe, "cpus_usable"), _number(probe, "threads")
-    quota, asked = _number(probe, "quota_cpus"), probe.data.get("omp_num_threads")
-    if quota and usable and quota < usable and probe.data.get("throttled_periods"):
-        yield f"a quota allows {quota:g} CPUs of {usable:g}, and stopped the threads while they computed"
+    asked = probe.data.get("omp_num_threads")
     if threads and usable and threads < FEW_THREADS * usable:
         yield f"torch uses {threads:g} threads of {usable:g} CPUs" + (f" (OMP_NUM_THREADS={asked})" if asked else "")
+
+
+def _core_reasons(facts: Facts, probe: ProbeResult) -> Iterator[str]:
+    usable, quota = _number(probe, "cpus_usable"), _number(probe, "quota_cpus")
+    if quota and usable and quota < usable and probe.data.get("throttled_periods"):
+        yield f"a quota allows {quota:g} CPUs of {usable:g}, and stopped the threads while they computed"
     used = str(probe.data.get("cpu_capability") or "")
     if used in ("DEFAULT", "NO AVX") and {"avx2", "fma"} & set(facts.host.cpu_flags or ()):
         yield f"torch uses none of the CPU's vector instructions (its own word: {used})"

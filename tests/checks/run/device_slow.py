@@ -62,6 +62,14 @@ REASONS = {
         cpu(float32_tflops_one_thread=0.02, cpu_capability="DEFAULT"),
         "torch uses none of the CPU's vector instructions (its own word: DEFAULT)",
     ),
+    "in the band below, held back by its power": (
+        probe(float32_tflops_burst=14.0, bfloat16_tflops_burst=180.0, throttles=["power cap"]),
+        "its power limit holds it back",
+    ),
+    "in the band below, a CPU without its vector instructions": (
+        cpu(float32_tflops_one_thread=0.045, cpu_capability="DEFAULT"),
+        "torch uses none of the CPU's vector instructions (its own word: DEFAULT)",
+    ),
     "a quota": (
         cpu(float32_tflops_one_thread=0.08, float32_tflops_sustained=0.04, quota_cpus=0.5, throttled_periods=20),
         "a quota allows 0.5 CPUs of 8, and stopped the threads while they computed",
@@ -74,6 +82,11 @@ BAD = {
     "four lanes of sixteen": probe(**LINK, pcie_generation=4, pcie_width=4),
     "a CPU at a quarter of its speed": Case(cpu(float32_tflops_one_thread=0.016), severity="warning"),
     "half as fast": Case(probe(float32_tflops_burst=5.5, bfloat16_tflops_burst=110.0), severity="warning"),
+    "in the band below, no reason seen": Case(
+        probe(float32_tflops_burst=14.0, bfloat16_tflops_burst=180.0), severity="note"
+    ),
+    "at the band's lower end": Case(probe(float32_tflops_burst=10.9), severity="note"),
+    "just under the band": Case(probe(float32_tflops_burst=10.8), severity="warning"),
     "a tenth": Case(probe(float32_tflops_burst=1.3, bfloat16_tflops_burst=22.0), severity="fault"),
     "what nvidia-smi says": with_error(machine, "gpu-clocks-throttled", "SW Thermal Slowdown : Active"),
 }
@@ -93,6 +106,13 @@ GOOD = {
         **LINK | {"h2d_gbs": 25.1}, pcie_generation=4, pcie_width=16, throttles=["power cap"]
     ),
     "a CPU as it should be": cpu(float32_tflops_one_thread=0.09, float32_tflops_sustained=0.6),
+    "at the band's upper end": probe(float32_tflops_burst=15.5, throttles=["power cap"]),
+    "in the band below, but others use it": probe(float32_tflops_burst=14.0, busy=True),
+    "in the band below, another type is not": probe(float32_tflops_burst=14.0, bfloat16_tflops_burst=260.0),
+    "a CPU in the band below: too little is known of its model": cpu(float32_tflops_one_thread=0.045),
+    "a CPU in the band below, on the threads that it was given": cpu(
+        float32_tflops_one_thread=0.045, threads=1, omp_num_threads="1"
+    ),
     "a CPU under load": cpu(float32_tflops_one_thread=0.01, busy=True),
     "a CPU whose clock is not known": cpu(float32_tflops_one_thread=0.01, cpu_clock_mhz=None),
 }
