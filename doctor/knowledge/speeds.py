@@ -19,7 +19,9 @@ Band = Literal["ok", "below", "slow", "very slow"]
 # The bands of the ratio of measured to expected: natural spread and short measuring stay within the first.
 OK, SLOW, VERY_SLOW = 0.85, 0.6, 0.3
 STRAGGLER = 0.9  # of the fastest of equal GPUs; they differ by 5 % naturally
-MEMORY_PART = 0.85  # of the published bandwidth, in copies of at least 256 MiB (H200: 0.88)
+# of the published bandwidth, in copies of at least 256 MiB: 0.88 on an H200, but some 0.7 where memory with error
+# correction shares it (T4, P100; Z. Jia and others, Dissecting the NVIDIA Turing T4 GPU, 2019): rather too low
+MEMORY_PART = 0.8
 LINK_PART = 0.88  # of a PCIe link, in pinned copies (H200: 0.88)
 PCIE_LANE_GBS = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
 # float32 operations of a core and cycle: one multiply-add of a vector counts two for each of its elements

@@ -69,7 +69,7 @@ def test_bands(ratio: float, band: str) -> None:
 def test_links_and_memory() -> None:
     assert speeds.link_rate(4, 16).rate == pytest.approx(27.7, abs=0.1)  # type: ignore[union-attr]
     assert speeds.link_rate(0, 16) is None
-    assert speeds.memory_rate("NVIDIA H200").rate == pytest.approx(0.85 * 4800, rel=0.01)  # type: ignore[union-attr]
+    assert speeds.memory_rate("NVIDIA H200").rate == pytest.approx(0.8 * 4800, rel=0.01)  # type: ignore[union-attr]
     assert speeds.memory_rate("NVIDIA Whatever 1") is None
 
 

@@ -3,10 +3,11 @@
 What it means
     The probe's best rate is below 0.85 (note), 0.6 (warning) or 0.3 (fault; of a CPU a warning) of what a healthy
     device of this model reaches in the precision that was really used, or far below an equal device of the same
-    machine, or data reach it over a link that is narrower than it could be. Usual causes: its power is capped, it is
-    too hot, its clock is locked, a container's CPU quota, too few threads, or the work runs elsewhere. A device that
-    other programs use while it is probed gets no verdict; a CPU gets the note only where its cause is seen, since what
-    is expected of it is a rough lower bound.
+    machine, or data reach it over a link that is narrower than it could be. The full probe holds copies, within its
+    memory and over its link, to the same bands; they are no fault. Usual causes: its power is capped, it is too hot,
+    its clock is locked, a container's CPU quota, too few threads, or the work runs elsewhere. A device that other
+    programs use while it is probed gets no verdict; a CPU gets the note only where its cause is seen, since what is
+    expected of it is a rough lower bound.
 
 How to see it yourself
     nvidia-smi -q -d PERFORMANCE,POWER,CLOCK,TEMPERATURE while it computes; torchdoctor probe --full
@@ -23,7 +24,7 @@ from collections.abc import Iterator
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._speed import Ratio, gpu_name, product_ratio
+from doctor.checks._speed import MEMORY, Ratio, gpu_name, link_ratio, memory_ratio, number, product_ratio
 from doctor.checks._torch import quote
 from doctor.knowledge import speeds
 from doctor.model.facts import Facts, ProbeResult
@@ -36,12 +37,13 @@ ELSEWHERE = 0.05  # of the expected rate: no setting makes a GPU so slow
 THREADS_ADD = 0.3  # of one thread's rate, for each thread: two threads of a core share its units
 FEW_THREADS = 0.5  # of the CPUs that may be used
 HARDWARE = Remedy(action="hardware-service")
+LINK_SETTING = Remedy(action="system-setting", details={"setting": "slot, riser and BIOS link of the GPU"})
 GPU_SETTING = Remedy(action="system-setting", details={"setting": "power limit, clocks and cooling of the GPU"})
 
 
 @check
 def judge(facts: Facts) -> Judgement:
-    found = [*_slow(facts), *_stragglers(facts), *_links(facts)]
+    found = [*_slow(facts), *_stragglers(facts), *_links(facts), *_copies(facts)]
     if not found and (error := heard(facts, "gpu-clocks-throttled")):
         return check.found(
             facts,
@@ -112,21 +114,16 @@ def _said(probe: ProbeResult) -> Iterator[Evidence]:
             yield Evidence(fact=words, value=f"{probe.data[key]} {unit}".strip(), source="probe")
 
 
-def _number(probe: ProbeResult, key: str) -> float | None:
-    value = probe.data.get(key)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
 def _gpu_reasons(probe: ProbeResult, measured: Ratio | None) -> Iterator[str]:
     """Why a GPU may be slow, the most telling first."""
-    limit, default = _number(probe, "power_limit_w"), _number(probe, "power_limit_default_w")
+    limit, default = number(probe, "power_limit_w"), number(probe, "power_limit_default_w")
     throttles = probe.data.get("throttles")
     named = [str(t) for t in throttles] if isinstance(throttles, list | tuple) else []
     if limit and default and limit < 0.95 * default:
         yield f"its power is limited to {limit:g} of {default:g} W"
     if others := [name for name in named if name not in ("power cap", "display clocks")]:
         yield f"the driver slows it down ({', '.join(others)})"
-    clock, most = _number(probe, "sm_clock_mhz"), _number(probe, "sm_clock_max_mhz")
+    clock, most = number(probe, "sm_clock_mhz"), number(probe, "sm_clock_max_mhz")
     if clock and most and clock < LOW_CLOCK * most:
         yield f"its clock stays at {clock:g} of {most:g} MHz"
     if measured is not None and "power cap" in named and not (limit and default and limit < 0.95 * default):
@@ -138,14 +135,14 @@ def _gpu_reasons(probe: ProbeResult, measured: Ratio | None) -> Iterator[str]:
 def _cpu_reasons(facts: Facts, probe: ProbeResult) -> Iterator[str]:
     """Why a CPU may be slow: what slows one thread, then what all of them together."""
     yield from _core_reasons(facts, probe)
-    usable, threads = _number(probe, "cpus_usable"), _number(probe, "threads")
+    usable, threads = number(probe, "cpus_usable"), number(probe, "threads")
     asked = probe.data.get("omp_num_threads")
     if threads and usable and threads < FEW_THREADS * usable:
         yield f"torch uses {threads:g} threads of {usable:g} CPUs" + (f" (OMP_NUM_THREADS={asked})" if asked else "")
 
 
 def _core_reasons(facts: Facts, probe: ProbeResult) -> Iterator[str]:
-    usable, quota = _number(probe, "cpus_usable"), _number(probe, "quota_cpus")
+    usable, quota = number(probe, "cpus_usable"), number(probe, "quota_cpus")
     if quota and usable and quota < usable and probe.data.get("throttled_periods"):
         yield f"a quota allows {quota:g} CPUs of {usable:g}, and stopped the threads while they computed"
     used = str(probe.data.get("cpu_capability") or "")
@@ -155,8 +152,8 @@ def _core_reasons(facts: Facts, probe: ProbeResult) -> Iterator[str]:
 
 def _threads_lost(probe: ProbeResult) -> bool:
     """Whether many threads together compute hardly faster than one, because a quota stops them."""
-    one, threads = _number(probe, "float32_tflops_one_thread"), _number(probe, "threads")
-    every = _number(probe, "float32_tflops_sustained")
+    one, threads = number(probe, "float32_tflops_one_thread"), number(probe, "threads")
+    every = number(probe, "float32_tflops_sustained")
     if not (one and every and threads and threads > 1 and probe.data.get("throttled_periods")):
         return False
     return every < THREADS_ADD * threads * one
@@ -192,7 +189,7 @@ def _stragglers(facts: Facts) -> Iterator[Finding]:
 
 def _shares(probe: ProbeResult, equals: list[ProbeResult]) -> Iterator[float]:
     for key in ("float32_tflops_burst", "float16_tflops_burst", "bfloat16_tflops_burst"):
-        rate, best = _number(probe, key), max((_number(p, key) or 0.0 for p in equals), default=0.0)
+        rate, best = number(probe, key), max((number(p, key) or 0.0 for p in equals), default=0.0)
         if rate and best:
             yield rate / best
 
@@ -203,20 +200,50 @@ def _links(facts: Facts) -> Iterator[Finding]:
         if probe.data.get("h2d_gbs") is None:
             continue
         names = ("pcie_generation", "pcie_width", "pcie_generation_max", "pcie_width_max")
-        now, lanes, most, width = (int(_number(probe, n) or 0) for n in names)
+        now, lanes, most, width = (int(number(probe, n) or 0) for n in names)
         here, best = speeds.link_rate(now, lanes), speeds.link_rate(most, width)
         if not (here and best) or here.rate >= speeds.SLOW * best.rate:
             continue
         yield check.found(
             facts,
             f"{probe.device} is linked by PCIe {now} x{lanes}, where PCIe {most} x{width} is possible: data reach it "
-            f"at {_number(probe, 'h2d_gbs') or 0:.3g} GB/s.",
+            f"at {number(probe, 'h2d_gbs') or 0:.3g} GB/s.",
             evidence=(
                 Evidence(fact="link under load", value=here.source, source="probe"),
                 Evidence(fact="link possible", value=best.source, source="probe"),
             ),
-            remedies=(Remedy(action="system-setting", details={"setting": "slot, riser and BIOS link of the GPU"}),),
+            remedies=(LINK_SETTING,),
             title="A GPU is linked by a narrow or slow PCIe link.",
             device=probe.device,
             ratio=f"{here.rate / best.rate:.2f}",
         )
+
+
+def _copies(facts: Facts) -> Iterator[Finding]:
+    """GPUs whose copies are slower than their memory or their link allows."""
+    for probe in _judged(facts):
+        for measured in (memory_ratio(facts, probe), link_ratio(facts, probe)):
+            if measured is None or measured.ratio >= speeds.OK:
+                continue
+            reasons = tuple(_gpu_reasons(probe, None))
+            text = (
+                f"{measured.name} reaches {measured.rate:.3g} GB/s in {measured.kind}; a healthy one reaches about "
+                f"{measured.expected.rate:.3g}: {measured.ratio:.0%}."
+            )
+            yield check.found(
+                facts,
+                " ".join([text, *(f"{reason[:1].upper()}{reason[1:]}." for reason in reasons)]),
+                evidence=(
+                    Evidence(fact=measured.kind, value=f"{measured.rate:.3g} GB/s", source="probe"),
+                    Evidence(
+                        fact="expected", value=f"{measured.expected.rate:.3g} GB/s", source=measured.expected.source
+                    ),
+                    *_said(probe),
+                ),
+                remedies=(GPU_SETTING,) if measured.kind == MEMORY else (LINK_SETTING,),
+                severity="warning" if measured.ratio < speeds.SLOW else "note",
+                title="A GPU copies more slowly than it should.",
+                device=probe.device,
+                ratio=f"{measured.ratio:.2f}",
+                reason=reasons[0] if reasons else None,
+            )

@@ -42,6 +42,8 @@ def cpu(**data):
 
 SLOW = {"float32_tflops_burst": 5.5, "bfloat16_tflops_burst": 110.0}
 LINK = {"float32_tflops_burst": 18.5, "pcie_generation_max": 4, "pcie_width_max": 16, "h2d_gbs": 6.5}
+MEMORY = {"memory_gbs": 1244.0, "memory_copy_bytes": 1 << 30}  # what it should reach: 0.8 of 1555
+MOVED = {"float32_tflops_burst": 18.5, "pcie_generation": 4, "pcie_width": 16, "d2h_gbs": 10.0}  # 27.7
 # what is slow, and the reason that is named for it
 REASONS = {
     "its power is capped": (
@@ -70,6 +72,10 @@ REASONS = {
         cpu(float32_tflops_one_thread=0.045, cpu_capability="DEFAULT"),
         "torch uses none of the CPU's vector instructions (its own word: DEFAULT)",
     ),
+    "slow memory, and a low clock": (
+        probe(**MEMORY | {"memory_gbs": 700.0}, float32_tflops_burst=18.5, sm_clock_mhz=600, sm_clock_max_mhz=1410),
+        "its clock stays at 600 of 1410 MHz",
+    ),
     "a quota": (
         cpu(float32_tflops_one_thread=0.08, float32_tflops_sustained=0.04, quota_cpus=0.5, throttled_periods=20),
         "a quota allows 0.5 CPUs of 8, and stopped the threads while they computed",
@@ -87,6 +93,10 @@ BAD = {
     ),
     "at the band's lower end": Case(probe(float32_tflops_burst=10.9), severity="note"),
     "just under the band": Case(probe(float32_tflops_burst=10.8), severity="warning"),
+    "memory at half its rate": Case(probe(**MEMORY | {"memory_gbs": 620.0}), severity="warning"),
+    "memory in the band below": Case(probe(**MEMORY | {"memory_gbs": 1000.0}), severity="note"),
+    "a link at half its rate": Case(probe(**MOVED, h2d_gbs=13.8), severity="warning"),
+    "a link in the band below": Case(probe(**MOVED, h2d_gbs=20.0), severity="note"),
     "a tenth": Case(probe(float32_tflops_burst=1.3, bfloat16_tflops_burst=22.0), severity="fault"),
     "what nvidia-smi says": with_error(machine, "gpu-clocks-throttled", "SW Thermal Slowdown : Active"),
 }
@@ -113,6 +123,15 @@ GOOD = {
     "a CPU in the band below, on the threads that it was given": cpu(
         float32_tflops_one_thread=0.045, threads=1, omp_num_threads="1"
     ),
+    "memory as fast as it should be": probe(**MEMORY | {"memory_gbs": 1060.0}),
+    "slow memory, but others use it": probe(**MEMORY | {"memory_gbs": 300.0}, busy=True),
+    "copies that fit into a cache say nothing": probe(**MEMORY | {"memory_gbs": 300.0, "memory_copy_bytes": 1 << 24}),
+    "a smaller card of that name": probe(**MEMORY | {"memory_gbs": 700.0}, memory_bytes=20 << 30),
+    "one way of the link is slow, another is not": probe(**MOVED, h2d_gbs=25.0),
+    "a link without pinned memory": probe(**MOVED, h2d_gbs=9.0, pinned_error="out of memory"),
+    "a link that others use": probe(**MOVED, h2d_gbs=9.0, busy=True),
+    "two GPUs that may share a link": two(262.0, 262.0, **MOVED, h2d_gbs=9.0),
+    "a CPU's memory": cpu(**MEMORY | {"memory_gbs": 3.0}),
     "a CPU under load": cpu(float32_tflops_one_thread=0.01, busy=True),
     "a CPU whose clock is not known": cpu(float32_tflops_one_thread=0.01, cpu_clock_mhz=None),
 }
