@@ -267,6 +267,7 @@ _DEV = Regex(
     r"^(?:[cl][rwxst-]{9}[.+@]?[ \t].*)?(/dev/(?:nvidia[\w-]*|kfd|dri/\w+)|nvidia-uvm|nvidiactl|kfd|renderD\d+)[ \t]*$",
     re.M,
 )
+_OWNER_ONLY = Regex(r"c[rw-]{3}------[.+@]?[ \t]+\d+[ \t]+root\b")
 _JETSON = Regex(
     r"# R(\d+) \(release\), REVISION: ([\d.]+)|\bL4T[ :_-]*(?:r|R)?(\d{2}\.\d+(?:\.\d+)?)|\br(3[2-9]\.\d+(?:\.\d+)?)"
     r"\b.*tegra|"
@@ -346,7 +347,7 @@ def read(document: Document, notes: Notes) -> None:
     if document.has("uid="):
         for m in _GROUPS.finditer(text):
             put("amd.groups", tuple(re.findall(r"\(([\w-]+)\)", m[1])), m, "id")
-    if document.has("/dev/nvidia", "/dev/kfd", "/dev/dri", "nvidiactl", "renderd"):
+    if document.has("/dev/nvidia", "/dev/kfd", " kfd", "/dev/dri", "nvidiactl", "renderd"):
         _devices(document, notes)
     if document.has("/dev/shm"):
         for m in _SHM.finditer(text):
@@ -405,6 +406,8 @@ def _devices(document: Document, notes: Notes) -> None:
             notes.put("nvidia.uvm_node", True if node == "/dev/nvidia-uvm" else None, source="ls", rank=75, line=line)
         elif node == "/dev/kfd":
             notes.put("amd.kfd", True, source="ls", rank=75, line=line)
+            if _OWNER_ONLY.match(m[0]):
+                notes.put("amd.kfd_accessible", False, source="ls", rank=60, line=line)
     if nodes:
         notes.put("nvidia.device_nodes", tuple(dict.fromkeys(nodes)), source="ls", rank=75)
         if "/dev/nvidia-uvm" not in nodes and "/dev/nvidiactl" in nodes:

@@ -41,7 +41,7 @@ def judge(facts: Facts) -> Judgement:
     if on_mac(facts) or on_wsl(facts) or in_container(facts) or cuda_works(facts):
         return None
     gpus = gpus_of(facts, "amd")
-    if error := heard(facts, "rock-module-not-loaded"):
+    if error := heard(facts, "rock-module-not-loaded", "amdgpu-not-in-modules"):
         return _found(facts, "ROCm's kernel module is not loaded.", error)
     if facts.gpus and not gpus:
         return None  # another vendor's GPU: a matter of the build

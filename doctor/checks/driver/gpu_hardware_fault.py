@@ -120,7 +120,7 @@ def _xid(facts: Facts) -> Judgement:
 
 def _nothing_found(facts: Facts) -> Judgement:
     """«No devices were found»: the driver runs and could bring up no GPU."""
-    error = heard(facts, "smi-no-devices")
+    error = heard(facts, "smi-no-devices", "rm-init-adapter-failed")
     if (
         error is None or in_container(facts) or cuda_works(facts) or heard(facts, "needs-open-kernel-modules")
     ):  # of the wrong flavour

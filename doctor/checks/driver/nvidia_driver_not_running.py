@@ -51,6 +51,8 @@ def judge(facts: Facts) -> Judgement:
         return None
     if error := heard(facts, "nvml-driver-not-loaded"):  # of the host, also where a container was to be started
         return _found(facts, "The driver's kernel module is not loaded.", error)
+    if error := heard(facts, "container-cli-driver-error"):  # of the host too
+        return _found(facts, "The host's driver does not answer the container toolkit.", error, (INSTALL, LOAD, REBOOT))
     if in_container(facts):
         return None
     if facts.gpus == () or only_others(facts, "nvidia"):

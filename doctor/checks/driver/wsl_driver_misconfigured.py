@@ -53,6 +53,11 @@ WINDOWS_DRIVER = Remedy(
     action="upgrade-driver",
     text="Update the NVIDIA driver of Windows (never install one inside WSL), then: wsl --shutdown.",
 )
+AMD_DRIVER = Remedy(
+    action="upgrade-driver",
+    text="Install AMD's current driver (Adrenalin) in Windows and ROCm's packages for WSL, then: wsl --shutdown.",
+)
+DETECTION = Remedy(action="set-env", details={"name": "HSA_ENABLE_DXG_DETECTION", "value": "1"})
 UPDATE = Remedy(action="system-setting", details={"setting": "wsl-update", "value": "wsl --update"})
 
 
@@ -70,7 +75,9 @@ def judge(facts: Facts) -> Judgement:
             error,
             (TO_WSL2, WINDOWS_DRIVER, UPDATE),
         )
-    if wsl and (error := heard(facts, "nvml-driver-not-loaded")):
+    if wsl and (error := heard(facts, "rock-module-not-loaded", "hsa-init-no-gpu")):
+        return _rocm(facts, error)
+    if wsl and (error := heard(facts, "nvml-driver-not-loaded", "container-cli-driver-error")):
         return _found(
             facts, "The container toolkit finds no driver of Windows in this WSL.", error, (WINDOWS_DRIVER, UPDATE)
         )
@@ -112,6 +119,19 @@ def _wsl1(facts: Facts) -> Judgement:
         return None
     packages = tuple(_removal(facts))
     return _found(facts, "This is WSL 1, which has no access to the GPU.", error, (TO_WSL2, *packages))
+
+
+def _rocm(facts: Facts, error: ErrorText) -> Judgement:
+    """ROCm's tools find no GPU: here it comes through /dev/dxg, from AMD's driver of Windows."""
+    if cuda_works(facts) or only_others(facts, "amd"):
+        return None
+    return _found(
+        facts,
+        "ROCm finds no GPU in this WSL: it needs AMD's driver for Windows and ROCm's WSL packages.",
+        error,
+        (AMD_DRIVER, DETECTION, UPDATE),
+        confidence="likely",
+    )
 
 
 def _linux_packages(facts: Facts) -> Judgement:

@@ -40,7 +40,7 @@ OTHER_PLATFORM = r"only has wheels for the following platforms?:|has no wheels w
 CONDA = r"(?:PackagesNotFoundError|UnsatisfiableError|nothing provides)[\s\S]*\b(?:pytorch|torch)\b"
 
 
-TORCH = re.compile(r"(?:py)?torch(?:vision|audio)?\b(?![\w-])")
+TORCH = re.compile(r"(?:(?:py)?torch(?:vision|audio)?|cudatoolkit|pytorch-cuda)\b(?![\w-])")
 
 
 @check
@@ -50,6 +50,7 @@ def judge(facts: Facts) -> Judgement:
     error = (
         found[0] if found else heard(facts, "conda-packages-not-found") if failed else None
     )  # conda names what it misses in lines below
+    error = error or heard(facts, "torch-wheel-refused")
     if error is None and (failed is None or failed.offered is None):
         return None
     python, where = facts.interpreter.version, platform(facts)

@@ -46,6 +46,9 @@ MUSL = Remedy(
 )
 
 
+MANYLINUX = re.compile(r"manylinux_2_(\d+)_(x86_64|aarch64)\b")
+
+
 @check
 def judge(facts: Facts) -> Judgement:
     if facts.host.system not in (None, "linux"):
@@ -98,12 +101,25 @@ def _missing_version(facts: Facts) -> Judgement:
 
 def _refused_wheel(facts: Facts) -> Judgement:
     """A wheel with a newer manylinux tag was refused, and the glibc is known to be older."""
+    if found := _older_tag(facts):
+        return found
     error, have = heard(facts, "manylinux-wheel-refused"), facts.host.libc_version
     tag = re.search(r"manylinux_(2)_(\d+)|manylinux(2014)", error.text) if error else None
     if error is None or tag is None or facts.host.libc != "glibc" or not have:
         return None
     need = "2.17" if tag[3] else f"{tag[1]}.{tag[2]}"
     return _found(facts, need, error) if older(have, need) else None
+
+
+def _older_tag(facts: Facts) -> Judgement:
+    """uv looked for wheels of an older manylinux tag than all those that there are for this processor."""
+    error, mine = heard(facts, "uv-platform-without-wheel"), MANYLINUX.fullmatch(refused_tag(facts) or "")
+    if error is None or mine is None:
+        return None
+    offered = [int(t[1]) for t in MANYLINUX.finditer(error.text) if t[2] == mine[2] and t[0] != mine[0]]
+    if not offered or min(offered) <= int(mine[1]):
+        return None
+    return _found(facts, f"2.{min(offered)}", error)
 
 
 def _too_new_release(facts: Facts) -> Judgement:

@@ -27,7 +27,7 @@ from doctor.model.finding import Remedy
 check = Check(severity="fault", instead_of=("program-error",))
 
 UNSUPPORTED = (
-    r"\bMPS\b[^.]{0,60}(?:[Uu]nsupported|(?:not|n't) (?:yet |currently )?(?:implement|support))|"
+    r"\bMPS\b(?! autocast)[^.]{0,60}(?:[Uu]nsupported|(?:not|n't) (?:yet |currently )?(?:implement|support))|"
     r"not (?:yet |currently )?(?:implemented|supported) (?:for|on|in) (?:the )?'?MPS\b"
 )
 

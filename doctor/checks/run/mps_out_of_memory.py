@@ -36,6 +36,13 @@ def judge(facts: Facts) -> Judgement:
             evidence=(quote(error), "host.memory_bytes", "torch.version", "host.macos"),
             remedies=(Remedy(action="reduce-memory"), Remedy(action="set-env", details={"name": NAME, "value": "0.0"})),
         )
+    if error := heard(facts, "mps-invalid-buffer-size"):
+        return check.found(
+            facts,
+            "A single tensor is larger than the largest buffer of Metal on this Mac.",
+            evidence=(quote(error), "host.memory_bytes", "torch.version", "host.macos"),
+            remedies=(Remedy(action="reduce-memory"),),
+        )
     if error := heard(facts, "mps-watermark-ratio"):
         low = Remedy(action="set-env", details={"name": "PYTORCH_MPS_LOW_WATERMARK_RATIO", "value": "0.0"})
         return check.found(

@@ -21,6 +21,7 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._torch import installed, kind, quote, search
+from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Finding, Remedy
 
@@ -47,6 +48,11 @@ SAYINGS = (
     (
         r"Weights only load failed|WeightsUnpickler error",
         "The checkpoint holds more than weights, which torch.load refuses by default since 2.6.",
+    ),
+    (
+        r"MPSGa?r?aph does not support tensor dims larger than INT_MAX|"
+        r"product of dimension sizes > 2\*\*31|total bytes of NDArray > 2\*\*32",
+        "A tensor is larger than MPS can address.",
     ),
     (r"device-side assert triggered", "A kernel found an index or a value out of its range."),
     (r"invalid device ordinal", "The program names a GPU number that does not exist."),
@@ -101,7 +107,7 @@ def judge(facts: Facts) -> Judgement:
 
 def _unexplained(facts: Facts) -> Judgement:
     """An error of the program, in an environment of which torch is known and that shows nothing wrong."""
-    if installed(facts) is None or any(re.match(r"e\d", e.pattern) for e in facts.errors):
+    if installed(facts) is None or any(e.pattern in _messages() for e in facts.errors):
         return None
     error = next((e for e in facts.errors if e.pattern == "exception" and OWN_ERRORS.match(e.text)), None)
     return (
@@ -109,6 +115,11 @@ def _unexplained(facts: Facts) -> Judgement:
         if error
         else None
     )
+
+
+def _messages() -> frozenset[str]:
+    """The names of the messages whose causes are known."""
+    return frozenset(p.id for p in lookup.error_patterns())
 
 
 def _found(facts: Facts, error: ErrorText, meaning: str) -> Finding:
