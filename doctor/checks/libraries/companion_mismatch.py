@@ -45,6 +45,8 @@ PATTERNS = (
     "custom-cpp-ops-not-loaded",
     "torchvision-other-cuda",
     "companion-undefined-symbol",
+    "companion-library-not-loaded",
+    "companion-partially-initialized",
     "triton-cannot-import-name",
 )
 NO_OPERATOR = (
@@ -60,6 +62,7 @@ CANNOT_IMPORT = r"cannot import name '?\w+'? from '(torchvision|torchaudio|torch
 MISSING_NAME = (
     r"module 'torch(?:\.[\w.]+)?' has no attribute '\w+'|cannot import name '\w+' from 'torch[\w.]*' \((?!unknown)"
 )
+NO_SUBMODULE = r"No module named '(triton)\.[\w.]+'"
 NO_DLL = r"DLL load failed"
 TORCH_LIBRARY = r"lib(?:torch|c10)\w*\.so[\w.]*: cannot open shared object"
 ASKED = r"(?:requested torch|depends on (?:both )?torch \()[=~^<>! ]*(\d[\d.]*)"
@@ -161,6 +164,8 @@ def _message(facts: Facts) -> tuple[ErrorText | None, str | None]:
     for regex in (NO_OPERATOR, NO_KERNEL, UNLOADABLE, CANNOT_IMPORT):
         if found := search(facts, regex):
             return found[0], next((g for g in found[1].groups() if g), None)
+    if (found := search(facts, NO_SUBMODULE)) and owner(found[0].path) == "torch":
+        return found[0], "triton"
     if (found := search(facts, NO_DLL)) and (who := owner(found[0].path)) in COMPILED:
         return found[0], who
     if error := heard(facts, "torchao-incompatible-torch"):
@@ -175,8 +180,8 @@ def _message(facts: Facts) -> tuple[ErrorText | None, str | None]:
             "triton"
             if error.pattern == "triton-cannot-import-name"
             else "torchvision"
-            if error.pattern != "companion-undefined-symbol"
-            else None,
+            if error.pattern in ("torchvision-nms-missing", "custom-cpp-ops-not-loaded")
+            else next((g.lower() for g in error.groups if g.lower() in COMPANIONS), None),
         )
     for symbol in (r"undefined symbol: _Z\w+", r"Symbol not found: _+Z\w+"):
         if (found := search(facts, symbol)) and owner(found[0].path) in COMPILED:

@@ -31,9 +31,13 @@ PATTERNS = (
     "cuda-home-not-set",
     "nvcc-unsupported-architecture",
     "nvcc-unsupported-host-compiler",
+    "deepspeed-cuda-differs",
+    "cuda-header-missing",
+    "nvcc-missing-in-build",
 )
 VERSIONS = r"CUDA version \(([\d.]+)\)[\s\S]*?PyTorch\s*\(([\d.]+\d)"
 UNFILLED = r"CUDA version \(%s\)[\s\S]*?', '([\d.]+)', '([\d.]+)'"  # torch 2.9 and newer
+BY_DEEPSPEED = r"Installed CUDA version ([\d.]+) does not match the version torch was compiled with ([\d.]+\d)"
 TOOLKIT = r"CUDA version \(([\d.]+)\)"
 
 
@@ -45,7 +49,7 @@ def judge(facts: Facts) -> Judgement:
     made = build(facts)
     cuda = made.cuda if made else None
     toolkit = facts.nvidia.toolkit or None
-    if (said := search(facts, VERSIONS) or search(facts, UNFILLED)) or (
+    if (said := search(facts, VERSIONS) or search(facts, UNFILLED) or search(facts, BY_DEEPSPEED)) or (
         said := search(facts, TOOLKIT)
     ):  # the line may end before torch's
         toolkit, cuda = said[1][1], (said[1][2] if said[1].re.groups > 1 else None) or cuda
@@ -74,6 +78,8 @@ def _detail(pattern: str, toolkit: str | None, cuda: str | None) -> str:
         )
     if pattern == "nvcc-unsupported-host-compiler":
         return f"The C++ compiler is not one that nvcc{f' {toolkit}' if toolkit else ''} works with."
+    if pattern in ("cuda-header-missing", "nvcc-missing-in-build"):
+        return f"Building needs the CUDA toolkit{f' {cuda}' if cuda else ''}; a part of it is not there."
     return f"nvcc is of CUDA {toolkit or '?'}; torch was built with CUDA {cuda or '?'}."
 
 

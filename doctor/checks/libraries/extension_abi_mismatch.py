@@ -46,7 +46,7 @@ SYMBOL = r"undefined symbol: (_Z\w*?(?:2at\d|2atE|3c10|5torch|6caffe2|9pybind11)
 MAC_SYMBOL = r"Symbol not found: _+(ZNK?(?:2at|3c10|5torch)\w*)"
 NO_FUNCTION = r"CUDA error: invalid device function"
 TORCH_LIBRARY = r"(lib(?:torch|c10)\w*\.so)[\w.]*: cannot open shared object"
-NOT_BUILT = r"No module named '(\w+)'"  # of the compiled part: the package was built without it
+NOT_BUILT = r"No module named '([\w.]+)'"  # of the compiled part: the package was built without it
 CUDART = r"libcudart\.so\.(\d+)\S*: cannot open shared object"
 DLL = r"DLL load failed while importing (?!_C\b|torch_python)(\w+)"
 WINDOWS_LOADER = r"\[WinError (?:126|127|182|193|1114)\](?!.*[/\\]torch[/\\]lib[/\\])"
@@ -76,6 +76,7 @@ DISTRIBUTIONS = {
     "MultiScaleDeformableAttention": "MultiScaleDeformableAttention",
     "mmcv_ext": "mmcv",
     "_ext": "mmcv",
+    "mmcv._ext": "mmcv",
 }
 
 
@@ -142,6 +143,8 @@ def _message(facts: Facts) -> ErrorText | None:
         "torch-abi-undefined-symbol",
         "xformers-extensions-not-loaded",
         "bitsandbytes-without-cuda",
+        "extension-other-cuda",
+        "extension-without-cuda",
     )
     if error and error.pattern == "bitsandbytes-without-cuda" and re.search(r"CUDASetup$|CUDA Setup$", error.text):
         return None  # a banner, no failure
@@ -162,6 +165,8 @@ def _extension(error: ErrorText) -> str | None:
         return "xformers"
     if error.pattern == "bitsandbytes-without-cuda":
         return "bitsandbytes"
+    if error.pattern == "extension-other-cuda":
+        return error.groups[0].replace("_", "-")
     if found := re.search(DLL, error.text):
         return DISTRIBUTIONS.get(found[1], found[1].replace("_", "-"))
     if (found := re.search(NOT_BUILT, error.text)) and found[1] in DISTRIBUTIONS:

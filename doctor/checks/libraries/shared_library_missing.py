@@ -18,6 +18,7 @@ References
 import re
 
 from doctor.checks import Check, Judgement
+from doctor.checks._machine import heard
 from doctor.checks._torch import installed, owner, quote, same_kind, search
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts, Torch
@@ -31,6 +32,7 @@ check = Check(
 
 CANNOT_OPEN = r"^(?!.*Failed to load image).*?(lib[\w+.-]+?\.so[.\d]*): cannot open shared object file"
 CANNOT_LOAD = r"(?:Could not load library |Unable to load any of \{)(lib\w+\.so[.\d]*)"
+NOT_LOCATED = r"Could not locate (\w+\.dll)|failed to open ((?:lib)?nvrtc-builtins[\w.-]*\w)"
 NOT_LOADED = r"Library not loaded: (\S+\.dylib)"
 OWN = re.compile(r"^lib(?:torch|c10|shm\b|caffe2)")
 DRIVER = re.compile(r"^lib(?:cuda|nvidia-ml|nvcuvid)\.so")
@@ -38,11 +40,12 @@ DRIVER = re.compile(r"^lib(?:cuda|nvidia-ml|nvcuvid)\.so")
 
 @check
 def judge(facts: Facts) -> Judgement:
-    found = search(facts, CANNOT_OPEN) or search(facts, NOT_LOADED) or search(facts, CANNOT_LOAD)
+    regexes = (CANNOT_OPEN, NOT_LOADED, CANNOT_LOAD, NOT_LOCATED)
+    found = next((f for regex in regexes if (f := search(facts, regex))), None)
     if found is None:
-        return None
+        return _link_of_the_driver(facts) or _ffmpeg(facts)
     error, match = found
-    library = match[1].rsplit("/", 1)[-1]
+    library = next(g for g in match.groups() if g).rsplit("/", 1)[-1]
     if OWN.match(library) or DRIVER.match(library):
         return None  # torch-install-broken; the driver's own checks
     if library.endswith(".dylib") and _made_for_newer_macos(facts):
@@ -56,6 +59,45 @@ def judge(facts: Facts) -> Judgement:
         evidence=(quote(error), "torch.version", "environ.LD_LIBRARY_PATH"),
         remedies=remedies,
         library=library,
+    )
+
+
+def _link_of_the_driver(facts: Facts) -> Judgement:
+    """The linker looks for libcuda.so; the driver brings libcuda.so.1 only."""
+    error = heard(facts, "libcuda-link-missing")
+    if error is None:
+        return None
+    return check.found(
+        facts,
+        "The linker can't find libcuda.so, the driver's library: Triton links its launcher against it.",
+        evidence=(quote(error), "nvidia.driver", "torch.version"),
+        remedies=(
+            Remedy(
+                action="set-env",
+                details={"name": "LIBRARY_PATH", "value": "/usr/local/cuda/lib64/stubs"},
+                text="Name the folder that holds libcuda.so: the toolkit's stubs, or /usr/lib/wsl/lib on WSL.",
+            ),
+            Remedy(action="install-system-package", details={"package": "libnvidia-compute"}),
+        ),
+        library="libcuda.so",
+    )
+
+
+def _ffmpeg(facts: Facts) -> Judgement:
+    """torchcodec loads FFmpeg's libraries of the system; it names all the reasons that it can think of."""
+    error = heard(facts, "libtorchcodec-not-loaded")
+    if error is None:
+        return None
+    return check.found(
+        facts,
+        "torchcodec can't load its library: FFmpeg's shared libraries are missing, or it was built for another torch.",
+        evidence=(quote(error), "torch.version"),
+        remedies=(
+            Remedy(action="install-system-package", details={"package": "ffmpeg"}),
+            Remedy(action="reinstall-package", details={"package": "torchcodec"}),
+        ),
+        confidence="likely",
+        library="ffmpeg",
     )
 
 
@@ -107,6 +149,15 @@ def _remedies(facts: Facts, library: str) -> tuple[Remedy, ...]:
                 details={"package": f"nvidia-{part}"},
                 text=f"Install the nvidia-{part} package that torch pins.",
             ),
+        )
+    if library.endswith(".dll"):
+        return (
+            Remedy(
+                action="install-system-package",
+                details={"package": "cudnn" if library.startswith("cudnn") else "cuda-toolkit"},
+                text=f"Install the release of NVIDIA's library that holds {library}, and put its folder on PATH.",
+            ),
+            Remedy(action="reinstall-torch", details=same_kind(facts)),
         )
     install = Remedy(action="install-system-package", details={"package": lookup.system_package(library) or library})
     return (install, Remedy(action="reinstall-torch", details=same_kind(facts)))

@@ -17,10 +17,17 @@ References
 """
 
 from doctor.checks import Check, Judgement
+from doctor.checks._machine import heard
+from doctor.checks._torch import quote
 from doctor.model.facts import Facts, ProbeResult
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(severity="fault", instead_of=("device-wrong-results",))
+
+REMEDIES = (
+    Remedy(action="system-setting", details={"setting": "iommu", "value": "off, or pt; PCIe ACS off"}),
+    Remedy(action="set-env", details={"name": "NCCL_P2P_DISABLE", "value": "1"}),
+)
 
 
 @check
@@ -37,13 +44,24 @@ def judge(facts: Facts) -> Judgement:
                 "nvidia.driver",
                 "host.virtual_machine",
             ),
-            remedies=(
-                Remedy(action="system-setting", details={"setting": "iommu", "value": "off, or pt; PCIe ACS off"}),
-                Remedy(action="set-env", details={"name": "NCCL_P2P_DISABLE", "value": "1"}),
-            ),
+            remedies=REMEDIES,
             device=probe.device,
         )
-    return None
+    return _refused_by_the_iommu(facts)
+
+
+def _refused_by_the_iommu(facts: Facts) -> Judgement:
+    """The kernel's log: the IOMMU let a GPU's direct access to another device fail."""
+    error = heard(facts, "gpu-iommu-fault")
+    if error is None:
+        return None
+    return check.found(
+        facts,
+        "The IOMMU refused a GPU's direct access: copies between GPUs hang or arrive wrong.",
+        evidence=(quote(error), "nvidia.driver", "host.virtual_machine"),
+        remedies=REMEDIES,
+        confidence="likely",
+    )
 
 
 def wrong_copies(probe: ProbeResult) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ REMEDIES = (
 
 @check
 def judge(facts: Facts) -> Judgement:
-    error = heard(facts, "dataloader-shared-memory")
+    error = heard(facts, "dataloader-shared-memory", "nccl-shared-memory")
     size = facts.host.shm_bytes
     small = bool(facts.host.container) and size is not None and size <= DEFAULT_OF_CONTAINERS
     if error is None and not small:

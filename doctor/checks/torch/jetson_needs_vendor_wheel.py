@@ -46,7 +46,7 @@ TEGRA = frozenset({"sm_53", "sm_62", "sm_72", "sm_87"})
 def judge(facts: Facts) -> Judgement:
     torch, l4t = installed(facts), facts.host.jetson
     message = heard(facts, "tegra-with-generic-torch") or _arm_library(facts)
-    if (not l4t and message is None) or (torch is not None and torch.cuda_available):
+    if (not l4t and message is None) or (torch and torch.cuda_available and not _no_kernels(facts)):
         return None
     if message is None and (torch is None or (l4t and numbers(l4t)[:1] >= (SERVER_WHEELS_FIT,))):
         return None
@@ -63,6 +63,11 @@ def judge(facts: Facts) -> Judgement:
         torch=torch.version if torch else None,
         l4t=l4t or None,
     )
+
+
+def _no_kernels(facts: Facts) -> bool:
+    """Server builds find the Orin, but have no code for it."""
+    return heard(facts, "no-kernel-image", "capability-too-new", "capability-too-old") is not None
 
 
 def _arm_library(facts: Facts) -> ErrorText | None:

@@ -34,6 +34,7 @@ NAME = r"cannot import name '(\w+)' from '(torch[\w.]*)' \((?!unknown location)"
 MODULE = r"No module named '(torch\.[\w.]+)'"
 DEVICE = r"Expected one of (.*) device type at start of device string: (\w+)"
 REQUIRED = r"(?:PyTorch|torch) ?>= ?(\d[\d.]*) (?:is|are) required(?: but found (\d[\d.]*))?"
+TO_UPGRADE = r"require users to upgrade torch to at least v(\d[\d.]*\d)()"
 
 
 @check
@@ -130,7 +131,7 @@ def _unknown_device(facts: Facts) -> Judgement:
 
 def _required(facts: Facts) -> Judgement:
     """A package that says which torch it needs, at run time."""
-    found = search(facts, REQUIRED)
+    found = search(facts, REQUIRED) or search(facts, TO_UPGRADE)
     if found is None:
         return None
     error, match = found

@@ -78,6 +78,15 @@ BAD = {
         'Version: 2.4.0\n'
         'OSError: libtorchaudio.so: undefined symbol: _ZN3c1017RegisterOperatorsD1Ev\n'
     ),
+    "pasted: torchaudio's library on Windows": (
+        "OSError: Could not load this library: D:\\app\\venv\\Lib\\site-packages\\torchaudio\\lib\\_torchaudio.pyd\n"
+    ),
+    "pasted: FileNotFoundError: Could not find module": (
+        "FileNotFoundError: Could not find module 'E:\\Lib\\site-packages\\torchaudio\\lib\\libtorchaudio.pyd' (or one of its dependencies).\n"
+    ),
+    "pasted: torchvision half imported": (
+        "AttributeError: partially initialized module 'torchvision' has no attribute 'extension' (most likely due to a circular import)\n"
+    ),
 }  # fmt: skip
 GOOD = {
     "as it should be": with_torch(with_packages(linux(), torchvision="0.19.0", torchaudio="2.4.0"), "2.4.0+cpu"),

@@ -43,6 +43,12 @@ BAD = {
     "pasted: torch._inductor.exc.InvalidCxxCompiler: No working C++ compi": (
         "torch._inductor.exc.InvalidCxxCompiler: No working C++ compiler found in torch._inductor.config.cpp.cxx: (None, 'g++')\n"
     ),
+    "pasted: gcc without g++": (
+        "gcc: fatal error: cannot execute 'cc1plus': execvp: No such file or directory\n"
+    ),
+    "pasted: a compiler that is too old": (
+        "torch/include/ATen/ATen.h:4:2: error: #error C++17 or later compatible compiler is required to use ATen.\n"
+    ),
 }
 GOOD = {
     "nothing is being built": with_torch(linux(), "2.6.0+cpu"),

@@ -39,6 +39,15 @@ BAD = {
         "error: subprocess-exited-with-error\n"
         "× python setup.py bdist_wheel did not run successfully.\n"
     ),
+    "pasted: DeepSpeed refuses another toolkit": (
+        "Exception: >- DeepSpeed Op Builder: Installed CUDA version 9.1 does not match the version torch was compiled with 11.8, unable to compile\n"
+    ),
+    "pasted: a header of the toolkit is missing": (
+        "torch/include/c10/cuda/CUDAStream.h:5:10: fatal error: cuda_runtime_api.h: No such file or directory\n"
+    ),
+    "pasted: no nvcc where CUDA_HOME says": (
+        "FileNotFoundError: [Errno 2] No such file or directory: '/usr/local/cuda/bin/nvcc'\n"
+    ),
 }
 GOOD = {
     "a toolkit of another version, and nothing is being built": with_torch(
@@ -46,5 +55,11 @@ GOOD = {
     ),
     "nvcc beside a CPU torch": with_torch(
         replace(linux(), nvidia=replace(linux().nvidia, toolkit="12.4")), "2.13.0+cpu"
+    ),
+    "DeepSpeed accepts another minor version": (
+        "Installed CUDA version 11.7 does not match the version torch was compiled with 11.8 but since the APIs are compatible, accepting this combination\n"
+    ),
+    "no nvcc, and nothing is being built": (
+        "bash: nvcc: command not found\n"
     ),
 }

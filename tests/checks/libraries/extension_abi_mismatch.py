@@ -61,6 +61,19 @@ BAD = {
         'bitsandbytes was compiled without GPU support. 8-bit optimizers, 8-bit multiplication, and GPU quantization are unavailable.\n'
         + collect_env('2.3.0+cu121')
     ),
+    "pasted: PyG says which CUDA": (
+        "RuntimeError: Detected that PyTorch and torch_sparse were compiled with different CUDA versions. PyTorch has CUDA version 11.3 and torch_sparse has CUDA version 10.2. Please reinstall the torch_sparse that matches your PyTorch install.\n"
+    ),
+    "pasted: an extension without CUDA": (
+        "  File \"/venv/lib/python3.8/site-packages/torch_cluster/knn.py\", line 64, in knn\n"
+        "    return torch.ops.torch_cluster.knn(x, y, ptr_x, ptr_y, k, cosine, num_workers)\n"
+        "RuntimeError: Not compiled with CUDA support\n"
+    ),
+    "pasted: mmcv without its extension": (
+        "  File \"/venv/lib/python3.8/site-packages/mmcv/utils/ext_loader.py\", line 13, in load_ext\n"
+        "    ext = importlib.import_module('mmcv.' + name)\n"
+        "ModuleNotFoundError: No module named 'mmcv._ext'\n"
+    ),
 }  # fmt: skip
 GOOD = {
     "torchvision is a companion": with_error(

@@ -56,6 +56,18 @@ BAD = {
         "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory\n"
         ">>> torch 2.1.0+cu121\n"
     ),
+    "pasted: a DLL of cuDNN": (
+        "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!\n"
+    ),
+    "pasted: NVRTC's own library": (
+        "RuntimeError: nvrtc: error: failed to open libnvrtc-builtins.so.11.1.\n"
+    ),
+    "pasted: Triton's linker": (
+        "/usr/bin/ld: cannot find -lcuda: No such file or directory\n"
+    ),
+    "pasted: torchcodec without FFmpeg": (
+        "RuntimeError: Could not load libtorchcodec. Likely causes:\n"
+    ),
 }
 GOOD = {
     "torch's own library": with_error(linux(), "exception", "ImportError: libtorch_cpu.so: cannot open shared object file"),

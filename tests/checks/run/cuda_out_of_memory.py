@@ -21,6 +21,12 @@ BAD = {
     "pasted: torch.OutOfMemoryError: CUDA out of memory. Tried to allocat": (
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 896.00 MiB. GPU 0 has a total capacity of 15.70 GiB of which 523.12 MiB is free. Process 31337 has 9.85 GiB memory in use. Including non-PyTorch memory, this process has 5.20 GiB memory in use.\n"
     ),
+    "pasted: vLLM's share": (
+        "ValueError: Free memory on device (20.1/23.64 GiB) on startup is less than desired GPU memory utilization (0.9, 21.28 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.\n"
+    ),
+    "pasted: vLLM's cache": (
+        "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.\n"
+    ),
 }
 GOOD = {
     "healthy": with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 3090"), "2.6.0+cu124", cuda_available=True),

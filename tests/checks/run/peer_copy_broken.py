@@ -13,5 +13,8 @@ def probe(id, **data):
 BAD = {
     "a pair": probe("peer:0-1", wrong=["cuda:0 to cuda:1: 262144 of 262144 elements are zero"]),
     "within the probe of a device": probe("cuda:0", wrong=["copy from cuda:1 to cuda:0: 4 of 262144 words differ"]),
+    "pasted: the IOMMU refuses": (
+        "nvidia 0000:41:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0020 address=0xb0000000 flags=0x0020]\n"
+    ),
 }
 GOOD = {"right": probe("peer:0-1"), "not probed": machine}

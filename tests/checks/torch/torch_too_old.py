@@ -56,6 +56,10 @@ BAD = {
         '  File "/home/u/e/lib/python3.10/site-packages/vllm/utils.py", line 3, in <module>\n'
         + collect_env("2.3.1+cu121")
     ),
+    "pasted: transformers wants 2.6 for torch.load": (
+        "ValueError: Due to a serious vulnerability issue in `torch.load`, even with `weights_only=True`, we now require users to upgrade torch to at least v2.6 in order to use the function. This version restriction does not apply when loading files with safetensors.\n"
+        "torch 2.5.1+cu121\n"
+    ),
 }
 GOOD = {
     "MPS is there": with_torch(mac(), "2.6.0", mps_built=True, mps_available=True),
