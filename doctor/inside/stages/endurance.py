@@ -41,7 +41,7 @@ def sustained(probe):
                 raise
             continue
         data.update((kind + "_" + name, value) for name, value in found.items())
-    data.update(watch.summary())
+    data.update(watch.summary(), **watch.others())
     if probe.is_cpu:
         data["throttled_periods"] = monitor.throttled_periods() - counted
         if pressed is not None:
@@ -106,6 +106,7 @@ def best_seconds(probe, work, times=1):
 def bandwidth(probe):
     """Copies within the device's memory (bytes read and written), a convolution, and the latency of a launch."""
     torch = probe.torch
+    watch = probe.pieces["monitor"].Watch(probe)
     size = HOST_COPY_BYTES if probe.is_cpu else COPY_BYTES
     free = probe.memory_free()
     if free is not None:
@@ -115,6 +116,7 @@ def bandwidth(probe):
     if not probe.is_cpu:
         one = torch.zeros(1, device=probe.device)
         data["launch_us"] = round(1e6 * best_seconds(probe, lambda: one.add_(1), LAUNCHES // BEST_OF), 2)
+    data.update(watch.others())
     return data
 
 
@@ -177,6 +179,7 @@ def transfer(probe):
         value = watch.summary().get(name)
         if value is not None:
             data[name] = value
+    data.update(watch.others())
     return data
 
 
@@ -208,7 +211,7 @@ def soak(probe):
             probe.tell(min(1.0, (time.perf_counter() - started) / (60 * minutes)))
             if data["wrong"]:
                 break
-    data.update(watch.summary())
+    data.update(watch.summary(), **watch.others())
     data["soak_s"] = round(time.perf_counter() - started, 1)
     return data
 

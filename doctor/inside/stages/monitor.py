@@ -9,7 +9,8 @@ import os
 import time
 
 NVML = "libnvidia-ml.so.1"
-OWN_SHARE_PERCENT = 10  # a GPU that is busier than this before our own work has another user
+OWN_SHARE_PERCENT = 10  # a GPU that is busier than this without our own work has another user
+TOO_SMALL = 7  # there are more than fit, and the count says how many
 INTERVAL_S = 0.1
 # bits of nvmlDeviceGetCurrentClocksThrottleReasons; idle (1) and application clocks (2) are no trouble
 THROTTLES = (
@@ -83,7 +84,33 @@ class Nvml(object):
             code = self.library.nvmlDeviceGetComputeRunningProcesses_v3(self.handle, self.ctypes.byref(count), None)
         except AttributeError:
             return None
-        return int(count.value) if code in (0, 7) else None  # 7: there are more than fit, and count says how many
+        return int(count.value) if code in (0, TOO_SMALL) else None
+
+    def shares(self, since):
+        """Percent of the time in which each process computed on it, at most, by process id, since that time (seconds of
+        the epoch). None where the driver can't say, or has sampled nothing yet."""
+        ctypes = self.ctypes
+
+        class Share(ctypes.Structure):
+            _fields_ = [("pid", ctypes.c_uint), ("time_us", ctypes.c_ulonglong)] + [
+                (name, ctypes.c_uint) for name in ("computing", "memory", "encoder", "decoder")
+            ]
+
+        count, after = ctypes.c_uint(0), ctypes.c_ulonglong(int(since * 1e6))
+        try:
+            read = self.library.nvmlDeviceGetProcessUtilization
+        except AttributeError:
+            return None
+        if read(self.handle, None, ctypes.byref(count), after) not in (0, TOO_SMALL) or not count.value:
+            return None
+        found = (Share * count.value)()
+        if read(self.handle, found, ctypes.byref(count), after):
+            return None
+        highest = {}
+        for one in found[: count.value]:
+            if one.pid and one.computing <= 100 and one.time_us > after.value:
+                highest[one.pid] = max(one.computing, highest.get(one.pid, 0))
+        return highest or None
 
     def sample(self):
         return {
@@ -131,18 +158,28 @@ def before(probe):
 
 
 class Watch(object):
-    """Samples while a device works. Call `look` between queueing work and waiting for it."""
+    """Samples while a device works. Call `look` between queueing work and waiting for it, `others` after it."""
 
     def __init__(self, probe):
         self.nvml = nvml_of(probe)
         self.last = 0.0
         self.kept = []
+        self.began = time.time()
 
     def look(self):
         if self.nvml is None or time.perf_counter() - self.last < INTERVAL_S:
             return
         self.last = time.perf_counter()
         self.kept.append(self.nvml.sample())
+
+    def others(self):
+        """How much other processes computed on a GPU meanwhile, and `busy` where that was much. Nothing where this
+        process is not among those that the driver names: in a container it goes by other numbers there."""
+        shares = (self.nvml.shares(self.began) if self.nvml else None) or {}
+        if shares.pop(os.getpid(), None) is None:
+            return {}
+        most = max(shares.values()) if shares else 0
+        return dict({"foreign_utilization_percent": most}, **({"busy": True} if most > OWN_SHARE_PERCENT else {}))
 
     def summary(self):
         """Lowest and highest clock, highest power and temperature, all reasons of throttling, the best link."""

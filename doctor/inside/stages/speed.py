@@ -33,7 +33,7 @@ def speed(probe):
                 raise
             continue
         data.update((kind + "_" + name, value) for name, value in measured.items())
-    data.update(watch.summary())
+    data.update(watch.summary(), **watch.others())
     if probe.is_cpu:
         data["threads"] = probe.threads
         data.update(monitor.cpu_facts(probe))
