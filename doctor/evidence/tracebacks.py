@@ -8,9 +8,10 @@ file that raised it, or for an undefined symbol or a missing module the file nam
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 
 from doctor.evidence.notes import Notes
 from doctor.evidence.regex import Regex
@@ -35,6 +36,8 @@ _FRAME_NOTEBOOK = Regex(  # IPython 8: «File ~/…/x.py:27, in f()»; before: �
 _LOADERS = Regex(
     r"^<|[/\\]importlib[/\\]|[/\\]ctypes[/\\]__init__\.py$|[/\\]runpy\.py$|[/\\]torch[/\\]_(?:ops|classes)\.py$"
 )
+_IMPORTS = Regex(r"[ \t]*(?:import|from)[ \t]+(\w+)(?![\w.])")
+_INSTALLED = Regex(r"[/\\](?:lib(?:64)?[/\\]python\d|Lib[/\\]|python\d+\.zip|(?:site|dist)-packages[/\\])|^<")
 _EXCEPTION = Regex(
     r"^[ \t]*(?:\[rank\d+\]:?[ \t]*)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Failed|Fai"
     r"lure|Fault|Timeout|Unavailable|Mismatch|Missing)"
@@ -113,6 +116,7 @@ def read(document: Document, notes: Notes) -> None:
     for frame in found:
         notes.understand(frame.line)
     _exceptions(document, notes, found)
+    _shadowed(document, notes, found)
     _lines(document, notes, found)
 
 
@@ -136,6 +140,30 @@ def _exceptions(document: Document, notes: Notes, found: list[Frame]) -> None:
                 source=origin.source,
                 line=origin.line,
                 path=nearest_path(found, line),
+            )
+        )
+
+
+def _shadowed(document: Document, notes: Notes, found: list[Frame]) -> None:
+    """An installed file imports a module of the standard library, and the next frame is a user's file of that name."""
+    for frame, read_next in pairwise(found):
+        if read_next.line - frame.line > 3 or frame.line + 1 >= len(document.lines):
+            continue
+        imported = _IMPORTS.match(document.lines[frame.line + 1])
+        if not (imported and imported[1] in sys.stdlib_module_names and _INSTALLED.search(frame.path)):
+            continue
+        name = re.split(r"[/\\]", read_next.path)[-1]
+        if name != f"{imported[1]}.py" or _INSTALLED.search(read_next.path):
+            continue
+        origin = notes.origin(SOURCE, read_next.line)
+        notes.error(
+            ErrorText(
+                pattern="stdlib-imported-elsewhere",
+                text=f"import {imported[1]} reads {read_next.path}"[:500],
+                groups=("", imported[1], read_next.path),
+                source=origin.source,
+                line=origin.line,
+                path=read_next.path,
             )
         )
 

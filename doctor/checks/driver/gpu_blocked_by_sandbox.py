@@ -61,7 +61,7 @@ def _metal(facts: Facts) -> Judgement:
         return None
     error = heard(facts, "mps-needs-newer-macos", "mps-built-not-available")
     refused = torch.mps_available is False or error is not None
-    if not refused or torch.mps_built is False or not apple_silicon(facts):
+    if not refused or torch.mps_built is False or not (apple_silicon(facts) or facts.host.architecture is None):
         return None
     have, release = macos(facts), release_of(facts)
     need = lookup.mps_minimum(release) if release else None

@@ -42,6 +42,9 @@ STANDARD_LIBRARY = re.compile(
 )
 
 
+WITH_FILE = ("stdlib-cannot-import-name", "stdlib-imported-elsewhere")  # group 1 is the module, group 2 its file
+
+
 @check
 def judge(facts: Facts) -> Judgement:
     hidden, torch = facts.interpreter.shadowed or (), installed(facts)
@@ -65,7 +68,7 @@ def judge(facts: Facts) -> Judgement:
         )
     if error is None:
         return None
-    if error.pattern == "stdlib-cannot-import-name":
+    if error.pattern in WITH_FILE:
         module, culprit = error.groups[1], error.groups[2]
     else:
         module = _module(error.text)
@@ -83,8 +86,9 @@ def judge(facts: Facts) -> Judgement:
 
 
 def _imported_from_elsewhere(facts: Facts) -> ErrorText | None:
-    """«cannot import name 'Random' from 'random' (FILE)», where FILE is not the standard library's own."""
-    error = heard(facts, "stdlib-cannot-import-name")
+    """«cannot import name 'Random' from 'random' (FILE)», or an import in a
+    traceback that reads such a FILE; FILE is not the standard library's own."""
+    error = heard(facts, *WITH_FILE)
     return None if error is None or STANDARD_LIBRARY.search(error.groups[2]) else error
 
 
