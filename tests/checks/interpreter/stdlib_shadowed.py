@@ -44,3 +44,19 @@ ImportError: cannot import name 'Random' from 'random' (/opt/anaconda3/lib/pytho
 GOOD["a name that this Python does not have"] = """\
 ImportError: cannot import name 'Mapping' from 'collections' (/usr/lib/python3.10/collections/__init__.py)
 """
+BAD["another error, in a traceback that leads through the file"] = """\
+Traceback (most recent call last):
+  File "/usr/lib/python3.8/inspect.py", line 35, in <module>
+    import dis
+  File "/home/u/project/dis.py", line 10, in <module>
+    import torch.nn as nn
+AttributeError: module 'torch' has no attribute 'Tensor'
+"""
+GOOD["the program imports its own file of such a name"] = """\
+Traceback (most recent call last):
+  File "/home/u/project/main.py", line 3, in <module>
+    import profile
+  File "/home/u/project/profile.py", line 9, in <module>
+    raise ValueError("no user")
+ValueError: no user
+"""
