@@ -51,7 +51,8 @@ PATTERNS = (
 )
 NO_OPERATOR = (
     r"operator (torchvision|torchaudio|torchtext)::\w+ does not exist|"
-    r"No such operator (torchvision|torchaudio|torchtext)::"
+    r"No such operator (torchvision|torchaudio|torchtext)::|"
+    r"'_OpNamespace' '(torchvision|torchaudio|torchtext)' object has no attribute"
 )
 NO_KERNEL = r"Could not run '(torchvision|torchaudio)::\w+' with arguments from the 'CUDA' backend"
 UNLOADABLE = (
@@ -164,7 +165,7 @@ def _message(facts: Facts) -> tuple[ErrorText | None, str | None]:
     for regex in (NO_OPERATOR, NO_KERNEL, UNLOADABLE, CANNOT_IMPORT):
         if found := search(facts, regex):
             return found[0], next((g for g in found[1].groups() if g), None)
-    if (found := search(facts, NO_SUBMODULE)) and owner(found[0].path) == "torch":
+    if found := search(facts, NO_SUBMODULE):
         return found[0], "triton"
     if (found := search(facts, NO_DLL)) and (who := owner(found[0].path)) in COMPILED:
         return found[0], who

@@ -144,6 +144,7 @@ def _message(facts: Facts) -> ErrorText | None:
         "xformers-extensions-not-loaded",
         "bitsandbytes-without-cuda",
         "extension-other-cuda",
+        "operators-not-registered",
         "extension-without-cuda",
     )
     if error and error.pattern == "bitsandbytes-without-cuda" and re.search(r"CUDASetup$|CUDA Setup$", error.text):
@@ -165,9 +166,10 @@ def _extension(error: ErrorText) -> str | None:
         return "xformers"
     if error.pattern == "bitsandbytes-without-cuda":
         return "bitsandbytes"
-    if error.pattern == "extension-other-cuda":
-        return error.groups[0].replace("_", "-")
-    if found := re.search(DLL, error.text):
+    if error.pattern in ("extension-other-cuda", "operators-not-registered"):
+        name = error.groups[0]
+        return DISTRIBUTIONS.get(name, name.replace("_", "-")) or None
+    if (found := re.search(DLL, error.text)) and not (found[1].startswith("_") and owner(error.path)):
         return DISTRIBUTIONS.get(found[1], found[1].replace("_", "-"))
     if (found := re.search(NOT_BUILT, error.text)) and found[1] in DISTRIBUTIONS:
         return DISTRIBUTIONS[found[1]] or None

@@ -51,6 +51,7 @@ SYMBOL = (
     r"symbol \w+,? version lib(?:cublas|cudnn|cusparse|nvJitLink|nccl)\S* not defined in file"
 )
 VERSIONS = (
+    r"CUBLAS_STATUS_INVALID_VALUE when calling|"
     r"cuDNN version incompatibility|CUDNN_STATUS_(?:SUBLIBRARY_)?VERSION_MISMATCH|libcudnn\w*\.so.*undefined symbol"
 )
 STUB = r"stub library|CUDA_ERROR_STUB_LIBRARY|CUDA driver is a stub"

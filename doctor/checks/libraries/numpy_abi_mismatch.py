@@ -36,13 +36,17 @@ check = Check(
 
 BROKEN = (
     r"_ARRAY_API not found|compiled using NumPy 1\.x|[Nn]um[Pp]y is not available|"
-    r"numpy\.(?:dtype|ufunc|ndarray) size changed"
+    r"numpy\.(?:dtype|ufunc|ndarray) size changed|numpy\.core\.multiarray failed to import|"
+    r"expected np\.ndarray \(got numpy\.ndarray\)"
 )
+OLDER = r"module compiled against (?:ABI|API) version 0x\w+ but this version of numpy"
 ABSENT = r"Failed to initialize NumPy: No module named"
 
 
 @check
 def judge(facts: Facts) -> Judgement:
+    if refused := search(facts, OLDER):
+        return _older(facts, refused[0])
     torch, numpy = installed(facts), package(facts, "numpy")
     found = search(facts, BROKEN)
     error: ErrorText | None = (
@@ -83,4 +87,17 @@ def judge(facts: Facts) -> Judgement:
         ),
         torch=release,
         numpy=numpy.version if numpy else None,
+    )
+
+
+def _older(facts: Facts, error: ErrorText) -> Judgement:
+    """A compiled module was built against a newer NumPy than the installed one."""
+    return check.found(
+        facts,
+        "A compiled module was built against a newer NumPy than the one that is installed.",
+        evidence=(quote(error), "torch.version"),
+        remedies=(
+            Remedy(action="install-package", details={"package": "numpy"}, text="Upgrade NumPy."),
+            Remedy(action="upgrade-torch"),
+        ),
     )

@@ -35,6 +35,7 @@ MODULE = r"No module named '(torch\.[\w.]+)'"
 DEVICE = r"Expected one of (.*) device type at start of device string: (\w+)"
 REQUIRED = r"(?:PyTorch|torch) ?>= ?(\d[\d.]*) (?:is|are) required(?: but found (\d[\d.]*))?"
 TO_UPGRADE = r"require users to upgrade torch to at least v(\d[\d.]*\d)()"
+TO_USE = r"requires (?:torch ?>= ?|PyTorch )(\d[\d.]*\d)()(?:: `pip install|, to use it, please upgrade| or higher)"
 
 
 @check
@@ -131,16 +132,17 @@ def _unknown_device(facts: Facts) -> Judgement:
 
 def _required(facts: Facts) -> Judgement:
     """A package that says which torch it needs, at run time."""
-    found = search(facts, REQUIRED) or search(facts, TO_UPGRADE)
+    found = search(facts, REQUIRED) or search(facts, TO_UPGRADE) or search(facts, TO_USE)
     if found is None:
         return None
     error, match = found
     release = match[2] or release_of(facts)
-    if release is None or numbers(release) >= numbers(match[1]):
+    told = "please upgrade" in match[0] or "to upgrade torch" in match[0]  # the package has looked itself
+    if (release is None and not told) or (release and numbers(release) >= numbers(match[1])):
         return None
     return check.found(
         facts,
-        f"A package needs torch {match[1]} or newer; this is {release}.",
+        f"A package needs torch {match[1]} or newer{f'; this is {release}' if release else ''}.",
         evidence=(quote(error), "torch.version"),
         remedies=(Remedy(action="upgrade-torch", details={"torch": f">={match[1]}"}),),
         torch=release,

@@ -87,6 +87,14 @@ BAD = {
     "pasted: torchvision half imported": (
         "AttributeError: partially initialized module 'torchvision' has no attribute 'extension' (most likely due to a circular import)\n"
     ),
+    "pasted: no operators of torchvision": (
+        "AttributeError: '_OpNamespace' 'torchvision' object has no attribute 'nms'\n"
+    ),
+    "pasted: Triton without a part that xformers asks for": (
+        "  File \"/home/user/miniconda3/envs/ml/lib/python3.11/site-packages/xformers/ops/fmha/triton_splitk.py\", line 20, in <module>\n"
+        "    from triton.third_party import cuda\n"
+        "ModuleNotFoundError: No module named 'triton.third_party'\n"
+    ),
 }  # fmt: skip
 GOOD = {
     "as it should be": with_torch(with_packages(linux(), torchvision="0.19.0", torchaudio="2.4.0"), "2.4.0+cpu"),

@@ -74,6 +74,9 @@ BAD = {
         "    ext = importlib.import_module('mmcv.' + name)\n"
         "ModuleNotFoundError: No module named 'mmcv._ext'\n"
     ),
+    "pasted: no operators of an extension": (
+        "AttributeError: '_OpNamespace' '_C' object has no attribute 'rms_norm'\n"
+    ),
 }  # fmt: skip
 GOOD = {
     "torchvision is a companion": with_error(

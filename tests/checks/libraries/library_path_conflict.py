@@ -58,6 +58,9 @@ BAD = {
         '$ env | grep LD_LIB\n'
         'LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu:/usr/local/cuda/lib64\n'
     ),
+    "pasted: cuBLAS refuses what torch passes": (
+        "RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasSgemm( handle, opa, opb, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc)`\n"
+    ),
 }  # fmt: skip
 GOOD = {
     "torch's own copy": with_torch(

@@ -20,6 +20,9 @@ BAD = {
     'pasted: Intel MKL FATAL ERROR: Cannot load libmkl_avx512.so.1 or lib': (
         'Intel MKL FATAL ERROR: Cannot load libmkl_avx512.so.1 or libmkl_def.so.1.\n'
     ),
+    "pasted: INTEL MKL FATAL ERROR": (
+        "INTEL MKL FATAL ERROR: Cannot load libmkl_avx512.so.2 or libmkl_def.so.2.\n"
+    ),
 }  # fmt: skip
 GOOD = {
     "healthy": with_torch(linux(), "2.6.0+cpu"),

@@ -33,6 +33,18 @@ BAD = {
         'RuntimeError: Numpy is not available\n'
         + collect_env('2.1.0+cu118', libs='[pip3] numpy==2.0.2\n[pip3] torch==2.1.0+cu118')
     ),
+    "pasted: multiarray": (
+        "  File \"/home/user/miniconda3/envs/ml/lib/python3.11/site-packages/torchvision/transforms/functional.py\", line 8, in <module>\n"
+        "ImportError: numpy.core.multiarray failed to import\n"
+    ),
+    "pasted: an older NumPy": (
+        "RuntimeError: module compiled against API version 0x10 but this version of numpy is 0xf\n"
+    ),
+    "pasted: NumPy's arrays are not known": (
+        "TypeError: expected np.ndarray (got numpy.ndarray)\n"
+        "torch 2.2.2\n"
+        "numpy 2.0.1\n"
+    ),
 }  # fmt: skip
 GOOD = {
     "NumPy 1 with an old torch": with_torch(

@@ -60,6 +60,14 @@ BAD = {
         "ValueError: Due to a serious vulnerability issue in `torch.load`, even with `weights_only=True`, we now require users to upgrade torch to at least v2.6 in order to use the function. This version restriction does not apply when loading files with safetensors.\n"
         "torch 2.5.1+cu121\n"
     ),
+    "pasted: diffusers wants torch 2.0": (
+        "  File \"/home/user/miniconda3/envs/ml/lib/python3.11/site-packages/diffusers/models/attention_processor.py\", line 900, in __init__\n"
+        "ImportError: AttnProcessor2_0 requires PyTorch 2.0, to use it, please upgrade PyTorch to 2.0.\n"
+    ),
+    "pasted: transformers wants torch 2.2": (
+        "ImportError: Using `bitsandbytes` 4-bit quantization requires torch>=2.2: `pip install --upgrade torch`\n"
+        "torch 2.1.0\n"
+    ),
 }
 GOOD = {
     "MPS is there": with_torch(mac(), "2.6.0", mps_built=True, mps_available=True),
