@@ -20,8 +20,12 @@ _SPEC = re.compile(
 
 
 def install_package(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
-    """install-package, pin-package and reinstall-package. None where the package cannot be named safely."""
+    """install-package, pin-package and reinstall-package. None where the package cannot be named safely;
+    words without a command where the remedy names none."""
     package, spec = remedy.details.get("package", ""), remedy.details.get("spec", "")
+    if not package and remedy.text:  # which one is the user's to say
+        step = Step(text=remedy.text.rstrip("."), where="user")
+        return Fix(finding=finding, action=remedy.action, title=remedy.text, steps=(step,))
     if not _NAME.match(package) or (spec and not _SPEC.match(spec)):
         return None
     index = None

@@ -99,7 +99,9 @@ def judge(facts: Facts) -> Judgement:
         + (f"; this is torch {version}." if version else "."),
         evidence=(quote(error), "torch.version"),
         remedies=(
-            Remedy(action="reinstall-package", details={"package": name} if name else {}),
+            Remedy(action="reinstall-package", details={"package": name})
+            if name
+            else Remedy(action="reinstall-package", text="Install the extension's build for this torch, or build it."),
             Remedy(action="reinstall-torch", details=_torch_that_fits(facts, built[1] if built else None)),
         ),
         confidence="likely" if error.pattern in ("torch-abi-undefined-symbol", "exception") else "certain",
