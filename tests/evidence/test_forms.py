@@ -10,6 +10,7 @@ import pytest
 
 from doctor.evidence.read import read
 from doctor.evidence.text import document
+from doctor.knowledge.lookup import error_patterns
 from doctor.model.facts import Facts
 
 ROOT = Path(__file__).parent.parent.parent
@@ -26,7 +27,7 @@ OTHER_FACTS = {"wrapped", "wrapped at 80", "blocks reordered"}  # may lose a fac
 
 def essence(facts: Facts) -> Facts:
     """Facts without what depends on lines and layout."""
-    errors = tuple(sorted({e.pattern for e in facts.errors if e.pattern.startswith("e") and e.pattern != "exception"}))
+    errors = tuple(sorted({e.pattern for e in facts.errors} & {p.id for p in error_patterns()}))
     attempts = tuple(replace(a, message="", command=None) for a in facts.attempts)
     return replace(facts, origins={}, gaps=(), errors=errors, attempts=attempts)  # type: ignore[arg-type]
 

@@ -68,6 +68,7 @@ def judge(facts: Facts) -> Judgement:
         )
     if error is None:
         return None
+    culprit: str | None
     if error.pattern in WITH_FILE:
         module, culprit = error.groups[1], error.groups[2]
     else:

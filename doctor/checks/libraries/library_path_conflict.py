@@ -92,10 +92,19 @@ def _stub(facts: Facts) -> Judgement:
             "environ.LD_LIBRARY_PATH",
             quote(message[0]) if message else None,
         ),
-        remedies=_unset(facts),
+        remedies=_without_stubs(facts, path) or _unset(facts),
         severity="warning" if working else None,
         library=stub or on_path,
     )
+
+
+def _without_stubs(facts: Facts, path: str) -> tuple[Remedy, ...]:
+    """Live, where other entries may be needed (a driver outside the loader's folders), only the stub goes."""
+    entries = [entry for entry in path.split(":") if entry]
+    kept = [entry for entry in entries if "stub" not in entry]
+    if not facts.live or not kept or kept == entries:
+        return ()
+    return (Remedy(action="set-env", details={"name": VARIABLE, "value": ":".join(kept)}), *_unset(facts))
 
 
 def _by_message(facts: Facts) -> Judgement:

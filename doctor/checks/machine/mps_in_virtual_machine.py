@@ -100,7 +100,7 @@ def _asks_for_more_than_there_is(text: str) -> bool:
 def _asks_for_little(text: str) -> bool:
     """A request of less than a page of the GPU's memory, refused."""
     tried = re.search(rf"Tried to allocate {_SIZE}", text)
-    return bool(tried) and _bytes(tried) <= PAGE_BYTES
+    return tried is not None and _bytes(tried) <= PAGE_BYTES
 
 
 def _bytes(size: re.Match[str]) -> float:

@@ -1,0 +1,29 @@
+"""Remedies that depend on more of the machine than the fault."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from doctor.checks.runner import judge
+from tests.examples import linux, with_nvidia, with_torch
+
+STUBS = "/usr/local/cuda/lib64/stubs"
+
+
+def remedies(path: str, *, live: bool) -> list[tuple[str, dict[str, str]]]:
+    facts = with_nvidia(linux(), "NVIDIA H200", libcuda=f"{STUBS}/libcuda.so", cuinit=34)
+    facts = with_torch(facts, "2.11.0+cu130", cuda_available=False)
+    _, findings = judge(replace(facts, live=live, environ={"LD_LIBRARY_PATH": path}))
+    assert findings[0].id == "library-path-conflict"
+    return [(r.action, dict(r.details)) for r in findings[0].remedies]
+
+
+def test_only_the_stub_leaves_the_path_where_other_entries_may_be_needed() -> None:
+    first, second = remedies(f"{STUBS}:/usr/local/nvidia/lib64", live=True)[:2]
+    assert first == ("set-env", {"name": "LD_LIBRARY_PATH", "value": "/usr/local/nvidia/lib64"})
+    assert second[0] == "unset-env"
+
+
+def test_a_path_of_stubs_alone_is_unset() -> None:
+    assert remedies(STUBS, live=True)[0][0] == "unset-env"
+    assert remedies(f"{STUBS}:/usr/local/nvidia/lib64", live=False)[0][0] == "unset-env"
