@@ -72,9 +72,10 @@ def test_deleted_libraries(patient: Make, pip: bool) -> None:
     undone(sick, before)
 
 
-def test_two_torches(patient: Make) -> None:
+@both_tools
+def test_two_torches(patient: Make, pip: bool) -> None:
     """The second lies in a folder that a .pth file adds, as after `pip install --target`."""
-    sick = patient(pip=True)
+    sick = patient(pip=pip)
     sick.install("torch==2.14.1", backend="cu130")
     extra = sick.env / "extra" / "site-packages"
     sick.install("torch==2.13.0", "--target", str(extra), backend="cu130")
