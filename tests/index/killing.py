@@ -71,6 +71,8 @@ def trial(patient: Patient, chance: random.Random, took_s: float, before: dict[s
     problems = [] if undo.returncode == 0 or missing else [undo.stderr.strip()]
     problems += differences(before, patient.content())
     problems += [f"left: {path.name}" for path in (patient.env / ".torchdoctor").glob("2*")]
+    if phase == "before the snapshot":  # a dry run may outlive the doctor: it changes nothing, and ends by itself
+        _wait_until_none_runs(patient)
     problems += [f"still runs: {one}" for one in _running(patient)]
     word = "nothing to undo" if missing else "undone" if undo.returncode == 0 else "failed"
     return Trial(victim, round(moment), phase, word, not problems, "; ".join(problems) or said.strip()[-200:])
@@ -118,6 +120,12 @@ def _kill(process: subprocess.Popen[str], patient: Patient, victim: str) -> str:
         return "tool"
     process.kill()
     return "doctor"
+
+
+def _wait_until_none_runs(patient: Patient) -> None:
+    until = time.monotonic() + LIMIT_S
+    while _running(patient) and time.monotonic() < until:
+        time.sleep(0.2)
 
 
 def _running(patient: Patient) -> list[psutil.Process]:
