@@ -10,7 +10,6 @@ import io
 from collections.abc import Iterable, Iterator
 
 from rich.cells import cell_len
-from rich.console import Console
 from rich.text import Text
 
 from doctor.checks import Check
@@ -51,10 +50,14 @@ def render_table(
 
 
 def _printed(lines: Iterable[Text], color: bool) -> str:
+    if not color:
+        return "".join(f"{line.plain.rstrip()}\n" for line in lines)
+    from rich.console import Console  # only colour needs it
+
     file = io.StringIO()
     console = Console(
-        file=file, force_terminal=color, color_system="standard" if color else None, no_color=not color, width=200,
-        highlight=False, markup=False, emoji=False, legacy_windows=False,
+        file=file, force_terminal=True, color_system="standard", width=200, highlight=False, markup=False, emoji=False,
+        legacy_windows=False,
     )  # fmt: skip
     for line in lines:
         line.rstrip()
