@@ -18,12 +18,6 @@ if TYPE_CHECKING:
     from doctor.facts.system import System
 
 _TAIL_LINES = 15
-_OF_PROJECTS = (
-    "poetry",
-    "pdm",
-    "pipenv",
-    "uv",
-)  # ask VIRTUAL_ENV or a variable of their own which environment is meant
 
 
 def environ_for(system: System, store: str, prefix: str | None) -> dict[str, str]:

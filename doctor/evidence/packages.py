@@ -20,7 +20,6 @@ _FREEZE_AT = Regex(
 )
 _TABLE_HEAD = Regex(r"^[ \t]*Package[ \t]+Version\b.*$|^[ \t]*-{4,}[ \t]+-{4,}", re.M)
 _ROW = Regex(rf"^[ \t]*([A-Za-z][\w.-]*)[ \t]+({_VERSION})(?:[ \t]+(/\S+|[A-Z]:\\\S+|pip|uv|conda))?[ \t]*$")
-_CONDA_HEAD = Regex(r"^#[ \t]+Name[ \t]+Version[ \t]+Build", re.M)
 _CONDA_ROW = Regex(
     rf"^[ \t]*([a-z_][\w.-]*)[ \t]+({_VERSION})[ \t]+((?:py|cuda|cpu|h|\d|pypi|mkl|nomkl|gpu|rocm|generic|release|int"
     rf"el|openmp|blas)[\w.]*)(?:[ \t]+([\w./:-]+))?[ \t]*$",

@@ -105,7 +105,6 @@ _EXPRESSION = Regex(
     r"(?:torch|platform|sys|os|sysconfig|numpy|np|torchvision|torchaudio|transformers|triton|struct|distutils)(?:\.\w"
     r"+(?:\([^()\n]{0,40}\))?(?:\[[^\]\n]{1,30}\])?)+"
 )
-_BARE = Regex(r"\((?:0|)\)$")
 _LABELLED = Regex(
     r"^[ \t]*[\"'(]*((?:torch|platform|sys|sysconfig|numpy|np)\.[\w.]+(?:\([^()\n]{0,40}\))?)[\"')]*[ \t]*(?:[:=]|->|"
     r"=>|[ ])+[ \t]*(\S[^\n]*)$",

@@ -35,3 +35,18 @@ def look(
     first = children.start_first(system, found, probe=probe, request=request)
     heard = said if said is not None else []
     return children.finish(first, system, found, facts or Facts(), request=request, progress=heard.append)
+
+
+def with_gpus(count: int) -> str:
+    """The part of a fake torch that says: a CUDA build, and so many GPUs."""
+    return f"""
+class version: cuda = "12.4"; hip = None
+class cuda:
+    is_available = staticmethod(lambda: True)
+    init = staticmethod(lambda: None)
+    device_count = staticmethod(lambda: {count})
+    @staticmethod
+    def get_device_properties(i):
+        class Properties: name = "Fake GPU"; total_memory = 1 << 30; major, minor = 8, 9
+        return Properties
+"""

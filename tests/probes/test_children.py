@@ -14,7 +14,7 @@ import pytest
 from doctor.facts.target import Found
 from doctor.model.facts import ABSENT, Facts, ImportFailure, StartFailure, Torch
 from doctor.probes import children
-from tests.probes.fakes import look, machine
+from tests.probes.fakes import look, machine, with_gpus
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of POSIX")
 
@@ -250,17 +250,8 @@ def test_what_cuda_init_raised_is_kept(tmp_path: Path) -> None:
     assert torch.devices == ()
 
 
-TWO_GPUS = WHOLE + """
+TWO_GPUS = WHOLE + with_gpus(2) + """
 import os, sys, time
-class version: cuda = "12.4"; hip = None
-class cuda:
-    is_available = staticmethod(lambda: True)
-    init = staticmethod(lambda: None)
-    device_count = staticmethod(lambda: 2)
-    @staticmethod
-    def get_device_properties(i):
-        class Properties: name = "Fake GPU"; total_memory = 1 << 30; major, minor = 8, 9
-        return Properties
 def device(name):
     if name == "cuda:0": __import__("ctypes").string_at(0)
     if name == "cuda:1": time.sleep(60)

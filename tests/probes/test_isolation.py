@@ -18,23 +18,14 @@ from pathlib import Path
 import pytest
 
 from doctor.model.facts import Facts, ProbeResult
-from tests.probes.fakes import look, machine
+from tests.probes.fakes import look, machine, with_gpus
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc and control groups of Linux")
 
 GPU = """
 __version__ = "9.9.0"
 class Tensor: pass
-class version: cuda = "12.4"; hip = None
-class cuda:
-    is_available = staticmethod(lambda: True)
-    init = staticmethod(lambda: None)
-    device_count = staticmethod(lambda: 1)
-    @staticmethod
-    def get_device_properties(i):
-        class Properties: name = "Fake GPU"; total_memory = 1 << 30; major, minor = 8, 9
-        return Properties
-def get_num_threads(): return 1
+""" + with_gpus(1) + """def get_num_threads(): return 1
 def device(name):
     if name != "cuda:0": raise RuntimeError("not this one")
     import ctypes, mmap, os, resource, signal, subprocess, sys, tempfile, threading, time

@@ -11,7 +11,7 @@ import pytest
 from doctor.inside import probe
 from doctor.pipeline import Request
 from doctor.probes import children
-from tests.probes.fakes import machine
+from tests.probes.fakes import machine, with_gpus
 
 STAGES = Path(probe.__file__).parent / "stages"
 
@@ -19,16 +19,7 @@ STAGES = Path(probe.__file__).parent / "stages"
 TWO_GPUS = """
 __version__ = "9.9.0"
 class Tensor: pass
-class version: cuda = "12.4"; hip = None
-class cuda:
-    is_available = staticmethod(lambda: True)
-    init = staticmethod(lambda: None)
-    device_count = staticmethod(lambda: 2)
-    @staticmethod
-    def get_device_properties(i):
-        class Properties: name = "Fake GPU"; total_memory = 1 << 30; major, minor = 8, 9
-        return Properties
-def get_num_threads(): return 4
+""" + with_gpus(2) + """def get_num_threads(): return 4
 def device(name): raise RuntimeError("opened " + name)
 """
 
