@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from hypothesis import settings
+
+# A shell starts its background jobs with Ctrl-C ignored, and every child inherits that: the tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The machine is shared with other work: a slow example says nothing.
 settings.register_profile("steady", deadline=None, max_examples=100, derandomize=True)
