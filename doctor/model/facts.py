@@ -362,7 +362,8 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeResult:
-    """What the probe of one device gave. `stage` is where it ended; a signal is the positive number (11)."""
+    """What the probe of one device gave. `stage` is where it ended (of a skipped one: why it never came to the
+    device); a signal is the positive number (11)."""
 
     id: str  # "cpu", "cuda:0"
     device: str

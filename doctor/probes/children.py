@@ -76,6 +76,7 @@ STATES = {  # what a process did when its time was over
     "T": ", stopped",
 }
 BEFORE_PROBE = ("start", "import", "facts", "driver")
+BEFORE_DEVICE = ("start", "import")  # a child that ends there says nothing of its device
 
 
 @dataclass(frozen=True)
@@ -502,8 +503,11 @@ def result_of(run: Run) -> ProbeResult:
     if wrong:
         data["wrong"] = wrong
     raised = next((s for s in run.stages if "exception" in s.data), None)
-    if run.went_down:
-        status: Any = "timed-out" if end.status == "timed-out" else "crashed"
+    if run.went_down and run.open in BEFORE_DEVICE:
+        status: Any = "skipped"
+        stage, reason = run.open, run.ending()
+    elif run.went_down:
+        status = "timed-out" if end.status == "timed-out" else "crashed"
         stage, reason = run.open, run.ending()
     elif raised:
         status, stage, reason = "failed", raised.name, f"{raised.data['exception']}: {raised.data['message']}"

@@ -77,11 +77,12 @@ def _mark(found: Iterable[Finding], known: str | None) -> str:
 def _device_mark(report: Report, known: str | None) -> str:
     probes = [p for p in report.facts.probes or () if p.status != "skipped"]
     said = {f.severity for f in report.findings if "device" in f.values}
+    unseen = any(p.status == "skipped" and p.stage for p in report.facts.probes or ())  # wanted, and not possible
     if any(p.status != "ok" for p in probes) or "fault" in said:
         return "!!"
     if probes and "warning" in said:
         return "!"
-    return "ok" if probes and known else "-"
+    return "ok" if probes and known and not unseen else "-"
 
 
 def _why_unknown(report: Report, layer: str) -> str:

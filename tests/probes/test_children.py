@@ -278,6 +278,21 @@ def test_one_bad_gpu_hides_no_other(tmp_path: Path) -> None:
 
 
 @posix
+def test_a_child_that_never_came_to_its_device_says_nothing_of_it(tmp_path: Path) -> None:
+    """As where two imports at once need more memory than there is."""
+    mark = tmp_path / "the first import"
+    second_dies = f"""
+import os
+try: os.close(os.open({str(mark)!r}, os.O_CREAT | os.O_EXCL))
+except FileExistsError: os.kill(os.getpid(), 9)
+"""
+    facts = look(*machine(tmp_path, second_dies + WHOLE + with_gpus(1)))
+    gpu = next(p for p in facts.probes or () if p.device == "cuda:0")
+    assert (gpu.status, gpu.stage) == ("skipped", "import")
+    assert gpu.reason.startswith("importing torch: ended by signal 9")
+
+
+@posix
 def test_only_the_devices_asked_for_are_probed(tmp_path: Path) -> None:
     facts = look(*machine(tmp_path, TWO_GPUS), devices=("cuda:0", "mps"))
     assert [(p.device, p.status) for p in facts.probes or ()] == [("cuda:0", "crashed"), ("mps", "skipped")]

@@ -15,7 +15,7 @@ References
     https://docs.nvidia.com/deploy/xid-errors/
 """
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Judgement, Unknown
 from doctor.checks._torch import import_failure
 from doctor.model.facts import Facts, ProbeResult
 from doctor.model.finding import Evidence, Finding, Remedy
@@ -60,6 +60,9 @@ def judge(facts: Facts) -> Judgement:
                 signal=probe.signal,
             )
         )
+    unseen = [p for p in facts.probes or () if p.status == "skipped" and p.stage]
+    if unseen and not found:
+        return Unknown(f"{unseen[0].device}: the probe never came to the device: {unseen[0].reason}")
     return found or None
 
 

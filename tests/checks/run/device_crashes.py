@@ -18,6 +18,7 @@ BAD = {
 GOOD = {
     "right": probe("ok", stage="speed"),
     "skipped": probe("skipped", reason="torch sees no such device"),
+    "it never came to the device": probe("skipped", stage="import", reason="importing torch: ended by signal 9"),
     "no room": probe("failed", stage="open", reason="OutOfMemoryError: CUDA out of memory. Tried to allocate 2 MiB"),
     "wrong results": probe("failed", stage="correct", data={"wrong": ["float32 mm"]}),
 }
