@@ -505,7 +505,8 @@ def result_of(run: Run) -> ProbeResult:
     raised = next((s for s in run.stages if "exception" in s.data), None)
     if run.went_down and run.open in BEFORE_DEVICE:
         status: Any = "skipped"
-        stage, reason = run.open, run.ending()
+        stage: str | None = run.open
+        reason = run.ending()
     elif run.went_down:
         status = "timed-out" if end.status == "timed-out" else "crashed"
         stage, reason = run.open, run.ending()
