@@ -174,6 +174,17 @@ def test_checks_judge_somehow(check) -> None:
     assert check.judge is not None or check.rule is not None
 
 
+@pytest.mark.parametrize("check", all_checks(), ids=lambda c: c.id)
+def test_settings_are_said_in_exact_words(check) -> None:
+    """«Change the setting X» helps nobody: a remedy of that kind has its own text."""
+    path = DOCTOR / "checks" / check.layer / f"{check.id.replace('-', '_')}.py"
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Remedy":
+            words = {word.arg: word.value for word in node.keywords}
+            if ast.unparse(words["action"]) == "'system-setting'":
+                assert "text" in words, ast.unparse(node)
+
+
 def test_generated_files_are_current() -> None:
     argv = [sys.executable, str(ROOT / "scripts" / "generate.py"), "--check"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)

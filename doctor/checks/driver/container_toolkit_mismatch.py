@@ -50,6 +50,8 @@ NO_CGROUPS = Remedy(
         "setting": "no-cgroups",
         "value": "true in /etc/nvidia-container-runtime/config.toml (rootless, cgroup v2)",
     },
+    text="Set no-cgroups = true in /etc/nvidia-container-runtime/config.toml (rootless Docker or Podman), and start "
+    "the container again.",
 )
 
 

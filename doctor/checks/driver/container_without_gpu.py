@@ -81,8 +81,14 @@ NODES = Remedy(
 SPECIFICATION = Remedy(
     action="system-setting",
     details={"setting": "cdi", "value": "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"},
+    text="Write the CDI specification anew: sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml.",
 )
-CGROUP = Remedy(action="system-setting", details={"setting": "native.cgroupdriver", "value": "cgroupfs"})
+CGROUP = Remedy(
+    action="system-setting",
+    details={"setting": "native.cgroupdriver", "value": "cgroupfs"},
+    text='Write "exec-opts": ["native.cgroupdriver=cgroupfs"] into /etc/docker/daemon.json, and restart Docker: '
+    "sudo systemctl restart docker.",
+)
 
 
 @check

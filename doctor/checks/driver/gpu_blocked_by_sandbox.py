@@ -45,6 +45,7 @@ check = Check(
 OPEN = Remedy(
     action="system-setting",
     details={"setting": "sandbox", "value": "let it open the GPU, or run the command outside it"},
+    text="Let the sandbox open the GPU, or run the command outside it.",
 )
 CPU = Remedy(action="none", details={"reason": "inside the sandbox torch can use the CPU"})
 

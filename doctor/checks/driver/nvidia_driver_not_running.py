@@ -42,6 +42,8 @@ OPEN = Remedy(
 ENROL = Remedy(
     action="system-setting",
     details={"setting": "secure-boot", "value": "enrol the module's key, or switch Secure Boot off"},
+    text="Enrol the key that signs the kernel module (sudo mokutil --import KEY, then restart and confirm), or switch "
+    "Secure Boot off in the firmware.",
 )
 
 

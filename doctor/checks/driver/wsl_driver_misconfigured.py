@@ -55,10 +55,15 @@ WINDOWS_DRIVER = Remedy(
 )
 AMD_DRIVER = Remedy(
     action="upgrade-driver",
+    details={"vendor": "amd"},
     text="Install AMD's current driver (Adrenalin) in Windows and ROCm's packages for WSL, then: wsl --shutdown.",
 )
 DETECTION = Remedy(action="set-env", details={"name": "HSA_ENABLE_DXG_DETECTION", "value": "1"})
-UPDATE = Remedy(action="system-setting", details={"setting": "wsl-update", "value": "wsl --update"})
+UPDATE = Remedy(
+    action="system-setting",
+    details={"setting": "wsl-update", "value": "wsl --update"},
+    text="Update WSL itself, in PowerShell: wsl --update, then wsl --shutdown.",
+)
 
 
 @check

@@ -29,8 +29,18 @@ check = Check(
         when=lambda facts, error: facts.host.system in ("windows", None),
         facts=("host.os_name",),
         remedies=(
-            Remedy(action="system-setting", details={"setting": "LongPathsEnabled", "value": "1"}),
-            Remedy(action="system-setting", details={"setting": "environment-folder", "value": "a shorter path"}),
+            Remedy(
+                action="system-setting",
+                details={"setting": "LongPathsEnabled", "value": "1"},
+                text="Allow long paths, in PowerShell as administrator, and restart: New-ItemProperty -Path "
+                "HKLM:\\SYSTEM\\CurrentControlSet\\Control\\FileSystem -Name LongPathsEnabled -Value 1 "
+                "-PropertyType DWORD -Force.",
+            ),
+            Remedy(
+                action="system-setting",
+                details={"setting": "environment-folder", "value": "a shorter path"},
+                text="Make the environment in a folder with a shorter path, such as C:\\venv.",
+            ),
         ),
     ),
 )

@@ -37,8 +37,16 @@ ELSEWHERE = 0.05  # of the expected rate: no setting makes a GPU so slow
 THREADS_ADD = 0.3  # of one thread's rate, for each thread: two threads of a core share its units
 FEW_THREADS = 0.5  # of the CPUs that may be used
 HARDWARE = Remedy(action="hardware-service")
-LINK_SETTING = Remedy(action="system-setting", details={"setting": "slot, riser and BIOS link of the GPU"})
-GPU_SETTING = Remedy(action="system-setting", details={"setting": "power limit, clocks and cooling of the GPU"})
+LINK_SETTING = Remedy(
+    action="system-setting",
+    details={"setting": "slot, riser and BIOS link of the GPU"},
+    text="Look at the GPU's slot and riser, and at the link speed in the firmware's settings.",
+)
+GPU_SETTING = Remedy(
+    action="system-setting",
+    details={"setting": "power limit, clocks and cooling of the GPU"},
+    text="Look at the GPU's power limit, clocks and cooling (NVIDIA: nvidia-smi -q -d POWER,CLOCK,PERFORMANCE).",
+)
 
 
 @check
@@ -163,7 +171,12 @@ def _cpu_remedies(probe: ProbeResult) -> tuple[Remedy, ...]:
     found = []
     if probe.data.get("omp_num_threads"):
         found.append(Remedy(action="unset-env", details={"name": "OMP_NUM_THREADS"}))
-    return (*found, Remedy(action="system-setting", details={"setting": "CPU quota of the container, power plan"}))
+    setting = Remedy(
+        action="system-setting",
+        details={"setting": "CPU quota of the container, power plan"},
+        text="Look at the container's CPU quota and the machine's power plan.",
+    )
+    return (*found, setting)
 
 
 def _stragglers(facts: Facts) -> Iterator[Finding]:

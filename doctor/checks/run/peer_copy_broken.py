@@ -25,7 +25,11 @@ from doctor.model.finding import Evidence, Remedy
 check = Check(severity="fault", instead_of=("device-wrong-results",))
 
 REMEDIES = (
-    Remedy(action="system-setting", details={"setting": "iommu", "value": "off, or pt; PCIe ACS off"}),
+    Remedy(
+        action="system-setting",
+        details={"setting": "iommu", "value": "off, or pt; PCIe ACS off"},
+        text="Set the IOMMU to pass-through (kernel parameter iommu=pt) or off, and PCIe ACS off in the firmware.",
+    ),
     Remedy(action="set-env", details={"name": "NCCL_P2P_DISABLE", "value": "1"}),
 )
 

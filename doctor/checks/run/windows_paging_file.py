@@ -30,6 +30,8 @@ check = Check(
             Remedy(
                 action="system-setting",
                 details={"setting": "paging-file", "value": "larger, on the drive of the environment"},
+                text="Make the paging file larger: System Properties, Advanced, Performance, Settings, Advanced, "
+                "Virtual memory.",
             ),
             Remedy(action="reduce-memory", details={"reason": "fewer worker processes"}),
         ),
