@@ -91,6 +91,6 @@ def _fix(fresh: Situation, version: str, make: Step, build: Candidate, assumes: 
             "backend": build.backend,
             "index": build.index or "default",
         },
-        steps=(make, *steps_for_build(fresh, build, exact=exact)),
+        steps=(make, *steps_for_build(fresh, build, exact=exact), interpreters.use_environment(fresh)),
         assumes=tuple(assumes),
     )

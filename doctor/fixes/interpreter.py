@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 
-from doctor.fixes.quoting import is_printable, line
+from doctor.fixes.quoting import activation, command, is_printable, line
 from doctor.fixes.situation import Situation
 from doctor.knowledge import choose as choosing
 from doctor.knowledge import lookup
@@ -19,14 +19,16 @@ WIDE = {"x86": "x86_64", "armv7l": "arm64", "armv6l": "arm64"}  # what a 64-bit 
 def replace_interpreter(
     situation: Situation, finding: str, remedy: Remedy, companions: tuple[str, ...] = ()
 ) -> Fix | None:
-    """A new environment with a Python that torch has wheels for, and torch and its wanted companions in it. None where
-    no Python would help."""
+    """A new environment with a Python that torch has wheels for, and torch and its companions (those wanted, else those
+    of the old environment) in it. None where no Python would help."""
+    from doctor.fixes.torch import cautions, installed_companions, steps_for_build
+
     arch = remedy.details.get("arch") or native_arch(situation)
+    companions = companions or installed_companions(situation.facts)
     picked = pick(situation, remedy.details.get("python"), arch, companions)
     if picked is None:
         return None
     python, fresh, build = picked
-    from doctor.fixes.torch import name_of, steps_for_build
 
     what = f"Python {python}" + (f" for {arch}" if arch else "")
     return Fix(
@@ -40,8 +42,25 @@ def replace_interpreter(
             "backend": build.backend,
             "index": build.index or "default",
         },
-        steps=(*make_environment(fresh, python, arch), *steps_for_build(fresh, build)),
-        assumes=(f"the new environment gets {name_of(build)}; install the other packages of the old one again",),
+        steps=(
+            *make_environment(fresh, python, arch),
+            *steps_for_build(fresh, build),
+            *_other_packages(situation, build),
+            use_environment(fresh),
+        ),
+        assumes=cautions(build),
+    )
+
+
+def _other_packages(situation: Situation, build: choosing.Candidate) -> tuple[Step, ...]:
+    """What the new environment lacks of the old one, which only the user knows the use of."""
+    moved = {"pip", "setuptools", "wheel", *(name for name, _ in build.companions)}
+    packages = situation.facts.packages
+    if packages is not None and all(p.name in moved for p in packages):
+        return ()
+    freeze = line((situation.python, "-m", "pip", "freeze"), windows=situation.windows)
+    return (
+        Step(text=f"Install the other packages of the old environment again; this lists them: {freeze}", where="user"),
     )
 
 
@@ -59,9 +78,10 @@ def native_arch(situation: Situation) -> str | None:
 def pick(
     situation: Situation, wanted: str | None, arch: str | None, companions: tuple[str, ...] = ()
 ) -> tuple[str, Situation, choosing.Candidate] | None:
-    """The Python (newest torch first, then one that other packages have wheels for), the situation in it, and the
-    build."""
+    """The Python (newest torch first, then the version at hand, then one that other packages have wheels for), the
+    situation in it, and the build."""
     options = []
+    at_hand = ".".join((situation.facts.interpreter.version or "").split(".")[:2])
     for python in _pythons(wanted):
         fresh = in_new_environment(situation, python, arch)
         choice = choosing.choose(fresh.facts, companions=companions)
@@ -73,7 +93,12 @@ def pick(
             is_newest = bool(pythons) and python == pythons[-1] and len(pythons) > 1
             release = tuple(map(int, best.release.split("."))) if best.release else ()
             options.append(
-                ((len(best.covers), release, not is_newest, tuple(map(int, python.split(".")))), python, fresh, best)
+                (
+                    (len(best.covers), release, python == at_hand, not is_newest, tuple(map(int, python.split(".")))),
+                    python,
+                    fresh,
+                    best,
+                )
             )
     if not options and situation.facts.as_of:  # the cure came after the ticket
         return pick(replace(situation, facts=replace(situation.facts, as_of=None)), wanted, arch, companions)
@@ -103,7 +128,9 @@ def in_new_environment(situation: Situation, python: str, arch: str | None) -> S
     """The situation after a new environment was made: nothing in it but Python."""
     facts, old = situation.facts, situation.facts.interpreter
     folder = f".venv-{python}"
-    executable = f"{folder}\\Scripts\\python.exe" if situation.windows else f"{folder}/bin/python"
+    tool = situation.tool if situation.tool in ("conda", "mamba") else "uv"
+    windows = f"{folder}\\python.exe" if tool != "uv" else f"{folder}\\Scripts\\python.exe"
+    executable = windows if situation.windows else f"{folder}/bin/python"
     native = facts.host.architecture or old.architecture
     interpreter = replace(
         old,
@@ -123,7 +150,6 @@ def in_new_environment(situation: Situation, python: str, arch: str | None) -> S
     )
     if arch == "64-bit" and (wide := WIDE.get(str(interpreter.architecture))):
         interpreter = replace(interpreter, architecture=wide)
-    tool = situation.tool if situation.tool in ("conda", "mamba") else "uv"
     facts = replace(facts, interpreter=interpreter, torch=ABSENT, packages=())
     return replace(situation, facts=facts, tool=tool, python=executable, prefix=folder)
 
@@ -131,9 +157,11 @@ def in_new_environment(situation: Situation, python: str, arch: str | None) -> S
 def make_environment(situation: Situation, python: str, arch: str | None) -> tuple[Step, ...]:
     """uv fetches a Python where there is none; conda makes its own."""
     if situation.tool in ("conda", "mamba"):
-        argv = (situation.tool, "create", "-p", str(situation.prefix), "-c", "conda-forge", f"python={python}")
-        note = " with Miniforge for arm64 (not under Rosetta)" if arch == "arm64" else ""
-        return (Step(text=f"Make an environment with Python {python}{note}", argv=argv, where="user"),)
+        # The environment remembers the platform: also a conda under Rosetta installs arm64's packages into it.
+        platform = ("--platform", "osx-arm64") if arch == "arm64" else ()
+        where = ("-p", str(situation.prefix), "-c", "conda-forge", f"python={python}")
+        argv = (situation.tool, "create", *platform, *where)
+        return (Step(text=f"Make an environment with Python {python}", argv=argv, where="user"),)
     request = python
     if arch == "arm64":
         request = f"cpython-{python}-macos-aarch64-none"
@@ -149,6 +177,17 @@ def make_environment(situation: Situation, python: str, arch: str | None) -> tup
     )
 
 
+def use_environment(situation: Situation) -> Step:
+    """The line that makes the shell use the new environment of this situation."""
+    folder = str(situation.prefix)
+    if situation.tool in ("conda", "mamba"):
+        path = folder if PurePosixPath(folder).is_absolute() or PureWindowsPath(folder).is_absolute() else f"./{folder}"
+        shell = command(("conda", "activate", path), situation.shell)
+    else:
+        shell = activation(folder, situation.shell)
+    return Step(text="Use it: activate the new environment", shell=shell, where="user")
+
+
 def activate_environment(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     """Run the Python that has torch. `path` is that Python, or the environment's folder."""
     path = remedy.details.get("path") or remedy.details.get("python") or ""
@@ -157,15 +196,12 @@ def activate_environment(situation: Situation, finding: str, remedy: Remedy) -> 
     elif situation.windows:
         folder = PureWindowsPath(path)
         folder = folder.parent.parent if folder.name.lower().startswith("python") else folder
-        step = Step(
-            text=f"Activate {folder}",
-            shell=line((str(folder / "Scripts" / "Activate.ps1"),), windows=True),
-            where="user",
-        )
+        shell = activation(str(folder), situation.shell)
+        step = Step(text=f"Activate {folder}", shell=shell, where="user")
     else:
         place = PurePosixPath(path)
         root = place.parent.parent if place.parent.name == "bin" else place
-        shell = line((".", str(root / "bin" / "activate")), windows=False)
+        shell = activation(str(root), situation.shell)
         text = f"Activate {root} (a conda environment: conda activate {root})"
         step = Step(text=text, shell=shell, where="user")
     return Fix(

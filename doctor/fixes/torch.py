@@ -160,7 +160,7 @@ def fix_of_build(
             *steps_for_build(situation, build, broken=finding in BROKEN, exact=exact),
             *_environment_steps(situation, build),
         ),
-        assumes=(*assumes, *_cautions(build)),
+        assumes=(*assumes, *cautions(build)),
     )
 
 
@@ -179,13 +179,10 @@ def name_of(build: Candidate) -> str:
     return f"torch {build.release} ({build.backend})" if build.release else f"the vendor's torch ({build.backend})"
 
 
-def _cautions(build: Candidate) -> tuple[str, ...]:
-    cautions = []
-    if build.status != "verified":
-        cautions.append(_unseen(build))
-    if build.leaves_out:
-        cautions.append(f"it leaves out {', '.join(build.leaves_out)}")
-    return tuple(cautions)
+def cautions(build: Candidate) -> tuple[str, ...]:
+    """What the user should know of a build before installing it."""
+    unseen = (_unseen(build),) if build.status != "verified" else ()
+    return (*unseen, *((f"it leaves out {', '.join(build.leaves_out)}",) if build.leaves_out else ()))
 
 
 def _unseen(build: Candidate) -> str:
@@ -217,7 +214,11 @@ def steps_for_build(
     if last.argv:
         verify = (situation.python, "-c", "import torch; print(torch.__version__)")
         steps = (*steps[:-1], replace(last, verify=verify, undo=_undo(situation) if not before else None))
-    return (*before, *steps)
+    if not before:
+        return steps
+    from doctor.fixes.interpreter import use_environment
+
+    return (*before, *steps, use_environment(situation))
 
 
 def _replaced(facts: Facts, build: Candidate, broken: bool) -> tuple[str, ...]:

@@ -120,6 +120,7 @@ def test_a_managed_system_python_gets_an_environment() -> None:
     made = commands(plan([MISSING], replace(facts, interpreter=interpreter)))
     assert made[0] == ["/usr/bin/python3", "-m", "venv", ".venv"]
     assert made[1][0] == ".venv/bin/python"
+    assert made[-1] == [".", ".venv/bin/activate"]
 
 
 def test_rosetta_cures_what_follows() -> None:
@@ -128,9 +129,38 @@ def test_rosetta_cures_what_follows() -> None:
     )
     old = finding("torch-too-old", ("upgrade-torch", {"torch": ">=2.6"}))
     (fix,) = plan([rosetta, old], with_torch(mac(rosetta=True), "2.2.2")).fixes
-    assert fix.details == {"python": "3.14", "arch": "arm64", "torch": "2.15.0", "backend": "mps", "index": "default"}
+    assert fix.details == {"python": "3.12", "arch": "arm64", "torch": "2.15.0", "backend": "mps", "index": "default"}
     assert fix.also_cures == ("torch-too-old",)
-    assert ["uv", "venv", "--python", "cpython-3.14-macos-aarch64-none", ".venv-3.14"] in commands(Plan(fixes=(fix,)))
+    assert ["uv", "venv", "--python", "cpython-3.12-macos-aarch64-none", ".venv-3.12"] in commands(Plan(fixes=(fix,)))
+
+
+NATIVE = finding("python-under-rosetta", ("replace-interpreter", {"arch": "arm64"}), layer="interpreter")
+
+
+def test_a_new_interpreter_keeps_the_version_where_the_newest_torch_has_wheels_for_it() -> None:
+    facts = mac(rosetta=True)
+    found = []
+    for version in ("3.12.4", "3.9.18"):
+        old = replace(facts, interpreter=replace(facts.interpreter, version=version))
+        (fix,) = plan([NATIVE], with_torch(old, "2.2.2")).fixes
+        found.append((fix.details["python"], fix.details["torch"]))
+    assert found == [("3.12", "2.15.0"), ("3.14", "2.15.0")]
+
+
+def test_a_new_interpreter_gets_the_companions_and_says_what_is_left_to_do() -> None:
+    facts = with_packages(with_torch(mac(rosetta=True), "2.2.2"), torchvision="0.17.2", numpy="1.26.4")
+    (fix,) = plan([NATIVE], facts).fixes
+    assert "torchvision" in " ".join(fix.steps[2].argv or ())
+    assert "pip freeze" in fix.steps[3].text
+    assert fix.steps[4].shell == ". .venv-3.12/bin/activate"
+    bare = with_packages(with_torch(mac(rosetta=True), "2.2.2"), pip="24.0", torchvision="0.17.2")
+    assert not [s for fix in plan([NATIVE], bare).fixes for s in fix.steps if "freeze" in s.text]
+
+
+def test_conda_under_rosetta_makes_an_environment_for_arm64() -> None:
+    made = commands(plan([NATIVE], with_torch(mac(rosetta=True), "2.2.2"), tool="conda"))
+    assert made[0][:4] == ["conda", "create", "--platform", "osx-arm64"]
+    assert made[-1] == ["conda", "activate", "./.venv-3.12"]
 
 
 def test_python_within_a_specifier() -> None:
