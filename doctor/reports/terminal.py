@@ -292,12 +292,13 @@ def _verdict(report: Report, width: int) -> Lines:
         last = Text.assemble((last.plain, style), "  ", more[0])
     if cell_len(last.plain) + len(duration) + 2 <= width:
         last = Text.assemble(last, " " * (width - cell_len(last.plain) - len(duration)), (duration, "dim"))
-    else:
-        more.append(duration)
+        duration = ""
     yield from lines[:-1]
     yield last
     for line in more[1:] if beside else more:
         yield Text(" " * (indent if beside else 2) + line)
+    if duration:
+        yield Text(duration.rjust(width), "dim")
 
 
 def _same_target(report: Report) -> str:

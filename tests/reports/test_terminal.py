@@ -88,6 +88,13 @@ def test_prose_keeps_to_the_width() -> None:
             assert len(line) <= width or line.strip() in commands
 
 
+def test_the_time_stands_at_the_right() -> None:
+    seconds = f"{HEALTHY.duration_ms / 1000:.1f} s"
+    for width in (42, 44, 46, 48, 60, 80):  # beside the verdict, and below it where that leaves no room
+        lines = terminal.render(HEALTHY, width=width).splitlines()
+        assert [line for line in lines if line.endswith(seconds) and len(line) == width], width
+
+
 def test_colour_only_adds() -> None:
     import re
 
