@@ -30,6 +30,7 @@ class Request:
     only: tuple[str, ...] = ()  # --only: ids
     limit_s: float | None = None  # --timeout: for each stage of a child
     tool: str | None = None  # --tool: pip, uv, conda, … for the commands
+    shell: Literal["sh", "fish", "powershell", "cmd"] | None = None  # --shell: whose lines the commands are
 
 
 def _silent(stage: str) -> None:
@@ -54,7 +55,7 @@ def examine(request: Request, progress: Callable[[str], None] = _silent) -> Repo
         facts=facts,
         outcomes=outcomes,
         findings=findings,
-        plan=plan(findings, facts, tool=request.tool),
+        plan=plan(findings, facts, tool=request.tool, shell=request.shell),
         **extra,
     )
 

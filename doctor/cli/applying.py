@@ -117,11 +117,11 @@ def run(report: Report, examine: Examine, options: dict[str, Any], must_be_gone:
 
 
 def _activation(folder: str, *, windows: bool) -> str:
-    from doctor.fixes.quoting import line
+    from doctor.fixes.quoting import activation, line, shell_of
 
-    if windows:
-        return line((os.path.join(folder, "Scripts", "Activate.ps1"),), windows=True)
-    return line((".", os.path.join(folder, "bin", "activate")), windows=False)
+    if os.path.isdir(os.path.join(folder, "conda-meta")):
+        return line(("conda", "activate", folder), windows=windows)
+    return activation(folder, shell_of(windows=windows)) or folder
 
 
 def rendered(report: Report, plan: Plan, options: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ from doctor.cli import applying, output
 from doctor.cli.check import examine
 from doctor.cli.codes import FAULT, NO_VERDICT
 from doctor.cli.options import chosen_format, machine_options, machines_of, read_all
+from doctor.fixes.quoting import SHELLS
 from doctor.fixes.situation import TOOLS
 from doctor.fixes.sources import redirected
 from doctor.model.report import Report
@@ -20,9 +21,16 @@ tool_option = click.option(
     "--tool", type=click.Choice(TOOLS), help="Commands for this tool. Default: the environment's own."
 )
 
+shell_option = click.option(
+    "--shell",
+    type=click.Choice(SHELLS),
+    help="Whose spelling --print-commands takes. Default: sh; on Windows powershell.",
+)
+
 
 @click.command()
 @click.option("--print-commands", is_flag=True, help="Only a script: commands, with manual steps as comments.")
+@shell_option
 @click.option("--run", "run_it", is_flag=True, help="Carry it out: snapshot, run, verify; undone if it is no cure.")
 @click.option(
     "--undo",
@@ -46,6 +54,7 @@ def command(print_commands: bool, run_it: bool, undo: str | None, **options: Any
     """
     if sum((print_commands, run_it, undo is not None)) > 1:
         raise click.UsageError("--print-commands, --run and --undo exclude each other.")
+    refuse_idle_shell(print_commands, options)
     format = chosen_format(options)
     if (run_it or undo is not None) and options["sources"]:
         raise click.UsageError("--from is evidence of a machine: only the one before you can be changed.")
@@ -73,6 +82,12 @@ def _run(report: Report, options: dict[str, Any]) -> int:
     return applying.run(report, lambda python: examine({**options, "python": python or options["python"]}), options)
 
 
+def refuse_idle_shell(print_commands: bool, options: dict[str, Any]) -> None:
+    """--shell would do nothing without a script."""
+    if options["shell"] and not print_commands:
+        raise click.UsageError("--shell is for --print-commands.")
+
+
 def exit_code(report: Report) -> int:
     """1 where a fault remains that no fix is known for, 3 where nothing could be judged."""
     without = {id for id, _ in report.plan.unfixed} | {f.finding for f in report.plan.fixes if f.action == "none"}
@@ -86,7 +101,7 @@ def _text(report: Report, format: str, print_commands: bool, options: dict[str, 
     if print_commands:  # never redacted: commands with stand-ins would not run
         from doctor.fixes.plan import script
 
-        return script(report.plan, windows=windows)
+        return script(report.plan, windows=windows, shell=options["shell"])
     if format == "json":
         return output.text_of(report, "json", options)
     return applying.rendered(report, report.plan, options)

@@ -12,9 +12,10 @@ import click
 
 from doctor.cli import applying, output
 from doctor.cli.codes import FAULT
-from doctor.cli.fix import tool_option
+from doctor.cli.fix import refuse_idle_shell, shell_option, tool_option
 from doctor.cli.options import machine_options, machines_of, read_all, request_from
 from doctor.cli.progress import watching
+from doctor.fixes.quoting import Shell, comment, shell_of
 from doctor.fixes.sources import redirected
 from doctor.model.facts import Facts
 from doctor.model.fix import Fix, Plan
@@ -64,6 +65,7 @@ def _backend(context: click.Context, parameter: click.Parameter, value: str) -> 
     help="Make an environment there, and install into it. --python can be a version then, such as 3.12.",
 )
 @click.option("--print-commands", is_flag=True, help="Only the commands, with manual steps as comments.")
+@shell_option
 @click.option("--run", "run_it", is_flag=True, help="Carry it out: resolve, install, verify; undone if it fails.")
 @applying.consent_option
 @applying.source_options
@@ -82,6 +84,7 @@ def command(
     Nothing is changed without --run.
     """
     sources = applying.sources_from(options)
+    refuse_idle_shell(print_commands, options)
     if run_it and (options["sources"] or print_commands):
         raise click.UsageError("--run works on the machine before you: it takes no --from, and no --print-commands.")
     wanted = _version_of(options) if env else None
@@ -90,7 +93,9 @@ def command(
     if env:
         fix, lines = _in_new_environment(facts, env, wanted, spec, backend, companions, options)
     else:
-        fix, lines = advise(facts, spec=spec, backend=backend, companions=companions, tool=options["tool"])
+        fix, lines = advise(
+            facts, spec=spec, backend=backend, companions=companions, tool=options["tool"], shell=options["shell"]
+        )
     if fix:
         (fix,) = redirected(Plan(fixes=(fix,)), sources).fixes
     windows = facts.host.system == "windows"
@@ -104,9 +109,10 @@ def command(
         return applying.run(report, examine, options, must_be_gone=("torch-missing", "torch-install-broken"))
     from doctor.fixes.plan import script
 
-    commands = script(Plan(fixes=(fix,)), windows=windows) if fix else ""
+    commands = script(Plan(fixes=(fix,)), windows=windows, shell=options["shell"]) if fix else ""
     if print_commands:
-        output.emit(commands or "".join(f"# {line}\n" for line in lines))
+        said = (part for line in lines for part in comment(line, options["shell"] or shell_of(windows=windows)))
+        output.emit(commands or "".join(f"{line}\n" for line in said))
     else:
         output.emit(_page(lines, commands))
     return 0 if fix and fix.action.endswith("-torch") else FAULT
@@ -149,7 +155,7 @@ def _in_new_environment(
     if os.path.lexists(folder):
         raise click.BadParameter(f"'{env}' is there already: name a new folder, or that Python with --python.")
     fix, reasons = new_environment(
-        situation_of(facts, options["tool"]),
+        situation_of(facts, options["tool"], options["shell"]),
         folder,
         python=python,
         has_uv=applying.has_program(System.of_this_process(), "uv"),
@@ -161,14 +167,20 @@ def _in_new_environment(
 
 
 def advise(
-    facts: Facts, *, spec: str | None, backend: str | None, companions: tuple[str, ...], tool: str | None
+    facts: Facts,
+    *,
+    spec: str | None,
+    backend: str | None,
+    companions: tuple[str, ...],
+    tool: str | None,
+    shell: Shell | None = None,
 ) -> tuple[Fix | None, list[str]]:
     """The fix that installs the best build (or what would help, where none serves), and the lines that say why."""
     from doctor.fixes.situation import situation_of
     from doctor.fixes.torch import fix_of_build, installed_companions, name_of, nearest_fix
     from doctor.knowledge.choose import choose
 
-    situation = situation_of(facts, tool)
+    situation = situation_of(facts, tool, shell)
     names = tuple(dict.fromkeys((*companions, *installed_companions(facts))))
     choice = choose(facts, torch=spec, backend=backend, companions=names)
     best = choice.best

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -107,6 +107,7 @@ def request_from(
     only: tuple[str, ...] = (),
     timeout: float | None = None,
     tool: str | None = None,
+    shell: Literal["sh", "fish", "powershell", "cmd"] | None = None,
     **_: object,
 ) -> Request:
     """The request of one machine. Takes all options of a command (others than these are ignored); the contents of the
@@ -115,7 +116,7 @@ def request_from(
 
     return Request(
         python=python, evidence=evidence, as_of=as_of, probe=not no_probe, devices=device, only=only, limit_s=timeout,
-        tool=tool,
+        tool=tool, shell=shell,
     )  # fmt: skip
 
 

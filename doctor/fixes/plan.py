@@ -18,42 +18,45 @@ MAX_ALTERNATIVES = 3
 DRIVER = ("upgrade-driver", "install-driver")
 
 
-def plan(findings: Iterable[Finding], facts: Facts, tool: str | None = None) -> Plan:
+def plan(
+    findings: Iterable[Finding], facts: Facts, tool: str | None = None, shell: quoting.Shell | None = None
+) -> Plan:
     """The fixes for all root findings, in the order in which to do them. Of notes only «nothing to do» is said:
     they are no reason to change a machine."""
-    draft = _Draft(situation=situation_of(facts, tool))
+    draft = _Draft(situation=situation_of(facts, tool, shell))
     for finding in findings:
         if finding.root and finding.explained_by is None:
             draft.add(finding)
     return Plan(fixes=tuple(draft.fixes), unfixed=tuple(draft.unfixed))
 
 
-def script(plan: Plan, *, windows: bool = False) -> str:
-    """The plan as a script for sh (for PowerShell: `windows`): commands; as comments manual steps and what is assumed,
-    such as a build that was derived and not seen. Nothing else."""
+def script(plan: Plan, *, windows: bool = False, shell: quoting.Shell | None = None) -> str:
+    """The plan as a script for a shell (None: the system's usual one): commands; as comments manual steps and what is
+    assumed, such as a build that was derived and not seen. Nothing else."""
+    shell = shell or quoting.shell_of(windows=windows)
     lines: list[str] = []
     something = any(fix.steps for fix in plan.fixes)
     for fix in plan.fixes:
         if not fix.steps and something:
             continue  # what needs no cure is told by the report
         if not fix.steps:
-            lines += quoting.comment(f"{fix.finding}: {fix.title}")
+            lines += quoting.comment(f"{fix.finding}: {fix.title}", shell)
         for assumed in fix.assumes:
-            lines += quoting.comment(f"Assumed: {assumed}")
+            lines += quoting.comment(f"Assumed: {assumed}", shell)
         for step in fix.steps:
-            lines += _lines(step, windows)
+            lines += _lines(step, shell)
     for id, reason in plan.unfixed:
-        lines += quoting.comment(f"{id}: no fix is known: {reason}")
+        lines += quoting.comment(f"{id}: no fix is known: {reason}", shell)
     return "".join(f"{line}\n" for line in lines)
 
 
-def _lines(step: Step, windows: bool) -> list[str]:
+def _lines(step: Step, shell: quoting.Shell) -> list[str]:
     """A command line if the step is one and can be written safely, else comments."""
-    if step.argv and all(quoting.is_printable(word) for word in step.argv):
-        return [quoting.line(step.argv, windows=windows)]
+    if step.argv and (command := quoting.command(step.argv, shell)):
+        return [command]
     if step.shell and quoting.is_printable(step.shell):
         return [step.shell]
-    return quoting.comment(step.text)
+    return quoting.comment(step.text, shell)
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from doctor.fixes.quoting import Shell, shell_of
 from doctor.model.facts import ABSENT, Facts
 
 TOOLS = ("pip", "uv", "conda", "mamba", "pixi", "poetry", "pdm", "pipenv")
@@ -11,13 +12,15 @@ TOOLS = ("pip", "uv", "conda", "mamba", "pixi", "poetry", "pdm", "pipenv")
 
 @dataclass(frozen=True, kw_only=True)
 class Situation:
-    """`python` is the program to call; `prefix` the environment's folder; `windows` decides about shell lines."""
+    """`python` is the program to call; `prefix` the environment's folder; `shell` is whose lines the
+    steps give for what is no program: variables, activation."""
 
     facts: Facts
     tool: str
     python: str
     prefix: str | None = None
     windows: bool = False
+    shell: Shell = "sh"
 
     @property
     def mac(self) -> bool:
@@ -29,8 +32,9 @@ class Situation:
         return found.version if found else None
 
 
-def situation_of(facts: Facts, tool: str | None = None) -> Situation:
-    """The situation of the target; `tool` is what the user wants the commands for (None: the one that made it)."""
+def situation_of(facts: Facts, tool: str | None = None, shell: Shell | None = None) -> Situation:
+    """The situation of the target; `tool` and `shell` are what the user wants the commands for (None: the tool that
+    made it, the system's usual shell)."""
     interpreter = facts.interpreter
     windows = facts.host.system == "windows"
     return Situation(
@@ -39,6 +43,7 @@ def situation_of(facts: Facts, tool: str | None = None) -> Situation:
         python=interpreter.executable or ("python" if windows else "python3"),
         prefix=interpreter.prefix,
         windows=windows,
+        shell=shell or shell_of(windows=windows),
     )
 
 

@@ -157,7 +157,7 @@ def upgrade_os(situation: Situation, finding: str, remedy: Remedy) -> Fix:
 
 
 def set_variable_step(situation: Situation, name: str, value: str) -> Step:
-    shell = quoting.set_variable(name, value, windows=situation.windows)
+    shell = quoting.set_variable(name, value, shell=situation.shell)
     return Step(text=f"Set {name}={value} (and in the shell's start file, to keep it)", shell=shell, where="user")
 
 
@@ -170,7 +170,7 @@ def unset_env(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     name = remedy.details.get("name", "")
     step = Step(
         text=f"Remove the variable {name} (and where the shell's start files set it)",
-        shell=quoting.unset_variable(name, windows=situation.windows),
+        shell=quoting.unset_variable(name, shell=situation.shell),
         where="user",
     )
     return _fix(finding, remedy, f"Remove the variable {name}.", step)

@@ -44,7 +44,7 @@ def call(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str]:
 def test_fix_prints_comments_for_what_is_manual(ticket, capsys) -> None:
     code, out = call(capsys, "fix", "--from", ticket(), "--print-commands")
     assert code == 0
-    assert out.startswith("# Update the NVIDIA driver to 525.60.13 or newer")
+    assert out.startswith("# 'Update the NVIDIA driver to 525.60.13 or newer")
 
 
 def test_fix_shows_the_plan(ticket, capsys) -> None:

@@ -51,7 +51,7 @@ def commands(request: pytest.FixtureRequest) -> list[tuple[str, ...]]:
         windows = facts.host.system == "windows"
         for line in script(Plan(fixes=(fix,)), windows=windows).splitlines() if fix else ():
             if line and not line.startswith("#"):
-                found[tuple(line.replace("'", "").split() if windows else shlex.split(line))] = None
+                found[tuple(line.replace('"', "").split() if windows else shlex.split(line))] = None
     return list(found)
 
 
