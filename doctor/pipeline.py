@@ -69,6 +69,7 @@ def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[
 
     system = System.of_this_process()
     target = find_target(system, request.python)
+    system = target.seen_from(system)
     first = children.start_first(system, target, probe=request.probe, request=request)
     collection = collect.start(system, target)
     from doctor.checks import all_checks  # loaded while the children work

@@ -28,6 +28,7 @@ _PLAIN = (
 def start(system: System, found: Found, notes: Notes) -> Callable[[Notes], None]:
     """Start collect.py in the target; the returned function waits for it and writes its facts down."""
     notes.set("interpreter.executable", found.python)
+    notes.set("interpreter.kernel", found.kernel or ABSENT, found.reason)
     if found.failure or not found.python:
         failure = found.failure or StartFailure(kind="not-found", message="there is no Python to ask")
         _write_failure(notes, failure)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator
 
+from doctor.facts.kernels import kernelspecs, python_of_script
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
 from doctor.model.facts import ABSENT, Absent, Gap, OtherEnvironment
 
-_KERNELS = ("{home}/.local/share/jupyter/kernels", "{home}/Library/Jupyter/kernels", "{appdata}/jupyter/kernels",
-            "/usr/local/share/jupyter/kernels", "/usr/share/jupyter/kernels",
-            "{prefix}/share/jupyter/kernels")  # fmt: skip
 _LOCAL = (".venv", "venv", "env")
 
 
@@ -22,14 +19,14 @@ def collect(system: System, notes: Notes) -> None:
     prefix = notes.get("interpreter.prefix")
     known = {_key(system, path) for path in (prefix, notes.get("interpreter.base_prefix"), system.own_prefix) if path}
     others = []
-    for python, how in _candidates(system, prefix or ""):
+    for python, how, kernel in _candidates(system, prefix or ""):
         home = os.path.dirname(os.path.dirname(python))
         if _key(system, home) in known or not system.runnable(python):
             continue
         known.add(_key(system, home))
         version, torch = _torch_in(system, home)
         if torch is not None:  # a shim, or a wrapper: nothing is known of what it starts
-            others.append(OtherEnvironment(python=python, version=version, torch=torch, how=how))
+            others.append(OtherEnvironment(python=python, version=version, torch=torch, how=how, kernel=kernel))
     notes.set("interpreter.others", tuple(others), "PATH, this folder, Jupyter kernels")
 
 
@@ -37,11 +34,21 @@ def _key(system: System, folder: str) -> str:
     return system.real(folder).rstrip("/\\")
 
 
-def _candidates(system: System, prefix: str) -> Iterator[tuple[str, str]]:
-    """(python, how it was found)."""
+def _candidates(system: System, prefix: str) -> Iterator[tuple[str, str, str | None]]:
+    """(python, how it was found, the kernel that it runs, as notebooks name it)."""
+    kernels = [(spec.python, spec.display) for spec in kernelspecs(system, (prefix,)) if spec.python]
+    by_folder = {os.path.dirname(python): name for python, name in reversed(kernels)}
+    for python, how in _near(system):
+        yield python, how, by_folder.get(os.path.dirname(python))
+    for python, name in kernels:
+        yield python, f'the Jupyter kernel "{name}"', name
+
+
+def _near(system: System) -> Iterator[tuple[str, str]]:
+    """Pythons of PATH, of the variables and of this folder."""
     for name in ("pip", "pip3"):
         script = system.which(name)
-        python = _shebang(system, script) if script else None
+        python = python_of_script(system, script) if script else None
         if python:
             yield python, f"{name} on PATH"
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
@@ -52,38 +59,10 @@ def _candidates(system: System, prefix: str) -> Iterator[tuple[str, str]]:
     for name in ("python3", "python"):
         if python := system.which(name):
             yield python, f"{name} on PATH"
-    yield from _kernels(system, prefix)
 
 
 def _python_of(system: System, folder: str) -> str:
     return os.path.join(folder, "Scripts", "python.exe") if system.is_windows else os.path.join(folder, "bin", "python")
-
-
-def _shebang(system: System, script: str) -> str | None:
-    """The Python that a console script starts: its first line, or the exec line of one with a long path."""
-    head = system.read_bytes(script, 1024).decode("utf-8", "replace").splitlines()
-    if not head or not head[0].startswith("#!"):
-        return None
-    line = head[1] if head[0].strip() == "#!/bin/sh" and len(head) > 1 else head[0][2:]
-    match = re.search(r"(/[^'\"\n]*?python[\d.]*)(?=['\"\s]|$)", line)
-    return match[1] if match else None
-
-
-def _kernels(system: System, prefix: str) -> Iterator[tuple[str, str]]:
-    environ = system.environ
-    named = {"home": environ.get("HOME", ""), "appdata": environ.get("APPDATA", ""), "prefix": prefix}
-    for folder in _KERNELS:
-        path = folder.format(**named)
-        names = system.listdir(path)
-        for name in () if isinstance(names, Gap) else names[:50]:
-            text = system.read(f"{path}/{name}/kernel.json", 65536)
-            try:
-                said = json.loads(text) if isinstance(text, str) else {}
-                python = said["argv"][0]
-            except (ValueError, KeyError, IndexError, TypeError):
-                continue
-            if isinstance(python, str) and os.path.dirname(python):
-                yield python, f"kernel {said.get('display_name', name)} of Jupyter"
 
 
 def _torch_in(system: System, home: str) -> tuple[str | None, str | Absent | None]:

@@ -3,7 +3,8 @@
 With TORCHDOCTOR_ROOT set, a folder stands for the whole machine: files are read below it, its `bin/` is the whole PATH,
 and its `machine.json` says what isn't a file. Keys, all optional: `uname` {system, release, version, machine},
 `environ`, `cwd`, `memory` [total_bytes, available_bytes], `cpus`, `cpus_usable`, `groups`, `denied` (paths without
-access), `disks` {path: [size_bytes, free_bytes]}, `links` {path: target} (links that a checkout could not keep).
+access), `disks` {path: [size_bytes, free_bytes]}, `links` {path: target} (links that a checkout could not keep), `pid`
+(of the doctor).
 
 Nothing here raises for what the machine does: what could not be read is a Gap. This is the only module that reads the
 process environment.
@@ -125,6 +126,11 @@ class System:
         with contextlib.suppress(OSError):
             return count, len(affinity(0)) if affinity else count
         return count, None
+
+    @property
+    def pid(self) -> int | None:
+        """Our own process; of a recorded machine only where it says so."""
+        return self.recorded.get("pid") if self.root else os.getpid()
 
     def groups(self) -> tuple[str, ...] | Gap:
         """Names of the user's groups; a group without a name by its number."""

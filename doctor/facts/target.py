@@ -1,21 +1,24 @@
 """Which Python is the patient: by files alone, nothing is started.
 
---python › TORCHDOCTOR_PYTHON › VIRTUAL_ENV › CONDA_PREFIX › our own interpreter if torch is in it › ./.venv › the first
-python3 or python on PATH › our own. The doctor's own environment without torch is never chosen implicitly: uvx puts its
-throw-away environment first on PATH, and the .venv of a clone may hold only the doctor.
+--python › TORCHDOCTOR_PYTHON › the Jupyter kernel that started us › VIRTUAL_ENV › CONDA_PREFIX › our own interpreter if
+torch is in it › ./.venv › the first python3 or python on PATH › our own. The doctor's own environment without torch is
+never chosen implicitly: uvx puts its throw-away environment first on PATH, and the .venv of a clone may hold only the
+doctor. «kernel:NAME» stands for the Python of a Jupyter kernel.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
+from doctor.facts import kernels
 from doctor.facts.system import System
-from doctor.model.facts import Gap, StartFailure
+from doctor.model.facts import Gap, Kernel, StartFailure
 from doctor.model.report import Target
 
 VARIABLE = "TORCHDOCTOR_PYTHON"
+KERNEL = "kernel:"  # --python kernel:NAME
 _POSIX = ("bin/python", "bin/python3")
 _WINDOWS = ("Scripts/python.exe", "python.exe", "bin/python.exe")
 # First bytes of programs: ELF, Mach-O (thin, fat), PE, a script.
@@ -27,15 +30,22 @@ _APPLE_TOOLS = ("/Library/Developer/CommandLineTools/usr/bin/python3", "/Applica
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """The target: what to run, why, and what files already say against it. `explicit`: the user named it."""
+    """The target: what to run, why, and what files already say against it. `explicit`: the user named it; `kernel`:
+    whose Python it is; `environ`: the variables that its kernel.json sets."""
 
     python: str | None
     reason: str
     failure: StartFailure | None = None
     explicit: bool = False
+    kernel: Kernel | None = None
+    environ: Mapping[str, str] = field(default_factory=dict)
 
     def as_report(self) -> Target:
         return Target(python=self.python, reason=self.reason)
+
+    def seen_from(self, system: System) -> System:
+        """The machine as that Python's programs see it: with the variables of its kernel."""
+        return replace(system, environ={**system.environ, **self.environ}) if self.environ else system
 
 
 def find_target(system: System, python: str | None = None) -> Found:
@@ -44,6 +54,9 @@ def find_target(system: System, python: str | None = None) -> Found:
         return _named(system, python, "--python", explicit=True)
     if named := system.environ.get(VARIABLE):
         return _named(system, named, VARIABLE, explicit=True)
+    if running := kernels.running_python(system):
+        found = _checked(system, running, "the Jupyter kernel that started torchdoctor")
+        return replace(found, kernel=Kernel())
     for variable, reason in (("VIRTUAL_ENV", "active environment"), ("CONDA_PREFIX", "active conda environment")):
         folder = system.environ.get(variable)
         if folder and not _is_doctors_without_torch(system, folder):
@@ -72,6 +85,8 @@ def _named(system: System, name: str, reason: str, *, explicit: bool = False) ->
             failure=StartFailure(kind=kind, message=message),  # type: ignore[arg-type]
         )
 
+    if name.startswith(KERNEL):
+        return _of_kernel(system, kernels.spec_named(system, name[len(KERNEL) :]), reason)
     path = name
     if path.startswith("~") and (home := system.environ.get("HOME") or system.environ.get("USERPROFILE")):
         path = home + path[1:]
@@ -85,6 +100,21 @@ def _named(system: System, name: str, reason: str, *, explicit: bool = False) ->
             return failed("not-python", f"{path} is a folder without a Python in it")
         return _checked(system, inside, reason, explicit)
     return _checked(system, path, reason, explicit)
+
+
+def _of_kernel(system: System, spec: kernels.Kernelspec, reason: str) -> Found:
+    """The Python of a kernelspec, and what it gives it."""
+    reason = f"{reason} kernel:{spec.name}"
+    if spec.python is None:
+        failure = StartFailure(kind="not-found", message=spec.problem)
+        return Found(python=None, reason=reason, explicit=True, failure=failure)
+    names = tuple(sorted(spec.environ))
+    sets = f", which sets {', '.join(names)}" if names else ""
+    return replace(
+        _checked(system, spec.python, f"{reason}, {spec.file}{sets}", explicit=True),
+        kernel=Kernel(name=spec.name, file=spec.file, environ=names),
+        environ=spec.environ,
+    )
 
 
 def _python_in(system: System, folder: str) -> str | None:

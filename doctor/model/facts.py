@@ -115,13 +115,23 @@ class StartFailure:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """The Jupyter kernel that the target's Python runs. Without a name: the one that torchdoctor was started from."""
+
+    name: str | None = None
+    file: str | None = None  # its kernel.json
+    environ: tuple[str, ...] = ()  # names of the variables that kernel.json sets
+
+
+@dataclass(frozen=True, kw_only=True)
 class OtherEnvironment:
     """Another Python found near the target: what `wrong-environment` needs."""
 
     python: str
     version: str | None = None
     torch: str | Absent | None = None  # its version
-    how: str = ""  # "pip on PATH", "kernel.json of jupyter kernel X", ".venv of this folder"
+    how: str = ""  # "pip on PATH", 'the Jupyter kernel "X"', ".venv of this folder"
+    kernel: str | None = None  # the Jupyter kernel that it runs, as notebooks name it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +152,7 @@ class Interpreter:
     environment: str | None = None  # "venv", "conda", "conda-base", "pixi", "pipx", "uv-tool", "system", "embedded"
     manager: str | None = None  # the tool that made it: "pip", "uv", "conda", "pixi", "poetry", "pdm", "pipx"
     project: str | None = None  # pyproject.toml, pixi.toml or environment.yml that manages it
+    kernel: Kernel | Absent | None = None  # ABSENT: it was not examined as a kernel's
     externally_managed: bool | None = None  # PEP 668
     pip: str | Absent | None = None  # version of pip in this environment
     sys_path: tuple[str, ...] | None = None

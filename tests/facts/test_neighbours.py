@@ -66,7 +66,7 @@ def test_the_local_environment_and_a_kernel(tmp_path: Path) -> None:
     found = others(tmp_path, target, HOME=str(tmp_path), VIRTUAL_ENV=str(target))
     assert [(one.torch, one.how) for one in found] == [
         ("2.4.0", ".venv of this folder"),
-        ("2.3.0", "kernel ML of Jupyter"),
+        ("2.3.0", 'the Jupyter kernel "ML"'),
     ]
 
 
