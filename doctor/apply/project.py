@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from doctor.apply import ApplyError
+from doctor.apply import ApplyError, edit
 from doctor.apply.commands import program_of
 from doctor.apply.place import LOCK_FILES
 from doctor.apply.redacted import hide
 from doctor.apply.resolve import CONNECT_S, Resolution, ask, failed
-from doctor.model.fix import Step
+from doctor.model.fix import Step, TomlEdit
 
 if TYPE_CHECKING:
     from doctor.facts.system import System
@@ -46,8 +46,11 @@ class Preview:
     resolution: Resolution
 
 
-def is_of_project(argv: Sequence[str]) -> bool:
-    """Whether a command edits a project's file."""
+def is_of_project(step: Step) -> bool:
+    """Whether a step edits a project's file, or brings the environment to what it says."""
+    if step.edit:
+        return True
+    argv = step.argv or ()
     tool = _tool(argv)
     return tool in _TOOLS and (tool != "uv" or argv[1] in _CHANGES)
 
@@ -58,7 +61,7 @@ def _tool(argv: Sequence[str]) -> str:
 
 def preview(system: System, steps: Sequence[Step], files: Sequence[str], environ: dict[str, str]) -> Preview:
     """Run the steps in a copy, without the environment. `files`: the project's file and its lock files."""
-    if not files or any(not _names_project(step.argv or ()) for step in steps):
+    if not files or not all(_names_project(step, files) for step in steps):
         raise ApplyError(
             "nothing was changed: the project that manages this environment is not known, so its file cannot be kept. "
             "Run the printed commands in its folder, or use --tool pip."
@@ -72,6 +75,9 @@ def preview(system: System, steps: Sequence[Step], files: Sequence[str], environ
         copy = os.path.join(scratch, os.path.basename(folder) or "project")
         _copy(folder, copy)
         for step in steps:
+            if step.edit:
+                _edit_copy(step.edit, folder, copy)
+                continue
             argv, answered = _in_copy(program_of(system, step.argv or ()), folder, copy)
             result, lines = ask(system, argv, answered, environ)
             if not result.ok:
@@ -81,9 +87,20 @@ def preview(system: System, steps: Sequence[Step], files: Sequence[str], environ
         return Preview(_diff(folder, copy, files), Resolution(ok=True))
 
 
-def _names_project(argv: Sequence[str]) -> bool:
-    """Without that, a command would edit the project of the folder that we happen to be in."""
+def _names_project(step: Step, files: Sequence[str]) -> bool:
+    """Without that, a command would edit the project of the folder that we happen to be in, and an edit a file that no
+    snapshot holds."""
+    if step.edit:
+        return step.edit.file in files
+    argv = step.argv or ()
     return any(option in argv for option in _TOOLS[_tool(argv)][0])
+
+
+def _edit_copy(wanted: TomlEdit, folder: str, copy: str) -> None:
+    try:
+        edit.carry_out(wanted, os.path.join(copy, os.path.relpath(wanted.file, folder)))
+    except ApplyError as error:
+        raise ApplyError(f"nothing was changed: {error}") from error
 
 
 def _copy(folder: str, copy: str) -> None:
@@ -106,7 +123,11 @@ def _in_copy(argv: Sequence[str], folder: str, copy: str) -> tuple[list[str], re
         copy + word[len(folder) :] if word == folder or word.startswith(folder + os.sep) else word for word in argv
     ]
     if any(word in _CHANGES for word in words[1:4]) and "source" not in words:
-        words.append(leave)
+        words += [leave] if leave not in words else []
+    elif _tool(argv) == "pdm":  # sync
+        words.append("--dry-run")
+    elif _tool(argv) == "pixi" and words[1] == "install":
+        words[1] = "lock"  # resolve only: the copy needs no environment
     if _tool(argv) == "uv":
         words.append("--verbose")
     elif _tool(argv) == "poetry":

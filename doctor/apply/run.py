@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Literal
 
-from doctor.apply import ApplyError, commands, consent, project
+from doctor.apply import ApplyError, commands, consent, edit, project
 from doctor.apply.installed import Installed, conflicts, freeze, installed_in
 from doctor.apply.journal import Journal
 from doctor.apply.lock import held
@@ -46,7 +46,7 @@ class Selection:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        return tuple(step for fix in self.run.fixes for step in fix.steps if step.argv)
+        return tuple(step for fix in self.run.fixes for step in fix.steps if _runs(step))
 
     @property
     def targets(self) -> frozenset[str]:
@@ -62,21 +62,26 @@ def select(plan: Plan) -> Selection:
         if fix.action == "none":
             continue
         outside = any(step.needs_root or step.needs_reboot or step.where == "system" for step in fix.steps)
-        if outside or not any(step.argv for step in fix.steps) or _waits_for_hands(fix.steps):
+        if outside or not any(map(_runs, fix.steps)) or _waits_for_hands(fix.steps):
             by_hand.append(fix)
             continue
         run.append(fix)
-        first = next(place for place, step in enumerate(fix.steps) if step.argv)
-        remarks += [step.shell or step.text for step in fix.steps[first:] if not step.argv]
+        first = next(place for place, step in enumerate(fix.steps) if _runs(step))
+        remarks += [step.shell or step.text for step in fix.steps[first:] if not _runs(step)]
     return Selection(
         run=Plan(fixes=tuple(run)), by_hand=Plan(fixes=tuple(by_hand), unfixed=plan.unfixed), remarks=tuple(remarks)
     )
 
 
+def _runs(step: Step) -> bool:
+    """Whether a step is carried out: a command, or an edit of a project's file."""
+    return bool(step.argv or step.edit)
+
+
 def _waits_for_hands(steps: tuple[Step, ...]) -> bool:
-    """Whether a change of the environment by hand comes before one by command: an edit of a file, say."""
-    last = max(place for place, step in enumerate(steps) if step.argv)
-    return any(not step.argv and not step.shell and step.where == "environment" for step in steps[:last])
+    """Whether a change of the environment by hand comes before one by command."""
+    last = max(place for place, step in enumerate(steps) if _runs(step))
+    return any(not _runs(step) and not step.shell and step.where == "environment" for step in steps[:last])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +108,8 @@ def prepare(system: System, report: Report, selection: Selection, allow: Iterabl
     place = place_of(system, interpreter)
     steps = selection.steps
     for step in steps:
-        commands.program_of(system, step.argv or ())  # says which program is not there
+        if step.argv:
+            commands.program_of(system, step.argv)  # says which program is not there
     environ = commands.environ_for(system, place.store, place.prefix)
     fresh = made_by(steps[0], system.cwd)
     installed = {} if fresh else installed_in(place.roots)
@@ -134,7 +140,9 @@ def undo_command(report: Report, *, windows: bool = False) -> str:
 
 def made_by(step: Step, cwd: str) -> str | None:
     """The folder of the environment that a step makes; None where it makes none."""
-    words = list(step.argv or ())
+    if not step.argv:
+        return None
+    words = list(step.argv)
     program = os.path.basename(words[0]).lower().removesuffix(".exe")
     if program == "uv" and words[1:2] == ["venv"]:
         return os.path.join(cwd, words[-1])
@@ -160,7 +168,7 @@ def _resolved(prepared: Prepared) -> Prepared:
     removed: list[str] = []
     changes: dict[str, Change] = {}
     unresolved = []
-    diff, in_project = "", [step for step in prepared.steps if project.is_of_project(step.argv or ())]
+    diff, in_project = "", [step for step in prepared.steps if project.is_of_project(step)]
     if in_project:
         preview = project.preview(prepared.system, in_project, prepared.place.files, dict(prepared.environ))
         _refuse_unresolved(preview.resolution)
@@ -255,7 +263,7 @@ def _snapshot(prepared: Prepared) -> tuple[Journal, Snapshot]:
             roots=prepared.place.roots,
             leave=prepared.place.leave,
             files=prepared.place.files,
-            commands=[hide_all(step.argv or ()) for step in prepared.steps],
+            commands=[hide_all(_said(step)) for step in prepared.steps],
             freeze=freeze(prepared.installed),
         )
         snapshot = take(prepared.place, folder, touched)
@@ -272,15 +280,23 @@ def _run_steps(prepared: Prepared, journal: Journal, tell: Tell, lock: int) -> s
     """Run all; the reason why one failed, or None."""
     count = len(prepared.steps)
     for number, step in enumerate(prepared.steps, 1):
-        argv = step.argv or ()
-        journal.write("step", number=number, argv=hide_all(argv))
+        journal.write("step", number=number, argv=hide_all(_said(step)))
         if failure := _run_step(prepared, step, f"[{number}/{count}]", tell, (lock,)):
             return failure
         journal.write("step-ended", number=number)
     return None
 
 
+def _said(step: Step) -> tuple[str, ...]:
+    """The step for the journal: its command, or which file it edits."""
+    return ("edit", step.edit.file) if step.edit else step.argv or ()
+
+
 def _run_step(prepared: Prepared, step: Step, label: str, tell: Tell, pass_fds: tuple[int, ...]) -> str | None:
+    if step.edit:
+        tell(f"{label} edit {step.edit.file}")
+        edit.carry_out(step.edit, step.edit.file)
+        return None
     argv = step.argv or ()
     tell(f"{label} {hide(line(argv, windows=prepared.system.is_windows))}")
     started = time.monotonic()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from doctor.fixes import quoting
 from doctor.fixes.actions import BUILDERS, TORCH
+from doctor.fixes.notebook import for_kernel
 from doctor.fixes.situation import Situation, situation_of
 from doctor.knowledge.versions import numbers
 from doctor.model.facts import Facts
@@ -27,7 +28,9 @@ def plan(
     for finding in findings:
         if finding.root and finding.explained_by is None:
             draft.add(finding)
-    return Plan(fixes=tuple(draft.fixes), unfixed=tuple(draft.unfixed))
+    made = Plan(fixes=tuple(draft.fixes), unfixed=tuple(draft.unfixed))
+    kernel = facts.interpreter.kernel
+    return for_kernel(made, kernel) if kernel else made
 
 
 def script(plan: Plan, *, windows: bool = False, shell: quoting.Shell | None = None) -> str:
@@ -56,6 +59,8 @@ def _lines(step: Step, shell: quoting.Shell) -> list[str]:
         return [command]
     if step.shell and quoting.is_printable(step.shell):
         return [step.shell]
+    if step.edit:
+        return quoting.comment(f"{step.text}. Write into {step.edit.file}:\n{step.edit.toml}", shell)
     return quoting.comment(step.text, shell)
 
 

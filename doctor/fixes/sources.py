@@ -46,6 +46,7 @@ def _step(step: Step, sources: Sources) -> Step:
         text=_address(step.text, sources),
         argv=_argv(step.argv, sources) if step.argv else None,
         undo=_argv(step.undo, sources) if step.undo else None,
+        edit=replace(step.edit, toml=_address(step.edit.toml, sources)) if step.edit else None,
     )
 
 

@@ -8,11 +8,21 @@ from typing import Literal
 
 
 @dataclass(frozen=True, kw_only=True)
+class TomlEdit:
+    """What a project's file must say, where its tool has no command that writes it. `toml` is merged into `file`:
+    tables by their keys, arrays by what they lack, a table in an array into the one of the same «name»."""
+
+    file: str
+    toml: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Step:
-    """One thing to do. `argv` is None for a manual step; then `text` says it all."""
+    """One thing to do: a command (`argv`), or an edit of a file. A manual step has neither; then `text` says it all."""
 
     text: str
     argv: tuple[str, ...] | None = None
+    edit: TomlEdit | None = None
     where: Literal["environment", "user", "system"] = "environment"
     shell: str | None = None  # a line for the user's shell that argv can't say (export X=…, conda activate …)
     needs_root: bool = False

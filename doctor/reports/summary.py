@@ -309,9 +309,11 @@ DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "
 
 
 def step_command(step: Step, *, windows: bool = False) -> str | None:
-    """What to type for a step; None for a manual one."""
+    """What to type for a step, be it into a file; None for a manual one."""
     if step.shell:
         return step.shell
+    if step.edit:
+        return step.edit.toml
     return quoting.line(step.argv, windows=windows) if step.argv else None
 
 

@@ -10,10 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.index.patient import UV, Patient
+from tests.index.patient import UV, Patient, tool
 from tests.index.server import Index
 
 Make = Callable[..., Patient]
+
+
+def needs(name: str) -> pytest.MarkDecorator:
+    reason = f"{name} is not there: scripts/test makes an environment with it (TORCHDOCTOR_TEST_TOOLS names its bin)"
+    return pytest.mark.skipif(tool(name) is None, reason=reason)
+
+
+needs_poetry, needs_pdm = needs("poetry"), needs("pdm")
 
 PYPROJECT = """[project]
 name = "demo"  # a comment that stays
@@ -99,26 +107,24 @@ priority = "supplemental"
 """
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("poetry") is None, reason="poetry is not there")
+def of_poetry(patient: Make, pyproject: str, **options: str) -> Patient:
+    sick = patient(**options)
+    sick.make_project("poetry", pyproject)
+    return sick
+
+
+@needs_poetry
 def test_a_poetry_project(patient: Make, index: Index) -> None:
-    sick = patient(machine="linux-two-gpus")
-    project = sick.env.parent
-    (project / "pyproject.toml").write_text(POETRY.format(url=index.url))
-    poetry = str(shutil.which("poetry"))
-    (sick.root / "bin" / "poetry").symlink_to(poetry)
-    said = {"POETRY_CACHE_DIR": str(sick.root.parent / "poetry"), "POETRY_VIRTUALENVS_IN_PROJECT": "true"}
-    sick.set(STUB_CAPABILITY="6.1", **said)
-    argv = [poetry, "--directory", str(project), "install"]
-    subprocess.run(argv, env={**sick.variables(), **said, "VIRTUAL_ENV": str(sick.env)}, check=True, timeout=120)
+    sick = of_poetry(patient, POETRY.format(url=index.url), machine="linux-two-gpus")
+    sick.set(STUB_CAPABILITY="6.1")
     assert sick.torch() == "2.13.0+cpu"
-    before, files = sick.content(), files_of(project)
+    before, files = sick.content(), files_of(sick.env.parent)
     done = sick.fix()
     assert done.returncode == 0, done.stderr
     assert '+priority = "explicit"' in done.stderr
     assert sick.torch() == "2.13.0+cu126"
     assert sick.doctor("fix", "--undo").returncode == 0
-    assert (sick.content(), files_of(project)) == (before, files)
+    assert (sick.content(), files_of(sick.env.parent)) == (before, files)
 
 
 HEALTHY = """[project]
@@ -146,31 +152,89 @@ def _with_another_torchvision(sick: Patient) -> None:
     sick.install("torchvision==0.28.0", "--no-deps", "--reinstall", backend="cu130")
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("poetry") is None, reason="poetry is not there")
-@pytest.mark.parametrize(
+DAMAGES = pytest.mark.parametrize(
     ("dependencies", "spoil"),
     [
         ("", lambda sick: None),
-        ('"torch (==2.14.1)"', _without_libraries),
-        ('"torch (==2.14.1)", "torchvision (==0.29.1)"', _with_another_torchvision),
+        ('"torch==2.14.1"', _without_libraries),
+        ('"torch==2.14.1", "torchvision==0.29.1"', _with_another_torchvision),
     ],
     ids=["no torch", "deleted libraries", "another torchvision"],
 )
+
+
+@needs_poetry
+@DAMAGES
 def test_poetry_mends(patient: Make, index: Index, dependencies: str, spoil: Callable[[Patient], None]) -> None:
-    sick = patient()
-    project = sick.env.parent
-    (project / "pyproject.toml").write_text(HEALTHY.format(url=index.url, dependencies=dependencies))
-    poetry = str(shutil.which("poetry"))
-    (sick.root / "bin" / "poetry").symlink_to(poetry)
-    said = {"POETRY_CACHE_DIR": str(sick.root.parent / "poetry"), "POETRY_VIRTUALENVS_IN_PROJECT": "true"}
-    sick.set(**said)
-    argv = [poetry, "--directory", str(project), "install"]
-    subprocess.run(argv, env={**sick.variables(), **said, "VIRTUAL_ENV": str(sick.env)}, check=True, timeout=120)
+    sick = of_poetry(patient, HEALTHY.format(url=index.url, dependencies=dependencies))
     spoil(sick)
-    before, files = sick.content(), files_of(project)
+    cured_and_undone(sick)
+
+
+def cured_and_undone(sick: Patient) -> None:
+    before, files = sick.content(), files_of(sick.env.parent)
     done = sick.fix()
     assert done.returncode == 0, done.stderr
     assert "cured; the environment is healthy" in done.stderr
     assert sick.doctor("fix", "--undo").returncode == 0
-    assert (sick.content(), files_of(project)) == (before, files)
+    assert (sick.content(), files_of(sick.env.parent)) == (before, files)
+
+
+PDM = """[project]
+name = "demo"  # a comment that stays
+version = "0.1.0"
+requires-python = ">=3.10"
+dependencies = [{dependencies}]
+
+[tool.pdm]
+distribution = false
+
+[[tool.pdm.source]]
+name = "pypi"
+url = "{url}/whl/{backend}"
+
+[tool.other]
+left = "alone"
+"""
+
+
+def of_pdm(patient: Make, index: Index, dependencies: str, backend: str, **options: str) -> Patient:
+    sick = patient(**options)
+    sick.make_project("pdm", PDM.format(url=index.url, dependencies=dependencies, backend=backend))
+    return sick
+
+
+@needs_pdm
+def test_a_pdm_project(patient: Make, index: Index) -> None:
+    sick = of_pdm(patient, index, '"torch==2.13.0"', "cpu", machine="linux-two-gpus")
+    sick.set(STUB_CAPABILITY="6.1")
+    assert sick.torch() == "2.13.0+cpu"
+    before, files = sick.content(), files_of(sick.env.parent)
+    done = sick.fix()
+    assert done.returncode == 0, done.stderr
+    assert "+[[tool.pdm.source]]" in done.stderr
+    assert "pdm.lock: changed" in done.stderr
+    edited = files_of(sick.env.parent)["pyproject.toml"]
+    assert "# a comment that stays" in edited
+    assert f'url = "{index.url}/whl/cu126"\ninclude_packages = ["torch"]\n\n[tool.other]' in edited
+    assert sick.torch() == "2.13.0+cu126"
+    assert sick.doctor("fix", "--undo").returncode == 0
+    assert (sick.content(), files_of(sick.env.parent)) == (before, files)
+
+
+@needs_pdm
+@DAMAGES
+def test_pdm_mends(patient: Make, index: Index, dependencies: str, spoil: Callable[[Patient], None]) -> None:
+    sick = of_pdm(patient, index, dependencies, "cu130")
+    spoil(sick)
+    cured_and_undone(sick)
+
+
+@needs_pdm
+def test_a_pdm_project_whose_source_lacks_torch_is_not_touched(patient: Make, index: Index) -> None:
+    sick = of_pdm(patient, index, '"torch==2.13.0"', "cpu", machine="linux-two-gpus")
+    before, files = sick.content(), files_of(sick.env.parent)
+    done = sick.fix("--pytorch-index", f"{index.url}/empty")
+    assert done.returncode == 1
+    assert "nothing was changed: the plan does not resolve" in done.stderr
+    assert (sick.content(), files_of(sick.env.parent)) == (before, files)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from doctor.fixes.plan import plan, script
+from doctor.fixes.quoting import comment
 from doctor.fixes.situation import situation_of
 from doctor.model.facts import ABSENT, Facts
 from tests.examples import linux, with_amd, with_nvidia, with_packages, with_torch
@@ -38,9 +39,10 @@ EXPECTED = {
     "conda": ["conda install -c conda-forge pytorch-gpu cuda-version=12.9 torchvision"],
     "mamba": ["mamba install -c conda-forge pytorch-gpu cuda-version=12.9 torchvision"],
     "pixi": [
-        "# Write into pixi.toml:",
-        "# [system-requirements]",
-        '# cuda = "12"',
+        *comment(
+            "Let the workspace count on a driver with CUDA. Write into pixi.toml:\n"
+            '[system-requirements]\ncuda = "12"'
+        ),
         "pixi add pytorch-gpu cuda-version=12.9 torchvision",
     ],
     "poetry": [
@@ -49,11 +51,12 @@ EXPECTED = {
         "poetry add torch==2.14.1 torchvision==0.29.1 --source pytorch-cu126",
     ],
     "pdm": [
-        "# Write into pyproject.toml:",
-        "# [[tool.pdm.source]]",
-        '# name = "pytorch"',
-        f'# url = "{WHL}cu126"',
-        '# include_packages = ["torch*"]',
+        *comment(
+            "Name the index of that build «pytorch» in the project. Write into pyproject.toml:\n"
+            f'[[tool.pdm.source]]\nname = "pytorch"\nurl = "{WHL}cu126"\n'
+            'include_packages = ["torch", "torchvision"]'
+        ),
+        f"{PY} -m pip uninstall -y torch torchvision",
         "pdm add torch==2.14.1 torchvision==0.29.1",
     ],
     "pipenv": [f"pipenv install torch==2.14.1 torchvision==0.29.1 --index {WHL}cu126"],

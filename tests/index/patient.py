@@ -19,8 +19,16 @@ from tests.index import wheels
 
 MACHINES = Path(__file__).resolve().parent.parent / "machines"
 UV = shutil.which("uv", path=os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", ""))))
+TOOLS = os.environ.get("TORCHDOCTOR_TEST_TOOLS") or str(
+    Path(__file__).resolve().parents[2] / ".cache" / "tools" / "bin"
+)
 # What the developer's pip and uv are told must not decide what is installed here.
 _LEFT_OUT = ("PIP_", "UV_", "TORCHDOCTOR_", "POETRY_", "PDM_")
+
+
+def tool(name: str) -> str | None:
+    """poetry or pdm: of the folder TORCHDOCTOR_TEST_TOOLS, of the environment that scripts/test makes, or on PATH."""
+    return shutil.which(name, path=os.pathsep.join((TOOLS, os.environ.get("PATH", ""))))
 
 
 def make_wheels(folder: Path, files: int = 30) -> Path:
@@ -94,6 +102,22 @@ class Patient:
         argv = [UV, "pip", "install", "-q", "--python", str(self.python), "--no-index", "--find-links", str(place)]
         cache = {"UV_CACHE_DIR": str(self.root.parent / "cache")}
         subprocess.run([*argv, *requirements], env={**self.variables(), **cache}, check=True, timeout=60)
+
+    def make_project(self, manager: str, pyproject: str) -> None:
+        """Let poetry or pdm manage the environment, which gets what the pyproject.toml says."""
+        program = tool(manager)
+        assert program is not None
+        (self.env.parent / "pyproject.toml").write_text(pyproject)
+        (self.root / "bin" / manager).symlink_to(program)
+        cache = str(self.root.parent / manager)
+        self.environ |= {
+            "POETRY_CACHE_DIR": cache, "POETRY_VIRTUALENVS_IN_PROJECT": "true",
+            "PDM_CACHE_DIR": cache, "PDM_CHECK_UPDATE": "0",
+        }  # fmt: skip
+        self.set(**self.environ)
+        argv = [program, "install", "--project", str(self.env.parent)]
+        variables = {**self.variables(), "VIRTUAL_ENV": str(self.env)}
+        subprocess.run(argv, env=variables, check=True, timeout=120, stdout=subprocess.DEVNULL)
 
     def torch(self) -> str | None:
         """The version that the environment's torch says of itself."""

@@ -1,35 +1,63 @@
-"""PDM: a source that only torch's packages come from, then the packages."""
+"""PDM: a source for torch's packages, then the packages.
+
+No command of PDM writes such a source: `pdm config` stores single words, and `include_packages` is a list
+(https://pdm-project.org/latest/usage/config/).
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import PurePosixPath, PureWindowsPath
 
-from doctor.fixes.situation import Situation
+from doctor.fixes.situation import Situation, has_no_pip
 from doctor.fixes.tools import Order
-from doctor.model.fix import Step
+from doctor.model.fix import Step, TomlEdit
+
+SOURCE = "pytorch"  # one name for all builds: the next choice takes the place of this one
+_ONLY_THERE = ("pytorch-triton*", "triton-rocm", "triton-xpu")  # what torch needs and the default index lacks
 
 
 def install(situation: Situation, order: Order) -> tuple[Step, ...]:
+    """PDM takes another build of the same version for good, and a broken one, too: what is replaced goes first. Without
+    a pip to do that (PDM's environments have none) the project's packages are all installed anew."""
     steps = []
     if order.index:
-        manifest = situation.facts.interpreter.project or "pyproject.toml"
-        steps.append(
-            Step(
-                text=f'Write into {manifest}:\n[[tool.pdm.source]]\nname = "pytorch"\nurl = "{order.index}"\n'
-                'include_packages = ["torch*"]'
-            )
-        )
-    steps.append(
+        text = f"Name the index of that build «{SOURCE}» in the project"
+        steps.append(Step(text=text, edit=_source(situation, order)))
+    all_anew = bool(order.replaces) and has_no_pip(situation.facts)
+    if order.replaces and not all_anew:
+        argv = (situation.python, "-m", "pip", "uninstall", "-y", *order.replaces)
+        steps.append(Step(text="Forget the present build", argv=argv))
+    text, argv = order.note or f"Install {' '.join(order.requirements)}", (*_pdm(situation, "add"), *order.requirements)
+    if not all_anew:
+        return (*steps, Step(text=text, argv=argv))
+    return (
+        *steps,
+        Step(text=f"{text}: first into the lock file", argv=(*argv, "--no-sync")),
         Step(
-            text=order.note or f"Install {' '.join(order.requirements)}",
-            argv=(*_pdm(situation, "add"), *order.requirements),
-        )
+            text="Install all of the project's packages anew (PDM has no word for a single one)",
+            argv=(*_pdm(situation, "sync"), "--reinstall"),
+        ),
     )
-    return tuple(steps)
 
 
 def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
     return (Step(text=f"Remove {' '.join(packages)}", argv=(*_pdm(situation, "remove"), *packages)),)
+
+
+def _source(situation: Situation, order: Order) -> TomlEdit:
+    """The names must be whole: PDM looks for a package that a source includes nowhere else, and «torch*» is also
+    torchmetrics."""
+    named = (re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0] for requirement in order.requirements)
+    names = dict.fromkeys(("torch", *named, *(_ONLY_THERE if _has_own_triton(order.backend) else ())))
+    included = json.dumps(list(names))
+    lines = ("[[tool.pdm.source]]", f'name = "{SOURCE}"', f'url = "{order.index}"', f"include_packages = {included}")
+    return TomlEdit(file=situation.facts.interpreter.project or "pyproject.toml", toml="\n".join(lines))
+
+
+def _has_own_triton(backend: str | None) -> bool:
+    return (backend or "").startswith(("rocm", "xpu"))
 
 
 def _pdm(situation: Situation, verb: str) -> tuple[str, ...]:

@@ -1,15 +1,23 @@
-"""pixi: conda-forge's packages in the workspace; a build that conda-forge lacks goes into its [pypi-dependencies]."""
+"""pixi: conda-forge's packages in the workspace; a build that conda-forge lacks goes into its [pypi-dependencies].
+
+What has no command in all releases in use is written into the manifest, in the form that all of them read: since 0.71
+`pixi workspace platform` takes the place of `pixi workspace system-requirements`, whose table is still understood
+(https://pixi.prefix.dev/v0.75.0/workspace/system_requirements/), and `pixi add --pypi` knows `--index` only in the
+newest (https://github.com/prefix-dev/pixi/pull/5575).
+"""
 
 from __future__ import annotations
+
+import json
+import re
 
 from doctor.fixes.situation import Situation
 from doctor.fixes.tools import Order
 from doctor.fixes.tools.conda import conda_packages
-from doctor.model.fix import Step
+from doctor.model.fix import Step, TomlEdit
 
 
 def install(situation: Situation, order: Order) -> tuple[Step, ...]:
-    manifest = situation.facts.interpreter.project or "pixi.toml"
     if not (order.requirements[0].startswith("torch") and order.backend):
         return (
             Step(
@@ -19,15 +27,14 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
         )
     names = conda_packages(order)
     if names is None:
-        lines = [_pypi_line(r, order.index) for r in order.requirements]
         return (
-            Step(text=f"Write into {manifest}:\n[pypi-dependencies]\n" + "\n".join(lines)),
+            Step(text="Name that build and its index in the workspace", edit=_pypi(situation, order)),
             Step(text="Install what the manifest says", argv=_pixi(situation, "install")),
         )
     steps = [Step(text=f"Install {names[0]} from conda-forge", argv=(*_pixi(situation, "add"), *names))]
     if order.cuda:
-        major = order.cuda.split(".")[0]
-        steps.insert(0, Step(text=f'Write into {manifest}:\n[system-requirements]\ncuda = "{major}"'))
+        needs = _table(situation, "system-requirements", f"cuda = {json.dumps(order.cuda.split('.')[0])}")
+        steps.insert(0, Step(text="Let the workspace count on a driver with CUDA", edit=needs))
     return tuple(steps)
 
 
@@ -39,6 +46,17 @@ def _pixi(situation: Situation, verb: str) -> tuple[str, ...]:
     """pixi, told which workspace is meant, so that the command runs from anywhere."""
     project = situation.facts.interpreter.project
     return ("pixi", verb, *(("--manifest-path", project) if project else ()))
+
+
+def _pypi(situation: Situation, order: Order) -> TomlEdit:
+    return _table(situation, "pypi-dependencies", *(_pypi_line(r, order.index) for r in order.requirements))
+
+
+def _table(situation: Situation, name: str, *lines: str) -> TomlEdit:
+    """Lines of a table of the manifest, which in a pyproject.toml is pixi's own part of it."""
+    manifest = situation.facts.interpreter.project or "pixi.toml"
+    prefix = "tool.pixi." if re.search(r"(^|[/\\])pyproject\.toml$", manifest) else ""
+    return TomlEdit(file=manifest, toml="\n".join((f"[{prefix}{name}]", *lines)))
 
 
 def _pypi_line(requirement: str, index: str | None) -> str:
