@@ -151,7 +151,7 @@ def _system() -> Any:
 
 
 def _can_ask() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    return sys.stdin is not None and sys.stdin.isatty() and output.somebody_types()
 
 
 def _say_by_hand(selection: Any, show: Callable[[Any], str]) -> None:

@@ -32,7 +32,11 @@ def machine_options(*, formats: Iterable[str] = FORMATS, probes: bool = True) ->
     """All shared options. `formats`: what --format offers, the first being the default (none: no --format, no --json);
     `probes=False` for a command that never probes."""
     options: list[Decorator] = [
-        click.option("--python", metavar="PATH", help="The Python to examine: a program or an environment's folder."),
+        click.option(
+            "--python",
+            metavar="PATH",
+            help="The Python to examine: a program, an environment's folder, or kernel:NAME for a Jupyter kernel's.",
+        ),
         click.option(
             "--from",
             "sources",

@@ -143,6 +143,17 @@ def width() -> int:
     return min(100, max(60, shutil.get_terminal_size((80, 24)).columns))
 
 
+def somebody_types() -> bool:
+    """Whether a question on stderr would be read and answered, and a moving line seen. A notebook's cell gives its
+    programs a terminal, but nobody types there, and what is drawn over stays."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return False
+    from doctor.facts.kernels import running_python
+    from doctor.facts.system import System
+
+    return running_python(System.of_this_process()) is None
+
+
 def complain(message: str) -> None:
     """One line on stderr, for hints and errors; never raises."""
     from doctor.reports.text import safe

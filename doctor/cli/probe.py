@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -58,7 +57,7 @@ def _examine(options: dict[str, Any]) -> Report:
     from doctor.pipeline import examine as run
 
     request = replace(request_from(**options), mode=mode)
-    if options["quiet"] or sys.stderr is None or not sys.stderr.isatty():
+    if options["quiet"] or not output.somebody_types():
         return run(request)
     with _Bar() as bar:
         return run(request, bar)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from doctor.cli.output import somebody_types
 
 DELAY_S = 1.0
 
@@ -57,8 +58,8 @@ def _plain(stage: str) -> Any:
 
 @contextlib.contextmanager
 def watching(*, quiet: bool = False, delay_s: float = DELAY_S) -> Iterator[Callable[[str], None]]:
-    """Gives the `progress` callable for `examine`. Silent with `quiet` and where stderr is no terminal."""
-    if quiet or sys.stderr is None or not sys.stderr.isatty():
+    """Gives the `progress` callable for `examine`. Silent with `quiet` and where nobody sees it."""
+    if quiet or not somebody_types():
         yield lambda stage: None
         return
     line = _Line(delay_s)

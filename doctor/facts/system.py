@@ -28,6 +28,7 @@ from doctor.model.facts import Gap, Reason
 ROOT_VARIABLE = "TORCHDOCTOR_ROOT"
 READ_LIMIT = 1 << 20  # bytes
 _COLON = "%3A"  # how a recorded machine spells the colon in a file's name: Windows could not check it out otherwise
+_NOT_FOR_CHILDREN = ("__PYVENV_LAUNCHER__", "FORCE_COLOR", "CLICOLOR_FORCE")
 # Where system tools live that a user's PATH may lack (cron, ssh, containers).
 SYSTEM_FOLDERS = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin")
 
@@ -294,8 +295,9 @@ class System:
         """The environment for a child: ours with `changes` (None removes); the target sees what its user's runs see.
 
         __PYVENV_LAUNCHER__, which macOS sets for one Python only, would make another one believe that it is that one.
+        With FORCE_COLOR, which notebooks set, tools and tracebacks colour what is meant for us to read.
         """
-        environ = {k: v for k, v in self.environ.items() if k != "__PYVENV_LAUNCHER__"}
+        environ = {k: v for k, v in self.environ.items() if k not in _NOT_FOR_CHILDREN}
         if self.root:  # the recorded programs are shell scripts, and need cat
             environ["PATH"] = os.pathsep.join((self.at("/bin"), "/usr/bin", "/bin"))
             environ[ROOT_VARIABLE] = self.root

@@ -79,3 +79,9 @@ def test_the_live_machine() -> None:
 @pytest.mark.parametrize(("word", "expected"), [("AMD64", "x86_64"), ("aarch64", "arm64"), ("i686", "x86"), ("", None)])
 def test_architecture(word: str, expected: str | None) -> None:
     assert architecture(word) == expected
+
+
+def test_children_do_not_colour_what_we_read() -> None:
+    """A notebook sets these; Python 3.13 colours tracebacks by them, uv and pip their lists."""
+    environ = {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "__PYVENV_LAUNCHER__": "/x", "TERM": "xterm"}
+    assert System(environ=environ).child_environ() == {"TERM": "xterm"}

@@ -1,0 +1,47 @@
+"""Fixes for a Jupyter kernel's Python: variables are set where the kernel gets them, and a kernel keeps what it has
+imported until it is restarted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from doctor.fixes.actions import TORCH
+from doctor.model.facts import Kernel
+from doctor.model.fix import Fix, Plan, Step
+
+_PACKAGES = ("install-package", "pin-package", "remove-package", "reinstall-package", "use-other-build", "fix-index")
+_VARIABLES = ("set-env", "unset-env")
+_AT_START = ("LD_", "DYLD_", "PYTHON", "PATH")  # read once, when a program starts
+RESTART = Step(text="Restart the kernel: it still holds what it imported before", where="user")
+
+
+def for_kernel(plan: Plan, kernel: Kernel) -> Plan:
+    """The plan for that kernel's Python, with one restart, after the last fix that needs it."""
+    fixes = [_fix(fix, kernel) for fix in plan.fixes]
+    last = max((place for place, fix in enumerate(fixes) if _needs_restart(fix)), default=None)
+    if last is not None:
+        fixes[last] = replace(fixes[last], steps=(*fixes[last].steps, RESTART))
+    return replace(plan, fixes=tuple(fixes))
+
+
+def _needs_restart(fix: Fix) -> bool:
+    return fix.action in (*TORCH, *_PACKAGES, *_VARIABLES) and any(step.where != "system" for step in fix.steps)
+
+
+def _fix(fix: Fix, kernel: Kernel) -> Fix:
+    fix = replace(fix, alternatives=tuple(_fix(other, kernel) for other in fix.alternatives))
+    name = fix.details.get("name", "")
+    return replace(fix, steps=(_variable_step(fix, name, kernel),)) if name and fix.action in _VARIABLES else fix
+
+
+def _variable_step(fix: Fix, name: str, kernel: Kernel) -> Step:
+    """A line in a terminal would reach neither the kernel that runs nor the next one."""
+    value, sets = fix.details.get("value", ""), fix.action == "set-env"
+    verb = f"Set {name} to {value!r}" if sets else f"Remove {name}"
+    if name in kernel.environ or (sets and kernel.file):
+        return Step(text=f'{verb} in "env" of {kernel.file}', where="user")
+    text = f'{verb} where the kernel gets it: in the shell that starts Jupyter, or in "env" of its kernel.json'
+    if not name.startswith(_AT_START):
+        code = f"os.environ[{name!r}] = {value!r}" if sets else f"os.environ.pop({name!r}, None)"
+        text += f". Or, in the first cell, before torch is imported: import os; {code}"
+    return Step(text=text, where="user")
