@@ -31,7 +31,20 @@ def _needs_restart(fix: Fix) -> bool:
 def _fix(fix: Fix, kernel: Kernel) -> Fix:
     fix = replace(fix, alternatives=tuple(_fix(other, kernel) for other in fix.alternatives))
     name = fix.details.get("name", "")
-    return replace(fix, steps=(_variable_step(fix, name, kernel),)) if name and fix.action in _VARIABLES else fix
+    if name and fix.action in _VARIABLES:
+        return replace(fix, steps=(_variable_step(fix, name, kernel),))
+    if fix.action == "activate-environment" and "path" in fix.details:
+        return replace(fix, steps=(_choose_step(fix.details["path"], fix.details.get("kernel")),))
+    return fix
+
+
+def _choose_step(python: str, kernel: str | None) -> Step:
+    """A notebook uses another environment by another kernel."""
+    choose = "in the notebook (Kernel > Change kernel)"
+    if kernel:
+        return Step(text=f'Choose the kernel "{kernel}" {choose}', where="user")
+    text = f"Make {python} a kernel ({python} -m ipykernel install --user --name torch; it needs the package ipykernel)"
+    return Step(text=f"{text}, and choose it {choose}", where="user")
 
 
 def _variable_step(fix: Fix, name: str, kernel: Kernel) -> Step:

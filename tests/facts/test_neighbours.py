@@ -68,6 +68,17 @@ def test_the_local_environment_and_a_kernel(tmp_path: Path) -> None:
         ("2.4.0", ".venv of this folder"),
         ("2.3.0", 'the Jupyter kernel "ML"'),
     ]
+    assert [one.kernel for one in found] == [None, "ML"]
+
+
+def test_a_kernel_that_another_way_finds_first(tmp_path: Path) -> None:
+    target, other = environment(tmp_path / "target"), environment(tmp_path / "other", "2.6.0")
+    folder = tmp_path / "jupyter/kernels/ml"
+    folder.mkdir(parents=True)
+    (folder / "kernel.json").write_text(json.dumps({"argv": [f"{other}/bin/python3", "-m", "ipykernel"]}))
+    environ = {"VIRTUAL_ENV": str(other), "JUPYTER_PATH": str(tmp_path / "jupyter")}
+    (one,) = others(tmp_path, target, **environ)
+    assert (one.how, one.kernel) == ("VIRTUAL_ENV is set to it", "ml")
 
 
 def test_a_broken_kernel_file_is_passed_over(tmp_path: Path) -> None:

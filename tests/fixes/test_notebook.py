@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from doctor.checks.runner import judge
 from doctor.fixes.notebook import RESTART
 from doctor.fixes.plan import plan, script
-from doctor.model.facts import ABSENT, Absent, Facts, Kernel
+from doctor.model.facts import ABSENT, Absent, Facts, Kernel, OtherEnvironment
 from doctor.model.fix import Plan
 from tests.examples import linux, with_nvidia, with_torch
 from tests.fixes.situations import Wish, finding
@@ -38,6 +39,30 @@ def test_a_kernel_is_restarted_once_and_at_the_end() -> None:
 @pytest.mark.parametrize("kernel", [None, ABSENT])
 def test_no_kernel_is_not_restarted(kernel: Absent | None) -> None:
     assert restarts(planned(kernel, "reinstall-torch", NUMPY)) == []
+
+
+@pytest.mark.parametrize(
+    ("details", "words"),
+    [
+        ({"path": "/e/bin/python", "kernel": "ML"}, 'Choose the kernel "ML" in the notebook'),
+        ({"path": "/e/bin/python"}, "Make /e/bin/python a kernel"),
+    ],
+)
+def test_another_environment_is_another_kernel(details: dict[str, str], words: str) -> None:
+    (fix,) = planned(Kernel(), ("activate-environment", details)).fixes
+    assert [(step.text.startswith(words), step.shell) for step in fix.steps] == [(True, None)]
+    (fix,) = planned(ABSENT, ("activate-environment", details)).fixes
+    assert fix.steps[0].shell is not None, "a terminal activates it"
+
+
+def test_the_check_says_which_kernel_has_torch() -> None:
+    other = OtherEnvironment(python="/e/bin/python", torch="2.7.0", how='the Jupyter kernel "ML"', kernel="ML")
+    facts = replace(linux(), torch=ABSENT)
+    facts = replace(facts, interpreter=replace(facts.interpreter, others=(other,), kernel=Kernel()))
+    _, found = judge(facts, ("wrong-environment",))
+    assert '/e/bin/python has torch 2.7.0 (the Jupyter kernel "ML").' in found[0].detail
+    (fix,) = plan(found, facts).fixes
+    assert fix.steps[0].text.startswith('Choose the kernel "ML"')
 
 
 def test_what_the_system_needs_does_not_restart_the_kernel() -> None:

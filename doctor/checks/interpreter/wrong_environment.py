@@ -52,7 +52,10 @@ def judge(facts: Facts) -> Judgement:
                     Evidence(fact="other environment", value=f"{other.python}: torch{version}", source=other.how),
                 ),
                 remedies=(
-                    Remedy(action="activate-environment", details={"path": other.python}),
+                    Remedy(
+                        action="activate-environment",
+                        details={"path": other.python, **({"kernel": other.kernel} if other.kernel else {})},
+                    ),
                     Remedy(action="install-torch"),
                 ),
                 python=other.python,
