@@ -36,7 +36,8 @@ from doctor.knowledge.schema import check_table  # noqa: E402
 from doctor.knowledge.versions import numbers  # noqa: E402
 
 OLDEST = Version("1.8.0")
-COMPANIONS = ("torchvision", "torchaudio", "torchtext")
+COMPANIONS = ("torchvision", "torchaudio", "torchtext", "xformers")
+MENDED = ("xformers",)  # their post releases are made for other releases of torch
 INDEX_SOURCE = "index"  # key of the package index among the sources of a table
 
 
@@ -83,8 +84,9 @@ def platforms_of(tag: str) -> tuple[str, ...]:
 
 
 def python_of_tag(interpreter: str, abi: str) -> str | None:
-    """ "cp313", "cp313t" -> "3.13t"; "py3", "none" -> "any"; None for other interpreters and for Python 2."""
-    if interpreter == "py3":
+    """ "cp313", "cp313t" -> "3.13t"; "py3", "none" or "cp39", "abi3" -> "any"; None for other interpreters and for
+    Python 2."""
+    if interpreter.startswith("py3") or abi == "abi3":  # the least that those ask for is older than torch's own
         return "any"
     if not interpreter.startswith("cp3"):
         return None
@@ -101,7 +103,7 @@ def releases_of(client: PyPISimple, project: str) -> dict[str, Release]:
             _, version, _, tags = parse_wheel_filename(package.filename)
         except (InvalidWheelFilename, InvalidVersion):
             continue
-        if version.is_prerelease or version.is_postrelease:
+        if version.is_prerelease or (version.is_postrelease and project not in MENDED):
             continue
         release = found.setdefault(str(version), Release(version, requires_python=package.requires_python or ""))
         if package.upload_time:

@@ -22,8 +22,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from doctor.knowledge.choosing.followers import followed
 from doctor.knowledge.choosing.machines import (
     COMPANIONS,
+    FOLLOWERS,
+    Machine,
     Wanted,
     assumed_of_cards,
     machine_of,
@@ -56,19 +59,30 @@ def choose(
     Unknown facts (no driver version in a ticket) are assumed to be good enough, and said so in `assumes`.
     Raises packaging.specifiers.InvalidSpecifier for a specifier that is none."""
     machine, assumes = machine_of(facts)
-    pins, pinned_by = pins_of(facts)
+    pins, _ = pins_of(facts)
     wanted = Wanted(spec=specifier(torch), pins=specifier(pins), backend=backend, companions=tuple(companions))
-    choice = rank(machine, wanted)
-    if pins and not choice.builds:
-        without = rank(machine, replace(wanted, pins=None))
-        if without.builds:
-            assumes += (
-                f"no build for this machine meets what {pinned_by} asks of torch ({pins}); that was left aside",
-            )
-            choice = without
+    choice, left = _with_pins(machine, wanted, facts)
+    assumes += left
     if not choice.builds or choice.wanting:
         choice = replace(choice, nearest=tuple(nearest_to(machine, wanted, choice)))
     return replace(choice, assumes=assumes + tuple(assumed_of_cards(machine)))
+
+
+def _with_pins(machine: Machine, wanted: Wanted, facts: Facts) -> tuple[Choice, tuple[str, ...]]:
+    """The builds that suit what other installed packages ask of torch; where there is none, those packages that can
+    follow torch are moved along, and in the end the wishes are left aside, and said."""
+    choice = rank(machine, wanted)
+    if choice.builds or wanted.pins is None:
+        return choice, ()
+    firm, pinned_by = pins_of(facts, without=FOLLOWERS)
+    choice = rank(machine, replace(wanted, pins=specifier(firm)))
+    if choice.builds:
+        return followed(choice, machine, facts)
+    choice, left = followed(rank(machine, replace(wanted, pins=None)), machine, facts)
+    if choice.builds:
+        text = f"no build for this machine meets what {pinned_by} asks of torch ({firm}); that was left aside"
+        left = (*left, *((text,) if firm else ()))
+    return choice, left
 
 
 def conda_forge_cuda(facts: Facts) -> str | None:

@@ -63,6 +63,7 @@ def _regex(value: Any) -> bool:
 
 PLATFORM = _matching(r"(linux_(x86_64|aarch64)|macos_(arm64|x86_64)|win_(amd64|arm64))")
 VERSION = _matching(r"\d+(\.\d+)+")
+POST_VERSION = _matching(r"\d+(\.\d+)+(\.post\d+)?")
 DRIVER = _matching(r"\d+(\.\d+)*")
 DATE = _matching(r"\d{4}-\d\d-\d\d")
 PYTHONS = _matching(r"3\.\d+t?( 3\.\d+t?)*")
@@ -101,7 +102,7 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
     },
     "companions": {
         "rows": (
-            {"package": CAUSE, "version": VERSION, "for": _or_null(VERSION), "torch": SPECIFIER, **_CITED},
+            {"package": CAUSE, "version": POST_VERSION, "for": _or_null(VERSION), "torch": SPECIFIER, **_CITED},
             {"spec": SPECIFIER, "wheels": _map_of(PLATFORM, ANY_PYTHONS), "note": _text},
         )
     },
@@ -195,6 +196,23 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
             },
             {"note": _text},
         ),
+    },
+    "system_packages": {
+        "managers": ({"manager": NAME, "systems": _list_of(NAME), "install": _text}, {}),
+        "packages": (
+            {"name": _text, "what": _text, "names": _map_of(NAME, _text), **_CITED},
+            {"since": _map_of(NAME, DRIVER), "repository": _map_of(NAME, URL), "note": _text},
+        ),
+        "drivers": (
+            {
+                "system": NAME, "versions": _list_of(DRIVER), "branch": _or_null(_whole), "commands": _list_of(_text),
+                "first": _or_null(CAPABILITY), "last": _or_null(CAPABILITY), "before": _text, **_CITED,
+            },
+            {"note": _text},
+        ),
+    },
+    "downloads": {
+        "rows": ({"torch": VERSION, "mb": _map_of(PLATFORM, _map_of(BACKEND, _whole)), **_CITED}, {"note": _text})
     },
     "pins": {"rows": ({"torch": VERSION, "backend": BACKEND, "pins": PINS, **_CITED}, {"note": _text})},
     "defects": {

@@ -171,6 +171,41 @@ def test_what_other_packages_pin() -> None:
     assert "vllm" in impossible.assumes[0]
 
 
+XFORMERS = Package(name="xformers", version="0.0.27", requires=("numpy", "torch==2.3.1"))
+
+
+def test_a_follower_keeps_its_torch_where_that_serves() -> None:
+    choice = choose(replace(nv("NVIDIA GeForce RTX 4090"), packages=(XFORMERS,)))
+    assert found(choice) == ("2.3.1", "cu121")
+    assert choice.best
+    assert choice.best.companions == ()
+
+
+def test_a_follower_moves_along_where_its_torch_does_not_serve() -> None:
+    choice = choose(replace(nv("NVIDIA GeForce RTX 5090"), packages=(XFORMERS,)))
+    assert found(choice) == ("2.15.0", "cu132")
+    assert choice.best
+    assert choice.best.companions == (("xformers", "0.0.35"),)
+    assert not [text for text in choice.assumes if "xformers" in text]
+    vllm = Package(name="vllm", version="0.5", requires=("torch==2.3.1", "xformers==0.0.27"))
+    both = choose(replace(nv("NVIDIA GeForce RTX 5090"), packages=(XFORMERS, vllm)))
+    assert both.best
+    assert both.best.companions == (("xformers", "0.0.35"),)
+    assert "meets what vllm asks" in both.assumes[0]
+
+
+def test_a_follower_that_no_index_has_for_the_build_is_named() -> None:
+    """Of a build from an index of its own, xformers' wheels are not in the tables; for arm64 there are none."""
+    other = choose(replace(nv("NVIDIA GeForce RTX 5090"), packages=(XFORMERS,)), backend="cu130")
+    assert other.best
+    assert other.best.index
+    assert other.best.companions == ()
+    assert "install xformers 0.0.35 after it" in other.assumes[0]
+    arm = with_nvidia(linux(architecture="arm64"), "NVIDIA GH200 480GB", driver="580.95.05")
+    old = Package(name="xformers", version="0.0.19", requires=("torch==2.0.0",))
+    assert "no xformers for torch 2.15.0 is known" in choose(replace(arm, packages=(old,))).assumes[0]
+
+
 def test_as_of() -> None:
     assert found(choose(replace(nv("NVIDIA GeForce RTX 4090"), as_of="2024-05-31"))) == ("2.3.0", "cu121")
     assert found(choose(replace(nv("NVIDIA GeForce RTX 5090"), as_of="2025-04-30"))) == ("2.7.0", "cu128")

@@ -74,6 +74,11 @@ def address_or_name(text: str) -> str:
     return text
 
 
+def new_environment(text: str) -> str:
+    assert re.fullmatch(r"(\./)?\.venv(-\d\.\d+)?(/bin/activate)?", text), text
+    return text
+
+
 def python_request(text: str) -> str:
     assert re.fullmatch(r"(\.venv-)?\d\.\d+|cpython-\d\.\d+-macos-aarch64-none", text), text
     return text
@@ -81,7 +86,9 @@ def python_request(text: str) -> str:
 
 GRAMMAR = {
     ("conda", "install"): parser("-c", "-p", values=match_spec),
-    ("conda", "create"): parser("-c", "-p", values=match_spec),
+    ("conda", "create"): parser("--platform", "-c", "-p", values=match_spec),
+    ("conda", "activate"): parser(values=new_environment),
+    (".",): parser(values=new_environment),
     ("pixi", "install"): parser(values=str, count="*"),
     ("pixi", "add"): parser(values=match_spec),
     ("poetry", "add"): parser("--source", values=Requirement),

@@ -13,6 +13,7 @@ from doctor.model.facts import Absent, Facts, Gpu
 Kind = Literal["cuda", "rocm", "xpu", "mps", "cpu", "jetson"]
 VENDORS: tuple[tuple[str, Kind], ...] = (("apple", "mps"), ("nvidia", "cuda"), ("amd", "rocm"), ("intel", "xpu"))
 COMPANIONS = ("torchvision", "torchaudio", "torchtext")
+FOLLOWERS = ("xformers",)  # see followers.py
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,9 +232,9 @@ def specifier(text: str | None) -> Specifier | None:
     return specifiers.specifier(text) if text else None
 
 
-def pins_of(facts: Facts) -> tuple[str, str]:
-    """What other installed packages want of torch, as one specifier, and their names. Companions move along with
-    torch."""
+def pins_of(facts: Facts, *, only: tuple[str, ...] | None = None, without: tuple[str, ...] = ()) -> tuple[str, str]:
+    """What other installed packages (`only` those, all `without` those) want of torch, as one specifier, and their
+    names. Companions move along with torch."""
     if not any("torch" in text for package in facts.packages or () for text in package.requires):
         return "", ""
     from packaging.requirements import InvalidRequirement, Requirement
@@ -241,7 +242,7 @@ def pins_of(facts: Facts) -> tuple[str, str]:
 
     specs, names = [], []
     for package in facts.packages or ():
-        if package.name in COMPANIONS or package.name == "triton":
+        if package.name in (*COMPANIONS, "triton", *without) or (only is not None and package.name not in only):
             continue
         for text in package.requires:
             try:
