@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.index.patient import Patient
+from tests.index.patient import Patient, make_patient
 from tests.index.server import Index
 
 Make = Callable[..., Patient]
@@ -85,16 +86,66 @@ def test_into_an_environment_that_is_there(patient: Make) -> None:
     assert sick.content() == before
 
 
-@pytest.mark.parametrize("shell", ["bash", "dash", "zsh"])
-def test_the_printed_commands_make_the_same(patient: Make, shell: str) -> None:
-    """Spaces, both quotes, a dollar and a letter that is not ASCII, in the environment's path."""
+SHELLS = ("bash", "dash", "zsh", "fish")
+HOSTILE = 'it\'s "my $HOME" `id`; é\\'
+
+
+def run_by(shell: str, script: str, patient: Patient) -> None:
+    """Have a shell carry out what was printed, from its standard input."""
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"there is no {shell}")
-    sick = patient()
-    env = sick.root / 'it\'s "my $HOME" é'
-    done = install(sick, "--env", str(env), "--python", VERSION, "--print-commands")
+    index = f"{patient.url}/whl/cu130"
+    said = {"UV_DEFAULT_INDEX": index, "PIP_INDEX_URL": index, "PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": ""}
+    said = {**patient.variables(), **said, "PATH": f"{patient.root}/bin:/usr/bin:/bin"}
+    options = [] if shell == "fish" else ["-e"]
+    done = subprocess.run(
+        [program, *options], input=script, text=True, env=said, timeout=60, capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stderr
-    said = {**sick.variables(), "UV_DEFAULT_INDEX": f"{sick.url}/whl/cu130", "PATH": f"{sick.root}/bin:/usr/bin:/bin"}
-    subprocess.run([program, "-e"], input=done.stdout, text=True, env=said, check=True, timeout=60)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_printed_commands_make_the_same(patient: Make, shell: str) -> None:
+    """Spaces, both quotes, a dollar, a backslash and a letter that is not ASCII, in the environment's path."""
+    sick = patient()
+    env = sick.root / (HOSTILE if shell != "fish" else HOSTILE.rstrip("\\"))  # uv's activate.fish can't have that end
+    named = ("--shell", "fish") if shell == "fish" else ()
+    done = install(sick, "--env", str(env), "--python", VERSION, "--print-commands", *named)
+    assert done.returncode == 0, done.stderr
+    run_by(shell, done.stdout, sick)
     assert version_in(env) == "2.15.0+cu130"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("pip", [True, False], ids=["pip", "uv"])
+def test_the_printed_cure_cures(tmp_path: Path, wheelhouse: Path, index: Index, shell: str, pip: bool) -> None:
+    """Everything lies in a folder with a hostile name."""
+    place = tmp_path / HOSTILE
+    place.mkdir()
+    (place / "wheels").symlink_to(wheelhouse)
+    sick = make_patient(place, index.url, pip=pip)
+    sick.install("torch==2.13.0", "torchvision", backend="cpu")
+    done = sick.doctor("fix", "--no-probe", "--print-commands", *(("--shell", "fish") if shell == "fish" else ()))
+    assert done.returncode == 0, done.stderr
+    run_by(shell, done.stdout, sick)
+    assert sick.torch() == "2.13.0+cu130"
+    assert sick.doctor("check", "--no-probe").returncode == 0
+
+
+def test_what_no_line_can_hold_is_a_comment(patient: Make, index: Index) -> None:
+    sick = patient()
+    sick.install("torch==2.13.0", backend="cpu")
+    odd = sick.env.parent / "two\nlines"
+    odd.symlink_to(sick.env)
+    argv = [sys.executable, "-m", "doctor", "fix", "--no-probe", "--print-commands", "--python", str(odd)]
+    done = subprocess.run(argv, env=sick.variables(), capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout
+    assert all(line.startswith("# ") for line in done.stdout.splitlines()), done.stdout
+
+
+def test_a_shell_is_only_for_a_script(patient: Make) -> None:
+    sick = patient()
+    assert "--shell is for --print-commands" in sick.doctor("fix", "--shell", "cmd").stderr
+    assert "--shell is for --print-commands" in install(sick, "--shell", "cmd").stderr
