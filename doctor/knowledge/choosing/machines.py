@@ -81,10 +81,12 @@ def machine_of(facts: Facts) -> tuple[Machine, tuple[str, ...]]:
     platform = lookup.platform_of(system, architecture) or "linux_x86_64"
     python = _python_of(interpreter.version, interpreter.free_threaded)
     if python is None:
-        assumes.append("the Python version is not known: taken for one that torch has wheels for")
+        jetpack = vendors.jetpack(host.jetson if isinstance(host.jetson, str) else None)
+        like = f"{jetpack['python']}, its JetPack's" if jetpack and jetpack["python"] else "one that torch has wheels for"
+        assumes.append(f"the Python version is not known: taken for {like}")
     cards, said = _cards_of(facts)
     assumes += said
-    if facts.gpus is None:
+    if facts.gpus is None and not host.jetson and system != "darwin":  # those have their own, always
         assumes.append("the GPUs are not known: taken for ones that current builds support")
     numbers = "windows" if system == "windows" or host.wsl else "linux"
     driver = None if host.jetson else facts.nvidia.driver
@@ -92,7 +94,7 @@ def machine_of(facts: Facts) -> tuple[Machine, tuple[str, ...]]:
         driver = _branch_for(facts.nvidia.driver_cuda, numbers)
     if any(c.vendor == "nvidia" for c in cards) and driver is None and not host.jetson:
         assumes.append("the driver's version is not known: taken for the newest that knows the GPU")
-    if system == "linux" and host.libc is None:
+    if system == "linux" and host.libc is None and not host.jetson:
         assumes.append("the C library is not known: taken for a glibc that is new enough")
     if system == "darwin" and not host.macos:
         assumes.append("the macOS version is not known: taken for a current one")
