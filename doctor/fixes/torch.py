@@ -142,6 +142,7 @@ def fix_of_build(
 ) -> Fix:
     """The fix that installs that build. `exact`: that very version is wanted."""
     action = action if situation.facts.torch else "install-torch"
+    build = _named_in_project(situation, build)
     details = {"torch": build.release, "backend": build.backend, "index": build.index or DEFAULT_INDEX}
     title = f"{TITLES[action]} {name_of(build)}."
     if (cuda := conda_cuda(situation, build, exact)) is not None:
@@ -162,6 +163,19 @@ def fix_of_build(
         ),
         assumes=(*assumes, *cautions(build)),
     )
+
+
+def _named_in_project(situation: Situation, build: Candidate) -> Candidate:
+    """A project whose torch comes from an index of its own (a CPU build's, say) goes on looking there: for it the
+    default build is named with its index, too."""
+    torch, host = situation.facts.torch, situation.facts.host
+    in_project = situation.tool in ("poetry", "pdm", "pipenv") or situation.facts.interpreter.project
+    platform = lookup.platform_of(host.system, situation.facts.interpreter.architecture or host.architecture)
+    if build.index or not in_project or not torch or "+" not in (torch.version or "") or not platform:
+        return build
+    if _backend_of(situation.facts) == lookup.default_backend(torch.version or "", platform):
+        return build
+    return replace(build, index=lookup.index_url(build.backend, build.release))
 
 
 def conda_cuda(situation: Situation, build: Candidate, exact: bool) -> str | None:

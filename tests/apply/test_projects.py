@@ -3,7 +3,6 @@ rest."""
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -127,59 +126,6 @@ def test_a_poetry_project(patient: Make, index: Index) -> None:
     assert (sick.content(), files_of(sick.env.parent)) == (before, files)
 
 
-HEALTHY = """[project]
-name = "demo"
-version = "0.1.0"
-requires-python = ">=3.10,<4"
-dependencies = [{dependencies}]
-
-[tool.poetry]
-package-mode = false
-
-[[tool.poetry.source]]
-name = "mirror"
-url = "{url}/whl/cu130"
-priority = "primary"
-"""
-
-
-def _without_libraries(sick: Patient) -> None:
-    shutil.rmtree(sick.site / "torch" / "lib")
-    (sick.site / "torch" / "__init__.py").write_text("raise ImportError('libtorch_cpu.so: cannot open')")
-
-
-def _with_another_torchvision(sick: Patient) -> None:
-    sick.install("torchvision==0.28.0", "--no-deps", "--reinstall", backend="cu130")
-
-
-DAMAGES = pytest.mark.parametrize(
-    ("dependencies", "spoil"),
-    [
-        ("", lambda sick: None),
-        ('"torch==2.14.1"', _without_libraries),
-        ('"torch==2.14.1", "torchvision==0.29.1"', _with_another_torchvision),
-    ],
-    ids=["no torch", "deleted libraries", "another torchvision"],
-)
-
-
-@needs_poetry
-@DAMAGES
-def test_poetry_mends(patient: Make, index: Index, dependencies: str, spoil: Callable[[Patient], None]) -> None:
-    sick = of_poetry(patient, HEALTHY.format(url=index.url, dependencies=dependencies))
-    spoil(sick)
-    cured_and_undone(sick)
-
-
-def cured_and_undone(sick: Patient) -> None:
-    before, files = sick.content(), files_of(sick.env.parent)
-    done = sick.fix()
-    assert done.returncode == 0, done.stderr
-    assert "cured; the environment is healthy" in done.stderr
-    assert sick.doctor("fix", "--undo").returncode == 0
-    assert (sick.content(), files_of(sick.env.parent)) == (before, files)
-
-
 PDM = """[project]
 name = "demo"  # a comment that stays
 version = "0.1.0"
@@ -220,14 +166,6 @@ def test_a_pdm_project(patient: Make, index: Index) -> None:
     assert sick.torch() == "2.13.0+cu126"
     assert sick.doctor("fix", "--undo").returncode == 0
     assert (sick.content(), files_of(sick.env.parent)) == (before, files)
-
-
-@needs_pdm
-@DAMAGES
-def test_pdm_mends(patient: Make, index: Index, dependencies: str, spoil: Callable[[Patient], None]) -> None:
-    sick = of_pdm(patient, index, dependencies, "cu130")
-    spoil(sick)
-    cured_and_undone(sick)
 
 
 @needs_pdm

@@ -40,14 +40,12 @@ EXPECTED = {
     "mamba": ["mamba install -c conda-forge pytorch-gpu cuda-version=12.9 torchvision"],
     "pixi": [
         *comment(
-            "Let the workspace count on a driver with CUDA. Write into pixi.toml:\n"
-            '[system-requirements]\ncuda = "12"'
+            'Let the workspace count on a driver with CUDA. Write into pixi.toml:\n[system-requirements]\ncuda = "12"'
         ),
         "pixi add pytorch-gpu cuda-version=12.9 torchvision",
     ],
     "poetry": [
         f"poetry source add --priority=explicit pytorch-cu126 {WHL}cu126",
-        f"{PY} -m pip uninstall -y torch torchvision",
         "poetry add torch==2.14.1 torchvision==0.29.1 --source pytorch-cu126",
     ],
     "pdm": [
@@ -63,6 +61,14 @@ EXPECTED = {
 }
 
 
+EXPECTED["pipx"] = [
+    f"# Remove torch torchvision: pipx runpip APP uninstall -y torch torchvision, with the application's name for APP "
+    "(pipx list shows it)",
+    f"# Install torch==2.14.1 torchvision==0.29.1: pipx inject APP torch==2.14.1 torchvision==0.29.1 --index-url "
+    f"{WHL}cu126, with the application's name for APP (pipx list shows it)",
+]
+
+
 @pytest.mark.parametrize("tool", EXPECTED)
 def test_the_same_build_in_every_tool(tool: str) -> None:
     assert lines(old_card(), tool) == EXPECTED[tool]
@@ -70,7 +76,7 @@ def test_the_same_build_in_every_tool(tool: str) -> None:
 
 def test_uv_gets_the_index_itself_where_it_does_not_know_the_backend() -> None:
     facts = with_torch(with_amd(linux(), "AMD Radeon 8060S"), "2.14.1+cpu")
-    assert lines(facts, "uv")[-1].endswith(f"torch==2.14.1 --index-url {WHL}rocm7.14")
+    assert lines(facts, "uv")[-1].endswith(f"torch==2.14.1 --index {WHL}rocm7.14")
 
 
 def test_in_a_uv_project_the_project_gets_it() -> None:
@@ -82,6 +88,35 @@ def test_in_a_uv_project_the_project_gets_it() -> None:
         "--reinstall-package torch --reinstall-package torchvision "
         f"torch==2.14.1 torchvision==0.29.1 --index pytorch-cu126={WHL}cu126"
     ]
+
+
+def new_card(torch: str) -> Facts:
+    """An RTX 4090, which the default build serves."""
+    return with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 4090", driver="580.95.05"), torch)
+
+
+@pytest.mark.parametrize("tool", ["poetry", "pdm"])
+def test_a_project_that_looks_at_an_index_of_cpu_builds_gets_the_index_of_the_default_build(tool: str) -> None:
+    """Its source stays in its file, and would give the CPU build again."""
+    assert any(f"{WHL}cu130" in line for line in lines(new_card("2.14.1+cpu"), tool))
+    assert not any(WHL in line for line in lines(new_card("2.14.1+cu130"), tool)), "the default build's own"
+
+
+def test_so_does_a_uv_project() -> None:
+    facts = new_card("2.14.1+cpu")
+    interpreter = replace(facts.interpreter, manager="uv", project="/home/u/ml/pyproject.toml")
+    assert lines(replace(facts, interpreter=interpreter))[0].endswith(f"--index pytorch-cu130={WHL}cu130")
+
+
+def test_poetry_removes_a_build_only_where_its_lock_file_names_the_same_one() -> None:
+    broken = lines(with_packages(new_card("2.14.1+cu130")), "poetry")
+    assert broken[0] == f"{PY} -m pip uninstall -y torch"
+    assert not any("uninstall" in line for line in lines(new_card("2.14.1+cpu"), "poetry"))
+
+
+def test_poetry_finds_what_a_rocm_build_needs_besides() -> None:
+    facts = with_torch(with_amd(linux(), "AMD Instinct MI300X"), "2.14.1+cpu")
+    assert lines(facts, "poetry")[0].startswith("poetry source add --priority=supplemental pytorch-rocm")
 
 
 def test_conda_cannot_give_an_exact_version() -> None:
@@ -110,7 +145,8 @@ def test_rocm_in_a_conda_environment_comes_by_pip_after_conda_let_go() -> None:
         ("pixi", "pixi", "uv", "pixi"),
         ("venv", "poetry", "pip", "poetry"),
         ("uv-tool", None, None, "uv"),
-        ("system", "pipx", "pip", "pip"),
+        ("pipx", "pipx", "pip", "pipx"),
+        ("system", "spack", "pip", "pip"),
     ],
 )
 def test_the_tool_is_that_of_the_environment(
@@ -127,3 +163,70 @@ def test_a_companion_comes_from_the_index_of_its_torch() -> None:
     facts = with_packages(with_torch(linux(), "2.6.0+cu118"), torchvision="0.20.0")
     made = lines(facts, None, ("reinstall-package", {"package": "torchvision"}))
     assert made[-1] == f"{PY} -m pip install torchvision==0.21.0 --index-url {WHL}cu118"
+
+
+def of_application(facts: Facts, environment: str, **interpreter: object) -> Facts:
+    """The machine with the environment of an application, which pipx or uv made."""
+    manager = {"pipx": "pipx", "uv-tool": "uv"}[environment]
+    place = {"prefix": "/home/u/apps/my-app", "executable": "/home/u/apps/my-app/bin/python"}
+    changes = {"environment": environment, "manager": manager, **place, **interpreter}
+    return replace(facts, interpreter=replace(facts.interpreter, **changes))  # type: ignore[arg-type]
+
+
+def test_pipx_is_told_so_that_it_remembers() -> None:
+    assert lines(of_application(old_card(), "pipx", pip="25.0")) == [
+        "pipx runpip my-app uninstall -y torch torchvision",
+        f"pipx inject my-app torch==2.14.1 torchvision==0.29.1 --index-url {WHL}cu126",
+    ]
+    newer = with_torch(of_application(old_card(), "pipx", pip="25.0"), "2.13.0+cpu")
+    assert lines(newer)[0] == "pipx runpip my-app uninstall -y torch torchvision", "inject leaves any version as it is"
+
+
+def test_pipx_with_uv_behind_it() -> None:
+    made = lines(of_application(old_card(), "pipx", pip=ABSENT))
+    assert made[-1] == f"pipx inject my-app torch==2.14.1 torchvision==0.29.1 '--pip-args=--index {WHL}cu126'"
+
+
+def test_a_package_is_removed_by_pipx() -> None:
+    facts = with_packages(of_application(old_card(), "pipx"), bitsandbytes="0.40")
+    assert lines(facts, None, ("remove-package", {"package": "bitsandbytes"})) == [
+        "pipx runpip my-app uninstall -y bitsandbytes"
+    ]
+
+
+BASE = "/usr/lib/py"
+
+
+@pytest.mark.parametrize(
+    ("receipt", "words"),
+    [
+        (("app==1.0",), f"app==1.0 --python {BASE}/bin/python3.12 {{with}}"),
+        (("app[x]", "--python", "3.12"), "'app[x]' --python 3.12 {with}"),
+        (
+            ("app", "--with", "torch==2.0", "--with", "rich>=9", "--torch-backend", "cu118"),
+            f"app --with 'rich>=9' --python {BASE}/bin/python3.12 {{with}}",
+        ),
+        (("app", "--index", "https://in.house"), f"app --index https://in.house --python {BASE}/bin/python3.12 {{with}}"),
+    ],
+)  # fmt: skip
+def test_a_tool_of_uv_is_installed_again_as_it_was(receipt: tuple[str, ...], words: str) -> None:
+    facts = of_application(old_card(), "uv-tool", receipt=receipt, base_prefix=BASE, version="3.12.4")
+    wanted = "--with torch==2.14.1 --with torchvision==0.29.1 --torch-backend=cu126"
+    fresh = " --reinstall-package torch --reinstall-package torchvision"
+    assert lines(facts) == ["uv tool install " + words.replace("{with}", wanted) + fresh]
+
+
+def test_a_tool_of_uv_with_an_index_of_its_own_right() -> None:
+    facts = with_torch(with_amd(linux(), "AMD Radeon 8060S"), "2.14.1+cpu")
+    made = lines(of_application(facts, "uv-tool", receipt=("app", "--index-strategy", "first-index"), base_prefix=BASE))
+    assert f"--index {WHL}rocm7.14 --index-strategy unsafe-best-match" in made[-1]
+    assert "first-index" not in made[-1]
+
+
+@pytest.mark.parametrize("receipt", [None, ("torch==2.14.1",)], ids=["unreadable", "torch itself"])
+def test_a_tool_of_uv_that_cannot_be_said_again(receipt: tuple[str, ...] | None) -> None:
+    facts = of_application(old_card(), "uv-tool", receipt=receipt)
+    (fix,) = plan([finding("torch-cpu-only", "reinstall-torch")], facts).fixes
+    assert fix.steps[0].argv is not None
+    assert fix.steps[0].argv[:4] == ("uv", "pip", "install", "--python")
+    assert fix.steps[0].text.endswith("(until «uv tool» installs its tool anew)")

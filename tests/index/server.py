@@ -13,6 +13,13 @@ from pathlib import Path
 from urllib.parse import unquote
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """A client that leaves early is no news."""
+
+
 class Index:
     """`url` of the server, the paths that were `asked` for, and switches to make it misbehave."""
 
@@ -24,8 +31,7 @@ class Index:
         self.delay_s = 0.0  # a pause in the middle of each wheel
         self.credentials: str | None = None  # user:password that every request must bring
         self.over = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), self._handler())
 
     @property
     def url(self) -> str:

@@ -10,8 +10,8 @@ from doctor.model.fix import Step
 
 
 def install(situation: Situation, order: Order) -> tuple[Step, ...]:
-    """Poetry replaces a build by another one of the same version, for its lock file tells them apart; a broken one it
-    takes for good, so what is replaced goes first."""
+    """Poetry replaces a build by another one of the same version, for its lock file tells them apart; the same one it
+    takes for good, be it broken, so what is replaced goes first."""
     poetry = _poetry(situation)
     steps = []
     source: tuple[str, ...] = ()
@@ -20,11 +20,11 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
         steps.append(
             Step(
                 text=f"Name the index of that build «{name}» in the project",
-                argv=(*poetry, "source", "add", "--priority=explicit", name, order.index),
+                argv=(*poetry, "source", "add", f"--priority={_priority(order)}", name, order.index),
             )
         )
         source = ("--source", name)
-    if order.replaces:
+    if order.replaces and not _is_another_build(situation, order):
         pip = (situation.python, "-m", "pip", "uninstall", "-y")
         argv = (*pip, *order.replaces) if not has_no_pip(situation.facts) else (*poetry, "remove", order.replaces[0])
         steps.append(Step(text="Forget the present build", argv=argv))
@@ -34,6 +34,19 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
 
 def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
     return (Step(text=f"Remove {' '.join(packages)}", argv=(*_poetry(situation), "remove", *packages)),)
+
+
+def _priority(order: Order) -> str:
+    """An explicit source gives only the packages that are named with it. What a ROCm or XPU build needs besides lies
+    beside it and nowhere else: there it may be asked for what the others lack."""
+    return "supplemental" if (order.backend or "").startswith(("rocm", "xpu")) else "explicit"
+
+
+def _is_another_build(situation: Situation, order: Order) -> bool:
+    """Whether the lock file will name another build than the installed one."""
+    torch = situation.facts.torch
+    local = (torch.version or "").partition("+")[2] if torch else ""
+    return bool(order.index and order.backend and local and local != order.backend)
 
 
 def _poetry(situation: Situation) -> tuple[str, ...]:
