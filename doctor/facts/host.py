@@ -34,6 +34,8 @@ def start(system: System, notes: Notes) -> Finish:
     notes.set("host.cpus_usable", usable, "affinity")
     if usable is None:
         notes.gap("host.cpus_usable", "not-applicable", "this system does not say which CPUs a process may use")
+    if (root := system.is_root()) is not None:
+        notes.set("host.root", root, "geteuid")
     starter = {"linux": _linux, "darwin": _mac, "windows": _windows}.get(uname.system)
     if starter is None:
         notes.set("host.architecture", architecture(uname.machine), "uname")

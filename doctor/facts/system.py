@@ -4,7 +4,7 @@ With TORCHDOCTOR_ROOT set, a folder stands for the whole machine: files are read
 and its `machine.json` says what isn't a file. Keys, all optional: `uname` {system, release, version, machine},
 `environ`, `cwd`, `memory` [total_bytes, available_bytes], `cpus`, `cpus_usable`, `groups`, `denied` (paths without
 access), `disks` {path: [size_bytes, free_bytes]}, `links` {path: target} (links that a checkout could not keep), `pid`
-(of the doctor).
+(of the doctor), `is_root`.
 
 Nothing here raises for what the machine does: what could not be read is a Gap. This is the only module that reads the
 process environment.
@@ -132,6 +132,14 @@ class System:
     def pid(self) -> int | None:
         """Our own process; of a recorded machine only where it says so."""
         return self.recorded.get("pid") if self.root else os.getpid()
+
+    def is_root(self) -> bool | None:
+        """Whether we run as root; None on Windows, and for a recorded machine that doesn't say."""
+        if self.root:
+            said = self.recorded.get("is_root")
+            return said if isinstance(said, bool) else None
+        euid = getattr(os, "geteuid", None)
+        return euid() == 0 if euid else None
 
     def groups(self) -> tuple[str, ...] | Gap:
         """Names of the user's groups; a group without a name by its number."""

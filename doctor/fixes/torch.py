@@ -292,14 +292,14 @@ def _environment_steps(situation: Situation, build: Candidate) -> tuple[Step, ..
 
 def nearest_fix(situation: Situation, finding: str, near: Nearest) -> Fix | None:
     """What would help instead, as a fix; None where it cannot be said as one."""
-    from doctor.fixes import interpreter, system
+    from doctor.fixes import drivers, interpreter, system
 
     details: Mapping[str, str] = dict(near.details)
     text = near.text[0].upper() + near.text[1:] + "."
     if near.kind == "driver":
         absent = situation.facts.nvidia.driver is ABSENT
         remedy = Remedy(action="install-driver" if absent else "upgrade-driver", details=details, text=text)
-        fix = system.driver(situation, finding, remedy)
+        fix = drivers.driver(situation, finding, remedy)
         return _then_install(situation, fix, near.candidate) if near.candidate else fix
     if near.kind == "python":
         remedy = Remedy(action="replace-interpreter", details=details, text=text)

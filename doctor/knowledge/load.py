@@ -26,6 +26,8 @@ TABLES = (
     "pins",
     "defects",
     "vendors",
+    "system_packages",
+    "downloads",
 )
 BUILT_IN = Path(__file__).parent / "tables"
 

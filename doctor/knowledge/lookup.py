@@ -13,6 +13,7 @@ The answers come from a module for each group of questions; other rooms import t
 from __future__ import annotations
 
 from doctor.knowledge.archs import arch_list_of, gfx_runs_on, hsa_override, runs_on
+from doctor.knowledge.downloads import download_mb
 from doctor.knowledge.drivers import DriverNeed, architecture_of, branches_of, cuda_of_driver, driver_need, driver_runs
 from doctor.knowledge.gpus import GpuModel, Peaks, gpu_model, peaks_of
 from doctor.knowledge.interfaces import (
@@ -39,6 +40,7 @@ from doctor.knowledge.releases import (
     index_url,
     mps_minimum,
     newest_torch,
+    newest_with_mps,
     numpy_majors,
     on_conda_channel,
     platform_of,
@@ -51,15 +53,27 @@ from doctor.knowledge.releases import (
     wheel_minimum_glibc,
     wheel_minimum_macos,
 )  # fmt: skip
+from doctor.knowledge.system import (
+    Distribution,
+    DistributionDriver,
+    Packages,
+    conda_packages,
+    distribution_driver,
+    package_manager,
+    system_packages,
+    what_is,
+)  # fmt: skip
 from doctor.knowledge.versions import release_of
 
 __all__ = [
-    "Build", "Defect", "DriverNeed", "ErrorPattern", "GpuModel", "KnowledgeError", "KnownFault", "Peaks",
-    "arch_list_of", "architecture_of", "backends_of", "branches_of", "build_of", "companion", "cuda_of_backend",
-    "cuda_of_driver", "default_backend", "defects", "device_since", "driver_need", "driver_runs", "error_patterns",
+    "Build", "Defect", "Distribution", "DistributionDriver", "DriverNeed", "ErrorPattern", "GpuModel",
+    "KnowledgeError", "KnownFault", "Packages", "Peaks", "arch_list_of", "architecture_of", "backends_of",
+    "branches_of", "build_of", "companion", "conda_packages", "cuda_of_backend", "cuda_of_driver", "default_backend",
+    "defects", "device_since", "distribution_driver", "download_mb", "driver_need", "driver_runs", "error_patterns",
     "gfx_runs_on", "gpu_model", "has_own_library", "hsa_override", "index_url", "is_name", "macos_of_darwin",
-    "mps_faults", "mps_minimum", "name_removed", "name_since", "newest_torch", "numpy_majors", "nvidia_component",
-    "on_conda_channel", "peaks_of", "pins_of", "platform_of", "published", "pythons_of", "refused", "release_date",
-    "release_of", "runs_on", "system_package", "tables_date", "torch_of_companion", "torch_versions", "use",
-    "wheel_minimum_glibc", "wheel_minimum_macos",
+    "mps_faults", "mps_minimum", "name_removed", "name_since", "newest_torch", "newest_with_mps", "numpy_majors",
+    "nvidia_component",
+    "on_conda_channel", "package_manager", "peaks_of", "pins_of", "platform_of", "published", "pythons_of", "refused",
+    "release_date", "release_of", "runs_on", "system_package", "system_packages", "tables_date", "torch_of_companion",
+    "torch_versions", "use", "what_is", "wheel_minimum_glibc", "wheel_minimum_macos",
 ]  # fmt: skip

@@ -212,6 +212,23 @@ def mps_minimum(release: str) -> str | None:
     return row["mps_minimum"] if row else None
 
 
+def newest_with_mps(macos: str) -> str | None:
+    """The newest release whose MPS works on that macOS; None below 12.3. torch 2.5 finds none on macOS 12, whatever its
+    message says (pytorch#139425).
+
+    >>> newest_with_mps("12.3"), newest_with_mps("13.0"), newest_with_mps("12.2")
+    ('2.4.1', '2.8.0', None)
+    """
+    found = [
+        release
+        for release in torch_versions("macos_arm64")
+        if (minimum := mps_minimum(release))
+        and numbers(minimum) <= numbers(macos)
+        and not (numbers(release)[:2] == (2, 5) and numbers(macos) < (13,))
+    ]
+    return found[-1] if found else None
+
+
 def wheel_minimum_macos(release: str, platform: str, python: str | None = None) -> str | None:
     """Minimum macOS in the wheel's tag; without `python` the lowest of the release."""
     tags = _tags(_row_or_newest(release), platform)

@@ -91,6 +91,7 @@ class Host:
     virtual_machine: str | Absent | None = None
     jetson: str | Absent | None = None  # L4T release "36.4.0"
     sandbox: str | Absent | None = None  # "seatbelt", "gvisor": what confines this process
+    root: bool | None = None  # whether this process's user is root (of Windows: not asked)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,10 +41,10 @@ def call(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str]:
     return code, capsys.readouterr().out
 
 
-def test_fix_prints_comments_for_what_is_manual(ticket, capsys) -> None:
+def test_fix_prints_the_systems_commands_and_comments_for_what_is_manual(ticket, capsys) -> None:
     code, out = call(capsys, "fix", "--from", ticket(), "--print-commands")
     assert code == 0
-    assert out.startswith("# 'Update the NVIDIA driver to 525.60.13 or newer")
+    assert out.splitlines() == ["sudo ubuntu-drivers install nvidia:580", "# Restart the machine"]
 
 
 def test_fix_shows_the_plan(ticket, capsys) -> None:

@@ -45,9 +45,11 @@ def test_driver_too_old() -> None:
     (fix,) = made.fixes
     assert fix.action == "upgrade-driver"
     assert fix.details["minimum"] == "525.60.13"
-    assert fix.steps[0].needs_reboot
+    assert [step.needs_root for step in fix.steps] == [True, False]
+    assert fix.steps[-1].needs_reboot
     assert fix.alternatives[0].details == {"torch": "2.7.1", "backend": "cu118", "index": WHL + "cu118"}
-    assert commands(made) == []
+    assert commands(made) == [["sudo", "ubuntu-drivers", "install", "nvidia:580"]]
+    assert lines(made)[-1] == "# Restart the machine"
 
 
 def test_driver_too_old_where_no_other_build_serves() -> None:

@@ -21,6 +21,7 @@ from packaging.version import Version
 
 from doctor.cli.install import advise
 from doctor.fixes.plan import script
+from doctor.knowledge.load import table
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.fix import Plan
 from tests.knowledge.machines import MACHINES, NOTHING
@@ -84,6 +85,7 @@ def python_request(text: str) -> str:
     return text
 
 
+OF_THE_SYSTEM = [command.split() for row in table("system_packages")["drivers"] for command in row["commands"]]
 GRAMMAR = {
     ("conda", "install"): parser("-c", "-p", values=match_spec),
     ("conda", "create"): parser("--platform", "-c", "-p", values=match_spec),
@@ -108,6 +110,8 @@ def test_each_parses_in_its_tool(commands: list[tuple[str, ...]]) -> None:
             name, _, value = words[1].partition("=")
             assert name == "HSA_OVERRIDE_GFX_VERSION"
             assert Version(value).release
+        elif words[0] == "sudo":  # a driver of the distribution, which the tables have
+            assert list(words[1:]) in OF_THE_SYSTEM
         elif words[1:3] == ("-m", "pip"):
             options, requirements = create_command(words[3]).parse_args(list(words[4:]))
             assert options.index_url.startswith("https://")

@@ -1,0 +1,83 @@
+"""What a container must be started with, in the words of what started it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from doctor.fixes.situation import Situation
+from doctor.model.finding import Remedy
+from doctor.model.fix import Fix, Step
+
+COMPOSE = "in a compose file"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """One flag of `docker run` and how others say it; None where they have no word of their own for it."""
+
+    docker: str
+    podman: str | None = None
+    compose: str | None = None
+    kubernetes: str | None = None
+    lxc: str | None = None
+    apptainer: str | None = None
+
+
+NVIDIA = Wish(
+    docker="--gpus all",
+    podman="--device nvidia.com/gpu=all",
+    compose="«gpus: all» in the service",
+    kubernetes="nvidia.com/gpu: 1 under resources.limits of the container",
+    lxc="lxc config device add CONTAINER gpu gpu, and lxc config set CONTAINER nvidia.runtime true",
+    apptainer="--nv",
+)
+AMD = Wish(
+    docker="--device=/dev/kfd --device=/dev/dri",
+    compose="«devices: [/dev/kfd, /dev/dri]» in the service",
+    kubernetes="amd.com/gpu: 1 under resources.limits of the container",
+    lxc="lxc config device add CONTAINER gpu gpu",
+    apptainer="--rocm",
+)
+INTEL = Wish(
+    docker="--device=/dev/dri",
+    compose="«devices: [/dev/dri]» in the service",
+    kubernetes="gpu.intel.com/i915: 1 (or gpu.intel.com/xe) under resources.limits of the container",
+    lxc="lxc config device add CONTAINER gpu gpu",
+)
+SHARED_MEMORY = Wish(
+    docker="--shm-size=8g",
+    compose="«shm_size: 8gb» in the service",
+    kubernetes="an emptyDir volume with medium: Memory, mounted at /dev/shm",
+)
+HOST_MEMORY = Wish(docker="--ipc=host", compose="«ipc: host» in the service", kubernetes="hostIPC: true in the pod")
+WISHES = {wish.docker: wish for wish in (NVIDIA, AMD, INTEL, SHARED_MEMORY, HOST_MEMORY)}
+
+
+def container_flag(situation: Situation, finding: str, remedy: Remedy) -> Fix:
+    """The flag in `details` is docker's; the title and the step are for the runtime that the facts name."""
+    flag = remedy.details.get("flag", "")
+    wish = WISHES.get(flag, Wish(docker=flag))
+    said, text = _said(wish, str(situation.facts.host.container or ""))
+    step = Step(text=text, where="user")
+    return Fix(
+        finding=finding,
+        action=remedy.action,
+        title=remedy.text or f"Start the container with {said}.",
+        details=dict(remedy.details),
+        steps=(step,),
+    )
+
+
+def _said(wish: Wish, runtime: str) -> tuple[str, str]:
+    """What it is to be started with, and the sentence that tells how."""
+    if runtime == "kubernetes" and wish.kubernetes:
+        return wish.kubernetes, f"Give the pod {wish.kubernetes}, and create it again"
+    if runtime == "lxc" and wish.lxc:
+        return "the GPU", f"On the host (LXD, Incus): {wish.lxc}; then restart the container"
+    if runtime in ("apptainer", "singularity") and wish.apptainer:
+        return wish.apptainer, f"Start the container with {wish.apptainer}: {runtime} exec {wish.apptainer} …"
+    if runtime == "podman":
+        flag = wish.podman or wish.docker
+        return flag, f"Start the container again with {flag}: podman run {flag} …"
+    compose = f" ({COMPOSE}: {wish.compose})" if wish.compose else ""
+    return wish.docker, f"Start the container again with {wish.docker}: docker run {wish.docker} …{compose}"
