@@ -8,6 +8,7 @@ import contextlib
 import hashlib
 import threading
 from collections.abc import Iterator
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote
@@ -76,7 +77,7 @@ class Index:
                     return
                 rows = ""
                 for name in wheels:
-                    digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+                    digest = _digest(folder / name, (folder / name).stat().st_mtime_ns)
                     rows += f'<a href="../{name.replace("+", "%2B")}#sha256={digest}">{name}</a><br>\n'
                 self._send(f"<!DOCTYPE html><html><body>\n{rows}</body></html>".encode(), "text/html")
 
@@ -107,6 +108,11 @@ class Index:
                 pass
 
         return Handler
+
+
+@cache
+def _digest(path: Path, mtime_ns: int) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _basic(credentials: str) -> str:
