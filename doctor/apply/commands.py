@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from doctor.apply import ApplyError
 from doctor.apply.lock import MARK
+from doctor.apply.place import PIPX, UV_TOOL
 from doctor.apply.redacted import hide
 from doctor.apply.resolve import SILENCE_LIMIT_S
 
@@ -34,6 +35,11 @@ def environ_for(system: System, store: str, prefix: str | None) -> dict[str, str
     }
     if prefix and os.path.exists(os.path.join(prefix, "pyvenv.cfg")):
         said |= {"VIRTUAL_ENV": prefix, "UV_PROJECT_ENVIRONMENT": prefix}
+    if prefix and os.path.exists(os.path.join(prefix, UV_TOOL)):
+        said["UV_TOOL_DIR"] = os.path.dirname(prefix)
+    if prefix and os.path.exists(os.path.join(prefix, PIPX)) and os.path.basename(os.path.dirname(prefix)) == "venvs":
+        # its own pip, which all applications share, is not ours to change
+        said |= {"PIPX_HOME": os.path.dirname(os.path.dirname(prefix)), "PIPX_DISABLE_SHARED_LIBS_AUTO_UPGRADE": "1"}
     return system.child_environ(**said)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 STORE = ".torchdoctor"  # in the environment: same file system, moves and goes with it, and is on no sys.path
 _SITE = ("site-packages", "dist-packages")
 _NOT_CONTENT = ("pkgs", "envs", STORE)  # of a conda installation: the package cache and the other environments
+PIPX, UV_TOOL = "pipx_metadata.json", "uv-receipt.toml"  # what these tools keep in an application's environment
 LOCK_FILES = ("uv.lock", "poetry.lock", "pdm.lock", "pixi.lock", "Pipfile.lock")
 
 
@@ -56,7 +57,8 @@ def place_of(system: System, interpreter: Interpreter) -> Place:
     python = interpreter.executable or ""
     prefix = prefix_of(python) or interpreter.prefix or os.path.dirname(os.path.dirname(python))
     store = store_of(system, python)
-    files = _project_files(interpreter.project)
+    records = (os.path.join(prefix, name) for name in (PIPX, UV_TOOL))
+    files = (*_project_files(interpreter.project), *(file for file in records if os.path.exists(file)))
     if os.path.isdir(os.path.join(prefix, "conda-meta")):
         return Place(prefix=prefix, store=store, roots=(prefix,), files=files, leave=_NOT_CONTENT, by_record=False)
     sites = [path for path in interpreter.sys_path or () if os.path.basename(os.path.normpath(path)) in _SITE]

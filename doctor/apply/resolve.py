@@ -9,9 +9,11 @@ take its time.
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import os
 import re
+import shlex
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,6 +38,7 @@ _UNREACHABLE = re.compile(
 _PIP_ANSWERED = re.compile(r"\s*(Collecting|Downloading|Using cached|Requirement already|Processing|Obtaining) ")
 _UV_ANSWERED = re.compile(r"DEBUG (Selecting|Tried|Found (stale|fresh|installed)|Fetching metadata)|Resolved |Would ")
 _UV_CHANGE = re.compile(r"\s*([+~-]) ([A-Za-z0-9._-]+)==(\S+)")
+_PYTHONS = (("bin", "python"), ("Scripts", "python.exe"))  # of an environment
 _OLD_PIP = re.compile(r"no such option: --(dry-run|report)")
 
 
@@ -64,7 +67,7 @@ def resolve(
 ) -> Resolution:
     """Ask the tool of a step. `installed`: name -> version; `removed`: what earlier steps will have removed by then.
     A step that no tool can be asked about (an uninstall) resolves by itself."""
-    words = list(argv)
+    words = _as_installer(list(argv), environ)
     if words[1:4] == ["-m", "pip", "install"]:
         return _pip(system, words, installed, removed, environ)
     if words[1:3] == ["pip", "install"] and _program(words) == "uv":
@@ -74,6 +77,28 @@ def resolve(
     names = removed_by(argv)
     changes = tuple(Change(name, installed.get(name), None) for name in names if name in installed)
     return Resolution(ok=True, changes=changes, known=bool(names))
+
+
+def _as_installer(words: list[str], environ: Mapping[str, str]) -> list[str]:
+    """pipx and `uv tool` have no dry run: the command of pip or uv that does the same to their environment."""
+    folder = environ.get("VIRTUAL_ENV", "")
+    python = next((p for p in (os.path.join(folder, *n) for n in _PYTHONS) if os.path.exists(p)), "")
+    if _program(words) == "pipx" and words[1:2] == ["inject"]:
+        given = [part for word in words for part in shlex.split(word.partition("--pip-args=")[2])]
+        rest = [*(word for word in words[3:] if not word.startswith("--pip-args=")), *given]
+        by_pip = glob.glob(os.path.join(glob.escape(folder), "[Ll]ib", "**", "pipx_shared.pth"), recursive=True)
+        return [python, "-m", "pip", "install", *rest] if by_pip else _uv_pip("uv", python, rest)
+    if _program(words) == "uv" and words[1:3] == ["tool", "install"]:
+        rest = [word for word in words[3:] if word != "--with"]
+        if "--python" in rest:
+            at = rest.index("--python")
+            del rest[at : at + 2]
+        return _uv_pip(words[0], python, rest)
+    return words
+
+
+def _uv_pip(uv: str, python: str, rest: Sequence[str]) -> list[str]:
+    return [uv, "pip", "install", "--python", python, *rest]
 
 
 def removed_by(argv: Sequence[str]) -> tuple[str, ...]:

@@ -133,6 +133,12 @@ def write(answer: Mapping[str, Any], notes: Notes) -> None:
     notes.set("interpreter.pip", answer.get("pip") or ABSENT, "sys.path")
     notes.set("interpreter.sys_path", tuple(answer.get("sys_path", ())), ASKED)
     notes.set("interpreter.shadowed", tuple((m, f) for m, f in answer.get("shadowed", ())), "sys.path")
+    if answer.get("environment") != "uv-tool":
+        notes.set("interpreter.receipt", ABSENT, ASKED)
+    elif answer.get("receipt"):
+        notes.set("interpreter.receipt", tuple(answer["receipt"]), "uv-receipt.toml")
+    else:
+        notes.gap("interpreter.receipt", "unreadable", "uv-receipt.toml has what cannot be said again in a command")
     if answer.get("project") is None:
         notes.gap("interpreter.project", "not-applicable", "no project file manages this environment")
     if answer.get("macos_reported") is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from doctor.fixes.quoting import Shell, shell_of
 from doctor.model.facts import ABSENT, Facts
 
-TOOLS = ("pip", "uv", "conda", "mamba", "pixi", "poetry", "pdm", "pipenv")
+TOOLS = ("pip", "uv", "conda", "mamba", "pixi", "poetry", "pdm", "pipenv", "pipx")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@ Pure."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,8 @@ from doctor.model.fix import Fix, Plan, Step
 
 PYTORCH = "https://download.pytorch.org/whl"
 _INDEX_OPTIONS = ("--index-url", "--extra-index-url", "--index", "--source")
-_INSTALLERS = (("-m", "pip", "install"), ("pip", "install"))
+_INSTALLERS = (("-m", "pip", "install"), ("pip", "install"), ("tool", "install"))
+_PIP_ARGS = "--pip-args="  # of pipx
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,11 +56,25 @@ def _argv(argv: tuple[str, ...], sources: Sources) -> tuple[str, ...]:
     words = [_address(word, sources) for word in argv]
     if sources.pytorch_index:  # uv's own word for an index knows the public one only
         words = [part for word in words for part in _without_backend(word, sources.pytorch_index)]
+        if words[1:3] == ["tool", "install"] and "--index" in words and "--index-strategy" not in words:
+            words += ["--index-strategy", "unsafe-best-match"]  # as in tools/uv.py
     if any(tuple(words[1 : 1 + len(verb)]) == verb for verb in _INSTALLERS):
         words += _of_folders(words, sources)
         if sources.offline:
             words = _without_indexes(words)
+    elif words[:2] == ["pipx", "inject"]:
+        words = _pipx(words, sources)
     return tuple(words)
+
+
+def _pipx(words: Sequence[str], sources: Sources) -> list[str]:
+    """pipx takes an index, but folders of wheels only in what it hands on to pip."""
+    given = [part for word in words if word.startswith(_PIP_ARGS) for part in shlex.split(word[len(_PIP_ARGS) :])]
+    given += _of_folders(given, sources)
+    words = [word for word in words if not word.startswith(_PIP_ARGS)]
+    if sources.offline:
+        words, given = _without_indexes(words), _without_indexes(given)
+    return [*words, _PIP_ARGS + shlex.join(given)] if given else words
 
 
 def _address(text: str, sources: Sources) -> str:
@@ -69,7 +85,7 @@ def _address(text: str, sources: Sources) -> str:
 
 def _without_backend(word: str, index: str) -> tuple[str, ...]:
     option, equals, backend = word.partition("=")
-    return ("--index-url", f"{index.rstrip('/')}/{backend}") if equals and option == "--torch-backend" else (word,)
+    return ("--index", f"{index.rstrip('/')}/{backend}") if equals and option == "--torch-backend" else (word,)
 
 
 def _of_folders(words: Sequence[str], sources: Sources) -> list[str]:

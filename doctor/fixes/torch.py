@@ -374,7 +374,7 @@ def _vendor_fix(situation: Situation, finding: str, text: str, details: Mapping[
     if details["requirement"].startswith("torch["):
         extra = details["requirement"][len("torch") :]
         names += [f"torchvision{extra}"] if "torchvision" in installed_companions(situation.facts) else []
-    pip = situation if situation.tool in ("pip", "uv") else replace(situation, tool="pip")
+    pip = situation if situation.tool in ("pip", "uv", "pipx") else replace(situation, tool="pip")
     torch = situation.facts.torch
     order = Order(
         requirements=tuple(names),

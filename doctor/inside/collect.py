@@ -408,6 +408,18 @@ def first_file(folder, names):
     return None
 
 
+def conda_tool(prefix):
+    """"conda", "mamba" or "micromamba": the last one that its history says was at work in a conda environment."""
+    said = (read(os.path.join(prefix, "conda-meta", "history"), 1 << 20) or "").splitlines()
+    commands = [line.partition(":")[2].split() for line in said if line.startswith("# cmd:")]
+    for words in reversed([words for words in commands if words]):
+        name = os.path.basename(words[0].replace("\\", "/")).lower()
+        name = name[:-4] if name.endswith(".exe") else name
+        if name in ("conda", "mamba", "micromamba"):
+            return name
+    return "conda"
+
+
 def environment():
     """(kind, manager, project file)."""
     prefix = sys.prefix
@@ -418,7 +430,7 @@ def environment():
             project = slashed.partition("/.pixi/")[0]
             return "pixi", "pixi", first_file(project, ("pixi.toml", "pyproject.toml"))
         is_base = os.path.isdir(os.path.join(prefix, "condabin")) or os.path.isdir(os.path.join(prefix, "pkgs"))
-        return ("conda-base" if is_base else "conda"), "conda", None
+        return ("conda-base" if is_base else "conda"), conda_tool(prefix), None
     if config or sys.prefix != BASE_PREFIX:
         return venv(prefix, slashed, config)
     if any(name.endswith("._pth") for name in names_in(os.path.dirname(sys.executable or ""))):
@@ -441,6 +453,78 @@ def venv(prefix, slashed, config):
     if "uv" in config:
         return "venv", "uv", project if os.path.isfile(os.path.join(folder, "uv.lock")) else None
     return "venv", "pip", None
+
+
+# ---- the receipt of `uv tool install`
+
+STRING = r"\"(?:[^\"\\]|\\.)*\"|'[^']*'"
+TABLE = r"\{((?:[^{}\"']|%s)*)\}" % STRING
+PAIR = r"([\w-]+)\s*=\s*(%s|\[[^\]]*\]|[^,\s]+)" % STRING
+
+
+def statements(text):
+    """(section, key, value) of TOML; a value may go over several lines."""
+    section, begun = "", ""
+    for line in text.splitlines():
+        header = re.match(r"\[+([^\[\]]+)\]+\s*$", line)
+        if header and not begun:
+            section = header.group(1)
+            continue
+        begun += line + "\n"
+        bare = re.sub(STRING, "", begun)
+        if bare.count("[") + bare.count("{") > bare.count("]") + bare.count("}"):
+            continue
+        key, equals, value = begun.partition("=")
+        if equals:
+            yield section, key.strip(), value.strip()
+        begun = ""
+
+
+def string_in(text):
+    """A TOML string; its escapes are those of JSON."""
+    return json.loads(text) if text.startswith('"') else text[1:-1]
+
+
+def requirement_in(table):
+    """`name[extras]specifier`; None for one that has another source."""
+    if not set(table) <= {"name", "extras", "specifier"} or "name" not in table:
+        return None
+    extras = ",".join(string_in(extra) for extra in re.findall(STRING, table.get("extras", "")))
+    named = string_in(table["name"]) + ("[%s]" % extras if extras else "")
+    return named + string_in(table.get("specifier", '""'))
+
+
+def index_in(table):
+    """["--index", URL]; None for one that only certain packages come from, or that has a name to log in with."""
+    url = string_in(table.get("url", '""'))
+    if not url or "@" in url or table.get("explicit") == "true":
+        return None
+    return ["--default-index" if table.get("default") == "true" else "--index", url]
+
+
+def receipt(prefix):
+    """What came after `uv tool install`: the tool, then pairs of option and value. None where a command can't say all
+    of it."""
+    tools, words, python = [], [], []
+    for section, key, value in statements(read(os.path.join(prefix, "uv-receipt.toml"), 65536) or ""):
+        place = (section + "." + key).replace("tool.options.", "--")
+        tables = [dict(re.findall(PAIR, table)) for table in re.findall(TABLE, value)]
+        if place == "tool.requirements":
+            tools = [requirement_in(table) for table in tables]
+        elif place == "tool.python":
+            python = ["--python", string_in(value)]
+        elif place == "--index":
+            pairs = [index_in(table) for table in tables]
+            if None in pairs:
+                return None
+            words += [word for n, pair in enumerate(pairs) if pair not in pairs[:n] for word in pair]
+        elif place in ("--torch-backend", "--index-strategy"):
+            words += [place, string_in(value)]
+        elif place != "tool.entrypoints" and not section.startswith("tool.entrypoints") and value not in ("[]", "{}"):
+            return None
+    if not tools or None in tools:
+        return None
+    return tools[:1] + python + [word for tool in tools[1:] for word in ("--with", tool)] + words
 
 
 def translated():
@@ -519,6 +603,7 @@ def main():
         "environment": kind,
         "manager": manager,
         "project": project,
+        "receipt": receipt(sys.prefix) if kind == "uv-tool" else None,
         "externally_managed": os.path.isfile(os.path.join(LIBRARY, "EXTERNALLY-MANAGED")) and sys.prefix == BASE_PREFIX,
         "pip": pip,
         "sys_path": SEEN_PATH,

@@ -153,6 +153,8 @@ class Interpreter:
     environment: str | None = None  # "venv", "conda", "conda-base", "pixi", "pipx", "uv-tool", "system", "embedded"
     manager: str | None = None  # the tool that made it: "pip", "uv", "conda", "pixi", "poetry", "pdm", "pipx"
     project: str | None = None  # pyproject.toml, pixi.toml or environment.yml that manages it
+    # What came after `uv tool install`: the tool, then pairs of option and value. ABSENT: it is no such environment
+    receipt: tuple[str, ...] | Absent | None = None
     kernel: Kernel | Absent | None = None  # ABSENT: it was not examined as a kernel's
     externally_managed: bool | None = None  # PEP 668
     pip: str | Absent | None = None  # version of pip in this environment

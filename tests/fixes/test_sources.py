@@ -20,11 +20,20 @@ def argv_of(argv: tuple[str, ...], **sources: object) -> tuple[str, ...]:
 PIP = ("python", "-m", "pip", "install", "torch==2.15.0", "--index-url", f"{WHL}/cu130")
 UV = ("uv", "pip", "install", "--python", "p", "torch==2.15.0", "--torch-backend=cu130")
 
+UV_TOOL = ("uv", "tool", "install", "app", "--with", "torch==2.15.0", "--torch-backend=cu130")
+PIPX = ("pipx", "inject", "app", "torch==2.15.0", "--index-url", f"{WHL}/cu130")
+PIPX_UV = (*PIPX[:4], f"--pip-args=--index {WHL}/cu130")
+
 
 @pytest.mark.parametrize("mirror", ["https://mirror.example/pytorch", "https://mirror.example/pytorch/"])
 def test_a_mirror_takes_the_place_of_the_public_index(mirror: str) -> None:
     assert argv_of(PIP, pytorch_index=mirror)[-2:] == ("--index-url", "https://mirror.example/pytorch/cu130")
-    assert argv_of(UV, pytorch_index=mirror)[-2:] == ("--index-url", "https://mirror.example/pytorch/cu130")
+    assert argv_of(UV, pytorch_index=mirror)[-2:] == ("--index", "https://mirror.example/pytorch/cu130")
+    assert argv_of(UV_TOOL, pytorch_index=mirror)[-4:] == (
+        "--index", "https://mirror.example/pytorch/cu130", "--index-strategy", "unsafe-best-match",
+    )  # fmt: skip
+    assert argv_of(PIPX, pytorch_index=mirror)[-1] == "https://mirror.example/pytorch/cu130"
+    assert argv_of(PIPX_UV, pytorch_index=mirror)[-1] == "--pip-args=--index https://mirror.example/pytorch/cu130"
 
 
 def test_an_index_that_is_not_pytorchs_stays() -> None:
@@ -36,6 +45,10 @@ def test_offline_takes_nothing_but_the_folders() -> None:
     links = ("--find-links", "/wheels", "--no-index")
     assert argv_of(PIP, find_links=("/wheels",), offline=True) == (*PIP[:5], *links)
     assert argv_of(UV, find_links=("/wheels",), offline=True) == (*UV[:6], *links)
+    assert argv_of(UV_TOOL, find_links=("/wheels",), offline=True) == (*UV_TOOL[:6], *links)
+    for argv in (PIPX, PIPX_UV):
+        said = argv_of(argv, find_links=("/my wheels",), offline=True)
+        assert said == (*PIPX[:4], "--pip-args=--find-links '/my wheels' --no-index")
 
 
 def test_a_folder_beside_the_index() -> None:

@@ -62,10 +62,10 @@ EXPECTED = {
 
 
 EXPECTED["pipx"] = [
-    f"# Remove torch torchvision: pipx runpip APP uninstall -y torch torchvision, with the application's name for APP "
-    "(pipx list shows it)",
-    f"# Install torch==2.14.1 torchvision==0.29.1: pipx inject APP torch==2.14.1 torchvision==0.29.1 --index-url "
-    f"{WHL}cu126, with the application's name for APP (pipx list shows it)",
+    "# Remove torch torchvision: pipx runpip APP uninstall -y torch torchvision "
+    "where APP is the name that pipx list shows",
+    "# Install torch==2.14.1 torchvision==0.29.1: pipx inject APP torch==2.14.1 torchvision==0.29.1 "
+    f"--index-url {WHL}cu126 where APP is the name that pipx list shows",
 ]
 
 
@@ -206,7 +206,7 @@ BASE = "/usr/lib/py"
             ("app", "--with", "torch==2.0", "--with", "rich>=9", "--torch-backend", "cu118"),
             f"app --with 'rich>=9' --python {BASE}/bin/python3.12 {{with}}",
         ),
-        (("app", "--index", "https://in.house"), f"app --index https://in.house --python {BASE}/bin/python3.12 {{with}}"),
+        (("app", "--index", "https://a.b"), f"app --index https://a.b --python {BASE}/bin/python3.12 {{with}}"),
     ],
 )  # fmt: skip
 def test_a_tool_of_uv_is_installed_again_as_it_was(receipt: tuple[str, ...], words: str) -> None:

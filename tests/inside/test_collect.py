@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,11 +21,11 @@ NONCE = "0123-nonce"
 VERSIONS = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
 
 
-def run(python: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+def run(python: str, cwd: Path, before: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     return subprocess.run(
-        [python, "-B", "-", NONCE], input=SCRIPT.read_text(encoding="ascii"), cwd=cwd, env={**clean, **environ},
-        capture_output=True, text=True, timeout=60, check=False,
+        [python, "-B", "-", NONCE], input=f"{before}\n{SCRIPT.read_text(encoding='ascii')}", cwd=cwd,
+        env={**clean, **environ}, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
 
 
@@ -195,3 +196,87 @@ def test_environments_by_their_marks(tmp_path: Path) -> None:
     assert kind() == ("venv", "poetry", None)
     (venv / "pipx_metadata.json").touch()
     assert kind() == ("pipx", "pipx", None)
+    (venv / "uv-receipt.toml").write_text('[tool]\nrequirements = [{ name = "app" }]\n')
+    assert kind() == ("uv-tool", "uv", None)
+    answer = read_answer(run(python, tmp_path).stdout, NONCE)
+    assert answer
+    assert answer["receipt"] == ["app"]
+
+
+@pytest.mark.parametrize(
+    ("history", "tool"),
+    [
+        ("==> 2026-01-01 <==\n# cmd: /opt/conda/bin/conda create -n x\n# conda version: 25.1.0\n", "conda"),
+        ("# cmd: micromamba create -y -p x\n# cmd: micromamba install torch\n", "micromamba"),
+        ("# cmd: C:\\miniforge\\Library\\bin\\mamba.exe create -n x\r\n", "mamba"),
+        ("# cmd: /opt/conda/bin/conda create -n x\n# cmd: /opt/conda/bin/mamba install numpy\n", "mamba"),
+        ("# cmd: micromamba create\n# cmd: /opt/installer.py install\n# cmd:\n", "micromamba"),
+        (None, "conda"),
+    ],
+)
+def test_the_tool_of_a_conda_environment_by_its_history(tmp_path: Path, history: str | None, tool: str) -> None:
+    (tmp_path / "conda-meta").mkdir()
+    if history:
+        (tmp_path / "conda-meta" / "history").write_bytes(history.encode())
+    answer = read_answer(
+        run(sys.executable, tmp_path, before=f"import sys; sys.prefix = {str(tmp_path)!r}").stdout, NONCE
+    )
+    assert answer
+    assert (answer["environment"], answer["manager"]) == ("conda", tool)
+
+
+RECEIPT = """[tool]
+requirements = [
+    {{ name = "demo-app", extras = ["x", "y"], specifier = "==1.0" }},
+    {{ name = "rich" }},
+    {more}
+]
+{key}
+entrypoints = [
+    {{ name = "demo-app", install-path = "/home/u/.local/bin/demo-app", from = "demo-app" }},
+]
+
+[tool.options]
+{option}
+"""
+WORDS = ["demo-app[x,y]==1.0", "--with", "rich"]
+INDEXES = """index = [{ url = "https://a/s", explicit = false, default = true, authenticate = "auto" }, \
+{ url = "https://b/s", explicit = false, default = false }, { url = "https://b/s", default = false }]"""
+
+
+@pytest.mark.parametrize(
+    ("more", "key", "option", "words"),
+    [
+        ("", "", "", WORDS),
+        ("", 'python = "3.12"', "", [WORDS[0], "--python", "3.12", *WORDS[1:]]),
+        ("", "python = 'C:\\py\\python.exe'", "", [WORDS[0], "--python", "C:\\py\\python.exe", *WORDS[1:]]),
+        ('{ name = "z", specifier = ">=1,<2" },', "", "", [*WORDS, "--with", "z>=1,<2"]),
+        ("", "", INDEXES, [*WORDS, "--default-index", "https://a/s", "--index", "https://b/s"]),
+        ("", "", 'torch-backend = "cu126"', [*WORDS, "--torch-backend", "cu126"]),
+        ("", "constraints = []", "", WORDS),
+        ("", 'constraints = [{ name = "a", specifier = "<2" }]', "", None),
+        ('{ name = "g", git = "https://h/g?rev=1" },', "", "", None),
+        ("", "", 'prerelease = "allow"', None),
+        ("", "", 'index = [{ url = "https://u@a/s", default = false }]', None),
+        ("", "", 'index = [{ url = "https://a/s", explicit = true }]', None),
+    ],
+)
+def test_the_receipt_of_a_tool(tmp_path: Path, more: str, key: str, option: str, words: list[str] | None) -> None:
+    assert _receipt_of(tmp_path, RECEIPT.format(more=more, key=key, option=option)) == words
+
+
+@pytest.mark.parametrize("text", ["", "[tool]\n", "[tool", 'requirements = [{ name = "a', "\x00", "[[a]]\nb = [\n"])
+def test_a_receipt_that_says_nothing(tmp_path: Path, text: str) -> None:
+    assert _receipt_of(tmp_path, text) is None
+
+
+def _receipt_of(tmp_path: Path, text: str) -> Any:
+    """What collect.py reads from it, asked of its function: the script as a whole exits where it is imported."""
+    (tmp_path / "uv-receipt.toml").write_text(text)
+    source = SCRIPT.read_text(encoding="ascii")
+    start, end = source.index("STRING = "), source.index("def translated()")
+    scope: dict[str, Any] = {
+        "re": re, "json": json, "os": os, "read": lambda path, limit: Path(path).read_text(encoding="utf-8"),
+    }  # fmt: skip
+    exec(source[start:end], scope)
+    return scope["receipt"](str(tmp_path))

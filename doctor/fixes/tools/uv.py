@@ -1,15 +1,19 @@
 """uv, on the target's interpreter: `--torch-backend` where uv knows the backend, else the index itself. In a uv
 project `uv add`, which writes the index and the versions into pyproject.toml: the next `uv sync` would undo anything
-else."""
+else. In an environment of `uv tool` the same installation again, with torch: its receipt keeps that, and an upgrade
+keeps to it."""
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath, PureWindowsPath
 
 from doctor.fixes.situation import Situation
 from doctor.fixes.tools import Order
 from doctor.knowledge import vendors
 from doctor.model.fix import Step
+
+_OF_INDEXES = ("--torch-backend", "--index-strategy")  # the new build has its own
 
 
 def install(situation: Situation, order: Order) -> tuple[Step, ...]:
@@ -21,6 +25,10 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
         names = (requirement.partition("=")[0] for requirement in order.requirements)
         anew = tuple(word for name in names for word in ("--upgrade-package", name)) if order.index else ()
         return (Step(text=text, argv=("uv", "add", "--project", project, *anew, *fresh, *order.requirements, *index)),)
+    if again := _tool_install(situation, order):
+        return (Step(text=text, argv=(*again, *fresh)),)
+    if situation.facts.interpreter.environment == "uv-tool":
+        text = f"{text} (until «uv tool» installs its tool anew)"
     argv = ("uv", "pip", "install", "--python", situation.python, *fresh, *order.requirements, *_index(order))
     return (Step(text=text, argv=argv),)
 
@@ -39,7 +47,47 @@ def _project(situation: Situation) -> str | None:
     return str(path.parent)
 
 
+def _tool_install(situation: Situation, order: Order) -> tuple[str, ...]:
+    """The `uv tool install` of the receipt with the order in it; () where the receipt can't be repeated."""
+    interpreter = situation.facts.interpreter
+    if interpreter.environment != "uv-tool" or not interpreter.receipt:
+        return ()
+    main, *rest = interpreter.receipt
+    names = {_name(requirement) for requirement in order.requirements}
+    if _name(main) in names:
+        return ()
+    options = list(zip(rest[::2], rest[1::2], strict=True))
+    kept = [
+        word
+        for option, value in options
+        if not (option == "--with" and _name(value) in names) and not (order.index and option in _OF_INDEXES)
+        for word in (option, value)
+    ]
+    python = () if "--python" in rest else ("--python", _base(situation))  # another one would make a new environment
+    wanted = (word for requirement in order.requirements for word in ("--with", requirement))
+    index = _index(order)
+    if "--index" in index:  # what the application needs besides is not to come from an old copy there
+        index += ("--index-strategy", "unsafe-best-match")
+    return ("uv", "tool", "install", main, *kept, *python, *wanted, *index)
+
+
+def _base(situation: Situation) -> str:
+    """The Python that the environment was made from."""
+    interpreter = situation.facts.interpreter
+    prefix = interpreter.base_prefix or ""
+    if situation.windows:
+        return str(PureWindowsPath(prefix) / "python.exe")
+    version = ".".join((interpreter.version or "3").split(".")[:2])
+    return str(PurePosixPath(prefix) / "bin" / f"python{version}")
+
+
+def _name(requirement: str) -> str:
+    return re.split(r"[\[=<>!~ ;]", requirement, maxsplit=1)[0]
+
+
 def _index(order: Order) -> tuple[str, ...]:
+    """--index goes before all that the user's variables and uv.toml name; --index-url would come after UV_DEFAULT_INDEX
+    and after every index."""
     if order.index is None:
         return ()
     if (
@@ -48,4 +96,4 @@ def _index(order: Order) -> tuple[str, ...]:
         and order.index.startswith("https://download.pytorch.org/whl/")
     ):
         return (f"--torch-backend={order.backend}",)
-    return ("--index-url", order.index)
+    return ("--index", order.index)
