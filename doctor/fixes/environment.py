@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 
 from doctor.fixes import interpreter as interpreters
-from doctor.fixes.situation import Situation
+from doctor.fixes.situation import CONDAS, Situation
 from doctor.knowledge.choose import Candidate, choose
 from doctor.model.fix import Fix, Step
 
@@ -56,7 +56,7 @@ def new_environment(
 
 
 def _tool(situation: Situation, has_uv: bool) -> str:
-    if situation.tool in ("conda", "mamba"):
+    if situation.tool in CONDAS:
         return situation.tool
     return "uv" if has_uv else "pip"
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 
 from doctor.fixes.quoting import activation, command, is_printable, line
-from doctor.fixes.situation import Situation
+from doctor.fixes.situation import CONDAS, Situation
 from doctor.knowledge import choose as choosing
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT
@@ -128,7 +128,7 @@ def in_new_environment(situation: Situation, python: str, arch: str | None) -> S
     """The situation after a new environment was made: nothing in it but Python."""
     facts, old = situation.facts, situation.facts.interpreter
     folder = f".venv-{python}"
-    tool = situation.tool if situation.tool in ("conda", "mamba") else "uv"
+    tool = situation.tool if situation.tool in CONDAS else "uv"
     windows = f"{folder}\\python.exe" if tool != "uv" else f"{folder}\\Scripts\\python.exe"
     executable = windows if situation.windows else f"{folder}/bin/python"
     native = facts.host.architecture or old.architecture
@@ -156,7 +156,7 @@ def in_new_environment(situation: Situation, python: str, arch: str | None) -> S
 
 def make_environment(situation: Situation, python: str, arch: str | None) -> tuple[Step, ...]:
     """uv fetches a Python where there is none; conda makes its own."""
-    if situation.tool in ("conda", "mamba"):
+    if situation.tool in CONDAS:
         # The environment remembers the platform: also a conda under Rosetta installs arm64's packages into it.
         platform = ("--platform", "osx-arm64") if arch == "arm64" else ()
         where = ("-p", str(situation.prefix), "-c", "conda-forge", f"python={python}")
@@ -180,9 +180,9 @@ def make_environment(situation: Situation, python: str, arch: str | None) -> tup
 def use_environment(situation: Situation) -> Step:
     """The line that makes the shell use the new environment of this situation."""
     folder = str(situation.prefix)
-    if situation.tool in ("conda", "mamba"):
+    if situation.tool in CONDAS:
         path = folder if PurePosixPath(folder).is_absolute() or PureWindowsPath(folder).is_absolute() else f"./{folder}"
-        shell = command(("conda", "activate", path), situation.shell)
+        shell = command((situation.tool, "activate", path), situation.shell)
     else:
         shell = activation(folder, situation.shell)
     return Step(text="Use it: activate the new environment", shell=shell, where="user")

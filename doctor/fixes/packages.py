@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from doctor.fixes.situation import Situation
+from doctor.fixes.situation import CONDAS, Situation
 from doctor.fixes.tools import Order, pip, tool
 from doctor.knowledge import lookup
 from doctor.knowledge.choose import COMPANIONS
@@ -80,7 +80,7 @@ def install_pip(situation: Situation, finding: str, remedy: Remedy) -> Fix:
 def _tool_for(situation: Situation, package: str) -> str:
     """A package that pip put into a conda environment is changed by pip."""
     by = next((p.installer for p in situation.facts.packages or () if p.name == package), None)
-    if situation.tool in ("conda", "mamba") and (by in ("pip", "uv") or package in COMPANIONS):
+    if situation.tool in CONDAS and (by in ("pip", "uv") or package in COMPANIONS):
         return "pip" if by != "conda" else situation.tool
     return situation.tool
 

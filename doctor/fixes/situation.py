@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from doctor.fixes.quoting import Shell, shell_of
 from doctor.model.facts import ABSENT, Facts
 
-TOOLS = ("pip", "uv", "conda", "mamba", "pixi", "poetry", "pdm", "pipenv", "pipx")
+CONDAS = ("conda", "mamba", "micromamba")  # one command line
+TOOLS = ("pip", "uv", "conda", "mamba", "micromamba", "pixi", "poetry", "pdm", "pipenv", "pipx")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,10 +51,11 @@ def situation_of(facts: Facts, tool: str | None = None, shell: Shell | None = No
 def _tool_of(facts: Facts) -> str:
     """The tool that made the environment, but where another one installed its torch, that one."""
     interpreter, torch = facts.interpreter, facts.torch
-    conda = interpreter.environment in ("conda", "conda-base") or interpreter.manager in ("conda", "mamba")
+    conda = interpreter.environment in ("conda", "conda-base") or interpreter.manager in CONDAS
     if conda:
         by = torch.installer if torch else None
-        return by if by in ("pip", "uv") else "conda"
+        maker = interpreter.manager if interpreter.manager in CONDAS else "conda"
+        return str(by if by in ("pip", "uv") else maker)
     if interpreter.manager in TOOLS:
         return str(interpreter.manager)
     return "uv" if interpreter.environment == "uv-tool" else "pip"

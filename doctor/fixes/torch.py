@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from doctor.fixes.situation import Situation
+from doctor.fixes.situation import CONDAS, Situation
 from doctor.fixes.tools import Order, tool
 from doctor.knowledge import choose as choosing
 from doctor.knowledge import lookup
@@ -162,6 +162,7 @@ def fix_of_build(
             *_environment_steps(situation, build),
         ),
         assumes=(*assumes, *cautions(build)),
+        changes=_moved(situation, build),
     )
 
 
@@ -181,11 +182,11 @@ def _named_in_project(situation: Situation, build: Candidate) -> Candidate:
 def conda_cuda(situation: Situation, build: Candidate, exact: bool) -> str | None:
     """The CUDA version of conda-forge's build where conda or pixi installs it ("" for a build without CUDA); None where
     torch comes from a wheel index."""
-    if situation.tool not in ("conda", "mamba", "pixi") or exact:
+    if situation.tool not in (*CONDAS, "pixi") or exact:
         return None
     if build.backend in ("cpu", "mps"):
         return ""
-    return choosing.conda_forge_cuda(situation.facts) if build.backend.startswith("cu") else None
+    return choosing.conda_forge_cuda(situation.facts, build.backend) if build.backend.startswith("cu") else None
 
 
 def name_of(build: Candidate) -> str:
@@ -227,12 +228,26 @@ def steps_for_build(
     last = steps[-1]
     if last.argv:
         verify = (situation.python, "-c", "import torch; print(torch.__version__)")
-        steps = (*steps[:-1], replace(last, verify=verify, undo=_undo(situation) if not before else None))
+        undo = _undo(situation) if not before else None
+        size = _download_mb(situation, build, exact=exact)
+        steps = (*steps[:-1], replace(last, verify=verify, undo=undo, downloads_mb=size))
     if not before:
         return steps
     from doctor.fixes.interpreter import use_environment
 
     return (*before, *steps, use_environment(situation))
+
+
+def _download_mb(situation: Situation, build: Candidate, *, exact: bool) -> int | None:
+    """Of a wheel and what it needs; conda-forge's packages are others."""
+    if not build.release or conda_cuda(situation, build, exact) is not None:
+        return None
+    return lookup.download_mb(build.release, build.backend, choosing.platform_of(situation.facts))
+
+
+def _moved(situation: Situation, build: Candidate) -> tuple[str, ...]:
+    """The installed packages that must move along, in their new versions."""
+    return tuple(f"{name} {version}".strip() for name, version in build.companions if situation.installed(name))
 
 
 def _replaced(facts: Facts, build: Candidate, broken: bool) -> tuple[str, ...]:
@@ -338,7 +353,7 @@ def _conda_forge_fix(situation: Situation, finding: str, text: str, details: Map
     backend = "cu" + details["cuda"].replace(".", "") if details.get("cuda") else "cpu"
     if situation.tool == "pixi":
         steps: tuple[Step, ...] = (Step(text=f"Install {packages[0]}", argv=("pixi", "add", *packages)),)
-    elif situation.tool in ("conda", "mamba"):
+    elif situation.tool in CONDAS:
         where = ("-p", situation.prefix) if situation.prefix else ()
         argv = (situation.tool, "install", *where, "-c", "conda-forge", *packages)
         steps = (Step(text=f"Install {packages[0]} from conda-forge", argv=argv),)

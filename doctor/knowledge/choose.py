@@ -29,14 +29,17 @@ from doctor.knowledge.choosing.machines import (
     Machine,
     Wanted,
     assumed_of_cards,
+    kind_of,
     machine_of,
     pins_of,
     specifier,
 )
 from doctor.knowledge.choosing.nearest import nearest_to, on_conda_forge, pythons_on
 from doctor.knowledge.choosing.ranking import Candidate, Choice, Nearest, rank
+from doctor.knowledge.lookup import cuda_of_backend
+from doctor.knowledge.vendors import conda_forge
 from doctor.knowledge.versions import numbers
-from doctor.model.facts import Facts
+from doctor.model.facts import ABSENT, Facts
 
 __all__ = [
     "COMPANIONS",
@@ -59,6 +62,9 @@ def choose(
     Unknown facts (no driver version in a ticket) are assumed to be good enough, and said so in `assumes`.
     Raises packaging.specifiers.InvalidSpecifier for a specifier that is none."""
     machine, assumes = machine_of(facts)
+    if backend and kind_of(backend) == "cuda" and _is_for_another(facts):
+        machine = replace(machine, driver=None)
+        assumes += ("there is no NVIDIA GPU here: the build is for another machine, such as one that runs this image",)
     pins, _ = pins_of(facts)
     wanted = Wanted(spec=specifier(torch), pins=specifier(pins), backend=backend, companions=tuple(companions))
     choice, left = _with_pins(machine, wanted, facts)
@@ -85,10 +91,20 @@ def _with_pins(machine: Machine, wanted: Wanted, facts: Facts) -> tuple[Choice, 
     return choice, left
 
 
-def conda_forge_cuda(facts: Facts) -> str | None:
-    """The newest CUDA version of conda-forge's builds that serves all NVIDIA GPUs of the machine; None where there
-    is none."""
-    near = next(on_conda_forge(machine_of(facts)[0]), None)
+def _is_for_another(facts: Facts) -> bool:
+    """Whether a CUDA build that is asked for can't be meant for this machine."""
+    return facts.gpus == () and facts.nvidia.driver is ABSENT
+
+
+def conda_forge_cuda(facts: Facts, backend: str) -> str | None:
+    """The newest CUDA version of conda-forge's builds that serves all NVIDIA GPUs of the machine, or where it has none
+    the newest like the backend's; None where there is none."""
+    machine, _ = machine_of(facts)
+    if _is_for_another(facts):
+        offer = conda_forge()["platforms"].get(machine.platform, {}).get("cuda", ())
+        wanted = (cuda_of_backend(backend) or "").split(".")[0]
+        return next((cuda for cuda in reversed(offer) if cuda.split(".")[0] == wanted), None)
+    near = next(on_conda_forge(machine), None)
     return dict(near.details).get("cuda") if near else None
 
 

@@ -9,7 +9,10 @@ import pytest
 from doctor.fixes.plan import plan, script
 from doctor.fixes.quoting import comment
 from doctor.fixes.situation import situation_of
+from doctor.fixes.torch import fix_of_build
+from doctor.knowledge.choose import choose
 from doctor.model.facts import ABSENT, Facts
+from doctor.model.fix import Plan
 from tests.examples import linux, with_amd, with_nvidia, with_packages, with_torch
 from tests.fixes.situations import finding
 
@@ -37,6 +40,7 @@ EXPECTED = {
         "torch==2.14.1 torchvision==0.29.1 --torch-backend=cu126",
     ],
     "conda": ["conda install -c conda-forge pytorch-gpu cuda-version=12.9 torchvision"],
+    "micromamba": ["micromamba install -c conda-forge pytorch-gpu cuda-version=12.9 torchvision"],
     "mamba": ["mamba install -c conda-forge pytorch-gpu cuda-version=12.9 torchvision"],
     "pixi": [
         *comment(
@@ -50,7 +54,7 @@ EXPECTED = {
     ],
     "pdm": [
         *comment(
-            "Name the index of that build «pytorch» in the project. Write into pyproject.toml:\n"
+            "Name the index of that build «pytorch» in pyproject.toml. Write into pyproject.toml:\n"
             f'[[tool.pdm.source]]\nname = "pytorch"\nurl = "{WHL}cu126"\n'
             'include_packages = ["torch", "torchvision"]'
         ),
@@ -125,6 +129,17 @@ def test_conda_cannot_give_an_exact_version() -> None:
     assert made[-1] == f"{PY} -m pip install torch==2.6.0 torchvision==0.21.0"
 
 
+def test_conda_is_told_of_a_driver_where_an_image_is_built() -> None:
+    build = choose(linux(), backend="cu126").best
+    assert build
+    made = script(Plan(fixes=(fix_of_build(situation_of(linux(), "conda"), "install", "install-torch", build),)))
+    assert made.splitlines()[-2:] == [
+        "export CONDA_OVERRIDE_CUDA=12.9",
+        "conda install -c conda-forge pytorch-gpu cuda-version=12.9",
+    ]
+    assert "OVERRIDE" not in " ".join(lines(new_card("2.14.1+cpu"), "conda"))
+
+
 def test_rocm_in_a_conda_environment_comes_by_pip_after_conda_let_go() -> None:
     facts = with_torch(with_amd(linux(), "AMD Instinct MI100"), "2.14.1", installer="conda")
     interpreter = replace(facts.interpreter, manager="conda", environment="conda", prefix="/opt/conda/envs/ml")
@@ -142,6 +157,8 @@ def test_rocm_in_a_conda_environment_comes_by_pip_after_conda_let_go() -> None:
         ("conda", "conda", "conda", "conda"),
         ("conda", "conda", "pip", "pip"),
         ("conda", "conda", None, "conda"),
+        ("conda-base", "mamba", "conda", "mamba"),
+        ("conda", "micromamba", None, "micromamba"),
         ("pixi", "pixi", "uv", "pixi"),
         ("venv", "poetry", "pip", "poetry"),
         ("uv-tool", None, None, "uv"),

@@ -97,7 +97,7 @@ def test_the_card_that_is_left_out_is_named() -> None:
 
 def test_conda_forge_serves_what_no_wheel_serves_natively() -> None:
     facts = nv("NVIDIA GeForce GTX 1080", "NVIDIA GeForce RTX 5090")
-    assert conda_forge_cuda(facts) == "12.9"
+    assert conda_forge_cuda(facts, "cu130") == "12.9"
     assert [n.kind for n in choose(facts).nearest] == ["conda-forge"]
 
 
@@ -169,6 +169,16 @@ def test_what_other_packages_pin() -> None:
     impossible = choose(replace(nv("NVIDIA GeForce RTX 5090"), packages=(pinned,)))
     assert found(impossible) == ("2.15.0", "cu132")
     assert "vllm" in impossible.assumes[0]
+
+
+def test_a_cuda_build_may_be_asked_for_where_there_is_no_gpu() -> None:
+    """As when an image is built: the machine that will run it is another one."""
+    choice = choose(linux(), backend="cu126")
+    assert found(choice) == ("2.14.1", "cu126")
+    assert choice.assumes[0].startswith("there is no NVIDIA GPU here")
+    assert [conda_forge_cuda(linux(), backend) for backend in ("cu126", "cu130", "cu118")] == ["12.9", "13.0", None]
+    without_driver = replace(nv("NVIDIA GeForce RTX 4090"), nvidia=linux().nvidia)
+    assert choose(without_driver, backend="cu126").best is None, "this machine has a GPU: its driver comes first"
 
 
 XFORMERS = Package(name="xformers", version="0.0.27", requires=("numpy", "torch==2.3.1"))

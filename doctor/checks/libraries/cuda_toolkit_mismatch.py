@@ -106,5 +106,5 @@ def _remedies(pattern: str, cuda: str | None, facts: Facts) -> tuple[Remedy, ...
         details={"package": f"cuda-toolkit-{cuda.replace('.', '-')}" if cuda else "cuda-toolkit"},
     )
     manager, environment = facts.interpreter.manager, facts.interpreter.environment
-    in_conda = manager in ("conda", "mamba", "pixi") or (manager is None and environment != "venv")
+    in_conda = manager in ("conda", "mamba", "micromamba", "pixi") or (manager is None and environment != "venv")
     return (nvcc, home, toolkit) if in_conda else (toolkit, home)

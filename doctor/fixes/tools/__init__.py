@@ -10,6 +10,8 @@ import importlib
 from dataclasses import dataclass
 from types import ModuleType
 
+from doctor.fixes.situation import CONDAS
+
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
@@ -27,4 +29,4 @@ class Order:
 
 def tool(name: str) -> ModuleType:
     """The module of a tool."""
-    return importlib.import_module(f"doctor.fixes.tools.{'conda' if name == 'mamba' else name}")
+    return importlib.import_module(f"doctor.fixes.tools.{'conda' if name in CONDAS else name}")

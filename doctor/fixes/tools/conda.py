@@ -1,12 +1,14 @@
-"""conda and mamba, with conda-forge: the pytorch channel ended with torch 2.5.1. The versions that conda-forge has
-are not in
-the tables, so its newest build is taken; what conda-forge does not build (ROCm, XPU, an exact torch) comes by pip."""
+"""conda, mamba and micromamba, with conda-forge: the pytorch channel ended with torch 2.5.1. The versions that
+conda-forge has are not in the tables, so its newest build is taken; what it does not build (ROCm, XPU, an exact torch)
+comes by pip."""
 
 from __future__ import annotations
 
-from doctor.fixes.situation import Situation
+from doctor.fixes import quoting
+from doctor.fixes.situation import CONDAS, Situation
 from doctor.fixes.tools import Order, pip
 from doctor.knowledge import vendors
+from doctor.model.facts import ABSENT
 from doctor.model.fix import Step
 
 
@@ -24,7 +26,7 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
         by_pip = tuple(
             p.name for p in situation.facts.packages or () if p.name in order.replaces and p.installer == "pip"
         )
-        return (*(pip.remove(situation, by_pip) if by_pip else ()), *steps)
+        return (*(pip.remove(situation, by_pip) if by_pip else ()), *_pretence(situation, order), *steps)
     argv = (*_conda(situation, "install"), "-c", "conda-forge", *order.requirements)
     return (Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=argv),)
 
@@ -37,6 +39,16 @@ def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
     return (Step(text=f"Remove {' '.join(packages)}", argv=(*_conda(situation, "remove"), *names)),)
 
 
+def _pretence(situation: Situation, order: Order) -> tuple[Step, ...]:
+    """Where there is no GPU, as when an image is built, conda installs no CUDA build unless it is told of a driver.
+    Source: conda's documentation, «Managing virtual packages»."""
+    facts = situation.facts
+    if not order.cuda or facts.gpus != () or facts.nvidia.driver is not ABSENT:
+        return ()
+    shell = quoting.set_variable("CONDA_OVERRIDE_CUDA", order.cuda, shell=situation.shell)
+    return (Step(text="Let conda take this machine for one with a CUDA driver", shell=shell, where="user"),)
+
+
 def _without_conda_torch(situation: Situation) -> tuple[Step, ...]:
     """pip cannot remove what conda installed, and would put a second torch beside it."""
     torch = situation.facts.torch
@@ -44,7 +56,7 @@ def _without_conda_torch(situation: Situation) -> tuple[Step, ...]:
 
 
 def _conda(situation: Situation, verb: str) -> tuple[str, ...]:
-    program = "mamba" if situation.tool == "mamba" else "conda"
+    program = situation.tool if situation.tool in CONDAS else "conda"
     return (program, verb, *(("-p", situation.prefix) if situation.prefix else ()))
 
 

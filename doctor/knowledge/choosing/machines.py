@@ -82,7 +82,8 @@ def machine_of(facts: Facts) -> tuple[Machine, tuple[str, ...]]:
     python = _python_of(interpreter.version, interpreter.free_threaded)
     if python is None:
         jetpack = vendors.jetpack(host.jetson if isinstance(host.jetson, str) else None)
-        like = f"{jetpack['python']}, its JetPack's" if jetpack and jetpack["python"] else "one that torch has wheels for"
+        known = jetpack["python"] if jetpack else None
+        like = f"{known}, its JetPack's" if known else "one that torch has wheels for"
         assumes.append(f"the Python version is not known: taken for {like}")
     cards, said = _cards_of(facts)
     assumes += said
