@@ -17,7 +17,8 @@ _LOCAL = (".venv", "venv", "env")
 def collect(system: System, notes: Notes) -> None:
     """Write interpreter.others down; called when the target has answered, since it is none of its own neighbours."""
     prefix = notes.get("interpreter.prefix")
-    known = {_key(system, path) for path in (prefix, notes.get("interpreter.base_prefix"), system.own_prefix) if path}
+    known = {_key(system, path) for path in (prefix, notes.get("interpreter.base_prefix")) if path}
+    own = _key(system, system.own_prefix) if system.own_prefix else None
     others = []
     for python, how, kernel in _candidates(system, prefix or ""):
         home = os.path.dirname(os.path.dirname(python))
@@ -25,7 +26,9 @@ def collect(system: System, notes: Notes) -> None:
             continue
         known.add(_key(system, home))
         version, torch = _torch_in(system, home)
-        if torch is not None:  # a shim, or a wrapper: nothing is known of what it starts
+        if torch is None:  # a shim, or a wrapper: nothing is known of what it starts
+            continue
+        if torch or _key(system, home) != own:  # the doctor's own environment is of interest for its torch only
             others.append(OtherEnvironment(python=python, version=version, torch=torch, how=how, kernel=kernel))
     notes.set("interpreter.others", tuple(others), "PATH, this folder, Jupyter kernels")
 

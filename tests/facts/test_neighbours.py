@@ -29,11 +29,14 @@ def environment(folder: Path, torch: str | None = None) -> Path:
     return folder
 
 
-def others(tmp_path: Path, target: Path, **environ: str) -> tuple[OtherEnvironment, ...]:
+def others(
+    tmp_path: Path, target: Path, own_prefix: Path | None = None, **environ: str
+) -> tuple[OtherEnvironment, ...]:
     notes = Notes()
     notes.set("interpreter.prefix", str(target))
     (tmp_path / "work").mkdir(exist_ok=True)
-    neighbours.collect(System(environ=environ, cwd=str(tmp_path / "work")), notes)
+    own = str(own_prefix) if own_prefix else None
+    neighbours.collect(System(environ=environ, cwd=str(tmp_path / "work"), own_prefix=own), notes)
     return notes.get("interpreter.others")
 
 
@@ -79,6 +82,13 @@ def test_a_kernel_that_another_way_finds_first(tmp_path: Path) -> None:
     environ = {"VIRTUAL_ENV": str(other), "JUPYTER_PATH": str(tmp_path / "jupyter")}
     (one,) = others(tmp_path, target, **environ)
     assert (one.how, one.kernel) == ("VIRTUAL_ENV is set to it", "ml")
+
+
+def test_the_doctors_own_environment_is_a_neighbour_if_it_has_torch(tmp_path: Path) -> None:
+    target, own = environment(tmp_path / "target"), environment(tmp_path / "own", "2.6.0")
+    assert [one.torch for one in others(tmp_path, target, own_prefix=own, PATH=str(own / "bin"))] == ["2.6.0"]
+    (own / "lib/python3.11/site-packages/torch/version.py").unlink()
+    assert others(tmp_path, target, own_prefix=own, PATH=str(own / "bin")) == ()
 
 
 def test_a_broken_kernel_file_is_passed_over(tmp_path: Path) -> None:
