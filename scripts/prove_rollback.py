@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Kill -9 torchdoctor, or the tool that it runs, at random moments of `fix --run`; undo; compare every file.
+"""Kill -9 torchdoctor, or the tool that it runs, at random moments of `fix --run`, or of `install --env NEW --run`;
+undo; compare every file.
 
-python scripts/prove_rollback.py [--trials 50] [--seed 1] [--tool pip|uv|both]
+python scripts/prove_rollback.py [--mode fix|install] [--trials 50] [--seed 1] [--tool pip|uv|both]
 
 Each trial starts from the same environment (real pip or uv, stub wheels from an index on the loopback, a recorded
-machine with a GPU), and ends with `fix --undo` and a comparison of the content, mode and time of every file. Exit
-code 1 where one differs.
+machine with a GPU), and ends with `fix --undo` and a comparison of the content, mode and time of every file. A killed
+install is undone, or made again, and its folder and its journal must be gone. Exit code 1 where one differs.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.index.killing import full_apply_s, trial
+from tests.index.killing import full_apply_s, full_install_s, install_trial, trial
 from tests.index.patient import make_patient, make_wheels
 from tests.index.server import serving
 
@@ -28,6 +29,7 @@ def main() -> int:
     parser.add_argument("--trials", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tool", choices=("pip", "uv", "both"), default="both")
+    parser.add_argument("--mode", choices=("fix", "install"), default="fix")
     options = parser.parse_args()
     tools = ("pip", "uv") if options.tool == "both" else (options.tool,)
     failed = 0
@@ -35,12 +37,12 @@ def main() -> int:
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for place, tool in enumerate(tools):
         count = options.trials // len(tools) + (place < options.trials % len(tools))
-        failed += prove(tool, count, options.seed + place)
-    print(f"\n{options.trials - failed} of {options.trials} environments were exactly what they had been.")
+        failed += prove(options.mode, tool, count, options.seed + place)
+    print(f"\n{options.trials - failed} of {options.trials}: all was exactly as before.")
     return 1 if failed else 0
 
 
-def prove(tool: str, count: int, seed: int) -> int:
+def prove(mode: str, tool: str, count: int, seed: int) -> int:
     """Make `count` trials with a tool; how many failed."""
     chance = random.Random(seed)
     failed = 0
@@ -50,9 +52,12 @@ def prove(tool: str, count: int, seed: int) -> int:
             patient = make_patient(folder, index.url, pip=tool == "pip")
             patient.install("torch==2.13.0", "torchvision", backend="cpu")
             before = patient.content()
-            took = full_apply_s(patient)
+            if mode == "install" and tool == "pip":
+                (patient.root / "bin" / "uv").unlink()
+            took = full_apply_s(patient) if mode == "fix" else full_install_s(patient)
+            attempt = trial if mode == "fix" else install_trial
             for number in range(1, count + 1):
-                one = trial(patient, chance, took, before)
+                one = attempt(patient, chance, took, before)
                 row = (number, tool, one.victim, one.moment_ms, one.phase, one.undo, "yes" if one.ok else "NO")
                 print("| " + " | ".join(str(cell) for cell in row) + " |", flush=True)
                 if not one.ok:

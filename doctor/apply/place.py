@@ -46,10 +46,15 @@ def store_of(system: System, python: str) -> str:
     """The folder of the snapshots of the environment that a Python stands in."""
     if prefix := prefix_of(python):
         return os.path.join(prefix, STORE)
+    key = hashlib.sha256(os.path.realpath(python).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    return os.path.join(state_folder(system), key)
+
+
+def state_folder(system: System) -> str:
+    """Where we keep what belongs to no environment of the user's."""
     home = system.environ.get("HOME") or system.environ.get("USERPROFILE") or os.path.expanduser("~")
     state = system.environ.get("XDG_STATE_HOME") or system.environ.get("LOCALAPPDATA")
-    key = hashlib.sha256(os.path.realpath(python).encode()).hexdigest()[:12]
-    return os.path.join(state or os.path.join(home, ".local", "state"), "torchdoctor", key)
+    return os.path.join(state or os.path.join(home, ".local", "state"), "torchdoctor")
 
 
 def place_of(system: System, interpreter: Interpreter) -> Place:

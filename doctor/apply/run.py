@@ -16,6 +16,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Literal
 
 from doctor.apply import ApplyError, commands, consent, edit, project
+from doctor.apply.fresh import HalfMade, Making, half_made, making, store_for, why_not_ours
 from doctor.apply.installed import Installed, conflicts, freeze, installed_in
 from doctor.apply.journal import Journal
 from doctor.apply.lock import held
@@ -99,6 +100,7 @@ class Prepared:
     conflicts: tuple[str, ...] = ()
     diff: str = ""
     fresh: str | None = None
+    half_made: bool = False  # an interrupted run left that folder: it goes first
     unresolved: tuple[str, ...] = ()  # what could not be asked in advance
 
 
@@ -110,14 +112,17 @@ def prepare(system: System, report: Report, selection: Selection, allow: Iterabl
     for step in steps:
         if step.argv:
             commands.program_of(system, step.argv)  # says which program is not there
-    environ = commands.environ_for(system, place.store, place.prefix)
     fresh = made_by(steps[0], system.cwd)
+    environ = commands.environ_for(system, store_for(system, fresh) if fresh else place.store, place.prefix)
     installed = {} if fresh else installed_in(place.roots)
     prepared = Prepared(
         system=system, report=report, selection=selection, steps=steps, place=place, environ=environ,
         installed=installed, fresh=fresh,
     )  # fmt: skip
     if fresh:
+        if left_behind := half_made(system, fresh):
+            _refuse_foreign(left_behind)
+            return replace(prepared, half_made=True)
         if os.path.lexists(fresh):
             raise ApplyError(f"nothing was changed: {fresh} is there already. Remove it, or name another folder.")
         return prepared
@@ -130,6 +135,14 @@ def prepare(system: System, report: Report, selection: Selection, allow: Iterabl
             f"{undo_command(report, windows=system.is_windows)}"
         )
     return _resolved(prepared)
+
+
+def _refuse_foreign(left: HalfMade) -> None:
+    if reason := why_not_ours(left):
+        raise ApplyError(
+            f"nothing was changed: an interrupted run was making {left.folder}, but {reason}. Remove it yourself, or "
+            "name another folder."
+        )
 
 
 def undo_command(report: Report, *, windows: bool = False) -> str:
@@ -380,34 +393,36 @@ def _undisturbed(tell: Tell) -> Iterator[None]:
 
 def _carry_out_fresh(prepared: Prepared, examine: Callable[[], Report], tell: Tell) -> Outcome:
     """The first step makes the environment; whatever goes wrong after that, its folder goes again."""
-    folder = prepared.fresh or ""
-    caught: BaseException | None = None
-    after = None
-    try:
-        reason = _run_fresh(prepared, tell)
-        if reason is None:
-            tell("examining the new environment")
-            after = examine()
-            layers = ("interpreter", *INSTALLED_BY_TOOLS)
-            reason = judgement(prepared.selection.targets, prepared.report, after, layers)
-        if reason is None:
-            return Outcome(status="cured", reason="", after=after)
-    except BaseException as error:
-        reason, caught = _described(error), error
-    with _undisturbed(tell):
-        tell(f"{reason}; removing {folder}")
-        shutil.rmtree(folder, ignore_errors=True)
-    problems = (f"{folder} cannot be removed",) if os.path.lexists(folder) else ()
-    return Outcome(
-        status="broken" if problems else "rolled-back",
-        reason=reason,
-        after=after,
-        problems=problems,
-        interrupted=caught,
-    )
+    with making(prepared.system, prepared.fresh or "", tell) as one:
+        one.begin(by_us=(prepared.steps[0].argv or ())[1:2] != ("create",))
+        caught: BaseException | None = None
+        after = None
+        try:
+            reason = _run_fresh(prepared, one, tell)
+            if reason is None:
+                tell("examining the new environment")
+                after = examine()
+                layers = ("interpreter", *INSTALLED_BY_TOOLS)
+                reason = judgement(prepared.selection.targets, prepared.report, after, layers)
+            if reason is None:
+                one.keep()
+                return Outcome(status="cured", reason="", after=after)
+        except BaseException as error:
+            reason, caught = _described(error), error
+        with _undisturbed(tell):
+            tell(f"{reason}; removing {one.folder}")
+            shutil.rmtree(one.folder, ignore_errors=True)
+        problems = (f"{one.folder} cannot be removed",) if os.path.lexists(one.folder) else ()
+        return Outcome(
+            status="broken" if problems else "rolled-back",
+            reason=reason,
+            after=after,
+            problems=problems,
+            interrupted=caught,
+        )
 
 
-def _run_fresh(prepared: Prepared, tell: Tell) -> str | None:
+def _run_fresh(prepared: Prepared, one: Making, tell: Tell) -> str | None:
     count = len(prepared.steps)
     for number, step in enumerate(prepared.steps, 1):
         if number > 1:
@@ -415,6 +430,10 @@ def _run_fresh(prepared: Prepared, tell: Tell) -> str | None:
             answer = resolve(prepared.system, program, {}, (), dict(prepared.environ))
             if not answer.ok:
                 return f"the plan does not resolve: {answer.message}"
-        if failure := _run_step(prepared, step, f"[{number}/{count}]", tell, ()):
+        one.note("step", number=number, argv=hide_all(step.argv or ()))
+        if failure := _run_step(prepared, step, f"[{number}/{count}]", tell, one.fds):
             return failure
+        one.note("step-ended", number=number)
+        if number == 1:
+            one.mark()
     return None

@@ -161,6 +161,8 @@ def _say_by_hand(selection: Any, show: Callable[[Any], str]) -> None:
 
 
 def _say_changes(prepared: Any) -> None:
+    if prepared.half_made:
+        _tell(f"! {prepared.fresh} was left half-made by an interrupted run, and is removed first")
     for change in sorted(prepared.changes, key=lambda c: c.name):
         if change.before != change.after:
             _tell(f"  {change.name}: {change.before or 'not there'} -> {change.after or 'removed'}")
@@ -201,18 +203,25 @@ def _ended(outcome: Any, before: Report, options: dict[str, Any], *, windows: bo
 
 
 def undo(id: str, options: dict[str, Any]) -> int:
-    """`--undo [SNAPSHOT]`, or `--undo list`."""
+    """`--undo [SNAPSHOT]`, or `--undo list`. Where there is no snapshot to undo, what an interrupted run left of a new
+    environment is removed."""
+    from doctor.apply import fresh
     from doctor.apply import undo as going_back
     from doctor.apply.place import store_of
     from doctor.facts.target import find_target
 
-    system = _system()
-    python = find_target(system, options["python"]).python
+    system, named = _system(), options["python"]
+    left = [one] if named and (one := fresh.half_made(system, named)) else []
+    python = None if left else find_target(system, named).python
+    store = store_of(system, python) if python else ""
+    saved = going_back.saved_in(store) if store else ()
+    left = left or ([] if named else list(fresh.all_half_made(system)))
+    if id == "list":
+        return _list(saved, left)
+    if left and id == "newest" and all(one.state == "undone" for one in saved):
+        return _remove_half_made(left[-1])
     if python is None:
         raise click.UsageError("there is no environment to look at; name it with --python.")
-    store = store_of(system, python)
-    if id == "list":
-        return _list(going_back.saved_in(store))
     try:
         done = going_back.undo(store, None if id == "newest" else id, later_changes="later-changes" in options["allow"])
     except ApplyError as error:
@@ -228,12 +237,33 @@ def undo(id: str, options: dict[str, Any]) -> int:
     return 0
 
 
-def _list(saved: Any) -> int:
+def _remove_half_made(left: Any) -> int:
+    from doctor.apply import fresh
+
+    try:
+        fresh.remove(left)
+    except ApplyError as error:
+        _tell(str(error))
+        return FAULT
+    _tell(f"{left.folder}, which the run of {left.at} had left half-made, is removed.")
+    return 0
+
+
+def _list(saved: Any, left: Any) -> int:
     for one in saved:
         output.emit(f"{one.id}  {one.state:<11}  {one.size_bytes / 1e6:7.1f} MB  {one.title}\n")
-    if not saved:
+    for one in left:
+        _tell(f"half-made by an interrupted run ({one.at}): {one.folder}")
+    if not saved and not left:
         _tell("there are no snapshots of this environment.")
     return 0
+
+
+def is_half_made(folder: str) -> bool:
+    """Whether an interrupted run left that folder."""
+    from doctor.apply import fresh
+
+    return fresh.half_made(_system(), folder) is not None
 
 
 def _tell(text: str) -> None:

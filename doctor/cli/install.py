@@ -91,7 +91,7 @@ def command(
     report = _report(options)
     facts = report.facts
     if env:
-        fix, lines = _in_new_environment(facts, env, wanted, spec, backend, companions, options)
+        fix, lines = _in_new_environment(facts, env, wanted, spec, backend, companions, run_it, options)
     else:
         fix, lines = advise(
             facts, spec=spec, backend=backend, companions=companions, tool=options["tool"], shell=options["shell"]
@@ -145,6 +145,7 @@ def _in_new_environment(
     spec: str | None,
     backend: str | None,
     companions: tuple[str, ...],
+    run_it: bool,
     options: dict[str, Any],
 ) -> tuple[Fix | None, list[str]]:
     from doctor.facts.system import System
@@ -152,8 +153,11 @@ def _in_new_environment(
     from doctor.fixes.situation import situation_of
 
     folder = os.path.abspath(os.path.expanduser(env))
-    if os.path.lexists(folder):
-        raise click.BadParameter(f"'{env}' is there already: name a new folder, or that Python with --python.")
+    if os.path.lexists(folder) and not (run_it and applying.is_half_made(folder)):
+        hint = "name a new folder, or that Python with --python"
+        if applying.is_half_made(folder):
+            hint = "an interrupted run left it half-made. --run removes it first; so does torchdoctor fix --undo"
+        raise click.BadParameter(f"'{env}' is there already: {hint}.")
     fix, reasons = new_environment(
         situation_of(facts, options["tool"], options["shell"]),
         folder,

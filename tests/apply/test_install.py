@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -149,3 +150,109 @@ def test_a_shell_is_only_for_a_script(patient: Make) -> None:
     sick = patient()
     assert "--shell is for --print-commands" in sick.doctor("fix", "--shell", "cmd").stderr
     assert "--shell is for --print-commands" in install(sick, "--shell", "cmd").stderr
+
+
+def started(patient: Patient, env: Path, index: Index, *, delay_s: float = 2.0) -> subprocess.Popen[str]:
+    """An install at work in the middle: the environment is there, and its torch is being fetched."""
+    index.delay_s = delay_s
+    argv = [sys.executable, "-m", "doctor", "install", "--env", str(env), "--python", VERSION, "--run", "--yes"]
+    process = subprocess.Popen(
+        argv, env=patient.variables(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (env / ".torchdoctor").exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return process
+
+
+def killed(patient: Patient, env: Path, index: Index) -> None:
+    process = started(patient, env, index)
+    process.kill()
+    process.communicate(timeout=30)
+    index.delay_s = 0
+    assert (env / "pyvenv.cfg").exists()
+
+
+def stores(patient: Patient) -> list[Path]:
+    return sorted((patient.root / "home").rglob("journal.jsonl"))
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named", "not named"])
+def test_undo_removes_what_a_killed_install_left(patient: Make, index: Index, named: bool) -> None:
+    sick = patient()
+    env = sick.root / "new one"
+    killed(sick, env, index)
+    options = ["--python", str(env)] if named else []
+    argv = [sys.executable, "-m", "doctor", "fix", "--undo", *options]
+    listed = subprocess.run(
+        [*argv[:5], "list", *options], env=sick.variables(), capture_output=True, text=True, check=False
+    )
+    assert f": {env}" in listed.stderr
+    done = subprocess.run(argv, env=sick.variables(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert f"{env}, which the run of" in done.stderr
+    assert not env.exists()
+    assert stores(sick) == []
+    again = subprocess.run(argv, env=sick.variables(), capture_output=True, text=True, check=False)
+    assert again.returncode != 0
+
+
+def test_a_second_install_removes_what_the_first_left(patient: Make, index: Index) -> None:
+    sick = patient()
+    env = sick.root / "new"
+    killed(sick, env, index)
+    argv = ("--env", str(env), "--python", VERSION)
+    refused = install(sick, *argv)
+    assert (refused.returncode, "left it half-made" in refused.stderr) == (2, True)
+    done = install(sick, *argv, "--run", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert f"{env} was left half-made by an interrupted run, and is removed first" in done.stderr
+    assert version_in(env) == "2.15.0+cu130"
+    assert stores(sick) == []
+    assert not (env / ".torchdoctor").exists()
+
+
+@pytest.mark.parametrize("way", ["undo", "install"])
+def test_what_is_not_ours_is_never_removed(patient: Make, index: Index, way: str) -> None:
+    sick = patient()
+    env = sick.root / "new"
+
+    def refuse(reason: str) -> None:
+        if way == "undo":
+            argv = [sys.executable, "-m", "doctor", "fix", "--undo", "--python", str(env)]
+            done = subprocess.run(argv, env=sick.variables(), capture_output=True, text=True, check=False)
+        else:
+            done = install(sick, "--env", str(env), "--python", VERSION, "--run", "--yes")
+        assert done.returncode == 1
+        assert reason in done.stderr
+
+    killed(sick, env, index)
+    (env / "notes.txt").write_text("the user's")
+    refuse("notes.txt in it was put there by somebody else")
+    assert (env / "notes.txt").exists()
+    (env / "notes.txt").unlink()
+    real = sick.root / "precious"
+    env.rename(real)
+    env.symlink_to(real)
+    refuse("it is no folder, or another one now")
+    assert (real / "pyvenv.cfg").exists()
+    env.unlink()
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(env)], check=True, timeout=60)
+    refuse("it is not the folder that the interrupted run made")
+    assert (env / "pyvenv.cfg").exists()
+
+
+def test_a_living_install_is_not_disturbed(patient: Make, index: Index) -> None:
+    sick = patient()
+    env = sick.root / "new"
+    process = started(sick, env, index)
+    argv = [sys.executable, "-m", "doctor", "fix", "--undo", "--python", str(env)]
+    done = subprocess.run(argv, env=sick.variables(), capture_output=True, text=True, check=False)
+    second = install(sick, "--env", str(env), "--python", VERSION, "--run", "--yes")
+    index.delay_s = 0
+    stderr = process.communicate(timeout=60)[1]
+    assert "another torchdoctor" in done.stderr
+    assert "another torchdoctor" in second.stderr
+    assert process.returncode == 0, stderr
+    assert version_in(env) == "2.15.0+cu130"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.apply import ApplyError, consent, lock, project
+from doctor.apply import ApplyError, consent, fresh, lock, project
 from doctor.apply.installed import Installed, conflicts, installed_in
 from doctor.apply.journal import Journal
 from doctor.apply.place import place_of, prefix_of
@@ -260,3 +260,99 @@ def test_a_project_that_is_not_named_is_not_edited(argv: tuple[str, ...], files:
     """The command would edit whatever project lies in the working folder."""
     with pytest.raises(ApplyError, match="nothing was changed: the project"):
         project.preview(System(), (Step(text="", argv=argv),), files, {})
+
+
+def half_made(system: System, folder: Path) -> fresh.HalfMade:
+    """What a run leaves that is killed while its tool makes the environment: no mark is in it yet."""
+    with fresh.making(system, str(folder), lambda _: None) as one:
+        one.begin(by_us=True)
+        (folder / "pyvenv.cfg").write_text("")
+        found = fresh.half_made(system, str(folder / "bin" / "python"))
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> System:
+    return System(environ={"HOME": str(tmp_path / "home")})
+
+
+def test_a_folder_in_the_making_is_known_by_its_inode(user: System, tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    left = half_made(user, folder)
+    assert fresh.all_half_made(user) == (left,)
+    assert fresh.why_not_ours(left) is None
+    fresh.remove(left)
+    assert not folder.exists()
+    assert fresh.all_half_made(user) == ()
+    assert not Path(left.store).exists()
+
+
+@pytest.mark.parametrize("case", ["another folder", "a younger file", "a file of the user's", "a link", "a file"])
+def test_a_folder_that_may_be_the_users_stays(
+    user: System, tmp_path: Path, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "new"
+    left = half_made(user, folder)
+    if case == "a younger file":
+        monkeypatch.setattr(fresh, "MAKING_LIMIT_S", -3600.0)
+    elif case == "a file of the user's":
+        (folder / "train.py").write_text("")
+    else:
+        folder.rename(tmp_path / "aside")
+    if case == "another folder":
+        folder.mkdir()
+        (folder / "pyvenv.cfg").write_text("")
+    elif case == "a link":
+        folder.symlink_to(tmp_path / "aside")
+    elif case == "a file":
+        folder.write_text("")
+    with pytest.raises(ApplyError, match="was left alone"):
+        fresh.remove(left)
+    assert folder.exists()
+    with pytest.raises(ApplyError), fresh.making(user, str(folder), lambda _: None):
+        pytest.fail("began")
+
+
+def test_a_journal_that_somebody_wrote_removes_nothing(user: System, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    (precious / "lib").mkdir(parents=True)
+    left = half_made(user, tmp_path / "new")
+    journal = Path(left.store) / "journal.jsonl"
+    journal.write_text(journal.read_text().replace(str(tmp_path / "new"), str(precious)))
+    assert fresh.all_half_made(user) == ()
+    assert fresh.half_made(user, str(tmp_path / "new")) is None
+    said = precious.stat()
+    own = Path(fresh.store_for(user, str(precious)))
+    own.mkdir(parents=True)
+    lines = [
+        {"event": "begun", "folder": str(precious), "word": ""},
+        {"event": "made", "device": said.st_dev, "inode": 1},
+    ]
+    (own / "journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (found,) = fresh.all_half_made(user)
+    with pytest.raises(ApplyError, match="not the folder that the interrupted run made"):
+        fresh.remove(found)
+    assert precious.exists()
+
+
+def test_a_folder_that_somebody_makes_first_is_left_alone(user: System, tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    with fresh.making(user, str(folder), lambda _: None) as one:
+        folder.mkdir()
+        (folder / "theirs").write_text("")
+        with pytest.raises(ApplyError, match="cannot be made"):
+            one.begin(by_us=True)
+    assert (folder / "theirs").exists()
+    assert not Path(fresh.store_for(user, str(folder))).exists()
+
+
+def test_where_no_journal_can_be_kept_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("no folder")
+    said: list[str] = []
+    with fresh.making(System(environ={"HOME": str(tmp_path / "home")}), str(tmp_path / "new"), said.append) as one:
+        one.begin(by_us=True)
+        one.mark()
+        one.keep()
+    assert (tmp_path / "new").is_dir()
+    assert "if this is killed in the middle" in said[0]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import random
+import shutil
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +80,101 @@ def trial(patient: Patient, chance: random.Random, took_s: float, before: dict[s
     return Trial(victim, round(moment), phase, word, not problems, "; ".join(problems) or said.strip()[-200:])
 
 
+# ---- of an install that makes its environment
+
+
+def new_folder(patient: Patient) -> Path:
+    return patient.root / "a new one's $env"
+
+
+def install_command(patient: Patient) -> list[str]:
+    """By uv where the machine has it, else by the venv of the patient's own Python."""
+    uv = (patient.root / "bin" / "uv").exists()
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    named = ["--python", version if uv else str(patient.env), "--env", str(new_folder(patient))]
+    return [sys.executable, "-m", "doctor", "install", *named, "--with", "torchvision", "--run", "--yes"]
+
+
+def full_install_s(patient: Patient) -> float:
+    """Seconds that an undisturbed install takes; the environment is removed again."""
+    started = time.monotonic()
+    subprocess.run(install_command(patient), env=patient.variables(), check=True, capture_output=True, timeout=LIMIT_S)
+    took = time.monotonic() - started
+    shutil.rmtree(new_folder(patient))
+    return took
+
+
+def install_trial(patient: Patient, chance: random.Random, took_s: float, before: dict[str, str]) -> Trial:
+    """Kill the doctor, its tool, or both, at a moment of an install; then undo, or install again and remove that. The
+    new folder and its journal must be gone, and the patient's old environment be what it was."""
+    folder, wanted = new_folder(patient), chance.choice(("doctor", "doctor", "tool", "both"))
+    process = subprocess.Popen(
+        install_command(patient), env=patient.variables(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    started = time.monotonic()
+    if late := chance.random() < 0.8:
+        _wait_for(process, folder.exists)
+    time.sleep(chance.random() * took_s * (0.6 if late else 1.0))
+    moment, phase = (time.monotonic() - started) * 1000, _phase_of_install(patient) or "before the folder"
+    if process.poll() is not None:
+        process.communicate()
+        shutil.rmtree(folder)
+        return install_trial(patient, chance, took_s, before)
+    tools = _running(patient, _state(patient)) if wanted != "doctor" else []
+    for one in tools:
+        with contextlib.suppress(psutil.Error):
+            one.kill()
+    if wanted != "tool" or not tools:
+        process.kill()
+    victim = wanted if tools else "doctor"
+    said = process.communicate(timeout=LIMIT_S)[1]
+    through = process.returncode == 0  # a tool that had done its work all the same
+    left = folder.exists()
+    undo = [sys.executable, "-m", "doctor", "fix", "--undo", "--python", str(folder)]
+    if chance.random() < 0.3 and left and not through:
+        victim += ", then the undo"
+        second = subprocess.Popen(undo, env=patient.variables(), stderr=subprocess.DEVNULL)
+        time.sleep(0.1 + chance.random() * 0.4)
+        second.kill()
+        second.wait(LIMIT_S)
+        left = folder.exists()
+    problems = []
+    word = "kept, it was through" if through else "nothing left"
+    if through:
+        shutil.rmtree(folder)
+    elif left and chance.random() < 0.5:
+        word = "installed again"
+        again = subprocess.run(
+            install_command(patient), env=patient.variables(), capture_output=True, text=True, timeout=LIMIT_S,
+            check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        problems += [] if again.returncode == 0 else [again.stderr]
+        shutil.rmtree(folder)
+    elif left:
+        word = "undone"
+        done = subprocess.run(
+            undo, env=patient.variables(), capture_output=True, text=True, timeout=LIMIT_S, check=False
+        )
+        problems += [] if done.returncode == 0 else [done.stderr]
+    problems += [f"left: {folder}"] if folder.exists() else []
+    kept = list(_state(patient).glob("*/journal.jsonl")) if left else []
+    problems += [f"left: {path}" for path in kept]
+    problems += differences(before, patient.content())
+    _wait_until_none_runs(patient, _state(patient))
+    return Trial(victim, round(moment), phase, word, not problems, "; ".join(problems) or said.strip()[-200:])
+
+
+def _state(patient: Patient) -> Path:
+    return patient.root / "home" / ".local" / "state" / "torchdoctor" / "new"
+
+
+def _phase_of_install(patient: Patient) -> str | None:
+    for path in _state(patient).glob("*/journal.jsonl"):
+        return _last_event(path)
+    return None
+
+
 def _kill_undo(patient: Patient, chance: random.Random) -> None:
     """Begin to undo, and kill that, too."""
     process = subprocess.Popen(
@@ -104,9 +201,14 @@ def _wait_for(process: subprocess.Popen[str], condition) -> None:  # type: ignor
 def _journal(patient: Patient) -> str | None:
     """The event that a run wrote last."""
     for path in sorted((patient.env / ".torchdoctor").glob("2*/journal.jsonl")):
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            line = json.loads(Path(path).read_text().splitlines()[-1])
-            return f"{line['event']} {line.get('number', '')}".strip()
+        return _last_event(path)
+    return None
+
+
+def _last_event(journal: Path) -> str | None:
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        line = json.loads(journal.read_text().splitlines()[-1])
+        return f"{line['event']} {line.get('number', '')}".strip()
     return None
 
 
@@ -122,18 +224,18 @@ def _kill(process: subprocess.Popen[str], patient: Patient, victim: str) -> str:
     return "doctor"
 
 
-def _wait_until_none_runs(patient: Patient) -> None:
+def _wait_until_none_runs(patient: Patient, store: Path | None = None) -> None:
     until = time.monotonic() + LIMIT_S
-    while _running(patient) and time.monotonic() < until:
+    while _running(patient, store) and time.monotonic() < until:
         time.sleep(0.2)
 
 
-def _running(patient: Patient) -> list[psutil.Process]:
-    """The processes that a run of ours started in this environment and that live."""
+def _running(patient: Patient, store: Path | None = None) -> list[psutil.Process]:
+    """The processes that a run of ours started in this environment, or for this store, and that live."""
     found = []
     for one in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             said = one.environ().get("TORCHDOCTOR_RUN", "")
-            if said.startswith(str(patient.env)) and one.status() != psutil.STATUS_ZOMBIE:
+            if said.startswith(str(store or patient.env)) and one.status() != psutil.STATUS_ZOMBIE:
                 found.append(one)
     return found
