@@ -2,6 +2,7 @@
 
 refresh_knowledge.py show what differs; exit 1 if anything does refresh_knowledge.py --write take it over, but for
 rows that contradict a verified one refresh_knowledge.py --write --accept torch==2.9.1 --date 2.16.0=2026-12-09
+refresh_knowledge.py --sizes --write measure what the releases download that tables/downloads.json lacks
 refresh_knowledge.py --literals work out the prefilters of the message and GPU patterns anew refresh_knowledge.py
 --bundle FILE all tables as one file for `torchdoctor knowledge --update FILE`
 
@@ -34,10 +35,12 @@ from doctor.knowledge.literals import required_literals  # noqa: E402
 from doctor.knowledge.load import BUILT_IN, SCHEMA, TABLES, Table  # noqa: E402
 from doctor.knowledge.schema import check_table  # noqa: E402
 from doctor.knowledge.versions import numbers  # noqa: E402
+from scripts.measure_downloads import sizes_of  # noqa: E402
 
 OLDEST = Version("1.8.0")
 COMPANIONS = ("torchvision", "torchaudio", "torchtext", "xformers")
 MENDED = ("xformers",)  # their post releases are made for other releases of torch
+SIZES_SOURCE = "index-sizes"  # its key where it tells sizes
 INDEX_SOURCE = "index"  # key of the package index among the sources of a table
 
 
@@ -310,6 +313,19 @@ def taken_over(tables: dict[str, Table], differences: list[Difference], accepted
     return refused
 
 
+def refresh_sizes(tables: dict[str, Table], client: PyPISimple) -> list[str]:
+    """Rows for the releases of which tables/downloads.json has none; their versions."""
+    rows = tables["downloads"]["rows"]
+    known = {row["torch"] for row in rows if SIZES_SOURCE in row["sources"]}
+    new = [row for row in tables["releases"]["rows"] if row["torch"] not in known]
+    rows += [
+        {"torch": row["torch"], "mb": sizes_of(row, client), "sources": [SIZES_SOURCE], "status": "verified"}
+        for row in new
+    ]
+    rows.sort(key=lambda row: (SIZES_SOURCE not in row["sources"], numbers(row["torch"])))
+    return [row["torch"] for row in new]
+
+
 def refresh_literals(tables: dict[str, Table]) -> int:
     """Work out the prefilters anew; how many changed."""
     changed = 0
@@ -354,6 +370,7 @@ def main() -> int:
         "--date", action="append", default=[], metavar="VERSION=DATE", help="date of a new torch release"
     )
     parser.add_argument("--today", metavar="DATE", help="the date that changed tables get")
+    parser.add_argument("--sizes", action="store_true", help="measure the downloads of releases without a size")
     parser.add_argument("--literals", action="store_true", help="work out the prefilters anew, without the index")
     parser.add_argument("--bundle", type=Path, metavar="FILE", help="write all tables into one file")
     options = parser.parse_args()
@@ -363,6 +380,9 @@ def main() -> int:
     differences: list[Difference] = []
     if options.literals:
         print(f"{refresh_literals(tables)} prefilters changed")
+    elif options.sizes:
+        with PyPISimple(index_url()) as client:
+            print(f"measured: {', '.join(refresh_sizes(tables, client)) or 'nothing is missing'}")
     elif not options.bundle:
         with PyPISimple(index_url()) as client:
             dates = dict(pair.split("=", 1) for pair in options.date)

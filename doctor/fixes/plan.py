@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from doctor.fixes import quoting
 from doctor.fixes.actions import BUILDERS, TORCH
 from doctor.fixes.notebook import for_kernel
+from doctor.fixes.prices import priced
 from doctor.fixes.situation import Situation, situation_of
 from doctor.knowledge.versions import numbers
 from doctor.model.facts import Facts
@@ -28,7 +29,7 @@ def plan(
     for finding in findings:
         if finding.root and finding.explained_by is None:
             draft.add(finding)
-    made = Plan(fixes=tuple(draft.fixes), unfixed=tuple(draft.unfixed))
+    made = Plan(fixes=tuple(map(priced, draft.fixes)), unfixed=tuple(draft.unfixed))
     kernel = facts.interpreter.kernel
     return for_kernel(made, kernel) if kernel else made
 

@@ -224,7 +224,7 @@ def steps_for_build(
         cuda=conda_cuda(situation, build, exact) or None,
         exact=exact,
     )
-    steps = tool(situation.tool).install(situation, order)
+    steps: tuple[Step, ...] = tool(situation.tool).install(situation, order)
     last = steps[-1]
     if last.argv:
         verify = (situation.python, "-c", "import torch; print(torch.__version__)")

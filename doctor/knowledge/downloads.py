@@ -13,10 +13,8 @@ def download_mb(release: str, backend: str, platform: str) -> int | None:
     known. A CUDA build that was not measured is taken to be about as large as that of the same release, platform and
     CUDA major version.
 
-    >>> download_mb("2.6.0", "cu124", "linux_x86_64"), download_mb("2.6.0", "cu126", "linux_x86_64")
-    (3061, 3061)
-    >>> download_mb("2.6.0", "cu118", "linux_x86_64") is None
-    True
+    >>> download_mb("2.6.0", "cu126", "linux_x86_64"), download_mb("2.6.0", "cu118", "linux_x86_64")
+    (3061, None)
     """
     known = _sizes().get((release_of(release), platform), {})
     if backend in known:

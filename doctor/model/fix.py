@@ -27,7 +27,7 @@ class Step:
     shell: str | None = None  # a line for the user's shell that argv can't say (export X=…, conda activate …)
     needs_root: bool = False
     needs_reboot: bool = False
-    downloads_mb: int | None = None
+    downloads_mb: int | None = None  # about, into an environment that has nothing of it; None: not known
     undo: tuple[str, ...] | None = None
     verify: tuple[str, ...] | None = None
 
@@ -44,6 +44,11 @@ class Fix:
     assumes: tuple[str, ...] = ()  # what was taken for granted, one sentence each
     alternatives: tuple[Fix, ...] = ()
     also_cures: tuple[str, ...] = ()
+    # its price: what its steps need
+    needs_root: bool = False
+    needs_reboot: bool = False
+    downloads_mb: int | None = None
+    changes: tuple[str, ...] = ()  # the other installed packages that it changes: "torchvision 0.22.1"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ def render(report: Report) -> str:
         if not finding.root:
             continue
         fix = summary.fix_of(report, finding)
-        text = f"{finding.title} {finding.detail}" + (f" Fix: {fix.title}" if fix else "")
+        text = f"{finding.title} {finding.detail}" + (f" Fix: {summary.offer(fix)}" if fix else "")
         lines.append(f"::{_LEVELS[finding.severity]} title={_property('torchdoctor ' + finding.id)}::{_data(text)}")
     return "\n".join([*lines, safe(summary.verdict(report))]) + "\n"
 

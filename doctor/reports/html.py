@@ -30,6 +30,8 @@ def render(report: Report) -> str:
         verdict=summary.verdict(report),
         label=summary.label,
         hints=summary.hints,
+        offer=summary.offer,
+        says_more=summary.says_more,
         fix_of=lambda finding: summary.fix_of(report, finding),
         consequences=lambda finding: summary.consequences(report, finding),
         command=lambda step: summary.step_command(step, windows=windows),

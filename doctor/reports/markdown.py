@@ -69,6 +69,9 @@ def _finding(report: Report, finding: Finding) -> Iterator[str]:
             command = summary.step_command(step, windows=report.facts.host.system == "windows")
             if command:
                 yield from _block(command, "   ")
+        for other in fix.alternatives:
+            yield ""
+            yield f"Or: {_prose(summary.offer(other))}"
 
 
 def _page(check: Check) -> Iterator[str]:

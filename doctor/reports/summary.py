@@ -245,8 +245,10 @@ def _torch_says(torch: Torch, report: Report) -> str:
 def _because(report: Report) -> str:
     """ " because of the driver": the layer of the first root fault that can keep torch from a device."""
     for finding in report.findings:
-        if finding.severity == "fault" and finding.root and (
-            finding.layer in ("machine", "driver", "interpreter") or finding.id in _KEEPS_FROM_THE_GPU
+        if (
+            finding.severity == "fault"
+            and finding.root
+            and (finding.layer in ("machine", "driver", "interpreter") or finding.id in _KEEPS_FROM_THE_GPU)
         ):
             return f" because of the {finding.layer}"
     return ""
@@ -318,11 +320,39 @@ def step_command(step: Step, *, windows: bool = False) -> str | None:
 
 
 def hints(step: Step) -> str:
-    """ "root, reboot, 2500 MB"."""
-    size_text = f"{step.downloads_mb} MB to download" if step.downloads_mb else None
-    return ", ".join(
-        t for t in ("root" if step.needs_root else None, "reboot" if step.needs_reboot else None, size_text) if t
-    )
+    """ "root, reboot, downloads about 3.1 GB"."""
+    return ", ".join(_needs(step))
+
+
+def price(fix: Fix) -> str:
+    """What to know before choosing a fix: "root, reboot"; "downloads about 3.1 GB, also changes torchvision 0.22.1"."""
+    changes = f"also changes {', '.join(fix.changes)}" if fix.changes else ""
+    return ", ".join((*_needs(fix), *([changes] if changes else [])))
+
+
+def offer(fix: Fix) -> str:
+    """An alternative in one sentence, with its price: "Update the NVIDIA driver (root, reboot)."."""
+    return f"{fix.title.rstrip('.')} ({cost})." if (cost := price(fix)) else fix.title
+
+
+def says_more(step: Step, fix: Fix) -> bool:
+    """Whether a manual step of an alternative says more than the title and the price do."""
+    only_restarts = step.needs_reboot and not step.needs_root
+    return not only_restarts and step.text.rstrip(".") != fix.title.rstrip(".")
+
+
+def _needs(what: Step | Fix) -> Iterator[str]:
+    if what.needs_root:
+        yield "root"
+    if what.needs_reboot:
+        yield "reboot"
+    if what.downloads_mb:
+        yield f"downloads about {megabytes(what.downloads_mb)}"
+
+
+def megabytes(count: int) -> str:
+    """As pip counts them, of 10^6: 137 -> "140 MB", 2992 -> "3.0 GB"; sizes are about right, not exact."""
+    return f"{count / 1000:.1f} GB" if count >= 1000 else f"{round(count, -1) or count} MB"
 
 
 _LABELS = {

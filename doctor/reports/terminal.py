@@ -211,9 +211,12 @@ def _fix(fix: Fix, width: int, windows: bool) -> Lines:
     for assumed in fix.assumes:
         yield from _prose(f"(assumes: {assumed.rstrip('.')})", width, indent=2, style="dim")
     for alternative in fix.alternatives:
-        yield from _prose(f"Or: {alternative.title}", width, indent=2)
+        yield from _prose(f"Or: {summary.offer(alternative)}", width, indent=2)
         for step in alternative.steps:
-            yield from _commands(step, windows, indent=9)
+            if summary.step_command(step):
+                yield from _commands(step, windows, indent=9)
+            elif summary.says_more(step, alternative):
+                yield from _prose(step.text, width, indent=9)
 
 
 def _step(number: int, step: Step, width: int, windows: bool) -> Lines:

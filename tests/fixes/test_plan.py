@@ -10,6 +10,7 @@ import pytest
 from doctor.checks.runner import judge
 from doctor.fixes.actions import BUILDERS, TORCH
 from doctor.fixes.plan import plan, script
+from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.fix import Plan
 from tests.examples import linux, mac, windows, with_amd, with_nvidia, with_packages, with_torch
@@ -50,6 +51,24 @@ def test_driver_too_old() -> None:
     assert fix.alternatives[0].details == {"torch": "2.7.1", "backend": "cu118", "index": WHL + "cu118"}
     assert commands(made) == [["sudo", "ubuntu-drivers", "install", "nvidia:580"]]
     assert lines(made)[-1] == "# Restart the machine"
+
+
+def test_the_price_of_a_fix_and_of_its_alternatives() -> None:
+    facts = with_packages(with_torch(rtx("470.256.02"), "2.6.0+cu124"), torchvision="0.21.0")
+    (fix,) = plan([TOO_OLD], facts).fixes
+    assert (fix.needs_root, fix.needs_reboot, fix.downloads_mb) == (True, True, None)
+    other = fix.alternatives[0]
+    assert (other.needs_root, other.needs_reboot, other.changes) == (False, False, ("torchvision 0.22.1",))
+    assert other.downloads_mb is None  # no source tells the size of 2.7.1 (cu118)
+
+
+def test_downloads_are_told_where_they_are_known() -> None:
+    (fix,) = plan([MISSING], without_torch(rtx())).fixes
+    assert fix.downloads_mb == fix.steps[-1].downloads_mb == lookup.download_mb("2.15.0", "cu132", "linux_x86_64")
+    conda = replace(rtx().interpreter, environment="conda", manager="conda", prefix="/c/envs/ml")
+    (fix,) = plan([MISSING], replace(without_torch(rtx()), interpreter=conda)).fixes
+    assert fix.details["index"] == "conda-forge"
+    assert fix.downloads_mb is None
 
 
 def test_driver_too_old_where_no_other_build_serves() -> None:
@@ -157,6 +176,14 @@ def test_a_new_interpreter_gets_the_companions_and_says_what_is_left_to_do() -> 
     assert fix.steps[4].shell == ". .venv-3.12/bin/activate"
     bare = with_packages(with_torch(mac(rosetta=True), "2.2.2"), pip="24.0", torchvision="0.17.2")
     assert not [s for fix in plan([NATIVE], bare).fixes for s in fix.steps if "freeze" in s.text]
+
+
+def test_the_title_says_what_is_replaced() -> None:
+    (other,) = plan([CPU_ONLY], with_torch(rtx(), "2.14.1+cpu")).fixes
+    assert other.title == "Replace torch 2.14.1+cpu with torch 2.14.1 (cu130)."
+    broken = finding("torch-install-broken", "reinstall-torch")
+    (same,) = plan([broken], with_torch(rtx(), "2.14.1+cu130")).fixes
+    assert same.title == "Reinstall torch 2.14.1 (cu130)."
 
 
 def test_conda_under_rosetta_makes_an_environment_for_arm64() -> None:

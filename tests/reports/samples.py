@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from doctor.fixes.prices import priced
 from doctor.model.facts import ABSENT, Facts, Gap, Gpu, Metal, ProbeResult, Stage, StartFailure
 from doctor.model.finding import Evidence, Finding, Outcome, Remedy
 from doctor.model.fix import Fix, Plan, Step
@@ -59,7 +60,7 @@ NOTE = Finding(
     id="no-accelerator", layer="machine", severity="note", title="There is no GPU here.", detail="Only a CPU."
 )
 
-FIX = Fix(
+FIX = priced(Fix(
     finding="nvidia-driver-too-old",
     action="upgrade-driver",
     title="Update the driver to 525.60.13 or newer",
@@ -73,10 +74,14 @@ FIX = Fix(
             finding="nvidia-driver-too-old",
             action="downgrade-torch",
             title="a torch build that this driver can run",
-            steps=(Step(text="install torch for CUDA 11.8", argv=LONG_COMMAND, downloads_mb=900),),
+            steps=(
+                Step(text="free the disk of 3 GB", where="user"),
+                Step(text="install torch for CUDA 11.8", argv=LONG_COMMAND, downloads_mb=2650),
+            ),
+            changes=("torchvision 0.17.1",),
         ),
     ),
-)
+))  # fmt: skip
 FACTS = with_packages(
     with_torch(
         with_nvidia(linux(), "NVIDIA GeForce RTX 4090", driver="470.256.02", driver_cuda="11.4"),

@@ -11,6 +11,7 @@ import pytest
 
 from doctor.checks import all_checks
 from doctor.cli import output
+from doctor.model.fix import Fix
 from doctor.reports import github, html, junit, markdown, summary, terminal
 from tests.reports.samples import ALL, FAULTY, HEALTHY, HOSTILE
 
@@ -27,6 +28,27 @@ def test_junit_is_xml_and_counts(name: str) -> None:
     assert int(suite.get("failures")) == len(suite.findall("testcase/failure"))
     assert int(suite.get("skipped")) == len(suite.findall("testcase/skipped"))
     assert int(suite.get("tests")) == len(suite.findall("testcase"))
+
+
+@pytest.mark.parametrize(
+    ("fix", "offer"),
+    [
+        ({}, "Do it."),
+        ({"needs_root": True, "needs_reboot": True}, "Do it (root, reboot)."),
+        ({"downloads_mb": 2650}, "Do it (downloads about 2.6 GB)."),
+        ({"downloads_mb": 137}, "Do it (downloads about 140 MB)."),
+        ({"downloads_mb": 3}, "Do it (downloads about 3 MB)."),
+        ({"changes": ("torchvision 0.22.1",)}, "Do it (also changes torchvision 0.22.1)."),
+    ],
+)
+def test_an_offer_has_its_price(fix: dict[str, object], offer: str) -> None:
+    assert summary.offer(Fix(finding="a", action="none", title="Do it.", **fix)) == offer
+
+
+@pytest.mark.parametrize("format", [markdown, html, terminal])
+def test_alternatives_show_their_price(format) -> None:
+    words = " ".join(format.render(FAULTY).split())
+    assert "Or: a torch build that this driver can run (downloads about 2.6 GB, also changes torchvision" in words
 
 
 def test_github_levels() -> None:

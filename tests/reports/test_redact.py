@@ -103,7 +103,7 @@ def test_commands_say_python() -> None:
     redacted = redact(FAULTY)
     fix = redacted.plan.fixes[0]
     assert fix.steps[1].argv[0] == "{python}"
-    assert fix.alternatives[0].steps[0].argv[0] == "{python}"
+    assert fix.alternatives[0].steps[-1].argv[0] == "{python}"
     assert redacted.target.python == "/home/user1/ml/.venv/bin/python"
     assert redacted.redacted
 
