@@ -12,7 +12,7 @@ import click
 
 from doctor.apply import ApplyError
 from doctor.cli import output
-from doctor.cli.codes import FAULT, USAGE
+from doctor.cli.codes import FAULT, NO_VERDICT, USAGE
 from doctor.fixes.sources import Sources
 from doctor.model.fix import Plan
 from doctor.model.report import Report
@@ -212,7 +212,11 @@ def undo(id: str, options: dict[str, Any]) -> int:
 
     system, named = _system(), options["python"]
     left = [one] if named and (one := fresh.half_made(system, named)) else []
-    python = None if left else find_target(system, named).python
+    found = None if left else find_target(system, named)
+    if found and found.python is None and found.failure and named:  # a kernel that names no Python
+        _tell(f"{found.failure.message}.")
+        return NO_VERDICT
+    python = found.python if found else None
     store = store_of(system, python) if python else ""
     saved = going_back.saved_in(store) if store else ()
     left = left or ([] if named else list(fresh.all_half_made(system)))

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from doctor.cli import applying, output
-from doctor.cli.codes import FAULT
+from doctor.cli.codes import FAULT, NO_VERDICT
 from doctor.cli.fix import refuse_idle_shell, shell_option, tool_option
 from doctor.cli.options import machine_options, machines_of, read_all, request_from
 from doctor.cli.progress import watching
@@ -80,8 +80,8 @@ def command(
     \b
     Exit codes: 0 a build serves this machine; with --run: it is installed and verified,
     1 none does (what would help is said); with --run: it failed, and all is as it was before,
-    2 wrong usage; with --run: no terminal to ask on, and no --yes, 70 a bug in torchdoctor.
-    Nothing is changed without --run.
+    2 wrong usage; with --run: no terminal to ask on, and no --yes, 3 --python names no Python,
+    70 a bug in torchdoctor. Nothing is changed without --run.
     """
     sources = applying.sources_from(options)
     refuse_idle_shell(print_commands, options)
@@ -89,6 +89,9 @@ def command(
         raise click.UsageError("--run works on the machine before you: it takes no --from, and no --print-commands.")
     wanted = _version_of(options) if env else None
     report = _report(options)
+    if options["python"] and (problem := output.wrong_target(report)) is not None:
+        output.complain(f"torchdoctor: {problem}")
+        return NO_VERDICT
     facts = report.facts
     if env:
         fix, lines = _in_new_environment(facts, env, wanted, spec, backend, companions, run_it, options)

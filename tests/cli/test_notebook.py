@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from doctor.cli import applying, output, progress
+from doctor.cli.main import run
 from tests.facts.test_kernels import CELL, KERNEL, SERVER, machine
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX layouts")
@@ -34,3 +35,15 @@ def test_questions_and_moving_lines_are_for_terminals(
 def test_without_a_terminal_nobody_types(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
     assert output.somebody_types() is False
+
+
+@pytest.mark.parametrize(
+    "words", ["check", "fix", "fix --run", "fix --undo", "probe", "install", "install --run", "check --json"]
+)
+def test_a_kernel_that_is_not_there(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine(tmp_path, HOME="/home/u")
+    monkeypatch.setenv("TORCHDOCTOR_ROOT", str(tmp_path))
+    code = run([*words.split(), "--python", "kernel:none"])
+    assert (code, "there is no Jupyter kernel none, nor any other" in capsys.readouterr().err) == (3, True)
