@@ -40,7 +40,7 @@ REAL_WHEELS = {
     "3.10": (("torch==1.12.1", "numpy==2.2.6", "typing-extensions"), ("numpy==1.26.4",)),
     "3.11": (
         ("torch==2.13.0+cpu", "numpy", "filelock", "fsspec", "jinja2", "markupsafe", "mpmath<1.4", "networkx"),
-        ("sympy", "typing-extensions"),
+        ("setuptools", "sympy", "typing-extensions"),
         ("torchvision==0.28.0",),
         ("torchvision==0.29.1",),
     ),
@@ -233,7 +233,8 @@ def _real_row(scenario: RealScenario, by: str, folder: Path, fetched: Path, pair
 def _fetch(python: str, fetched: Path) -> None:
     """The wheels of a Python, once."""
     folder = fetched / python
-    if (folder / "complete").exists():
+    stamp, wanted = folder / "fetched", "\n".join(map(" ".join, REAL_WHEELS[python]))
+    if stamp.exists() and stamp.read_text() == wanted:
         return
     program = _python(python)
     for requirements in REAL_WHEELS[python]:
@@ -241,7 +242,7 @@ def _fetch(python: str, fetched: Path) -> None:
         done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=1800)
         if done.returncode:
             raise NotRun(f"pip download {' '.join(requirements)} failed: {done.stderr.strip().splitlines()[-1]}")
-    (folder / "complete").touch()
+    stamp.write_text(wanted)
 
 
 def _python(version: str) -> str:

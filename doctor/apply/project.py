@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from doctor.apply import ApplyError, edit
@@ -23,6 +23,7 @@ from doctor.apply.resolve import CONNECT_S, Resolution, ask, failed
 from doctor.model.fix import Step, TomlEdit
 
 if TYPE_CHECKING:
+    from doctor import process
     from doctor.facts.system import System
 
 # tool: (options that name the project's folder, the option that leaves the environment alone, what shows that an index
@@ -35,6 +36,14 @@ _TOOLS = {
 }
 _CHANGES = ("add", "remove")
 _BIG_BYTES = 1 << 20
+_REASON_LINES = 12
+_CHATTER = re.compile(
+    r"\s*(DEBUG|TRACE|WARN) |\s*\d+: |\s*(Requested|Existing): |"  # uv
+    r"(Updating|Resolving) dependencies|Using virtualenv|Checking keyring|"  # poetry
+    r"INFO: |STATUS: |Set env var |See \S+ for |WARNING: Add '-v'|\[ResolutionError\]|.*Lock failed|Adding packages to "
+)
+_PYTHON_RANGE = re.compile(r"supported Python range|requires-python|[Pp]ython versions supported")
+_LOCKED = re.compile(r'^\[\[package\]\]\nname = "([^"]+)"\nversion = "([^"]+)"', re.M)
 _LEFT_OUT = (".venv", "venv", ".git", ".pixi", "__pypackages__", "node_modules")
 
 
@@ -64,7 +73,7 @@ def preview(system: System, steps: Sequence[Step], files: Sequence[str], environ
     if not files or not all(_names_project(step, files) for step in steps):
         raise ApplyError(
             "nothing was changed: the project that manages this environment is not known, so its file cannot be kept. "
-            "Run the printed commands in its folder, or use --tool pip."
+            "Run this in the project's folder, or use --tool pip."
         )
     folder = os.path.dirname(files[0])
     environ.setdefault("UV_HTTP_TIMEOUT", str(CONNECT_S))
@@ -81,10 +90,34 @@ def preview(system: System, steps: Sequence[Step], files: Sequence[str], environ
             argv, answered = _in_copy(program_of(system, step.argv or ()), folder, copy)
             result, lines = ask(system, argv, answered, environ)
             if not result.ok:
-                said = [line for line in lines if not re.match(r"\s*(DEBUG|TRACE|WARN) |\s*\d+: ", line)]
-                said = [line.replace(copy, folder) for line in said]
-                return Preview("", failed(result, said))
+                said = [line.replace(copy, folder) for line in lines]
+                return Preview("", _refused(result, said, files[0]))
         return Preview(_diff(folder, copy, files), Resolution(ok=True))
+
+
+def _refused(result: process.Result, lines: Sequence[str], file: str) -> Resolution:
+    """Why the tool could not do it: what it says of it, without what else it says, and the next step."""
+    reason = [line for line in _of_poetry(lines) if line.strip() and not _CHATTER.match(line)]
+    answer = failed(result, reason)
+    if result.status == "timed-out":
+        return answer
+    message = hide("\n".join(line.rstrip() for line in reason[-_REASON_LINES:]))
+    if any(_PYTHON_RANGE.search(line) for line in reason):
+        message += (
+            f"\nThe project promises to run on Pythons that this torch is not made for. Narrow that in {file} "
+            "(requires-python, or python below [tool.poetry.dependencies]), and run this again."
+        )
+    return replace(answer, message=message)
+
+
+def _of_poetry(lines: Sequence[str]) -> Sequence[str]:
+    """Of poetry's account of an error, which it gives with the places in its own source, the words of the last."""
+    starts = [number for number, line in enumerate(lines) if re.fullmatch(r"\s+[A-Za-z.]+(Error|Exception)\s*", line)]
+    if not starts:
+        return lines
+    words = lines[starts[-1] + 1 :]
+    end = next((number for number, line in enumerate(words) if re.match(r"\s+at .+:\d+ in ", line)), len(words))
+    return [line[2:] for line in words[:end] if not line.strip().startswith("https://")]
 
 
 def _names_project(step: Step, files: Sequence[str]) -> bool:
@@ -136,17 +169,36 @@ def _in_copy(argv: Sequence[str], folder: str, copy: str) -> tuple[list[str], re
 
 
 def _diff(folder: str, copy: str, files: Sequence[str]) -> str:
-    """The edit of the project's file; of lock files only that they change."""
+    """The edit of the project's file; of lock files only which versions they change."""
     parts = []
     for file in files:
         before, after = _lines(file), _lines(os.path.join(copy, os.path.relpath(file, folder)))
         if before == after:
             continue
         if os.path.basename(file) in LOCK_FILES:
-            parts.append(f"{file}: {'changed' if before else 'new'}\n")
+            parts += _lock_changes(file, "".join(before), "".join(after))
         else:
             parts += difflib.unified_diff(before, after, file, file)
     return hide("".join(part if part.endswith("\n") else part + "\n" for part in parts))
+
+
+def _lock_changes(file: str, before: str, after: str) -> list[str]:
+    """ "torch: 2.13.0+cpu -> 2.13.0+cu130". A lock file may hold several versions of a package, by platform."""
+    old, new = _locked(before), _locked(after)
+    lines = [
+        f"  {name}: {', '.join(old.get(name, ())) or 'not there'} -> {', '.join(new.get(name, ())) or 'removed'}\n"
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name)
+    ]
+    return [f"{file}: {'changed' if before else 'new'}\n", *lines]
+
+
+def _locked(text: str) -> dict[str, tuple[str, ...]]:
+    """The versions of each package that a lock file names, in the form that uv, poetry and PDM share."""
+    found: dict[str, list[str]] = {}
+    for name, version in _LOCKED.findall(text):
+        found.setdefault(name, []).append(version)
+    return {name: tuple(sorted(versions)) for name, versions in found.items()}
 
 
 def _lines(path: str) -> list[str]:

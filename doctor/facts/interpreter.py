@@ -45,6 +45,10 @@ def start(system: System, found: Found, notes: Notes) -> Callable[[Notes], None]
             _write_failure(notes, failure)
         else:
             assert answer is not None
+            if not answer.get("project") and answer.get("manager") in ("poetry", "pdm"):
+                from doctor.facts.projects import project_of
+
+                answer["project"] = project_of(system, str(answer.get("prefix") or ""), answer["manager"])
             write(answer, notes)
 
     return finish

@@ -126,6 +126,113 @@ def test_a_poetry_project(patient: Make, index: Index) -> None:
     assert (sick.content(), files_of(sick.env.parent)) == (before, files)
 
 
+OLD_POETRY = """[tool.poetry]
+name = "demo"
+version = "0.1.0"
+description = ""
+authors = []
+package-mode = false
+
+[tool.poetry.dependencies]
+python = "{python}"
+{torch}
+
+[[tool.poetry.source]]
+name = "mirror"
+url = "{url}/whl/cu130"
+priority = "primary"
+
+[[tool.poetry.source]]
+name = "pytorch-cpu"
+url = "{url}/whl/cpu"
+priority = "explicit"
+"""
+CPU_TORCH = 'torch = {version = "2.13.0", source = "pytorch-cpu"}'
+
+
+@needs_poetry
+def test_an_old_poetry_project_with_a_stale_lock_file(patient: Make, index: Index) -> None:
+    """Without a [project] table; its file was changed since it was locked. The source of the CPU build stays in it."""
+    sick = of_poetry(patient, OLD_POETRY.format(url=index.url, python="^3.10", torch=CPU_TORCH))
+    file = sick.env.parent / "pyproject.toml"
+    file.write_text(file.read_text().replace('"2.13.0", source', '">=2.12", source'))
+    before, files = sick.content(), files_of(sick.env.parent)
+    done = sick.fix()
+    assert done.returncode == 0, done.stderr
+    assert '+torch = {version = "2.13.0", source = "pytorch-cu130"}' in done.stderr
+    assert "  torch: 2.13.0+cpu -> 2.13.0+cu130\n" in done.stderr
+    assert sick.torch() == "2.13.0+cu130"
+    assert sick.doctor("fix", "--undo").returncode == 0
+    assert (sick.content(), files_of(sick.env.parent)) == (before, files)
+
+
+@needs_poetry
+def test_a_poetry_environment_outside_of_its_project(patient: Make, index: Index) -> None:
+    """In poetry's own folder, whose name has the project's path in it: known where we stand in the project."""
+    sick = patient()
+    pyproject = OLD_POETRY.format(url=index.url, python="^3.10", torch=CPU_TORCH)
+    sick.make_project("poetry", pyproject, in_project=False)
+    assert "/pypoetry/virtualenvs/" in str(sick.env)
+    project = sick.root / "work"
+    sick.stand_in(sick.root)
+    elsewhere = sick.fix()
+    assert elsewhere.returncode == 1
+    assert "Run this in the project's folder, or use --tool pip" in elsewhere.stderr
+    sick.stand_in(project)
+    before, files = sick.content(), files_of(project)
+    done = sick.fix()
+    assert done.returncode == 0, done.stderr
+    assert sick.torch() == "2.13.0+cu130"
+    assert sick.doctor("fix", "--undo").returncode == 0
+    assert (sick.content(), files_of(project)) == (before, files)
+
+
+WIDE_UV = """[project]
+name = "demo"
+version = "0.1.0"
+requires-python = ">=3.8"
+dependencies = []
+
+[[tool.uv.index]]
+name = "mirror"
+url = "{url}/whl/cu130"
+default = true
+"""
+
+
+def of_uv(patient: Make, pyproject: str) -> Patient:
+    sick = patient()
+    (sick.env.parent / "pyproject.toml").write_text(pyproject)
+    sick.set(UV_NO_CONFIG="0")
+    assert UV is not None
+    argv = [UV, "sync", "-q", "--project", str(sick.env.parent)]
+    subprocess.run(argv, env=sick.variables(), check=True, timeout=60)
+    return sick
+
+
+@pytest.mark.parametrize("manager", ["uv", "poetry", "pdm"])
+def test_a_project_for_pythons_that_torch_is_not_made_for(patient: Make, index: Index, manager: str) -> None:
+    if manager != "uv" and tool(manager) is None:
+        pytest.skip(f"{manager} is not there")
+    if manager == "uv":
+        sick = of_uv(patient, WIDE_UV.format(url=index.url))
+    elif manager == "poetry":
+        sick = of_poetry(patient, OLD_POETRY.format(url=index.url, python=">=3.8", torch=""))
+    else:
+        pyproject = PDM.format(url=index.url, dependencies="", backend="cu130")
+        sick = patient()
+        sick.make_project("pdm", pyproject.replace(">=3.10", ">=3.8"))
+    before, files = sick.content(), files_of(sick.env.parent)
+    done = sick.fix()
+    assert done.returncode == 1
+    said = done.stderr.partition("nothing was changed: the plan does not resolve.\n")[2]
+    assert ">=3.10" in said or "cp38" in said, "the tool's own reason"
+    assert f"Narrow that in {sick.env.parent / 'pyproject.toml'}" in said
+    assert "site-packages" not in said, "not the tool's own source"
+    assert len(said.splitlines()) < 15
+    assert (sick.content(), files_of(sick.env.parent)) == (before, files)
+
+
 PDM = """[project]
 name = "demo"  # a comment that stays
 version = "0.1.0"

@@ -247,3 +247,16 @@ def test_a_tool_of_uv_that_cannot_be_said_again(receipt: tuple[str, ...] | None)
     assert fix.steps[0].argv is not None
     assert fix.steps[0].argv[:4] == ("uv", "pip", "install", "--python")
     assert fix.steps[0].text.endswith("(until «uv tool» installs its tool anew)")
+
+
+@pytest.mark.parametrize(
+    ("environment", "line"),
+    [
+        ("pipx", "pipx reinstall --python python3.12 my-app"),
+        ("uv-tool", "uv tool upgrade --python 3.12 my-app"),
+    ],
+)
+def test_an_application_gets_another_python_in_its_own_environment(environment: str, line: str) -> None:
+    facts = of_application(old_card(), environment, version="3.7.1")
+    (fix,) = plan([finding("python-unsupported", ("replace-interpreter", {"python": "3.12"}))], facts).fixes
+    assert [(step.argv, step.shell) for step in fix.steps] == [(None, line)], "left to the user"

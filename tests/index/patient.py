@@ -103,21 +103,31 @@ class Patient:
         cache = {"UV_CACHE_DIR": str(self.root.parent / "cache")}
         subprocess.run([*argv, *requirements], env={**self.variables(), **cache}, check=True, timeout=60)
 
-    def make_project(self, manager: str, pyproject: str) -> None:
-        """Let poetry or pdm manage the environment, which gets what the pyproject.toml says."""
+    def stand_in(self, folder: Path) -> None:
+        """The machine's user works in that folder."""
+        path = self.root / "machine.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "cwd": str(folder)}))
+
+    def make_project(self, manager: str, pyproject: str, *, in_project: bool = True) -> None:
+        """Let poetry or pdm manage the environment, which gets what the pyproject.toml says. `in_project`: not poetry's
+        own environment, far from the project."""
         program = tool(manager)
         assert program is not None
         (self.env.parent / "pyproject.toml").write_text(pyproject)
         (self.root / "bin" / manager).symlink_to(program)
-        cache = str(self.root.parent / manager)
+        cache = str(self.root / ("pypoetry" if manager == "poetry" else manager))
         self.environ |= {
-            "POETRY_CACHE_DIR": cache, "POETRY_VIRTUALENVS_IN_PROJECT": "true",
+            "POETRY_CACHE_DIR": cache, "POETRY_VIRTUALENVS_IN_PROJECT": "true" if in_project else "false",
             "PDM_CACHE_DIR": cache, "PDM_CHECK_UPDATE": "0",
         }  # fmt: skip
         self.set(**self.environ)
         argv = [program, "install", "--project", str(self.env.parent)]
-        variables = {**self.variables(), "VIRTUAL_ENV": str(self.env)}
+        variables = {**self.variables(), **({"VIRTUAL_ENV": str(self.env)} if in_project else {})}
+        if not in_project:
+            shutil.rmtree(self.env)
         subprocess.run(argv, env=variables, check=True, timeout=120, stdout=subprocess.DEVNULL)
+        if not in_project:
+            self.env = next(Path(cache, "virtualenvs").glob("demo-*"))
 
     def torch(self) -> str | None:
         """The version that the environment's torch says of itself."""

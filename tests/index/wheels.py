@@ -104,13 +104,15 @@ def get_device_properties(device=0):
 
 def wheel(
     folder: Path, name: str, version: str, files: Mapping[str, str | bytes], *,
-    requires: Iterable[str] = (), tag: str = PURE_TAG, scripts: Mapping[str, str] | None = None,
+    requires: Iterable[str] = (), tag: str = PURE_TAG, scripts: Mapping[str, str] | None = None, python: str = "",
 ) -> Path:  # fmt: skip
-    """Write a wheel into the folder, with RECORD and METADATA; `scripts`: console entry points."""
+    """Write a wheel into the folder, with RECORD and METADATA; `scripts`: console entry points; `python`: which it
+    requires."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name.replace('-', '_')}-{version}-{tag}.whl"
     info = f"{name.replace('-', '_')}-{version}.dist-info"
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    metadata += f"Requires-Python: {python}\n" if python else ""
     metadata += "".join(f"Requires-Dist: {requirement}\n" for requirement in requires)
     root = "true" if tag == PURE_TAG else "false"
     content: dict[str, str | bytes] = dict(files)
@@ -149,8 +151,9 @@ def torch(folder: Path, version: str, *, files: int = 30, big_bytes: int = 300_0
         content[f"torch/_parts/part_{number}.py"] = f"version = {version!r}\nnumber = {number}\n"
     requires = ["typing-extensions>=4.10.0"] + ([f"nvidia-cuda-runtime=={cuda}"] if cuda else [])
     return wheel(
-        folder, "torch", version, content, requires=requires, tag=LINUX_TAG, scripts={"torchrun": "torch:Tensor"}
-    )
+        folder, "torch", version, content, requires=requires, tag=LINUX_TAG, scripts={"torchrun": "torch:Tensor"},
+        python=">=3.10",
+    )  # fmt: skip
 
 
 def companion(folder: Path, name: str, version: str, torch_release: str) -> Path:

@@ -23,8 +23,9 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
     a pip to do that (PDM's environments have none) the project's packages are all installed anew."""
     steps = []
     if order.index:
-        text = f"Name the index of that build «{SOURCE}» in the project"
-        steps.append(Step(text=text, edit=_source(situation, order)))
+        source = _source(situation, order)
+        file = re.split(r"[/\\]", source.file)[-1]
+        steps.append(Step(text=f"Name the index of that build «{SOURCE}» in {file}", edit=source))
     all_anew = bool(order.replaces) and has_no_pip(situation.facts)
     if order.replaces and not all_anew:
         argv = (situation.python, "-m", "pip", "uninstall", "-y", *order.replaces)
@@ -34,9 +35,9 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
         return (*steps, Step(text=text, argv=argv))
     return (
         *steps,
-        Step(text=f"{text}: first into the lock file", argv=(*argv, "--no-sync")),
+        Step(text=f"{text}, in the lock file first", argv=(*argv, "--no-sync")),
         Step(
-            text="Install all of the project's packages anew (PDM has no word for a single one)",
+            text="Install the project's packages anew: PDM cannot do that for one of them",
             argv=(*_pdm(situation, "sync"), "--reinstall"),
         ),
     )
