@@ -29,6 +29,7 @@ def replace_interpreter(
     if picked is None:
         return None
     python, fresh, build = picked
+    again = _application_again(situation, python, arch)
 
     what = f"Python {python}" + (f" for {arch}" if arch else "")
     return Fix(
@@ -42,7 +43,8 @@ def replace_interpreter(
             "backend": build.backend,
             "index": build.index or "default",
         },
-        steps=(
+        steps=again
+        or (
             *make_environment(fresh, python, arch),
             *steps_for_build(fresh, build),
             *_other_packages(situation, build),
@@ -50,6 +52,22 @@ def replace_interpreter(
         ),
         assumes=cautions(build),
     )
+
+
+def _application_again(situation: Situation, python: str, arch: str | None) -> tuple[Step, ...]:
+    """An application of pipx or `uv tool` needs its own environment, made anew: the user's to do, for a snapshot inside
+    would go with the old one. () for other environments."""
+    interpreter = situation.facts.interpreter
+    if interpreter.environment not in ("pipx", "uv-tool") or not situation.prefix:
+        return ()
+    path = PureWindowsPath(situation.prefix) if situation.windows else PurePosixPath(situation.prefix)
+    if interpreter.environment == "pipx":
+        argv: tuple[str, ...] = ("pipx", "reinstall", "--python", f"python{python}", path.name)
+    else:
+        argv = ("uv", "tool", "upgrade", "--python", _request(situation, python, arch), path.name)
+    line = command(argv, situation.shell)
+    text = f"Make the environment of {path.name} anew with Python {python}, then look again"
+    return (Step(text=text, shell=line, where="user"),)
 
 
 def _other_packages(situation: Situation, build: choosing.Candidate) -> tuple[Step, ...]:
@@ -162,19 +180,21 @@ def make_environment(situation: Situation, python: str, arch: str | None) -> tup
         where = ("-p", str(situation.prefix), "-c", "conda-forge", f"python={python}")
         argv = (situation.tool, "create", *platform, *where)
         return (Step(text=f"Make an environment with Python {python}", argv=argv, where="user"),)
-    request = python
-    if arch == "arm64":
-        request = f"cpython-{python}-macos-aarch64-none"
-    elif arch == "64-bit" and situation.windows:
-        request = f"cpython-{python}-windows-x86_64-none"
     return (
         Step(text="Get uv, if it is not there: https://docs.astral.sh/uv/getting-started/installation/", where="user"),
         Step(
             text=f"Make an environment with Python {python}",
-            argv=("uv", "venv", "--python", request, str(situation.prefix)),
+            argv=("uv", "venv", "--python", _request(situation, python, arch), str(situation.prefix)),
             where="user",
         ),
     )
+
+
+def _request(situation: Situation, python: str, arch: str | None) -> str:
+    """A Python as uv is asked for it."""
+    if arch == "arm64":
+        return f"cpython-{python}-macos-aarch64-none"
+    return f"cpython-{python}-windows-x86_64-none" if arch == "64-bit" and situation.windows else python
 
 
 def use_environment(situation: Situation) -> Step:

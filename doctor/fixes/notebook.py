@@ -25,6 +25,8 @@ def for_kernel(plan: Plan, kernel: Kernel) -> Plan:
 
 
 def _needs_restart(fix: Fix) -> bool:
+    if any(_makes_environment(step) for step in fix.steps):
+        return False
     return fix.action in (*TORCH, *_PACKAGES, *_VARIABLES) and any(step.where != "system" for step in fix.steps)
 
 
@@ -33,9 +35,17 @@ def _fix(fix: Fix, kernel: Kernel) -> Fix:
     name = fix.details.get("name", "")
     if name and fix.action in _VARIABLES:
         return replace(fix, steps=(_variable_step(fix, name, kernel),))
+    if any(_makes_environment(step) for step in fix.steps):
+        kept = (step for step in fix.steps if not step.shell)  # what activates it in a terminal
+        return replace(fix, steps=(*kept, _choose_step("its Python", None)))
     if fix.action == "activate-environment" and "path" in fix.details:
         return replace(fix, steps=(_choose_step(fix.details["path"], fix.details.get("kernel")),))
     return fix
+
+
+def _makes_environment(step: Step) -> bool:
+    words = step.argv or ()
+    return words[:2] == ("uv", "venv") or words[1:3] == ("-m", "venv") or words[1:2] == ("create",)
 
 
 def _choose_step(python: str, kernel: str | None) -> Step:
@@ -43,7 +53,7 @@ def _choose_step(python: str, kernel: str | None) -> Step:
     choose = "in the notebook (Kernel > Change kernel)"
     if kernel:
         return Step(text=f'Choose the kernel "{kernel}" {choose}', where="user")
-    text = f"Make {python} a kernel ({python} -m ipykernel install --user --name torch; it needs the package ipykernel)"
+    text = f"Make {python} a kernel (by -m ipykernel install --user --name torch; it needs the package ipykernel)"
     return Step(text=f"{text}, and choose it {choose}", where="user")
 
 

@@ -55,6 +55,15 @@ def test_another_environment_is_another_kernel(details: dict[str, str], words: s
     assert fix.steps[0].shell is not None, "a terminal activates it"
 
 
+def test_a_new_environment_is_a_new_kernel() -> None:
+    wish: Wish = ("replace-interpreter", {"python": "3.12"})
+    steps = planned(Kernel(), wish).fixes[0].steps
+    assert steps[-1].text.startswith("Make its Python a kernel (by -m ipykernel install --user")
+    assert not any(step.shell for step in steps)
+    assert RESTART not in steps
+    assert planned(ABSENT, wish).fixes[0].steps[-1].shell is not None
+
+
 def test_the_check_says_which_kernel_has_torch() -> None:
     other = OtherEnvironment(python="/e/bin/python", torch="2.7.0", how='the Jupyter kernel "ML"', kernel="ML")
     facts = replace(linux(), torch=ABSENT)
