@@ -352,7 +352,7 @@ def _conda_forge_fix(situation: Situation, finding: str, text: str, details: Map
     packages = [details["package"], *([f"cuda-version={details['cuda']}"] if details.get("cuda") else [])]
     backend = "cu" + details["cuda"].replace(".", "") if details.get("cuda") else "cpu"
     if situation.tool == "pixi":
-        steps: tuple[Step, ...] = (Step(text=f"Install {packages[0]}", argv=("pixi", "add", *packages)),)
+        steps: tuple[Step, ...] = tool("pixi").add(situation, packages)
     elif situation.tool in CONDAS:
         where = ("-p", situation.prefix) if situation.prefix else ()
         argv = (situation.tool, "install", *where, "-c", "conda-forge", *packages)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 
 from doctor.fixes.situation import Situation
 from doctor.fixes.tools import Order
@@ -31,11 +32,15 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
             Step(text="Name that build and its index in the workspace", edit=_pypi(situation, order)),
             Step(text="Install what the manifest says", argv=_pixi(situation, "install")),
         )
-    steps = [Step(text=f"Install {names[0]} from conda-forge", argv=(*_pixi(situation, "add"), *names))]
-    if order.cuda:
-        needs = _table(situation, "system-requirements", f"cuda = {json.dumps(order.cuda.split('.')[0])}")
-        steps.insert(0, Step(text="Let the workspace count on a driver with CUDA", edit=needs))
-    return tuple(steps)
+    if not order.cuda:
+        return add(situation, names)
+    needs = _table(situation, "system-requirements", f"cuda = {json.dumps(order.cuda.split('.')[0])}")
+    return (Step(text="Let the workspace count on a driver with CUDA", edit=needs), *add(situation, names))
+
+
+def add(situation: Situation, packages: Sequence[str]) -> tuple[Step, ...]:
+    """The step that adds conda-forge's packages."""
+    return (Step(text=f"Install {packages[0]} from conda-forge", argv=(*_pixi(situation, "add"), *packages)),)
 
 
 def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
