@@ -21,6 +21,7 @@ TITLES = {
     "upgrade-torch": "Upgrade to",
     "downgrade-torch": "Go back to",
 }
+VENDORS = {"jetson": "NVIDIA's torch for Jetson"}
 BROKEN = ("torch-install-broken", "torch-duplicate-install", "torch-shadowed", "torch-import-crashes")
 
 
@@ -144,14 +145,14 @@ def fix_of_build(
     action = action if situation.facts.torch else "install-torch"
     build = _named_in_project(situation, build)
     details = {"torch": build.release, "backend": build.backend, "index": build.index or DEFAULT_INDEX}
-    title = f"{TITLES[action]} {name_of(build)}."
+    title = f"{_verb(situation.facts, action, build)} {name_of(build)}."
     if (cuda := conda_cuda(situation, build, exact)) is not None:
         details = {
             "torch": "",
             "backend": "cu" + cuda.replace(".", "") if cuda else build.backend,
             "index": "conda-forge",
         }
-        title = f"{TITLES[action]} conda-forge's torch ({details['backend']})."
+        title = f"{_verb(situation.facts, action, build)} conda-forge's torch ({details['backend']})."
     return Fix(
         finding=finding,
         action=action,
@@ -179,6 +180,14 @@ def _named_in_project(situation: Situation, build: Candidate) -> Candidate:
     return replace(build, index=lookup.index_url(build.backend, build.release))
 
 
+def _verb(facts: Facts, action: str, build: Candidate) -> str:
+    """ "Reinstall" only where it is the same build; else what is replaced is named."""
+    installed = facts.torch.version if facts.torch else None
+    if action != "reinstall-torch" or installed is None or _is_installed(facts, build):
+        return TITLES[action]
+    return f"Replace torch {installed} with"
+
+
 def conda_cuda(situation: Situation, build: Candidate, exact: bool) -> str | None:
     """The CUDA version of conda-forge's build where conda or pixi installs it ("" for a build without CUDA); None where
     torch comes from a wheel index."""
@@ -191,7 +200,11 @@ def conda_cuda(situation: Situation, build: Candidate, exact: bool) -> str | Non
 
 def name_of(build: Candidate) -> str:
     """ "torch 2.14.1 (cu126)"."""
-    return f"torch {build.release} ({build.backend})" if build.release else f"the vendor's torch ({build.backend})"
+    return (
+        f"torch {build.release} ({build.backend})"
+        if build.release
+        else VENDORS.get(build.backend, f"the vendor's torch ({build.backend})")
+    )
 
 
 def cautions(build: Candidate) -> tuple[str, ...]:

@@ -290,7 +290,7 @@ def test_the_last_three_snapshots_are_kept(patient: Make) -> None:
     saved = undo.saved_in(place.store_of(None, str(sick.python)))  # type: ignore[arg-type]
     assert [one.state for one in saved] == ["applied"] * undo.KEPT
     said = sick.doctor("fix", "--undo", "list").stdout
-    assert said.count("Reinstall torch 2.13.0 (cu130)") == undo.KEPT
+    assert said.count("Replace torch 2.13.0+cpu with torch 2.13.0 (cu130)") == undo.KEPT
     assert "MB" in said
 
 
