@@ -70,21 +70,32 @@ def run(
     tell: Callable[[str], None],
     pass_fds: Sequence[int] = (),
 ) -> tuple[process.Result, str]:
-    """Run one command to its end; its result and its last lines. On Ctrl-C or any exception it is ended first."""
-    tail: deque[str] = deque(maxlen=_TAIL_LINES)
+    """Run one command to its end; its result and its last lines. On Ctrl-C or any exception it is ended first, and
+    where `tell` raises OSError, for its pipe or terminal is closed: that is raised then."""
+    from doctor.process import DONE
 
-    def hear(line: str) -> float:
+    tail: deque[str] = deque(maxlen=_TAIL_LINES)
+    unheard: list[OSError] = []
+
+    def hear(line: str) -> float | str:
         text = hide(line.rstrip("\r\n").rpartition("\r")[2])
         if text.strip():
             tail.append(text)
-            tell(text)
+            try:
+                tell(text)
+            except OSError as error:
+                unheard.append(error)
+                return DONE
         return SILENCE_LIMIT_S
 
     child = system.start(
         argv, limit_s=SILENCE_LIMIT_S, env=environ, on_line=hear, on_error_line=hear, pass_fds=pass_fds
     )
     try:
-        return child.result(), "\n".join(tail)
+        result = child.result()
+        if unheard:
+            raise unheard[0]
+        return result, "\n".join(tail)
     except BaseException:
         child.kill()
         child.result()

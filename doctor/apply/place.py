@@ -18,6 +18,7 @@ _SITE = ("site-packages", "dist-packages")
 _NOT_CONTENT = ("pkgs", "envs", STORE)  # of a conda installation: the package cache and the other environments
 PIPX, UV_TOOL = "pipx_metadata.json", "uv-receipt.toml"  # what these tools keep in an application's environment
 LOCK_FILES = ("uv.lock", "poetry.lock", "pdm.lock", "pixi.lock", "Pipfile.lock")
+PROJECT_FILES = ("pyproject.toml", "pixi.toml", "Pipfile", *LOCK_FILES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +72,23 @@ def place_of(system: System, interpreter: Interpreter) -> Place:
         real = os.path.realpath(prefix) + os.sep
         sites = [site for site in sites if os.path.realpath(site).startswith(real)]
         beside = [os.path.join(prefix, name) for name in ("bin", "Scripts", "include", "share", "etc")]
+        beside = [folder for folder in beside if os.path.realpath(folder).startswith(real)]
     else:  # the distribution's own folders belong to its package manager
         sites = [site for site in sites if os.access(site, os.W_OK)]
         beside = ["/usr/local/bin"] if os.path.dirname(python) == "/usr/bin" else [os.path.dirname(python)]
     return Place(prefix=prefix, store=store, roots=_distinct([*sites, *beside]), files=files)
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Whether a real path is a folder, or lies below it."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def store_at(path: str) -> str | None:
+    """The store of an environment that is named by its folder, or by a Python in it, be that Python gone."""
+    path = os.path.abspath(path)
+    stores = (os.path.join(folder, STORE) for folder in (path, os.path.dirname(os.path.dirname(path))))
+    return next((store for store in stores if os.path.isdir(store)), None)
 
 
 def _distinct(folders: Iterable[str]) -> tuple[str, ...]:

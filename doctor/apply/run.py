@@ -24,7 +24,7 @@ from doctor.apply.place import Place, place_of
 from doctor.apply.redacted import hide, hide_all
 from doctor.apply.resolve import Change, Resolution, removed_by, resolve
 from doctor.apply.snapshot import Snapshot, normalised, record_delta, take
-from doctor.apply.undo import discard, go_back, interrupted, prune, saved_in
+from doctor.apply.undo import discard, go_back, interrupted, next_id, prune
 from doctor.fixes.quoting import line
 from doctor.model.fix import Plan, Step
 
@@ -258,10 +258,7 @@ def carry_out(prepared: Prepared, examine: Callable[[], Report], tell: Tell) -> 
 def _snapshot(prepared: Prepared) -> tuple[Journal, Snapshot]:
     """Record everything. On any failure nothing was changed: ApplyError."""
     store = prepared.place.store
-    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-    used = {saved.id for saved in saved_in(store)}
-    id = stamp if stamp not in used else f"{stamp}-{sum(name.startswith(stamp) for name in used)}"
-    folder = os.path.join(store, id)
+    folder = os.path.join(store, next_id(store, datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")))
     touched = {change.name for change in prepared.changes} | {
         normalised(name) for step in prepared.steps for name in removed_by(step.argv or ())
     }
@@ -357,6 +354,7 @@ def _described(error: BaseException) -> str:
 def _rolled_back(
     journal: Journal, snapshot: Snapshot, reason: str, after: Report | None, caught: BaseException | None, tell: Tell
 ) -> Outcome:
+    tell = _to_whom_it_may_concern(tell)
     with _undisturbed(tell):
         tell(f"{reason}; putting the environment back")
         undone = go_back(journal, snapshot)
@@ -366,6 +364,16 @@ def _rolled_back(
             interrupted=caught,
         )  # fmt: skip
     return Outcome(status="rolled-back", reason=reason, after=after, interrupted=caught)
+
+
+def _to_whom_it_may_concern(tell: Tell) -> Tell:
+    """Going back must not fail because the terminal or the pipe that hears of it is closed."""
+
+    def say(text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            tell(text)
+
+    return say
 
 
 @contextlib.contextmanager
@@ -409,6 +417,7 @@ def _carry_out_fresh(prepared: Prepared, examine: Callable[[], Report], tell: Te
                 return Outcome(status="cured", reason="", after=after)
         except BaseException as error:
             reason, caught = _described(error), error
+        tell = _to_whom_it_may_concern(tell)
         with _undisturbed(tell):
             tell(f"{reason}; removing {one.folder}")
             shutil.rmtree(one.folder, ignore_errors=True)

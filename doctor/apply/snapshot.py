@@ -20,11 +20,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from doctor.apply import ApplyError
-from doctor.apply.place import Place
+from doctor.apply.place import Place, is_within
 
 LIST, AFTER, CONTENT = "files.jsonl", "after.jsonl", "content"
 COPIED_BYTES = 256 << 10  # a touched file up to this size is copied
 MARGIN_BYTES = 64 << 20  # of free disk that a snapshot leaves
+KINDS = ("f", "l", "d", "n")
 _HALF_DONE = ".torchdoctor-new"  # what putting back makes before it takes its place
 _FOLDER_SIZE = 1000  # files in one folder of content
 
@@ -238,13 +239,48 @@ def _read_list(path: str) -> Listing:
     return {(row[0], row[1]): Entry(*row[2:]) for row in rows}
 
 
+def _sound(entries: Listing, roots: int, files: frozenset[str], *, whole: bool) -> bool:
+    """Whether a listing says what `_write_list` may have written, and no path in it leads out of its root. In a whole
+    one, every folder on the way is listed as a folder, not as a link."""
+    for (root, path), e in entries.items():
+        numbers = (root, e.mode, e.size, e.mtime_ns, e.inode, 0 if e.number is None else e.number)
+        texts = (path, e.target or "", e.digest or "")
+        if not all(type(n) is int for n in numbers) or not all(type(t) is str for t in texts) or e.kind not in KINDS:
+            return False
+        if any("\0" in text for text in texts):
+            return False
+        if root == -1 and path in files:
+            continue
+        parts = path.split("/")
+        odd = {
+            "",
+            ".",
+            "..",
+            *(part for part in parts if os.path.basename(part) != part or os.path.splitdrive(part)[0]),
+        }
+        if not 0 <= root < roots or not odd.isdisjoint(parts):
+            return False
+        above = entries.get((root, "/".join(parts[:-1])))
+        if whole and len(parts) > 1 and (above is None or above.kind != "d"):
+            return False
+    return True
+
+
 def load(folder: str, roots: Iterable[str], leave: Iterable[str], files: Iterable[str]) -> Snapshot:
     """A snapshot from its folder. Raises ApplyError where it cannot be read."""
+    roots, files = tuple(roots), tuple(files)
+    entries = _loaded(folder, LIST, len(roots), files)
+    return Snapshot(folder=folder, roots=roots, leave=tuple(leave), files=files, entries=entries)
+
+
+def _loaded(folder: str, name: str, roots: int, files: Iterable[str]) -> Listing:
     try:
-        entries = _read_list(os.path.join(folder, LIST))
-    except (OSError, ValueError, TypeError) as error:
+        entries = _read_list(os.path.join(folder, name))
+    except (OSError, ValueError, TypeError, LookupError) as error:
         raise ApplyError(f"the snapshot {folder} cannot be read: {error}") from error
-    return Snapshot(folder=folder, roots=tuple(roots), leave=tuple(leave), files=tuple(files), entries=entries)
+    if not _sound(entries, roots, frozenset(files), whole=name == LIST):
+        raise ApplyError(f"the snapshot {folder} was not written by torchdoctor, or is damaged: nothing was changed")
+    return entries
 
 
 # ---- what a run did
@@ -267,12 +303,9 @@ def record_delta(snapshot: Snapshot) -> Delta:
     return delta
 
 
-def load_delta(folder: str) -> Delta:
+def load_delta(snapshot: Snapshot) -> Delta:
     """The recorded result of a finished run. Raises ApplyError."""
-    try:
-        rows = _read_list(os.path.join(folder, AFTER))
-    except (OSError, ValueError, TypeError) as error:
-        raise ApplyError(f"the snapshot {folder} cannot be read: {error}") from error
+    rows = _loaded(snapshot.folder, AFTER, len(snapshot.roots), snapshot.files)
     gone = frozenset(key for key, entry in rows.items() if entry.kind == "n")
     return Delta({key: entry for key, entry in rows.items() if key not in gone or key[0] == -1}, gone)
 
@@ -361,6 +394,10 @@ def _put_back(snapshot: Snapshot, key: Key, entry: Entry, problems: list[str]) -
         if entry.kind == "n":
             if present is not None:
                 os.unlink(path)
+            return
+        root = snapshot.roots[key[0]] if key[0] >= 0 else None
+        if root is not None and not is_within(os.path.realpath(os.path.dirname(path)), os.path.realpath(root)):
+            problems.append(f"{path} was left alone: a link on the way leads out of the environment")
             return
         os.makedirs(os.path.dirname(path), exist_ok=True)
         _writable(os.path.dirname(path))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from doctor.apply import ApplyError
 from doctor.apply.journal import Journal, State
 from doctor.apply.lock import held
+from doctor.apply.place import PROJECT_FILES, STORE, is_within
 from doctor.apply.snapshot import Snapshot, changed_since, load, load_delta, restore, size_of
 
 KEPT = 3  # snapshots of an environment
@@ -42,9 +43,23 @@ class Undone:
 def saved_in(store: str) -> tuple[Saved, ...]:
     """The snapshots of a store, oldest first."""
     with contextlib.suppress(OSError):
-        names = sorted(name for name in os.listdir(store) if _ID.match(name))
+        names = sorted((name for name in os.listdir(store) if _ID.match(name)), key=_order)
         return tuple(_saved(os.path.join(store, name)) for name in names)
     return ()
+
+
+def _order(id: str) -> tuple[str, int]:
+    stamp, _, number = id.partition("-")
+    return stamp, int(number or 0)
+
+
+def next_id(store: str, stamp: str) -> str:
+    """The id of a new snapshot: its time, but never before that of an older one, for a clock may have been set back."""
+    saved = saved_in(store)
+    if not saved or _order(stamp) > _order(saved[-1].id):
+        return stamp
+    newest, number = _order(saved[-1].id)
+    return f"{newest}-{number + 1}"
 
 
 def _saved(folder: str) -> Saved:
@@ -75,7 +90,7 @@ def undo(store: str, id: str | None = None, *, later_changes: bool = False) -> U
             return Undone(saved.id, (), untouched=True)
         _refuse_older(store, saved, later_changes)
         snapshot = snapshot_of(journal)
-        delta = load_delta(saved.folder) if journal.state == "applied" and not later_changes else None
+        delta = load_delta(snapshot) if journal.state == "applied" and not later_changes else None
         moved = changed_since(snapshot, delta) if delta is not None and not journal.last("undoing") else []
         if moved:
             shown = ", ".join(moved[:3]) + (f" and {len(moved) - 3} more" if len(moved) > 3 else "")
@@ -98,7 +113,7 @@ def _chosen(store: str, id: str | None) -> Saved:
 
 
 def _refuse_older(store: str, saved: Saved, later_changes: bool) -> None:
-    newer = [s.id for s in saved_in(store) if s.id > saved.id and s.state in ("applied", "interrupted")]
+    newer = [s.id for s in saved_in(store) if _order(s.id) > _order(saved.id) and s.state in ("applied", "interrupted")]
     if newer and not later_changes:
         raise ApplyError(
             f"{newer[0]} is newer: undo that first (torchdoctor fix --undo undoes the newest), or say "
@@ -107,18 +122,36 @@ def _refuse_older(store: str, saved: Saved, later_changes: bool) -> None:
 
 
 def snapshot_of(journal: Journal) -> Snapshot:
-    """The snapshot that a journal belongs to."""
+    """The snapshot that a journal belongs to. Raises ApplyError where it cannot be read, is of an environment that was
+    moved since, or would write elsewhere than in its environment: somebody else's work."""
     said = journal.last("begun")
     try:
-        return load(journal.folder, said["roots"], said["leave"], said["files"])
+        prefix, roots, leave, files = str(said["prefix"]), said["roots"], said["leave"], said["files"]
     except KeyError as error:
         raise ApplyError(f"the journal of {journal.folder} cannot be read") from error
+    if not all(isinstance(one, list) and all(isinstance(w, str) for w in one) for one in (roots, leave, files)):
+        raise ApplyError(f"the journal of {journal.folder} cannot be read")
+    folder, name = os.path.split(os.path.dirname(journal.folder))
+    if name == STORE:
+        here, there = os.path.realpath(folder), os.path.realpath(prefix)
+        if here != there:
+            raise ApplyError(
+                f"nothing was changed: this environment was {prefix} when that run was made, and is {folder} now. Move "
+                "it back to undo the run, or make a new one."
+            )
+        foreign = [root for root in roots if not is_within(os.path.realpath(root), here)]
+        foreign += [file for file in files if os.path.basename(file) not in PROJECT_FILES or not os.path.isabs(file)]
+        if foreign:
+            raise ApplyError(
+                f"nothing was changed: the journal of {journal.folder} names {foreign[0]}, which is foreign"
+            )
+    return load(journal.folder, roots, leave, files)
 
 
 def go_back(journal: Journal, snapshot: Snapshot, *, partly: bool = False) -> Undone:
     """Restore, and verify that all is what it was. `partly`: only what that run changed. The lock is held by the
     caller."""
-    delta = load_delta(snapshot.folder) if partly else None
+    delta = load_delta(snapshot) if partly else None
     journal.note("undoing" if partly else "restoring")
     problems = tuple(restore(snapshot, delta))
     if not problems:

@@ -207,24 +207,25 @@ def undo(id: str, options: dict[str, Any]) -> int:
     environment is removed."""
     from doctor.apply import fresh
     from doctor.apply import undo as going_back
-    from doctor.apply.place import store_of
+    from doctor.apply.place import store_at, store_of
     from doctor.facts.target import find_target
 
     system, named = _system(), options["python"]
     left = [one] if named and (one := fresh.half_made(system, named)) else []
-    found = None if left else find_target(system, named)
+    store = store_at(named) if named else None
+    found = None if left or store else find_target(system, named)
     if found and found.python is None and found.failure and named:  # a kernel that names no Python
         _tell(f"{found.failure.message}.")
         return NO_VERDICT
     python = found.python if found else None
-    store = store_of(system, python) if python else ""
+    store = store or (store_of(system, python) if python else "")
     saved = going_back.saved_in(store) if store else ()
     left = left or ([] if named else list(fresh.all_half_made(system)))
     if id == "list":
         return _list(saved, left)
     if left and id == "newest" and all(one.state == "undone" for one in saved):
         return _remove_half_made(left[-1])
-    if python is None:
+    if not store:
         raise click.UsageError("there is no environment to look at; name it with --python.")
     try:
         done = going_back.undo(store, None if id == "newest" else id, later_changes="later-changes" in options["allow"])
@@ -237,7 +238,7 @@ def undo(id: str, options: dict[str, Any]) -> int:
             _tell(f"  {problem}")
         return FAULT
     how = "nothing had been changed" if done.untouched else "undone, all is as it was before"
-    _tell(f"{done.id} of {python}: {how}.")
+    _tell(f"{done.id} of {python or named}: {how}.")
     return 0
 
 

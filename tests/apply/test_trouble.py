@@ -146,6 +146,35 @@ def test_a_signal_in_the_middle(patient: Make, index: Index, number: signal.Sign
     assert sick.content() == before
 
 
+@pytest.mark.parametrize("signaled", [False, True], ids=["pipe closed", "terminal closed"])
+def test_nobody_listens_any_more(patient: Make, index: Index, signaled: bool) -> None:
+    """`fix --run 2>&1 | head`, and a terminal that is closed: going back does not depend on being heard."""
+    sick = cpu_build(patient)
+    before = sick.content()
+    process = started(sick, index)
+    assert process.stderr is not None
+    process.stderr.close()
+    if signaled:
+        process.send_signal(signal.SIGHUP)
+    assert process.wait(60) != 0
+    assert sick.content() == before
+    assert not list((sick.env / ".torchdoctor").glob("2*"))
+
+
+def test_undo_where_no_python_is_left(patient: Make) -> None:
+    sick = cpu_build(patient, pip=False)
+    before = sick.content()
+    assert sick.fix().returncode == 0
+    pythons = list((sick.env / "bin").glob("python*"))
+    for path in pythons:
+        path.unlink()
+    done = sick.doctor("fix", "--undo")
+    assert done.returncode == 0, done.stderr
+    gone = {f"bin/{path.name}" for path in pythons}
+    assert sick.content() == {name: said for name, said in before.items() if name not in gone}
+    assert sick.doctor("fix", "--undo").returncode == 1
+
+
 def test_a_file_that_cannot_be_written(patient: Make) -> None:
     """As on a full disk: the biggest library of the new build does not fit."""
     import resource  # not on Windows

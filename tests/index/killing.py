@@ -129,8 +129,9 @@ def install_trial(patient: Patient, chance: random.Random, took_s: float, before
         process.kill()
     victim = wanted if tools else "doctor"
     said = process.communicate(timeout=LIMIT_S)[1]
-    through = process.returncode == 0  # a tool that had done its work all the same
     left = folder.exists()
+    # The blow came too late: the tool had done its work, or the doctor had closed its journal.
+    through = process.returncode == 0 or (left and _phase_of_install(patient) in (None, "finished"))
     undo = [sys.executable, "-m", "doctor", "fix", "--undo", "--python", str(folder)]
     if chance.random() < 0.3 and left and not through:
         victim += ", then the undo"
@@ -142,6 +143,7 @@ def install_trial(patient: Patient, chance: random.Random, took_s: float, before
     problems = []
     word = "kept, it was through" if through else "nothing left"
     if through:
+        problems += [] if list(folder.glob("lib/python3*/site-packages/torchvision-*")) else ["through, but not whole"]
         shutil.rmtree(folder)
     elif left and chance.random() < 0.5:
         word = "installed again"
