@@ -183,7 +183,8 @@ class Making:
                 self.note("made", device=said.st_dev, inode=said.st_ino)
         except OSError as error:
             self.note("finished")
-            raise ApplyError(f"nothing was changed: {self.folder} cannot be made ({error.strerror})") from error
+            where = f": {error.filename}" if error.filename not in (None, self.folder) else ""
+            raise ApplyError(f"nothing was changed: {self.folder} cannot be made ({error.strerror}{where})") from error
 
     def note(self, event: str, **values: object) -> None:
         if self.journal:

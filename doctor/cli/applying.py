@@ -111,17 +111,7 @@ def run(report: Report, examine: Examine, options: dict[str, Any], must_be_gone:
     if outcome.status == "cured":
         for remark in selection.remarks:
             _tell(f"Left to you: {remark}")
-    if prepared.fresh and outcome.status == "cured":
-        _tell(f"To use it: {_activation(prepared.fresh, windows=system.is_windows)}")
     return _ended(outcome, report, options, windows=system.is_windows)
-
-
-def _activation(folder: str, *, windows: bool) -> str:
-    from doctor.fixes.quoting import activation, line, shell_of
-
-    if os.path.isdir(os.path.join(folder, "conda-meta")):
-        return line(("conda", "activate", folder), windows=windows)
-    return activation(folder, shell_of(windows=windows)) or folder
 
 
 def rendered(report: Report, plan: Plan, options: dict[str, Any]) -> str:

@@ -256,3 +256,10 @@ def test_a_living_install_is_not_disturbed(patient: Make, index: Index) -> None:
     assert "another torchdoctor" in second.stderr
     assert process.returncode == 0, stderr
     assert version_in(env) == "2.15.0+cu130"
+
+
+def test_how_to_use_it_is_said_once(patient: Make) -> None:
+    sick = patient()
+    done = install(sick, "--env", str(sick.root / "new"), "--python", VERSION, "--run", "--yes")
+    assert done.stderr.count("bin/activate") == 2, done.stderr  # in the plan, and at the end
+    assert f"Left to you: . {sick.root}/new/bin/activate" in done.stderr
