@@ -258,7 +258,7 @@ class Printed:
         """The address that it names, "" for the package index."""
         if backend := self.value("--torch-backend"):
             return lookup.index_url(backend) or ""
-        return self.value("--index-url") or ""
+        return self.value("--index-url") or self.value("--index") or ""
 
     @property
     def torch(self) -> str | None:

@@ -97,7 +97,7 @@ GRAMMAR = {
     ("poetry", "source", "add"): parser("--priority", values=address_or_name),
     ("pdm", "add"): parser(values=Requirement),
     ("uv", "venv"): parser("--python", values=python_request),
-    ("uv", "pip", "install"): parser("--python", "--torch-backend", "--index-url", values=Requirement),
+    ("uv", "pip", "install"): parser("--python", "--torch-backend", "--index", values=Requirement),
 }
 
 
