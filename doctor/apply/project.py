@@ -33,6 +33,7 @@ _TOOLS = {
     "poetry": (("--directory", "-C"), "--lock", r".*(selecting|conflict|Resolving dependencies\.\.\. \()"),
     "pdm": (("--project", "-p"), "--no-sync", r""),
     "pixi": (("--manifest-path",), "--no-install", r""),
+    "pipenv": ((), "", r""),  # it cannot be told which project is meant
 }
 _CHANGES = ("add", "remove")
 _BIG_BYTES = 1 << 20
@@ -156,9 +157,7 @@ def _in_copy(argv: Sequence[str], folder: str, copy: str) -> tuple[list[str], re
         copy + word[len(folder) :] if word == folder or word.startswith(folder + os.sep) else word for word in argv
     ]
     if any(word in _CHANGES for word in words[1:4]) and "source" not in words:
-        words += [leave] if leave not in words else []
-    elif _tool(argv) == "pdm":  # sync
-        words.append("--dry-run")
+        words.append(leave)
     elif _tool(argv) == "pixi" and words[1] == "install":
         words[1] = "lock"  # resolve only: the copy needs no environment
     if _tool(argv) == "uv":

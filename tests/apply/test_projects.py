@@ -187,6 +187,16 @@ def test_a_poetry_environment_outside_of_its_project(patient: Make, index: Index
     assert (sick.content(), files_of(project)) == (before, files)
 
 
+def test_pipenv_is_left_to_the_user(patient: Make) -> None:
+    """It cannot be told which project is meant, so no snapshot would hold its Pipfile."""
+    sick = patient()
+    (sick.root / "bin" / "pipenv").write_text("#!/bin/sh\nexit 0\n")
+    (sick.root / "bin" / "pipenv").chmod(0o755)
+    done = sick.fix("--tool", "pipenv")
+    assert done.returncode == 1
+    assert "nothing was changed: the project that manages this environment is not known" in done.stderr
+
+
 WIDE_UV = """[project]
 name = "demo"
 version = "0.1.0"

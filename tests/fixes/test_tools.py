@@ -118,6 +118,15 @@ def test_poetry_removes_a_build_only_where_its_lock_file_names_the_same_one() ->
     assert not any("uninstall" in line for line in lines(new_card("2.14.1+cpu"), "poetry"))
 
 
+@pytest.mark.parametrize("tool", ["poetry", "pdm"])
+def test_a_broken_build_goes_first_even_where_there_is_no_pip_and_the_project_does_not_name_it(tool: str) -> None:
+    facts = new_card("2.14.1+cu130")
+    bare = replace(facts, interpreter=replace(facts.interpreter, pip=ABSENT))
+    assert lines(bare, tool) == [
+        f"{PY} -m ensurepip --upgrade", f"{PY} -m pip uninstall -y torch", f"{tool} add torch==2.14.1",
+    ]  # fmt: skip
+
+
 def test_poetry_finds_what_a_rocm_build_needs_besides() -> None:
     facts = with_torch(with_amd(linux(), "AMD Instinct MI300X"), "2.14.1+cpu")
     assert lines(facts, "poetry")[0].startswith("poetry source add --priority=supplemental pytorch-rocm")

@@ -107,7 +107,7 @@ SCENARIOS = (
     Scenario(
         name="deleted libraries",
         finding="torch-install-broken",
-        requirements=("torch==2.14.1",),
+        requirements=("torchvision==0.29.1",),  # torch is there because of it: the project's file does not name it
         spoil=_without_libraries,
         before=None,
         after="2.14.1+cu130",

@@ -10,8 +10,8 @@ import json
 import re
 from pathlib import PurePosixPath, PureWindowsPath
 
-from doctor.fixes.situation import Situation, has_no_pip
-from doctor.fixes.tools import Order
+from doctor.fixes.situation import Situation
+from doctor.fixes.tools import Order, pip
 from doctor.model.fix import Step, TomlEdit
 
 SOURCE = "pytorch"  # one name for all builds: the next choice takes the place of this one
@@ -19,28 +19,16 @@ _ONLY_THERE = ("pytorch-triton*", "triton-rocm", "triton-xpu")  # what torch nee
 
 
 def install(situation: Situation, order: Order) -> tuple[Step, ...]:
-    """PDM takes another build of the same version for good, and a broken one, too: what is replaced goes first. Without
-    a pip to do that (PDM's environments have none) the project's packages are all installed anew."""
+    """PDM takes another build of the same version for good, and a broken one, too: what is replaced goes first."""
     steps = []
     if order.index:
         source = _source(situation, order)
         file = re.split(r"[/\\]", source.file)[-1]
         steps.append(Step(text=f"Name the index of that build «{SOURCE}» in {file}", edit=source))
-    all_anew = bool(order.replaces) and has_no_pip(situation.facts)
-    if order.replaces and not all_anew:
-        argv = (situation.python, "-m", "pip", "uninstall", "-y", *order.replaces)
-        steps.append(Step(text="Forget the present build", argv=argv))
-    text, argv = order.note or f"Install {' '.join(order.requirements)}", (*_pdm(situation, "add"), *order.requirements)
-    if not all_anew:
-        return (*steps, Step(text=text, argv=argv))
-    return (
-        *steps,
-        Step(text=f"{text}, in the lock file first", argv=(*argv, "--no-sync")),
-        Step(
-            text="Install the project's packages anew: PDM cannot do that for one of them",
-            argv=(*_pdm(situation, "sync"), "--reinstall"),
-        ),
-    )
+    if order.replaces:
+        steps += pip.forget(situation, order.replaces)
+    argv = (*_pdm(situation, "add"), *order.requirements)
+    return (*steps, Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=argv))
 
 
 def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:

@@ -28,6 +28,13 @@ def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
     return (*get_pip(situation), Step(text=f"Remove {' '.join(packages)}", argv=argv))
 
 
+def forget(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
+    """The steps that remove what a project's tool would take for good enough. The tools' own `remove` is no help: it
+    leaves what another package needs, and knows only what the project's file names."""
+    argv = (situation.python, "-m", "pip", "uninstall", "-y", *packages)
+    return (*get_pip(situation), Step(text="Forget the present build", argv=argv))
+
+
 def get_pip(situation: Situation) -> tuple[Step, ...]:
     """A step that gives the environment a pip, where it has none."""
     if not has_no_pip(situation.facts):

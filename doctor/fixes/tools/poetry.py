@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath, PureWindowsPath
 
-from doctor.fixes.situation import Situation, has_no_pip
-from doctor.fixes.tools import Order
+from doctor.fixes.situation import Situation
+from doctor.fixes.tools import Order, pip
 from doctor.model.fix import Step
 
 
@@ -25,9 +25,7 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
         )
         source = ("--source", name)
     if order.replaces and not _is_another_build(situation, order):
-        pip = (situation.python, "-m", "pip", "uninstall", "-y")
-        argv = (*pip, *order.replaces) if not has_no_pip(situation.facts) else (*poetry, "remove", order.replaces[0])
-        steps.append(Step(text="Forget the present build", argv=argv))
+        steps += pip.forget(situation, order.replaces)
     argv = (*poetry, "add", *order.requirements, *source)
     return (*steps, Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=argv))
 
