@@ -110,8 +110,12 @@ def test_each_parses_in_its_tool(commands: list[tuple[str, ...]]) -> None:
             name, _, value = words[1].partition("=")
             assert name == "HSA_OVERRIDE_GFX_VERSION"
             assert Version(value).release
+        elif words[0].endswith("Activate.ps1"):
+            assert new_environment(words[0].replace("Scripts\\Activate.ps1", "bin/activate").replace("\\", "/"))
         elif words[0] == "sudo":  # a driver of the distribution, which the tables have
             assert list(words[1:]) in OF_THE_SYSTEM
+        elif words[0].endswith("Activate.ps1"):
+            assert re.fullmatch(r"(\.\\)?\.venv(-\d\.\d+)?\\Scripts\\Activate\.ps1", words[0])
         elif words[1:3] == ("-m", "pip"):
             options, requirements = create_command(words[3]).parse_args(list(words[4:]))
             assert options.index_url.startswith("https://")
