@@ -75,9 +75,9 @@ def _said(wish: Wish, runtime: str) -> tuple[str, str]:
     if runtime == "lxc" and wish.lxc:
         return "the GPU", f"On the host (LXD, Incus): {wish.lxc}; then restart the container"
     if runtime in ("apptainer", "singularity") and wish.apptainer:
-        return wish.apptainer, f"Start the container with {wish.apptainer}: {runtime} exec {wish.apptainer} …"
+        return wish.apptainer, f"Start the container again: {runtime} exec {wish.apptainer} …"
     if runtime == "podman":
         flag = wish.podman or wish.docker
-        return flag, f"Start the container again with {flag}: podman run {flag} …"
+        return flag, f"Start the container again: podman run {flag} …"
     compose = f" ({COMPOSE}: {wish.compose})" if wish.compose else ""
-    return wish.docker, f"Start the container again with {wish.docker}: docker run {wish.docker} …{compose}"
+    return wish.docker, f"Start the container again: docker run {wish.docker} …{compose}"

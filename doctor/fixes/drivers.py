@@ -3,6 +3,7 @@ the driver is not the examined system's own (WSL, containers, Jetson)."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from doctor.fixes.host import as_root, distribution
@@ -23,8 +24,14 @@ AMD_WSL_PAGE = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install
 AMD_WINDOWS_PAGE = "https://www.amd.com/en/support/download/drivers.html"
 INTEL_PAGE = "https://dgpu-docs.intel.com/"
 INTEL_WINDOWS_PAGE = "https://www.intel.com/content/www/us/en/download/785597/intel-arc-iris-xe-graphics-windows.html"
+HEADERS = {
+    "apt": ("apt install", "linux-headers-{kernel}"),
+    "dnf": ("dnf install", "kernel-devel-{kernel}"),
+}
+_KERNEL = re.compile(r"[\w.+-]+\Z")
 OPEN_ONLY = (10,)  # from Blackwell on GPUs run with the open kernel modules alone
 RECOMMENDED = 535  # a branch that every Ubuntu that still gets updates has
+RESTART_WSL = "Restart WSL: «wsl --shutdown» in PowerShell, then open it again"
 RESTART = Step(text="Restart the machine", where="system", needs_reboot=True)
 
 
@@ -41,7 +48,8 @@ def driver(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     version = "" if not minimum else f"{' to' if verb == 'Update' else ','} {minimum} or newer"
     limit = f", not newer than branch {last}" if last else ""
     what = f"{verb} the NVIDIA driver{version}{limit}"
-    fix = _fix(finding, remedy, f"{what}.", *_nvidia(situation, what, minimum, last))
+    steps = _nvidia(situation, remedy, what, minimum, last)
+    fix = _fix(finding, remedy, f"{what}.", *steps)
     return replace(fix, details={**remedy.details, **({"last": last} if last else {})})
 
 
@@ -61,7 +69,7 @@ def _vendor(situation: Situation, remedy: Remedy) -> str:
 # --- NVIDIA ---
 
 
-def _nvidia(situation: Situation, what: str, minimum: str | None, last: str | None) -> tuple[Step, ...]:
+def _nvidia(situation: Situation, remedy: Remedy, what: str, minimum: str | None, last: str | None) -> tuple[Step, ...]:
     host = situation.facts.host
     if host.jetson:
         text = f"{what}: it comes with JetPack: https://developer.nvidia.com/embedded/jetpack"
@@ -76,8 +84,20 @@ def _nvidia(situation: Situation, what: str, minimum: str | None, last: str | No
     if situation.windows:
         text = f"{what}: {NVIDIA_PAGE}"
         return (Step(text=text, where="system", needs_root=True, needs_reboot=True, verify=("nvidia-smi",)),)
-    steps = _of_distribution(situation, what, minimum, last) or _by_hand(situation, what)
-    return (*steps, replace(RESTART, verify=("nvidia-smi",)))
+    before = _headers(situation) if remedy.details.get("headers") else ()
+    steps = _of_distribution(situation, what, minimum, last) or _by_hand(situation, remedy.text.rstrip(".") or what)
+    return (*before, *steps, replace(RESTART, verify=("nvidia-smi",)))
+
+
+def _headers(situation: Situation) -> tuple[Step, ...]:
+    """What a driver's kernel module is built with; the package's own hooks build it then."""
+    kernel, manager = situation.facts.host.kernel, lookup.package_manager(distribution(situation))
+    package = HEADERS.get(manager or "")
+    if not package or not kernel or not _KERNEL.match(kernel):
+        text = "Install the headers of the running kernel (uname -r names it)"
+        return (Step(text=text, where="system", needs_root=True),)
+    argv = as_root(situation, (*package[0].split(), package[1].format(kernel=kernel)))
+    return (Step(text="Install the headers of the running kernel", argv=argv, where="system", needs_root=True),)
 
 
 def _of_distribution(situation: Situation, what: str, minimum: str | None, last: str | None) -> tuple[Step, ...]:
@@ -107,7 +127,9 @@ def _is_recommended(system: lookup.Distribution, minimum: str | None) -> bool:
 
 
 def _by_hand(situation: Situation, what: str) -> tuple[Step, ...]:
-    text = f"{what}, from the distribution's packages if they have it, else from NVIDIA's repository: {GUIDE}"
+    unknown = not situation.facts.host.os_id  # then it may be Ubuntu
+    where = "on Ubuntu with «sudo ubuntu-drivers install», elsewhere " if unknown else ""
+    text = f"{what}: {where}from the distribution's packages if they have it, else from NVIDIA's repository: {GUIDE}"
     return (Step(text=text + _note(situation), where="system", needs_root=True),)
 
 
@@ -149,14 +171,15 @@ def _last_branch(situation: Situation) -> str | None:
 def _amd(situation: Situation, verb: str) -> tuple[Step, ...]:
     host = situation.facts.host
     if host.wsl:
-        return (_page(f"{verb} AMD's driver in Windows, and ROCm for WSL: {AMD_WSL_PAGE}"), RESTART)
+        text = f"{verb} AMD's driver in Windows, and ROCm for WSL: {AMD_WSL_PAGE}"
+        return (_page(text), replace(RESTART, text=RESTART_WSL, needs_reboot=False))
     if situation.windows:
         return (_page(f"{verb} the AMD GPU driver: {AMD_WINDOWS_PAGE}", reboot=True),)
     if host.container:
         return (_page(f"{verb} the AMD GPU driver on the host, not in the container: {AMD_PAGE}", reboot=True),)
     found = lookup.system_packages("amdgpu-dkms", distribution(situation))
     if found is None:
-        text = f"{verb} the kernel and its firmware (linux-firmware): the driver amdgpu comes with them. See {AMD_PAGE}"
+        text = f"Update the kernel and its firmware (linux-firmware): the driver amdgpu comes with them. See {AMD_PAGE}"
         return (_page(text), RESTART)
     return (
         _page(f"Add AMD's repository of the driver, if it is not there: {found.repository}"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import PurePosixPath, PureWindowsPath
 
 from doctor.fixes import quoting
 from doctor.fixes.host import as_root
@@ -87,7 +88,9 @@ def upgrade_os(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     name = "macOS" if situation.mac else "the operating system"
     title = f"Update {name}" + (f" to {minimum} or newer" if minimum else "")
     text = f"{title}: {_software_update(situation)}{_what_it_serves(minimum)}" if situation.mac else title
-    step = Step(text=text, where="system", needs_root=True, needs_reboot=True)
+    torch = situation.facts.torch
+    meanwhile = "; until then torch works on this Mac's CPU" if situation.mac and torch and torch.imports else ""
+    step = Step(text=text + meanwhile, where="system", needs_root=True, needs_reboot=True)
     return _fix(finding, remedy, f"{title}.", step)
 
 
@@ -112,6 +115,18 @@ def _what_it_serves(minimum: str | None) -> str:
 # --- variables and the shell ---
 
 
+FOLDERS = ("PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "DYLD_LIBRARY_PATH", "CUDA_HOME")
+
+
+def _are_folders(situation: Situation, value: str) -> bool:
+    """Whether the value can be set as it stands: folders from the root on, and not words or a pattern."""
+    if "*" in value:
+        return False
+    if situation.windows:
+        return all(PureWindowsPath(part).is_absolute() for part in value.split(";"))
+    return all(PurePosixPath(part).is_absolute() for part in value.split(":"))
+
+
 def set_variable_step(situation: Situation, name: str, value: str) -> Step:
     shell = quoting.set_variable(name, value, shell=situation.shell)
     return Step(text=f"Set {name}={value} (and in the shell's start file, to keep it)", shell=shell, where="user")
@@ -119,6 +134,9 @@ def set_variable_step(situation: Situation, name: str, value: str) -> Step:
 
 def set_env(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     name, value = remedy.details.get("name", ""), remedy.details.get("value", "")
+    if name in FOLDERS and not _are_folders(situation, value):
+        text = f"Set the variable {name} to {value}"
+        return _fix(finding, remedy, f"{text}.", Step(text=remedy.text.rstrip(".") or text, where="user"))
     return _fix(finding, remedy, f"Set the variable {name} to {value}.", set_variable_step(situation, name, value))
 
 
@@ -142,7 +160,8 @@ def group_membership(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     if situation.facts.host.container:
         flags = " ".join(f"--group-add {group}" for group in groups.split(","))
         text = f"Start the container again with {flags}, or with the numbers that the host's groups have"
-        return _fix(finding, remedy, f"Start the container with {flags}.", Step(text=text, where="user"))
+        here = replace(remedy, text="")  # the sentence of the remedy is for the system itself
+        return _fix(finding, here, f"Start the container with {flags}.", Step(text=text, where="user"))
     step = Step(
         text=f"Add yourself to the groups {groups}",
         shell=f'sudo usermod -aG {groups} "$USER"',
@@ -158,7 +177,7 @@ def group_membership(situation: Situation, finding: str, remedy: Remedy) -> Fix:
 
 def use_other_build(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     build = remedy.details.get("build", "another build")
-    text = remedy.text or f"Use {build}."
+    text = remedy.text or f"Use another build: {build}."
     return _fix(finding, remedy, text, Step(text=text))
 
 

@@ -15,6 +15,7 @@ from doctor.model.finding import Remedy
 from doctor.model.fix import Fix, Step
 
 TOOLKIT_PAGE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
+FABRIC_MANAGER = "nvidia-fabricmanager"
 ON_THE_HOST = ("nvidia-container-toolkit", "Docker Desktop")  # never in the container that was examined
 PLACES = {
     "Docker Desktop": "https://docs.docker.com/desktop/release-notes/",
@@ -51,14 +52,24 @@ def install_system_package(situation: Situation, finding: str, remedy: Remedy) -
         steps = _on_the_host(situation, name, package.partition(">=")[2])
     else:
         steps = _in_conda(situation, name) or _by_manager(situation, name) or (_in_words(situation, package),)
-    what = lookup.what_is(name)
+    if name == FABRIC_MANAGER:
+        start = as_root(situation, ("systemctl", "enable", "--now", name))
+        steps = (*steps, Step(text="Start it, now and at every boot", argv=start, where="system", needs_root=True))
     return Fix(
         finding=finding,
         action=remedy.action,
-        title=remedy.text or f"Install {what or package}.",
+        title=remedy.text or _title(name, package, remedy.details.get("minimum")),
         details=dict(remedy.details),
         steps=steps,
     )
+
+
+def _title(name: str, package: str, minimum: str | None) -> str:
+    if name == "Docker Desktop":
+        return f"Update {package.replace('>=', ' to ')} or newer."
+    if name == "libstdc++6" and minimum:
+        return f"Get a libstdc++ that has {minimum}."
+    return f"Install {lookup.what_is(name) or package}."
 
 
 def _in_conda(situation: Situation, name: str) -> tuple[Step, ...]:
@@ -76,7 +87,7 @@ def _in_conda(situation: Situation, name: str) -> tuple[Step, ...]:
 
 def _by_manager(situation: Situation, name: str) -> tuple[Step, ...]:
     """By the system's package manager; () where no source says what it calls the package."""
-    facts, what = situation.facts, lookup.what_is(name)
+    facts, what = situation.facts, _what(situation, name)
     if name == "g++" and situation.mac:
         text = "Install Apple's command line tools, which have the compiler"
         return (Step(text=text, argv=("xcode-select", "--install"), where="system"),)
@@ -98,6 +109,13 @@ def _by_manager(situation: Situation, name: str) -> tuple[Step, ...]:
     argv = as_root(situation, _unasked(situation, found))
     steps.append(Step(text=f"Install {what}{again}", argv=argv, where="system", needs_root=True))
     return tuple(steps)
+
+
+def _what(situation: Situation, name: str) -> str | None:
+    driver = situation.facts.nvidia.driver
+    if name == FABRIC_MANAGER and driver:
+        return f"the fabric manager, of exactly the driver's version {driver}"
+    return lookup.what_is(name)
 
 
 def _unasked(situation: Situation, found: lookup.Packages) -> tuple[str, ...]:
@@ -155,12 +173,24 @@ def _in_words(situation: Situation, package: str) -> Step:
     if package in WORDS:
         return Step(text=WORDS[package], where="system", needs_root=root)
     manager = lookup.package_manager(distribution(situation))
-    if _FILE.match(package) and manager in FINDERS:
-        text = f"Install the package that holds {package}: {FINDERS[manager].format(file=package)} finds it"
+    if _FILE.match(package) and (manager in FINDERS or manager is None):
+        finders = [FINDERS[manager]] if manager else list(FINDERS.values())
+        text = f"Install the package that holds {package}: {' or '.join(finders).format(file=package)} finds it"
         return Step(text=text, where="system", needs_root=True)
     page = PLACES.get(package) or PLACES.get(package.rstrip("-0123456789"))
     if page:
         return Step(text=f"Install {package}: {page}", where="system", needs_root=root)
+    name = re.split(r">=| \(", package)[0]
+    if manager is None and not situation.facts.host.os_id and (elsewhere := _elsewhere(situation, name)):
+        return Step(text=f"Install {_what(situation, name)}: {elsewhere}", where="system", needs_root=True)
     how = "its installer" if situation.windows else "Homebrew" if situation.mac else manager
     text = f"Install {package} with {how or DISTRIBUTION}"
     return Step(text=text, where="system", needs_root=root)
+
+
+def _elsewhere(situation: Situation, name: str) -> str:
+    """The commands of all distributions that the tables know, where it is not known which one this is."""
+    commands = [f"{whose} «{command}»" for whose, command in lookup.commands_elsewhere(name, branch=_branch(situation))]
+    if commands and (packages := lookup.conda_packages(name)):
+        commands.append(f"in a conda environment «conda install -c conda-forge {' '.join(packages)}»")
+    return ", ".join(commands)

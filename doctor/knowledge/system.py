@@ -95,6 +95,34 @@ def system_packages(
     )
 
 
+def commands_elsewhere(name: str, *, branch: int | None = None) -> tuple[tuple[str, str], ...]:
+    """(whose, command) for every distribution whose name of the package is known: where the system is not.
+
+    >>> commands_elsewhere("libgfortran5")
+    (('Debian and Ubuntu', 'sudo apt install libgfortran5'), ('Fedora and RHEL', 'sudo dnf install libgfortran'))
+    """
+    row, version = _package_row(name)
+    if row is None:
+        return ()
+    installs = {m["manager"]: m["install"] for m in table("system_packages")["managers"]}
+    found = []
+    for key, (whose, manager) in _WHOSE.items():
+        said = row["names"].get(key)
+        if said is None or ("{branch}" in said and not branch):
+            continue
+        since = f" {row['since'][key]} or newer" if key in row.get("since", {}) else ""
+        said = said.format(python="3", branch=branch, version=version)
+        found.append((whose + since, f"sudo {installs[manager]} {said}"))
+    return tuple(found)
+
+
+_WHOSE = {
+    "apt": ("Debian and Ubuntu", "apt"), "ubuntu": ("Ubuntu", "apt"), "debian": ("Debian", "apt"),
+    "dnf": ("Fedora and RHEL", "dnf"), "fedora": ("Fedora", "dnf"), "zypper": ("openSUSE", "zypper"),
+    "pacman": ("Arch", "pacman"),
+}  # fmt: skip
+
+
 def conda_packages(name: str) -> tuple[str, ...]:
     """conda-forge's packages for the same; () where it has none."""
     row, _ = _package_row(name)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
+from pathlib import Path
 
 from doctor.checks.runner import judge
 from tests.examples import linux, with_nvidia, with_torch
 
+CHECKS = Path(__file__).parents[2] / "doctor" / "checks"
 STUBS = "/usr/local/cuda/lib64/stubs"
 
 
@@ -22,6 +25,20 @@ def test_only_the_stub_leaves_the_path_where_other_entries_may_be_needed() -> No
     first, second = remedies(f"{STUBS}:/usr/local/nvidia/lib64", live=True)[:2]
     assert first == ("set-env", {"name": "LD_LIBRARY_PATH", "value": "/usr/local/nvidia/lib64"})
     assert second[0] == "unset-env"
+
+
+def test_a_sentence_of_a_remedy_stands_for_itself() -> None:
+    """It may come first or as an alternative, which begins with «Or:»."""
+    texts = [
+        keyword.value.value
+        for path in CHECKS.rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Remedy"
+        for keyword in call.keywords
+        if keyword.arg == "text" and isinstance(keyword.value, ast.Constant)
+    ]
+    assert len(texts) > 20
+    assert [text for text in texts if text.startswith("Or ") or not text.endswith(".")] == []
 
 
 def test_a_path_of_stubs_alone_is_unset() -> None:

@@ -150,6 +150,32 @@ def test_amd(system: dict[str, object], expected: list[str]) -> None:
     assert expected or "AMD" in fix.steps[0].text or "amdgpu" in fix.steps[0].text
 
 
+def test_amd_on_wsl_ends_with_a_restart_of_wsl() -> None:
+    fix = fix_of(with_amd(linux(wsl=2), "AMD Radeon RX 7900 XTX"), "", "install-driver", vendor="amd")
+    assert "wsl --shutdown" in fix.steps[-1].text
+    assert not fix.steps[-1].needs_reboot
+
+
+@pytest.mark.parametrize(
+    ("system", "expected"),
+    [
+        ({**UBUNTU, "kernel": "6.8.0-51-generic"}, "sudo apt install linux-headers-6.8.0-51-generic"),
+        ({"os_id": "fedora", "os_version": "43", "kernel": "6.17.1-300.fc43.x86_64"},
+         "sudo dnf install kernel-devel-6.17.1-300.fc43.x86_64"),
+    ],
+)  # fmt: skip
+def test_a_driver_is_installed_again_with_the_headers_of_the_kernel(system: dict[str, object], expected: str) -> None:
+    assert commands(fix_of(on(system), "", "install-driver", headers="yes"))[0] == expected
+    for unknown in ({**UBUNTU}, {**UBUNTU, "kernel": "6.8; rm -rf /"}, {"os_id": "arch", "kernel": "6.17.1-arch1-1"}):
+        assert "uname -r" in fix_of(on(unknown), "", "install-driver", headers="yes").steps[0].text
+
+
+def test_an_unknown_distribution_may_be_ubuntu() -> None:
+    text = fix_of(on({"os_id": None, "os_version": None})).steps[0].text
+    assert "on Ubuntu with «sudo ubuntu-drivers install», elsewhere from the distribution's packages" in text
+    assert "ubuntu" not in fix_of(on({"os_id": "opensuse-leap"})).steps[0].text.lower()
+
+
 @pytest.mark.parametrize(
     ("version", "expected"),
     [("24.04", ["sudo apt install libze1 libze-intel-gpu1 intel-opencl-icd"]), ("22.04", [])],

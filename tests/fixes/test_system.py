@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from doctor.checks.runner import judge
 from doctor.fixes.plan import plan
 from doctor.model.facts import Facts
 from doctor.model.fix import Fix
-from tests.examples import linux, mac, windows, with_nvidia
+from tests.examples import linux, mac, windows, with_nvidia, with_torch
 from tests.fixes.situations import finding
 
 DEBIAN = {"os_id": "debian", "os_version": "12"}
@@ -83,6 +84,33 @@ def test_words_where_no_source_has_the_name(facts: Facts, name: str, words: str)
     assert words in fix.steps[0].text
 
 
+def test_an_unknown_distribution_gets_the_commands_of_all() -> None:
+    fix = package(linux(os_id=None, os_name=None), "libopenmpi-dev")
+    assert fix.steps[0].text == (
+        "Install Open MPI: Debian and Ubuntu «sudo apt install libopenmpi-dev», Arch «sudo pacman -S openmpi», in a "
+        "conda environment «conda install -c conda-forge openmpi»"
+    )
+    assert "apt-file search libx.so.1 or dnf provides" in package(linux(os_id=None), "libx.so.1").steps[0].text
+    assert commands(fix) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("Docker Desktop>=4.31", "Update Docker Desktop to 4.31 or newer."),
+        ("libgl1", "Install the OpenGL library."),
+        ("libfoo.so.3", "Install libfoo.so.3."),
+    ],
+)
+def test_titles(name: str, title: str) -> None:
+    assert package(linux(), name).title == title
+
+
+def test_a_newer_libstdcxx_is_asked_for_by_what_it_must_have() -> None:
+    fix = fix_of(linux(), "install-system-package", package="libstdc++6", minimum="GLIBCXX_3.4.32")
+    assert fix.title == "Get a libstdc++ that has GLIBCXX_3.4.32."
+
+
 def test_what_must_be_added_first() -> None:
     steps = package(linux(), "cuda-toolkit").steps
     assert "https://developer.nvidia.com/cuda-downloads" in steps[0].text
@@ -131,10 +159,12 @@ def test_the_build_tools_come_with_their_workload() -> None:
 
 
 def test_the_fabric_manager_of_the_drivers_branch() -> None:
-    hopper = with_nvidia(linux(), "NVIDIA H100", driver="535.161.08")
-    assert commands(package(hopper, "nvidia-fabricmanager")) == ["sudo apt install nvidia-fabricmanager-535"]
+    start = "sudo systemctl enable --now nvidia-fabricmanager"
+    hopper = package(with_nvidia(linux(), "NVIDIA H100", driver="535.161.08"), "nvidia-fabricmanager")
+    assert commands(hopper) == ["sudo apt install nvidia-fabricmanager-535", start]
+    assert "exactly the driver's version 535.161.08" in hopper.steps[0].text
     newer = with_nvidia(linux(), "NVIDIA H100", driver="595.10")
-    assert commands(package(newer, "nvidia-fabricmanager")) == []
+    assert commands(package(newer, "nvidia-fabricmanager")) == [start]
 
 
 def test_the_container_toolkit_belongs_to_the_host() -> None:
@@ -187,6 +217,33 @@ def test_groups() -> None:
     assert fix.steps[-1].text.startswith("Log out and in again")
     inside = fix_of(linux(container="docker"), "group-membership", groups="render,video")
     assert "--group-add render --group-add video" in inside.steps[0].text
+
+
+def test_words_for_a_folder_become_no_command() -> None:
+    for value in ("with the folder of cl.exe", "site-packages/nvidia/cudnn/lib", "/usr/lib/python3.*/nvidia/lib"):
+        (step,) = fix_of(linux(), "set-env", name="LD_LIBRARY_PATH", value=value).steps
+        assert (step.argv, step.shell) == (None, None)
+        assert step.text == f"Set the variable LD_LIBRARY_PATH to {value}"
+    (step,) = fix_of(linux(), "set-env", name="LD_LIBRARY_PATH", value="/usr/lib/wsl/lib:/opt/lib").steps
+    assert step.shell == "export LD_LIBRARY_PATH=/usr/lib/wsl/lib:/opt/lib"
+    (step,) = fix_of(windows(), "set-env", name="CUDA_HOME", value=r"C:\Program Files\CUDA").steps
+    assert step.shell is not None
+
+
+def test_another_build_is_called_one() -> None:
+    fix = fix_of(linux(), "use-other-build", build="conda-forge's, or one made on this machine")
+    assert fix.title == "Use another build: conda-forge's, or one made on this machine."
+
+
+def test_no_release_without_mps_on_that_macos_is_offered() -> None:
+    facts = with_torch(
+        replace(mac(macos="12.6"), live=False), "2.5.1", mps_available=False, mps_built=True, imports=True
+    )
+    _, findings = judge(facts)
+    (fix,) = plan(findings, facts).fixes
+    assert fix.action == "upgrade-os"
+    assert "until then torch works on this Mac's CPU" in fix.steps[0].text
+    assert [other.details["torch"] for other in fix.alternatives] == ["2.4.1"]
 
 
 def test_macos_says_what_the_update_is_worth() -> None:

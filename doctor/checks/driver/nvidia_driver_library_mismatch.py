@@ -77,10 +77,10 @@ def _remedies(facts: Facts, *, own_libcuda: bool) -> tuple[Remedy, ...]:
     reload = Remedy(
         action="load-module",
         details={"module": "nvidia", "reload": "yes"},
-        text="Or unload and load the nvidia modules while nothing uses the GPU.",
+        text="Unload and load the nvidia modules while nothing uses the GPU.",
     )
     upgrade = Remedy(
-        action="upgrade-driver", text="Or update the host's driver to the version that the image's libraries need."
+        action="upgrade-driver", text="Update the host's driver to the version that the image's libraries need."
     )
     path = (facts.environ or {}).get("LD_LIBRARY_PATH", "")
     unset = (

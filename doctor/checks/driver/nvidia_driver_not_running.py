@@ -32,7 +32,9 @@ check = Check(
 
 LOAD = Remedy(action="load-module", details={"module": "nvidia"})
 INSTALL = Remedy(
-    action="install-driver", text="Install the NVIDIA driver again, with the headers of the running kernel."
+    action="install-driver",
+    details={"headers": "yes"},
+    text="Install the NVIDIA driver again, with the headers of the running kernel.",
 )
 REBOOT = Remedy(action="reboot")
 OPEN = Remedy(

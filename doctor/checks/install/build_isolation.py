@@ -65,7 +65,9 @@ def judge(facts: Facts) -> Judgement:
                 text=f"Install {name or 'the package'} with --no-build-isolation.",
             ),
             Remedy(
-                action="use-other-build", details={"build": "a wheel of it that is compiled already, for this torch"}
+                action="use-other-build",
+                details={"build": "a wheel of it that is compiled already, for this torch"},
+                text="Use a wheel of it that is compiled already, for this torch.",
             ),
         ),
         confidence="certain" if facts.torch else "likely",

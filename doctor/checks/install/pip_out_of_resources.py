@@ -32,7 +32,7 @@ INSTALLING = (
     r"extract|install|fetch)|pip\S* install|Downloading torch"
 )
 SMALLER = Remedy(
-    action="install-torch", details={"backend": "cpu"}, text="Or install the CPU build, which is far smaller."
+    action="install-torch", details={"backend": "cpu"}, text="Install the CPU build, which is far smaller."
 )
 
 

@@ -89,7 +89,9 @@ def _missing(error: ErrorText, windows: bool) -> tuple[str, tuple[Remedy, ...]]:
         )
     if windows:
         path = Remedy(
-            action="set-env", details={"name": "PATH", "value": "with the folder of cl.exe (vcvarsall.bat x64)"}
+            action="set-env",
+            details={"name": "PATH", "value": "with the folder of cl.exe (vcvarsall.bat x64)"},
+            text="Start from the «x64 Native Tools Command Prompt for VS»: there cl.exe is on the PATH.",
         )
         return "Microsoft's C++ compiler", (TOOLS, path)
     return "A C++ compiler", (Remedy(action="install-system-package", details={"package": "g++"}),)

@@ -42,7 +42,9 @@ check = Check(
 )
 
 MUSL = Remedy(
-    action="use-other-build", details={"build": "a base image with glibc (python:3.12-slim) instead of a musl one"}
+    action="use-other-build",
+    details={"build": "a base image with glibc (python:3.12-slim) instead of a musl one"},
+    text="Use a base image with glibc (python:3.12-slim) instead of a musl one.",
 )
 
 
@@ -157,7 +159,11 @@ def _found(facts: Facts, need: str, error: ErrorText | None, release: str | None
         remedies=(
             Remedy(action="upgrade-os", details={"minimum": f"a distribution with glibc {need}"}),
             Remedy(action="downgrade-torch"),
-            Remedy(action="use-other-build", details={"build": f"a container image with glibc {need} or newer"}),
+            Remedy(
+                action="use-other-build",
+                details={"build": f"a container image with glibc {need} or newer"},
+                text=f"Use a container image with glibc {need} or newer.",
+            ),
         ),
         needed=need,
         glibc=facts.host.libc_version,

@@ -180,11 +180,6 @@ def _found(facts: Facts, detail: str, need: str, error: ErrorText | None, confid
 
 
 def _below(have: str | None) -> dict[str, str]:
-    """The first release whose MPS asks for more than this macOS, as an upper bound."""
-    if have is None:
-        return {}
-    for release in lookup.torch_versions("macos_arm64"):
-        minimum = lookup.mps_minimum(release)
-        if minimum and older(have, minimum):
-            return {"torch": f"<{release}"} if not older(have, "12.3") else {}
-    return {}
+    """The newest release that has MPS on this macOS, as an upper bound."""
+    last = lookup.newest_with_mps(have) if have else None
+    return {"torch": f"<={last}"} if last and last != lookup.newest_torch() else {}

@@ -49,7 +49,7 @@ def judge(facts: Facts) -> Judgement:
     workers = Remedy(
         action="reduce-memory",
         details={"reason": "num_workers=0"},
-        text="Or give the DataLoader fewer workers (num_workers=0).",
+        text="Give the DataLoader fewer workers (num_workers=0).",
     )
     return check.found(
         facts,
