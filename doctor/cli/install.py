@@ -97,8 +97,12 @@ def command(
         fix, lines = _in_new_environment(facts, env, wanted, spec, backend, companions, run_it, options)
     else:
         fix, lines = advise(
-            facts, spec=spec, backend=backend, companions=companions, tool=options["tool"], shell=options["shell"]
-        )
+            facts, spec=spec, backend=backend, companions=companions, tool=options["tool"], shell=options["shell"],
+            sound=_is_sound(report),
+        )  # fmt: skip
+    if fix and fix.action == "none":
+        output.emit("".join(f"# {line}\n" for line in lines) if print_commands else _page(lines, ""))
+        return 0
     if fix:
         (fix,) = redirected(Plan(fixes=(fix,)), sources).fixes
     windows = facts.host.system == "windows"
@@ -119,6 +123,11 @@ def command(
     else:
         output.emit(_page(lines, commands))
     return 0 if fix and fix.action.endswith("-torch") else FAULT
+
+
+def _is_sound(report: Report) -> bool:
+    """Whether nothing was found against the installed torch."""
+    return not any(f.severity == "fault" and f.layer in ("torch", "libraries", "install") for f in report.findings)
 
 
 def _report(options: dict[str, Any]) -> Report:
@@ -181,20 +190,27 @@ def advise(
     companions: tuple[str, ...],
     tool: str | None,
     shell: Shell | None = None,
+    sound: bool = False,
 ) -> tuple[Fix | None, list[str]]:
-    """The fix that installs the best build (or what would help, where none serves), and the lines that say why."""
+    """The fix that installs the best build (or what would help, where none serves), and the lines that say why.
+    `sound`: nothing is wrong with the installed torch, so that the same build is not installed again."""
     from doctor.fixes.situation import situation_of
-    from doctor.fixes.torch import fix_of_build, installed_companions, name_of, nearest_fix
+    from doctor.fixes.torch import fix_of_build, installed_companions, is_installed, name_of, nearest_fix
     from doctor.knowledge.choose import choose
 
     situation = situation_of(facts, tool, shell)
     names = tuple(dict.fromkeys((*companions, *installed_companions(facts))))
     choice = choose(facts, torch=spec, backend=backend, companions=names)
     best = choice.best
+    if best and sound and is_installed(facts, best):
+        text = f"{name_of(best)} serves this machine best, and is installed: there is nothing to do"
+        return Fix(finding="install", action="none", title=text), [text, *(f"  + {r}" for r in best.reasons)]
     if best:
         lines = [f"{name_of(best)} serves this machine"]
         lines += [f"  + {reason}" for reason in best.reasons] + [f"  - {reason}" for reason in best.against]
-        fix: Fix | None = fix_of_build(situation, "install", "reinstall-torch", best, choice.assumes, exact=bool(spec))
+        fix: Fix | None = fix_of_build(
+            situation, "install", "reinstall-torch", best, choice.assumes, exact=bool(spec), sound=sound
+        )
     else:
         lines = ["no torch build serves this machine as it is"]
         fixes = (nearest_fix(situation, "install", near) for near in choice.nearest)

@@ -140,8 +140,9 @@ def fix_of_build(
     assumes: Iterable[str] = (),
     *,
     exact: bool = False,
+    sound: bool = False,
 ) -> Fix:
-    """The fix that installs that build. `exact`: that very version is wanted."""
+    """The fix that installs that build. `exact`: that very version is wanted; `sound`: the same torch may stay."""
     action = action if situation.facts.torch else "install-torch"
     build = _named_in_project(situation, build)
     details = {"torch": build.release, "backend": build.backend, "index": build.index or DEFAULT_INDEX}
@@ -159,7 +160,7 @@ def fix_of_build(
         title=title,
         details=details,
         steps=(
-            *steps_for_build(situation, build, broken=finding in BROKEN, exact=exact),
+            *steps_for_build(situation, build, broken=finding in BROKEN, exact=exact, sound=sound),
             *_environment_steps(situation, build),
         ),
         assumes=(*assumes, *cautions(build)),
@@ -183,7 +184,7 @@ def _named_in_project(situation: Situation, build: Candidate) -> Candidate:
 def _verb(facts: Facts, action: str, build: Candidate) -> str:
     """ "Reinstall" only where it is the same build; else what is replaced is named."""
     installed = facts.torch.version if facts.torch else None
-    if action != "reinstall-torch" or installed is None or _is_installed(facts, build):
+    if action != "reinstall-torch" or installed is None or _is_same_torch(facts, build):
         return TITLES[action]
     return f"Replace torch {installed} with"
 
@@ -224,16 +225,17 @@ def requirements_of(build: Candidate) -> tuple[str, ...]:
 
 
 def steps_for_build(
-    situation: Situation, build: Candidate, *, broken: bool = False, exact: bool = False
+    situation: Situation, build: Candidate, *, broken: bool = False, exact: bool = False, sound: bool = False
 ) -> tuple[Step, ...]:
     """The steps that put a build into the environment, in the words of its tool."""
     before, situation = own_environment(situation)
     requirements = requirements_of(build)
+    stays = sound and _is_same_torch(situation.facts, build)
     order = Order(
         requirements=requirements,
         index=build.index,
         backend=build.backend,
-        replaces=_replaced(situation.facts, build, broken) if not before else (),
+        replaces=_replaced(situation.facts, build, broken) if not before and not stays else (),
         cuda=conda_cuda(situation, build, exact) or None,
         exact=exact,
     )
@@ -337,7 +339,7 @@ def nearest_fix(situation: Situation, finding: str, near: Nearest) -> Fix | None
         return system.upgrade_os(situation, finding, Remedy(action="upgrade-os", details=details, text=text))
     if near.kind == "os":
         return system.use_other_build(situation, finding, Remedy(action="use-other-build", details=details, text=text))
-    if near.kind in ("cpu", "older-torch") and near.candidate and not _is_installed(situation.facts, near.candidate):
+    if near.kind in ("cpu", "older-torch") and near.candidate and not is_installed(situation.facts, near.candidate):
         action = "reinstall-torch" if situation.facts.torch else "install-torch"
         fix = fix_of_build(situation, finding, action, near.candidate)
         return replace(fix, assumes=(*fix.assumes, near.text))
@@ -350,15 +352,21 @@ def nearest_fix(situation: Situation, finding: str, near: Nearest) -> Fix | None
 
 def _then_install(situation: Situation, fix: Fix, build: Candidate) -> Fix:
     """A driver first, then the torch that needs it."""
-    if _is_installed(situation.facts, build):
+    if is_installed(situation.facts, build):
         return fix
     details = {**fix.details, "torch": build.release, "backend": build.backend, "index": build.index or DEFAULT_INDEX}
     return replace(fix, details=details, steps=(*fix.steps, *steps_for_build(situation, build)))
 
 
-def _is_installed(facts: Facts, build: Candidate) -> bool:
+def _is_same_torch(facts: Facts, build: Candidate) -> bool:
     version = facts.torch.version if facts.torch else None
     return version is not None and lookup.release_of(version) == build.release and _backend_of(facts) == build.backend
+
+
+def is_installed(facts: Facts, build: Candidate) -> bool:
+    """Whether the installed torch is that build, with the companions that belong to it."""
+    installed = {p.name: lookup.release_of(p.version or "") for p in facts.packages or ()}
+    return _is_same_torch(facts, build) and all(installed.get(name) == version for name, version in build.companions)
 
 
 def _conda_forge_fix(situation: Situation, finding: str, text: str, details: Mapping[str, str]) -> Fix:

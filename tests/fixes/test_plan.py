@@ -184,6 +184,9 @@ def test_the_title_says_what_is_replaced() -> None:
     broken = finding("torch-install-broken", "reinstall-torch")
     (same,) = plan([broken], with_torch(rtx(), "2.14.1+cu130")).fixes
     assert same.title == "Reinstall torch 2.14.1 (cu130)."
+    beside = with_packages(with_torch(rtx(), "2.14.1+cu130"), torchvision="0.28.0")
+    (same,) = plan([broken], beside).fixes
+    assert same.title == "Reinstall torch 2.14.1 (cu130)."
 
 
 def test_conda_under_rosetta_makes_an_environment_for_arm64() -> None:
