@@ -20,6 +20,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # Bare on Windows. PowerShell splits an option at a dot or colon, and takes @, commas and # for its own.
 _WINDOWS_PLAIN = re.compile(r"([A-Za-z0-9_.\\/][A-Za-z0-9_./:\\=+-]*|--?[A-Za-z0-9][A-Za-z0-9_-]*)\Z")
 _WINDOWS_PROGRAM = re.compile(r"[A-Za-z_.\\][A-Za-z0-9_.:\\-]*\Z")  # cmd would take a slash for an option's
+_BATCH = re.compile(r"(\A(conda|mamba)|\.(bat|cmd))\Z", re.IGNORECASE)
 _QUOTES = "'\u2018\u2019\u201a\u201b"  # PowerShell takes all of these for a single quote,
 _DOUBLE_QUOTES = '"\u201c\u201d\u201e'  # and these for a double one
 _ACTIVE = frozenset("'\"`$\\;&|<>()!")
@@ -42,7 +43,13 @@ def command(argv: Sequence[str], shell: Shell) -> str | None:
     words = [_cmd_word(word) for word in argv]
     if _WINDOWS_PROGRAM.match(argv[0]) is None and words[0] is not None and not words[0].startswith('"'):
         words[0] = f'"{argv[0]}"'
-    return _joined(words)
+    return _called(words) if _BATCH.search(argv[0]) else _joined(words)
+
+
+def _called(words: Sequence[str | None]) -> str | None:
+    """A batch file that is run by another, which would end there without «call». It doubles carets inside quotes."""
+    line = _joined(words)
+    return None if line is None or "^" in line else f"call {line}"
 
 
 def line(argv: Sequence[str], *, windows: bool) -> str:
@@ -133,7 +140,7 @@ def activation(folder: str, shell: Shell) -> str | None:
     if shell == "powershell":
         return command((f"{folder}\\Scripts\\Activate.ps1",), shell)
     if shell == "cmd":
-        return command(("call", f"{folder}\\Scripts\\activate.bat"), shell)
+        return command((f"{folder}\\Scripts\\activate.bat",), shell)
     return command((".", f"{folder}/bin/activate" + (".fish" if shell == "fish" else "")), shell)
 
 

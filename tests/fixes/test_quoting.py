@@ -168,7 +168,7 @@ def read_by_all(argv: list[str]) -> tuple[bool, bool]:
         assert windows_powershell_5(words[1:]) == powershell_7(words[1:]) == argv[1:]
     prompt = quoting.command(argv, "cmd")
     if prompt is not None:
-        assert cmd(prompt) == argv
+        assert cmd(prompt.removeprefix("call ")) == argv
     return typed is not None, prompt is not None
 
 
@@ -260,6 +260,8 @@ def test_cmd_of_wine(tmp_path: Path) -> None:
         (("x", "C:\\a b\\"), "cmd", 'x "C:\\a b\\\\"'),
         (("x", "%PATH%"), "powershell", "x '%PATH%'"),
         (("x", "%PATH%"), "cmd", None),
+        (("conda", "install", "numpy<2"), "cmd", 'call conda install "numpy<2"'),
+        (("conda", "install", "numpy<2"), "powershell", 'conda install "numpy<2"'),
         (("./x",), "cmd", '"./x"'),
         (("x", "a\nb"), "cmd", None),
         (("x", "a\nb"), "sh", None),
@@ -309,6 +311,7 @@ def test_activation() -> None:
     assert quoting.activation("/a b/.venv", "sh") == ". '/a b/.venv/bin/activate'"
     assert quoting.activation("/a b/.venv", "fish") == ". '/a b/.venv/bin/activate.fish'"
     assert quoting.activation("C:\\a b\\.venv", "powershell") == '& "C:\\a b\\.venv\\Scripts\\Activate.ps1"'
+    assert quoting.activation("C:\\a^b", "cmd") is None
     assert quoting.activation("C:\\a b\\.venv", "cmd") == 'call "C:\\a b\\.venv\\Scripts\\activate.bat"'
 
 
