@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from doctor.apply import ApplyError
 from doctor.apply.journal import Journal, State
 from doctor.apply.lock import held
-from doctor.apply.place import PROJECT_FILES, STORE, is_within
+from doctor.apply.place import PIPX, PROJECT_FILES, STORE, UV_TOOL, is_within
 from doctor.apply.snapshot import Snapshot, changed_since, load, load_delta, restore, size_of
 
 KEPT = 3  # snapshots of an environment
@@ -121,6 +121,15 @@ def _refuse_older(store: str, saved: Saved, later_changes: bool) -> None:
         )
 
 
+def _is_kept(file: str, prefix: str) -> bool:
+    """Whether it is a file that snapshots hold besides the environment's folders: a project's, wherever that is, or
+    what pipx or uv keeps in the environment itself."""
+    folder, name = os.path.split(file)
+    if name in (PIPX, UV_TOOL):
+        return os.path.realpath(folder) == prefix
+    return name in PROJECT_FILES and os.path.isabs(file)
+
+
 def snapshot_of(journal: Journal) -> Snapshot:
     """The snapshot that a journal belongs to. Raises ApplyError where it cannot be read, is of an environment that was
     moved since, or would write elsewhere than in its environment: somebody else's work."""
@@ -140,7 +149,7 @@ def snapshot_of(journal: Journal) -> Snapshot:
                 "it back to undo the run, or make a new one."
             )
         foreign = [root for root in roots if not is_within(os.path.realpath(root), here)]
-        foreign += [file for file in files if os.path.basename(file) not in PROJECT_FILES or not os.path.isabs(file)]
+        foreign += [file for file in files if not _is_kept(file, here)]
         if foreign:
             raise ApplyError(
                 f"nothing was changed: the journal of {journal.folder} names {foreign[0]}, which is foreign"
