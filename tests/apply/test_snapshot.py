@@ -231,6 +231,8 @@ def test_an_environment_that_was_moved(tmp_path: Path) -> None:
         ("roots", ["OUTSIDE"]),
         ("roots", ["ENV/../outside"]),
         ("files", ["OUTSIDE/.bashrc"]),
+        ("files", ["OUTSIDE/uv-receipt.toml"]),
+        ("files", ["ENV/../outside/pipx_metadata.json"]),
         ("files", ["pyproject.toml"]),
         ("roots", "ENV"),
         ("leave", [1]),
