@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from doctor.fixes.host import as_root, distribution
 from doctor.fixes.situation import CONDAS, Situation
 from doctor.fixes.tools import Order, pip, tool
 from doctor.knowledge import lookup
@@ -13,6 +14,7 @@ from doctor.model.facts import ABSENT
 from doctor.model.finding import Remedy
 from doctor.model.fix import Fix, Step
 
+_OF_A_DRIVER = re.compile(r"(nvidia-(driver|utils)|libnvidia)-")
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\Z")
 _SPEC = re.compile(
     r"((===|~=|==|!=|<=|>=|<|>)\s?[0-9][0-9A-Za-z.+*!-]*)(\s?,\s?(===|~=|==|!=|<=|>=|<|>)\s?[0-9][0-9A-Za-z.+*!-]*)*\Z"
@@ -50,9 +52,8 @@ def remove_package(situation: Situation, finding: str, remedy: Remedy) -> Fix | 
     package = remedy.details.get("package", "")
     if not _NAME.match(package):
         return None
-    if remedy.details.get("system") or re.match(r"(nvidia-(driver|utils)|libnvidia)-", package):
-        step = Step(text=f"Remove {package} with the distribution's package manager", where="system", needs_root=True)
-        steps: tuple[Step, ...] = (step,)
+    if remedy.details.get("system") or _OF_A_DRIVER.match(package):
+        steps: tuple[Step, ...] = (_remove_from_system(situation, package),)
     else:
         steps = tool(_tool_for(situation, package)).remove(_with_tool(situation, package), (package,))
     return Fix(
@@ -62,6 +63,16 @@ def remove_package(situation: Situation, finding: str, remedy: Remedy) -> Fix | 
         details=dict(remedy.details),
         steps=steps,
     )
+
+
+def _remove_from_system(situation: Situation, package: str) -> Step:
+    """A branch in the name is Debian's and Ubuntu's way; other systems call their packages otherwise."""
+    text = f"Remove {package}"
+    found = lookup.package_manager(distribution(situation))
+    if found == "apt" or (situation.facts.host.os_id is None and re.search(r"-\d{3}\Z", package)):
+        argv = as_root(situation, ("apt", "remove", "--autoremove", package))
+        return Step(text=f"{text}, and what came with it", argv=argv, where="system", needs_root=True)
+    return Step(text=f"{text} with the distribution's package manager", where="system", needs_root=True)
 
 
 def install_pip(situation: Situation, finding: str, remedy: Remedy) -> Fix:

@@ -341,3 +341,19 @@ def test_a_companion_of_the_default_build_needs_no_index() -> None:
 
     assert "torchvision==0.29.1\n" in command("2.14.1+cu130")
     assert "torchvision==0.29.1 --index-url https://download.pytorch.org/whl/cu126" in command("2.14.1+cu126")
+
+
+@pytest.mark.parametrize(
+    ("os_id", "package", "line"),
+    [
+        ("ubuntu", "nvidia-utils-525", "sudo apt remove --autoremove nvidia-utils-525"),
+        (None, "libnvidia-compute-525", "sudo apt remove --autoremove libnvidia-compute-525"),
+        ("fedora", "nvidia-utils-525", "# 'Remove nvidia-utils-525 with the distribution’s package manager'"),
+    ],
+)
+def test_a_driver_package_inside_wsl_goes_by_the_systems_package_manager(
+    os_id: str | None, package: str, line: str
+) -> None:
+    facts = linux(os_id=os_id, wsl=2)
+    made = script(plan([finding("wsl-driver-misconfigured", ("remove-package", {"package": package}))], facts))
+    assert made.splitlines() == [line]
