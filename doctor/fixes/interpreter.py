@@ -213,6 +213,8 @@ def activate_environment(situation: Situation, finding: str, remedy: Remedy) -> 
     path = remedy.details.get("path") or remedy.details.get("python") or ""
     if not path or not is_printable(path):
         step = Step(text="Activate the environment that has torch, and run its Python", where="user")
+    elif PureWindowsPath(path).name == path:  # a program's name, as a ticket may have it, and no folder
+        step = Step(text=f"Run {path}: it is the Python that has torch", where="user")
     elif situation.windows:
         folder = PureWindowsPath(path)
         folder = folder.parent.parent if folder.name.lower().startswith("python") else folder

@@ -136,7 +136,9 @@ def set_env(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     name, value = remedy.details.get("name", ""), remedy.details.get("value", "")
     if name in FOLDERS and not _are_folders(situation, value):
         text = f"Set the variable {name} to {value}"
-        return _fix(finding, remedy, f"{text}.", Step(text=remedy.text.rstrip(".") or text, where="user"))
+        said = remedy.text.rstrip(".") or text
+        step = Step(text=said if name in said else f"{said}: {name} gets {value}", where="user")
+        return _fix(finding, remedy, f"{text}.", step)
     return _fix(finding, remedy, f"Set the variable {name} to {value}.", set_variable_step(situation, name, value))
 
 
@@ -178,7 +180,7 @@ def group_membership(situation: Situation, finding: str, remedy: Remedy) -> Fix:
 def use_other_build(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     build = remedy.details.get("build", "another build")
     text = remedy.text or f"Use another build: {build}."
-    return _fix(finding, remedy, text, Step(text=text))
+    return _fix(finding, remedy, text, Step(text=text.rstrip(".")))
 
 
 def free_disk_space(situation: Situation, finding: str, remedy: Remedy) -> Fix:

@@ -9,6 +9,7 @@ import pytest
 from doctor.checks.runner import judge
 from doctor.fixes.plan import plan
 from doctor.model.facts import Facts
+from doctor.model.finding import Remedy
 from doctor.model.fix import Fix
 from tests.examples import linux, mac, windows, with_nvidia, with_torch
 from tests.fixes.situations import finding
@@ -228,6 +229,23 @@ def test_words_for_a_folder_become_no_command() -> None:
     assert step.shell == "export LD_LIBRARY_PATH=/usr/lib/wsl/lib:/opt/lib"
     (step,) = fix_of(windows(), "set-env", name="CUDA_HOME", value=r"C:\Program Files\CUDA").steps
     assert step.shell is not None
+
+
+def test_a_folder_in_words_is_told_with_its_variable() -> None:
+    details = {"name": "LD_LIBRARY_PATH", "value": "site-packages/nvidia/cudnn/lib"}
+    wish = Remedy(
+        action="set-env", details=details, text="Let the loader look in the folder of the nvidia-cudnn package."
+    )
+    (fix,) = plan([replace(finding("some-id"), remedies=(wish,))], linux()).fixes
+    assert fix.steps[0].text.endswith("package: LD_LIBRARY_PATH gets site-packages/nvidia/cudnn/lib")
+
+
+@pytest.mark.parametrize("facts", [linux(), windows()])
+def test_a_programs_name_is_no_folder_to_activate(facts: Facts) -> None:
+    (step,) = fix_of(facts, "activate-environment", path="python3").steps
+    assert (step.text, step.argv, step.shell) == ("Run python3: it is the Python that has torch", None, None)
+    (step,) = fix_of(linux(), "activate-environment", path="/home/u/ml/bin/python").steps
+    assert step.shell == ". /home/u/ml/bin/activate"
 
 
 def test_another_build_is_called_one() -> None:
