@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,14 @@ def test_limits_of_cgroup_v1(look) -> None:
         "/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "200000\n", "/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
     })  # fmt: skip
     assert (v1.get("host.cgroup_cpus"), v1.get("host.cgroup_memory_bytes")) == (2.0, 512 << 20)
+
+
+def test_whether_the_user_is_root(look, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert look(is_root=True).get("host.root") is True
+    assert look(is_root=False).get("host.root") is False
+    assert look().get("host.root") is None
+    monkeypatch.setattr(os, "geteuid", lambda: 0, raising=False)
+    assert System(environ={}).is_root() is True
 
 
 def test_gvisor(look) -> None:
