@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _TOOLS = {
     "uv": (("--project", "--directory"), "--no-sync", r"DEBUG (Selecting|Tried)|Resolved "),
     "poetry": (("--directory", "-C"), "--lock", r".*(selecting|conflict|Resolving dependencies\.\.\. \()"),
-    "pdm": (("--project", "-p"), "--no-sync", r""),
+    "pdm": (("--project", "-p"), "--no-sync", r"pdm\.termui: .*(Starting round|new pin|Candidate)|unearth\."),
     "pixi": (("--manifest-path",), "--no-install", r""),
     "pipenv": ((), "", r""),  # it cannot be told which project is meant
 }
@@ -41,7 +41,8 @@ _REASON_LINES = 12
 _CHATTER = re.compile(
     r"\s*(DEBUG|TRACE|WARN) |\s*\d+: |\s*(Requested|Existing): |"  # uv
     r"(Updating|Resolving) dependencies|Using virtualenv|Checking keyring|"  # poetry
-    r"INFO: |STATUS: |Set env var |See \S+ for |WARNING: Add '-v'|\[ResolutionError\]|.*Lock failed|Adding packages to "
+    r"INFO: |STATUS: |pdm\.termui: |unearth\.|Set env var |See \S+ for |WARNING: Add '-v'|\[ResolutionError\]|"
+    r".*Lock failed|Adding packages to |\S* \d:\d\d:\d\d Resolve for "  # PDM
 )
 _PYTHON_RANGE = re.compile(r"supported Python range|requires-python|[Pp]ython versions supported")
 _LOCKED = re.compile(r'^\[\[package\]\]\nname = "([^"]+)"\nversion = "([^"]+)"', re.M)
@@ -98,10 +99,13 @@ def preview(system: System, steps: Sequence[Step], files: Sequence[str], environ
 
 def _refused(result: process.Result, lines: Sequence[str], file: str) -> Resolution:
     """Why the tool could not do it: what it says of it, without what else it says, and the next step."""
-    reason = [line for line in _of_poetry(lines) if line.strip() and not _CHATTER.match(line)]
-    answer = failed(result, reason)
-    if result.status == "timed-out":
+    said = [line for line in lines if line.strip()]
+    answer = failed(result, said)
+    reason = [line for line in _of_pdm(_of_poetry(said)) if not _CHATTER.match(line)]
+    if result.status == "timed-out" or not reason:
         return answer
+    if answer.unreachable:  # what the tool thinks of it besides is no news
+        return replace(answer, message=hide(reason[0].strip().rstrip(".")))
     message = hide("\n".join(line.rstrip() for line in reason[-_REASON_LINES:]))
     if any(_PYTHON_RANGE.search(line) for line in reason):
         message += (
@@ -119,6 +123,14 @@ def _of_poetry(lines: Sequence[str]) -> Sequence[str]:
     words = lines[starts[-1] + 1 :]
     end = next((number for number, line in enumerate(words) if re.match(r"\s+at .+:\d+ in ", line)), len(words))
     return [line[2:] for line in words[:end] if not line.strip().startswith("https://")]
+
+
+def _of_pdm(lines: Sequence[str]) -> Sequence[str]:
+    """Of PDM's account, which goes on with a traceback, the words of the error."""
+    errors = [number for number, line in enumerate(lines) if line.startswith("ERROR: ")]
+    words = lines[errors[-1] :] if errors else lines
+    end = next((number for number, line in enumerate(words) if line.startswith("Traceback (most recent call")), None)
+    return words if end is None else words[:end] if errors else words[-1:]
 
 
 def _names_project(step: Step, files: Sequence[str]) -> bool:
@@ -164,6 +176,8 @@ def _in_copy(argv: Sequence[str], folder: str, copy: str) -> tuple[list[str], re
         words.append("--verbose")
     elif _tool(argv) == "poetry":
         words.append("-vv")
+    elif _tool(argv) == "pdm":
+        words.append("-v")
     return words, re.compile(answered)
 
 

@@ -4,12 +4,14 @@ rest."""
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.index.patient import UV, Patient, tool
+from tests.index.scenarios import SCENARIOS
 from tests.index.server import Index
 
 Make = Callable[..., Patient]
@@ -185,6 +187,36 @@ def test_a_poetry_environment_outside_of_its_project(patient: Make, index: Index
     assert sick.torch() == "2.13.0+cu130"
     assert sick.doctor("fix", "--undo").returncode == 0
     assert (sick.content(), files_of(project)) == (before, files)
+
+
+@pytest.mark.parametrize("manager", ["poetry", "pdm"])
+def test_a_project_whose_index_is_gone(patient: Make, index: Index, manager: str) -> None:
+    if tool(manager) is None:
+        pytest.skip(f"{manager} is not there")
+    sick = patient()
+    SCENARIOS[0].make(sick, manager)
+    before, files = sick.content(), files_of(sick.env.parent)
+    index.close()
+    done = sick.fix()
+    assert done.returncode == 1
+    said = done.stderr.partition("nothing was changed: the package index could not be reached (")[2]
+    assert "onnect" in said.partition("). Check the network and the proxy")[0]
+    assert len(said.splitlines()) == 1
+    assert (sick.content(), files_of(sick.env.parent)) == (before, files)
+
+
+@needs_pdm
+@pytest.mark.slow
+def test_pdm_waits_no_longer_for_an_index_that_says_nothing(patient: Make, index: Index) -> None:
+    """By itself it waits as long as the connection stands."""
+    sick = patient()
+    SCENARIOS[0].make(sick, "pdm")
+    index.silent = True
+    started = time.monotonic()
+    done = sick.fix()
+    index.over.set()
+    assert "the package index could not be reached (no answer after 13 s)" in done.stderr
+    assert time.monotonic() - started < 40  # the index lets go after 60 s
 
 
 def test_pipenv_is_left_to_the_user(patient: Make) -> None:
