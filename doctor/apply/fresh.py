@@ -2,7 +2,8 @@
 
 The journal lies in the user's state folder, for the new folder must be empty when its tool begins. A folder is removed
 only when it is known to be ours: by a mark with the journal's random word, which is put into it as soon as it is an
-environment; before that by its inode, and because nothing in it is younger than the making may last.
+environment; before that by its inode. In both cases nothing in it may be younger than the work may have lasted: the
+user may have gone on with what was left.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 MARK = os.path.join(STORE, "making")  # in the new environment
 MAKING_LIMIT_S = 600.0  # an environment without packages is made in less
+INSTALLING_LIMIT_S = 6 * 3600.0  # a step that fills it is through by then
 # What venv, virtualenv and uv put into an environment; anything else is somebody's own.
 _PARTS = frozenset((
     "bin", "Scripts", "lib", "Lib", "lib64", "include", "Include", "share", "etc", "man", "pyvenv.cfg", STORE,
@@ -102,13 +104,13 @@ def why_not_ours(half: HalfMade) -> str | None:
         return "it belongs to another user"
     if not os.listdir(half.folder):
         return None
-    word = journal.last("begun").get("word")
+    word, limit = journal.last("begun").get("word"), INSTALLING_LIMIT_S
     if _marked(half.folder) != word or not word:
-        made = journal.last("made")
+        made, limit = journal.last("made"), MAKING_LIMIT_S
         if journal.last("marked") or (said.st_dev, said.st_ino) != (made.get("device"), made.get("inode")):
             return "it is not the folder that the interrupted run made"
-        if _newest(half.folder) > _seconds(half.at) + MAKING_LIMIT_S:
-            return "something in it is younger than the interrupted run"
+    if _newest(half.folder) > _seconds(str(journal.lines[-1].get("at"))) + limit:
+        return "something in it is younger than the interrupted run"
     own = sorted(set(os.listdir(half.folder)) - _PARTS)
     conda = os.path.isdir(os.path.join(half.folder, "conda-meta"))
     return f"{own[0]} in it was put there by somebody else" if own and not conda else None

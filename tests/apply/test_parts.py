@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -312,6 +313,23 @@ def test_a_folder_that_may_be_the_users_stays(
     assert folder.exists()
     with pytest.raises(ApplyError), fresh.making(user, str(folder), lambda _: None):
         pytest.fail("began")
+
+
+def test_an_environment_that_the_user_went_on_with_stays(user: System, tmp_path: Path) -> None:
+    """Killed while it was filled, and then filled by hand: days later it is no half-made one."""
+    folder = tmp_path / "new"
+    with fresh.making(user, str(folder), lambda _: None) as one:
+        one.begin(by_us=True)
+        (folder / "pyvenv.cfg").write_text("")
+        one.mark()
+        left = fresh.half_made(user, str(folder))
+    assert left is not None
+    assert fresh.why_not_ours(left) is None
+    journal = Path(left.store) / "journal.jsonl"
+    journal.write_text(re.sub(r'"at": "\d+-', '"at": "2001-', journal.read_text()))
+    with pytest.raises(ApplyError, match="younger"):
+        fresh.remove(left)
+    assert (folder / "pyvenv.cfg").exists()
 
 
 def test_a_journal_that_somebody_wrote_removes_nothing(user: System, tmp_path: Path) -> None:
