@@ -199,6 +199,6 @@ def _alternatives(made: Sequence[Fix]) -> tuple[Fix, ...]:
 
 
 def _essence(fix: Fix) -> tuple[object, ...]:
-    if fix.action in TORCH:
+    if fix.action in (*TORCH, "fix-index"):
         return ("torch", fix.details.get("torch"), fix.details.get("backend"))
     return (fix.action, tuple(sorted(fix.details.items())))

@@ -10,6 +10,7 @@ from doctor.fixes.tools import Order, tool
 from doctor.knowledge import choose as choosing
 from doctor.knowledge import lookup
 from doctor.knowledge.choose import COMPANIONS, Candidate, Choice, Nearest
+from doctor.knowledge.versions import numbers
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Finding, Remedy
 from doctor.model.fix import Fix, Step
@@ -86,6 +87,8 @@ def choice_for(facts: Facts, remedy: Remedy) -> Choice:
     installed = facts.torch.version if facts.torch else None
     if remedy.action == "upgrade-torch" and installed and not spec:
         spec = f">{lookup.release_of(installed)}"
+    if remedy.action == "downgrade-torch" and not spec:
+        return _older(facts, installed, backend, companions)
     if remedy.action == "reinstall-torch" and installed and not spec and not lookup.build_of(installed).nightly:
         same = choosing.choose(facts, torch=f"=={lookup.release_of(installed)}", backend=backend, companions=companions)
         if same.best and not same.wanting:
@@ -95,6 +98,16 @@ def choice_for(facts: Facts, remedy: Remedy) -> Choice:
         later = replace(facts, as_of=None)  # the cure came after the ticket, or all that the tables know did
         return choosing.choose(later, torch=spec, backend=backend, companions=companions)
     return choice
+
+
+def _older(facts: Facts, installed: str | None, backend: str | None, companions: tuple[str, ...]) -> Choice:
+    """The builds before the installed one; where that is not known, before the newest: what else would be a way
+    back?"""
+    before = lookup.release_of(installed) if installed else lookup.newest_torch(facts.as_of)
+    choice = choosing.choose(facts, backend=backend, companions=companions)
+    if choice.best and numbers(choice.best.release) < numbers(before):
+        return choice
+    return choosing.choose(facts, torch=f"<{before}", backend=backend, companions=companions) if installed else Choice()
 
 
 def _before_the_tables(date: str) -> bool:
@@ -184,7 +197,8 @@ def _named_in_project(situation: Situation, build: Candidate) -> Candidate:
 def _verb(facts: Facts, action: str, build: Candidate) -> str:
     """ "Reinstall" only where it is the same build; else what is replaced is named."""
     installed = facts.torch.version if facts.torch else None
-    if action != "reinstall-torch" or installed is None or _is_same_torch(facts, build):
+    same = installed is not None and lookup.release_of(installed) == build.release
+    if action != "reinstall-torch" or (same and _backend_of(facts) in (None, build.backend)) or installed is None:
         return TITLES[action]
     return f"Replace torch {installed} with"
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from doctor.checks.runner import judge
-from tests.examples import linux, with_nvidia, with_torch
+from doctor.model.facts import Facts, Package
+from tests.examples import linux, with_error, with_nvidia, with_torch
 
 CHECKS = Path(__file__).parents[2] / "doctor" / "checks"
 STUBS = "/usr/local/cuda/lib64/stubs"
@@ -44,3 +45,24 @@ def test_a_sentence_of_a_remedy_stands_for_itself() -> None:
 def test_a_path_of_stubs_alone_is_unset() -> None:
     assert remedies(STUBS, live=True)[0][0] == "unset-env"
     assert remedies(f"{STUBS}:/usr/local/nvidia/lib64", live=False)[0][0] == "unset-env"
+
+
+def test_a_missing_library_of_cuda_is_named_by_the_package_that_torch_pins() -> None:
+    lost = "ImportError: libcudnn.so.9: cannot open shared object file"
+
+    def packages(facts: Facts) -> list[tuple[str | None, str | None]]:
+        _, findings = judge(with_error(facts, "exception", lost))
+        (finding,) = (f for f in findings if f.id == "shared-library-missing")
+        return [(r.details.get("package"), r.details.get("spec")) for r in finding.remedies[1:]]
+
+    torch = with_torch(linux(), "2.6.0", cuda="12.4", imports=False)
+    assert packages(torch) == [("nvidia-cudnn-cu12", "==9.1.0.70")]
+    assert packages(with_torch(linux(), "2.6.0+cu118", cuda="11.8", imports=False)) == [(None, None)], "in words"
+    there = Package(name="nvidia-cudnn-cu12", version="9.5.1.17")
+    assert packages(replace(torch, packages=(there,))) == [("nvidia-cudnn-cu12", "==9.5.1.17")]
+
+
+def test_no_build_of_torch_brings_ffmpeg() -> None:
+    lost = "OSError: libavutil.so.58: cannot open shared object file"
+    _, findings = judge(with_error(with_torch(linux(), "2.6.0+cpu"), "exception", lost))
+    assert [r.action for r in findings[0].remedies] == ["install-system-package"]

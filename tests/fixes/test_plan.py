@@ -19,7 +19,7 @@ from tests.fixes.situations import finding
 PY = "/home/u/ml/.venv/bin/python"
 WHL = "https://download.pytorch.org/whl/"
 TOO_OLD = finding(
-    "nvidia-driver-too-old", ("upgrade-driver", {"minimum": "525.60.13"}), "downgrade-torch", layer="driver"
+    "nvidia-driver-too-old", ("upgrade-driver", {"minimum": "525.60.13"}), "reinstall-torch", layer="driver"
 )
 CPU_ONLY = finding("torch-cpu-only", "reinstall-torch")
 MISSING = finding("torch-missing", "install-torch")
@@ -48,7 +48,7 @@ def test_driver_too_old() -> None:
     assert fix.details["minimum"] == "525.60.13"
     assert [step.needs_root for step in fix.steps] == [True, False]
     assert fix.steps[-1].needs_reboot
-    assert fix.alternatives[0].details == {"torch": "2.7.1", "backend": "cu118", "index": WHL + "cu118"}
+    assert fix.alternatives[0].details == {"torch": "2.6.0", "backend": "cu118", "index": WHL + "cu118"}
     assert commands(made) == [["sudo", "ubuntu-drivers", "install", "nvidia:580"]]
     assert lines(made)[-1] == "# Restart the machine"
 
@@ -58,7 +58,7 @@ def test_the_price_of_a_fix_and_of_its_alternatives() -> None:
     (fix,) = plan([TOO_OLD], facts).fixes
     assert (fix.needs_root, fix.needs_reboot, fix.downloads_mb) == (True, True, None)
     other = fix.alternatives[0]
-    assert (other.needs_root, other.needs_reboot, other.changes) == (False, False, ("torchvision 0.22.1",))
+    assert (other.needs_root, other.needs_reboot, other.changes) == (False, False, ("torchvision 0.21.0",))
     assert other.downloads_mb is None  # no source tells the size of 2.7.1 (cu118)
 
 
@@ -357,3 +357,25 @@ def test_a_driver_package_inside_wsl_goes_by_the_systems_package_manager(
     facts = linux(os_id=os_id, wsl=2)
     made = script(plan([finding("wsl-driver-misconfigured", ("remove-package", {"package": package}))], facts))
     assert made.splitlines() == [line]
+
+
+def test_back_means_to_an_older_torch() -> None:
+    """Where the installed one is not known and the machine forces no older one, there is no way back to name."""
+    older = finding("a", ("upgrade-os", {}), "downgrade-torch")
+    unknown = replace(rtx(), torch=None)
+    assert [f.alternatives for f in plan([older], unknown).fixes] == [()]
+    (fix,) = plan([older], with_torch(rtx(), "2.14.1")).fixes
+    assert [a.details["torch"] for a in fix.alternatives] == ["2.14.0"]
+    old_glibc = linux(libc="glibc", libc_version="2.17")
+    (fix,) = plan([older], replace(old_glibc, torch=None)).fixes
+    assert [a.details["torch"] for a in fix.alternatives] == ["2.6.0"]
+
+
+def test_an_alternative_is_another_command() -> None:
+    wrong = finding(
+        "index-misconfigured", ("fix-index", {"torch": "==2.6.0", "backend": "cu124"}),
+        ("install-torch", {"torch": "==2.6.0", "backend": "cu124"}), layer="install",
+    )  # fmt: skip
+    (fix,) = plan([wrong], without_torch(rtx())).fixes
+    assert fix.action == "fix-index"
+    assert fix.alternatives == ()

@@ -163,7 +163,7 @@ def _found(
     facts: Facts,
     detail: str,
     error: ErrorText | None = None,
-    remedies: tuple[Remedy, ...] = (NATIVE, REINSTALL),
+    remedies: tuple[Remedy, ...] = (NATIVE,),  # no wheel for this Python has MPS
     confidence: str = "certain",
 ) -> Judgement:
     return check.found(

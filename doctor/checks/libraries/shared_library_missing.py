@@ -19,7 +19,7 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import installed, owner, quote, same_kind, search
+from doctor.checks._torch import build, installed, owner, quote, same_kind, search
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts, Torch
 from doctor.model.finding import Remedy
@@ -142,14 +142,7 @@ def _remedies(facts: Facts, library: str) -> tuple[Remedy, ...]:
     if part and (_torch_is_fine(facts) or search(facts, rf"Unable to load any of \{{{re.escape(library)}")):
         return _for_another_program(facts, library, part)
     if part:
-        return (
-            Remedy(action="reinstall-torch", details=same_kind(facts)),
-            Remedy(
-                action="install-package",
-                details={"package": f"nvidia-{part}"},
-                text=f"Install the nvidia-{part} package that torch pins.",
-            ),
-        )
+        return (Remedy(action="reinstall-torch", details=same_kind(facts)), *_pinned(facts, part))
     if library.endswith(".dll"):
         return (
             Remedy(
@@ -159,5 +152,27 @@ def _remedies(facts: Facts, library: str) -> tuple[Remedy, ...]:
             ),
             Remedy(action="reinstall-torch", details=same_kind(facts)),
         )
-    install = Remedy(action="install-system-package", details={"package": lookup.system_package(library) or library})
+    known = lookup.system_package(library)
+    install = Remedy(action="install-system-package", details={"package": known or library})
+    if known and lookup.what_is(known):  # a library of its own, which no build of torch would bring
+        return (install,)
     return (install, Remedy(action="reinstall-torch", details=same_kind(facts)))
+
+
+def _pinned(facts: Facts, part: str) -> tuple[Remedy, ...]:
+    """The nvidia-* package of that part: the installed one again, else the one that torch pins; in words where neither
+    torch nor the tables say which that is."""
+    torch, made = installed(facts), build(facts)
+    there = next((p for p in facts.packages or () if re.match(rf"nvidia-{part}(-cu\d+)?$", p.name)), None)
+    if there and there.version:
+        return (Remedy(action="reinstall-package", details={"package": there.name, "spec": f"=={there.version}"}),)
+    texts = list((torch.requires if torch else None) or ())
+    if not texts and made and made.release:
+        texts = [f"{name}=={version}" for name, version in lookup.pins_of(made.release, made.backend).items()]
+    found = next((m for text in texts if (m := re.match(rf"(nvidia-{part}(?:-cu\d+)?) ?(==[\d.]+)?$", text))), None)
+    if found is None:
+        text = f"Install the nvidia-{part} package that torch pins: python -m pip show torch names it."
+        return (Remedy(action="install-package", text=text),)
+    details = {"package": found[1], **({"spec": found[2]} if found[2] else {})}
+    text = f"Install the {found[1]} that torch pins."
+    return (Remedy(action="install-package", details=details, text=text),)
