@@ -37,6 +37,7 @@ def _fix(fix: Fix, sources: Sources) -> Fix:
     return replace(
         fix,
         details={key: _address(value, sources) for key, value in fix.details.items()},
+        downloads_mb=None if sources.offline else fix.downloads_mb,
         steps=tuple(_step(step, sources) for step in fix.steps),
         alternatives=tuple(_fix(other, sources) for other in fix.alternatives),
     )
@@ -46,6 +47,7 @@ def _step(step: Step, sources: Sources) -> Step:
     return replace(
         step,
         text=_address(step.text, sources),
+        downloads_mb=None if sources.offline else step.downloads_mb,
         argv=_argv(step.argv, sources) if step.argv else None,
         undo=_argv(step.undo, sources) if step.undo else None,
         edit=replace(step.edit, toml=_address(step.edit.toml, sources)) if step.edit else None,

@@ -76,3 +76,12 @@ def test_texts_details_and_alternatives_are_redirected_too() -> None:
 def test_without_wishes_the_plan_is_the_same() -> None:
     plan = Plan(fixes=(Fix(finding="f", action="install-torch", title="t"),))
     assert redirected(plan, Sources()) is plan
+
+
+def test_nothing_is_downloaded_offline() -> None:
+    step = Step(text="s", argv=PIP, downloads_mb=3000)
+    plan = Plan(fixes=(Fix(finding="f", action="install-torch", title="t", steps=(step,), downloads_mb=3000),))
+    (fix,) = redirected(plan, Sources(find_links=("/wheels",), offline=True)).fixes
+    assert (fix.downloads_mb, fix.steps[0].downloads_mb) == (None, None)
+    (fix,) = redirected(plan, Sources(pytorch_index="https://mirror.example")).fixes
+    assert (fix.downloads_mb, fix.steps[0].downloads_mb) == (3000, 3000)
