@@ -113,7 +113,8 @@ def verdict(
     if _unexplained(facts, outcomes):
         return "unknown"
     asked = torch.imports or torch.cuda_available is not None or torch.mps_available is not None
-    return "healthy" if asked or facts.gpus is not None or facts.host.macos else "unknown"
+    named = "gpus" in facts.origins and facts.origins["gpus"].source == "text"  # in a sentence, by no tool
+    return "healthy" if asked or (facts.gpus is not None and not named) or facts.host.macos else "unknown"
 
 
 def _unexplained(facts: Facts, outcomes: Iterable[Outcome]) -> bool:

@@ -38,13 +38,20 @@ _SYSTEMS: Mapping[str, tuple[tuple[str, ...], tuple[Regex, ...]]] = {
             "/opt/homebrew/", "dlopen(/", "/Library/Frameworks/", "mach-o file", "-darwin.so",
             "MPS backend out of memory", "MPS backend is supported on", "has no attribute 'mps'", "for the MPS backend",
             "for the MPS device", "the 'MPS' backend", "MPSNDArray", "MPSGraph", "MPS framework", "MPS: no support",
-            "mps:0", "Apple Paravirtual", "MacBook", "MPS does not ",
+            "mps:0", "Apple Silicon", "Apple silicon", "Apple Paravirtual", "MacBook", "MPS does not ",
         ),
         (
             Regex(r"/Users/\w", needs=("/Users/",)),
             Regex(r"\.dylib\b", needs=(".dylib",)),
             
             Regex(r"macOS \d", needs=("macOS ",)),
+            Regex(r"\b(?:[Mm]y|[Oo]n|[Oo]n (?:a|an|my|the)) (?:Intel |Apple )?Mac\b(?! ?[Aa]ddr)", needs=("Mac",)),
+            Regex(r"\b(?:Mac M[1-9]|Mac Pro|Mac [Mm]ini|Mac Studio|iMac)\b", needs=("Mac",)),
+            # Cards that only Macs had
+            Regex(
+                r"Radeon Pro (?:4[56]0|5[56]\dX?|580X|5[3567]00M?|Vega (?:16|20|48|56|64)|W6[89]00X)\b",
+                needs=("Radeon Pro ",),
+            ),
             Regex(r"torch\.mps\.\w+\(\)", needs=("torch.mps.",)),
         ),
     ),
@@ -116,6 +123,19 @@ _CONTAINER_PROMPT = Regex(r"^[ \t]*(?:root|\w+)@[0-9a-f]{12}:[^\n]{0,100}[#$]", 
 _DOCKER_OTHER = Regex(
     r"\bdocker(?:-compose|[ \t]+compose)[ \t][^\n]{0,80}\b(?:up|run|exec)\b|\b(?:docker|podman)[ \t]+(?:exec|logs)[ \t]"
 )
+_COMPOSE = Regex(
+    r"^[ \t]*(?:Creating|Recreating|Starting) [\w.-]+ +\.\.\. *(?:done)?$|^[ \t]*Attaching to [\w.-]+[-_]\d|"
+    r"^[ \t]*\[\+\] (?:Running|up) \d+/\d+$",
+    re.M,
+    ("Creating", "Recreating", "Starting", "Attaching to ", "[+] "),
+)
+_WSL_NAMED = Regex(
+    r"\b(?:[Oo]n|[Ii]n|[Uu]nder|[Ii]nside|[Ww]ithin|[Uu]sing|[Vv]ia)(?: my| the| a)? WSL ?-?([12])?\b|"
+    r"\b(?:Ubuntu|Debian)[\w .-]{0,16}\(?WSL ?-?([12])?\b|^[ \t]*WSL ?-?([12])(?=[,; ]|$)",
+    re.M,
+    ("WSL",),
+)
+_WSL2_BUILD = 18_362  # the first Windows that has WSL 2 (https://learn.microsoft.com/windows/wsl/install-manual)
 _DOCKER_RUN = Regex(r"\b(docker|podman|nerdctl)[ \t]+(?:container )?(run|create)\b([^\n]*)")
 _NO_TORCH = Regex(r"No module named ['\"]?torch['\"]?(?![.\w])")
 _BUILDING = Regex(
@@ -124,9 +144,7 @@ _BUILDING = Regex(
     re.I | re.S,
 )
 _ZSH = Regex(r"^[ \t]*(?:\([\w.-]+\) )?% \w", re.M, ("% ",))  # its prompt; zsh is the shell of macOS
-_CONDA_SUBDIR = Regex(
-    r"(?<=[/ ])(osx-|linux-|win-)(64|arm64|aarch64|32)[ \t]*$", re.M, ("osx-", "linux-", "win-")
-)
+_CONDA_SUBDIR = Regex(r"(?<=[/ ])(osx-|linux-|win-)(64|arm64|aarch64|32)[ \t]*$", re.M, ("osx-", "linux-", "win-"))
 _SO_SUFFIX = Regex(r"-(x86_64|aarch64)-linux-gnu\.so", needs=("-linux-gnu.so",))
 _DLOPEN_NEEDS = Regex(r"need '?(arm64e?|x86_64h?)'?\)", needs=("need ",))
 
@@ -213,6 +231,11 @@ def _signs(text: str, document: Document, notes: Notes) -> None:
         notes.put("host.system", "darwin", source="Python", rank=24)
     if _ZSH.search(text):
         notes.put("host.system", "darwin", source="prompt", rank=20)
+    if m := _WSL_NAMED.search(text):
+        old = re.search(r"\[Version 10\.0\.(\d{5})", text)
+        first = bool(old and int(old[1]) < _WSL2_BUILD)
+        put("host.wsl", int(m[1] or m[2] or m[3] or (1 if first else 2)), m, "text", 22)
+        put("host.system", "linux", m, "text", 31)
     if m := _LINUXKIT.search(text):
         put("host.kernel", m[1], m, "kernel", 50)
         put("host.system", "linux", m, "kernel", 50)
@@ -297,6 +320,8 @@ def _container(document: Document, notes: Notes) -> None:
             )
         if m := _DOCKER_OTHER.search(document.text):
             notes.put("host.container", "docker", source="docker", rank=54, line=document.line_at(m.start()))
+    if m := _COMPOSE.search(document.text):
+        notes.put("host.container", "docker", source="docker compose", rank=54, line=document.line_at(m.start()))
     if "the nvidia driver was not detected" in low or "nvidia-container-cli" in low or "/.dockerenv" in low:
         notes.put("host.container", "docker", source="message", rank=50)
     if "kubepods" in low or "kubectl exec" in low:

@@ -271,8 +271,9 @@ _OWNER_ONLY = Regex(r"c[rw-]{3}------[.+@]?[ \t]+\d+[ \t]+root\b")
 _JETSON = Regex(
     r"# R(\d+) \(release\), REVISION: ([\d.]+)|\bL4T[ :_-]*(?:r|R)?(\d{2}\.\d+(?:\.\d+)?)|\br(3[2-9]\.\d+(?:\.\d+)?)"
     r"\b.*tegra|"
-    r"\bJetPack[ :]*(\d\.\d(?:\.\d)?)|\b(Jetson (?:AGX )?(?:Orin|Xavier|Nano|TX2|Thor)[\w ]{0,20})",
-    re.I,
+    r"\bJetPack[ :]*(\d(?:\.\d){0,2})(?![\w.])|\b(Jetson (?:device\b|board\b|(?:AGX )?(?:Orin|Xavier|Nano|TX[12]|Thor))"
+    r"[\w ]{0,20})|^[\w-]+@(jetson[\w-]*):",
+    re.I | re.M,
 )
 _SHM = Regex(r"^shm[ \t]+(\d+(?:\.\d+)?)([KMG])?[ \t].*?/dev/shm[ \t]*$", re.M)
 FLAGS_OF_NOTE = (

@@ -15,6 +15,9 @@ from doctor.model.facts import ErrorText
 
 _DOTALL_REACH = 20_000  # a pattern that spans lines is looked for in windows of this many characters
 _AT_MOST = 5  # of one pattern
+_WRAPPED = 3  # lines over which a console or a mail program breaks one message
+_WRAPPED_LINE = 400  # characters: longer lines were not broken by anything
+_WRAPPED_TEXT = 60_000  # characters of a text in which broken messages are looked for
 _PATH_IN_MESSAGE = Regex(r"(?<![\w/.])((?:/|[A-Za-z]:[\\/])[^\s:'\"<>|]{2,300}\.(?:so[.\d]*|dylib|dll|pyd|py))")
 
 
@@ -30,17 +33,59 @@ def _compiled(regex: str, flags: str) -> re.Pattern[str]:
 def read(document: Document, notes: Notes) -> None:
     """Note every message that the tables know."""
     low = document.lower
+    flowing = " ".join(low.split()) if len(low) <= _WRAPPED_TEXT else ""
     found = tracebacks.frames(document)
     for pattern in lookup.error_patterns():
-        if pattern.literals and not any(literal in low for literal in pattern.literals):
+        if pattern.literals and not any(literal in low or literal in flowing for literal in pattern.literals):
             continue
         regex = _compiled(pattern.regex, pattern.flags)
         spans = "s" in pattern.flags
         text = document.text[:_DOTALL_REACH] if spans else document.text
+        count = -1
         for count, m in enumerate(regex.finditer(text)):
             if count >= _AT_MOST:
                 break
             _note(pattern.id, m, document, notes, found, spans)
+        if count < 0 and flowing and pattern.literals and not pattern.flags.strip("i"):
+            _read_wrapped(pattern.id, regex, pattern.literals, document, notes, found)
+
+
+def _read_wrapped(
+    id: str,
+    regex: re.Pattern[str],
+    literals: tuple[str, ...],
+    document: Document,
+    notes: Notes,
+    found: list[tracebacks.Frame],
+) -> None:
+    """Note a message that is broken over up to _WRAPPED lines, as rich consoles and mail programs break it."""
+    for first in range(len(document.lines) - 1):
+        pieces: list[str] = []
+        for line in document.lines[first : first + _WRAPPED]:
+            if not line.strip() or len(line) > _WRAPPED_LINE:
+                break
+            pieces.append(line.strip())
+        said = " ".join(pieces)
+        if len(pieces) < 2 or not any(literal in said.lower() for literal in literals):
+            continue
+        m = regex.search(said)
+        if m is None or not m.start() < len(pieces[0]) < m.end():
+            continue
+        last = first + 1 if m.end() <= len(pieces[0]) + 1 + len(pieces[1]) else first + 2
+        origin = notes.origin("message", first)
+        notes.understand(first, last)
+        inside = _PATH_IN_MESSAGE.findall(said[:2000])
+        notes.error(
+            ErrorText(
+                pattern=id,
+                text=said[:500],
+                groups=tuple(g or "" for g in m.groups()),
+                source=origin.source,
+                line=origin.line,
+                path=(inside[0] if inside else None) or tracebacks.nearest_path(found, first),
+            )
+        )
+        return
 
 
 def _note(

@@ -72,6 +72,7 @@ class Notes:
     others: list[OtherEnvironment] = field(default_factory=list)
     understood: set[tuple[str, int]] = field(default_factory=set)  # (document, line index)
     listed_packages: bool = False  # a package list was seen: what is not in it is not there
+    in_prose: list[tuple[str, int, str]] = field(default_factory=list)  # GPUs of sentences: model, line, document
     no_gpu: bool = False  # the PCI bus was listed, and none is on it
     linux_paths: bool = False  # paths that only a Linux has
 

@@ -66,8 +66,8 @@ _LSHW = Regex(
 )
 _LSHW_LOOSE = Regex(r"product: ([^\n]*\[[^\]\n]{3,60}\][^\n]*)\n[^\n]*vendor: (NVIDIA|Advanced Micro)")
 _PCI_LOOSE = Regex(
-    r"^(?:[ \t]*(?:[0-9a-fA-F:]{5,12}\.\d )?)?(?:VGA compatible controller|3D controller|Display controller)[^:\n]*: "
-    r"(NVIDIA|Advanced Micro Devices|Intel)([^\n]*)$",
+    r"^(?:[ \t]*(?:GPU:[ \t]*)?(?:[0-9a-fA-F:]{5,12}\.\d )?)?(?:VGA compatible controller|3D controller|"
+    r"Display controller)[^:\n]*: (NVIDIA|Advanced Micro Devices|Intel)([^\n]*)$",
     re.M,
 )
 _DRIVER_IN_USE = Regex(r"Kernel driver in use: (\S+)")

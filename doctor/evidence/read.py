@@ -25,6 +25,7 @@ from doctor.evidence import (
     nvidia,
     own_report,
     packages,
+    prose,
     systems,
     tracebacks,
     transcript,
@@ -47,6 +48,7 @@ READERS = (
     mps,
     messages,
     tracebacks,
+    prose,
     inference,
 )
 
@@ -82,6 +84,7 @@ def take_notes(documents: list[Document]) -> Notes:
             reader.read(one, notes)
     notes.document = Document("", "", ())
     nvidia.settle(notes)
+    prose.settle(notes)
     inference.settle(notes)
     return notes
 

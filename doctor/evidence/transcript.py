@@ -103,7 +103,7 @@ _MACHINE = {
 }
 _EXPRESSION = Regex(
     r"(?:torch|platform|sys|os|sysconfig|numpy|np|torchvision|torchaudio|transformers|triton|struct|distutils)(?:\.\w"
-    r"+(?:\([^()\n]{0,40}\))?(?:\[[^\]\n]{1,30}\])?)+"
+    r"+(?:\([^()\n]{0,40}(?:\([^()\n]{0,20}\))?\))?(?:\[[^\]\n]{1,30}\])?)+"
 )
 _LABELLED = Regex(
     r"^[ \t]*[\"'(]*((?:torch|platform|sys|sysconfig|numpy|np)\.[\w.]+(?:\([^()\n]{0,40}\))?)[\"')]*[ \t]*(?:[:=]|->|"
@@ -118,7 +118,7 @@ def note_value(expression: str, value: str, notes: Notes, *, line: int, rank: in
     environment that the ticket is about). Returns whether the expression is one that we know."""
     value = value.strip().rstrip(",;")
     bare = value.strip("\"'")
-    name = re.sub(r"\([^()]*\)$", "", expression.strip())
+    name = re.sub(r"\((?:[^()]|\([^()]*\))*\)$", "", expression.strip())
     put = partial(notes.put, source=source, rank=rank, line=line, last=True)
     if name in _BOOLS:
         if bare in ("True", "False", "1", "0"):
@@ -268,6 +268,7 @@ def _pair(wanted: list[str], said: str, notes: Notes, line: int) -> None:
 # --------------------------------------------------------------------------------------------- lines of other programs
 
 _ITEM = r"^[ \t*\-•]*"
+_LOGGED = r"(?:[^\n]{0,90}\b(?:INFO|DEBUG|WARNING)\b[\]: -]+)?"  # what a logging program puts before its words
 _BOOL = r"\??[ \t]*[:=]?[ \t]*(true|false|yes|no)\b"
 # (what a line says, words of which one is in it, the line)
 _PRINTED: tuple[tuple[str, tuple[str, ...], Regex], ...] = tuple(
@@ -275,8 +276,8 @@ _PRINTED: tuple[tuple[str, tuple[str, ...], Regex], ...] = tuple(
     for fact, hints, regex in (
         (
             "torch.version", ("torch",),
-            _ITEM + r"(?:\**(?:py)?torch(?: version)?\**[ \t]*(?:[:=]+|is|v|version)?[ \t]*v?)(\d+\.\d+\.\d+[\w.+]*)"
-            r"(?=[ \t,;)]|$)",
+            _ITEM + _LOGGED + r"(?:\**(?:py)?torch(?: version)?\**[ \t]*(?:[:=]+\**|is|v|version)?[ \t]*v?)"
+            r"(\d+\.\d+\.\d+[\w.+]*)(?=[ \t,;)]|$)",
         ),
         (
             "torch.version", ("torch",),
@@ -291,11 +292,16 @@ _PRINTED: tuple[tuple[str, tuple[str, ...], Regex], ...] = tuple(
             _ITEM + r"(?:is )?mps(?: is)? available" + _BOOL,
         ),
         ("torch.mps_built", ("mps built", "mps is built"), _ITEM + r"(?:is )?mps(?: is)? built" + _BOOL),
+        (
+            "torch.cuda_available", ("torch.cuda.is_available",),
+            r"\btorch\.cuda\.is_available(?:\(\))?[`'\"]*[ \t]*(?:always |also )?"
+            r"(?:is|returns?|returned|gives?|says?|->|=>)[ \t]*[`'\"]*(true|false)\b",
+        ),
         ("torch.cuda", ("cuda version",), _ITEM + r"(?:torch |pytorch )cuda version[ \t]*[:=][ \t]*(\d+\.\d+|none)\b"),
         (
             "interpreter.version", ("python",),
-            _ITEM + r"\**python(?: version)?\**[ \t]*(?:[:=]|v|is)?[ \t]*(\d\.\d{1,2}(?:\.\d+)?(?:(?:a|b|rc)\d+)?\+?)"
-            r"(?=[ \t,;|(]|$)([^\n]{0,160})",
+            _ITEM + r"\**python(?: version)?\**[ \t]*(?:[:=]\**|v|is)?[ \t]*"
+            r"(\d\.\d{1,2}(?:\.\d+)?(?:(?:a|b|rc)\d+)?\+?)(?=[ \t,;|(]|$)([^\n]{0,160})",
         ),
         ("interpreter.version", ("python-3",), r"\bPython-(3\.\d+\.\d+)\b()"),
         (
@@ -313,9 +319,14 @@ _PRINTED: tuple[tuple[str, tuple[str, ...], Regex], ...] = tuple(
             r"Device)\**[ \t]*[:=]\**[ \t]*(\S[^\n]{2,100})$",
         ),
         ("gpu", ("cuda:",), r"\bCUDA:\d \(([^(),\n]{4,60}), \d+Mi?B\)"),
+        # ComfyUI and its kin: the device that they compute on, and how they allocate on it
+        ("gpu in use", ("cuda:",), r"\bcuda:\d+ ([^:\n]{4,60}?) : (?:cudaMallocAsync|native)\b"),
         ("cpu", ("cpu:",), _ITEM + r"\**CPU(?: model)?\**[ \t]*:\**[ \t]*((?:Apple|Intel|AMD)[^\n]{2,80})$"),
     )
 )  # fmt: skip
+
+
+_IN_USE = Regex(r" : (?:cudaMallocAsync|native)\b")
 
 
 def read(document: Document, notes: Notes) -> None:
@@ -349,7 +360,11 @@ def _printed(document: Document, notes: Notes) -> None:
             said = m[1].strip()
             put = partial(notes.put, source=SOURCE, rank=52, line=line)
             if fact == "gpu":
-                machine.note_gpu(said, notes, group="printed", source=SOURCE, rank=50, line=line)
+                if not _IN_USE.search(said):
+                    machine.note_gpu(said, notes, group="printed", source=SOURCE, rank=50, line=line)
+            elif fact == "gpu in use":
+                machine.note_gpu(said, notes, group="in use", source=SOURCE, rank=55, line=line)
+                put("torch.cuda_available", True)
             elif fact == "os":
                 machine.note_os(said, notes, source=SOURCE, rank=50, line=line) or machine.note_platform(
                     said, notes, source=SOURCE, rank=50, line=line

@@ -70,6 +70,9 @@ AMD = Remedy(action="container-flag", details={"flag": "--device=/dev/kfd --devi
 HOST_DRIVER = Remedy(
     action="install-driver", text="Install the NVIDIA driver on the host: the container uses the host's."
 )
+NO_CUDA = Remedy(
+    action="none", details={"reason": "a Mac has no GPU that CUDA can use: run without asking for one, on the CPU"}
+)
 OUTSIDE = Remedy(
     action="none", details={"reason": "a container on a Mac can't have MPS: run torch outside it, or on the CPU in it"}
 )
@@ -100,7 +103,10 @@ def _refused_by_docker(facts: Facts) -> Judgement:
     """Messages of Docker, its toolkit, and images that only mean this."""
     if (error := heard(facts, "docker-no-gpu-driver")) and "CDI" in error.text:
         return _found(facts, "Docker or Podman finds no description of the GPU (CDI).", error, (SPECIFICATION, TOOLKIT))
-    if error := heard(facts, "docker-no-gpu-driver", "docker-unknown-runtime-nvidia"):
+    error = heard(facts, "docker-no-gpu-driver", "docker-unknown-runtime-nvidia")
+    if error and facts.host.system == "darwin":
+        return _found(facts, "Docker on a Mac has no NVIDIA GPU to give to a container.", error, (NO_CUDA,))
+    if error:
         return _found(
             facts, "Docker has no GPU support installed: it can't give a container the GPU.", error, (TOOLKIT, GPUS)
         )

@@ -109,6 +109,9 @@ def _hidden(facts: Facts) -> Hidden | None:
         count = facts.nvidia.gpus_seen if vendor == "nvidia" and facts.nvidia.gpus_seen else len(gpus_of(facts, vendor))
         if count and re.fullmatch(r"\d+", first) and int(first) >= count:
             return Hidden(name, plain, vendor, accelerator, outside=first)
+        # torch says so where a driver is loaded and shows it nothing.
+        if facts.gpus is None and not count and re.fullmatch(r"[1-9]\d*", first) and heard(facts, "no-cuda-gpus"):
+            return Hidden(name, plain, vendor, accelerator, outside=first)
     return None
 
 
@@ -138,6 +141,7 @@ def _by_variable(facts: Facts, hidden: Hidden) -> Judgement:
             quote(error) if error else None,
         ),
         remedies=(name_one, unset) if hidden.outside else (unset, name_one),
+        confidence="likely" if hidden.outside and facts.gpus is None else "certain",
         variable=hidden.name,
         value=hidden.value,
     )

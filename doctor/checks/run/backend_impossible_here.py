@@ -19,12 +19,13 @@ References
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import quote, search
-from doctor.model.facts import Facts
+from doctor.model.facts import Facts, Torch
 from doctor.model.finding import Remedy
 
 check = Check(severity="warning", instead_of=("program-error", "no-accelerator"))
 
 CUDA = ("not-compiled-with-cuda", "cuda-wanted-on-macos", "found-no-nvidia-driver", "no-cuda-gpus")
+ON_MACS = ("xformers-extensions-not-loaded",)  # what only NVIDIA's CUDA could give
 LINKED = (
     r"PyTorch is not linked with support for (cuda|xpu|mps|hip) devices|"
     r"Torch not compiled with (CUDA|ROCm|XPU|MPS) enabled"
@@ -35,7 +36,7 @@ MPS = r"device type at start of device string: mps|PyTorch is not linked with su
 @check
 def judge(facts: Facts) -> Judgement:
     mac = facts.host.system == "darwin"
-    error = heard(facts, *CUDA)
+    error = heard(facts, *CUDA, *(ON_MACS if mac else ()))
     wanted = "CUDA"
     if found := search(facts, LINKED):
         error, wanted = found[0], (found[1][1] or found[1][2]).upper()
@@ -63,4 +64,6 @@ def _impossible(facts: Facts, wanted: str, mac: bool) -> bool:
         return facts.host.system in ("linux", "windows")
     if mac:
         return True
+    if wanted == "CUDA" and facts.gpus and not any(g.vendor == "nvidia" for g in facts.gpus):
+        return isinstance(facts.torch, Torch) and facts.torch.xpu_available is True
     return facts.gpus == () and not facts.host.container and not facts.host.wsl

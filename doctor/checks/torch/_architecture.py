@@ -15,6 +15,7 @@ from doctor.checks._torch import (
     import_failure,
     installed,
     kind,
+    numbers,
     owner,
     platform,
     quote,
@@ -35,6 +36,7 @@ INCOMPATIBLE = (
 )
 NAMED = r"([^\n:]*?) with CUDA capability sm_(\d+)(\d) is not compatible"
 FOUND = r"Found GPU\d+ (.*?) which is of (?:cuda |compute )?capability (?:\(CC\) )?(\d+)\.(\d)"
+KEPLER_ENDS = (5, 0)  # below it: 3.x, of which the published builds dropped one after the other from torch 1.3 on
 SUPPORTED = r"supports CUDA capabilities ((?:(?:sm|compute)_\w+ ?)+)"
 
 
@@ -148,9 +150,12 @@ def _by_message(check: Check, facts: Facts, devices: list[Device], *, newer: boo
             else ("capability-too-old", "gpu-no-longer-supported")
         ),
     )
+    oldest = min(devices, key=lambda d: numbers(d.capability), default=None)
+    if error is None and not newer and oldest and numbers(oldest.capability) < KEPLER_ENDS:
+        error = _message(facts)
     if error is None:
         return None
-    device = devices[0] if devices else None
+    device = oldest if error.pattern == "no-kernel-image" else devices[0] if devices else None
     torch = installed(facts)
     return check.found(
         facts,

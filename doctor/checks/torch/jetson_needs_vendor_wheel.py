@@ -19,7 +19,7 @@ References
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import installed, kind, numbers, quote
-from doctor.model.facts import ErrorText, Facts
+from doctor.model.facts import ErrorText, Facts, Torch
 from doctor.model.finding import Remedy
 
 check = Check(
@@ -48,18 +48,21 @@ def judge(facts: Facts) -> Judgement:
     message = heard(facts, "tegra-with-generic-torch") or _arm_library(facts)
     if (not l4t and message is None) or (torch and torch.cuda_available and not _no_kernels(facts)):
         return None
-    if message is None and (torch is None or (l4t and numbers(l4t)[:1] >= (SERVER_WHEELS_FIT,))):
+    unused = isinstance(facts.torch, Torch) and facts.torch.cuda_available is False
+    if message is None and ((torch is None and not unused) or (l4t and numbers(l4t)[:1] >= (SERVER_WHEELS_FIT,))):
         return None
     own_build = bool(torch and torch.arch_list and TEGRA & set(torch.arch_list)) or bool(
         torch and ".nv" in (torch.version or "")
     )
     if own_build or (torch is not None and kind(facts) not in ("cpu", "cuda") and message is None):
         return None
+    known = bool(l4t and numbers(str(l4t)))
     return check.found(
         facts,
-        f"torch{f' {torch.version}' if torch else ''} is not built for this Jetson{f' (L4T {l4t})' if l4t else ''}.",
+        f"torch{f' {torch.version}' if torch else ''} is not built for this Jetson{f' (L4T {l4t})' if known else ''}.",
         evidence=("torch.version", "torch.cuda", "host.jetson", quote(message) if message else None),
         remedies=(Remedy(action="reinstall-torch", details={"backend": "jetson"}),),
+        confidence="certain" if torch or message else "likely",
         torch=torch.version if torch else None,
         l4t=l4t or None,
     )

@@ -32,7 +32,7 @@ from doctor.checks._torch import (
     served_by,
     wanted_backend,
 )
-from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu
+from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, Torch
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(
@@ -122,7 +122,7 @@ def _asked_for_cuda(facts: Facts) -> Judgement:
 
 def _by_message(facts: Facts) -> Judgement:
     """A program that asks for CUDA of a CPU build, on a machine of which the GPUs are not known."""
-    if facts.host.system == "darwin" or facts.gpus == () or kind(facts) not in (None, "cpu"):
+    if facts.host.system == "darwin" or facts.gpus == () or kind(facts) not in (None, "cpu") or _uses_a_gpu(facts):
         return None
     wanted = search(facts, BUILT_FOR_CUDA)
     error = heard(facts, "not-compiled-with-cuda") or _linked_without_cuda(facts) or (wanted[0] if wanted else None)
@@ -140,6 +140,12 @@ def _by_message(facts: Facts) -> Judgement:
         confidence="likely",
         torch=version,
     )
+
+
+def _uses_a_gpu(facts: Facts) -> bool:
+    """torch is known to use one, of whichever maker; its version need not be known."""
+    torch = facts.torch
+    return isinstance(torch, Torch) and bool(torch.cuda_available or torch.xpu_available or torch.xpu)
 
 
 def _linked_without_cuda(facts: Facts) -> ErrorText | None:

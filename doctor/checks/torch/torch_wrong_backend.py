@@ -34,7 +34,9 @@ def judge(facts: Facts) -> Judgement:
     torch, has = installed(facts), kind(facts)
     if asked := _asked_for_another(facts):
         return asked
-    if torch is None or has not in MAKERS:
+    if torch is None or has is None:
+        return _by_message(facts)
+    if has not in MAKERS:
         return None
     wants, gpu = usable_gpu(facts)
     if wants is None or wants == has or gpus(facts, VENDORS[has]) or torch.cuda_available or torch.xpu_available:
@@ -49,6 +51,24 @@ def judge(facts: Facts) -> Judgement:
         remedies=(Remedy(action="reinstall-torch"),),
         torch=torch.version,
         gpu=name,
+    )
+
+
+def _by_message(facts: Facts) -> Judgement:
+    """What only a CUDA build says, on a machine with another maker's GPU; the version of torch is not known."""
+    error = heard(facts, "found-no-nvidia-driver")
+    wants, gpu = usable_gpu(facts)
+    if error is None or gpu is None or wants is None or wants == "cuda" or gpus(facts, "nvidia") or facts.host.wsl:
+        return None
+    served = served_by(facts, wants)
+    return check.found(
+        facts,
+        f"torch looks for an NVIDIA GPU, so it is a CUDA build; this machine has {gpu.name or MAKERS[wants]}"
+        + ("." if served else ", for which there is no build here."),
+        evidence=(quote(error), Evidence(fact="gpu", value=str(gpu.name))),
+        remedies=(Remedy(action="reinstall-torch", details={} if served else {"backend": "cpu"}),),
+        confidence="likely",
+        gpu=gpu.name,
     )
 
 
