@@ -153,11 +153,31 @@ def _remove(half: HalfMade) -> None:
                 f"{half.folder} was left alone: {reason}. Remove it yourself if you don't need it; the record of the "
                 f"interrupted run is {os.path.join(half.store, NAME)}"
             )
-        shutil.rmtree(half.folder, ignore_errors=True)
+        remove_folder(half.folder, half.journal)
         if os.path.lexists(half.folder):
             raise ApplyError(f"{half.folder} cannot be removed")
     with contextlib.suppress(OSError):
         os.unlink(os.path.join(half.store, NAME))
+
+
+def remove_folder(folder: str, journal: Journal | None) -> None:
+    """Remove an environment that is no more wanted, and the folders above it that the run made for it and that are
+    empty again."""
+    shutil.rmtree(folder, ignore_errors=True)
+    above = journal.last("begun").get("above") if journal else None
+    for place in above if isinstance(above, list) else ():
+        if isinstance(place, str) and folder.startswith(place + os.sep):
+            with contextlib.suppress(OSError):
+                os.rmdir(place)
+
+
+def _missing_above(folder: str) -> list[str]:
+    """The folders above that are not there yet, the deepest first."""
+    missing, place = [], os.path.dirname(folder)
+    while not os.path.lexists(place) and os.path.dirname(place) != place:
+        missing.append(place)
+        place = os.path.dirname(place)
+    return missing
 
 
 # ---- the run that makes one
@@ -176,9 +196,10 @@ class Making:
         """Make the folder, so that it is known by its inode (`by_us`; conda wants to make it itself). Raises
         ApplyError; nothing was made then."""
         try:
-            os.makedirs(os.path.dirname(self.folder), exist_ok=True)
+            above = _missing_above(self.folder)
             if self.journal:
-                self.journal.write("begun", format=1, folder=self.folder, word=self.word)
+                self.journal.write("begun", format=1, folder=self.folder, word=self.word, above=above)
+            os.makedirs(os.path.dirname(self.folder), exist_ok=True)
             if by_us:
                 os.mkdir(self.folder)  # fails where somebody was faster
                 said = os.lstat(self.folder)

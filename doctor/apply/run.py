@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +15,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Literal
 
 from doctor.apply import ApplyError, commands, consent, edit, project
-from doctor.apply.fresh import HalfMade, Making, half_made, making, store_for, why_not_ours
+from doctor.apply.fresh import HalfMade, Making, half_made, making, remove_folder, store_for, why_not_ours
 from doctor.apply.installed import Installed, conflicts, freeze, installed_in
 from doctor.apply.journal import Journal
 from doctor.apply.lock import held
@@ -207,14 +206,17 @@ def _joined(earlier: Change | None, later: Change) -> Change:
 
 
 def _refuse_unresolved(answer: Resolution) -> None:
-    if answer.ok:
-        return
+    if not answer.ok:
+        raise ApplyError(f"nothing was changed: {_why_unresolved(answer)}")
+
+
+def _why_unresolved(answer: Resolution) -> str:
     if answer.unreachable:
-        raise ApplyError(
-            f"nothing was changed: the package index could not be reached ({answer.message}). Check the network and "
-            "the proxy; for an index of your own use --pytorch-index URL, without a network --offline --find-links DIR."
+        return (
+            f"the package index could not be reached ({answer.message}). Check the network and the proxy; for an index "
+            "of your own use --pytorch-index URL, without a network --offline --find-links DIR."
         )
-    raise ApplyError(f"nothing was changed: the plan does not resolve.\n{answer.message}")
+    return f"the plan does not resolve.\n{answer.message}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -420,7 +422,7 @@ def _carry_out_fresh(prepared: Prepared, examine: Callable[[], Report], tell: Te
         tell = _to_whom_it_may_concern(tell)
         with _undisturbed(tell):
             tell(f"{reason}; removing {one.folder}")
-            shutil.rmtree(one.folder, ignore_errors=True)
+            remove_folder(one.folder, one.journal)
         problems = (f"{one.folder} cannot be removed",) if os.path.lexists(one.folder) else ()
         return Outcome(
             status="broken" if problems else "rolled-back",
@@ -438,7 +440,7 @@ def _run_fresh(prepared: Prepared, one: Making, tell: Tell) -> str | None:
             program = commands.program_of(prepared.system, step.argv or ())
             answer = resolve(prepared.system, program, {}, (), dict(prepared.environ))
             if not answer.ok:
-                return f"the plan does not resolve: {answer.message}"
+                return _why_unresolved(answer)
         one.note("step", number=number, argv=hide_all(step.argv or ()))
         if failure := _run_step(prepared, step, f"[{number}/{count}]", tell, one.fds):
             return failure

@@ -54,7 +54,8 @@ def consent_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def _address(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     if not value:
         return None
-    if not value.startswith(("https://", "http://", "file://")):
+    scheme, _, rest = value.partition("://")
+    if scheme not in ("https", "http", "file") or not rest or not value.isprintable() or " " in value:
         raise click.BadParameter(f"'{value}' is not an address such as https://mirror.example/whl.")
     return value
 
@@ -69,8 +70,10 @@ def sources_from(options: dict[str, Any]) -> Sources:
 
 def _absolute(place: str) -> str:
     """A folder by its full path, so that the command can be run from anywhere."""
-    if "://" in place:
+    if "://" in place and place.isprintable() and " " not in place:
         return place
+    if not place:
+        raise click.BadParameter("'' names no folder.", param_hint="--find-links")
     path = os.path.abspath(os.path.expanduser(place))
     if not os.path.isdir(path):
         raise click.BadParameter(f"there is no folder '{place}'.", param_hint="--find-links")
@@ -180,9 +183,9 @@ def _ended(outcome: Any, before: Report, options: dict[str, Any], *, windows: bo
             _tell(f"To undo it: {undo_command(before, windows=windows)}")
         return 0 if not remaining else FAULT
     if outcome.status == "rolled-back":
-        _tell(f"{outcome.reason}. All is as it was before.")
+        _tell(f"{outcome.reason.rstrip('.')}. All is as it was before.")
     else:
-        _tell(f"{outcome.reason}. The environment could NOT be put back as it was:")
+        _tell(f"{outcome.reason.rstrip('.')}. The environment could NOT be put back as it was:")
         for problem in outcome.problems[:20]:
             _tell(f"  {problem}")
         if outcome.snapshot:

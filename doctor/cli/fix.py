@@ -54,7 +54,7 @@ def command(print_commands: bool, run_it: bool, undo: str | None, **options: Any
     """
     if sum((print_commands, run_it, undo is not None)) > 1:
         raise click.UsageError("--print-commands, --run and --undo exclude each other.")
-    refuse_idle_shell(print_commands, options)
+    refuse_idle_options(options, prints=print_commands, changes=run_it or undo is not None)
     format = chosen_format(options)
     if (run_it or undo is not None) and options["sources"]:
         raise click.UsageError("--from is evidence of a machine: only the one before you can be changed.")
@@ -70,22 +70,36 @@ def command(print_commands: bool, run_it: bool, undo: str | None, **options: Any
     report = replace(report, plan=redirected(report.plan, sources))
     if run_it:
         return _run(report, options)
-    output.emit(_text(report, format, print_commands, options), options["output"])
-    return exit_code(report)
+    return _told(report, format, print_commands, options)
+
+
+def _told(report: Report, format: str, print_commands: bool, options: dict[str, Any]) -> int:
+    """The plan is printed; without a verdict nobody is told that there is nothing to fix."""
+    code = exit_code(report)
+    if code == NO_VERDICT:
+        from doctor.reports.summary import verdict
+
+        output.complain(f"torchdoctor: {verdict(report)}")
+    if code != NO_VERDICT or format == "json":
+        output.emit(_text(report, format, print_commands, options), options["output"])
+    return code
 
 
 def _run(report: Report, options: dict[str, Any]) -> int:
     """Carry the plan out. Where there is none, say what `fix` says."""
     if not report.plan.fixes:
-        output.emit(_text(report, chosen_format(options), False, options), options["output"])
-        return exit_code(report)
+        return _told(report, chosen_format(options), False, options)
     return applying.run(report, lambda python: examine({**options, "python": python or options["python"]}), options)
 
 
-def refuse_idle_shell(print_commands: bool, options: dict[str, Any]) -> None:
-    """--shell would do nothing without a script."""
-    if options["shell"] and not print_commands:
+def refuse_idle_options(options: dict[str, Any], *, prints: bool, changes: bool) -> None:
+    """What would do nothing is a misunderstanding: --shell without a script, a consent where nothing is changed."""
+    if options["shell"] and not prints:
         raise click.UsageError("--shell is for --print-commands.")
+    if (options["yes"] or options["allow"]) and not changes:
+        raise click.UsageError(
+            f"{'--yes' if options['yes'] else '--allow'} is for --run: without it nothing is changed."
+        )
 
 
 def exit_code(report: Report) -> int:

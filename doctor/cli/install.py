@@ -12,7 +12,7 @@ import click
 
 from doctor.cli import applying, output
 from doctor.cli.codes import FAULT, NO_VERDICT
-from doctor.cli.fix import refuse_idle_shell, shell_option, tool_option
+from doctor.cli.fix import refuse_idle_options, shell_option, tool_option
 from doctor.cli.options import machine_options, machines_of, read_all, request_from
 from doctor.cli.progress import watching
 from doctor.fixes.quoting import Shell, comment, shell_of
@@ -36,6 +36,16 @@ def _specifier(context: click.Context, parameter: click.Parameter, value: str | 
     except InvalidSpecifier:
         raise click.BadParameter(f"'{value}' is no version such as 2.6.0 or specifier such as '>=2.4,<2.7'.") from None
     return text or None
+
+
+def _split_local(spec: str | None, backend: str | None) -> tuple[str | None, str | None]:
+    """ "2.6.0+cu124" is a version and a backend."""
+    version, plus, local = (spec or "").partition("+")
+    if not plus or not version.startswith("==") or not _BACKEND.fullmatch(local):
+        return spec, backend
+    if backend not in (None, local):
+        raise click.UsageError(f"--torch {version[2:]}+{local} and --backend {backend} exclude each other.")
+    return version, local
 
 
 def _backend(context: click.Context, parameter: click.Parameter, value: str) -> str | None:
@@ -84,16 +94,17 @@ def command(
     70 a bug in torchdoctor. Nothing is changed without --run.
     """
     sources = applying.sources_from(options)
-    refuse_idle_shell(print_commands, options)
+    refuse_idle_options(options, prints=print_commands, changes=run_it)
     if run_it and (options["sources"] or print_commands):
         raise click.UsageError("--run works on the machine before you: it takes no --from, and no --print-commands.")
-    wanted = _version_of(options) if env else None
+    spec, backend = _split_local(spec, backend)
+    wanted = _version_of(options) if env is not None else None
     report = _report(options)
     if options["python"] and (problem := output.wrong_target(report)) is not None:
         output.complain(f"torchdoctor: {problem}")
         return NO_VERDICT
     facts = report.facts
-    if env:
+    if env is not None:
         fix, lines = _in_new_environment(facts, env, wanted, spec, backend, companions, run_it, options)
     else:
         fix, lines = advise(
@@ -162,19 +173,24 @@ def _in_new_environment(
 ) -> tuple[Fix | None, list[str]]:
     from doctor.facts.system import System
     from doctor.fixes.environment import new_environment
-    from doctor.fixes.situation import situation_of
+    from doctor.fixes.situation import CONDAS, situation_of
 
+    if not env or not env.isprintable():
+        raise click.BadParameter(f"'{env}' is no name for a folder.", param_hint="--env")
     folder = os.path.abspath(os.path.expanduser(env))
     if os.path.lexists(folder) and not (run_it and applying.is_half_made(folder)):
         hint = "name a new folder, or that Python with --python"
         if applying.is_half_made(folder):
             hint = "an interrupted run left it half-made. --run removes it first; so does torchdoctor fix --undo"
         raise click.BadParameter(f"'{env}' is there already: {hint}.")
+    tool = options["tool"]
+    if tool not in (None, "pip", "uv", *CONDAS):
+        raise click.UsageError(f"--env makes an environment with pip (venv), uv or conda, not with {tool}.")
     fix, reasons = new_environment(
-        situation_of(facts, options["tool"], options["shell"]),
+        situation_of(facts, tool, options["shell"]),
         folder,
         python=python,
-        has_uv=applying.has_program(System.of_this_process(), "uv"),
+        has_uv=tool == "uv" or (tool is None and applying.has_program(System.of_this_process(), "uv")),
         spec=spec,
         backend=backend,
         companions=companions,
@@ -213,7 +229,8 @@ def advise(
         )
     else:
         lines = ["no torch build serves this machine as it is"]
-        fixes = (nearest_fix(situation, "install", near) for near in choice.nearest)
+        unasked = ("older-torch", "cpu") if spec or backend else ()  # another torch than was asked for: only told
+        fixes = (nearest_fix(situation, "install", near) for near in choice.nearest if near.kind not in unasked)
         fix = next((f for f in fixes if f), None)
     lines += [f"  ? {near.text}" for near in choice.nearest]
     lines += [f"after it {name_of(other)}: {other.behind}" for other in choice.builds[1:2]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import signal
 import sys
@@ -90,7 +91,9 @@ def run(argv: Sequence[str]) -> int:
             _flush()
             return code
         except click.ClickException as error:
-            error.show()
+            shown = io.StringIO()
+            error.show(shown)
+            _say(shown.getvalue().rstrip("\n"))  # it quotes what was typed
             return error.exit_code
         except (KeyboardInterrupt, EOFError, click.Abort):
             _say("interrupted")

@@ -8,6 +8,7 @@ def command(**options): ...
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -28,6 +29,19 @@ Evidence = tuple[tuple[str, bytes], ...]  # (name, content) of the files of one 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
+class Positive(click.FloatRange):
+    """A number above 0. No range of click's excludes nan."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail("nan is no number.", param, ctx)
+        return number
+
+
 def machine_options(*, formats: Iterable[str] = FORMATS, probes: bool = True) -> Decorator:
     """All shared options. `formats`: what --format offers, the first being the default (none: no --format, no --json);
     `probes=False` for a command that never probes."""
@@ -35,6 +49,7 @@ def machine_options(*, formats: Iterable[str] = FORMATS, probes: bool = True) ->
         click.option(
             "--python",
             metavar="PATH",
+            callback=_python,
             help="The Python to examine: a program, an environment's folder, or kernel:NAME for a Jupyter kernel's.",
         ),
         click.option(
@@ -54,7 +69,7 @@ def machine_options(*, formats: Iterable[str] = FORMATS, probes: bool = True) ->
         click.option("--strict", is_flag=True, help="A warning counts as a fault for the exit code."),
         click.option(
             "--timeout",
-            type=click.FloatRange(min=0, min_open=True),
+            type=Positive(),
             metavar="SECONDS",
             help="Limit for each stage of a child process.",
         ),
@@ -133,7 +148,10 @@ class Machines:
 
 
 def machines_of(sources: tuple[str, ...]) -> Machines:
-    """The machines that --from names, unread. Wrong usage: a folder beside something else, an empty folder."""
+    """The machines that --from names, unread. Wrong usage: a folder beside something else, an empty folder, stdin
+    twice."""
+    if sources.count("-") > 1:
+        raise click.UsageError("--from - is given twice: stdin can be read only once.")
     if not any(os.path.isdir(s) for s in sources):
         return Machines((sources,) if sources else ())
     if len(sources) > 1:
@@ -160,6 +178,13 @@ def chosen_format(options: dict[str, Any]) -> str:
             raise click.UsageError(f"--json and --format {asked} exclude each other.")
         return "json"
     return asked or FORMATS[0]
+
+
+def _python(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """An empty value is a variable that was not set: never «then another Python»."""
+    if value is not None and value.removeprefix("kernel:").strip() == "":
+        raise click.BadParameter(f"'{value}' names no {'kernel' if value.strip() else 'Python'}.")
+    return value
 
 
 def _date(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -208,6 +233,8 @@ def _output(context: click.Context, parameter: click.Parameter, value: str | Non
     """Say at once, not after the examination, that the file cannot be written."""
     if value is None or value == "-":
         return None
+    if not value:
+        raise click.BadParameter("'' names no file.")
     folder = os.path.dirname(os.path.abspath(value))
     if not os.path.isdir(folder):
         raise click.BadParameter(f"there is no folder '{folder}'.")

@@ -86,20 +86,28 @@ def emit(text: str, output: str | None = None) -> None:
         sys.stdout.flush()
         return
     try:
-        import tempfile  # costs more than reading a ticket
-
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(output)), prefix=".torchdoctor-")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+        if os.path.exists(output) and not os.path.isfile(output):
+            with open(output, "w", encoding="utf-8", newline="\n") as file:  # a device or a pipe, never to be replaced
                 file.write(text)
-            os.chmod(temporary, _mode(output))
-            os.replace(temporary, output)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+        else:
+            _replace(os.path.realpath(output), text)  # a link stays one
     except OSError as error:
         raise click.UsageError(f"cannot write {output}: {error.strerror or error}") from error
+
+
+def _replace(path: str, text: str) -> None:
+    import tempfile  # costs more than reading a ticket
+
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".torchdoctor-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.chmod(temporary, _mode(path))
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
 
 
 _ASCII = str.maketrans({"«": '"', "»": '"', "…": "...", "–": "-", "≥": ">=", "≤": "<="})

@@ -12,7 +12,7 @@ from doctor.checks._speed import product_ratio
 from doctor.cli import output
 from doctor.cli.check import examine
 from doctor.cli.codes import FAULT, NO_VERDICT
-from doctor.cli.options import chosen_format, machine_options, request_from
+from doctor.cli.options import Positive, chosen_format, machine_options, request_from
 from doctor.knowledge import speeds
 from doctor.model.facts import ProbeResult, Stage
 from doctor.model.report import Report
@@ -24,7 +24,7 @@ from doctor.reports.text import safe
 @machine_options(formats=("terminal", "json"))
 @click.option("--quick", is_flag=True, help="About a second a device (the default).")
 @click.option("--full", is_flag=True, help="About 20 s a device: silent faults, training, all memory, long rates.")
-@click.option("--soak", type=click.FloatRange(min=0, min_open=True), metavar="MINUTES",
+@click.option("--soak", type=Positive(), metavar="MINUTES",
               help="Compute for that long, compare every result, and watch rate and clocks.")  # fmt: skip
 def command(**options: Any) -> int:
     """Prove each device with a short computation, and time it.

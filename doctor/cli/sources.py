@@ -11,6 +11,7 @@ import click
 
 KEPT_BYTES = 8 << 20  # of each end
 _CHUNK = 1 << 20
+_ENDLESS_BYTES = 1 << 30  # of a pipe or a device: no ticket is as long, /dev/zero is
 
 
 def read_source(name: str) -> tuple[str, bytes]:
@@ -36,7 +37,8 @@ def read_source(name: str) -> tuple[str, bytes]:
 
 
 def _bounded(stream: IO[bytes]) -> tuple[bytes, int]:
-    """The first and the last KEPT_BYTES of a stream (a line break between them), and how many bytes lie between."""
+    """The first and the last KEPT_BYTES of a stream (a line break between them), and how many bytes lie between.
+    OSError where it seems to have no end."""
     head = _read(stream, KEPT_BYTES)
     if len(head) < KEPT_BYTES:
         return head, 0
@@ -49,6 +51,8 @@ def _bounded(stream: IO[bytes]) -> tuple[bytes, int]:
     tail, total = bytearray(), 0
     while chunk := stream.read(_CHUNK):
         total += len(chunk)
+        if total > _ENDLESS_BYTES:
+            raise OSError(f"after {_ENDLESS_BYTES >> 30} GB it has not ended")
         tail += chunk
         if len(tail) > 2 * KEPT_BYTES:
             del tail[:-KEPT_BYTES]

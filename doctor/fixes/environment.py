@@ -56,6 +56,7 @@ def new_environment(
 
 
 def _tool(situation: Situation, has_uv: bool) -> str:
+    """Of conda's kind if that made the found environment, or is wanted; else uv where it is, else venv and pip."""
     if situation.tool in CONDAS:
         return situation.tool
     return "uv" if has_uv else "pip"
@@ -64,7 +65,7 @@ def _tool(situation: Situation, has_uv: bool) -> str:
 def _in_folder(fresh: Situation, folder: str, tool: str) -> Situation:
     """The same new environment in another folder, with another tool."""
     if fresh.windows:
-        python = str(PureWindowsPath(folder) / "Scripts" / "python.exe")
+        python = str(PureWindowsPath(folder, *(() if tool in CONDAS else ("Scripts",)), "python.exe"))
     else:
         python = str(PurePosixPath(folder) / "bin" / "python")
     interpreter = replace(fresh.facts.interpreter, executable=python, prefix=folder)
@@ -79,18 +80,12 @@ def _make(situation: Situation, fresh: Situation, version: str, arch: str | None
 
 
 def _fix(fresh: Situation, version: str, make: Step, build: Candidate, assumes: tuple[str, ...], *, exact: bool) -> Fix:
-    from doctor.fixes.torch import name_of, steps_for_build
+    from doctor.fixes.torch import fix_of_build
 
-    return Fix(
-        finding="install",
-        action="install-torch",
-        title=f"Install {name_of(build)} in a new environment with Python {version}.",
-        details={
-            "python": version,
-            "torch": build.release,
-            "backend": build.backend,
-            "index": build.index or "default",
-        },
-        steps=(make, *steps_for_build(fresh, build, exact=exact), interpreters.use_environment(fresh)),
-        assumes=tuple(assumes),
+    fix = fix_of_build(fresh, "install", "install-torch", build, assumes, exact=exact)
+    return replace(
+        fix,
+        title=f"{fix.title[:-1]} in a new environment with Python {version}.",
+        details={"python": version, **fix.details},
+        steps=(make, *fix.steps, interpreters.use_environment(fresh)),
     )

@@ -45,7 +45,8 @@ def torch_fix(situation: Situation, finding: Finding, remedy: Remedy) -> Fix | N
         return NoBuild(choice)
     exact = bool(remedy.details.get("torch"))
     fix = fix_of_build(situation, finding.id, remedy.action, choice.best, choice.assumes, exact=exact)
-    if choice.best.status != "verified" and (known := _first_verified(situation.facts, choice)):
+    by_wheel = conda_cuda(situation, choice.best, exact) is None
+    if by_wheel and choice.best.status != "verified" and (known := _first_verified(situation.facts, choice)):
         other = fix_of_build(situation, finding.id, remedy.action, known, choice.assumes, exact=True)
         fix = replace(fix, alternatives=(other,))
     return fix
@@ -160,7 +161,9 @@ def fix_of_build(
     build = _named_in_project(situation, build)
     details = {"torch": build.release, "backend": build.backend, "index": build.index or DEFAULT_INDEX}
     title = f"{_verb(situation.facts, action, build)} {name_of(build)}."
+    cares = cautions(build)
     if (cuda := conda_cuda(situation, build, exact)) is not None:
+        cares = ()  # it is another build, of a version that is not in the tables
         details = {
             "torch": "",
             "backend": "cu" + cuda.replace(".", "") if cuda else build.backend,
@@ -176,7 +179,7 @@ def fix_of_build(
             *steps_for_build(situation, build, broken=finding in BROKEN, exact=exact, sound=sound),
             *_environment_steps(situation, build),
         ),
-        assumes=(*assumes, *cautions(build)),
+        assumes=(*assumes, *cares),
         changes=_moved(situation, build),
     )
 

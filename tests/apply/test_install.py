@@ -60,13 +60,34 @@ def test_into_nothing_without_uv(patient: Make) -> None:
 
 def test_what_cannot_be_installed_leaves_no_environment(patient: Make, index: Index) -> None:
     sick = patient()
-    env = sick.root / "new"
+    env = sick.root / "not" / "there" / "new"
     nowhere = f"{index.url}/empty"
     sick.set(UV_DEFAULT_INDEX=nowhere)
     done = install(sick, "--env", str(env), "--python", VERSION, "--run", "--yes")
     assert done.returncode == 1
-    assert not env.exists()
+    assert not (sick.root / "not").exists()
     assert f"removing {env}" in done.stderr
+
+
+def test_an_index_that_cannot_be_reached_is_named_with_what_helps(patient: Make) -> None:
+    sick = patient()
+    env = sick.root / "new"
+    sick.set(UV_DEFAULT_INDEX="http://127.0.0.1:9/simple")
+    done = install(sick, "--env", str(env), "--python", VERSION, "--run", "--yes")
+    assert done.returncode == 1
+    assert "the package index could not be reached" in done.stderr
+    assert "--pytorch-index URL" in done.stderr
+    assert not env.exists()
+
+
+def test_the_folders_above_go_with_what_a_killed_install_left(patient: Make, index: Index) -> None:
+    sick = patient()
+    env = sick.root / "not" / "there" / "new"
+    killed(sick, env, index)
+    (sick.root / "not" / "mine").touch()
+    argv = [sys.executable, "-m", "doctor", "fix", "--undo", "--python", str(env)]
+    subprocess.run(argv, env=sick.variables(), capture_output=True, check=True)
+    assert [path.name for path in (sick.root / "not").iterdir()] == ["mine"]
 
 
 def test_another_python_without_uv_is_refused_with_the_way_to_it(patient: Make) -> None:

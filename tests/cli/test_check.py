@@ -72,6 +72,11 @@ def test_no_target_is_one_line_and_json_stays_valid(examined, capsys) -> None:
         ["--only", "gpu-hiden"],
         ["--device", "gpu"],
         ["--timeout", "0"],
+        ["--timeout", "nan"],
+        ["--python", ""],
+        ["--python", "kernel:"],
+        ["-o", ""],
+        ["--from", "-", "--from", "-"],
         ["--format", "yaml"],
         ["--json", "--format", "markdown"],
         ["-o", "/nonexistent-folder/x"],
@@ -164,6 +169,21 @@ def test_output_file_is_whole_and_keeps_its_mode(examined, tmp_path, capsys) -> 
     assert list(tmp_path.iterdir()) == [file]
     if sys.platform != "win32":
         assert file.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such devices")
+def test_only_files_are_replaced(tmp_path) -> None:
+    """As root, /dev/full itself would be replaced."""
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    output.emit("text", str(tmp_path / "link"))
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text() == "text\n"
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    output.emit("text", str(tmp_path / "pipe"))
+    assert os.read(reader, 100) == b"text\n"
+    os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch) -> None:

@@ -34,3 +34,61 @@ def test_a_companion_that_is_not_there_is_installed(capsys, monkeypatch) -> None
 def test_another_build_is_installed(capsys, monkeypatch) -> None:
     assert installed(monkeypatch, "windows-rtx3060-cpu-build", "--torch", "2.6.0", "--print-commands") == 0
     assert "whl/cu124" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--env", ""], "no name for a folder"),
+        (["--env", "a\nb"], "no name for a folder"),
+        (["--env", "new", "--tool", "poetry"], "not with poetry"),
+        (["--torch", "2.6.0+cu124", "--backend", "cpu"], "exclude each other"),
+        (["--yes"], "--yes is for --run"),
+        (["--allow", "system-python"], "--allow is for --run"),
+        (["--pytorch-index", "https://"], "is not an address"),
+        (["--pytorch-index", "https://a b"], "is not an address"),
+        (["--find-links", ""], "names no folder"),
+    ],
+)
+def test_wrong_usage(capsys, monkeypatch, arguments: list[str], said: str) -> None:
+    assert installed(monkeypatch, "windows-rtx3060-cpu-build", *arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert said in captured.err
+
+
+def test_a_version_with_its_build(capsys, monkeypatch) -> None:
+    assert installed(monkeypatch, "windows-rtx3060-cpu-build", "--torch", "2.6.0+cu118", "--print-commands") == 0
+    assert "torch==2.6.0 --index-url https://download.pytorch.org/whl/cu118" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("wish", [("--torch", "99"), ("--backend", "cu999")])
+def test_no_other_torch_than_the_one_asked_for(capsys, monkeypatch, wish: tuple[str, str]) -> None:
+    assert installed(monkeypatch, "windows-rtx3060-cpu-build", *wish) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("no torch build serves this machine")
+    assert "pip install" not in said
+
+
+def test_the_tool_for_a_new_environment_is_the_one_named(capsys, monkeypatch, tmp_path) -> None:
+    env = str(tmp_path / "new")
+    assert installed(monkeypatch, "linux-two-gpus", "--env", env, "--tool", "pip", "--print-commands") == 0
+    assert f" -m venv {env}\n" in capsys.readouterr().out
+    assert installed(monkeypatch, "linux-two-gpus", "--env", env, "--tool", "uv", "--print-commands") == 0
+    assert f"uv venv --python 3.11 {env}\n" in capsys.readouterr().out
+
+
+def test_of_conda_forges_torch_no_version_is_promised(capsys, monkeypatch, tmp_path) -> None:
+    env = str(tmp_path / "new")
+    assert installed(monkeypatch, "linux-two-gpus", "--env", env, "--tool", "conda") == 0
+    said = capsys.readouterr().out
+    assert said.startswith("Install conda-forge's torch (cu")
+    assert "publi" not in said
+
+
+def test_a_text_that_says_nothing_is_not_a_machine_without_faults(capsys, tmp_path) -> None:
+    (tmp_path / "text").write_text("hello")
+    assert run(["fix", "--from", str(tmp_path / "text")]) == 3
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "torchdoctor: No verdict: nothing in this text was recognised.\n"

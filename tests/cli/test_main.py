@@ -188,3 +188,9 @@ def test_a_terminal_without_unicode() -> None:
         "explain", "--list", env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
     )
     assert done.returncode == 0
+
+
+def test_what_was_typed_is_quoted_without_control_characters(capsys) -> None:
+    assert run(["check", "--only", "a\x07b"]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("Error: Invalid value for '--only': there is no diagnosis 'a?b'")

@@ -37,3 +37,17 @@ def test_what_cannot_be_read_is_wrong_usage(tmp_path: Path) -> None:
         read_source(str(tmp_path / "missing"))
     with pytest.raises(click.UsageError):
         read_source(str(tmp_path))
+
+
+def test_what_does_not_end_is_wrong_usage(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Zeros(io.RawIOBase):
+        def read(self, size: int = -1) -> bytes:
+            return bytes(size)
+
+    class Input:
+        buffer = Zeros()
+
+    monkeypatch.setattr("sys.stdin", Input)
+    monkeypatch.setattr(sources, "_ENDLESS_BYTES", 1 << 22)
+    with pytest.raises(click.UsageError, match="has not ended"):
+        read_source("-")
