@@ -72,6 +72,8 @@ def resolve(
         return _pip(system, words, installed, removed, environ)
     if words[1:3] == ["pip", "install"] and _program(words) == "uv":
         return _uv(system, words, installed, removed, environ)
+    if _program(words) in ("conda", "mamba", "micromamba") and "-p" not in words:
+        return Resolution(ok=False, message="this environment is none of conda's, whose active one would be changed.")
     if words[1:2] in (["install"], ["create"]) and _program(words) in ("conda", "mamba", "micromamba"):
         return _conda(system, words, installed, environ)
     names = removed_by(argv)

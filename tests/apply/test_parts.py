@@ -187,6 +187,9 @@ def test_conda_is_asked_too(tmp_path: Path) -> None:
     bad = resolve(conda(tmp_path, NOT_FOUND, 1), argv, {}, (), environ)
     assert (bad.ok, bad.unreachable, bad.message) == (False, False, "The following packages are not available")
     assert resolve(conda(tmp_path, NO_NETWORK, 1), argv, {}, (), environ).unreachable
+    elsewhere = resolve(conda(tmp_path, CONDA), (argv[0], "install", "pytorch-gpu"), {}, (), environ)
+    assert not elsewhere.ok
+    assert "none of conda's" in elsewhere.message
 
 
 def test_the_place_of_an_environment(tmp_path: Path) -> None:

@@ -192,6 +192,7 @@ def test_the_title_says_what_is_replaced() -> None:
 def test_conda_under_rosetta_makes_an_environment_for_arm64() -> None:
     made = commands(plan([NATIVE], with_torch(mac(rosetta=True), "2.2.2"), tool="conda"))
     assert made[0][:4] == ["conda", "create", "--platform", "osx-arm64"]
+    assert ["conda", "install", "-p", ".venv-3.12"] in [words[:4] for words in made]
     assert made[-1] == ["conda", "activate", "./.venv-3.12"]
 
 

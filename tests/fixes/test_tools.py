@@ -138,6 +138,13 @@ def test_conda_cannot_give_an_exact_version() -> None:
     assert made[-1] == f"{PY} -m pip install torch==2.6.0 torchvision==0.21.0"
 
 
+def test_conda_names_the_environment_only_where_it_is_one_of_its_own() -> None:
+    facts = old_card()
+    for kind, named in (("venv", False), ("conda", True), ("conda-base", True), (None, True)):
+        interpreter = replace(facts.interpreter, environment=kind, prefix="/e")
+        assert ("-p /e" in lines(replace(facts, interpreter=interpreter), "conda")[-1]) is named
+
+
 def test_conda_is_told_of_a_driver_where_an_image_is_built() -> None:
     build = choose(linux(), backend="cu126").best
     assert build

@@ -56,8 +56,10 @@ def _without_conda_torch(situation: Situation) -> tuple[Step, ...]:
 
 
 def _conda(situation: Situation, verb: str) -> tuple[str, ...]:
+    """In that environment; in the active one where it is none of conda's (--tool)."""
     program = situation.tool if situation.tool in CONDAS else "conda"
-    return (program, verb, *(("-p", situation.prefix) if situation.prefix else ()))
+    theirs = situation.facts.interpreter.environment in ("conda", "conda-base", None)
+    return (program, verb, *(("-p", situation.prefix) if situation.prefix and theirs else ()))
 
 
 def conda_packages(order: Order) -> tuple[str, ...] | None:
