@@ -99,3 +99,33 @@ def test_rosetta_is_not_claimed_without_the_hardware() -> None:
     seen = facts("OS: macOS 13.0 (x86_64)\nPython platform: macOS-13.0-x86_64-i386-64bit\nIs CUDA available: False\n")
     assert seen.interpreter.translated is None
     assert seen.host.wsl is ABSENT
+
+
+def test_a_message_that_a_console_broke_over_lines() -> None:
+    rich = (
+        "02:54:16-476773 INFO     nVidia toolkit detected\n"
+        "02:54:18-197331 ERROR    Could not load torch: [WinError 126] Das angegebene Modul wurde nicht gefunden. Error loading\n"
+        '                         "P:\\AI\\venv\\lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies.\n'
+    )
+    error = next(e for e in facts(rich).errors if e.pattern == "winerror-126")
+    assert error.line == 2
+    assert error.path is not None
+    assert error.path.endswith("fbgemm.dll")
+    mail = (
+        'It stops with\n "RuntimeError: DataLoader worker (pid 47) is killed by signal: Bus\nerror. It is possible that'
+        " dataloader's workers are out of shared\nmemory.\"\n"
+    )
+    assert "dataloader-shared-memory" in patterns(mail)
+
+
+def test_a_message_is_not_put_together_from_lines_that_are_apart() -> None:
+    assert "winerror-126" not in patterns("[WinError 126] x\n\nError loading fbgemm.dll\n")
+    apart = "[WinError 126] x\nanother line\na third line\nand then c10.dll\n"
+    assert "winerror-126" not in patterns(apart)
+
+
+def test_pip_that_is_killed() -> None:
+    bar = "    99% |████████████████| 360.3MB 32.1MB/s eta 0:00:01Killed\n"
+    assert "memory-error-or-killed" in patterns(bar)
+    assert "memory-error-or-killed" in patterns("[326093.95] Killed process 14093 (pip) total-vm:5029612kB\n")
+    assert "memory-error-or-killed" not in patterns("[326093.95] Killed process 14093 (firefox) total-vm:5029612kB\n")

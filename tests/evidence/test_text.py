@@ -86,3 +86,7 @@ def test_of_a_big_text_the_ends_and_the_telling_lines_are_kept() -> None:
 
 def test_a_binary_is_empty() -> None:
     assert document("x", bytes(range(256)) * 50).text == ""
+
+
+def test_full_width_punctuation() -> None:
+    assert document("x", "CUDA版本：12.4（驱动），好".encode()).text == "CUDA版本:12.4(驱动),好"

@@ -122,3 +122,30 @@ def test_a_cpu_without_avx() -> None:
     )
     assert seen.host.cpu_flags == ("sse4_1",)
     assert (seen.host.cpu_model, seen.host.virtual_machine) == ("QEMU Virtual CPU version 1.5.3", "KVM")
+
+
+def test_the_report_and_the_log_of_comfyui() -> None:
+    report = (
+        "- **OS:** nt\n- **Python Version:** 3.11.9 (tags/v3.11.9:de54cf5)\n- **PyTorch Version:** 2.4.1+cu124\n"
+        "- **Name:** cuda:0 NVIDIA GeForce RTX 2060 : cudaMallocAsync\n"
+    )
+    log = (
+        "2024-11-01 12:06:46,194 - root - INFO - pytorch version: 2.5.0+cu124\n"
+        "2024-11-01 12:06:47,154 - root - INFO - Device: cuda:0 NVIDIA GeForce RTX 4090 : native\n"
+    )
+    for text, version, name in ((report, "2.4.1+cu124", "2060"), (log, "2.5.0+cu124", "4090")):
+        found = facts(text)
+        assert (found.torch.version, found.torch.cuda_available) == (version, True)
+        assert [g.name for g in found.gpus] == [f"NVIDIA GeForce RTX {name}"]
+    assert facts(report).interpreter.version == "3.11.9"
+
+
+def test_an_expression_with_a_call_in_its_brackets() -> None:
+    text = "In [6]: torch.cuda.get_device_name(torch.cuda.current_device())\nOut[6]: 'AMD Radeon RX 6700 XT'\n"
+    assert [g.name for g in facts(text).gpus] == ["AMD Radeon RX 6700 XT"]
+
+
+def test_what_a_sentence_says_of_cuda() -> None:
+    assert facts("with pip, torch.cuda.is_available() is false.\n").torch.cuda_available is False
+    assert facts("`torch.cuda.is_available()` returns True\n").torch.cuda_available is True
+    assert facts("if torch.cuda.is_available() is the right question\n").torch is None

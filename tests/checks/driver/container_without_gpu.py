@@ -23,6 +23,8 @@ Unable to open /dev/kfd read-write: No such file or directory
 """
 
 BAD = {
+    "docker compose made it": f"Creating web_generate_run ... done\n{NONE}\n",
+    "Docker on a Mac": f"The image builds on an M2 (Apple Silicon).\n{NO_TOOLKIT}",
     "live: a GPU on the bus, no nodes": with_torch(NO_NODES, "2.6.0+cu124", cuda_available=False),
     "live: torch says there is no driver": Case(
         with_torch(replace(IN, gpus=None), "2.6.0+cu124", cuda_available=False, cuda_error=NONE),

@@ -14,6 +14,9 @@ $ nvidia-smi
 """
 
 BAD = {
+    "a second GPU is chosen, and none is seen": (
+        'os.environ["CUDA_VISIBLE_DEVICES"]=\'1\'\n' + NONE + "\n"
+    ),
     "empty": replace(ONE, environ={"CUDA_VISIBLE_DEVICES": ""}),
     "minus one": replace(ONE, environ={"CUDA_VISIBLE_DEVICES": "-1"}),
     "a number that is not there": replace(ONE, environ={"CUDA_VISIBLE_DEVICES": "2"}),
@@ -42,6 +45,7 @@ BAD = {
     ),
 }
 GOOD = {
+    "the first GPU is chosen": 'os.environ["CUDA_VISIBLE_DEVICES"]=\'0\'\n' + NONE + "\n",
     "nothing is set": replace(with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=True), environ={}),
     "the first of two is chosen": replace(
         with_torch(with_nvidia(linux(), RTX, RTX), "2.6.0+cu124", cuda_available=True),

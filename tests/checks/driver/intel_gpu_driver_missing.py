@@ -26,6 +26,11 @@ BAD = {
         arc(linux(), level_zero=True, render_accessible=False), "2.9.0+xpu", xpu="20250201", xpu_available=False
     ),
     "in a ticket": "RuntimeError: No XPU devices are available.\n",
+    "pasted: the runtime counts none": (
+        "PyTorch version: 2.9.0+xpu\n"
+        "RuntimeError: Native API failed. Native API returns: 39\n"
+        "DPCPP Device count is zero!\n"
+    ),
 }
 GOOD = {
     "it works": with_torch(arc(linux(), level_zero=True), "2.9.0+xpu", xpu="20250201", xpu_available=True),

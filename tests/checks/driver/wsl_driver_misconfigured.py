@@ -21,6 +21,10 @@ $ nvidia-smi
 """
 
 BAD = {
+    "WSL in a sentence, on a Windows without WSL 2": (
+        "Microsoft Windows [Version 10.0.17763.292]\nUbuntu app (WSL)\n$ nvidia-smi\n"
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
+    ),
     "WSL 1": WSL1,
     "Linux packages inside WSL": MIXED,
     "Linux packages, live": with_torch(

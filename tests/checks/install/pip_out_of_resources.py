@@ -31,6 +31,11 @@ BAD = {
         "\n"
         "[notice] A new release of pip is available\n"
     ),
+    "pasted: killed at the bar": (
+        "$ pip install torch\n"
+        "Downloading torch-1.8.1-cp38-cp38-manylinux1_x86_64.whl (804.1 MB)\n"
+        "     |████████████████████████████▎   | 717.8 MB 18.3 MB/s eta 0:00:05Killed\n"
+    ),
 }
 GOOD = {
     "a full disk while training": with_error(

@@ -43,6 +43,11 @@ BAD = {
     "pasted: [WinError 182] The operating system cannot run %1. Error loa": (
         '[WinError 182] The operating system cannot run %1. Error loading "C:\\v\\lib\\site-packages\\torch\\lib\\shm.dll" or one of its dependencies.\n'
     ),
+    "pasted: broken over lines by a rich console": (
+        "OSError: [WinError 126] The specified module could not be found. Error loading\n"
+        '"C:\\v\\Lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its\n'
+        "dependencies.\n"
+    ),
 }
 GOOD = {
     "the paging file": with_error(windows(), "winerror-1455", PAGING),

@@ -7,6 +7,19 @@ NO_CUDA = "AssertionError: Torch not compiled with CUDA enabled"
 MPS = "RuntimeError: Expected one of cpu, cuda device type at start of device string: mps"
 
 BAD = {
+    "CUDA on a machine whose Intel GPU torch uses": (
+        "AssertionError: Torch not compiled with CUDA enabled\n"
+        "Python platform: Linux-5.15.0-153-generic-x86_64-with-glibc2.35\n"
+        "Is CUDA available: False\n"
+        "Is XPU available: True\n"
+        "XPU used to build PyTorch: 20250201\n"
+        "* [0] _XpuDeviceProperties(name='Intel(R) Data Center GPU Max 1100', platform_name='Level-Zero')\n"
+    ),
+    "xformers on a Mac": (
+        "On a Mac M1:\n"
+        "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n"
+        "    PyTorch 2.0.1 with CUDA 1106 (you have 2.0.1)\n"
+    ),
     "CUDA on a Mac": with_error(with_torch(mac(), "2.0.0", mps_available=True), "not-compiled-with-cuda", NO_CUDA),
     "CUDA on a machine without a GPU": with_error(with_torch(linux(), "2.6.0+cpu"), "not-compiled-with-cuda", NO_CUDA),
     "MPS on Linux": with_error(with_torch(linux(), "1.11.0+cpu"), "exception", MPS),

@@ -27,6 +27,10 @@ BAD = {
     "pasted: vLLM's cache": (
         "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.\n"
     ),
+    "pasted: ComfyUI's": (
+        "torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)\n"
+        "Currently allocated     : 7.04 GiB\n"
+    ),
 }
 GOOD = {
     "healthy": with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 3090"), "2.6.0+cu124", cuda_available=True),

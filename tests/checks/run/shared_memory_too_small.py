@@ -28,5 +28,10 @@ BAD = {
         "include/shm.h:28 NCCL WARN Call to posix_fallocate failed: No space left on device\n"
         "include/shm.h:48 NCCL WARN Error while creating shared memory segment nccl-shm-recv-250a7cc850ba9298-0-1-3 (size 9637888)\n"
     ),
+    "pasted: broken over lines by a mail": (
+        "RuntimeError: DataLoader worker (pid 1234) is killed by signal: Bus error. It is\n"
+        "possible that dataloader's workers are out of shared memory. Please try to raise\n"
+        "your shared memory limit.\n"
+    ),
 }
 GOOD = {"enough": replace(container, host=replace(container.host, shm_bytes=8 << 30)), "no container": healthy}

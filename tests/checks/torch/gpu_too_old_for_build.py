@@ -9,6 +9,10 @@ V100 = "Found GPU1 Tesla V100-SXM2-32GB which is of cuda capability 7.0"
 NEW = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120")
 
 BAD = {
+    "a Kepler card in a sentence": (
+        "A Tesla K80 and two Tesla K40c are in this machine, with PyTorch 1.3.1.\n"
+        "RuntimeError: parallel_for failed: cudaErrorNoKernelImageForDevice: no kernel image is available for execution on the device\n"
+    ),
     "P100 on cu128": with_torch(with_nvidia(linux(), "Tesla P100-PCIE-16GB"), "2.8.0+cu128", cuda_available=True),
     "by the list of torch itself": with_torch(
         with_nvidia(linux(), "Tesla V100-SXM2-32GB"), "2.11.0+cu130", cuda_available=True, arch_list=NEW,
@@ -52,6 +56,10 @@ works = with_torch(
 )
 
 GOOD = {
+    "no kernel for a card that no build has dropped": (
+        "An RTX 3090 is in this machine, with PyTorch 1.3.1.\n"
+        "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+    ),
     "the probe computed right on it": replace(works, probes=(ProbeResult(id="cuda:0", device="cuda:0", status="ok"),)),
     "P100 on cu126": with_torch(with_nvidia(linux(), "Tesla P100-PCIE-16GB"), "2.8.0+cu126", cuda_available=True),
     "T4": with_torch(with_nvidia(linux(), "Tesla T4"), "2.11.0+cu130", cuda_available=True),

@@ -9,6 +9,9 @@ def jetson(l4t: str):
 
 
 BAD = {
+    "a sentence names the Jetson and says False": (
+        "pytorch on a jetson xavier NX: with pip, torch.cuda.is_available() is false.\n"
+    ),
     "a CPU wheel on Orin": with_torch(jetson("36.4.0"), "2.9.0+cpu", cuda_available=False),
     "the package index's wheel on Xavier": with_torch(jetson("35.4.1"), "2.1.0", cuda_available=False),
     "its GPU is named, too": with_torch(with_nvidia(jetson("35.4.1"), "Orin (nvgpu)", capability="8.7"), "2.4.0+cpu"),
@@ -36,6 +39,9 @@ BAD = {
     ),
 }
 GOOD = {
+    "a sentence names the Jetson, and torch sees its GPU": (
+        "pytorch on a jetson xavier NX: torch.cuda.is_available() returns True\n"
+    ),
     "NVIDIA's own": with_torch(jetson("36.4.0"), "2.5.0a0+872d972e41.nv24.8", cuda_available=True),
     "Thor runs server wheels": with_torch(jetson("38.2.0"), "2.9.1+cu130", cuda_available=True),
     "an ARM server": with_torch(linux(architecture="arm64"), "2.9.0+cpu", cuda_available=False),

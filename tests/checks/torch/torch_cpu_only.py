@@ -93,6 +93,12 @@ BAD = {
     ),
 }
 GOOD = {
+    "torch uses an Intel GPU": (
+        "AssertionError: Torch not compiled with CUDA enabled\n"
+        "Is CUDA available: False\n"
+        "Is XPU available: True\n"
+        "XPU used to build PyTorch: 20250201\n"
+    ),
     "a server without a GPU": with_torch(linux(), "2.6.0+cpu"),
     "a CUDA build": with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=True),
     "a Mac": with_error(with_torch(mac(), "2.6.0", mps_available=True), "not-compiled-with-cuda", NOT_COMPILED),

@@ -16,6 +16,10 @@ intel = replace(
 )
 
 BAD = {
+    "a Radeon in a sentence, and what only a CUDA build says": (
+        "The PC has an AMD RX 550.\n"
+        "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver\n"
+    ),
     "CUDA beside a Radeon": with_torch(
         with_amd(linux(), "AMD Radeon RX 7900 XTX", gfx="gfx1100"), "2.6.0+cu124", cuda_available=False
     ),
@@ -58,6 +62,10 @@ BAD = {
     ),
 }
 GOOD = {
+    "a Radeon and a GeForce in sentences": (
+        "The PC has an AMD RX 550, and an RTX 3060.\n"
+        "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver\n"
+    ),
     "ROCm on a Radeon": with_torch(
         with_amd(linux(), "AMD Radeon RX 7900 XTX", gfx="gfx1100"), "2.6.0+rocm6.2.4", cuda_available=True
     ),
