@@ -7,6 +7,7 @@ when it is asked for.
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import io
 import os
@@ -19,7 +20,7 @@ from typing import IO
 import click
 
 from doctor import __version__
-from doctor.cli.codes import BUG, CLOSED_PIPE, INTERRUPTED
+from doctor.cli.codes import BUG, CLOSED_PIPE, INTERRUPTED, USAGE
 
 # name, module, summary for the list of commands
 COMMANDS = (
@@ -84,6 +85,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def run(argv: Sequence[str]) -> int:
     """Run a command line; its exit code. Prints what went wrong, never raises but for SystemExit."""
+    _open_what_is_closed()
     _replace_what_the_terminal_cannot_encode()
     with _ending_children():
         try:
@@ -102,6 +104,10 @@ def run(argv: Sequence[str]) -> int:
             _discard_output()
             return CLOSED_PIPE
         except Exception as error:
+            if problem := _problem_outside(error):
+                _say(f"torchdoctor: {problem}")
+                _discard_output()
+                return USAGE
             return _report_bug(error, argv)
 
 
@@ -154,6 +160,24 @@ def _ending_children() -> Iterator[None]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+def _problem_outside(error: Exception) -> str | None:
+    """What is wrong with the place where we were started: no error of ours. Both kinds of OSError name no file."""
+    if not isinstance(error, OSError) or error.filename is not None:
+        return None
+    if error.errno == errno.ENOENT:  # of getcwd
+        return "the current folder is not there any more"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        return f"the output cannot be written: {error.strerror}"
+    return None
+
+
+def _open_what_is_closed() -> None:
+    """A service may start us without one of the three streams: nothing is read from it, and what it is told is lost."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _replace_what_the_terminal_cannot_encode() -> None:

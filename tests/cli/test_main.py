@@ -194,3 +194,52 @@ def test_what_was_typed_is_quoted_without_control_characters(capsys) -> None:
     assert run(["check", "--only", "a\x07b"]) == 2
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("Error: Invalid value for '--only': there is no diagnosis 'a?b'")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such shell")
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("check --from - <&-", 3),
+        ("fix --from - <&-", 3),
+        ("fix --from /dev/null >&-", 3),
+        ("schema >&-", 0),
+        ("schema >&- 2>&- <&-", 0),
+    ],
+)
+def test_a_stream_that_is_closed(arguments: str, code: int) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'"{sys.executable}" -m doctor {arguments}'],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert "failed" not in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
+@pytest.mark.parametrize("arguments", [["schema"], ["--help"], ["explain", "--list"]])
+def test_a_full_disk_is_named(arguments: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=-1, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "torchdoctor: the output cannot be written: No space left on device\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a current folder cannot be removed there")
+def test_a_folder_that_is_gone_is_named(tmp_path) -> None:
+    (tmp_path / "gone").mkdir()
+    remove = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
+    argv = [*COMMAND, "check", "-o", "x"]
+    environ = {**os.environ, "PYTHONPATH": os.getcwd()}
+    done = subprocess.run(
+        ["sh", "-c", remove, "sh", str(tmp_path / "gone"), *argv],
+        capture_output=True,
+        text=True,
+        env=environ,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "torchdoctor: the current folder is not there any more\n"
