@@ -31,7 +31,7 @@ def replace_interpreter(
     python, fresh, build = picked
     again = _application_again(situation, python, arch)
 
-    what = f"Python {python}" + (f" for {arch}" if arch else "")
+    what = f"a 64-bit Python {python}" if arch == "64-bit" else f"Python {python}" + (f" for {arch}" if arch else "")
     return Fix(
         finding=finding,
         action="replace-interpreter",

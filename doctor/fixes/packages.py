@@ -14,6 +14,9 @@ from doctor.model.facts import ABSENT
 from doctor.model.finding import Remedy
 from doctor.model.fix import Fix, Step
 
+NVCC = "cuda-nvcc"
+_NVCC_FROM = 12  # its oldest is 12.0.76: https://anaconda.org/conda-forge/cuda-nvcc-impl/files
+FLAGS = ("--no-build-isolation",)
 _OF_A_DRIVER = re.compile(r"(nvidia-(driver|utils)|libnvidia)-")
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\Z")
 _SPEC = re.compile(
@@ -33,19 +36,56 @@ def install_package(situation: Situation, finding: str, remedy: Remedy) -> Fix |
     index = None
     if package in COMPANIONS:
         spec, index = spec or _companion_spec(situation, package), _torch_index(situation)
-    requirement = package + spec.replace(" ", "")
+    if package == NVCC and not _has_nvcc(situation, spec):
+        return _nvcc_by_hand(finding, remedy, spec)
+    requirement = _named(situation, package) + spec.replace(" ", "")
     verb = {"pin-package": "Pin", "reinstall-package": "Reinstall"}.get(remedy.action, "Install")
-    again = remedy.action == "reinstall-package" and any(p.name == package for p in situation.facts.packages or ())
+    listed = any(p.name == package for p in situation.facts.packages or ())
+    again = remedy.action == "reinstall-package" and (listed or not situation.facts.live)  # a ticket lists some only
     order = Order(
         requirements=(requirement,), index=index, replaces=(package,) if again else (), note=f"{verb} {requirement}"
     )
+    steps = tool(_tool_for(situation, package)).install(_with_tool(situation, package), order)
+    if flag := remedy.details.get("flag"):
+        steps = _with_flag(situation, order, flag)
     return Fix(
         finding=finding,
         action=remedy.action,
         title=remedy.text or f"{verb} {requirement}.",
         details={**remedy.details, **({"spec": spec} if spec else {}), **({"index": index} if index else {})},
-        steps=tool(_tool_for(situation, package)).install(_with_tool(situation, package), order),
+        steps=steps,
     )
+
+
+def _with_flag(situation: Situation, order: Order, flag: str) -> tuple[Step, ...]:
+    """With an option of pip, which uv knows, too; in a conda environment it is pip's work. The other tools have no such
+    option on their command line."""
+    name = "pip" if situation.tool in CONDAS else situation.tool
+    if flag not in FLAGS or name not in ("pip", "uv"):
+        return (Step(text=f"{order.note} with {flag}"),)
+    *before, last = tool(name).install(replace(situation, tool=name), order)
+    return (*before, replace(last, text=f"{last.text} with {flag}", argv=(*(last.argv or ()), flag)))
+
+
+def _named(situation: Situation, package: str) -> str:
+    """The package as its source calls it."""
+    return "pytorch" if package == "torch" and situation.tool in (*CONDAS, "pixi") else package
+
+
+def _nvcc_by_hand(finding: str, remedy: Remedy, spec: str) -> Fix:
+    text = (
+        f"Install {NVCC}{spec}: conda-forge has it for CUDA {_NVCC_FROM} and newer, others are in NVIDIA's toolkit "
+        "(https://developer.nvidia.com/cuda-toolkit-archive)"
+    )
+    title = remedy.text or f"Install {NVCC}{spec}."
+    step = Step(text=text, where="user")
+    return Fix(finding=finding, action=remedy.action, title=title, details=dict(remedy.details), steps=(step,))
+
+
+def _has_nvcc(situation: Situation, spec: str) -> bool:
+    """Whether the environment's tool has nvcc by that name: pip does not."""
+    release = re.match(r"==(\d+)", spec)
+    return situation.tool in (*CONDAS, "pixi") and (release is None or int(release[1]) >= _NVCC_FROM)
 
 
 def remove_package(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:

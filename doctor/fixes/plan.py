@@ -10,7 +10,7 @@ from doctor.fixes import quoting
 from doctor.fixes.actions import BUILDERS, TORCH
 from doctor.fixes.notebook import for_kernel
 from doctor.fixes.prices import priced
-from doctor.fixes.situation import Situation, situation_of
+from doctor.fixes.situation import Situation, as_found, situation_of
 from doctor.knowledge.versions import numbers
 from doctor.model.facts import Facts
 from doctor.model.finding import Finding, Remedy
@@ -25,10 +25,10 @@ def plan(
 ) -> Plan:
     """The fixes for all root findings, in the order in which to do them. Of notes only «nothing to do» is said:
     they are no reason to change a machine."""
-    draft = _Draft(situation=situation_of(facts, tool, shell))
-    for finding in findings:
-        if finding.root and finding.explained_by is None:
-            draft.add(finding)
+    roots = [finding for finding in findings if finding.root and finding.explained_by is None]
+    draft = _Draft(situation=situation_of(as_found(facts, (root.id for root in roots)), tool, shell))
+    for root in roots:
+        draft.add(root)
     made = Plan(fixes=tuple(map(priced, draft.fixes)), unfixed=tuple(draft.unfixed))
     kernel = facts.interpreter.kernel
     return for_kernel(made, kernel) if kernel else made
@@ -107,6 +107,8 @@ class _Draft:
         torch serves, what would help takes the place of the first remedy."""
         made: list[Fix] = []
         reason = ""
+        if any(_has_torch(self.situation, remedy) for remedy in remedies[:1]):
+            remedies = remedies[:1]
         for remedy in remedies:
             if remedy.action not in TORCH:
                 fix = BUILDERS[remedy.action](self.situation, finding.id, remedy)
@@ -172,6 +174,12 @@ class _Draft:
             self.situation = replace(self.situation, facts=replace(facts, nvidia=nvidia))
 
 
+def _has_torch(situation: Situation, remedy: Remedy) -> bool:
+    """Whether the Python that has torch goes by the name of ours: which one lacks it is not known then, and no command
+    can be given for it."""
+    return remedy.action == "activate-environment" and remedy.details.get("path") == situation.python
+
+
 def _both(one: Remedy, other: Remedy) -> Remedy | None:
     """One torch remedy that does what two want; None where they want different builds."""
     backends = {b for r in (one, other) if (b := r.details.get("backend"))}
@@ -192,10 +200,15 @@ def _alternatives(made: Sequence[Fix]) -> tuple[Fix, ...]:
     seen = [_essence(made[0])]
     kept: list[Fix] = []
     for fix in (*made[1:], *made[0].alternatives):
-        if _essence(fix) not in seen and fix.action != "none":
+        if _essence(fix) not in seen and fix.action != "none" and not _is_done_by(made[0], fix):
             seen.append(_essence(fix))
             kept.append(replace(fix, alternatives=()))
     return tuple(kept[:MAX_ALTERNATIVES])
+
+
+def _is_done_by(main: Fix, other: Fix) -> bool:
+    """Whether an alternative would bring no other torch than the fix itself."""
+    return main.action in TORCH and other.action == "pin-package" and other.details.get("package") == "torch"
 
 
 def _essence(fix: Fix) -> tuple[object, ...]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from doctor.fixes.quoting import Shell, shell_of
 from doctor.model.facts import ABSENT, Facts
 
 CONDAS = ("conda", "mamba", "micromamba")  # one command line
 TOOLS = ("pip", "uv", "conda", "mamba", "micromamba", "pixi", "poetry", "pdm", "pipenv", "pipx")
+
+_SYSTEM_OF = (
+    ("intel-mac", "darwin"), ("macos-", "darwin"), ("mps-", "darwin"), ("python-under-rosetta", "darwin"),
+    ("windows-", "windows"), ("wsl-", "linux"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +37,18 @@ class Situation:
         """Version of an installed package; None where it isn't there, or that is not known."""
         found = next((p for p in self.facts.packages or () if p.name == package), None)
         return found.version if found else None
+
+
+def as_found(facts: Facts, findings: Iterable[str]) -> Facts:
+    """The facts with what the findings say of a machine whose system a ticket does not tell."""
+    host = facts.host
+    for id in findings:
+        system = next((system for start, system in _SYSTEM_OF if id.startswith(start)), None)
+        if system and host.system is None:
+            host = replace(host, system=system)
+        if id == "intel-mac" and host.architecture is None:
+            host = replace(host, architecture="x86_64")
+    return replace(facts, host=host)
 
 
 def situation_of(facts: Facts, tool: str | None = None, shell: Shell | None = None) -> Situation:

@@ -216,4 +216,5 @@ def by_hand(situation: Situation, finding: str, remedy: Remedy) -> Fix:
 
 def nothing(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     """There is nothing to do, and why."""
-    return _fix(finding, remedy, remedy.details.get("reason") or "There is nothing to do.")
+    reason = remedy.details.get("reason") or "there is nothing to do"
+    return _fix(finding, remedy, f"{reason[0].upper()}{reason[1:].rstrip('.')}.")

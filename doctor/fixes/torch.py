@@ -157,7 +157,8 @@ def fix_of_build(
     sound: bool = False,
 ) -> Fix:
     """The fix that installs that build. `exact`: that very version is wanted; `sound`: the same torch may stay."""
-    action = action if situation.facts.torch else "install-torch"
+    unknown = action == "reinstall-torch" and _is_unknown(situation.facts)
+    action = action if situation.facts.torch or unknown else "install-torch"
     build = _named_in_project(situation, build)
     details = {"torch": build.release, "backend": build.backend, "index": build.index or DEFAULT_INDEX}
     title = f"{_verb(situation.facts, action, build)} {name_of(build)}."
@@ -176,12 +177,17 @@ def fix_of_build(
         title=title,
         details=details,
         steps=(
-            *steps_for_build(situation, build, broken=finding in BROKEN, exact=exact, sound=sound),
+            *steps_for_build(situation, build, broken=unknown or finding in BROKEN, exact=exact, sound=sound),
             *_environment_steps(situation, build),
         ),
         assumes=(*assumes, *cares),
         changes=_moved(situation, build),
     )
+
+
+def _is_unknown(facts: Facts) -> bool:
+    """Whether a torch is there, or may be, of which a ticket does not tell the version."""
+    return facts.torch is None or (facts.torch is not ABSENT and not facts.torch.version)
 
 
 def _named_in_project(situation: Situation, build: Candidate) -> Candidate:
@@ -200,6 +206,8 @@ def _named_in_project(situation: Situation, build: Candidate) -> Candidate:
 def _verb(facts: Facts, action: str, build: Candidate) -> str:
     """ "Reinstall" only where it is the same build; else what is replaced is named."""
     installed = facts.torch.version if facts.torch else None
+    if action == "reinstall-torch" and installed is None:
+        return "Replace the installed torch with"
     same = installed is not None and lookup.release_of(installed) == build.release
     if action != "reinstall-torch" or (same and _backend_of(facts) in (None, build.backend)) or installed is None:
         return TITLES[action]
@@ -286,6 +294,8 @@ def _replaced(facts: Facts, build: Candidate, broken: bool) -> tuple[str, ...]:
     """What must be removed first: tools take another build of the same version for good, and cannot mend a broken
     one."""
     torch = facts.torch
+    if _is_unknown(facts):
+        return ("torch",) if broken else ()
     if not torch or not torch.version:
         return ()
     same = lookup.release_of(torch.version) == build.release or not build.release

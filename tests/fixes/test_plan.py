@@ -10,6 +10,7 @@ import pytest
 from doctor.checks.runner import judge
 from doctor.fixes.actions import BUILDERS, TORCH
 from doctor.fixes.plan import plan, script
+from doctor.fixes.situation import as_found
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.fix import Plan
@@ -380,3 +381,96 @@ def test_an_alternative_is_another_command() -> None:
     (fix,) = plan([wrong], without_torch(rtx())).fixes
     assert fix.action == "fix-index"
     assert fix.alternatives == ()
+
+
+# ---- what a ticket leaves open
+
+
+def ticket(**host: object) -> Facts:
+    """A ticket that says nothing but that."""
+    return replace(Facts(), live=False, host=replace(Facts().host, **host))
+
+
+def test_a_torch_of_which_nothing_is_known_makes_room_first() -> None:
+    """pip takes torch 2.1.2+cpu for good enough when it is told to install torch==2.1.2."""
+    (fix,) = plan([finding("torch-cpu-only", "reinstall-torch")], ticket(system="linux")).fixes
+    assert fix.action == "reinstall-torch"
+    assert fix.title.startswith("Replace the installed torch with torch ")
+    assert next(step.argv[3:] for step in fix.steps if step.argv) == ("uninstall", "-y", "torch")
+    (fix,) = plan([MISSING], ticket(system="linux")).fixes
+    assert [step.argv[3] for step in fix.steps if step.argv] == ["install"]
+
+
+def test_a_package_of_a_ticket_is_removed_before_it_is_installed_again() -> None:
+    wish = finding("companion-mismatch", ("reinstall-package", {"package": "torchtext"}))
+    assert [argv[3] for argv in commands(plan([wish], ticket(system="linux")))] == ["uninstall", "install"]
+    assert [argv[3] for argv in commands(plan([wish], with_packages(with_torch(linux(), "2.6.0"), numpy="2.1.3")))] == [
+        "install"
+    ]
+    wish = finding("extension-abi-mismatch", ("reinstall-package", {"package": "bitsandbytes"}))
+    (argv,) = commands(plan([wish], ticket(system="linux"), tool="conda"))
+    assert argv == ["conda", "install", "--force-reinstall", "-c", "conda-forge", "bitsandbytes"]
+
+
+@pytest.mark.parametrize(
+    ("id", "system", "architecture", "backend"),
+    [
+        ("mps-wrong-results", "darwin", None, "mps"),
+        ("intel-mac", "darwin", "x86_64", "cpu"),
+        ("python-under-rosetta", "darwin", None, "mps"),
+    ],
+)
+def test_a_finding_says_which_system_it_is(id: str, system: str, architecture: str | None, backend: str) -> None:
+    facts = as_found(ticket(), [id])
+    assert (facts.host.system, facts.host.architecture) == (system, architecture)
+    (fix,) = plan([finding(id, ("install-torch", {"torch": "<=2.2.2"}))], ticket()).fixes
+    assert fix.details["backend"] == backend
+    assert as_found(ticket(system="linux"), [id]).host.system == "linux", "what is known stands"
+
+
+def test_no_command_for_a_python_whose_name_is_the_others() -> None:
+    wish = finding("wrong-environment", ("activate-environment", {"path": "python3"}), "install-torch")
+    (fix,) = plan([wish], ticket(system="linux")).fixes
+    assert fix.alternatives == ()
+    wish = finding("wrong-environment", ("activate-environment", {"path": "/opt/conda/bin/python"}), "install-torch")
+    (fix,) = plan([wish], ticket(system="linux")).fixes
+    assert len(fix.alternatives) == 1
+
+
+def test_to_pin_torch_is_no_alternative_to_installing_it() -> None:
+    wish = finding(
+        "intel-mac", ("install-torch", {"torch": "<=2.2.2"}), ("pin-package", {"package": "torch", "spec": "<=2.2.2"})
+    )
+    (fix,) = plan([wish], ticket()).fixes
+    assert fix.alternatives == ()
+
+
+def test_torch_has_another_name_at_conda_forge() -> None:
+    wish = finding("intel-mac", ("pin-package", {"package": "torch", "spec": "<=2.2.2"}))
+    (argv,) = commands(plan([wish], ticket(), tool="conda"))
+    assert argv[-1] == "pytorch<=2.2.2"
+
+
+@pytest.mark.parametrize(
+    ("tool", "spec", "printed"), [("pip", "==12.4.*", 0), ("conda", "==11.7.*", 0), ("conda", "==12.4.*", 1)]
+)
+def test_nvcc_is_a_package_of_conda_forge(tool: str, spec: str, printed: int) -> None:
+    wish = finding("cuda-toolkit-mismatch", ("install-package", {"package": "cuda-nvcc", "spec": spec}))
+    made = plan([wish], ticket(system="linux"), tool=tool)
+    assert len(commands(made)) == printed
+    assert printed or "cuda-toolkit-archive" in script(made)
+
+
+@pytest.mark.parametrize("tool", ["pip", "uv", "conda", "poetry"])
+def test_a_flag_that_is_promised_is_in_the_command(tool: str) -> None:
+    wish = finding("build-isolation", ("install-package", {"package": "flash-attn", "flag": "--no-build-isolation"}))
+    made = plan([wish], ticket(system="linux"), tool=tool)
+    assert script(made).rstrip().endswith(" --no-build-isolation")
+    assert bool(commands(made)) is (tool != "poetry")
+
+
+def test_a_torch_of_conda_forge_is_not_said_to_be_unseen() -> None:
+    facts = without_torch(linux())
+    assert any("was not seen" in text for text in plan([MISSING], facts, tool="pip").fixes[0].assumes)
+    (fix,) = plan([MISSING], facts, tool="conda").fixes
+    assert fix.assumes == fix.alternatives == ()

@@ -27,7 +27,8 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
             p.name for p in situation.facts.packages or () if p.name in order.replaces and p.installer == "pip"
         )
         return (*(pip.remove(situation, by_pip) if by_pip else ()), *_pretence(situation, order), *steps)
-    argv = (*_conda(situation, "install"), "-c", "conda-forge", *order.requirements)
+    again = ("--force-reinstall",) if order.replaces else ()
+    argv = (*_conda(situation, "install"), *again, "-c", "conda-forge", *order.requirements)
     return (Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=argv),)
 
 
