@@ -528,6 +528,10 @@ def _settle_host(notes: Notes) -> None:
     if system != "linux":
         notes.put("host.jetson", ABSENT, source=origin, rank=10)
         notes.put("host.wsl", ABSENT, source=origin, rank=10)
+    if notes.get("host.jetson") == "unknown":
+        kernel = str(notes.get("host.kernel") or "")
+        if l4t := machine.L4T_OF_KERNEL.get(".".join(kernel.split(".")[:2])):
+            notes.put("host.jetson", l4t, source=notes.noted["host.kernel"].origin.source, rank=75)
     if system == "darwin":
         cpu = notes.get("host.cpu_model") or ""
         if cpu.startswith("Apple"):

@@ -39,6 +39,7 @@ _IDS = {
 _WINDOWS_11_BUILD = 22000
 # The kernel of each L4T: JetPack 4, 5, 6 and 7 (https://developer.nvidia.com/embedded/jetson-linux-archive).
 L4T_OF_KERNEL = {"4.9": "32", "5.10": "35", "5.15": "36", "6.8": "38"}
+L4T_OF_JETPACK = {"3": "28", "4": "32", "5": "35", "6": "36", "7": "38"}
 
 _VERSION = Regex(r"\d+(?:\.\d+){0,3}")
 _ARCH_IN_BRACKETS = Regex(r"\((x86_64|aarch64|arm64|amd64|i386|i686|ppc64le|riscv64|armv7l)\)\s*$")
@@ -342,7 +343,8 @@ def read(document: Document, notes: Notes) -> None:
     if document.has("tegra", "l4t", "jetson", "jetpack", "(release), revision"):
         for m in _JETSON.finditer(text):
             release = f"{m[1]}.{m[2]}" if m[1] else m[3] or m[4]
-            put("host.jetson", release or "unknown", m, "L4T", 75 if release else 40)
+            jetpack = L4T_OF_JETPACK.get((m[5] or "")[:1])
+            put("host.jetson", release or jetpack or "unknown", m, "L4T", 75 if release else 60 if jetpack else 40)
             put("host.system", "linux", m, "L4T", 40)
             put("host.architecture", "arm64", m, "L4T", 40)
     if document.has("uid="):

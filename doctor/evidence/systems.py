@@ -111,6 +111,9 @@ def _conda(document: Document, notes: Notes) -> None:
         elif m[3] == "__glibc":
             notes.put("host.libc", "glibc", source=source, rank=RANK, line=line)
             notes.put("host.libc_version", said, source=source, rank=RANK, line=line)
+        elif m[3] == "__linux":
+            notes.put("host.system", "linux", source=source, rank=60, line=line)
+            notes.put("host.kernel", said, source=source, rank=60, line=line)
         elif m[3] == "__osx":
             notes.put("host.macos", said, source=source, rank=60, line=line)
         else:

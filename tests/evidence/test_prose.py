@@ -63,9 +63,10 @@ def test_macs_by_name(said: str, system: str | None) -> None:
     ("said", "jetson"),
     [
         ("a venv on the Jetson device", "unknown"),
-        ("Xavier NX, JetPack 5", "unknown"),
+        ("Xavier NX, JetPack 5", "35"),
         ("root@jetsonxavier:~# python3", "unknown"),
         ("R35 (release)\nL4T 35.3.1", "35.3.1"),
+        ("a Jetson Nano\n       virtual packages : __cuda=10.2=0\n                          __linux=4.9.253=0\n", "32"),
         ("made with dusty-nv/jetson-containers", None),
     ],
 )
