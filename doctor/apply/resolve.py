@@ -35,6 +35,11 @@ _UNREACHABLE = re.compile(
     r"Network is unreachable|All attempts to connect|Connection reset",
     re.I,
 )
+_NO_CONNECTION = re.compile(
+    r"(?:Failed to establish a new connection|failed to lookup address information|tcp connect error): "
+    r"(?:\[Errno -?\d+\] )?([^'\")]+)"
+)
+_NOISE = re.compile(r"WARNING: |\[notice\]|Looking in")
 _PIP_ANSWERED = re.compile(r"\s*(Collecting|Downloading|Using cached|Requirement already|Processing|Obtaining) ")
 _UV_ANSWERED = re.compile(r"DEBUG (Selecting|Tried|Found (stale|fresh|installed)|Fetching metadata)|Resolved |Would ")
 _UV_CHANGE = re.compile(r"\s*([+~-]) ([A-Za-z0-9._-]+)==(\S+)")
@@ -276,5 +281,8 @@ def failed(result: process.Result, lines: Sequence[str]) -> Resolution:
         said = [f"no answer after {result.limit_s:g} s"]
     elif result.status in ("not-found", "permission"):
         said = [result.said]
-    kept = [line for line in said if not re.match(r"(WARNING: Retrying|\[notice\]|Looking in)", line)][-4:]
+    kept = [line for line in said if not _NOISE.match(line)][-4:]
+    broken = next((match[1] for line in said if (match := _NO_CONNECTION.search(line))), None)
+    if unreachable and broken:  # what follows in the output is that nothing was found
+        kept = [broken]
     return Resolution(ok=False, message=hide("\n".join(kept)), unreachable=unreachable)

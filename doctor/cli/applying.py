@@ -96,7 +96,8 @@ def run(report: Report, examine: Examine, options: dict[str, Any], must_be_gone:
         return FAULT if any(f.severity == "fault" for f in report.findings) else 0
     fresh = applying.made_by(selection.steps[0], system.cwd)
     _tell(f"To be done in {fresh or report.target.python}:\n")
-    click.echo(show(selection.run), err=True)
+    chosen = (replace(fix, alternatives=()) for fix in selection.run.fixes)  # the question is about these alone
+    click.echo(show(replace(selection.run, fixes=tuple(chosen))), err=True)
     if not options["yes"] and not _can_ask():
         _tell("nothing was done: there is no terminal to ask on. Say --yes to agree in advance.")
         return USAGE

@@ -47,7 +47,7 @@ def replace_interpreter(
         or (
             *make_environment(fresh, python, arch),
             *steps_for_build(fresh, build),
-            *_other_packages(situation, build),
+            *_other_packages(situation, build, runs=finding != "interpreter-broken"),
             use_environment(fresh),
         ),
         assumes=cautions(build),
@@ -70,16 +70,18 @@ def _application_again(situation: Situation, python: str, arch: str | None) -> t
     return (Step(text=text, shell=line, where="user"),)
 
 
-def _other_packages(situation: Situation, build: choosing.Candidate) -> tuple[Step, ...]:
-    """What the new environment lacks of the old one, which only the user knows the use of."""
+def _other_packages(situation: Situation, build: choosing.Candidate, *, runs: bool) -> tuple[Step, ...]:
+    """What the new environment lacks of the old one, which only the user knows the use of. `runs`: the old one can
+    still be asked."""
     moved = {"pip", "setuptools", "wheel", *(name for name, _ in build.companions)}
     packages = situation.facts.packages
     if packages is not None and all(p.name in moved for p in packages):
         return ()
+    again = "Install the other packages of the old environment again"
+    if not runs:
+        return (Step(text=f"{again}: the *.dist-info folders in its site-packages name them", where="user"),)
     freeze = line((situation.python, "-m", "pip", "freeze"), windows=situation.windows)
-    return (
-        Step(text=f"Install the other packages of the old environment again; this lists them: {freeze}", where="user"),
-    )
+    return (Step(text=f"{again}; this lists them: {freeze}", where="user"),)
 
 
 def native_arch(situation: Situation) -> str | None:

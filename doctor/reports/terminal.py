@@ -324,7 +324,7 @@ def _plan(plan: Plan, width: int, windows: bool) -> Lines:
         if number:
             yield Text()
         yield Text.assemble((safe(fix.finding), "bold"))
-        if [step.text for step in fix.steps] != [fix.title.rstrip(".")]:  # nothing is said twice
+        if [step.text.rstrip(".") for step in fix.steps] != [fix.title.rstrip(".")]:  # nothing is said twice
             yield from _prose(fix.title, width, indent=2)
         if fix.steps:
             yield from _fix(fix, width, windows)

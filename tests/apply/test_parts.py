@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from doctor import process
 from doctor.apply import ApplyError, consent, fresh, lock, project
 from doctor.apply.installed import Installed, conflicts, installed_in
 from doctor.apply.journal import Journal
 from doctor.apply.place import place_of, prefix_of
 from doctor.apply.redacted import hide
-from doctor.apply.resolve import Change, removed_by, resolve
+from doctor.apply.resolve import Change, failed, removed_by, resolve
 from doctor.apply.run import judgement, made_by, select
 from doctor.apply.snapshot import recorded
 from doctor.facts.system import System
@@ -377,3 +378,45 @@ def test_where_no_journal_can_be_kept_that_is_said(tmp_path: Path) -> None:
         one.keep()
     assert (tmp_path / "new").is_dir()
     assert "if this is killed in the middle" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (
+            (
+                "WARNING: Location 'file:///wheels/' is ignored: it is neither a file nor a directory.",
+                "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError('<pip>: Failed to "
+                "establish a new connection: [Errno -2] Name or service not known')': /whl/cpu/torch/",
+                "ERROR: Could not find a version that satisfies the requirement torch==2.14.1 (from versions: none)",
+                "ERROR: No matching distribution found for torch==2.14.1",
+            ),
+            "Name or service not known",
+        ),
+        (
+            (
+                "error: Request failed after 1 retry",
+                "  Caused by: dns error",
+                "  Caused by: failed to lookup address information: Name or service not known",
+            ),
+            "Name or service not known",
+        ),
+        (
+            ("error sending request for url (https://mirror.example/)",),
+            "error sending request for url (https://mirror.example/)",
+        ),
+    ],
+)
+def test_why_an_index_cannot_be_reached_is_one_line(lines: tuple[str, ...], said: str) -> None:
+    answer = failed(process.Result(argv=("pip",), status="failed", exit_code=1), lines)
+    assert (answer.unreachable, answer.message) == (True, said)
+
+
+def test_what_is_not_found_is_said_without_the_noise() -> None:
+    lines = (
+        "WARNING: Location 'x' is ignored",
+        "[notice] A new release of pip",
+        "ERROR: No matching distribution found",
+    )
+    answer = failed(process.Result(argv=("pip",), status="failed", exit_code=1), lines)
+    assert (answer.unreachable, answer.message) == (False, "ERROR: No matching distribution found")

@@ -474,3 +474,11 @@ def test_a_torch_of_conda_forge_is_not_said_to_be_unseen() -> None:
     assert any("was not seen" in text for text in plan([MISSING], facts, tool="pip").fixes[0].assumes)
     (fix,) = plan([MISSING], facts, tool="conda").fixes
     assert fix.assumes == fix.alternatives == ()
+
+
+def test_a_python_that_does_not_run_is_not_asked_for_its_packages() -> None:
+    wish = ("replace-interpreter", {"python": "3.12"})
+    (broken,) = plan([finding("interpreter-broken", wish, layer="interpreter")], ticket(system="linux")).fixes
+    (other,) = plan([finding("python-unsupported", wish, layer="interpreter")], ticket(system="linux")).fixes
+    assert ["freeze" in script(Plan(fixes=(one,))) for one in (broken, other)] == [False, True]
+    assert "dist-info" in script(Plan(fixes=(broken,)))

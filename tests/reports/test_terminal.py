@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor.model.finding import Evidence
-from doctor.model.fix import Plan, Step
+from doctor.model.fix import Fix, Plan, Step
 from doctor.model.report import Target
 from doctor.reports import summary, terminal
 from tests.reports.samples import (
@@ -148,3 +148,9 @@ def test_the_hint_names_the_same_target(target: Target, options: str) -> None:
         line for line in terminal.render(replace(FAULTY, target=target)).splitlines() if "Commands only" in line
     )
     assert hint.endswith(f"torchdoctor fix --print-commands{options}")
+
+
+def test_what_the_only_step_says_is_not_said_before_it() -> None:
+    fix = Fix(finding="stdlib-shadowed", action="rename-file", title="Rename x.py.", steps=(Step(text="Rename x.py"),))
+    assert terminal.render_plan(Plan(fixes=(fix,))).count("Rename x.py") == 1
+    assert terminal.render_plan(Plan(fixes=(replace(fix, title="Call it by another name."),))).count("\n  Call it") == 1
