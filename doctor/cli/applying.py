@@ -208,11 +208,11 @@ def undo(id: str, options: dict[str, Any]) -> int:
     left = [one] if named and (one := fresh.half_made(system, named)) else []
     store = store_at(named) if named else None
     found = None if left or store else find_target(system, named)
-    if found and found.python is None and found.failure and named:  # a kernel that names no Python
-        _tell(f"{found.failure.message}.")
-        return NO_VERDICT
     python = found.python if found else None
     store = store or (store_of(system, python) if python else "")
+    if found and found.failure and named and not os.path.isdir(store):  # neither a Python nor what one left
+        _tell(f"{found.failure.message}.")
+        return NO_VERDICT
     saved = going_back.saved_in(store) if store else ()
     left = left or ([] if named else list(fresh.all_half_made(system)))
     if id == "list":

@@ -88,7 +88,8 @@ def _named(system: System, name: str, reason: str, *, explicit: bool = False) ->
     if name.startswith(KERNEL):
         return _of_kernel(system, kernels.spec_named(system, name[len(KERNEL) :]), reason)
     path = name
-    if path.startswith("~") and (home := system.environ.get("HOME") or system.environ.get("USERPROFILE")):
+    home = system.environ.get("HOME") or system.environ.get("USERPROFILE")
+    if home and (path == "~" or path.startswith(("~/", "~\\"))):  # «~name» is another user's
         path = home + path[1:]
     if not os.path.dirname(path) and not system.exists(os.path.join(system.cwd, path)):
         found = system.which(path)

@@ -243,3 +243,8 @@ def test_a_folder_that_is_gone_is_named(tmp_path) -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "torchdoctor: the current folder is not there any more\n"
+
+
+def test_undo_where_there_is_nothing(tmp_path, capsys) -> None:
+    assert run(["fix", "--undo", "--python", str(tmp_path / "none")]) == 3
+    assert capsys.readouterr().err == f"{tmp_path / 'none'} does not exist.\n"

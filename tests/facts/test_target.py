@@ -122,6 +122,7 @@ def test_relative_names_and_home(tmp_path: Path) -> None:
     assert find_target(machine, "env").python == expected
     assert find_target(machine, "./env/bin/python").python == expected
     assert find_target(machine, "~/env").python == expected
+    assert "~nobody" in find_target(machine, "~nobody/env").failure.message
 
 
 def test_apples_stub_is_not_started_without_the_command_line_tools(tmp_path: Path) -> None:
