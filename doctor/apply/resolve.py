@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 from doctor import process
 from doctor.apply.redacted import hide
 from doctor.apply.snapshot import normalised
+from doctor.fixes.situation import CONDAS
+from doctor.fixes.tools import program_name
 
 if TYPE_CHECKING:
     from doctor.facts.system import System
@@ -75,11 +77,11 @@ def resolve(
     words = _as_installer(list(argv), environ)
     if words[1:4] == ["-m", "pip", "install"]:
         return _pip(system, words, installed, removed, environ)
-    if words[1:3] == ["pip", "install"] and _program(words) == "uv":
+    if words[1:3] == ["pip", "install"] and program_name(words) == "uv":
         return _uv(system, words, installed, removed, environ)
-    if _program(words) in ("conda", "mamba", "micromamba") and "-p" not in words:
+    if program_name(words) in CONDAS and "-p" not in words:
         return Resolution(ok=False, message="this environment is none of conda's, whose active one would be changed.")
-    if words[1:2] in (["install"], ["create"]) and _program(words) in ("conda", "mamba", "micromamba"):
+    if words[1:2] in (["install"], ["create"]) and program_name(words) in CONDAS:
         return _conda(system, words, installed, environ)
     names = removed_by(argv)
     changes = tuple(Change(name, installed.get(name), None) for name in names if name in installed)
@@ -90,12 +92,12 @@ def _as_installer(words: list[str], environ: Mapping[str, str]) -> list[str]:
     """pipx and `uv tool` have no dry run: the command of pip or uv that does the same to their environment."""
     folder = environ.get("VIRTUAL_ENV", "")
     python = next((p for p in (os.path.join(folder, *n) for n in _PYTHONS) if os.path.exists(p)), "")
-    if _program(words) == "pipx" and words[1:2] == ["inject"]:
+    if program_name(words) == "pipx" and words[1:2] == ["inject"]:
         given = [part for word in words for part in shlex.split(word.partition("--pip-args=")[2])]
         rest = [*(word for word in words[3:] if not word.startswith("--pip-args=")), *given]
         by_pip = glob.glob(os.path.join(glob.escape(folder), "[Ll]ib", "**", "pipx_shared.pth"), recursive=True)
         return [python, "-m", "pip", "install", *rest] if by_pip else _uv_pip("uv", python, rest)
-    if _program(words) == "uv" and words[1:3] == ["tool", "install"]:
+    if program_name(words) == "uv" and words[1:3] == ["tool", "install"]:
         rest = [word for word in words[3:] if word != "--with"]
         if "--python" in rest:
             at = rest.index("--python")
@@ -118,10 +120,6 @@ def removed_by(argv: Sequence[str]) -> tuple[str, ...]:
             del rest[at : at + 2]
         return tuple(normalised(w) for w in rest if not w.startswith("-"))
     return tuple(normalised(words[i + 1]) for i, word in enumerate(words[:-1]) if word == "--reinstall-package")
-
-
-def _program(words: Sequence[str]) -> str:
-    return os.path.basename(words[0]).lower().removesuffix(".exe")
 
 
 # ---- pip

@@ -25,6 +25,7 @@ from doctor.apply.resolve import Change, Resolution, removed_by, resolve
 from doctor.apply.snapshot import Snapshot, normalised, record_delta, take
 from doctor.apply.undo import discard, go_back, interrupted, next_id, prune
 from doctor.fixes.quoting import line
+from doctor.fixes.tools import folder_made_by
 from doctor.model.fix import Plan, Step
 
 if TYPE_CHECKING:
@@ -152,17 +153,8 @@ def undo_command(report: Report, *, windows: bool = False) -> str:
 
 def made_by(step: Step, cwd: str) -> str | None:
     """The folder of the environment that a step makes; None where it makes none."""
-    if not step.argv:
-        return None
-    words = list(step.argv)
-    program = os.path.basename(words[0]).lower().removesuffix(".exe")
-    if program == "uv" and words[1:2] == ["venv"]:
-        return os.path.join(cwd, words[-1])
-    if words[1:3] == ["-m", "venv"]:
-        return os.path.join(cwd, words[-1])
-    if program in ("conda", "mamba", "micromamba") and words[1:2] == ["create"] and "-p" in words:
-        return os.path.join(cwd, words[words.index("-p") + 1])
-    return None
+    folder = folder_made_by(step.argv) if step.argv else None
+    return None if folder is None else os.path.join(cwd, folder)
 
 
 def _refuse_unwritable(place: Place) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from doctor.fixes.actions import TORCH
+from doctor.fixes.tools import folder_made_by
 from doctor.model.facts import Kernel
 from doctor.model.fix import Fix, Plan, Step
 
@@ -44,8 +45,7 @@ def _fix(fix: Fix, kernel: Kernel) -> Fix:
 
 
 def _makes_environment(step: Step) -> bool:
-    words = step.argv or ()
-    return words[:2] == ("uv", "venv") or words[1:3] == ("-m", "venv") or words[1:2] == ("create",)
+    return bool(step.argv) and folder_made_by(step.argv or ()) is not None
 
 
 def _choose_step(python: str, kernel: str | None) -> Step:

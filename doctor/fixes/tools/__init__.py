@@ -7,6 +7,8 @@ remove(situation, packages) -> tuple[Step, ...]
 from __future__ import annotations
 
 import importlib
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -30,3 +32,18 @@ class Order:
 def tool(name: str) -> ModuleType:
     """The module of a tool."""
     return importlib.import_module(f"doctor.fixes.tools.{'conda' if name in CONDAS else name}")
+
+
+def program_name(argv: Sequence[str]) -> str:
+    """The program's bare name: "uv" of "C:\\bin\\uv.exe"."""
+    return re.split(r"[/\\]", argv[0])[-1].lower().removesuffix(".exe")
+
+
+def folder_made_by(argv: Sequence[str]) -> str | None:
+    """The folder of the environment that a command makes; None where it makes none."""
+    words, program = list(argv), program_name(argv)
+    if (program == "uv" and words[1:2] == ["venv"]) or words[1:3] == ["-m", "venv"]:
+        return words[-1]
+    if program in CONDAS and words[1:2] == ["create"] and "-p" in words:
+        return words[words.index("-p") + 1]
+    return None
