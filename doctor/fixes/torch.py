@@ -426,13 +426,12 @@ def _vendor_fix(situation: Situation, finding: str, text: str, details: Mapping[
     """A build from the vendor's own index: AMD's, NVIDIA's for Jetson, or the nightlies of a new platform."""
     found = {"build": text, "backend": details.get("backend", "")}
     if details.get("index") is None:
-        return Fix(
-            finding=finding,
-            action="use-other-build",
-            title=text,
-            details=found,
-            steps=(Step(text=f"{text} See {details['page']}"),),
-        )
+        step = Step(text=f"{text} See {details['page']}")
+        if found["backend"] == "jetson":  # the one torch there is for it
+            action = "reinstall-torch" if situation.facts.torch else "install-torch"
+            found = {"torch": "", "backend": "jetson", "index": details["page"]}
+            return Fix(finding=finding, action=action, title=text, details=found, steps=(step,))
+        return Fix(finding=finding, action="use-other-build", title=text, details=found, steps=(step,))
     names = [details["requirement"]]
     if details["requirement"].startswith("torch["):
         extra = details["requirement"][len("torch") :]

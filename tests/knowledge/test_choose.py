@@ -285,3 +285,14 @@ def test_a_card_that_the_tables_do_not_know() -> None:
     choice = choose(nv("NVIDIA Hypothetical 9999"))
     assert found(choice) == ("2.15.0", "cu132")
     assert any("Hypothetical" in a for a in choice.assumes)
+
+
+@pytest.mark.parametrize(
+    ("l4t", "page"), [("35.4.1", "compute/redist"), ("39.0", "jetson-platform"), (None, "jetson-platform")]
+)
+def test_a_jetson_is_never_offered_a_torch_without_its_gpu(l4t: str | None, page: str) -> None:
+    board = linux(architecture="arm64", jetson=l4t) if l4t else linux(architecture="arm64")
+    choice = choose(replace(board, gpus=None), backend="jetson")
+    assert choice.best is None
+    assert {n.kind for n in choice.nearest} <= {"vendor", "older-torch"}
+    assert any(page in dict(n.details).get("page", "") for n in choice.nearest)

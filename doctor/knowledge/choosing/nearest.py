@@ -13,12 +13,14 @@ from doctor.knowledge.load import of_tables
 from doctor.knowledge.versions import last_day, numbers
 from doctor.model.facts import ABSENT
 
+JETSON_PAGE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/"
+
 
 def nearest_to(machine: Machine, wanted: Wanted, choice: Choice) -> Iterator[Nearest]:
     """What would help where no build serves all of the machine's GPUs, the least trouble first."""
     if choice.builds:
         yield from _nearest_driver(machine, wanted)
-        yield from _nearest_vendor(machine)
+        yield from _nearest_vendor(machine, wanted)
         yield from on_conda_forge(machine)
         return
     free = replace(wanted, spec=None, pins=None, backend=None)
@@ -47,7 +49,7 @@ def nearest_to(machine: Machine, wanted: Wanted, choice: Choice) -> Iterator[Nea
     pythons = tuple(_nearest_python(machine, wanted))
     yield from pythons
     yield from _nearest_macos(machine, wanted)
-    yield from _nearest_vendor(machine)
+    yield from _nearest_vendor(machine, wanted)
     yield from on_conda_forge(machine)
     yield from _nearest_cpu(machine, wanted, another_python=not pythons)
 
@@ -143,7 +145,7 @@ def _nearest_macos(machine: Machine, wanted: Wanted) -> Iterator[Nearest]:
         )
 
 
-def _nearest_vendor(machine: Machine) -> Iterator[Nearest]:
+def _nearest_vendor(machine: Machine, wanted: Wanted) -> Iterator[Nearest]:
     """What only the vendor of the GPU or the board publishes."""
     therock = vendors.therock()
     listed = therock["windows" if machine.platform == "win_amd64" else "linux"]
@@ -163,6 +165,17 @@ def _nearest_vendor(machine: Machine) -> Iterator[Nearest]:
             text=f"NVIDIA has wheels for JetPack {row['jetpack']} (Python {row['python']}, up to torch {row['torch']})",
             details=(("page", row["page"]), ("backend", "jetson"), ("python", row["python"])),
         )
+    elif row is None and _is_jetson(machine, wanted):
+        yield Nearest(
+            kind="vendor",
+            text="NVIDIA has a torch for each JetPack («cat /etc/nv_tegra_release» says which release this is)",
+            details=(("page", JETSON_PAGE), ("backend", "jetson")),
+        )
+
+
+def _is_jetson(machine: Machine, wanted: Wanted) -> bool:
+    """Also where its release is not known, but NVIDIA's torch for it is wanted."""
+    return bool(machine.jetson) or wanted.backend == "jetson"
 
 
 def _was_there(row: dict[str, Any], machine: Machine) -> bool:
@@ -198,8 +211,8 @@ def on_conda_forge(machine: Machine) -> Iterator[Nearest]:
 
 
 def _nearest_cpu(machine: Machine, wanted: Wanted, *, another_python: bool) -> Iterator[Nearest]:
-    if machine.kinds == ("cpu",) and not wanted.backend:
-        return
+    if (machine.kinds == ("cpu",) and not wanted.backend) or _is_jetson(machine, wanted):
+        return  # a torch without the GPU is what a Jetson suffers from
     alone, wish = replace(machine, kinds=("cpu",), jetson=None), replace(wanted, backend=None)
     fixed = rank(alone, wish).best
     if fixed is None and another_python:
