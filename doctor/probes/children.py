@@ -350,8 +350,9 @@ def with_import(facts: Facts, run: Run) -> Facts:
         )
     if failure is None and run.result is not None:
         reason = {"timed-out": "timed-out", "not-found": "not-installed", "permission": "permission"}
+        detail = run.ending() if run.open == "import" else run.result.said
         gap = Gap(
-            fact="torch.imports", reason=reason.get(run.result.status, "crashed"), detail=run.result.said,  # type: ignore[arg-type]
+            fact="torch.imports", reason=reason.get(run.result.status, "crashed"), detail=detail,  # type: ignore[arg-type]
             source="import torch",
         )
         return replace(facts, gaps=(*facts.gaps, gap))
@@ -435,6 +436,8 @@ def import_failure(run: Run) -> ImportFailure | None:
         )
     if stage or result is None or run.open != "import":
         return None
+    if result.status == "timed-out" and result.limit_s < IMPORT_LIMIT_S:
+        return None  # the user's limit: a healthy torch may need longer
     kind = {"timed-out": "timed-out", "crashed": "signal"}.get(result.status, "exit")
     message = {
         "timed-out": f"import torch did not end within {result.limit_s:g} s",

@@ -439,7 +439,8 @@ def _why_no_verdict(report: Report) -> str:
             if facts.live
             else "the text does not say which torch is installed"
         )
-    return "whether torch can be imported is not known"
+    gap = next((g for g in facts.gaps if g.fact == "torch.imports" and g.detail), None)
+    return "whether torch can be imported is not known" + (f" ({gap.detail})" if gap else "")
 
 
 def _what_works(report: Report) -> str:

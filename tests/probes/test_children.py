@@ -117,7 +117,10 @@ def test_a_users_torch_file_is_seen_as_the_users_program_sees_it(tmp_path: Path)
 
 
 @posix
-def test_a_hanging_import_ends_at_its_limit_with_its_stack_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_hanging_import_ends_at_its_limit_with_its_stack_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(children, "IMPORT_LIMIT_S", 1.5)
     left = tmp_path / "grandchild"
     body = f"""
 import subprocess, sys, time
@@ -129,7 +132,7 @@ where_it_hangs()
 """
     said: list[str] = []
     started = time.monotonic()
-    facts = look(*machine(tmp_path, body), limit_s=1.5, said=said)
+    facts = look(*machine(tmp_path, body), limit_s=None, said=said)
     assert time.monotonic() - started < 8
     failure = failure_of(facts)
     assert (failure.kind, failure.stage) == ("timed-out", "import")
@@ -137,6 +140,16 @@ where_it_hangs()
     assert "where_it_hangs" in failure.traceback
     assert said == ["importing torch"]
     assert ended(int(left.read_text()))
+
+
+@posix
+def test_an_import_that_the_users_limit_ends_is_no_failure(tmp_path: Path) -> None:
+    """A healthy torch on a slow disk needs longer than --timeout 1."""
+    facts = look(*machine(tmp_path, "import time; time.sleep(60)"), limit_s=1.0)
+    assert facts.torch is None
+    (gap,) = (g for g in facts.gaps if g.fact == "torch.imports")
+    assert gap.reason == "timed-out"
+    assert "--timeout allows more" in gap.detail
 
 
 def ended(pid: int) -> bool:
