@@ -58,14 +58,7 @@ def container_flag(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     flag = remedy.details.get("flag", "")
     wish = WISHES.get(flag, Wish(docker=flag))
     said, text = _said(wish, str(situation.facts.host.container or ""))
-    step = Step(text=text, where="user")
-    return Fix(
-        finding=finding,
-        action=remedy.action,
-        title=remedy.text or f"Start the container with {said}.",
-        details=dict(remedy.details),
-        steps=(step,),
-    )
+    return Fix.of(finding, remedy, f"Start the container with {said}.", Step(text=text, where="user"))
 
 
 def _said(wish: Wish, runtime: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from doctor.fixes.host import as_root, distribution
+from doctor.fixes.host import RESTART_WSL, as_root, distribution
 from doctor.fixes.situation import Situation
 from doctor.knowledge import lookup
 from doctor.knowledge.versions import numbers
@@ -31,7 +31,6 @@ HEADERS = {
 _KERNEL = re.compile(r"[\w.+-]+\Z")
 OPEN_ONLY = (10,)  # from Blackwell on GPUs run with the open kernel modules alone
 RECOMMENDED = 535  # a branch that every Ubuntu that still gets updates has
-RESTART_WSL = "Restart WSL: «wsl --shutdown» in PowerShell, then open it again"
 RESTART = Step(text="Restart the machine", where="system", needs_reboot=True)
 
 
@@ -40,23 +39,17 @@ def driver(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     verb = "Install" if remedy.action == "install-driver" else "Update"
     vendor = _vendor(situation, remedy)
     if vendor == "amd":
-        return _fix(finding, remedy, f"{verb} the AMD GPU driver.", *_amd(situation, verb))
+        return Fix.of(finding, remedy, f"{verb} the AMD GPU driver.", *_amd(situation, verb))
     if vendor == "intel":
         title = f"{verb} the Intel GPU driver and its compute runtime (Level Zero)."
-        return _fix(finding, remedy, title, *_intel(situation, verb))
+        return Fix.of(finding, remedy, title, *_intel(situation, verb))
     minimum, last = remedy.details.get("minimum"), remedy.details.get("last") or _last_branch(situation)
     version = "" if not minimum else f"{' to' if verb == 'Update' else ','} {minimum} or newer"
     limit = f", not newer than branch {last}" if last else ""
     what = f"{verb} the NVIDIA driver{version}{limit}"
     steps = _nvidia(situation, remedy, what, minimum, last)
-    fix = _fix(finding, remedy, f"{what}.", *steps)
+    fix = Fix.of(finding, remedy, f"{what}.", *steps)
     return replace(fix, details={**remedy.details, **({"last": last} if last else {})})
-
-
-def _fix(finding: str, remedy: Remedy, title: str, *steps: Step) -> Fix:
-    return Fix(
-        finding=finding, action=remedy.action, title=remedy.text or title, details=dict(remedy.details), steps=steps
-    )
 
 
 def _vendor(situation: Situation, remedy: Remedy) -> str:

@@ -30,7 +30,7 @@ def new_environment(
     """
     arch = interpreters.native_arch(situation)
     situation = replace(situation, tool=_tool(situation, has_uv))
-    found = ".".join((situation.facts.interpreter.version or "").split(".")[:2])
+    found = situation.python_version
     if situation.tool == "pip":
         if arch == "arm64":
             return None, (

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from doctor.fixes.situation import Situation
 from doctor.knowledge.lookup import Distribution
 
+RESTART_WSL = "Restart WSL: «wsl --shutdown» in PowerShell, then open it again"
+
 
 def distribution(situation: Situation) -> Distribution:
     host = situation.facts.host

@@ -60,7 +60,7 @@ def _application_again(situation: Situation, python: str, arch: str | None) -> t
     interpreter = situation.facts.interpreter
     if interpreter.environment not in ("pipx", "uv-tool") or not situation.prefix:
         return ()
-    path = PureWindowsPath(situation.prefix) if situation.windows else PurePosixPath(situation.prefix)
+    path = situation.path(situation.prefix)
     if interpreter.environment == "pipx":
         argv: tuple[str, ...] = ("pipx", "reinstall", "--python", f"python{python}", path.name)
     else:
@@ -101,7 +101,6 @@ def pick(
     """The Python (newest torch first, then the version at hand, then one that other packages have wheels for), the
     situation in it, and the build."""
     options = []
-    at_hand = ".".join((situation.facts.interpreter.version or "").split(".")[:2])
     for python in _pythons(wanted):
         fresh = in_new_environment(situation, python, arch)
         choice = choosing.choose(fresh.facts, companions=companions)
@@ -114,7 +113,13 @@ def pick(
             release = tuple(map(int, best.release.split("."))) if best.release else ()
             options.append(
                 (
-                    (len(best.covers), release, python == at_hand, not is_newest, tuple(map(int, python.split(".")))),
+                    (
+                        len(best.covers),
+                        release,
+                        python == situation.python_version,
+                        not is_newest,
+                        tuple(map(int, python.split("."))),
+                    ),
                     python,
                     fresh,
                     best,

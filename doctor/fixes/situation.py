@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import PurePath, PurePosixPath, PureWindowsPath
 
 from doctor.fixes.quoting import Shell, shell_of
 from doctor.model.facts import ABSENT, Facts
@@ -32,6 +33,21 @@ class Situation:
     @property
     def mac(self) -> bool:
         return self.facts.host.system == "darwin"
+
+    @property
+    def python_version(self) -> str:
+        """ "3.12"; "" where it is not known."""
+        return ".".join((self.facts.interpreter.version or "").split(".")[:2])
+
+    @property
+    def project_folder(self) -> str | None:
+        """Of the project that the environment belongs to."""
+        project = self.facts.interpreter.project
+        return str(self.path(project).parent) if project else None
+
+    def path(self, text: str) -> PurePath:
+        """A path of the examined machine, which may be another system than ours."""
+        return PureWindowsPath(text) if self.windows else PurePosixPath(text)
 
     def installed(self, package: str) -> str | None:
         """Version of an installed package; None where it isn't there, or that is not known."""
@@ -72,11 +88,16 @@ def _tool_of(facts: Facts) -> str:
     conda = interpreter.environment in ("conda", "conda-base") or interpreter.manager in CONDAS
     if conda:
         by = torch.installer if torch else None
-        maker = interpreter.manager if interpreter.manager in CONDAS else "conda"
-        return str(by if by in ("pip", "uv") else maker)
+        return by if by in ("pip", "uv") else conda_of(facts)
     if interpreter.manager in TOOLS:
         return str(interpreter.manager)
     return "uv" if interpreter.environment == "uv-tool" else "pip"
+
+
+def conda_of(facts: Facts) -> str:
+    """The program of conda's kind that a conda environment was made with."""
+    manager = facts.interpreter.manager
+    return manager if manager in CONDAS else "conda"
 
 
 def has_no_pip(facts: Facts) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 
 from doctor.fixes import quoting
-from doctor.fixes.host import as_root
+from doctor.fixes.host import RESTART_WSL, as_root
 from doctor.fixes.situation import Situation
 from doctor.knowledge import lookup
 from doctor.knowledge.versions import numbers
@@ -17,18 +17,12 @@ from doctor.model.fix import Fix, Step
 _PLAIN = re.compile(r"[A-Za-z0-9_.@+-]+\Z")  # names of modules, services, groups
 
 
-def _fix(finding: str, remedy: Remedy, title: str, *steps: Step) -> Fix:
-    return Fix(
-        finding=finding, action=remedy.action, title=remedy.text or title, details=dict(remedy.details), steps=steps
-    )
-
-
 def reboot(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     if situation.facts.host.wsl:
-        text = "Restart WSL: «wsl --shutdown» in PowerShell, then open it again"
+        text = RESTART_WSL
     else:
         text = "Restart the machine" + (" (the host, not the container)" if situation.facts.host.container else "")
-    return _fix(finding, remedy, f"{text}.", Step(text=text, where="system", needs_reboot=True))
+    return Fix.of(finding, remedy, f"{text}.", Step(text=text, where="system", needs_reboot=True))
 
 
 ON_TOP_OF = {"nvidia": ("nvidia_uvm", "nvidia_drm", "nvidia_modeset")}  # modules that must go before it
@@ -38,7 +32,7 @@ def load_module(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     module = remedy.details.get("module", "")
     if not _PLAIN.match(module):
         text = "Load the GPU's kernel module"
-        return _fix(finding, remedy, f"{text}.", Step(text=text, where="system", needs_root=True))
+        return Fix.of(finding, remedy, f"{text}.", Step(text=text, where="system", needs_root=True))
     load = Step(
         text=f"Load the kernel module {module}",
         argv=as_root(situation, ("modprobe", module)),
@@ -47,7 +41,7 @@ def load_module(situation: Situation, finding: str, remedy: Remedy) -> Fix:
         undo=as_root(situation, ("modprobe", "-r", module)),
     )
     if remedy.details.get("reload") != "yes":
-        return _fix(finding, remedy, f"{load.text}.", _where_the_kernel_is(situation, load))
+        return Fix.of(finding, remedy, f"{load.text}.", _where_the_kernel_is(situation, load))
     unload = Step(
         text=f"Unload the kernel module {module} (end the programs that use the GPU first)",
         argv=as_root(situation, ("modprobe", "-r", *ON_TOP_OF.get(module, ()), module)),
@@ -56,7 +50,7 @@ def load_module(situation: Situation, finding: str, remedy: Remedy) -> Fix:
         undo=as_root(situation, ("modprobe", module)),
     )
     steps = (_where_the_kernel_is(situation, step) for step in (unload, replace(load, undo=None)))
-    return _fix(finding, remedy, f"Unload and load the kernel module {module}.", *steps)
+    return Fix.of(finding, remedy, f"Unload and load the kernel module {module}.", *steps)
 
 
 def _where_the_kernel_is(situation: Situation, step: Step) -> Step:
@@ -71,7 +65,7 @@ def start_service(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     service = remedy.details.get("service", "")
     if not _PLAIN.match(service):
         text = "Start the service"
-        return _fix(finding, remedy, f"{text}.", Step(text=text, where="system", needs_root=True))
+        return Fix.of(finding, remedy, f"{text}.", Step(text=text, where="system", needs_root=True))
     step = Step(
         text=f"Start {service}, now and at every boot",
         argv=as_root(situation, ("systemctl", "enable", "--now", service)),
@@ -80,7 +74,7 @@ def start_service(situation: Situation, finding: str, remedy: Remedy) -> Fix:
         undo=as_root(situation, ("systemctl", "disable", "--now", service)),
         verify=("systemctl", "is-active", service),
     )
-    return _fix(finding, remedy, f"Start the service {service}.", _where_the_kernel_is(situation, step))
+    return Fix.of(finding, remedy, f"Start the service {service}.", _where_the_kernel_is(situation, step))
 
 
 def upgrade_os(situation: Situation, finding: str, remedy: Remedy) -> Fix:
@@ -91,7 +85,7 @@ def upgrade_os(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     torch = situation.facts.torch
     meanwhile = "; until then torch works on this Mac's CPU" if situation.mac and torch and torch.imports else ""
     step = Step(text=text + meanwhile, where="system", needs_root=True, needs_reboot=True)
-    return _fix(finding, remedy, f"{title}.", step)
+    return Fix.of(finding, remedy, f"{title}.", step)
 
 
 def _software_update(situation: Situation) -> str:
@@ -138,8 +132,8 @@ def set_env(situation: Situation, finding: str, remedy: Remedy) -> Fix:
         text = f"Set the variable {name} to {value}"
         said = remedy.text.rstrip(".") or text
         step = Step(text=said if name in said else f"{said}: {name} gets {value}", where="user")
-        return _fix(finding, remedy, f"{text}.", step)
-    return _fix(finding, remedy, f"Set the variable {name} to {value}.", set_variable_step(situation, name, value))
+        return Fix.of(finding, remedy, f"{text}.", step)
+    return Fix.of(finding, remedy, f"Set the variable {name} to {value}.", set_variable_step(situation, name, value))
 
 
 def unset_env(situation: Situation, finding: str, remedy: Remedy) -> Fix:
@@ -149,7 +143,7 @@ def unset_env(situation: Situation, finding: str, remedy: Remedy) -> Fix:
         shell=quoting.unset_variable(name, shell=situation.shell),
         where="user",
     )
-    return _fix(finding, remedy, f"Remove the variable {name}.", step)
+    return Fix.of(finding, remedy, f"Remove the variable {name}.", step)
 
 
 # --- groups ---
@@ -163,7 +157,7 @@ def group_membership(situation: Situation, finding: str, remedy: Remedy) -> Fix:
         flags = " ".join(f"--group-add {group}" for group in groups.split(","))
         text = f"Start the container again with {flags}, or with the numbers that the host's groups have"
         here = replace(remedy, text="")  # the sentence of the remedy is for the system itself
-        return _fix(finding, here, f"Start the container with {flags}.", Step(text=text, where="user"))
+        return Fix.of(finding, here, f"Start the container with {flags}.", Step(text=text, where="user"))
     step = Step(
         text=f"Add yourself to the groups {groups}",
         shell=f'sudo usermod -aG {groups} "$USER"',
@@ -171,7 +165,7 @@ def group_membership(situation: Situation, finding: str, remedy: Remedy) -> Fix:
         needs_root=True,
     )
     again = Step(text="Log out and in again: groups are given at login", where="user")
-    return _fix(finding, remedy, f"Join the groups {groups}.", step, again)
+    return Fix.of(finding, remedy, f"Join the groups {groups}.", step, again)
 
 
 # --- what only the user can do ---
@@ -180,12 +174,12 @@ def group_membership(situation: Situation, finding: str, remedy: Remedy) -> Fix:
 def use_other_build(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     build = remedy.details.get("build", "another build")
     text = remedy.text or f"Use another build: {build}."
-    return _fix(finding, remedy, text, Step(text=text.rstrip(".")))
+    return Fix.of(finding, remedy, text, Step(text=text.rstrip(".")))
 
 
 def free_disk_space(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     purge = ("uv", "cache", "clean") if situation.tool == "uv" else (situation.python, "-m", "pip", "cache", "purge")
-    return _fix(
+    return Fix.of(
         finding, remedy, "Free disk space.",
         Step(text=f"Empty the cache of {'uv' if situation.tool == 'uv' else 'pip'}", argv=purge, where="user"),
         Step(text="Free more disk space, or put TMPDIR on a larger disk", where="user"),
@@ -211,10 +205,10 @@ def by_hand(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     step = Step(
         text=text.rstrip("."), where="system" if remedy.action in ("system-setting", "hardware-service") else "user"
     )
-    return _fix(finding, remedy, text.rstrip(".") + ".", step)
+    return Fix.of(finding, remedy, text.rstrip(".") + ".", step)
 
 
 def nothing(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     """There is nothing to do, and why."""
     reason = remedy.details.get("reason") or "there is nothing to do"
-    return _fix(finding, remedy, f"{reason[0].upper()}{reason[1:].rstrip('.')}.")
+    return Fix.of(finding, remedy, f"{reason[0].upper()}{reason[1:].rstrip('.')}.")

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 from doctor.fixes.host import as_root, distribution
-from doctor.fixes.situation import CONDAS, Situation
+from doctor.fixes.situation import Situation, conda_of
 from doctor.fixes.tools import Order, tool
 from doctor.knowledge import lookup
 from doctor.knowledge.versions import numbers
@@ -51,17 +51,11 @@ def install_system_package(situation: Situation, finding: str, remedy: Remedy) -
     if name in ON_THE_HOST:
         steps = _on_the_host(situation, name, package.partition(">=")[2])
     else:
-        steps = _in_conda(situation, name) or _by_manager(situation, name) or (_in_words(situation, package),)
+        steps = _in_conda(situation, name) or _by_manager(situation, name) or (_in_words(situation, name, package),)
     if name == FABRIC_MANAGER:
         start = as_root(situation, ("systemctl", "enable", "--now", name))
         steps = (*steps, Step(text="Start it, now and at every boot", argv=start, where="system", needs_root=True))
-    return Fix(
-        finding=finding,
-        action=remedy.action,
-        title=remedy.text or _title(name, package, remedy.details.get("minimum")),
-        details=dict(remedy.details),
-        steps=steps,
-    )
+    return Fix.of(finding, remedy, _title(name, package, remedy.details.get("minimum")), *steps)
 
 
 def _title(name: str, package: str, minimum: str | None) -> str:
@@ -78,8 +72,7 @@ def _in_conda(situation: Situation, name: str) -> tuple[Step, ...]:
     kind = situation.facts.interpreter.environment
     if not packages or kind not in ("conda", "pixi"):
         return ()
-    maker = situation.facts.interpreter.manager
-    by = "pixi" if kind == "pixi" else maker if maker in CONDAS else "conda"
+    by = "pixi" if kind == "pixi" else conda_of(situation.facts)
     order = Order(requirements=packages, note=f"Install {' '.join(packages)} into the environment, from conda-forge")
     made: tuple[Step, ...] = tool(by).install(replace(situation, tool=by), order)
     return made
@@ -131,7 +124,7 @@ def _python(situation: Situation) -> str | None:
     foreign = interpreter.environment in ("conda", "conda-base", "pixi", "uv-tool")
     if not interpreter.version or foreign or interpreter.base_prefix not in (None, "/usr"):
         return None
-    return ".".join(interpreter.version.split(".")[:2])
+    return situation.python_version
 
 
 def _branch(situation: Situation) -> int | None:
@@ -168,7 +161,7 @@ def _on_the_host(situation: Situation, name: str, minimum: str) -> tuple[Step, .
     return tuple(steps)
 
 
-def _in_words(situation: Situation, package: str) -> Step:
+def _in_words(situation: Situation, name: str, package: str) -> Step:
     root = not situation.mac
     if package in WORDS:
         return Step(text=WORDS[package], where="system", needs_root=root)
@@ -180,7 +173,6 @@ def _in_words(situation: Situation, package: str) -> Step:
     page = PLACES.get(package) or PLACES.get(package.rstrip("-0123456789"))
     if page:
         return Step(text=f"Install {package}: {page}", where="system", needs_root=root)
-    name = re.split(r">=| \(", package)[0]
     if manager is None and not situation.facts.host.os_id and (elsewhere := _elsewhere(situation, name)):
         return Step(text=f"Install {_what(situation, name)}: {elsewhere}", where="system", needs_root=True)
     how = "its installer" if situation.windows else "Homebrew" if situation.mac else manager

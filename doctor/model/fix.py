@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from doctor.model.finding import Remedy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +52,13 @@ class Fix:
     needs_reboot: bool = False
     downloads_mb: int | None = None
     changes: tuple[str, ...] = ()  # the other installed packages that it changes: "torchvision 0.22.1"
+
+    @classmethod
+    def of(cls, finding: str, remedy: Remedy, title: str, *steps: Step) -> Fix:
+        """What a remedy becomes: its own sentence, where it has one, is the title."""
+        return cls(
+            finding=finding, action=remedy.action, title=remedy.text or title, details=dict(remedy.details), steps=steps
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,6 +34,11 @@ def tool(name: str) -> ModuleType:
     return importlib.import_module(f"doctor.fixes.tools.{'conda' if name in CONDAS else name}")
 
 
+def requirement_name(requirement: str) -> str:
+    """ "torch" of "torch[extra]==2.6.0"."""
+    return re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
+
+
 def program_name(argv: Sequence[str]) -> str:
     """The program's bare name: "uv" of "C:\\bin\\uv.exe"."""
     return re.split(r"[/\\]", argv[0])[-1].lower().removesuffix(".exe")

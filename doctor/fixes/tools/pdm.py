@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import PurePosixPath, PureWindowsPath
 
 from doctor.fixes.situation import Situation
-from doctor.fixes.tools import Order, pip
+from doctor.fixes.tools import Order, pip, requirement_name
 from doctor.model.fix import Step, TomlEdit
 
 SOURCE = "pytorch"  # one name for all builds: the next choice takes the place of this one
@@ -38,7 +37,7 @@ def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
 def _source(situation: Situation, order: Order) -> TomlEdit:
     """The names must be whole: PDM looks for a package that a source includes nowhere else, and «torch*» is also
     torchmetrics."""
-    named = (re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0] for requirement in order.requirements)
+    named = map(requirement_name, order.requirements)
     names = dict.fromkeys(("torch", *named, *(_ONLY_THERE if _has_own_triton(order.backend) else ())))
     included = json.dumps(list(names))
     lines = ("[[tool.pdm.source]]", f'name = "{SOURCE}"', f'url = "{order.index}"', f"include_packages = {included}")
@@ -51,8 +50,5 @@ def _has_own_triton(backend: str | None) -> bool:
 
 def _pdm(situation: Situation, verb: str) -> tuple[str, ...]:
     """pdm, told which project is meant, so that the command runs from anywhere."""
-    project = situation.facts.interpreter.project
-    if not project:
-        return ("pdm", verb)
-    path = PureWindowsPath(project) if situation.windows else PurePosixPath(project)
-    return ("pdm", verb, "--project", str(path.parent))
+    folder = situation.project_folder
+    return ("pdm", verb, "--project", folder) if folder else ("pdm", verb)

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from pathlib import PurePosixPath, PureWindowsPath
 
 from doctor.fixes.situation import Situation, has_no_pip
-from doctor.fixes.tools import Order
+from doctor.fixes.tools import Order, requirement_name
 from doctor.model.fix import Step
 
 
@@ -16,7 +14,7 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
     """inject takes a package for good that is there in any version, and its --force would install all that torch needs
     anew, too. So what is there goes first."""
     text = order.note or f"Install {' '.join(order.requirements)}"
-    names = dict.fromkeys((*order.replaces, *map(_name, order.requirements)))
+    names = dict.fromkeys((*order.replaces, *map(requirement_name, order.requirements)))
     there = tuple(name for name in names if situation.installed(name) or name in order.replaces)
     gone = remove(situation, there) if there else ()
     return (*gone, _step(situation, text, ("inject",), (*order.requirements, *_index(situation, order))))
@@ -38,12 +36,7 @@ def _app(situation: Situation) -> str | None:
     """The application's name, which is that of its environment's folder."""
     if not situation.prefix or situation.facts.interpreter.environment != "pipx":
         return None
-    path = PureWindowsPath(situation.prefix) if situation.windows else PurePosixPath(situation.prefix)
-    return path.name
-
-
-def _name(requirement: str) -> str:
-    return re.split(r"[\[=<>!~ ]", requirement, maxsplit=1)[0]
+    return situation.path(situation.prefix).name
 
 
 def _index(situation: Situation, order: Order) -> tuple[str, ...]:

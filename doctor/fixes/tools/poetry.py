@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath, PureWindowsPath
-
 from doctor.fixes.situation import Situation
 from doctor.fixes.tools import Order, pip
 from doctor.model.fix import Step
@@ -49,8 +47,5 @@ def _is_another_build(situation: Situation, order: Order) -> bool:
 
 def _poetry(situation: Situation) -> tuple[str, ...]:
     """poetry, told which project is meant, so that the command runs from anywhere."""
-    project = situation.facts.interpreter.project
-    if not project:
-        return ("poetry",)
-    path = PureWindowsPath(project) if situation.windows else PurePosixPath(project)
-    return ("poetry", "--directory", str(path.parent))
+    folder = situation.project_folder
+    return ("poetry", "--directory", folder) if folder else ("poetry",)

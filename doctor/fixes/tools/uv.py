@@ -5,11 +5,8 @@ keeps to it."""
 
 from __future__ import annotations
 
-import re
-from pathlib import PurePosixPath, PureWindowsPath
-
 from doctor.fixes.situation import Situation
-from doctor.fixes.tools import Order
+from doctor.fixes.tools import Order, requirement_name
 from doctor.knowledge import vendors
 from doctor.model.fix import Step
 
@@ -40,11 +37,7 @@ def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
 
 def _project(situation: Situation) -> str | None:
     """The folder of the uv project that the environment belongs to."""
-    interpreter = situation.facts.interpreter
-    if not interpreter.project or interpreter.manager != "uv":
-        return None
-    path = PureWindowsPath(interpreter.project) if situation.windows else PurePosixPath(interpreter.project)
-    return str(path.parent)
+    return situation.project_folder if situation.facts.interpreter.manager == "uv" else None
 
 
 def _tool_install(situation: Situation, order: Order) -> tuple[str, ...]:
@@ -53,14 +46,14 @@ def _tool_install(situation: Situation, order: Order) -> tuple[str, ...]:
     if interpreter.environment != "uv-tool" or not interpreter.receipt:
         return ()
     main, *rest = interpreter.receipt
-    names = {_name(requirement) for requirement in order.requirements}
-    if _name(main) in names:
+    names = {requirement_name(requirement) for requirement in order.requirements}
+    if requirement_name(main) in names:
         return ()
     options = list(zip(rest[::2], rest[1::2], strict=True))
     kept = [
         word
         for option, value in options
-        if not (option == "--with" and _name(value) in names) and not (order.index and option in _OF_INDEXES)
+        if not (option == "--with" and requirement_name(value) in names) and not (order.index and option in _OF_INDEXES)
         for word in (option, value)
     ]
     python = () if "--python" in rest else ("--python", _base(situation))  # another one would make a new environment
@@ -73,16 +66,9 @@ def _tool_install(situation: Situation, order: Order) -> tuple[str, ...]:
 
 def _base(situation: Situation) -> str:
     """The Python that the environment was made from."""
-    interpreter = situation.facts.interpreter
-    prefix = interpreter.base_prefix or ""
-    if situation.windows:
-        return str(PureWindowsPath(prefix) / "python.exe")
-    version = ".".join((interpreter.version or "3").split(".")[:2])
-    return str(PurePosixPath(prefix) / "bin" / f"python{version}")
-
-
-def _name(requirement: str) -> str:
-    return re.split(r"[\[=<>!~ ;]", requirement, maxsplit=1)[0]
+    prefix = situation.path(situation.facts.interpreter.base_prefix or "")
+    program = ("python.exe",) if situation.windows else ("bin", f"python{situation.python_version or '3'}")
+    return str(prefix.joinpath(*program))
 
 
 def _index(order: Order) -> tuple[str, ...]:
