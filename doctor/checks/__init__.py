@@ -5,8 +5,10 @@ title as first line and the headings «What it means», «How to see it yourself
 `scripts/new.py check LAYER ID` writes such a file and its examples.
 
 The check either is given a `judge` function, pure, that takes Facts and returns a Finding (by `check.found(...)`), None
-(nothing wrong), several Findings, or Unknown(reason) where the facts do not suffice; or, where the diagnosis is «this
+(nothing found), several Findings, or Unknown(reason) where the facts do not suffice; or, where the diagnosis is «this
 message plus these facts», a `rule`.
+
+Nothing found is not ruled out: that takes known facts. Which ones, the check declares as `needs`.
 """
 
 from __future__ import annotations
@@ -32,6 +34,15 @@ class Unknown:
 Judgement = Finding | Iterable[Finding] | Unknown | None
 
 
+@dataclass(frozen=True)
+class Fit:
+    """How well a hypothesis fits the facts: `factor` multiplies its weight (3: typical here; 0.1: hardly ever here),
+    `why` is one clause for the reader."""
+
+    factor: float
+    why: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rule:
     """«This message plus these facts.» Found when one of `errors` was recognised, `when` holds and `unless` does not.
@@ -52,14 +63,27 @@ class Rule:
 
 @dataclass(kw_only=True)
 class Check:
-    """The declaration of one diagnosis. `id`, `layer`, `title` and `docs` come from the file itself."""
+    """The declaration of one diagnosis. `id`, `layer`, `title` and `docs` come from the file itself.
+
+    `needs`: the facts that must be known before «nothing found» rules the diagnosis out; else the outcome is `skipped`,
+    with the first that is missing. Dotted names; "a|b": one of them; "messages": whatever torch, the driver and a probe
+    would say of it was heard, which only a live run can claim.
+    `systems`: where it can occur at all ("linux", "darwin", "windows"); () is everywhere.
+    `keeps_from`: the vendors ("nvidia", "amd", "intel", "apple") whose GPUs torch cannot use because of it. It is a
+    candidate for each GPU of theirs that torch does not use, and refuted by a GPU of theirs that passed its probe.
+    `usual`: the remedies that are tried where only the diagnosis is concluded, and no detail known.
+    """
 
     severity: Severity
-    needs: tuple[str, ...] = ()  # dotted facts; one unknown ⇒ skipped with its Gap
+    needs: tuple[str, ...] = ()
+    systems: tuple[str, ...] = ()
+    keeps_from: tuple[str, ...] = ()
+    usual: tuple[Remedy, ...] = ()
     explains: tuple[str, ...] = ()  # ids that are its consequences
     instead_of: tuple[str, ...] = ()  # ids that it replaces: the borders of the catalogue
     rule: Rule | None = None
     judge: Callable[[Facts], Judgement] | None = field(default=None, repr=False)
+    fits: Callable[[Facts], Fit | None] | None = field(default=None, repr=False)
     id: str = ""
     layer: str = ""
     title: str = ""
@@ -69,6 +93,12 @@ class Check:
         """Use as a decorator: `@check`."""
         self.judge = judge
         return judge
+
+    def fit(self, fits: Callable[[Facts], Fit | None]) -> Callable[[Facts], Fit | None]:
+        """A decorator for the function that says how well the diagnosis fits these facts, where only a hypothesis is
+        asked for: `@check.fit`."""
+        self.fits = fits
+        return fits
 
     def found(
         self,
@@ -128,6 +158,19 @@ def look_up(facts: Facts, name: str) -> Any:
             return value
         value = value.get(part) if isinstance(value, Mapping) else getattr(value, part)
     return value
+
+
+def is_known(facts: Facts, need: str) -> bool:
+    """Whether a need of a check (see Check) is met.
+
+    >>> is_known(Facts(), "nvidia.driver"), is_known(Facts(gpus=()), "nvidia.driver|gpus")
+    (False, True)
+    """
+    if need == "messages":
+        torch = facts.torch
+        heard_import = torch is ABSENT or (torch is not None and torch.imports is not None)
+        return facts.live and heard_import and facts.probes is not None
+    return any(look_up(facts, name) is not None for name in need.split("|"))
 
 
 def origin_of(facts: Facts, name: str) -> Any:

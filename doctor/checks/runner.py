@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from doctor.checks import Check, Judgement, Rule, Unknown, all_checks, gap_of, look_up
+from doctor.accounting.accelerators import accelerators
+from doctor.checks import Check, Judgement, Rule, Unknown, all_checks, gap_of, is_known
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import LAYERS, Evidence, Finding, Outcome
 
@@ -31,10 +32,6 @@ def run_check(check: Check, facts: Facts) -> tuple[Outcome, tuple[Finding, ...]]
     def outcome(status: str, reason: str = "") -> Outcome:
         return Outcome(id=check.id, layer=check.layer, status=status, reason=reason)  # type: ignore[arg-type]
 
-    for need in check.needs:
-        if look_up(facts, need) is None:
-            gap = gap_of(facts, need)
-            return outcome("skipped", f"{need} is not known: {gap.detail or gap.reason}"), ()
     try:
         said = _apply(check, check.rule, facts) if check.rule else None
         if not said and check.judge:
@@ -48,7 +45,33 @@ def run_check(check: Check, facts: Facts) -> tuple[Outcome, tuple[Finding, ...]]
             where = where.tb_next
         place = f" (line {where.tb_lineno} of {where.tb_frame.f_code.co_filename})" if where else ""
         return outcome("crashed", f"{type(error).__name__}: {error}{place}"), ()
-    return outcome("found" if found else "passed"), found
+    if found:
+        return outcome("found"), found
+    why = cannot_say(check, facts)
+    return (outcome("skipped", why) if why else outcome("passed")), ()
+
+
+def cannot_say(check: Check, facts: Facts) -> str | None:
+    """Why a check that found nothing cannot rule its diagnosis out; None where it can: it cannot occur on this system,
+    or no GPU of this machine is kept from torch, or all facts that it needs are known."""
+    if check.systems and facts.host.system and facts.host.system not in check.systems:
+        return None
+    if check.keeps_from and _refuted(check, facts):
+        return None
+    for need in check.needs:
+        if not is_known(facts, need):
+            name = need.partition("|")[0]
+            if need == "messages":
+                return "its message was not heard, and not everything was" if facts.live else "its message is not there"
+            gap = gap_of(facts, name)
+            return f"{name} is not known: {gap.detail or gap.reason.replace('-', ' ')}"
+    return None if check.needs else "it does not say what rules it out"
+
+
+def _refuted(check: Check, facts: Facts) -> bool:
+    """Whether torch uses every GPU that the diagnosis would keep from it."""
+    kept = [a for a in accelerators(facts) if a.vendor in check.keeps_from]
+    return bool(kept) and all(a.state in ("proven", "used") for a in kept)
 
 
 def _apply(check: Check, rule: Rule, facts: Facts) -> Judgement:

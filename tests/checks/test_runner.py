@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
 
 from doctor.checks import Check, Rule, Unknown, gap_of, look_up
 from doctor.checks.runner import run_check, settle
-from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, Nvidia, Torch
+from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, Gpu, Host, Nvidia, Torch
 from doctor.model.finding import Finding
 
 
@@ -20,9 +20,9 @@ def finding(check: Check, severity: str = "fault") -> Finding:
     return Finding(id=check.id, layer=check.layer, severity=severity, title=check.title, detail="")
 
 
-def test_an_unknown_need_skips_with_its_gap() -> None:
+def test_nothing_found_over_an_unknown_need_is_not_passed() -> None:
     check = made("a", needs=("nvidia.driver",))
-    check(lambda facts: pytest.fail("must not be judged"))
+    check(lambda facts: None)
     facts = Facts(gaps=(Gap(fact="nvidia", reason="timed-out", detail="no answer after 5 s"),))
     outcome, found = run_check(check, facts)
     assert (outcome.status, found) == ("skipped", ())
@@ -43,9 +43,9 @@ def test_the_four_outcomes() -> None:
         (lambda f: finding(made("a")), "found"),
         (lambda f: 1 / 0, "crashed"),
     ):
-        check = made("a")
+        check = made("a", needs=("torch",))
         check(judge)
-        outcome, _ = run_check(check, Facts())
+        outcome, _ = run_check(check, Facts(torch=ABSENT))
         assert outcome.status == status
     assert "ZeroDivisionError" in outcome.reason
 
@@ -57,7 +57,7 @@ def test_a_rule_needs_its_message_and_its_facts() -> None:
         when=lambda f, e: f.torch is ABSENT,
         unless=lambda f, e: not f.live,
     )
-    check = made("a", rule=rule)
+    check = made("a", rule=rule, needs=("torch",))
     error = ErrorText(pattern="e1", text="the words", groups=("4.2",), source="ticket", line=7)
     _, found = run_check(check, Facts(errors=(error,), torch=ABSENT))
     assert found[0].detail == "4.2 is too old: the words"
@@ -65,6 +65,22 @@ def test_a_rule_needs_its_message_and_its_facts() -> None:
     assert run_check(check, Facts(errors=(error,), torch=Torch()))[0].status == "passed"
     assert run_check(check, Facts(errors=(error,), torch=ABSENT, live=False))[0].status == "passed"
     assert run_check(check, Facts(torch=ABSENT))[0].status == "passed"
+    assert run_check(check, Facts())[0].status == "skipped"
+
+
+def test_what_cannot_occur_on_this_system_is_ruled_out() -> None:
+    check = made("a", needs=("messages",), systems=("windows",))
+    check(lambda facts: None)
+    assert run_check(check, Facts(host=Host(system="linux")))[0].status == "passed"
+    assert run_check(check, Facts(host=Host(system="windows")))[0].status == "skipped"
+
+
+def test_a_gpu_in_use_rules_out_what_would_keep_torch_from_it() -> None:
+    check = made("a", needs=("nvidia.cuinit",), keeps_from=("nvidia",))
+    check(lambda facts: None)
+    seen = Facts(gpus=(Gpu(vendor="nvidia", name="RTX 4090"),))
+    assert run_check(check, seen)[0].status == "skipped"
+    assert run_check(check, replace(seen, torch=Torch(cuda="12.4", cuda_available=True)))[0].status == "passed"
 
 
 def test_a_border_replaces() -> None:

@@ -1,0 +1,67 @@
+"""What speaks of a failure and must be accounted for: symptoms, the hypotheses about what is left unexplained, and the
+questions that would settle them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal[
+    "no-device",  # torch does not use an accelerator
+    "import",  # torch, or a package beside it, cannot be imported
+    "install",  # an installation failed
+    "start",  # the Python does not start
+    "compute",  # a computation on a device raised an error or crashed
+    "memory",  # some memory ran out
+    "slow",
+    "wrong-result",
+    "hang",
+    "program",  # the caller's own code, or its arguments
+    "unknown",
+]
+KINDS: tuple[str, ...] = Kind.__args__  # type: ignore[attr-defined]
+
+# What a symptom is about.
+Subject = Literal["nvidia", "amd", "intel", "apple", "cpu", "torch", "python", "package", "system", "program", ""]
+SUBJECTS: tuple[str, ...] = Subject.__args__  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Symptom:
+    """One thing that must be explained. `id` is that of a recognised message ("no-kernel-image"), or one of those that
+    doctor/accounting/symptoms.py makes ("accelerator-unused", "unknown-message", "probe-crashed" …).
+
+    `causes`: the diagnoses that can be behind it, the likeliest first; () where nobody knows any. `explained_by`: the
+    finding that accounts for it, "program" where it is the program's own, None where it is left over.
+    """
+
+    id: str
+    kind: Kind
+    text: str
+    subject: str = ""  # a Subject; of an accelerator also its name: "nvidia: NVIDIA GeForce RTX 4090"
+    source: str = ""
+    line: int | None = None
+    causes: tuple[str, ...] = ()
+    explained_by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hypothesis:
+    """A diagnosis that could explain a symptom that is left over. `weight` is its share among the hypotheses about
+    this symptom, 0 to 1. `speaks_for` and `speaks_against`: one clause each. `would_settle`: a command or what to
+    paste."""
+
+    symptom: str
+    id: str
+    weight: float
+    speaks_for: tuple[str, ...] = ()
+    speaks_against: tuple[str, ...] = ()
+    would_settle: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What to ask next: a sentence, and the command whose output answers it ("" where no command does)."""
+
+    text: str
+    command: str = ""
