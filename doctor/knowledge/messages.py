@@ -10,12 +10,21 @@ from doctor.knowledge.versions import numbers
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorPattern:
-    """A recognisable message. `causes`: ids it can mean, the likeliest first. Never a verdict by itself."""
+    """A recognisable message. `causes`: ids it can mean, the likeliest first. Never a verdict by itself.
+
+    `kind` and `subject`: what it speaks of, a Kind and a Subject of doctor/model/symptom.py. `example`: a line that the
+    regex matches. `harmless`: it is also seen where nothing is wrong (a warning, a plain statement), so it need not be
+    explained.
+    """
 
     id: str
     regex: str
     flags: str
     causes: tuple[str, ...]
+    kind: str
+    subject: str
+    example: str
+    harmless: bool
     literals: tuple[str, ...]  # one of these substrings (lower case) occurs wherever the regex matches: the prefilter
     versions: str
     source: str
@@ -31,6 +40,10 @@ def error_patterns() -> tuple[ErrorPattern, ...]:
             regex=row["regex"],
             flags=row["flags"],
             causes=tuple(row["causes"]),
+            kind=row["kind"],
+            subject=row["subject"],
+            example=row["example"],
+            harmless=row.get("harmless", False),
             literals=tuple(row["literals"]),
             versions=row["versions"],
             source=row["source"],

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from doctor.knowledge.load import SCHEMA, KnowledgeError, Table
+from doctor.model.symptom import KINDS, SUBJECTS
 
 Rule = Callable[[Any], bool]
 
@@ -79,6 +80,8 @@ CAPABILITY = _matching(r"\d+\.\d")
 GFX = _matching(r"gfx[0-9a-f]+")
 VENDOR = _matching(r"nvidia|amd|intel|apple")
 KIND = _matching(r"fp32|tf32|fp16|bf16")
+SYMPTOM = _matching("|".join(KINDS))
+SUBJECT = _matching("|".join(SUBJECTS))
 ID = _matching(r"[a-z0-9.-]+")
 CAUSE = _matching(r"[a-z0-9]+(-[a-z0-9]+)*")
 PINS = _matching(r"[a-z0-9-]+==[0-9.]+( [a-z0-9-]+==[0-9.]+)*")
@@ -177,9 +180,10 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
     },
     "messages": {
         "rows": (
-            {"id": ID, "regex": _regex, "flags": FLAGS, "causes": _list_of(CAUSE), "literals": _list_of(_text),
-             "versions": _text, "source": _text, "evidence": _list_of(_text), "status": STATUS},
-            {"note": _text},
+            {"id": ID, "regex": _regex, "flags": FLAGS, "causes": _list_of(CAUSE), "kind": SYMPTOM, "subject": SUBJECT,
+             "example": _text, "literals": _list_of(_text), "versions": _text, "source": _text,
+             "evidence": _list_of(_text), "status": STATUS},
+            {"harmless": _truth, "note": _text},
         )
     },
     "interfaces": {

@@ -9,6 +9,7 @@ import pytest
 
 from doctor.knowledge import lookup
 from doctor.knowledge.literals import flags_of, parser, required_literals, sre
+from doctor.model.symptom import KINDS, SUBJECTS
 
 PATTERNS = lookup.error_patterns()
 ALPHABET = "abzAZ019 _-./:'\"[]()`+\t"
@@ -91,7 +92,7 @@ def test_required_literals(regex: str, literals: tuple[str, ...]) -> None:
         ("AssertionError: Torch not compiled with CUDA enabled", "torch-cpu-only"),
         ("RuntimeError: operator torchvision::nms does not exist", "companion-mismatch"),
         ("Failed to initialize NVML: Driver/library version mismatch", "nvidia-driver-library-mismatch"),
-        ("ERROR: No matching distribution found for torch", "no-matching-wheel"),
+        ("ERROR: No matching distribution found for torch", "python-unsupported"),
         ("OSError: libcudnn.so.9: cannot open shared object file: No such file or directory", "shared-library-missing"),
         ("The MPS backend is supported on MacOS 12.3+. Current OS version can be queried", "macos-too-old"),
         ("ImportError: numpy.core.multiarray failed to import, _ARRAY_API not found", "numpy-abi-mismatch"),
@@ -107,9 +108,25 @@ def test_known_messages(text: str, cause: str) -> None:
     assert cause in causes
 
 
-def test_causes_are_diagnoses() -> None:
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda p: p.id)
+def test_a_row_matches_its_own_example(pattern: lookup.ErrorPattern) -> None:
+    assert re.search(pattern.regex, pattern.example, flags_of(pattern.flags))
+    assert any(literal in pattern.example.lower() for literal in pattern.literals)
+    assert len(pattern.example) <= 400, "one message, not a log"
+
+
+def test_kinds_and_subjects_are_those_of_symptoms() -> None:
+    assert {p.kind for p in PATTERNS} <= set(KINDS)
+    assert {p.subject for p in PATTERNS} <= set(SUBJECTS)
+
+
+def test_every_row_names_causes_and_they_are_checks() -> None:
     from doctor.checks import all_checks
 
     ids = {check.id for check in all_checks()}
-    unknown = {cause for pattern in PATTERNS for cause in pattern.causes if cause not in ids}
-    assert unknown <= {"healthy"}
+    assert not {p.id: cause for p in PATTERNS for cause in p.causes if cause not in ids}
+    assert not [p.id for p in PATTERNS if not p.causes or len(set(p.causes)) < len(p.causes)]
+
+
+def test_the_program_is_the_first_cause_of_its_own_errors() -> None:
+    assert not [p.id for p in PATTERNS if (p.kind == "program") != (p.causes[0] == "program-error")]
