@@ -1,19 +1,19 @@
 """START HERE: the whole flow on one screen.
 
-collect facts ─→ probe devices ─→ judge ─→ plan the fix ─→ render (reports/) or apply (apply/)
+collect facts ─→ probe devices ─→ checks ─→ account for every symptom ─→ verdict ─→ plan the fix ─→ render or apply
+(facts/, evidence/)  (probes/)    (checks/)          (accounting/)                   (fixes/)      (reports/, apply/)
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any, Literal
 
 from doctor import __version__
 from doctor.model.facts import Facts
-from doctor.model.finding import Finding, Outcome
 from doctor.model.report import Report, Target
 
 
@@ -42,22 +42,41 @@ def examine(request: Request, progress: Callable[[str], None] = _silent) -> Repo
     started = time.monotonic()
     target, facts, extra = read_evidence(request) if request.evidence else look_at_machine(request, progress)
 
+    from doctor.accounting.account import Account, account
+    from doctor.accounting.verdict import verdict
     from doctor.checks.runner import judge
     from doctor.fixes.plan import plan
 
     outcomes, findings = judge(facts, request.only)
+    done = Account(findings=findings) if request.only else account(facts, outcomes, findings)
+    limits = limits_of(request, facts)
+    earned = verdict(facts, done, outcomes, limits)
     return Report(
         tool=f"torchdoctor {__version__}",
         taken_at=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         duration_ms=round((time.monotonic() - started) * 1000, 1),
         target=target,
-        verdict=verdict(facts, findings, outcomes),
+        verdict=earned.value,
+        unproven=earned.unproven,
+        limits=limits,
         facts=facts,
         outcomes=outcomes,
-        findings=findings,
-        plan=plan(findings, facts, tool=request.tool, shell=request.shell),
+        findings=done.findings,
+        symptoms=done.symptoms,
+        hypotheses=done.hypotheses,
+        questions=done.questions,
+        plan=plan(done.findings, facts, tool=request.tool, shell=request.shell),
         **extra,
     )
+
+
+def limits_of(request: Request, facts: Facts) -> tuple[str, ...]:
+    """The options by which the user limited what is judged: then nothing is said of the whole."""
+    limits = [f"--only {id}" for id in request.only]
+    if facts.live:
+        limits += [f"--device {device}" for device in request.devices]
+        limits += [] if request.probe else ["--no-probe"]
+    return tuple(limits)
 
 
 def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[Target, Facts, dict[str, Any]]:
@@ -96,33 +115,3 @@ def read_evidence(request: Request) -> tuple[Target, Facts, dict[str, Any]]:
             "unread": seen.unread,
         },
     )
-
-
-def verdict(
-    facts: Facts, findings: Iterable[Finding], outcomes: Iterable[Outcome] = ()
-) -> Literal["healthy", "faulty", "unknown"]:
-    """`faulty`: a fault. `healthy`: none, and torch is known to use a device, or to have none to use, or to fit this
-    driver and these GPUs. `unknown`: none, and nothing decisive could be looked at, or a message stays unexplained."""
-    if any(f.severity == "fault" for f in findings):
-        return "faulty"
-    torch = facts.torch
-    if not torch or torch.version is None or torch.imports is False or (facts.live and torch.imports is None):
-        return "unknown"
-    if torch.cuda_available or torch.mps_available or torch.xpu_available:
-        return "healthy"
-    if _unexplained(facts, outcomes):
-        return "unknown"
-    asked = torch.imports or torch.cuda_available is not None or torch.mps_available is not None
-    named = "gpus" in facts.origins and facts.origins["gpus"].source == "text"  # in a sentence, by no tool
-    return "healthy" if asked or (facts.gpus is not None and not named) or facts.host.macos else "unknown"
-
-
-def _unexplained(facts: Facts, outcomes: Iterable[Outcome]) -> bool:
-    """Whether a recognised message can only mean diagnoses for which facts were missing."""
-    from doctor.knowledge.lookup import error_patterns
-
-    if not facts.errors:
-        return False
-    judged = {outcome.id for outcome in outcomes if outcome.status != "skipped"}
-    causes = {pattern.id: pattern.causes for pattern in error_patterns()}
-    return any(judged.isdisjoint(causes[e.pattern]) for e in facts.errors if e.pattern in causes)

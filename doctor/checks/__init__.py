@@ -127,6 +127,11 @@ class Check:
             remedies=tuple(remedies),
         )
 
+    def needs_shown(self, facts: Facts) -> tuple[Evidence, ...]:
+        """The known ones of the facts that it needs, as evidence."""
+        names = (name for need in self.needs for name in need.split("|") if name not in ("messages", "environ"))
+        return tuple(e for name in dict.fromkeys(names) if (e := self.quote(facts, name)))
+
     @staticmethod
     def quote(facts: Facts, name: str, label: str = "") -> Evidence | None:
         """The fact of that dotted name as Evidence, with its source; None where it is not known."""

@@ -19,13 +19,15 @@ _NO_TARGET = ("not-found", "not-python")
 
 
 def exit_code(report: Report, *, strict: bool = False) -> int:
-    """0 no fault, 1 a fault (strict: or a warning), 3 no verdict."""
+    """0 no fault, 1 a fault (strict: or a warning), 3 no verdict. What the user limited (--only, --no-probe, --device)
+    is answered, and no verdict on the whole was asked for."""
     if wrong_target(report) is not None:
         return NO_VERDICT
     severities = {f.severity for f in report.findings}
     if report.verdict == "faulty" or (strict and "warning" in severities):
         return FAULT
-    return NO_VERDICT if report.verdict == "unknown" else 0
+    answered = report.verdict == "healthy" or (report.limits and not report.unproven)
+    return 0 if answered else NO_VERDICT
 
 
 def wrong_target(report: Report) -> str | None:

@@ -21,6 +21,7 @@ TABLES = (
     "speeds",
     "macos",
     "messages",
+    "causes",
     "interfaces",
     "libraries",
     "pins",

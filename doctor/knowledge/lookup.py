@@ -29,7 +29,14 @@ from doctor.knowledge.interfaces import (
     system_package,
 )
 from doctor.knowledge.load import KnowledgeError, refused, use
-from doctor.knowledge.messages import ErrorPattern, KnownFault, error_patterns, macos_of_darwin, mps_faults
+from doctor.knowledge.messages import (
+    ErrorPattern,
+    KnownFault,
+    error_patterns,
+    macos_of_darwin,
+    mps_faults,
+    times_behind,
+)
 from doctor.knowledge.releases import (
     Build,
     backends_of,
@@ -75,6 +82,7 @@ __all__ = [
     "index_url", "is_name", "macos_of_darwin", "mps_faults", "mps_minimum", "name_removed", "name_since",
     "newest_torch", "newest_with_mps", "numpy_majors", "nvidia_component", "on_conda_channel", "package_manager",
     "peaks_of", "pins_of", "platform_of", "published", "pythons_of", "refused", "release_date", "release_of",
-    "runs_on", "system_package", "system_packages", "tables_date", "torch_of_companion", "torch_versions", "use",
+    "runs_on", "system_package", "system_packages", "tables_date", "times_behind", "torch_of_companion",
+    "torch_versions", "use",
     "what_is", "wheel_minimum_glibc", "wheel_minimum_macos",
 ]  # fmt: skip

@@ -32,6 +32,17 @@ class ErrorPattern:
 
 
 @of_tables
+def _counts() -> dict[tuple[str, str], int]:
+    return {(row["symptom"], id): n for row in table("causes")["rows"] for id, n in row["counts"].items()}
+
+
+def times_behind(symptom: str, subject: str, cause: str) -> int:
+    """In how many labelled tickets with that symptom the cause was behind it. Of symptoms that no message names, the
+    subject counts, too ("accelerator-unused" of "nvidia")."""
+    return _counts().get((f"{symptom}/{subject}", cause), 0) or _counts().get((symptom, cause), 0)
+
+
+@of_tables
 def error_patterns() -> tuple[ErrorPattern, ...]:
     """All of them."""
     return tuple(

@@ -83,6 +83,7 @@ KIND = _matching(r"fp32|tf32|fp16|bf16")
 SYMPTOM = _matching("|".join(KINDS))
 SUBJECT = _matching("|".join(SUBJECTS))
 ID = _matching(r"[a-z0-9.-]+")
+SYMPTOM_ID = _matching(r"[a-z0-9]+(?:-[a-z0-9]+)*(?:/[a-z]+)?")
 CAUSE = _matching(r"[a-z0-9]+(-[a-z0-9]+)*")
 PINS = _matching(r"[a-z0-9-]+==[0-9.]+( [a-z0-9-]+==[0-9.]+)*")
 FLAGS = _matching(r"[ims]*")
@@ -185,6 +186,9 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
              "evidence": _list_of(_text), "status": STATUS},
             {"harmless": _truth, "note": _text},
         )
+    },
+    "causes": {
+        "rows": ({"symptom": SYMPTOM_ID, "counts": _map_of(CAUSE, _whole), **_CITED}, {"note": _text}),
     },
     "interfaces": {
         "names": ({"name": _text, "since": VERSION, **_CITED}, {"note": _text}),

@@ -8,6 +8,7 @@ from typing import Literal
 from doctor.model.facts import Facts
 from doctor.model.finding import Finding, Outcome
 from doctor.model.fix import Plan
+from doctor.model.symptom import Hypothesis, Question, Symptom
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +38,14 @@ class Report:
     duration_ms: float
     target: Target
     verdict: Literal["healthy", "faulty", "unknown"]
+    unproven: tuple[str, ...] = ()  # why it is not healthy though no fault was found, a clause each
+    limits: tuple[str, ...] = ()  # the options by which the user limited what is judged ("--no-probe")
     facts: Facts
     outcomes: tuple[Outcome, ...] = ()
     findings: tuple[Finding, ...] = ()
+    symptoms: tuple[Symptom, ...] = ()  # what speaks of a failure, each with the finding that explains it
+    hypotheses: tuple[Hypothesis, ...] = ()  # about the symptoms that are left over
+    questions: tuple[Question, ...] = ()  # what would settle them, the most telling first
     plan: Plan = field(default_factory=Plan)
     others: tuple[Other, ...] = ()
     unread: tuple[str, ...] = ()  # lines of the evidence that were not understood (at most 200), quoted

@@ -3,7 +3,7 @@ questions that would settle them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Kind = Literal[
@@ -48,14 +48,14 @@ class Symptom:
 @dataclass(frozen=True, kw_only=True)
 class Hypothesis:
     """A diagnosis that could explain a symptom that is left over. `weight` is its share among the hypotheses about
-    this symptom, 0 to 1. `speaks_for` and `speaks_against`: one clause each. `would_settle`: a command or what to
-    paste."""
+    this symptom, 0 to 1. `speaks_for` and `speaks_against` (in JSON `for` and `against`): one clause each.
+    `would_settle`: a command, or what to paste."""
 
     symptom: str
     id: str
     weight: float
-    speaks_for: tuple[str, ...] = ()
-    speaks_against: tuple[str, ...] = ()
+    speaks_for: tuple[str, ...] = field(default=(), metadata={"json": "for"})
+    speaks_against: tuple[str, ...] = field(default=(), metadata={"json": "against"})
     would_settle: str = ""
 
 

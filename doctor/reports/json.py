@@ -47,12 +47,17 @@ def encode(value: object) -> Any:
     if value is ABSENT:
         return dict(_ABSENT_JSON)
     if dataclasses.is_dataclass(value):
-        return {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {_key(f): encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(k): encode(value[k]) for k in sorted(value, key=str)}
     if isinstance(value, (tuple, list)):
         return [encode(v) for v in value]
     raise TypeError(f"{type(value).__name__} has no form in a report")
+
+
+def _key(field: dataclasses.Field[Any]) -> str:
+    """A field's name in JSON, where that is a word of Python's own ("for")."""
+    return str(field.metadata.get("json", field.name))
 
 
 def decode(kind: type[T], data: object) -> T:
@@ -87,8 +92,8 @@ def _decode(kind: Any, data: Any, where: str) -> Any:
     if dataclasses.is_dataclass(kind):
         if not isinstance(data, dict):
             _wrong(where, "an object")
-        hints = _hints(kind)  # type: ignore[arg-type]
-        known = {k: _decode(hints[k], v, f"{where}.{k}") for k, v in data.items() if k in hints}
+        hints, names = _hints(kind), {_key(f): f.name for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
+        known = {names[k]: _decode(hints[names[k]], v, f"{where}.{k}") for k, v in data.items() if k in names}
         try:
             return kind(**known)  # type: ignore[operator]
         except TypeError as error:
@@ -172,9 +177,8 @@ def _schema_of_class(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
     definition: dict[str, Any] = {"type": "object", "description": " ".join((kind.__doc__ or "").split())}
     definitions[kind.__name__] = definition  # before its fields: Fix refers to itself
     hints = _hints(kind)
-    fields = [f.name for f in dataclasses.fields(kind)]
-    definition["properties"] = {name: _schema_of(hints[name], definitions) for name in fields}
-    definition["required"] = fields
+    definition["properties"] = {_key(f): _schema_of(hints[f.name], definitions) for f in dataclasses.fields(kind)}
+    definition["required"] = list(definition["properties"])
     if kind is Report:
         definition["properties"]["schema"] = {"const": "1"}
     return reference

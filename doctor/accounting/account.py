@@ -1,0 +1,309 @@
+"""START HERE: what was found has to account for every symptom. Pure.
+
+    findings of the checks ─→ what a passed probe refutes is only a warning
+                           ─→ each symptom: which finding explains it
+                           ─→ left over: hypotheses, weighed; one that leads clearly becomes a finding, likely
+                           ─→ an accelerator still left over on a live machine: accelerator-unusable
+                           ─→ the questions that would settle the rest
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from doctor.accounting import questions
+from doctor.accounting.accelerators import Accelerator, accelerators
+from doctor.accounting.symptoms import is_warning, symptoms_of
+from doctor.checks import Check, Fit, all_checks, check_of, is_known
+from doctor.checks.runner import settle
+from doctor.knowledge import lookup
+from doctor.model.facts import Facts, Torch
+from doctor.model.finding import Evidence, Finding, Outcome
+from doctor.model.symptom import Hypothesis, Question, Symptom
+
+LEADS = 0.6  # the share of the weight with which one hypothesis becomes a finding …
+LEADS_BY = 2.5  # … if it also outweighs the next by this factor
+SHOWN = 6  # hypotheses of one symptom
+ASKED = 3  # questions
+PROGRAM = "program"  # what explains a symptom that is the program's own
+WORKS = "works"  # what explains a message that a passed probe refutes
+REFUTED = "refuted"  # what explains a warning all of whose causes are ruled out
+UNUSABLE = "accelerator-unusable"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """The findings, with the likely ones; the symptoms, each with what explains it; and what remains to be asked."""
+
+    findings: tuple[Finding, ...]
+    symptoms: tuple[Symptom, ...] = ()
+    hypotheses: tuple[Hypothesis, ...] = ()
+    questions: tuple[Question, ...] = ()
+
+    @property
+    def left_over(self) -> tuple[Symptom, ...]:
+        return tuple(s for s in self.symptoms if s.explained_by is None)
+
+
+def account(facts: Facts, outcomes: Iterable[Outcome], findings: Iterable[Finding]) -> Account:
+    """Account for all symptoms of these facts."""
+    outcomes = tuple(outcomes)
+    status = {o.id: o.status for o in outcomes}
+    found = outranked(tuple(findings), facts)
+    symptoms = explained(symptoms_of(facts), found, facts, status)
+    likely = _likely(symptoms, found, status, facts)
+    if likely:
+        found = settle((*found, *likely), all_checks())
+        symptoms = explained(symptoms, found, facts, status)
+    unusable = _unusable(symptoms, found, facts)
+    if unusable:
+        found = settle((*found, unusable), all_checks())
+        symptoms = explained(symptoms, found, facts, status)
+    hypotheses: list[Hypothesis] = []
+    for symptom in symptoms:
+        if symptom.explained_by is None:
+            hypotheses += weighed(symptom, status, facts)[:SHOWN]
+    return Account(
+        findings=found,
+        symptoms=symptoms,
+        hypotheses=tuple(dict.fromkeys(hypotheses)),
+        questions=_questions(symptoms, hypotheses, found, facts),
+    )
+
+
+# ---- what works outranks what a tool says
+
+
+def outranked(findings: Sequence[Finding], facts: Facts) -> tuple[Finding, ...]:
+    """A fault that keeps torch from GPUs all of which passed their probe is a warning: a stray tool said so."""
+    listed = accelerators(facts)
+    kept = []
+    for finding in findings:
+        check = check_of(finding.id)
+        gpus = [a for a in listed if check and a.vendor in check.keeps_from]
+        if finding.severity == "fault" and gpus and all(a.state == "proven" for a in gpus):
+            names = ", ".join(dict.fromkeys(a.label for a in gpus))
+            finding = replace(
+                finding, severity="warning", detail=f"{finding.detail} But the probe of {names} passed: torch uses it."
+            )
+        kept.append(finding)
+    return settle(kept, all_checks())
+
+
+# ---- which finding explains which symptom
+
+
+def explained(
+    symptoms: Iterable[Symptom], findings: Sequence[Finding], facts: Facts, status: Mapping[str, str]
+) -> tuple[Symptom, ...]:
+    """Each symptom with what accounts for it. A message that is said twice is one thing."""
+    made = [replace(s, explained_by=_explanation(s, findings, facts, status)) for s in symptoms]
+    by_message = {s.id: s.explained_by for s in reversed(made) if s.explained_by and s.causes}
+    return tuple(replace(s, explained_by=s.explained_by or by_message.get(s.id)) for s in made)
+
+
+def _explanation(
+    symptom: Symptom, findings: Sequence[Finding], facts: Facts, status: Mapping[str, str]
+) -> str | None:
+    for finding in findings:
+        if finding.id in symptom.causes or _rests_on(finding, symptom):
+            return finding.id
+    for finding in findings:
+        if finding.severity == "fault" and set(_consequences(finding.id)) & {*symptom.causes}:
+            return finding.id
+    if symptom.kind == "program":
+        return PROGRAM
+    of_vendor = [a for a in accelerators(facts) if a.vendor == symptom.subject]
+    if symptom.kind == "no-device" and of_vendor and all(a.state == "proven" for a in of_vendor):
+        return WORKS
+    if symptom.causes and is_warning(symptom) and all(status.get(id) == "passed" for id in symptom.causes):
+        return REFUTED
+    return None
+
+
+def _rests_on(finding: Finding, symptom: Symptom) -> bool:
+    """Whether the finding quotes what the symptom says."""
+    said = symptom.text[:200]
+    return any(said and (said in e.quote or said in e.value) for e in finding.evidence)
+
+
+def _consequences(id: str) -> Iterable[str]:
+    """The ids that a diagnosis brings along or stands in for, and those that these bring along."""
+    seen: list[str] = []
+    todo = [id]
+    while todo:
+        check = check_of(todo.pop())
+        for other in (*check.explains, *check.instead_of) if check else ():
+            if other not in seen and other != "program-error":
+                seen.append(other)
+                if check and other in check.explains:
+                    todo.append(other)
+    return seen
+
+
+# ---- hypotheses
+
+
+def weighed(symptom: Symptom, status: Mapping[str, str], facts: Facts) -> list[Hypothesis]:
+    """The causes of a symptom that are not ruled out, by weight: how often each was behind it (table causes), its place
+    in the row, and how well it fits these facts."""
+    weights: dict[str, tuple[float, Fit | None]] = {}
+    for place, id in enumerate(symptom.causes):
+        check = check_of(id)
+        if check is None or status.get(id) == "passed":
+            continue
+        fit = check.fits(facts) if check.fits else None
+        weight = (lookup.times_behind(symptom.id, symptom.subject, id) + 0.5 ** min(place, 4)) * (
+            fit.factor if fit else 1.0
+        )
+        if weight > 0:
+            weights[id] = (weight, fit)
+    whole = sum(w for w, _ in weights.values())
+    made = []
+    for id, (weight, fit) in weights.items():
+        check = check_of(id)
+        assert check is not None
+        asks = questions.ranked({id: (1.0, missing(check, facts))}, facts)
+        made.append(
+            Hypothesis(
+                symptom=symptom.id,
+                id=id,
+                weight=round(weight / whole, 3),
+                speaks_for=(fit.why,) if fit and fit.factor > 1 else (),
+                speaks_against=(fit.why,) if fit and fit.factor < 1 else (),
+                would_settle=(asks[0].command or asks[0].text) if asks else "",
+            )
+        )
+    return sorted(made, key=lambda h: -h.weight)
+
+
+def missing(check: Check, facts: Facts) -> tuple[str, ...]:
+    """The needs of a check that are not known."""
+    return tuple(need for need in check.needs if not is_known(facts, need))
+
+
+def _leader(hypotheses: Sequence[Hypothesis]) -> Hypothesis | None:
+    if not hypotheses or hypotheses[0].weight < LEADS:
+        return None
+    if len(hypotheses) > 1 and hypotheses[0].weight < LEADS_BY * hypotheses[1].weight:
+        return None
+    return hypotheses[0]
+
+
+def _likely(
+    symptoms: Iterable[Symptom], findings: Sequence[Finding], status: Mapping[str, str], facts: Facts
+) -> tuple[Finding, ...]:
+    """For each symptom left over that has a leading hypothesis, its finding; each diagnosis once."""
+    made: dict[str, Finding] = {}
+    for symptom in symptoms:
+        if symptom.explained_by is None and (leader := _leader(weighed(symptom, status, facts))):
+            made.setdefault(leader.id, likely(leader, symptom, facts))
+    return tuple(f for id, f in made.items() if id not in {f.id for f in findings})
+
+
+def likely(hypothesis: Hypothesis, symptom: Symptom, facts: Facts) -> Finding:
+    """The finding of a hypothesis that leads: what it is concluded from, and what would settle it."""
+    check = check_of(hypothesis.id)
+    assert check is not None
+    because = f" {hypothesis.speaks_for[0][0].upper()}{hypothesis.speaks_for[0][1:]}." if hypothesis.speaks_for else ""
+    source = symptom.source + (f", line {symptom.line}" if symptom.line else "")
+    settles = f" {hypothesis.would_settle} would settle it." if hypothesis.would_settle else ""
+    said = symptom.text if symptom.id == "accelerator-unused" else f"«{symptom.text[:160]}»"
+    return check.found(
+        facts,
+        f"Concluded from {said.rstrip('.')}.{because}{settles}",
+        evidence=(
+            Evidence(fact="message", value=symptom.text, source=source, quote=symptom.text),
+            *check.needs_shown(facts),
+        ),
+        remedies=check.usual,
+        confidence="likely",
+        would_settle=hypothesis.would_settle or None,
+    )
+
+
+# ---- an accelerator that nothing explains
+
+
+def _unusable(symptoms: Iterable[Symptom], findings: Sequence[Finding], facts: Facts) -> Finding | None:
+    """The GPU that is there, that the build has code for, whose driver answers, and that torch still does not use: on
+    a live machine, where everything else was looked at, that is a fault of its own."""
+    torch = facts.torch
+    check = check_of(UNUSABLE)
+    left = [s for s in symptoms if s.id == "accelerator-unused" and s.explained_by is None]
+    if check is None or not left or not facts.live or not isinstance(torch, Torch) or not torch.imports:
+        return None
+    gpus = [a for a in accelerators(facts) if a.state == "unused" and a.vendor in {s.subject for s in left}]
+    return check.found(
+        facts,
+        f"{_names(gpus)} {'is' if len(gpus) == 1 else 'are'} there, torch {torch.version or ''} imports and does not "
+        "use it, and none of the known causes was found.".replace("  ", " "),
+        evidence=(*(Evidence(fact="gpu", value=a.label) for a in gpus[:4]), *_seen_of_driver(facts, gpus)),
+        remedies=check.usual,
+        gpu=gpus[0].label if gpus else None,
+    )
+
+
+def _names(gpus: Sequence[Accelerator]) -> str:
+    if not gpus:
+        return "A GPU"
+    first = gpus[0].label[0].upper() + gpus[0].label[1:]
+    return first if len(gpus) == 1 else f"{first} and {len(gpus) - 1} more"
+
+
+def _seen_of_driver(facts: Facts, gpus: Sequence[Accelerator]) -> Iterable[Evidence | str]:
+    vendors = {a.vendor for a in gpus}
+    if "nvidia" in vendors:
+        yield from ("nvidia.driver", "nvidia.kernel_module", "nvidia.cuinit", "nvidia.smi_error", "nvidia.device_nodes")
+        for source in facts.nvidia.sources:
+            yield Evidence(fact=source.name, value=source.status, source=source.name, quote=source.message)
+    if "amd" in vendors:
+        yield from ("amd.kernel_driver", "amd.kfd", "amd.kfd_accessible", "amd.render_accessible", "amd.rocm")
+    if "intel" in vendors:
+        yield from ("intel.kernel_driver", "intel.level_zero", "intel.render_accessible")
+    yield from ("torch.version", "torch.cuda_error", "torch.arch_list", "host.container")
+    yield "environ.CUDA_VISIBLE_DEVICES"
+
+
+# ---- what to ask
+
+
+def _questions(
+    symptoms: Sequence[Symptom], hypotheses: Sequence[Hypothesis], findings: Sequence[Finding], facts: Facts
+) -> tuple[Question, ...]:
+    """What to ask, the most telling first. Nothing where a fault that is certain explains everything."""
+    wanted: dict[str, tuple[float, Iterable[str]]] = {}
+    for number, hypothesis in enumerate(hypotheses):
+        check = check_of(hypothesis.id)
+        if check and (lacking := missing(check, facts)):
+            wanted[f"{number} {hypothesis.id}"] = (hypothesis.weight, lacking)
+    for finding in findings:
+        check = check_of(finding.id)
+        if finding.confidence == "likely" and finding.severity == "fault" and check:
+            wanted[finding.id] = (0.5, missing(check, facts))
+    own = any(s.explained_by and (s.kind == "program" or s.explained_by == "program-error") for s in symptoms)
+    if not any(f.severity == "fault" for f in findings) and not (own and not hypotheses):
+        wanted |= _unproven(facts, symptoms)
+    return tuple(questions.question(ask) for ask in questions.ranked(wanted, facts)[:ASKED])
+
+
+def _unproven(facts: Facts, symptoms: Sequence[Symptom]) -> dict[str, tuple[float, Iterable[str]]]:
+    """What health could not be proven without: whether torch imports and uses each accelerator; and, where a text
+    holds no failure at all, what went wrong."""
+    torch = facts.torch if isinstance(facts.torch, Torch) else None
+    lacking: dict[str, tuple[float, Iterable[str]]] = {}
+    unknown = {a.vendor for a in accelerators(facts) if a.state == "unknown"}
+    if unknown & {"nvidia", "amd"}:
+        lacking["cuda"] = (2.0, ("torch.cuda_available",))
+    if "apple" in unknown:
+        lacking["mps"] = (2.0, ("torch.mps_available",))
+    if torch is None or torch.version is None:
+        lacking["torch"] = (0.6, ("torch.version", "torch.imports"))
+    if facts.gpus is None:
+        lacking["gpus"] = (0.4, ("gpus",))
+    if not facts.live and not any(s.kind != "program" for s in symptoms):
+        lacking["errors"] = (1.0, ("messages",))
+    if not facts.live and any(s.id in ("unknown-message", "exception") and not s.explained_by for s in symptoms):
+        lacking["message"] = (1.5, ("messages",))
+    return lacking

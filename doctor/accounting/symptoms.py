@@ -1,0 +1,215 @@
+"""What must be explained, listed from the facts of a live machine and of a text alike. Pure.
+
+Ids of symptoms that no message row names: "accelerator-unused", "import-failed", "python-does-not-start",
+"install-failed", "probe-crashed", "probe-hung", "probe-failed", "probe-wrong-results", "probe-did-not-run",
+"exception" and "unknown-message" (a line that speaks of a failure and that no row knows).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from doctor.accounting.accelerators import accelerators
+from doctor.checks import all_checks
+from doctor.knowledge import lookup
+from doctor.model.facts import ErrorText, Facts, ImportFailure, ProbeResult, StartFailure, Torch
+from doctor.model.symptom import Kind, Symptom
+
+# Exceptions that a program's own code, arguments, files or network raise.
+PROGRAMS_OWN = frozenset((
+    "ValueError", "KeyError", "IndexError", "TypeError", "AssertionError", "ZeroDivisionError", "NameError",
+    "UnboundLocalError", "FileNotFoundError", "NotADirectoryError", "IsADirectoryError", "FileExistsError",
+    "JSONDecodeError", "UnicodeDecodeError", "UnicodeEncodeError", "StopIteration", "KeyboardInterrupt",
+    "NotImplementedError", "ConnectionError", "HTTPError", "URLError", "TimeoutError", "SyntaxError",
+    "IndentationError", "SystemExit", "ValidationError", "ArgumentError", "EOFError", "BrokenPipeError",
+    "ConnectionRefusedError", "ConnectionResetError", "ReadTimeout", "ConnectTimeout", "SSLError",
+    "RepositoryNotFoundError", "EntryNotFoundError", "GatedRepoError", "UnpicklingError", "WeightsUnpickler",
+    "RecursionError", "AttributeError",
+))  # fmt: skip
+_IMPORTING = frozenset(("ImportError", "ModuleNotFoundError", "DLLLoadError"))
+_NOT_A_FAILURE = re.compile(r"\w*[Ww]arning\b|\bWARN(?:ING)?\b|\bINFO\b|\bDEBUG\b")
+_SUBJECTS = {"mps": "apple", "cpu": "cpu", "xpu": "intel"}
+_STARTS = ("interpreter-broken", "python-unsupported", "torch-missing")
+
+
+def symptoms_of(facts: Facts) -> tuple[Symptom, ...]:
+    """All symptoms, what is nearest to the machine first."""
+    return tuple(dict.fromkeys((*_start(facts), *_unused(facts), *_import(facts), *_messages(facts), *_installs(facts),
+                                *_probes(facts))))  # fmt: skip
+
+
+def _start(facts: Facts) -> Iterator[Symptom]:
+    failure = facts.interpreter.start_failure
+    if isinstance(failure, StartFailure):
+        yield Symptom(
+            id="python-does-not-start",
+            kind="start",
+            subject="python",
+            text=failure.message,
+            source="the target's Python" if facts.live else "text",
+            causes=("interpreter-broken", "python-unsupported", "process-limits"),
+        )
+
+
+def _unused(facts: Facts) -> Iterator[Symptom]:
+    """One for each accelerator that is there and that torch does not use."""
+    for one in accelerators(facts):
+        if one.state == "unused":
+            yield Symptom(
+                id="accelerator-unused",
+                kind="no-device",
+                subject=one.vendor,
+                text=f"torch does not use {one.label}.",
+                source=_source(facts, one.vendor),
+                causes=keep_from(one.vendor),
+            )
+
+
+def keep_from(vendor: str) -> tuple[str, ...]:
+    """The diagnoses that keep torch from that vendor's GPUs, in causal order."""
+    return tuple(c.id for c in all_checks() if vendor in c.keeps_from)
+
+
+def _source(facts: Facts, vendor: str) -> str:
+    name = {"nvidia": "cuda", "amd": "cuda", "intel": "xpu", "apple": "mps"}[vendor] + "_available"
+    origin = facts.origins.get(f"torch.{name}") or facts.origins.get("gpus")
+    return origin.source if origin else ""
+
+
+def _import(facts: Facts) -> Iterator[Symptom]:
+    torch = facts.torch
+    if not isinstance(torch, Torch) or torch.imports is not False:
+        return
+    failure = torch.import_failure if isinstance(torch.import_failure, ImportFailure) else None
+    hung = failure is not None and failure.kind == "timed-out"
+    yield Symptom(
+        id="import-failed",
+        kind="hang" if hung else "import",
+        subject="torch",
+        text=failure.message if failure and failure.message else "import torch fails",
+        source="import torch",
+        causes=import_causes(),
+    )
+
+
+def import_causes() -> tuple[str, ...]:
+    """The diagnoses that can make `import torch` fail: those that replace or explain torch-import-crashes, then it."""
+    last = "torch-import-crashes"
+    causes = tuple(c.id for c in all_checks() if last in (*c.explains, *c.instead_of))
+    return (*causes, "torch-missing", last)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a message stands: two rows that know the same line speak of one thing."""
+
+    source: str
+    line: int | None
+    text: str
+
+
+def _messages(facts: Facts) -> Iterator[Symptom]:
+    rows = {row.id: row for row in lookup.error_patterns()}
+    known = [e for e in facts.errors if e.pattern in rows]
+    for error in known:
+        row = rows[error.pattern]
+        if row.harmless:
+            continue
+        yield Symptom(
+            id=row.id,
+            kind=row.kind,
+            subject=row.subject,
+            text=error.text,
+            source=error.source,
+            line=error.line,
+            causes=row.causes,
+        )
+    places = {_Place(e.source, e.line, "") for e in known if e.line is not None}
+    texts = [e.text for e in known]
+    for error in facts.errors:
+        if error.pattern not in ("exception", "line") or _Place(error.source, error.line, "") in places:
+            continue
+        if any(error.text in text or text in error.text for text in texts):
+            continue
+        if error.pattern == "exception":
+            yield _exception(error)
+        elif not _NOT_A_FAILURE.search(error.text):
+            yield Symptom(
+                id="unknown-message", kind="unknown", text=error.text, source=error.source, line=error.line
+            )
+
+
+def is_warning(symptom: Symptom) -> bool:
+    """Whether it only warns: where all that it warns of is ruled out, there is nothing to explain."""
+    return _NOT_A_FAILURE.search(symptom.text) is not None
+
+
+def _exception(error: ErrorText) -> Symptom:
+    name = (error.groups[0] if error.groups else "").rpartition(".")[2]
+    kind: Kind = "unknown"
+    causes: tuple[str, ...] = ()
+    if name in _IMPORTING:
+        kind, causes = "import", ()
+    elif name == "MemoryError":
+        kind, causes = "memory", ("pip-out-of-resources", "program-error")
+    elif name in PROGRAMS_OWN or name.endswith("Warning"):
+        kind, causes = "program", ("program-error",)
+    return Symptom(
+        id="exception", kind=kind, subject="", text=error.text, source=error.source, line=error.line, causes=causes
+    )
+
+
+def _installs(facts: Facts) -> Iterator[Symptom]:
+    for attempt in facts.attempts:
+        if attempt.failed:
+            text = attempt.message or attempt.command or f"{attempt.tool} failed"
+            yield Symptom(id="install-failed", kind="install", subject="package", text=text[:300], source=attempt.tool,
+                          causes=install_causes())  # fmt: skip
+
+
+def install_causes() -> tuple[str, ...]:
+    """The diagnoses that can make an installation fail: those of the layer, and those that stand before them."""
+    own = tuple(c.id for c in all_checks() if c.layer == "install")
+    deeper = tuple(c.id for c in all_checks() if {"no-matching-wheel", "index-misconfigured"} & {*c.instead_of})
+    return tuple(dict.fromkeys((*deeper, *own, "pip-missing", "cuda-toolkit-mismatch", "compiler-missing")))
+
+
+def _probes(facts: Facts) -> Iterator[Symptom]:
+    for probe in facts.probes or ():
+        backend = probe.device.partition(":")[0]
+        subject = _SUBJECTS.get(backend) or _cuda_subject(facts)
+        made = _ended(probe)
+        if made is None:
+            continue
+        id, kind, causes = made
+        yield Symptom(
+            id=id,
+            kind=kind,
+            subject=subject,
+            text=f"{probe.device}: {probe.reason or 'the probe ' + probe.status}",
+            source=f"probe of {probe.device}",
+            causes=causes,
+        )
+
+
+def _cuda_subject(facts: Facts) -> str:
+    return "amd" if isinstance(facts.torch, Torch) and facts.torch.hip else "nvidia"
+
+
+def _ended(probe: ProbeResult) -> tuple[str, Kind, tuple[str, ...]] | None:
+    """(id, kind, causes) of a probe that did not pass."""
+    if probe.status == "ok":
+        return None
+    if probe.status == "skipped":
+        # One that was not wanted has no stage; one that never came to its device has.
+        return ("probe-did-not-run", "compute", ("process-limits",)) if probe.stage else None
+    if probe.data.get("wrong"):
+        return "probe-wrong-results", "wrong-result", ("device-wrong-results", "mps-wrong-results", "peer-copy-broken")
+    crashes = ("device-crashes", "cuda-out-of-memory", "gpu-too-new-for-build", "gpu-too-old-for-build")
+    if probe.status == "timed-out":
+        return "probe-hung", "hang", ("driver-hangs", "device-crashes")
+    if probe.status == "crashed":
+        return "probe-crashed", "compute", ("process-limits", "amd-gpu-unsupported", *crashes)
+    return "probe-failed", "compute", ("process-limits", "amd-gpu-unsupported", *crashes)

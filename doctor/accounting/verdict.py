@@ -1,0 +1,107 @@
+"""The verdict is earned. Pure.
+
+`faulty`: a fault was found. `healthy`: none, torch imports, every accelerator is used by torch (live: its probe
+passed; in a text: it is shown in use) or a finding says why it cannot be, and nothing that speaks of a failure of the
+environment is left over. `unknown`: everything else, with the reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from doctor.accounting.accelerators import Accelerator, accelerators
+from doctor.accounting.account import PROGRAM, Account
+from doctor.model.facts import Absent, Facts, ProbeResult, Torch
+from doctor.model.finding import Outcome
+
+Value = Literal["healthy", "faulty", "unknown"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """`unproven`: why it is not healthy though no fault was found, a clause each."""
+
+    value: Value
+    unproven: tuple[str, ...] = ()
+
+
+def verdict(facts: Facts, account: Account, outcomes: Iterable[Outcome], limits: tuple[str, ...] = ()) -> Verdict:
+    """What the account comes to. A judgement that the user limited (`limits`) is never one of the whole: without a
+    fault it is `unknown`, and nothing is unproven where all that was asked has an answer."""
+    if any(f.severity == "fault" for f in account.findings):
+        return Verdict(value="faulty")
+    if any(limit.startswith("--only") for limit in limits):
+        skipped = (o for o in outcomes if o.status in ("skipped", "crashed"))
+        return Verdict(value="unknown", unproven=tuple(f"{o.id} cannot be judged: {o.reason}" for o in skipped))
+    unproven = tuple(dict.fromkeys(_unproven(facts, account, limited=bool(limits))))
+    return Verdict(value="unknown" if unproven or limits else "healthy", unproven=unproven)
+
+
+def _unproven(facts: Facts, account: Account, *, limited: bool) -> Iterator[str]:
+    torch = facts.torch
+    if isinstance(torch, Absent):
+        yield "torch is not installed"
+        return
+    if torch is None or torch.version is None:
+        yield "which torch is installed is not known"
+        return
+    if torch.imports is False:
+        yield "torch does not import"
+        return
+    if not _ran(facts, torch):
+        yield "whether torch imports is not known"
+    explained = {s.subject for s in account.symptoms if s.id == "accelerator-unused" and s.explained_by}
+    listed = accelerators(facts)
+    for one in listed:
+        if one.state == "unused" and one.vendor not in explained:
+            yield f"why torch does not use {one.label} is not known"
+        elif one.state == "unknown":
+            yield f"whether torch uses {one.label} is not known"
+    if not listed and facts.gpus is None and not facts.live and torch.cuda_available is None and not _cpu_build(torch):
+        yield "whether there is a GPU, and whether torch uses it, is not known"
+    if facts.live and not limited:
+        yield from _not_probed(facts, listed)
+    for symptom in account.left_over:
+        if symptom.id != "accelerator-unused":
+            yield f"«{symptom.text[:120]}» is not explained"
+
+
+def _cpu_build(torch: Torch) -> bool:
+    return "+cpu" in (torch.version or "")
+
+
+def _ran(facts: Facts, torch: Torch) -> bool:
+    """Whether torch is known to import: a child did it, or what a text shows can only come from a torch that runs."""
+    answers = (torch.cuda_available, torch.mps_available, torch.xpu_available, torch.mps_built, torch.devices)
+    return bool(torch.imports) or (not facts.live and any(a is not None for a in answers))
+
+
+def _not_probed(facts: Facts, listed: tuple[Accelerator, ...]) -> Iterator[str]:
+    """Live: every device that torch lists must have passed its probe."""
+    if facts.probes is None:
+        gap = next((g for g in facts.gaps if g.fact == "probes"), None)
+        yield f"nothing was probed: {gap.detail or gap.reason}" if gap else "nothing was probed"
+        return
+    for probe in facts.probes:
+        if probe.status == "skipped" and probe.stage:
+            yield f"{probe.device} was not probed: {probe.reason}"
+        elif probe.status == "ok" and not _computed(probe):
+            yield f"{probe.device} was not probed: its child said nothing of it"
+    probed = {p.device for p in facts.probes}
+    for one in listed:
+        if one.state == "used" and one.device and one.device not in probed:
+            yield f"{one.device} was not probed"
+    if not probed:
+        yield "nothing was probed"
+
+
+def _computed(probe: ProbeResult) -> bool:
+    """Whether a result was compared with its reference: the words «ok» and «done» alone prove nothing."""
+    return any(stage.name == "correct" and stage.ok for stage in probe.stages)
+
+
+def programs_own(account: Account) -> str | None:
+    """The text of the program's own error beside an environment that is healthy."""
+    return next((s.text for s in account.symptoms if s.explained_by in (PROGRAM, "program-error")), None)

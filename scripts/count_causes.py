@@ -1,0 +1,74 @@
+"""Count how often each cause was behind each symptom on the labelled cases: scripts/count_causes.py DIR… [--write]
+
+For every case whose label names a cause, each of its symptoms (by id, those that no message names also by subject)
+counts once for that cause, if the symptom can have it. Writes doctor/knowledge/tables/causes.json, which weighs the
+hypotheses about a symptom that no finding explains.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from datetime import date
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+TABLE = ROOT / "doctor/knowledge/tables/causes.json"
+
+
+def counted(folders: Iterable[Path]) -> tuple[dict[str, Counter[str]], int]:
+    """(symptom -> cause -> number of cases, number of cases read)."""
+    from doctor.accounting.symptoms import symptoms_of
+    from doctor.evidence.read import read
+
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    cases = 0
+    for folder in folders:
+        for label in sorted(folder.rglob("case.json")):
+            text = label.parent / "input.txt"
+            if not text.is_file():
+                continue
+            cases += 1
+            cause = json.loads(label.read_text(encoding="utf-8"))["cause"]
+            seen = set()
+            for symptom in symptoms_of(read((("input.txt", text.read_bytes()),)).facts):
+                if cause in symptom.causes:
+                    seen.add(f"{symptom.id}/{symptom.subject}" if symptom.id == "accelerator-unused" else symptom.id)
+            for name in seen:
+                counts[name][cause] += 1
+    return counts, cases
+
+
+def table(counts: dict[str, Counter[str]], cases: int) -> dict[str, object]:
+    """The content of the table."""
+    source = f"{cases} labelled tickets (tests/cases), counted by scripts/count_causes.py"
+    rows = [
+        {"symptom": name, "counts": dict(sorted(found.items())), "sources": ["cases"], "status": "verified"}
+        for name, found in sorted(counts.items())
+    ]
+    return {"schema": 1, "table": "causes", "date": date.today().isoformat(), "sources": {"cases": source},
+            "rows": rows}  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path, metavar="DIR")
+    parser.add_argument("--write", action="store_true", help="replace the table; else print it")
+    options = parser.parse_args()
+    made = table(*counted(options.folders))
+    rows = ",\n".join("  " + json.dumps(row) for row in made["rows"])  # type: ignore[attr-defined]
+    head = json.dumps({k: v for k, v in made.items() if k != "rows"}, indent=1)[:-2]
+    text = f'{head},\n "rows": [\n{rows}\n ]\n}}\n'
+    if options.write:
+        TABLE.write_text(text, encoding="utf-8")
+    else:
+        print(text, end="")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
