@@ -119,7 +119,7 @@ def _messages(facts: Facts) -> Iterator[Symptom]:
             continue
         yield Symptom(
             id=row.id,
-            kind=row.kind,
+            kind=row.kind,  # type: ignore[arg-type]
             subject=row.subject,
             text=error.text,
             source=error.source,

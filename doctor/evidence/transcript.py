@@ -318,7 +318,16 @@ _PRINTED: tuple[tuple[str, tuple[str, ...], Regex], ...] = tuple(
             _ITEM + r"\**(?:GPU(?:s|[ _]?name|[ _]?model| type)?(?: ?#?\d+)?|Graphics card|Video card|Device name|"
             r"Device)\**[ \t]*[:=]\**[ \t]*(\S[^\n]{2,100})$",
         ),
-        ("gpu", ("cuda:",), r"\bCUDA:\d \(([^(),\n]{4,60}), \d+Mi?B\)"),
+        ("gpu in use", ("cuda:",), r"\bCUDA:\d \(([^(),\n]{4,60}), \d+Mi?B\)"),
+        # what only a program that computes on the device can meet: a result on it, or an error of the computation
+        ("in use", ("device=",), r"^[ \t]*(?:tensor\(|\[)[^\n=]{0,300}device='(cuda|mps|xpu):\d+'"),
+        (
+            "in use", ("on the same device",),
+            r"on the same device, but found at least two devices, [^\n]{0,40}\b(cuda|mps)\b",
+        ),
+        ("in use", ("device-side assert",), r"\b(cuda) error: device-side assert triggered"),
+        ("in use", ("out of memory",), r"\b(cuda|mps)(?: backend)? out of memory[.\s(]{1,3}(?:Tried|MPS allocated)"),
+        ("in use", ("placeholder storage",), r"Placeholder storage has not been allocated on (mps) device"),
         # ComfyUI and its kin: the device that they compute on, and how they allocate on it
         ("gpu in use", ("cuda:",), r"\bcuda:\d+ ([^:\n]{4,60}?) : (?:cudaMallocAsync|native)\b"),
         ("cpu", ("cpu:",), _ITEM + r"\**CPU(?: model)?\**[ \t]*:\**[ \t]*((?:Apple|Intel|AMD)[^\n]{2,80})$"),
@@ -365,6 +374,8 @@ def _printed(document: Document, notes: Notes) -> None:
             elif fact == "gpu in use":
                 machine.note_gpu(said, notes, group="in use", source=SOURCE, rank=55, line=line)
                 put("torch.cuda_available", True)
+            elif fact == "in use":
+                notes.put(f"torch.{said.lower()}_available", True, source=SOURCE, rank=45, line=line)
             elif fact == "os":
                 machine.note_os(said, notes, source=SOURCE, rank=50, line=line) or machine.note_platform(
                     said, notes, source=SOURCE, rank=50, line=line

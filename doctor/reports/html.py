@@ -9,6 +9,7 @@ from importlib.resources import files
 
 from jinja2 import Environment, StrictUndefined
 
+from doctor.checks import check_of
 from doctor.model.report import Report
 from doctor.reports import summary
 from doctor.reports.text import safe
@@ -36,4 +37,8 @@ def render(report: Report) -> str:
         consequences=lambda finding: summary.consequences(report, finding),
         command=lambda step: summary.step_command(step, windows=windows),
         unfixed=dict(report.plan.unfixed),
+        left_over=summary.left_over(report),
+        how_likely=summary.how_likely,
+        why=lambda h: summary.why(h, check.title if (check := check_of(h.id)) else ""),
+        question=report.questions[0] if report.questions and report.verdict == "unknown" and report.unproven else None,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from doctor.checks import Check
+from doctor.checks import Check, check_of
 from doctor.model.finding import Finding
 from doctor.model.report import Report
 from doctor.reports import summary
@@ -32,6 +32,7 @@ def _report(report: Report) -> Iterator[str]:
         if finding.root:
             yield ""
             yield from _finding(report, finding)
+    yield from _left_over(report)
     yield ""
     yield "<details><summary>Where this comes from</summary>"
     yield ""
@@ -45,6 +46,28 @@ def _report(report: Report) -> Iterator[str]:
         yield f"- not known: {_code(gap.fact)}: {_prose(gap.detail or gap.reason)}"
     yield ""
     yield "</details>"
+
+
+def _left_over(report: Report) -> Iterator[str]:
+    left = summary.left_over(report)
+    for one in left:
+        place = one.symptom.source + (f", line {one.symptom.line}" if one.symptom.line else "")
+        yield ""
+        yield f"### not explained: {_prose(one.symptom.text)}" + (f" ({_prose(place)})" if place else "")
+        if one.hypotheses:
+            yield ""
+            yield from table(
+                ("", "diagnosis", "why"),
+                (
+                    (summary.how_likely(h), h.id, summary.why(h, check.title if (check := check_of(h.id)) else ""))
+                    for h in one.hypotheses
+                ),
+            )
+    if report.questions and report.verdict == "unknown" and not (report.limits and not report.unproven):
+        yield ""
+        yield f"To settle it: {_prose(report.questions[0].text)}"
+        if report.questions[0].command:
+            yield from _block(report.questions[0].command, "")
 
 
 def _finding(report: Report, finding: Finding) -> Iterator[str]:

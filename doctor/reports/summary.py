@@ -11,6 +11,7 @@ from doctor.model.facts import ABSENT, Absent, Facts, Gpu, ProbeResult, StartFai
 from doctor.model.finding import Finding
 from doctor.model.fix import Fix, Step
 from doctor.model.report import Report
+from doctor.model.symptom import Hypothesis, Symptom
 
 # Shown layer <- layers of the findings. What goes wrong while installing or running has a line only when it does.
 ROWS = ("machine", "driver", "interpreter", "torch", "libraries", "install", "run", "device")
@@ -410,20 +411,63 @@ def consequences(report: Report, root: Finding) -> tuple[Finding, ...]:
 
 
 def verdict(report: Report) -> str:
-    """The one sentence at the end."""
-    counted = Counter(f.severity for f in report.findings if f.root)
-    warnings = _count(counted["warning"], "warning")
+    """The one sentence at the end. It names what was found, so that it can stand alone."""
+    found = {s: [f.id for f in report.findings if f.root and f.severity == s] for s in ("fault", "warning")}
+    warnings = _counted(found["warning"], "warning")
     if report.verdict == "faulty":
-        faults = _count(counted["fault"] or 1, "fault")
-        return f"{faults} and {warnings}." if counted["warning"] else f"{faults}."
+        faults = _counted(found["fault"], "fault") or "a fault"
+        return f"{faults}; {warnings}." if warnings else f"{faults}."
+    also = f" ({warnings})" if warnings else ""
+    if report.verdict == "unknown" and report.limits and not report.unproven:
+        return f"No fault in what was asked for ({', '.join(report.limits)}){also}; the rest was not judged."
     if report.verdict == "unknown":
-        return f"No verdict: {_why_no_verdict(report)}."
-    start = f"No fault, but {warnings}" if counted["warning"] else "Nothing is wrong"
-    return f"{start}: {_what_works(report)}."
+        return f"No verdict{also}: {_why_no_verdict(report)}."
+    start = f"No fault, but {warnings}" if warnings else "Nothing is wrong"
+    return f"{start}: {_what_works(report)}.{_programs_own(report)}"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _counted(ids: list[str], noun: str) -> str:
+    """ "2 faults: torch-missing, gpu-hidden"; "" for none."""
+    names = list(dict.fromkeys(ids))
+    return f"{len(ids)} {noun}{'s' if len(ids) > 1 else ''}: {', '.join(names)}" if ids else ""
+
+
+def _programs_own(report: Report) -> str:
+    own = next((s for s in report.symptoms if s.explained_by in ("program", "program-error")), None)
+    if own is None:
+        return ""
+    where = f" (line {own.line})" if own.line else ""
+    said = own.text if len(own.text) <= 100 else own.text[:99] + "…"
+    return f" The error «{said}»{where} is the program's own, not the environment's."
+
+
+@dataclass(frozen=True)
+class Open:
+    """A symptom that nothing explains, with the hypotheses about it."""
+
+    symptom: Symptom
+    hypotheses: tuple[Hypothesis, ...]
+
+
+def left_over(report: Report) -> tuple[Open, ...]:
+    """The symptoms that nothing explains, each message once. None beside a fault: its fix comes first."""
+    if report.verdict == "faulty":
+        return ()
+    left = {(s.id, s.subject): s for s in reversed(report.symptoms) if s.explained_by is None}
+    return tuple(
+        Open(s, tuple(h for h in report.hypotheses if h.symptom == s.id)[:4]) for s in reversed(list(left.values()))
+    )[:4]
+
+
+def how_likely(hypothesis: Hypothesis) -> str:
+    """One word for its weight."""
+    return "likely" if hypothesis.weight >= 0.5 else "possible"
+
+
+def why(hypothesis: Hypothesis, title: str) -> str:
+    """What to say beside a hypothesis: what speaks for or against it, else what it is."""
+    said = "; ".join((*hypothesis.speaks_for, *(f"but {a}" for a in hypothesis.speaks_against)))
+    return said or title.rstrip(".")
 
 
 def _why_no_verdict(report: Report) -> str:
@@ -433,14 +477,11 @@ def _why_no_verdict(report: Report) -> str:
     failure = facts.interpreter.start_failure
     if isinstance(failure, StartFailure):
         return f"the Python cannot be asked ({failure.message})"
-    if not isinstance(facts.torch, Torch) or facts.torch.version is None:
-        return (
-            "nothing is known of the installed torch"
-            if facts.live
-            else "the text does not say which torch is installed"
-        )
     gap = next((g for g in facts.gaps if g.fact == "torch.imports" and g.detail), None)
-    return "whether torch can be imported is not known" + (f" ({gap.detail})" if gap else "")
+    because = f" ({gap.detail})" if gap else ""
+    reasons = list(report.unproven[:2]) or ["it is not known whether torch works"]
+    more = len(report.unproven) - 2
+    return "; ".join(reasons) + because + (f"; and {more} more" if more > 0 else "")
 
 
 def _what_works(report: Report) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from rich.cells import cell_len
 from rich.text import Text
 
-from doctor.checks import Check
+from doctor.checks import Check, check_of
 from doctor.fixes import quoting
 from doctor.model.finding import Evidence, Finding
 from doctor.model.fix import Fix, Plan, Step
@@ -111,6 +111,7 @@ def _report(report: Report, width: int, verbose: bool) -> Lines:
         if finding.severity != "fault":
             yield Text()
             yield from _remark(report, finding, width)
+    yield from _left_over(report, width)
     yield from _others(report, width)
     if verbose:
         yield from _looked(report, width)
@@ -250,6 +251,37 @@ def _remark(report: Report, finding: Finding, width: int) -> Lines:
             yield from _commands(step, report.facts.host.system == "windows", indent=4)
 
 
+def _left_over(report: Report, width: int) -> Lines:
+    """What nothing explains, what could be behind it, and what to ask."""
+    for left in summary.left_over(report):
+        yield Text()
+        place = left.symptom.source + (f", line {left.symptom.line}" if left.symptom.line else "")
+        said = left.symptom.text if len(left.symptom.text) <= 160 else left.symptom.text[:159] + "…"
+        where = f" ({place})" if place else ""
+        text = list(_prose(f"«{said.rstrip('.')}» is not explained{where}", width, indent=3))
+        yield Text.assemble((" ? ", "yellow"), text[0].plain[3:])
+        yield from text[1:]
+        known = [(h, check) for h in left.hypotheses if (check := check_of(h.id))]
+        names = max((cell_len(h.id) for h, _ in known), default=0)
+        for hypothesis, check in known:
+            start = f"     {summary.how_likely(hypothesis):8}  {hypothesis.id:{names}}  "
+            lines = list(_prose(summary.why(hypothesis, check.title), width, indent=len(start)))
+            yield Text.assemble(start, lines[0].plain[len(start) :])
+            yield from lines[1:]
+    if report.questions and report.verdict != "faulty" and not _answered(report):
+        first = report.questions[0]
+        yield Text()
+        yield _text("  To settle it")
+        yield from _prose(first.text, width, indent=4)
+        if first.command:
+            yield _text(" " * 9 + first.command, style="bold")
+
+
+def _answered(report: Report) -> bool:
+    """Whether the user got an answer to what he asked for, and no verdict on the whole was wanted."""
+    return report.verdict == "healthy" or bool(report.limits and not report.unproven)
+
+
 def _others(report: Report, width: int) -> Lines:
     if report.others:
         yield Text()
@@ -284,6 +316,8 @@ def _verdict(report: Report, width: int) -> Lines:
     duration = f"{report.duration_ms / 1000:.1f} s"
     wrong = [f for f in report.findings if f.root and f.severity != "note"]
     more = [f"More: torchdoctor explain {f.id}" for f in wrong[:1]]
+    if not wrong and report.hypotheses and report.verdict == "unknown":
+        more = [f"More: torchdoctor explain {report.hypotheses[0].id}"]
     fixes = [fix for f in wrong if (fix := summary.fix_of(report, f))]
     if any(summary.step_command(step) for fix in fixes for step in fix.steps):
         more.append(f"Commands only: torchdoctor fix --print-commands{_same_target(report)}")
