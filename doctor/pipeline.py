@@ -42,30 +42,27 @@ def examine(request: Request, progress: Callable[[str], None] = _silent) -> Repo
     started = time.monotonic()
     target, facts, extra = read_evidence(request) if request.evidence else look_at_machine(request, progress)
 
-    from doctor.accounting.account import Account, account
-    from doctor.accounting.verdict import verdict
-    from doctor.checks.runner import judge
+    from doctor.accounting.judgement import judged
     from doctor.fixes.plan import plan
 
-    outcomes, findings = judge(facts, request.only)
-    done = Account(findings=findings) if request.only else account(facts, outcomes, findings)
     limits = limits_of(request, facts)
-    earned = verdict(facts, done, outcomes, limits)
+    judgement = judged(facts, only=request.only, limits=limits)
+    account = judgement.account
     return Report(
         tool=f"torchdoctor {__version__}",
         taken_at=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         duration_ms=round((time.monotonic() - started) * 1000, 1),
         target=target,
-        verdict=earned.value,
-        unproven=earned.unproven,
+        verdict=judgement.verdict.value,
+        unproven=judgement.verdict.unproven,
         limits=limits,
         facts=facts,
-        outcomes=outcomes,
-        findings=done.findings,
-        symptoms=done.symptoms,
-        hypotheses=done.hypotheses,
-        questions=done.questions,
-        plan=plan(done.findings, facts, tool=request.tool, shell=request.shell),
+        outcomes=judgement.outcomes,
+        findings=account.findings,
+        symptoms=account.symptoms,
+        hypotheses=account.hypotheses,
+        questions=account.questions,
+        plan=plan(account.findings, facts, tool=request.tool, shell=request.shell),
         **extra,
     )
 

@@ -21,7 +21,9 @@ from doctor.model.facts import (
     Metal,
     Nvidia,
     Package,
+    ProbeResult,
     Source,
+    Stage,
     Torch,
     TorchDevice,
 )  # fmt: skip
@@ -227,3 +229,17 @@ def with_error(facts: Facts, pattern: str, text: str, *groups: str, path: str | 
 def device(backend: str, name: str, index: int = 0, **more: object) -> TorchDevice:
     """A device as torch lists it."""
     return TorchDevice(backend=backend, index=index, name=name, **more)  # type: ignore[arg-type]
+
+
+def proven(facts: Facts, *devices: str, torch_devices: tuple[TorchDevice, ...] | None = None) -> Facts:
+    """The machine after its probes: the CPU and each of `devices` ("cuda:0") computed right."""
+    torch = facts.torch
+    if isinstance(torch, Torch) and torch_devices is not None:
+        torch = replace(torch, devices=torch_devices)
+    return replace(facts, torch=torch, probes=tuple(probe(d) for d in ("cpu", *devices)))
+
+
+def probe(device: str, status: str = "ok", **more: object) -> ProbeResult:
+    """The result of one probe; one that passed has compared its results."""
+    stages = (Stage(name="correct", ok=True, ms=1.0),) if status == "ok" else ()
+    return ProbeResult(**{"id": device, "device": device, "status": status, "stages": stages, **more})

@@ -1,4 +1,4 @@
-"""START HERE: what was found has to account for every symptom. Pure.
+"""What was found has to account for every symptom. Pure.
 
     findings of the checks ─→ what a passed probe refutes is only a warning
                            ─→ each symptom: which finding explains it

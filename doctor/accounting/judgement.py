@@ -1,0 +1,30 @@
+"""The pure middle of the flow, from facts to a verdict: checks, accounting, verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from doctor.accounting.account import Account, account
+from doctor.accounting.verdict import Verdict, verdict
+from doctor.checks.runner import judge
+from doctor.model.facts import Facts
+from doctor.model.finding import Outcome
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """What is said of a machine: the outcomes of the checks, the account of its symptoms, and the verdict."""
+
+    outcomes: tuple[Outcome, ...]
+    account: Account
+    verdict: Verdict
+
+
+def judged(facts: Facts, *, only: Iterable[str] = (), limits: tuple[str, ...] = ()) -> Judgement:
+    """Judge the facts. `only`: ids to which the judgement is limited; symptoms are then not accounted for. `limits`:
+    the options that limited it, which keep it from being a verdict on the whole."""
+    wanted = tuple(only)
+    outcomes, findings = judge(facts, wanted)
+    made = Account(findings=findings) if wanted else account(facts, outcomes, findings)
+    return Judgement(outcomes=outcomes, account=made, verdict=verdict(facts, made, outcomes, limits))
