@@ -171,11 +171,17 @@ def is_known(facts: Facts, need: str) -> bool:
     >>> is_known(Facts(), "nvidia.driver"), is_known(Facts(gpus=()), "nvidia.driver|gpus")
     (False, True)
     """
-    if need == "messages":
-        torch = facts.torch
-        heard_import = torch is ABSENT or (torch is not None and torch.imports is not None)
-        return facts.live and heard_import and facts.probes is not None
-    return any(look_up(facts, name) is not None for name in need.split("|"))
+    return any(
+        _everything_was_heard(facts) if name == "messages" else look_up(facts, name) is not None
+        for name in need.split("|")
+    )
+
+
+def _everything_was_heard(facts: Facts) -> bool:
+    """Whether torch was imported and the devices were probed, here and now: what they had to say is in the facts."""
+    torch = facts.torch
+    heard_import = torch is ABSENT or (torch is not None and torch.imports is not None)
+    return facts.live and heard_import and facts.probes is not None
 
 
 def origin_of(facts: Facts, name: str) -> Any:

@@ -23,16 +23,20 @@ from doctor.checks._torch import gfx_of, installed, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
-check = Check(
-    severity="fault",
-    explains=("torch-cpu-only", "device-crashes"),
-    instead_of=("no-accelerator", "program-error"),
-)
-
 REMEDIES = (
     Remedy(action="load-module", details={"module": "amdgpu"}),
     Remedy(action="install-driver", details={"vendor": "amd"}),
     Remedy(action="reboot"),
+)
+
+check = Check(
+    severity="fault",
+    needs=("gpus", "amd.kernel_driver|amd.kfd"),
+    systems=("linux",),
+    keeps_from=("amd",),
+    usual=REMEDIES,
+    explains=("torch-cpu-only", "device-crashes"),
+    instead_of=("no-accelerator", "program-error"),
 )
 
 

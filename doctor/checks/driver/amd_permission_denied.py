@@ -22,17 +22,22 @@ from doctor.checks._torch import installed, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
-check = Check(
-    severity="fault",
-    explains=("device-crashes", "torch-cpu-only"),
-    instead_of=("amd-driver-missing", "no-accelerator", "program-error"),
-)
-
 GROUPS = Remedy(
     action="group-membership",
     details={"groups": "render,video"},
     text="Add the user to the groups render and video, and log in again.",
 )
+
+check = Check(
+    severity="fault",
+    needs=("amd.kfd", "amd.kfd_accessible|messages"),
+    systems=("linux",),
+    keeps_from=("amd",),
+    usual=(GROUPS,),
+    explains=("device-crashes", "torch-cpu-only"),
+    instead_of=("amd-driver-missing", "no-accelerator", "program-error"),
+)
+
 MAY_OPEN = {"render", "video", "root"}  # video: of older distributions
 FLAG = Remedy(action="container-flag", details={"flag": "--group-add render"})
 

@@ -23,22 +23,6 @@ from doctor.checks._torch import quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
-check = Check(
-    severity="fault",
-    explains=("device-crashes",),
-    instead_of=(
-        "nvidia-driver-too-old",
-        "container-without-gpu",
-        "nvidia-uvm-broken",
-        "gpu-hidden",
-        "wsl-driver-misconfigured",
-        "program-error",
-    ),
-)
-
-DESKTOP = Remedy(action="install-system-package", details={"package": "Docker Desktop>=4.31"})
-TOOLKIT = Remedy(action="install-system-package", details={"package": "nvidia-container-toolkit>=1.14.4"})
-
 UPGRADE = Remedy(
     action="install-system-package",
     details={"package": "nvidia-container-toolkit"},
@@ -53,6 +37,26 @@ NO_CGROUPS = Remedy(
     text="Set no-cgroups = true in /etc/nvidia-container-runtime/config.toml (rootless Docker or Podman), and start "
     "the container again.",
 )
+
+check = Check(
+    severity="fault",
+    needs=("messages",),
+    systems=("linux", "windows"),
+    keeps_from=("nvidia",),
+    usual=(UPGRADE, NO_CGROUPS),
+    explains=("device-crashes",),
+    instead_of=(
+        "nvidia-driver-too-old",
+        "container-without-gpu",
+        "nvidia-uvm-broken",
+        "gpu-hidden",
+        "wsl-driver-misconfigured",
+        "program-error",
+    ),
+)
+
+DESKTOP = Remedy(action="install-system-package", details={"package": "Docker Desktop>=4.31"})
+TOOLKIT = Remedy(action="install-system-package", details={"package": "nvidia-container-toolkit>=1.14.4"})
 
 
 @check

@@ -36,8 +36,14 @@ from doctor.checks._torch import installed, kind, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
+GPUS = Remedy(action="container-flag", details={"flag": "--gpus all"})
+TOOLKIT = Remedy(action="install-system-package", details={"package": "nvidia-container-toolkit"})
+
 check = Check(
     severity="fault",
+    needs=("host.container", "nvidia.device_nodes|nvidia.driver|messages"),
+    keeps_from=("nvidia", "amd"),
+    usual=(GPUS, TOOLKIT),
     explains=("device-crashes",),
     instead_of=(
         "nvidia-driver-missing",
@@ -56,8 +62,6 @@ check = Check(
     ),
 )
 
-GPUS = Remedy(action="container-flag", details={"flag": "--gpus all"})
-TOOLKIT = Remedy(action="install-system-package", details={"package": "nvidia-container-toolkit"})
 LIMITS = Remedy(
     action="container-flag",
     details={"flag": "--gpus all"},

@@ -24,8 +24,16 @@ from doctor.checks._torch import import_failure, quote
 from doctor.model.facts import Facts, Source
 from doctor.model.finding import Evidence, Remedy
 
+REMEDIES = (
+    Remedy(action="reboot"),
+    Remedy(action="stop-process", text="If its process can still be ended, stop the program that holds the GPU."),
+)
+
 check = Check(
     severity="fault",
+    needs=("messages",),
+    keeps_from=("nvidia", "amd", "intel"),
+    usual=REMEDIES,
     explains=("torch-cpu-only", "torch-import-crashes", "device-crashes", "nvidia-uvm-broken"),
     instead_of=(
         "nvidia-driver-missing",
@@ -36,10 +44,6 @@ check = Check(
     ),
 )
 
-REMEDIES = (
-    Remedy(action="reboot"),
-    Remedy(action="stop-process", text="If its process can still be ended, stop the program that holds the GPU."),
-)
 DRIVER_STAGES = ("init", "devices", "cuda", "context", "allocate")
 
 

@@ -36,18 +36,21 @@ from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
-check = Check(
-    severity="fault",
-    explains=("device-crashes",),
-    instead_of=("mps-unavailable", "nvidia-driver-missing", "gpu-hidden", "no-accelerator", "nvidia-uvm-broken"),
-)
-
 OPEN = Remedy(
     action="system-setting",
     details={"setting": "sandbox", "value": "let it open the GPU, or run the command outside it"},
     text="Let the sandbox open the GPU, or run the command outside it.",
 )
 CPU = Remedy(action="none", details={"reason": "inside the sandbox torch can use the CPU"})
+
+check = Check(
+    severity="fault",
+    needs=("host.sandbox", "messages"),
+    keeps_from=("nvidia", "apple"),
+    usual=(OPEN, CPU),
+    explains=("device-crashes",),
+    instead_of=("mps-unavailable", "nvidia-driver-missing", "gpu-hidden", "no-accelerator", "nvidia-uvm-broken"),
+)
 
 
 @check

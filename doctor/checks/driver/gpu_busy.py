@@ -23,10 +23,6 @@ from doctor.checks._torch import quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
-check = Check(
-    severity="fault", explains=("device-crashes", "torch-cpu-only"), instead_of=("gpu-hidden", "program-error")
-)
-
 STOP = Remedy(action="stop-process", text="Stop the process that holds the GPU (nvidia-smi lists it).")
 DEFAULT = Remedy(
     action="system-setting",
@@ -34,6 +30,15 @@ DEFAULT = Remedy(
     text="Set the compute mode to Default: sudo nvidia-smi -c 0.",
 )
 REBOOT = Remedy(action="reboot")
+
+check = Check(
+    severity="fault",
+    needs=("messages",),
+    systems=("linux", "windows"),
+    usual=(STOP, REBOOT, DEFAULT),
+    explains=("device-crashes", "torch-cpu-only"),
+    instead_of=("gpu-hidden", "program-error"),
+)
 
 
 @check

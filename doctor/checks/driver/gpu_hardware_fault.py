@@ -26,8 +26,14 @@ from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
+SERVICE = Remedy(action="hardware-service")
+REBOOT = Remedy(action="reboot")
+
 check = Check(
     severity="fault",
+    needs=("messages",),
+    systems=("linux", "windows"),
+    usual=(REBOOT, SERVICE),
     explains=("torch-cpu-only", "device-crashes", "device-wrong-results"),
     instead_of=(
         "nvidia-driver-not-running",
@@ -39,8 +45,6 @@ check = Check(
     ),
 )
 
-SERVICE = Remedy(action="hardware-service")
-REBOOT = Remedy(action="reboot")
 INSTALL = Remedy(
     action="install-driver", text="Install the driver variant that knows this GPU (open or closed kernel modules)."
 )

@@ -42,6 +42,10 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
+    needs=("environ", "gpus|nvidia.gpus_seen"),
+    systems=("linux", "windows"),
+    keeps_from=("nvidia", "amd", "intel"),
+    usual=(Remedy(action="unset-env", details={"name": "CUDA_VISIBLE_DEVICES"}),),
     explains=("device-crashes",),
     instead_of=("no-accelerator", "program-error", "amd-driver-missing", "intel-gpu-driver-missing"),
 )

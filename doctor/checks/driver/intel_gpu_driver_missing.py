@@ -24,14 +24,19 @@ from doctor.checks._torch import installed, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
+RUNTIME = Remedy(action="install-system-package", details={"package": "intel-compute-runtime (Level Zero)"})
+DRIVER = Remedy(action="install-driver", details={"vendor": "intel"}, text="Install Intel's current graphics driver.")
+
 check = Check(
     severity="fault",
+    needs=("intel.level_zero", "intel.render_accessible|messages"),
+    systems=("linux", "windows"),
+    keeps_from=("intel",),
+    usual=(RUNTIME, DRIVER),
     explains=("device-crashes",),
     instead_of=("no-accelerator", "program-error", "shared-library-missing"),
 )
 
-RUNTIME = Remedy(action="install-system-package", details={"package": "intel-compute-runtime (Level Zero)"})
-DRIVER = Remedy(action="install-driver", details={"vendor": "intel"}, text="Install Intel's current graphics driver.")
 GROUP = Remedy(action="group-membership", details={"groups": "render"})
 FLAG = Remedy(action="container-flag", details={"flag": "--device=/dev/dri"})
 

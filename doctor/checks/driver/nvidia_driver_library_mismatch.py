@@ -26,6 +26,10 @@ from doctor.model.finding import Remedy
 
 check = Check(
     severity="fault",
+    needs=("nvidia.kernel_module", "nvidia.library|nvidia.cuinit|messages"),
+    systems=("linux",),
+    keeps_from=("nvidia",),
+    usual=(Remedy(action="reboot"),),
     explains=("torch-cpu-only", "device-crashes"),
     instead_of=(
         "nvidia-driver-not-running",

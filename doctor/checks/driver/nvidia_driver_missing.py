@@ -40,6 +40,10 @@ from doctor.model.finding import Remedy
 
 check = Check(
     severity="fault",
+    needs=("nvidia.driver", "gpus"),
+    systems=("linux", "windows"),
+    keeps_from=("nvidia",),
+    usual=(Remedy(action="install-driver"),),
     explains=("torch-cpu-only", "no-accelerator", "device-crashes"),
     instead_of=("gpu-hidden", "program-error", "shared-library-missing", "torch-import-crashes"),
 )

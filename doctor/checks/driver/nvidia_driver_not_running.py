@@ -24,12 +24,6 @@ from doctor.checks._torch import quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
-check = Check(
-    severity="fault",
-    explains=("torch-cpu-only", "device-crashes"),
-    instead_of=("nvidia-driver-missing", "gpu-hidden", "no-accelerator", "nvidia-uvm-broken", "program-error"),
-)
-
 LOAD = Remedy(action="load-module", details={"module": "nvidia"})
 INSTALL = Remedy(
     action="install-driver",
@@ -37,6 +31,17 @@ INSTALL = Remedy(
     text="Install the NVIDIA driver again, with the headers of the running kernel.",
 )
 REBOOT = Remedy(action="reboot")
+
+check = Check(
+    severity="fault",
+    needs=("nvidia.kernel_module|nvidia.gpus_seen|nvidia.cuinit",),
+    systems=("linux", "windows"),
+    keeps_from=("nvidia",),
+    usual=(LOAD, INSTALL, REBOOT),
+    explains=("torch-cpu-only", "device-crashes"),
+    instead_of=("nvidia-driver-missing", "gpu-hidden", "no-accelerator", "nvidia-uvm-broken", "program-error"),
+)
+
 OPEN = Remedy(
     action="install-driver",
     text="Install the driver with the open kernel modules (packages with -open in their name): this GPU needs them.",

@@ -31,6 +31,10 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
+    needs=("nvidia.driver", "torch.cuda|torch.version", "gpus"),
+    systems=("linux", "windows"),
+    keeps_from=("nvidia",),
+    usual=(Remedy(action="upgrade-driver"), Remedy(action="reinstall-torch")),
     explains=("device-crashes",),
     instead_of=("no-accelerator", "gpu-hidden", "program-error", "nvidia-uvm-broken"),
 )

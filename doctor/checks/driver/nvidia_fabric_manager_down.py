@@ -23,8 +23,19 @@ from doctor.checks._torch import quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
+START = Remedy(action="start-service", details={"service": "nvidia-fabricmanager"})
+INSTALL = Remedy(
+    action="install-system-package",
+    details={"package": "nvidia-fabricmanager"},
+    text="Install the fabric manager of exactly the driver's version.",
+)
+
 check = Check(
     severity="fault",
+    needs=("nvidia.cuinit|messages",),
+    systems=("linux",),
+    keeps_from=("nvidia",),
+    usual=(START, INSTALL),
     explains=("torch-cpu-only", "device-crashes"),
     instead_of=(
         "nvidia-uvm-broken",
@@ -40,12 +51,6 @@ STATES = {
     "stopped": "; nvidia-fabricmanager is not running",
     "unfinished": "; their fabric is not set up: nvidia-fabricmanager has not done its work",
 }
-START = Remedy(action="start-service", details={"service": "nvidia-fabricmanager"})
-INSTALL = Remedy(
-    action="install-system-package",
-    details={"package": "nvidia-fabricmanager"},
-    text="Install the fabric manager of exactly the driver's version.",
-)
 
 
 @check

@@ -24,18 +24,25 @@ from doctor.checks._torch import installed, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
-check = Check(
-    severity="fault", explains=("torch-cpu-only", "device-crashes"), instead_of=("program-error", "no-accelerator")
-)
-
-UNKNOWN_ERROR = 999
-SYSTEM_CALL_FAILED = 304
 RELOAD = Remedy(
     action="load-module",
     details={"module": "nvidia_uvm", "reload": "yes"},
     text="Unload and load nvidia_uvm while nothing uses the GPU.",
 )
 REBOOT = Remedy(action="reboot")
+
+check = Check(
+    severity="fault",
+    needs=("nvidia.cuinit|messages",),
+    systems=("linux", "windows"),
+    keeps_from=("nvidia",),
+    usual=(RELOAD, REBOOT),
+    explains=("torch-cpu-only", "device-crashes"),
+    instead_of=("program-error", "no-accelerator"),
+)
+
+UNKNOWN_ERROR = 999
+SYSTEM_CALL_FAILED = 304
 
 
 @check

@@ -25,8 +25,24 @@ from doctor.checks._torch import installed, numbers, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
+FOLDER = "/usr/lib/wsl/lib"
+PATH = Remedy(action="set-env", details={"name": "LD_LIBRARY_PATH", "value": FOLDER})
+WINDOWS_DRIVER = Remedy(
+    action="upgrade-driver",
+    text="Update the NVIDIA driver of Windows (never install one inside WSL), then: wsl --shutdown.",
+)
+UPDATE = Remedy(
+    action="system-setting",
+    details={"setting": "wsl-update", "value": "wsl --update"},
+    text="Update WSL itself, in PowerShell: wsl --update, then wsl --shutdown.",
+)
+
 check = Check(
     severity="fault",
+    needs=("host.wsl", "nvidia.cuinit|messages"),
+    systems=("linux",),
+    keeps_from=("nvidia", "amd"),
+    usual=(WINDOWS_DRIVER, PATH, UPDATE),
     explains=("device-crashes",),
     instead_of=(
         "nvidia-driver-missing",
@@ -42,16 +58,10 @@ check = Check(
     ),
 )
 
-FOLDER = "/usr/lib/wsl/lib"
 TO_WSL2 = Remedy(
     action="system-setting",
     details={"setting": "wsl-version", "value": "2"},
     text="Convert the distribution to WSL 2: wsl --set-version NAME 2.",
-)
-PATH = Remedy(action="set-env", details={"name": "LD_LIBRARY_PATH", "value": FOLDER})
-WINDOWS_DRIVER = Remedy(
-    action="upgrade-driver",
-    text="Update the NVIDIA driver of Windows (never install one inside WSL), then: wsl --shutdown.",
 )
 AMD_DRIVER = Remedy(
     action="upgrade-driver",
@@ -59,11 +69,6 @@ AMD_DRIVER = Remedy(
     text="Install AMD's current driver (Adrenalin) in Windows and ROCm's packages for WSL, then: wsl --shutdown.",
 )
 DETECTION = Remedy(action="set-env", details={"name": "HSA_ENABLE_DXG_DETECTION", "value": "1"})
-UPDATE = Remedy(
-    action="system-setting",
-    details={"setting": "wsl-update", "value": "wsl --update"},
-    text="Update WSL itself, in PowerShell: wsl --update, then wsl --shutdown.",
-)
 
 
 @check

@@ -25,8 +25,16 @@ from doctor.checks._torch import quote, search
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Remedy
 
+NO_ISOLATION = Remedy(
+    action="install-package",
+    details={"flag": "--no-build-isolation"},
+    text="Install the package with --no-build-isolation.",
+)
+
 check = Check(
     severity="fault",
+    needs=("messages",),
+    usual=(NO_ISOLATION,),
     instead_of=("torch-missing", "wrong-environment", "program-error", "no-matching-wheel"),
 )
 

@@ -27,6 +27,8 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
+    needs=("messages",),
+    usual=(Remedy(action="fix-index"), Remedy(action="install-torch")),
     explains=("torch-missing", "torch-cpu-only"),
     instead_of=("no-matching-wheel", "torch-missing", "torch-cpu-only"),
 )

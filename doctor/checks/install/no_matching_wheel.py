@@ -24,7 +24,13 @@ from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
 
-check = Check(severity="fault", explains=("torch-missing",), instead_of=("torch-missing", "program-error"))
+check = Check(
+    severity="fault",
+    needs=("messages",),
+    usual=(Remedy(action="install-torch"), Remedy(action="replace-interpreter", details={"arch": "64-bit"})),
+    explains=("torch-missing",),
+    instead_of=("torch-missing", "program-error"),
+)
 
 REQUEST = (
     r"(?:No matching distribution found for|satisfies the requirement) (torch(?:vision|"

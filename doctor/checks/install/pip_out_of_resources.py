@@ -21,8 +21,14 @@ from doctor.checks._torch import quote, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
+SMALLER = Remedy(
+    action="install-torch", details={"backend": "cpu"}, text="Install the CPU build, which is far smaller."
+)
+
 check = Check(
     severity="fault",
+    needs=("messages",),
+    usual=(Remedy(action="free-disk-space"), SMALLER),
     explains=("torch-missing", "no-matching-wheel", "torch-install-broken"),
     instead_of=("torch-missing", "shared-memory-too-small"),
 )
@@ -30,9 +36,6 @@ check = Check(
 INSTALLING = (
     r"Could not install packages due to an (?:OSError|EnvironmentError)|Failed to (?:download|"
     r"extract|install|fetch)|pip\S* install|Downloading torch"
-)
-SMALLER = Remedy(
-    action="install-torch", details={"backend": "cpu"}, text="Install the CPU build, which is far smaller."
 )
 
 

@@ -19,8 +19,26 @@ References
 from doctor.checks import Check, Rule
 from doctor.model.finding import Remedy
 
+REMEDIES = (
+    Remedy(
+        action="system-setting",
+        details={"setting": "LongPathsEnabled", "value": "1"},
+        text="Allow long paths, in PowerShell as administrator, and restart: New-ItemProperty -Path "
+        "HKLM:\\SYSTEM\\CurrentControlSet\\Control\\FileSystem -Name LongPathsEnabled -Value 1 "
+        "-PropertyType DWORD -Force.",
+    ),
+    Remedy(
+        action="system-setting",
+        details={"setting": "environment-folder", "value": "a shorter path"},
+        text="Make the environment in a folder with a shorter path, such as C:\\venv.",
+    ),
+)
+
 check = Check(
     severity="fault",
+    needs=("messages",),
+    systems=("windows",),
+    usual=REMEDIES,
     explains=("torch-install-broken", "torch-missing", "no-matching-wheel"),
     instead_of=("torch-missing", "program-error"),
     rule=Rule(
@@ -28,19 +46,6 @@ check = Check(
         detail="The installer met a path longer than 260 characters.",
         when=lambda facts, error: facts.host.system in ("windows", None),
         facts=("host.os_name",),
-        remedies=(
-            Remedy(
-                action="system-setting",
-                details={"setting": "LongPathsEnabled", "value": "1"},
-                text="Allow long paths, in PowerShell as administrator, and restart: New-ItemProperty -Path "
-                "HKLM:\\SYSTEM\\CurrentControlSet\\Control\\FileSystem -Name LongPathsEnabled -Value 1 "
-                "-PropertyType DWORD -Force.",
-            ),
-            Remedy(
-                action="system-setting",
-                details={"setting": "environment-folder", "value": "a shorter path"},
-                text="Make the environment in a folder with a shorter path, such as C:\\venv.",
-            ),
-        ),
+        remedies=REMEDIES,
     ),
 )

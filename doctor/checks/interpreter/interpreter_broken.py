@@ -24,7 +24,18 @@ from doctor.checks._torch import quote
 from doctor.model.facts import Facts, StartFailure
 from doctor.model.finding import Evidence, Remedy
 
-check = Check(severity="fault", explains=("torch-missing", "pip-missing", "wrong-environment", "torch-import-crashes"))
+AGAIN = Remedy(
+    action="replace-interpreter",
+    text="Make the environment again with a Python that is there, and install torch in it.",
+)
+
+check = Check(
+    severity="fault",
+    needs=("interpreter.start_failure",),
+    keeps_from=("nvidia", "amd", "intel", "apple"),
+    usual=(AGAIN,),
+    explains=("torch-missing", "pip-missing", "wrong-environment", "torch-import-crashes"),
+)
 
 WHAT = {
     "dead-link": "is a link to a Python that is no longer there",
@@ -34,10 +45,6 @@ WHAT = {
     "timed-out": "does not come up within the time limit",
     "exited": "ends at once instead of running a program",
 }
-AGAIN = Remedy(
-    action="replace-interpreter",
-    text="Make the environment again with a Python that is there, and install torch in it.",
-)
 
 
 @check

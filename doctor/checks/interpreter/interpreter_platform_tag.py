@@ -29,6 +29,10 @@ from doctor.model.finding import Remedy
 
 check = Check(
     severity="fault",
+    needs=("interpreter.platform_tag|interpreter.macos_reported",),
+    systems=("darwin",),
+    keeps_from=("apple",),
+    usual=(Remedy(action="replace-interpreter"),),
     explains=("torch-missing",),
     instead_of=("no-matching-wheel", "index-misconfigured", "python-unsupported", "macos-too-old", "intel-mac"),
 )

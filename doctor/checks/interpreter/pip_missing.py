@@ -24,11 +24,12 @@ from doctor.checks._torch import installed, quote
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Remedy
 
-check = Check(severity="fault", explains=("torch-missing",))
-
-NEED_NO_PIP = ("uv", "uv-tool", "conda", "pixi", "poetry", "pdm", "pipx")
 PIP = Remedy(action="install-pip")
 DEBIAN = Remedy(action="install-system-package", details={"package": "python3-venv"})
+
+check = Check(severity="fault", needs=("interpreter.pip",), usual=(PIP, DEBIAN), explains=("torch-missing",))
+
+NEED_NO_PIP = ("uv", "uv-tool", "conda", "pixi", "poetry", "pdm", "pipx")
 
 
 @check

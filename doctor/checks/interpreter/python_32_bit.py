@@ -25,6 +25,10 @@ from doctor.model.finding import Remedy
 
 check = Check(
     severity="fault",
+    needs=("interpreter.bits",),
+    systems=("linux", "windows"),
+    keeps_from=("nvidia", "amd", "intel"),
+    usual=(Remedy(action="replace-interpreter", details={"arch": "64-bit"}),),
     explains=("torch-missing",),
     instead_of=(
         "no-matching-wheel",

@@ -36,8 +36,14 @@ from doctor.checks._torch import owner, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
+NATIVE = Remedy(action="replace-interpreter", details={"arch": "arm64"})
+
 check = Check(
     severity="fault",
+    needs=("interpreter.translated|host.cpu_model", "interpreter.architecture"),
+    systems=("darwin",),
+    keeps_from=("apple",),
+    usual=(NATIVE,),
     explains=(
         "torch-missing",
         "torch-too-old",
@@ -68,7 +74,6 @@ check = Check(
     ),
 )
 
-NATIVE = Remedy(action="replace-interpreter", details={"arch": "arm64"})
 REINSTALL = Remedy(action="reinstall-torch", details={"backend": "mps"})
 
 

@@ -39,6 +39,9 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
+    needs=("interpreter.version", "interpreter.implementation", "torch"),
+    keeps_from=("nvidia", "amd", "intel", "apple"),
+    usual=(Remedy(action="replace-interpreter"),),
     explains=("torch-missing", "torch-too-old", "compiler-missing"),
     instead_of=("no-matching-wheel", "index-misconfigured", "interpreter-broken", "pip-missing"),
 )

@@ -27,6 +27,8 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
+    needs=("interpreter.shadowed",),
+    usual=(Remedy(action="change-directory"),),
     instead_of=(
         "torch-import-crashes",
         "torch-install-broken",

@@ -25,7 +25,12 @@ from doctor.checks._torch import installed, package, quote
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Evidence, Remedy
 
-check = Check(severity="fault", instead_of=("torch-missing", "torch-install-broken"))
+check = Check(
+    severity="fault",
+    needs=("messages",),
+    usual=(Remedy(action="activate-environment"), Remedy(action="install-torch")),
+    instead_of=("torch-missing", "torch-install-broken"),
+)
 
 
 @check

@@ -28,6 +28,8 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
+    needs=("packages", "torch.version", "messages"),
+    usual=(Remedy(action="reinstall-package", details={"package": "torchvision"}), Remedy(action="reinstall-torch")),
     instead_of=(
         "extension-abi-mismatch",
         "program-error",

@@ -23,7 +23,12 @@ from doctor.checks._torch import quote, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
-check = Check(severity="fault", instead_of=("program-error",))
+check = Check(
+    severity="fault",
+    needs=("messages",),
+    usual=(Remedy(action="install-system-package", details={"package": "g++"}),),
+    instead_of=("program-error",),
+)
 
 PATTERNS = (
     "msvc-cl-not-found",

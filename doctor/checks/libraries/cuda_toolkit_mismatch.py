@@ -23,7 +23,12 @@ from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(
-    severity="fault", explains=("build-isolation",), instead_of=("program-error", "compiler-missing", "no-accelerator")
+    severity="fault",
+    needs=("messages",),
+    systems=("linux", "windows"),
+    usual=(Remedy(action="install-system-package", details={"package": "cuda-toolkit"}),),
+    explains=("build-isolation",),
+    instead_of=("program-error", "compiler-missing", "no-accelerator"),
 )
 
 PATTERNS = (

@@ -39,7 +39,14 @@ from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
-check = Check(severity="fault", instead_of=("program-error",))
+REBUILD = Remedy(action="reinstall-package", text="Install the extension's build for this torch, or build it.")
+
+check = Check(
+    severity="fault",
+    needs=("messages",),
+    usual=(REBUILD, Remedy(action="reinstall-torch")),
+    instead_of=("program-error",),
+)
 
 # names of torch's C++ interface, mangled: each part stands behind its length
 SYMBOL = r"undefined symbol: (_Z\w*?(?:2at\d|2atE|3c10|5torch|6caffe2|9pybind11)\w*)"
@@ -99,9 +106,7 @@ def judge(facts: Facts) -> Judgement:
         + (f"; this is torch {version}." if version else "."),
         evidence=(quote(error), "torch.version"),
         remedies=(
-            Remedy(action="reinstall-package", details={"package": name})
-            if name
-            else Remedy(action="reinstall-package", text="Install the extension's build for this torch, or build it."),
+            Remedy(action="reinstall-package", details={"package": name}) if name else REBUILD,
             Remedy(action="reinstall-torch", details=_torch_that_fits(facts, built[1] if built else None)),
         ),
         confidence="likely" if error.pattern in ("torch-abi-undefined-symbol", "exception") else "certain",

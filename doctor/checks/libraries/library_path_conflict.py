@@ -24,8 +24,13 @@ from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
 
+VARIABLE = "LD_LIBRARY_PATH"
+
 check = Check(
     severity="fault",
+    needs=("environ", "messages"),
+    systems=("linux", "windows"),
+    usual=(Remedy(action="unset-env", details={"name": VARIABLE}), Remedy(action="reinstall-torch")),
     explains=(
         "torch-import-crashes",
         "device-crashes",
@@ -56,7 +61,6 @@ VERSIONS = (
 )
 STUB = r"stub library|CUDA_ERROR_STUB_LIBRARY|CUDA driver is a stub"
 STUBS = re.compile(r"/stubs(?:/|$)")
-VARIABLE = "LD_LIBRARY_PATH"
 
 
 @check

@@ -21,6 +21,9 @@ from doctor.model.finding import Remedy
 
 check = Check(
     severity="fault",
+    needs=("messages",),
+    systems=("linux",),
+    usual=(Remedy(action="install-system-package", details={"package": "libstdc++6"}),),
     explains=("torch-import-crashes",),
     instead_of=("torch-import-crashes", "extension-abi-mismatch", "companion-mismatch", "program-error"),
 )

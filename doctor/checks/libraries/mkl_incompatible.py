@@ -24,6 +24,8 @@ from doctor.model.finding import Remedy
 
 check = Check(
     severity="fault",
+    needs=("messages",),
+    usual=(Remedy(action="reinstall-package", details={"package": "mkl"}), Remedy(action="reinstall-torch")),
     explains=("torch-import-crashes",),
     instead_of=("torch-import-crashes", "openmp-duplicate", "program-error"),
 )

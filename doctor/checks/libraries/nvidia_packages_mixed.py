@@ -27,6 +27,9 @@ from doctor.model.finding import Evidence, Finding, Remedy
 
 check = Check(
     severity="fault",
+    needs=("packages", "torch.requires"),
+    systems=("linux", "windows"),
+    usual=(Remedy(action="reinstall-torch"),),
     explains=("torch-import-crashes", "device-crashes", "shared-library-missing"),
     instead_of=("library-path-conflict", "torch-import-crashes", "program-error"),
 )

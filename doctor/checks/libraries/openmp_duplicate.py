@@ -24,16 +24,21 @@ from doctor.checks._torch import installed, numbers, quote, release_of
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
 
-check = Check(
-    severity="fault", explains=("torch-import-crashes",), instead_of=("torch-import-crashes", "program-error")
-)
-
-RUNTIME = re.compile(r"(?:^|[/\\])(?:lib)?(iomp5|omp)[\w.-]*\.(?:so|dylib|dll)", re.IGNORECASE)
 STOPGAP = Remedy(
     action="set-env",
     details={"name": "KMP_DUPLICATE_LIB_OK", "value": "TRUE"},
     text="Let the program run with both runtimes: a stopgap, until torch and NumPy come from one source.",
 )
+
+check = Check(
+    severity="fault",
+    needs=("torch.loaded_libraries", "messages"),
+    usual=(STOPGAP,),
+    explains=("torch-import-crashes",),
+    instead_of=("torch-import-crashes", "program-error"),
+)
+
+RUNTIME = re.compile(r"(?:^|[/\\])(?:lib)?(iomp5|omp)[\w.-]*\.(?:so|dylib|dll)", re.IGNORECASE)
 
 
 @check

@@ -26,6 +26,8 @@ from doctor.model.finding import Remedy
 
 check = Check(
     severity="fault",
+    needs=("messages",),
+    usual=(Remedy(action="reinstall-torch"),),
     explains=("torch-import-crashes", "torch-missing", "torch-too-old"),
     instead_of=("torch-import-crashes", "program-error"),
 )

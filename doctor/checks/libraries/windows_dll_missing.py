@@ -21,8 +21,13 @@ from doctor.checks._torch import quote, release_of, same_kind, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Finding, Remedy
 
+VC_REDIST = Remedy(action="install-system-package", details={"package": "vc_redist"})
+
 check = Check(
     severity="fault",
+    needs=("messages",),
+    systems=("windows",),
+    usual=(VC_REDIST, Remedy(action="reinstall-torch")),
     explains=("torch-import-crashes",),
     instead_of=("torch-import-crashes", "shared-library-missing", "torch-install-broken", "program-error"),
 )
@@ -33,7 +38,6 @@ NOT_LOADED = (
 RUNTIME = r"Microsoft Visual C\+\+ Redistributable is not installed"
 ZLIB = r"Could not locate (zlibwapi\.dll)"
 OF_OTHERS = r"DLL load failed while importing (?!_C\b|torch_python)\w+"
-VC_REDIST = Remedy(action="install-system-package", details={"package": "vc_redist"})
 
 
 @check

@@ -26,7 +26,14 @@ from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(
-    severity="fault", explains=("device-crashes",), instead_of=("torch-import-crashes", "torch-install-broken")
+    severity="fault",
+    needs=("messages",),
+    usual=(
+        Remedy(action="use-other-build", details={"build": "conda-forge's, or one made on this machine"}),
+        Remedy(action="downgrade-torch"),
+    ),
+    explains=("device-crashes",),
+    instead_of=("torch-import-crashes", "torch-install-broken"),
 )
 
 SIGILL = 4

@@ -30,6 +30,13 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
+    needs=("host.libc", "host.libc_version", "messages"),
+    systems=("linux",),
+    keeps_from=("nvidia", "amd", "intel"),
+    usual=(
+        Remedy(action="upgrade-os", details={"minimum": "a distribution with glibc 2.28"}),
+        Remedy(action="downgrade-torch"),
+    ),
     explains=("torch-missing", "torch-import-crashes"),
     instead_of=(
         "shared-library-missing",

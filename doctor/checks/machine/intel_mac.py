@@ -42,6 +42,13 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
+    needs=("host.cpu_model|interpreter.translated", "host.architecture"),
+    systems=("darwin",),
+    keeps_from=("amd", "intel", "apple"),
+    usual=(
+        Remedy(action="install-torch", details={"backend": "cpu"}),
+        Remedy(action="use-other-build", details={"build": "conda-forge builds newer torch for Intel Macs (osx-64)"}),
+    ),
     explains=("torch-missing", "torch-too-old", "python-unsupported", "torch-import-crashes"),
     instead_of=(
         "no-matching-wheel",

@@ -42,6 +42,10 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
+    needs=("host.macos|host.kernel", "torch.version"),
+    systems=("darwin",),
+    keeps_from=("apple",),
+    usual=(Remedy(action="upgrade-os", details={"minimum": "14.0"}), Remedy(action="downgrade-torch")),
     explains=("torch-import-crashes", "mps-op-missing", "mps-dtype-unsupported", "torch-missing", "no-matching-wheel"),
     instead_of=("mps-unavailable", "shared-library-missing", "openmp-duplicate", "backend-impossible-here"),
 )

@@ -27,8 +27,21 @@ from doctor.checks._torch import installed, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
+REMEDIES = (
+    Remedy(action="none", details={"reason": "use the CPU device in this virtual machine, or run on the Mac itself"}),
+    Remedy(
+        action="upgrade-torch",
+        details={"torch": ">=2.1.1"},
+        text="torch 2.1.1 and newer leave the virtual GPU out and use the CPU.",
+    ),
+)
+
 check = Check(
     severity="fault",
+    needs=("host.virtual_machine|metal.device",),
+    systems=("darwin",),
+    keeps_from=("apple",),
+    usual=REMEDIES,
     instead_of=(
         "mps-unavailable",
         "mps-out-of-memory",
@@ -105,13 +118,3 @@ def _asks_for_little(text: str) -> bool:
 
 def _bytes(size: re.Match[str]) -> float:
     return float(size[1]) * float(1024 ** _UNITS[size[2]])
-
-
-REMEDIES = (
-    Remedy(action="none", details={"reason": "use the CPU device in this virtual machine, or run on the Mac itself"}),
-    Remedy(
-        action="upgrade-torch",
-        details={"torch": ">=2.1.1"},
-        text="torch 2.1.1 and newer leave the virtual GPU out and use the CPU.",
-    ),
-)

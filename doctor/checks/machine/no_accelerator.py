@@ -23,7 +23,13 @@ from doctor.checks._torch import installed, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
-check = Check(severity="note")
+NO_CURE = Remedy(action="none", details={"reason": "a machine without a GPU needs no cure"})
+
+check = Check(
+    severity="note",
+    needs=("host.system|gpus|torch|nvidia.driver",),
+    usual=(NO_CURE,),
+)
 
 
 @check
@@ -47,6 +53,6 @@ def judge(facts: Facts) -> Judgement:
         facts,
         f"{detail}: the CPU{f' ({facts.host.cpu_model})' if facts.host.cpu_model else ''} is what torch can use here.",
         evidence=("gpus", "nvidia.driver", "torch.cuda_available", "host.cpu_model", quote(error) if error else None),
-        remedies=(Remedy(action="none", details={"reason": "a machine without a GPU needs no cure"}),),
+        remedies=(NO_CURE,),
         confidence="certain" if known_none else "likely",
     )

@@ -22,7 +22,13 @@ from doctor.checks._torch import quote, search
 from doctor.model.facts import Facts, Torch
 from doctor.model.finding import Remedy
 
-check = Check(severity="warning", instead_of=("program-error", "no-accelerator"))
+CHOOSE = Remedy(
+    action="none",
+    details={"reason": "let the program choose the device that is there"},
+    text="Let the program choose its device at run time.",
+)
+
+check = Check(severity="warning", needs=("messages",), usual=(CHOOSE,), instead_of=("program-error", "no-accelerator"))
 
 CUDA = ("not-compiled-with-cuda", "cuda-wanted-on-macos", "found-no-nvidia-driver", "no-cuda-gpus")
 ON_MACS = ("xformers-extensions-not-loaded",)  # what only NVIDIA's CUDA could give

@@ -22,7 +22,13 @@ from doctor.checks._torch import quote, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
-check = Check(severity="fault", instead_of=("program-error", "device-crashes"))
+check = Check(
+    severity="fault",
+    needs=("messages",),
+    systems=("linux", "windows"),
+    usual=(Remedy(action="reduce-memory"), Remedy(action="stop-process")),
+    instead_of=("program-error", "device-crashes"),
+)
 
 UNITS = {"B": 1 / 2**30, "KIB": 1 / 2**20, "KB": 1 / 2**20, "MIB": 1 / 1024, "MB": 1 / 1024, "GIB": 1.0, "GB": 1.0}
 TOTAL = r"(?:total capacity|total capacty) of ([\d.]+) (\w+)|([\d.]+) (\w+) total capacity"

@@ -20,7 +20,11 @@ from doctor.checks._torch import import_failure
 from doctor.model.facts import Facts, ProbeResult
 from doctor.model.finding import Evidence, Finding, Remedy
 
-check = Check(severity="fault")
+check = Check(
+    severity="fault",
+    needs=("probes",),
+    usual=(Remedy(action="reinstall-torch"), Remedy(action="upgrade-driver"), Remedy(action="hardware-service")),
+)
 
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 10: "SIGBUS", 11: "SIGSEGV"}
 NO_ROOM = ("out of memory", "OutOfMemoryError", "CUBLAS_STATUS_ALLOC_FAILED")

@@ -30,22 +30,27 @@ from doctor.knowledge import speeds
 from doctor.model.facts import Facts, ProbeResult
 from doctor.model.finding import Evidence, Finding, Remedy, Severity
 
-check = Check(severity="warning")
+HARDWARE = Remedy(action="hardware-service")
+GPU_SETTING = Remedy(
+    action="system-setting",
+    details={"setting": "power limit, clocks and cooling of the GPU"},
+    text="Look at the GPU's power limit, clocks and cooling (NVIDIA: nvidia-smi -q -d POWER,CLOCK,PERFORMANCE).",
+)
+
+check = Check(
+    severity="warning",
+    needs=("probes",),
+    usual=(GPU_SETTING, HARDWARE),
+)
 
 LOW_CLOCK = 0.7  # of the highest, while it computes
 ELSEWHERE = 0.05  # of the expected rate: no setting makes a GPU so slow
 THREADS_ADD = 0.3  # of one thread's rate, for each thread: two threads of a core share its units
 FEW_THREADS = 0.5  # of the CPUs that may be used
-HARDWARE = Remedy(action="hardware-service")
 LINK_SETTING = Remedy(
     action="system-setting",
     details={"setting": "slot, riser and BIOS link of the GPU"},
     text="Look at the GPU's slot and riser, and at the link speed in the firmware's settings.",
-)
-GPU_SETTING = Remedy(
-    action="system-setting",
-    details={"setting": "power limit, clocks and cooling of the GPU"},
-    text="Look at the GPU's power limit, clocks and cooling (NVIDIA: nvidia-smi -q -d POWER,CLOCK,PERFORMANCE).",
 )
 
 

@@ -20,7 +20,11 @@ from doctor.checks.run.peer_copy_broken import wrong_copies
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Finding, Remedy
 
-check = Check(severity="fault")
+check = Check(
+    severity="fault",
+    needs=("probes",),
+    usual=(Remedy(action="upgrade-torch"), Remedy(action="upgrade-driver"), Remedy(action="hardware-service")),
+)
 
 LEAK = "memory leak"  # how the probe's texts on it begin
 

@@ -21,7 +21,13 @@ from doctor.checks._torch import numbers, quote, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
-check = Check(severity="fault", instead_of=("program-error", "mps-op-missing"))
+check = Check(
+    severity="fault",
+    needs=("messages",),
+    systems=("darwin",),
+    usual=(Remedy(action="none", details={"reason": "use float32 on MPS"}, text="Use float32 on MPS."),),
+    instead_of=("program-error", "mps-op-missing"),
+)
 
 OPERATOR = (
     r"MPS(?: \w+)? does(?: not|n't) support (\w+) (?:op )?with (u?int\d+|float\d+|bfloat16|bool|"

@@ -24,7 +24,16 @@ from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
-check = Check(severity="fault", instead_of=("program-error",))
+check = Check(
+    severity="fault",
+    needs=("messages",),
+    systems=("darwin",),
+    usual=(
+        Remedy(action="set-env", details={"name": "PYTORCH_ENABLE_MPS_FALLBACK", "value": "1"}),
+        Remedy(action="upgrade-torch"),
+    ),
+    instead_of=("program-error",),
+)
 
 UNSUPPORTED = (
     r"\bMPS\b(?! autocast)[^.]{0,60}(?:[Uu]nsupported|(?:not|n't) (?:yet |currently )?(?:implement|support))|"

@@ -22,7 +22,13 @@ from doctor.checks._torch import quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
-check = Check(severity="fault", instead_of=("program-error",))
+check = Check(
+    severity="fault",
+    needs=("messages",),
+    systems=("darwin",),
+    usual=(Remedy(action="reduce-memory"),),
+    instead_of=("program-error",),
+)
 
 NAME = "PYTORCH_MPS_HIGH_WATERMARK_RATIO"
 

@@ -24,7 +24,13 @@ from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
 
-check = Check(severity="fault", instead_of=("device-wrong-results", "program-error"))
+check = Check(
+    severity="fault",
+    needs=("messages",),
+    systems=("darwin",),
+    usual=(Remedy(action="upgrade-torch"),),
+    instead_of=("device-wrong-results", "program-error"),
+)
 
 DIFFERS = ("mps-differs",)
 

@@ -22,8 +22,6 @@ from doctor.checks._torch import quote
 from doctor.model.facts import Facts, ProbeResult
 from doctor.model.finding import Evidence, Remedy
 
-check = Check(severity="fault", instead_of=("device-wrong-results",))
-
 REMEDIES = (
     Remedy(
         action="system-setting",
@@ -31,6 +29,14 @@ REMEDIES = (
         text="Set the IOMMU to pass-through (kernel parameter iommu=pt) or off, and PCIe ACS off in the firmware.",
     ),
     Remedy(action="set-env", details={"name": "NCCL_P2P_DISABLE", "value": "1"}),
+)
+
+check = Check(
+    severity="fault",
+    needs=("messages",),
+    systems=("linux", "windows"),
+    usual=REMEDIES,
+    instead_of=("device-wrong-results",),
 )
 
 

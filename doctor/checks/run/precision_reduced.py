@@ -20,7 +20,17 @@ from doctor.checks import Check, Judgement
 from doctor.model.facts import Facts, ProbeResult
 from doctor.model.finding import Evidence, Finding, Remedy
 
-check = Check(severity="note")
+NOTHING = Remedy(
+    action="none",
+    details={"reason": "it is a setting, often the default"},
+    text='Nothing, unless full precision is needed: torch.set_float32_matmul_precision("highest").',
+)
+
+check = Check(
+    severity="note",
+    needs=("probes",),
+    usual=(NOTHING,),
+)
 
 FULL = 24
 MODES = ((16, "bf16x2"), (11, "TF32"), (8, "bf16"))
@@ -47,13 +57,7 @@ def judge(facts: Facts) -> Judgement:
                     Evidence(fact=f"{probe.device}, {operation}", value=f"{bits} significant bits", source="probe")
                     for operation, bits in reduced.items()
                 ],
-                remedies=(
-                    Remedy(
-                        action="none",
-                        details={"reason": "it is a setting, often the default"},
-                        text='Nothing, unless full precision is needed: torch.set_float32_matmul_precision("highest").',
-                    ),
-                ),
+                remedies=(NOTHING,),
                 device=probe.device,
             )
         )

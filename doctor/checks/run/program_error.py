@@ -25,7 +25,17 @@ from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Finding, Remedy
 
-check = Check(severity="warning")
+CHANGE_IT = Remedy(
+    action="none",
+    details={"reason": "the program is to be changed, not the environment"},
+    text="Change the program; the environment is right.",
+)
+
+check = Check(
+    severity="warning",
+    needs=("messages",),
+    usual=(CHANGE_IT,),
+)
 
 # what torch says -> what that means
 SAYINGS = (
@@ -127,12 +137,6 @@ def _found(facts: Facts, error: ErrorText, meaning: str) -> Finding:
         facts,
         meaning,
         evidence=(quote(error),),
-        remedies=(
-            Remedy(
-                action="none",
-                details={"reason": "the program is to be changed, not the environment"},
-                text="Change the program; the environment is right.",
-            ),
-        ),
+        remedies=(CHANGE_IT,),
         confidence="likely",
     )

@@ -22,13 +22,20 @@ from doctor.checks._torch import quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
-check = Check(severity="fault", instead_of=("program-error", "pip-out-of-resources"))
-
-DEFAULT_OF_CONTAINERS = 64 << 20
 REMEDIES = (
     Remedy(action="container-flag", details={"flag": "--ipc=host"}),
     Remedy(action="container-flag", details={"flag": "--shm-size=8g"}),
 )
+
+check = Check(
+    severity="fault",
+    needs=("host.container", "host.shm_bytes", "messages"),
+    systems=("linux",),
+    usual=REMEDIES,
+    instead_of=("program-error", "pip-out-of-resources"),
+)
+
+DEFAULT_OF_CONTAINERS = 64 << 20
 
 
 @check

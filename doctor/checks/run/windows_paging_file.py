@@ -18,22 +18,27 @@ References
 from doctor.checks import Check, Rule
 from doctor.model.finding import Remedy
 
+REMEDIES = (
+    Remedy(
+        action="system-setting",
+        details={"setting": "paging-file", "value": "larger, on the drive of the environment"},
+        text="Make the paging file larger: System Properties, Advanced, Performance, Settings, Advanced, "
+        "Virtual memory.",
+    ),
+    Remedy(action="reduce-memory", details={"reason": "fewer worker processes"}),
+)
+
 check = Check(
     severity="fault",
+    needs=("messages",),
+    systems=("windows",),
+    usual=REMEDIES,
     explains=("torch-import-crashes",),
     instead_of=("windows-dll-missing", "torch-import-crashes", "program-error"),
     rule=Rule(
         errors=("winerror-1455",),
         detail="Windows has no room left in its paging file to load a library of torch.",
         facts=("host.memory_bytes", "host.os_name"),
-        remedies=(
-            Remedy(
-                action="system-setting",
-                details={"setting": "paging-file", "value": "larger, on the drive of the environment"},
-                text="Make the paging file larger: System Properties, Advanced, Performance, Settings, Advanced, "
-                "Virtual memory.",
-            ),
-            Remedy(action="reduce-memory", details={"reason": "fewer worker processes"}),
-        ),
+        remedies=REMEDIES,
     ),
 )

@@ -26,6 +26,9 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
+    needs=("gpus", "torch.version", "torch.arch_list"),
+    systems=("linux", "windows"),
+    usual=(Remedy(action="reinstall-torch"),),
     explains=("device-crashes", "device-wrong-results"),
     instead_of=("program-error", "amd-permission-denied"),
 )

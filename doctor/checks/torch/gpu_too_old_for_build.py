@@ -20,9 +20,13 @@ References
 from doctor.checks import Check, Judgement
 from doctor.checks.torch._architecture import unserved
 from doctor.model.facts import Facts
+from doctor.model.finding import Remedy
 
 check = Check(
     severity="fault",
+    needs=("gpus", "torch.version", "torch.arch_list"),
+    systems=("linux", "windows"),
+    usual=(Remedy(action="reinstall-torch"), Remedy(action="downgrade-torch")),
     explains=("device-crashes", "device-wrong-results", "extension-abi-mismatch"),
     instead_of=("program-error",),
 )

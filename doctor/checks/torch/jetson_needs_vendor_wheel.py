@@ -24,6 +24,10 @@ from doctor.model.finding import Remedy
 
 check = Check(
     severity="fault",
+    needs=("host.jetson", "torch.cuda_available"),
+    systems=("linux",),
+    keeps_from=("nvidia",),
+    usual=(Remedy(action="reinstall-torch", details={"backend": "jetson"}),),
     explains=("program-error",),
     instead_of=(
         "torch-cpu-only",

@@ -21,7 +21,13 @@ from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
 check = Check(
-    severity="fault", explains=("mps-unavailable", "program-error", "mps-op-missing"), instead_of=("mps-unavailable",)
+    severity="fault",
+    needs=("torch.mps_built",),
+    systems=("darwin",),
+    keeps_from=("apple",),
+    usual=(Remedy(action="reinstall-torch"),),
+    explains=("mps-unavailable", "program-error", "mps-op-missing"),
+    instead_of=("mps-unavailable",),
 )
 
 NO_KERNELS = r"Could not run 'aten::(?:empty|_copy|copy_)[\w.]*' with arguments from the 'MPS' backend"

@@ -24,9 +24,22 @@ from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
-check = Check(severity="fault", explains=("program-error",), instead_of=("no-accelerator",))
-
 KEEPERS = "a sandbox, an ssh or daemon session, or a virtual machine"
+PLAIN_TERMINAL = Remedy(
+    action="none",
+    details={"reason": f"look for what keeps Metal from the process: {KEEPERS}"},
+    text=f"Run it in a plain Terminal window; what keeps Metal from this process is {KEEPERS}.",
+)
+
+check = Check(
+    severity="fault",
+    needs=("torch.mps_available",),
+    systems=("darwin",),
+    keeps_from=("apple",),
+    usual=(PLAIN_TERMINAL,),
+    explains=("program-error",),
+    instead_of=("no-accelerator",),
+)
 
 
 @check
@@ -56,13 +69,7 @@ def judge(facts: Facts) -> Judgement:
             "metal.device",
             quote(error) if error else None,
         ),
-        remedies=(
-            Remedy(
-                action="none",
-                details={"reason": f"look for what keeps Metal from the process: {KEEPERS}"},
-                text=f"Run it in a plain Terminal window; what keeps Metal from this process is {KEEPERS}.",
-            ),
-        ),
+        remedies=(PLAIN_TERMINAL,),
         confidence="likely",
         torch=release,
         macos=macos,

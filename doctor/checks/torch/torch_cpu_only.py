@@ -37,6 +37,10 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
+    needs=("torch.version", "torch.cuda", "gpus"),
+    systems=("linux", "windows"),
+    keeps_from=("nvidia", "amd", "intel"),
+    usual=(Remedy(action="reinstall-torch"),),
     explains=("program-error", "extension-abi-mismatch"),
 )
 

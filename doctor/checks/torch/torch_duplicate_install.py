@@ -24,6 +24,13 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
+    needs=("torch.copies",),
+    usual=(
+        Remedy(
+            action="remove-package", details={"package": "torch"}, text="Remove the copy of torch that is not wanted."
+        ),
+        Remedy(action="reinstall-torch"),
+    ),
     explains=(
         "companion-mismatch",
         "torch-import-crashes",

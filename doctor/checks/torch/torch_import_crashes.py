@@ -21,7 +21,13 @@ from doctor.checks._torch import import_failure, same_kind
 from doctor.model.facts import Facts, ImportFailure
 from doctor.model.finding import Evidence, Remedy
 
-check = Check(severity="fault", explains=("device-crashes",))
+check = Check(
+    severity="fault",
+    needs=("torch.import_failure|torch.cuda_available|torch.mps_available|torch.xpu_available",),
+    keeps_from=("nvidia", "amd", "intel", "apple"),
+    usual=(Remedy(action="reinstall-torch"),),
+    explains=("device-crashes",),
+)
 
 
 @check

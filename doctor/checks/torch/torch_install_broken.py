@@ -37,6 +37,9 @@ from doctor.model.finding import Evidence, Finding, Remedy, Severity
 
 check = Check(
     severity="fault",
+    needs=("torch.missing_files", "torch.leftovers", "torch.import_failure"),
+    keeps_from=("nvidia", "amd", "intel", "apple"),
+    usual=(Remedy(action="reinstall-torch"),),
     explains=("torch-import-crashes", "shared-library-missing", "companion-mismatch", "torch-cpu-only"),
     instead_of=("torch-import-crashes", "shared-library-missing", "program-error", "torch-too-old"),
 )

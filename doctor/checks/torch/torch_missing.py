@@ -20,7 +20,13 @@ from doctor.checks._torch import installed, quote
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Remedy
 
-check = Check(severity="fault", explains=("companion-mismatch", "extension-abi-mismatch"))
+check = Check(
+    severity="fault",
+    needs=("torch",),
+    keeps_from=("nvidia", "amd", "intel", "apple"),
+    usual=(Remedy(action="install-torch"),),
+    explains=("companion-mismatch", "extension-abi-mismatch"),
+)
 
 
 @check

@@ -23,6 +23,8 @@ from doctor.model.finding import Remedy
 
 check = Check(
     severity="fault",
+    needs=("messages",),
+    usual=(Remedy(action="upgrade-torch"),),
     instead_of=("torch-too-old", "program-error", "mps-wrong-results"),
     explains=("windows-dll-missing", "openmp-duplicate", "compiler-missing", "mps-op-missing"),
 )

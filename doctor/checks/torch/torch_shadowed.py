@@ -24,6 +24,8 @@ from doctor.model.finding import Remedy
 
 check = Check(
     severity="fault",
+    needs=("torch.shadowed_by",),
+    usual=(Remedy(action="change-directory"),),
     explains=("torch-import-crashes", "torch-install-broken", "torch-too-old", "torch-cpu-only", "companion-mismatch"),
     instead_of=("torch-install-broken", "torch-import-crashes", "torch-missing", "torch-too-old", "program-error"),
 )

@@ -25,6 +25,8 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
+    needs=("torch.version", "messages"),
+    usual=(Remedy(action="upgrade-torch"),),
     explains=("mps-not-built", "mps-unavailable", "torch-cpu-only"),
     instead_of=("program-error", "backend-impossible-here"),
 )

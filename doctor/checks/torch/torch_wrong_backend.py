@@ -23,7 +23,15 @@ from doctor.checks.torch.torch_cpu_only import usable_gpu
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
 
-check = Check(severity="fault", explains=("program-error",), instead_of=("no-accelerator",))
+check = Check(
+    severity="fault",
+    needs=("torch.version", "torch.cuda", "torch.hip", "gpus"),
+    systems=("linux", "windows"),
+    keeps_from=("nvidia", "amd", "intel"),
+    usual=(Remedy(action="reinstall-torch"),),
+    explains=("program-error",),
+    instead_of=("no-accelerator",),
+)
 
 MAKERS = {"cuda": "NVIDIA", "rocm": "AMD", "xpu": "Intel"}
 VENDORS = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel"}
