@@ -79,6 +79,7 @@ def limits_of(request: Request, facts: Facts) -> tuple[str, ...]:
 def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[Target, Facts, dict[str, Any]]:
     """Stages 1 and 2, live. The torch child starts first: its import takes the time, everything else overlaps it."""
     from doctor.facts import collect
+    from doctor.facts.said import with_messages
     from doctor.facts.system import System
     from doctor.facts.target import find_target
     from doctor.probes import children
@@ -93,7 +94,7 @@ def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[
     all_checks()
     progress("looking at the machine")
     facts = replace(collection.finish(), as_of=request.as_of)
-    facts = children.finish(first, system, target, facts, request=request, progress=progress)
+    facts = with_messages(children.finish(first, system, target, facts, request=request, progress=progress))
     return target.as_report(), facts, {}
 
 

@@ -6,10 +6,8 @@ Every predicate is False where the facts do not say it: unknown is never taken f
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
 
-from doctor.checks._torch import messages, numbers
+from doctor.checks._torch import numbers
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, InstallAttempt, Torch
 from doctor.model.finding import Evidence
@@ -59,39 +57,8 @@ XPU_WANTED = ("no-xpu-devices", "xpu-driver-not-initialized")
 
 
 def heard(facts: Facts, *patterns: str) -> ErrorText | None:
-    """The first message of these patterns: a recognised one, or what torch, nvidia-smi or a probe said live."""
-    for error in facts.errors:
-        if error.pattern in patterns:
-            return error
-    spoken = list(_spoken(facts))
-    if not spoken:
-        return None
-    low = "\n".join(text.text for text in spoken).lower()
-    for pattern in lookup.error_patterns():
-        if pattern.id not in patterns:
-            continue
-        if pattern.literals and not any(literal in low for literal in pattern.literals):
-            continue
-        regex = re.compile(pattern.regex, _flags(pattern.flags))
-        for text in spoken:
-            if match := regex.search(text.text):
-                return replace(text, pattern=pattern.id, groups=tuple(g or "" for g in match.groups()))
-    return None
-
-
-def _spoken(facts: Facts) -> Iterator[ErrorText]:
-    """Messages that nobody has matched against the patterns yet."""
-    yield from (m for m in messages(facts) if m.pattern in ("exception", "warning"))
-    if facts.nvidia.smi_error:
-        yield ErrorText(pattern="", text=str(facts.nvidia.smi_error), source="nvidia-smi")
-    for probe in facts.probes or ():
-        for text in (probe.reason, *probe.stderr_tail.splitlines()[-5:]):
-            if text:
-                yield ErrorText(pattern="", text=text, source=f"probe of {probe.device}")
-
-
-def _flags(letters: str) -> int:
-    return sum(int({"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}[letter]) for letter in letters)
+    """The first recognised message of these patterns."""
+    return next((error for error in facts.errors if error.pattern in patterns), None)
 
 
 def on_mac(facts: Facts) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 
 from doctor.checks.runner import quoted
@@ -155,33 +154,6 @@ def import_failure(facts: Facts) -> ImportFailure | None:
     return failure if isinstance(failure, ImportFailure) else None
 
 
-def messages(facts: Facts) -> Iterator[ErrorText]:
-    """Everything that was said: the recognised messages, then what importing torch and starting its GPU said."""
-    yield from facts.errors
-    failure = import_failure(facts)
-    if failure and failure.message:
-        text = f"{failure.exception}: {failure.message}" if failure.exception else failure.message
-        yield ErrorText(
-            pattern="exception",
-            text=text,
-            groups=(failure.exception or "", failure.message),
-            source="import torch",
-            path=_last_file(failure.traceback),
-        )
-    torch = facts.torch
-    if isinstance(torch, Torch):
-        for said, source in ((torch.cuda_error, "torch.cuda.init()"), (torch.numpy_error, "torch.from_numpy()")):
-            if isinstance(said, str):
-                yield ErrorText(pattern="exception", text=said, groups=("", said), source=source)
-        for warning in torch.warnings or ():
-            yield ErrorText(pattern="warning", text=warning, source="import torch")
-
-
-def _last_file(traceback: str) -> str | None:
-    files = re.findall(r'File "([^"<]+)", line \d+', traceback)
-    return files[-1] if files else None
-
-
 _SPECIAL = frozenset("().^$|*+?")
 _TOKEN = re.compile(
     r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?(?:[:=!]|<[=!]|P<\w+>))?|[*+?][?+]?|\{\d*,?\d*\}[?+]?|.", re.DOTALL
@@ -189,9 +161,9 @@ _TOKEN = re.compile(
 
 
 def search(facts: Facts, regex: str) -> tuple[ErrorText, re.Match[str]] | None:
-    """The first message that a regular expression finds, with the match."""
+    """The first message, recognised or not, that a regular expression finds, with the match."""
     words = words_of(regex)
-    for error in messages(facts):
+    for error in facts.errors:
         if words and not any(word in error.text for word in words):
             continue
         if found := re.search(regex, error.text):

@@ -4,8 +4,10 @@ here."""
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 
+from doctor.evidence import text as text_module
 from doctor.evidence import tracebacks
 from doctor.evidence.notes import Notes
 from doctor.evidence.regex import Regex
@@ -28,6 +30,18 @@ def _compiled(regex: str, flags: str) -> re.Pattern[str]:
     for letter in flags:
         value |= letters[letter]
     return re.compile(regex, value)
+
+
+def recognised(text: str, source: str) -> tuple[ErrorText, ...]:
+    """The messages of one text, as the reader of a ticket notes them: those of the tables, then exceptions and lines
+    that speak of a failure. `source` is who said it."""
+    if not text.strip():
+        return ()
+    one = text_module.document(source, text.encode("utf-8", "replace"))
+    notes = Notes(document=one)
+    read(one, notes)
+    tracebacks.read(one, notes)
+    return tuple(replace(error, source=source, line=None) for error in notes.errors)
 
 
 def read(document: Document, notes: Notes) -> None:

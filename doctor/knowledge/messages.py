@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from doctor.knowledge.load import of_tables, table
 from doctor.knowledge.versions import numbers
+from doctor.model.symptom import Kind, Subject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,8 +22,8 @@ class ErrorPattern:
     regex: str
     flags: str
     causes: tuple[str, ...]
-    kind: str
-    subject: str
+    kind: Kind
+    subject: Subject
     example: str
     harmless: bool
     literals: tuple[str, ...]  # one of these substrings (lower case) occurs wherever the regex matches: the prefilter

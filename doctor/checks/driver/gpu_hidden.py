@@ -178,6 +178,8 @@ def _by_message(facts: Facts) -> Judgement:
     elsewhere = in_container(facts) or on_wsl(facts) or bool(facts.nvidia.smi_error) or absent(facts.nvidia.driver)
     if elsewhere or kind(facts) == "cpu" or only_others(facts, "nvidia"):
         return None
+    if facts.nvidia.cuinit:  # asked without the variable, the driver shows no GPU either
+        return None
     listed = any(g.uuid for g in gpus_of(facts, "nvidia"))  # as nvidia-smi -L does
     driver = bool(facts.nvidia.driver or facts.nvidia.gpus_seen or listed)
     if error := heard(facts, "invalid-device-ordinal", "cuda-error-101"):

@@ -107,6 +107,8 @@ DESERIALIZE = r"Attempting to deserialize object on a CUDA device"
 
 @check
 def judge(facts: Facts) -> Judgement:
+    if facts.live or facts.probes is not None:  # what was said there is said to torchdoctor, not to a program
+        return None
     if kind(facts) in ("cpu", "mps") and (found := search(facts, DESERIALIZE)):
         return _found(facts, found[0], "The checkpoint was saved on a GPU, and is loaded without map_location.")
     for regex, meaning in SAYINGS:
