@@ -31,7 +31,11 @@ PROGRAMS_OWN = frozenset((
 _IMPORTING = frozenset(("ImportError", "ModuleNotFoundError", "DLLLoadError"))
 _NOT_A_FAILURE = re.compile(r"\w*[Ww]arning\b|\bWARN(?:ING)?\b|\bINFO\b|\bDEBUG\b")
 _SUBJECTS = {"mps": "apple", "cpu": "cpu", "xpu": "intel"}
-_STARTS = ("interpreter-broken", "python-unsupported", "torch-missing")
+# Some diagnoses can make the import fail, and can as well only keep torch from the GPU.
+_ALSO_WITHOUT_FAILING = frozenset(
+    ("library-path-conflict", "nvidia-packages-mixed", "driver-hangs", "nvidia-driver-missing", "macos-too-old",
+     "python-under-rosetta", "torch-duplicate-install", "torch-shadowed", "driver-library-not-found", "process-limits")
+)  # fmt: skip
 
 
 def symptoms_of(facts: Facts) -> tuple[Symptom, ...]:
@@ -63,13 +67,16 @@ def _unused(facts: Facts) -> Iterator[Symptom]:
                 subject=one.vendor,
                 text=f"torch does not use {one.label}.",
                 source=_source(facts, one.vendor),
-                causes=keep_from(one.vendor),
+                causes=keep_from(one.vendor, facts),
             )
 
 
-def keep_from(vendor: str) -> tuple[str, ...]:
-    """The diagnoses that keep torch from that vendor's GPUs, in causal order."""
-    return tuple(c.id for c in all_checks() if vendor in c.keeps_from)
+def keep_from(vendor: str, facts: Facts) -> tuple[str, ...]:
+    """The diagnoses that keep torch from that vendor's GPUs, in causal order. Where torch imports, those are left out
+    that do it by making the import fail."""
+    imports = isinstance(facts.torch, Torch) and facts.torch.imports is True
+    ruled_out = frozenset(import_causes()) - _ALSO_WITHOUT_FAILING if imports else frozenset()
+    return tuple(c.id for c in all_checks() if vendor in c.keeps_from and c.id not in ruled_out)
 
 
 def _source(facts: Facts, vendor: str) -> str:
