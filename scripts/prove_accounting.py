@@ -26,7 +26,8 @@ AT_MOST = 6  # lines taken from one case
 
 @dataclass(frozen=True)
 class Taken:
-    """What came of one case. `how`: "likely", "question", "healthy", "other" (another certain finding), "silent"."""
+    """What came of one case. `how`: "likely", "question", "healthy", "other" (another certain finding), "silent",
+    "nothing left" (the text then shows a torch that uses every GPU, and nothing that speaks of a failure)."""
 
     case: str
     how: str
@@ -84,7 +85,7 @@ def how_judged(report: Any) -> str:
     if faults:
         return "likely" if faults[0].confidence == "likely" else "other"
     if report.verdict == "healthy":
-        return "healthy"
+        return "healthy" if report.symptoms else "nothing left"
     return "question" if report.questions else "silent"
 
 

@@ -282,10 +282,13 @@ def _questions(
         check = check_of(finding.id)
         if finding.confidence == "likely" and finding.severity == "fault" and check:
             wanted[finding.id] = (0.5, missing(check, facts))
-    own = any(s.explained_by and (s.kind == "program" or s.explained_by == "program-error") for s in symptoms)
-    if not any(f.severity == "fault" for f in findings) and not (own and not hypotheses):
+    without_fault = not any(f.severity == "fault" for f in findings)
+    if without_fault:
         wanted |= _unproven(facts, symptoms)
-    return tuple(questions.question(ask) for ask in questions.ranked(wanted, facts)[:ASKED])
+    asks = questions.ranked(wanted, facts)[:ASKED]
+    if not asks and without_fault:
+        asks = (questions.ERROR, questions.COLLECT_ENV)
+    return tuple(questions.question(ask) for ask in asks)
 
 
 def _unproven(facts: Facts, symptoms: Sequence[Symptom]) -> dict[str, tuple[float, Iterable[str]]]:

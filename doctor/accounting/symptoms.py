@@ -161,11 +161,16 @@ def _exception(error: ErrorText) -> Symptom:
         kind, causes = "import", ()
     elif name == "MemoryError":
         kind, causes = "memory", ("pip-out-of-resources", "program-error")
-    elif name in PROGRAMS_OWN or name.endswith("Warning"):
+    elif (name in PROGRAMS_OWN and _has_message(error)) or name.endswith("Warning"):
         kind, causes = "program", ("program-error",)
     return Symptom(
         id="exception", kind=kind, subject="", text=error.text, source=error.source, line=error.line, causes=causes
     )
+
+
+def _has_message(error: ErrorText) -> bool:
+    """Whether it says anything: a bare «AssertionError:» may have lost the words that tell whose it is."""
+    return bool("".join(error.groups[1:]).strip()) or ":" not in error.text
 
 
 def _installs(facts: Facts) -> Iterator[Symptom]:

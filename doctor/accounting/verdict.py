@@ -13,7 +13,7 @@ from typing import Literal
 
 from doctor.accounting.accelerators import Accelerator, accelerators
 from doctor.accounting.account import PROGRAM, Account
-from doctor.model.facts import Absent, Facts, ProbeResult, Torch
+from doctor.model.facts import ABSENT, Absent, Facts, ProbeResult, Torch
 from doctor.model.finding import Outcome
 
 Value = Literal["healthy", "faulty", "unknown"]
@@ -59,8 +59,8 @@ def _unproven(facts: Facts, account: Account, *, limited: bool) -> Iterator[str]
             yield f"why torch does not use {one.label} is not known"
         elif one.state == "unknown":
             yield f"whether torch uses {one.label} is not known"
-    if not listed and facts.gpus is None and not facts.live and torch.cuda_available is None and not _cpu_build(torch):
-        yield "whether there is a GPU, and whether torch uses it, is not known"
+    if not listed and not facts.live and not _no_gpu_expected(facts, torch):
+        yield "whether there is a GPU that torch should use is not known"
     if facts.live and not limited:
         yield from _not_probed(facts, listed)
     for symptom in account.left_over:
@@ -68,8 +68,10 @@ def _unproven(facts: Facts, account: Account, *, limited: bool) -> Iterator[str]
             yield f"«{symptom.text[:120]}» is not explained"
 
 
-def _cpu_build(torch: Torch) -> bool:
-    return "+cpu" in (torch.version or "")
+def _no_gpu_expected(facts: Facts, torch: Torch) -> bool:
+    """Whether a text that names no GPU leaves no doubt: the bus was listed, no driver was found, or it is a CPU build
+    that somebody chose."""
+    return facts.gpus == () or facts.nvidia.driver is ABSENT or "+cpu" in (torch.version or "")
 
 
 def _ran(facts: Facts, torch: Torch) -> bool:

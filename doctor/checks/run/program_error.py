@@ -121,7 +121,8 @@ def _unexplained(facts: Facts) -> Judgement:
     """An error of the program, in an environment of which torch is known and that shows nothing wrong."""
     if installed(facts) is None or any(e.pattern in _messages() for e in facts.errors):
         return None
-    error = next((e for e in facts.errors if e.pattern == "exception" and OWN_ERRORS.match(e.text)), None)
+    exceptions = (e for e in facts.errors if e.pattern == "exception" and OWN_ERRORS.match(e.text))
+    error = next((e for e in exceptions if not e.text.rstrip().endswith(":")), None)  # one that says what it is
     return (
         _found(facts, error, "The program ends with an error that nothing in the environment explains.")
         if error
