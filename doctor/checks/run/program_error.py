@@ -17,11 +17,9 @@ References
     https://docs.pytorch.org/docs/stable/notes/cuda.html
 """
 
-import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import installed, kind, quote, search
-from doctor.knowledge import lookup
+from doctor.checks._torch import kind, quote, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Finding, Remedy
 
@@ -51,8 +49,9 @@ SAYINGS = (
         "Tensors of one operation are on different devices.",
     ),
     (
-        r"size mismatch|shapes? cannot be multiplied|must match the size of tensor|"
-        r"shape '\[.*\]' is invalid|Sizes of tensors must match",
+        r"size mismatch|shapes? cannot be multiplied|must match the (?:existing )?size|stack expects each tensor|"
+        r"shape '\[[^\]\n]*\]' is invalid|Sizes of tensors must match|The size of tensor a |Given groups=\d|"
+        r"Calculated padded input size|Expected input batch_size|Expected \d+-?D? ?(?:or \d+-?D? )?(?:\w+ )?input",
         "The shapes of the tensors do not fit.",
     ),
     (
@@ -67,7 +66,7 @@ SAYINGS = (
     (r"device-side assert triggered", "A kernel found an index or a value out of its range."),
     (r"invalid device ordinal", "The program names a GPU number that does not exist."),
     (
-        r"element \d+ of tensors does not require grad|"
+        r"element \d+ of tensors does not require grad|Trying to backward through the graph a second time|"
         r"one of the variables needed for gradient computation has been modified",
         "The program breaks the rules of autograd.",
     ),
@@ -101,7 +100,6 @@ SAYINGS = (
         "The program ends with an error of its own.",
     ),
 )
-OWN_ERRORS = re.compile(r"(?:RuntimeError|AssertionError|AttributeError|Exception|torch\.\w+Error|\w+\.Unsupported)\b")
 DESERIALIZE = r"Attempting to deserialize object on a CUDA device"
 
 
@@ -114,25 +112,7 @@ def judge(facts: Facts) -> Judgement:
     for regex, meaning in SAYINGS:
         if found := search(facts, regex):
             return _found(facts, found[0], meaning)
-    return _unexplained(facts)
-
-
-def _unexplained(facts: Facts) -> Judgement:
-    """An error of the program, in an environment of which torch is known and that shows nothing wrong."""
-    if installed(facts) is None or any(e.pattern in _messages() for e in facts.errors):
-        return None
-    exceptions = (e for e in facts.errors if e.pattern == "exception" and OWN_ERRORS.match(e.text))
-    error = next((e for e in exceptions if not e.text.rstrip().endswith(":")), None)  # one that says what it is
-    return (
-        _found(facts, error, "The program ends with an error that nothing in the environment explains.")
-        if error
-        else None
-    )
-
-
-def _messages() -> frozenset[str]:
-    """The names of the messages whose causes are known."""
-    return frozenset(p.id for p in lookup.error_patterns())
+    return None
 
 
 def _found(facts: Facts, error: ErrorText, meaning: str) -> Finding:
