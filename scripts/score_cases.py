@@ -139,7 +139,7 @@ def score(case: Case, report: Mapping[str, Any]) -> Score:
 def _top1(case: Case, report: Mapping[str, Any], faults: list[str], ids: list[str]) -> bool:
     if faults:
         return faults[0] in case.right
-    if "healthy" in case.right and report["verdict"] == "healthy":
+    if report["verdict"] in case.right:  # "healthy", or "unknown" where the text cannot prove it
         return True
     return bool(ids) and ids[0] in case.right
 

@@ -115,7 +115,8 @@ def _explanation(
     if symptom.kind == "program":
         return PROGRAM
     of_vendor = [a for a in accelerators(facts) if a.vendor == symptom.subject]
-    if symptom.kind == "no-device" and of_vendor and all(a.state == "proven" for a in of_vendor):
+    enough = ("proven", "used") if is_warning(symptom) else ("proven",)
+    if symptom.kind == "no-device" and of_vendor and all(a.state in enough for a in of_vendor):
         return WORKS
     if symptom.causes and is_warning(symptom) and all(status.get(id) == "passed" for id in symptom.causes):
         return REFUTED

@@ -209,11 +209,23 @@ def split_top(said: str) -> list[str]:
     return parts
 
 
+# what computes on a device, or asks it, and fails where there is none
+_ON_DEVICE = Regex(
+    r"device=['\"](cuda|mps|xpu)|\.(cuda)\(\)|\.to\(['\"](cuda|mps|xpu)|"
+    r"torch\.(cuda)\.get_device_(?:name|capability|properties)\("
+)
+_FAILED = Regex(r"Traceback|Error|Warning|rror:|not found")
+
+
 def _note_code(code: str, output: list[str], notes: Notes, at: int, *, interactive: bool) -> None:
     """Pair the expressions of a statement (or of its print calls) with the lines that follow."""
     lines = [(i, s) for i, s in enumerate(output, at + 1) if s]
     if not lines:
         return
+    device = _ON_DEVICE.search(code)
+    if device and not any(_FAILED.search(said) for _, said in lines):
+        backend = next(name for name in device.groups() if name)
+        notes.put(f"torch.{backend}_available", True, source="Python", rank=45, line=lines[0][0])
     printed = _print_arguments(code)
     if printed:
         for arguments, (i, said) in zip(printed, lines, strict=False):
