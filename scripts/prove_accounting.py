@@ -101,7 +101,8 @@ def asks_for(report: Any, fact: str) -> bool:
 
     if not report.questions:
         return False
-    first = next((a for a in ASKS if (a.text, a.command) == (report.questions[0].text, report.questions[0].command)))
+    said = report.questions[0]
+    first = next((a for a in ASKS if (a.text, a.command) == (said.text, said.command)), ASKS[0])
     name = {"message": "messages", "gpu": "gpus", "asked for": "attempts"}.get(fact, fact)
     name = "environ" if name.isupper() or name.startswith("environ") else name
     held = any(name == one or name.startswith(one + ".") or one.startswith(name + ".") for one in first.holds)

@@ -29,6 +29,13 @@ PROGRAMS_OWN = frozenset((
     "RecursionError", "AttributeError",
 ))  # fmt: skip
 _IMPORTING = frozenset(("ImportError", "ModuleNotFoundError", "DLLLoadError"))
+_MISSING_MODULE = re.compile(r"No module named ['\"](\w+)")
+# what torch needs or what is built for it; a module of any other name is the program's own affair
+_FAMILY = frozenset(
+    ("torch", "torchvision", "torchaudio", "torchtext", "triton", "numpy", "nvidia", "functorch", "typing_extensions",
+     "sympy", "filelock", "jinja2", "networkx", "fsspec", "mpmath", "xformers", "flash_attn", "pip",
+     "setuptools", "intel_extension_for_pytorch")
+)  # fmt: skip
 _NOT_A_FAILURE = re.compile(r"\w*[Ww]arning\b|\bWARN(?:ING)?\b|\bINFO\b|\bDEBUG\b")
 _SUBJECTS = {"mps": "apple", "cpu": "cpu", "xpu": "intel"}
 # Some diagnoses can make the import fail, and can as well only keep torch from the GPU.
@@ -126,7 +133,7 @@ def _messages(facts: Facts) -> Iterator[Symptom]:
             continue
         yield Symptom(
             id=row.id,
-            kind=row.kind,  # type: ignore[arg-type]
+            kind=row.kind,
             subject=row.subject,
             text=error.text,
             source=error.source,
@@ -158,7 +165,8 @@ def _exception(error: ErrorText) -> Symptom:
     kind: Kind = "unknown"
     causes: tuple[str, ...] = ()
     if name in _IMPORTING:
-        kind, causes = "import", ()
+        missing = _MISSING_MODULE.search(error.text)
+        kind = "import" if missing is None or missing[1] in _FAMILY else "program"
     elif name == "MemoryError":
         kind, causes = "memory", ("pip-out-of-resources", "program-error")
     elif (name in PROGRAMS_OWN and _has_message(error)) or name.endswith("Warning"):
