@@ -26,6 +26,7 @@ LEADS = 0.6  # the share of the weight with which one hypothesis becomes a findi
 LEADS_BY = 2.5  # … if it also outweighs the next by this factor
 SHOWN = 6  # hypotheses of one symptom
 ASKED = 3  # questions
+UNPROVEN_BESIDE = 0.3  # what health is not proven without counts so much where there are hypotheses to settle
 PROGRAM = "program"  # what explains a symptom that is the program's own
 WORKS = "works"  # what explains a message that a passed probe refutes
 REFUTED = "refuted"  # what explains a warning all of whose causes are ruled out
@@ -274,18 +275,22 @@ def _questions(
     symptoms: Sequence[Symptom], hypotheses: Sequence[Hypothesis], findings: Sequence[Finding], facts: Facts
 ) -> tuple[Question, ...]:
     """What to ask, the most telling first. Nothing where a fault that is certain explains everything."""
+    kinds = {s.id: s.kind for s in symptoms}
     wanted: dict[str, tuple[float, Iterable[str]]] = {}
     for number, hypothesis in enumerate(hypotheses):
         check = check_of(hypothesis.id)
         if check and (lacking := missing(check, facts)):
-            wanted[f"{number} {hypothesis.id}"] = (hypothesis.weight, lacking)
+            heard = f"messages/{kinds.get(hypothesis.symptom, 'unknown')}"
+            needs = tuple(heard if need == "messages" else need for need in lacking)
+            wanted[f"{number} {hypothesis.id}"] = (hypothesis.weight, needs)
     for finding in findings:
         check = check_of(finding.id)
         if finding.confidence == "likely" and finding.severity == "fault" and check:
             wanted[finding.id] = (0.5, missing(check, facts))
     without_fault = not any(f.severity == "fault" for f in findings)
     if without_fault:
-        wanted |= _unproven(facts, symptoms)
+        share = UNPROVEN_BESIDE if wanted else 1.0
+        wanted |= {name: (weight * share, needs) for name, (weight, needs) in _unproven(facts, symptoms).items()}
     asks = questions.ranked(wanted, facts)[:ASKED]
     if not asks and without_fault:
         asks = (questions.ERROR, questions.COLLECT_ENV)

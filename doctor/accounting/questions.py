@@ -17,8 +17,9 @@ ANY = ("linux", "darwin", "windows")
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """A question. `holds`: dotted facts in the answer, or whole groups of them ("nvidia"); `about`: systems on which
-    it can be asked; `effort`: 1 a command, 2 something to do or to find again."""
+    """A question. `holds`: dotted facts in the answer, or whole groups of them ("nvidia"); messages by the kind of
+    symptom that they speak of ("messages/no-device"). `about`: systems on which it can be asked; `effort`: 1 a
+    command, 2 something to do or to find again."""
 
     text: str
     command: str = ""
@@ -56,8 +57,8 @@ START_CUDA = Ask(
     text="Let torch start CUDA: the message that it ends with tells the causes apart.",
     command='python -c "import torch; print(torch.__version__, torch.version.cuda); torch.zeros(1).cuda()"',
     holds=(
-        "messages", "torch.cuda_error", "nvidia.cuinit", "torch.cuda_available", "torch.version", "torch.cuda", "torch",
-        "torch.imports",
+        "messages/no-device", "messages/import", "torch.cuda_error", "nvidia.cuinit", "torch.cuda_available",
+        "torch.version", "torch.cuda", "torch.imports",
     ),
     about=("linux", "windows"),
 )  # fmt: skip
@@ -98,7 +99,8 @@ ASKS = (
     Ask(
         text="What does the kernel say of the GPU?",
         command="sudo dmesg | grep -iE 'nvrm|xid|amdgpu|i915|oom'",
-        holds=("nvidia.xids", "nvidia.kernel_module", "amd.kernel_driver", "intel.kernel_driver", "messages"),
+        holds=("nvidia.xids", "nvidia.kernel_module", "amd.kernel_driver", "intel.kernel_driver", "messages/hang",
+               "messages/compute"),
         about=("linux",),
         effort=1.3,
     ),
@@ -158,14 +160,13 @@ ASKS = (
     Ask(
         text="Which libraries does the loader take?",
         command='LD_DEBUG=libs python -c "import torch" 2>&1 | grep -iE "cuda|cudnn|nccl|calling init"',
-        holds=("torch.loaded_libraries", "nvidia.libcuda", "messages"),
+        holds=("torch.loaded_libraries", "nvidia.libcuda"),
         about=("linux",),
         effort=1.5,
     ),
     Ask(
         text="Which install command was run, and what did it print in full?",
-        holds=("attempts", "messages"),
-        effort=1.3,
+        holds=("attempts", "messages/install"),
     ),
     ERROR,
 )  # fmt: skip
@@ -178,12 +179,13 @@ CHECK = Ask(
 
 
 def answers(ask: Ask, need: str) -> bool:
-    """Whether the answer to a question holds a need of a check ("nvidia.cuinit|torch.cuda_error", "messages").
+    """Whether the answer to a question holds a need of a check ("nvidia.cuinit|torch.cuda_error", "messages/import").
 
     >>> answers(COLLECT_ENV, "torch.version|torch.cuda"), answers(COLLECT_ENV, "environ")
     (True, False)
     """
-    return any(name in ask.holds or name.partition(".")[0] in ask.holds for name in need.split("|"))
+    names = need.split("|")
+    return any(n in ask.holds or n.partition(".")[0] in ask.holds or n.partition("/")[0] in ask.holds for n in names)
 
 
 def ranked(missing: Mapping[str, tuple[float, Iterable[str]]], facts: Facts) -> tuple[Ask, ...]:
