@@ -1,17 +1,25 @@
+from dataclasses import replace
+
+from doctor.model.facts import Facts, ProbeResult
 from tests.examples import linux, mac, with_error, with_torch
 from tests.tickets import collect_env
 
+
+def said_to_the_user(facts: Facts, pattern: str, text: str) -> Facts:
+    return replace(with_error(facts, pattern, text), live=False)
+
+
 BAD = {
-    "devices": with_error(
+    "devices": said_to_the_user(
         with_torch(linux(), "2.6.0+cu124"), "exception", "RuntimeError: Expected all tensors to be on the same device, but found two"
     ),
-    "a module that does not exist": with_error(
+    "a module that does not exist": said_to_the_user(
         with_torch(mac(macos="12.4"), "1.12.0"), "exception", "ModuleNotFoundError: No module named 'torchvision.ops.nms'"
     ),
-    "weights_only": with_error(
+    "weights_only": said_to_the_user(
         with_torch(linux(), "2.6.0+cpu"), "exception", "_pickle.UnpicklingError: Weights only load failed. This file can still be loaded"
     ),
-    "map_location": with_error(
+    "map_location": said_to_the_user(
         with_torch(linux(), "2.6.0+cpu"), "exception", "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False"
     ),
     'pasted: RuntimeError: Expected all tensors to be on the same device,': (
@@ -51,6 +59,11 @@ BAD = {
     ),
 }  # fmt: skip
 GOOD = {
+    "torchdoctor's own probe met the error, not a program": replace(
+        with_torch(linux(), "2.6.0+cu124", cuda_available=True),
+        probes=(ProbeResult(id="cuda:0", device="cuda:0", status="failed", stage="kernel",
+                            reason="RuntimeError: CUDA error: device-side assert triggered"),),
+    ),
     "nothing was said": with_torch(linux(), "2.6.0+cpu"),
     "the GPU is full": with_error(
         with_torch(linux(), "2.6.0+cu124"), "cuda-out-of-memory", "CUDA out of memory. Tried to allocate 2.00 GiB"
