@@ -72,7 +72,8 @@ def error_of(text: str) -> str | None:
     """The line of rocminfo that says why it can't see a GPU."""
     for line in text.splitlines():
         if re.search(
-            r"ROCk module is NOT loaded|Unable to open /dev/kfd|not member of|Permission denied|HSA_STATUS_ERROR",
+            r"ROCk module is NOT loaded|Unable to open /dev/kfd|not member of|Permission denied|HSA_STATUS_ERROR|"
+            r"hsa_init Failed",
             line,
         ):
             return re.sub(r"\x1b\[[0-9;]*m", "", line).strip()[:500]

@@ -21,7 +21,7 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import installed, quote
+from doctor.checks._torch import imports_fail, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Evidence, Remedy
 
@@ -49,11 +49,11 @@ WITH_FILE = ("stdlib-cannot-import-name", "stdlib-imported-elsewhere")  # group 
 
 @check
 def judge(facts: Facts) -> Judgement:
-    hidden, torch = facts.interpreter.shadowed or (), installed(facts)
+    hidden = facts.interpreter.shadowed or ()
     error = heard(facts, "stdlib-partially-initialized", "consider-renaming-module") or _imported_from_elsewhere(facts)
     if hidden:
         module, file = hidden[0]
-        works = error is None and not (torch and torch.imports is False)
+        works = error is None and not imports_fail(facts)
         more = f" ({len(hidden) - 1} more)" if len(hidden) > 1 else ""
         return check.found(
             facts,

@@ -27,7 +27,7 @@ check = Check(
     needs=("messages",),
     systems=("darwin",),
     usual=(Remedy(action="reduce-memory"),),
-    instead_of=("program-error",),
+    instead_of=("program-error", "device-crashes"),
 )
 
 NAME = "PYTORCH_MPS_HIGH_WATERMARK_RATIO"
