@@ -3,6 +3,7 @@
 Besides the patterns of doctor/knowledge ("no-kernel-image" …) these are noted as ErrorText:
   * "exception": the last line of a Python traceback; groups (type, message), path: the file that raised it;
   * "line": a line that speaks of a failure and that no pattern knows;
+  * "warning": a warning of a live `import torch` that no pattern knows, see doctor/facts/said.py;
   * "mps-differs", "mps-memory-grows": measurements on MPS, see mps.py;
   * "container-run": a `docker run` command line; groups: its flags that matter (--gpus all, --shm-size 8g, --device
     /dev/kfd).

@@ -106,7 +106,7 @@ def _driver(facts: Facts) -> Iterator[ErrorText]:
         return
     words = CUDA_WORDS.get(code)
     text = f"cuInit: Error {code}: {words}" if words else f"cuInit: Error {code}"
-    yield from recognised(text, "cuInit")
+    yield from _failure(text, "cuInit")
 
 
 def _shows_a_gpu(facts: Facts) -> bool:
@@ -123,8 +123,7 @@ def _shows_a_gpu(facts: Facts) -> bool:
 def _tools(facts: Facts) -> Iterator[ErrorText]:
     said = facts.nvidia.smi_error
     if isinstance(said, str):
-        unknown = ErrorText(pattern="line", text=said[:TEXT_LIMIT], source="nvidia-smi")
-        yield from recognised(said, "nvidia-smi") or (unknown,)
+        yield from _failure(said, "nvidia-smi")
     vendors = {gpu.vendor for gpu in facts.gpus} if facts.gpus is not None else {"amd", "intel"}
     sources = (
         *facts.nvidia.sources,
@@ -144,6 +143,11 @@ def _probe(probe: ProbeResult) -> Iterator[ErrorText]:
     elif not probe.data.get("wrong"):
         yield from recognised(probe.reason, source)
     yield from recognised(probe.stderr_tail, source)
+
+
+def _failure(text: str, source: str) -> tuple[ErrorText, ...]:
+    """What is known to tell of a failure, whatever its words."""
+    return recognised(text, source) or (ErrorText(pattern="line", text=text[:TEXT_LIMIT], source=source),)
 
 
 def _rows(errors: Iterable[ErrorText]) -> Iterator[ErrorText]:

@@ -134,8 +134,8 @@ def _message(facts: Facts) -> ErrorText | None:
     if found := search(facts, CUDART):
         torch = installed(facts)
         cuda = torch.cuda if torch else None
-        differs = bool(cuda) and found[1][1] != cuda.split(".")[0] and not imports_fail(facts)
-        if differs or owner(found[0].path) not in (None, "torch", "nvidia"):
+        differs = cuda and found[1][1] != cuda.split(".")[0]
+        if (differs and not imports_fail(facts)) or owner(found[0].path) not in (None, "torch", "nvidia"):
             return found[0]
     no_kernel = heard(facts, "no-kernel-image") or (found[0] if (found := search(facts, NO_FUNCTION)) else None)
     if no_kernel and (
