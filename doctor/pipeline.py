@@ -79,7 +79,6 @@ def limits_of(request: Request, facts: Facts) -> tuple[str, ...]:
 def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[Target, Facts, dict[str, Any]]:
     """Stages 1 and 2, live. The torch child starts first: its import takes the time, everything else overlaps it."""
     from doctor.facts import collect
-    from doctor.facts.said import with_messages
     from doctor.facts.system import System
     from doctor.facts.target import find_target
     from doctor.probes import children
@@ -90,6 +89,7 @@ def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[
     first = children.start_first(system, target, probe=request.probe, request=request)
     collection = collect.start(system, target)
     from doctor.checks import all_checks  # loaded while the children work
+    from doctor.facts.said import with_messages
 
     all_checks()
     progress("looking at the machine")
