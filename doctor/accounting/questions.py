@@ -165,6 +165,41 @@ ASKS = (
         effort=1.5,
     ),
     Ask(
+        text="Let torchdoctor compute on each device, and time it.",
+        command="torchdoctor probe",
+        holds=("probes", "messages/compute", "messages/wrong-result", "messages/slow", "messages/hang"),
+        effort=1.5,
+    ),
+    Ask(
+        text="Does this Python start, and does it have pip?",
+        command="python -m pip --version",
+        holds=("interpreter.start_failure", "interpreter.pip", "interpreter.version", "interpreter.executable",
+               "messages/start"),
+    ),
+    Ask(
+        text="Which files lie in the folder that the program is started in?",
+        command="ls",
+        holds=("interpreter.shadowed", "torch.shadowed_by"),
+    ),
+    Ask(
+        text="How large is the shared memory?",
+        command="df -h /dev/shm",
+        holds=("host.shm_bytes", "host.disk_free_bytes"),
+        about=("linux",),
+    ),
+    Ask(
+        text="Is it a Jetson, and with which release?",
+        command="cat /etc/nv_tegra_release",
+        holds=("host.jetson",),
+        about=("linux",),
+    ),
+    Ask(
+        text="Is Intel's compute runtime installed?",
+        command="ls /usr/lib/*/libze_* /usr/lib64/libze_*",
+        holds=("intel.level_zero",),
+        about=("linux",),
+    ),
+    Ask(
         text="Which install command was run, and what did it print in full?",
         holds=("attempts", "messages/install"),
     ),

@@ -1,0 +1,179 @@
+"""Which finding explains which symptom, what is concluded from the rest, and what is asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from doctor.accounting.account import PROGRAM, WORKS
+from doctor.accounting.judgement import Judgement, judged
+from doctor.accounting.questions import ASKS, answers
+from doctor.accounting.symptoms import symptoms_of
+from doctor.checks import all_checks, check_of
+from doctor.evidence.read import read
+from doctor.knowledge import lookup
+from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, ImportFailure, InstallAttempt, Torch
+from doctor.model.symptom import KINDS
+from tests.examples import device, linux, probe, proven, with_error, with_nvidia, with_torch
+from tests.tickets import collect_env
+
+RTX = "NVIDIA GeForce RTX 4090"
+WORKING = proven(
+    with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=True, devices=(device("cuda", RTX),)), "cuda:0"
+)
+
+
+def from_text(text: str) -> Judgement:
+    return judged(replace(read((("ticket", text.encode()),)).facts, live=False))
+
+
+# ---- symptoms
+
+
+@pytest.mark.parametrize(
+    ("facts", "id", "kind"),
+    [
+        (with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=False), "accelerator-unused", "no-device"),
+        (
+            replace(linux(), torch=Torch(version="2.6.0", imports=False, import_failure=ImportFailure(
+                kind="exception", message="libfoo.so.1: cannot open"))),
+            "import-failed", "import",
+        ),
+        (
+            replace(linux(), torch=Torch(version="2.6.0", imports=False, import_failure=ImportFailure(
+                kind="timed-out", message="import took longer than 60 s"))),
+            "import-failed", "hang",
+        ),
+        (replace(linux(), attempts=(InstallAttempt(tool="pip", failed=True, message="no wheel"),)), "install-failed",
+         "install"),
+        (replace(linux(), probes=(probe("cuda:0", "crashed", signal=11),)), "probe-crashed", "compute"),
+        (replace(linux(), probes=(probe("cuda:0", "timed-out"),)), "probe-hung", "hang"),
+        (replace(linux(), probes=(probe("cuda:0", "failed", data={"wrong": "all zeros"}),)), "probe-wrong-results",
+         "wrong-result"),
+        (replace(linux(), probes=(probe("cuda:0", "skipped", stage="start", reason="no memory"),)), "probe-did-not-run",
+         "compute"),
+        (with_error(linux(), "line", "fatal error: no such thing"), "unknown-message", "unknown"),
+        (with_error(linux(), "exception", "KeyError: 'x'", "KeyError", "'x'"), "exception", "program"),
+        (with_error(linux(), "exception", "RuntimeError: odd", "RuntimeError", "odd"), "exception", "unknown"),
+    ],
+)  # fmt: skip
+def test_symptoms(facts: Facts, id: str, kind: str) -> None:
+    assert (id, kind) in [(s.id, s.kind) for s in symptoms_of(facts)]
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        WORKING,
+        with_error(linux(), "line", "WARNING: all is well"),
+        replace(linux(), probes=(probe("cuda:1", "skipped", reason="not wanted"),)),
+        with_error(linux(), "nnpack-unsupported-hardware", "Could not initialize NNPACK! Reason: Unsupported"),
+    ],
+)
+def test_what_is_no_symptom(facts: Facts) -> None:
+    assert symptoms_of(facts) == ()
+
+
+def test_one_line_is_one_symptom() -> None:
+    text = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+    ids = [s.id for s in symptoms_of(read((("t", text.encode()),)).facts)]
+    assert ids == ["no-kernel-image"]
+
+
+# ---- what explains what
+
+
+def test_a_finding_explains_the_symptoms_that_it_causes() -> None:
+    facts = with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=False)
+    facts = replace(facts, environ={"CUDA_VISIBLE_DEVICES": ""})
+    made = judged(with_error(facts, "no-cuda-gpus", "RuntimeError: No CUDA GPUs are available"))
+    assert {s.explained_by for s in made.account.symptoms} == {"gpu-hidden"}
+
+
+def test_what_a_passed_probe_refutes_is_a_warning() -> None:
+    stray = "Failed to initialize NVML: Driver/library version mismatch"
+    facts = replace(WORKING, nvidia=replace(WORKING.nvidia, smi_error=stray))
+    made = judged(with_error(facts, "nvml-version-mismatch", stray))
+    assert made.verdict.value == "healthy"
+    assert [f.severity for f in made.account.findings] in (["warning"], [])
+
+
+def test_a_message_that_a_passed_probe_refutes_needs_no_finding() -> None:
+    made = judged(with_error(WORKING, "no-cuda-gpus", "RuntimeError: No CUDA GPUs are available"))
+    assert {s.explained_by for s in made.account.symptoms} <= {WORKS, "gpu-hidden"}
+    assert made.verdict.value == "healthy"
+
+
+def test_a_programs_own_error_is_named_as_such() -> None:
+    made = judged(replace(WORKING, live=False, errors=(
+        ErrorText(pattern="exception", text="KeyError: 'lr'", groups=("KeyError", "'lr'")),)))  # fmt: skip
+    assert made.account.symptoms[0].explained_by in (PROGRAM, "program-error")
+
+
+# ---- hypotheses and questions
+
+
+def test_the_commonest_ticket_is_a_question() -> None:
+    text = collect_env("2.6.0+cu124").replace("Is CUDA available: True", "Is CUDA available: False")
+    made = from_text(text)
+    assert made.verdict.value == "unknown"
+    assert made.account.hypotheses
+    ids = [h.id for h in made.account.hypotheses]
+    assert "gpu-hidden" in ids
+    assert not {"glibc-too-old", "torch-missing", "torch-cpu-only"} & {*ids}, "torch imports, and is a CUDA build"
+    assert made.account.questions[0].command
+
+
+def test_a_leading_hypothesis_is_a_likely_finding_that_says_what_it_rests_on() -> None:
+    text = "RuntimeError: CUDA error: no kernel image is available for execution on the device\nGPU: RTX 5070 Ti\n"
+    (first, *_) = from_text(text).account.findings
+    assert (first.id, first.confidence) == ("gpu-too-new-for-build", "likely")
+    assert first.remedies
+    assert "no kernel image" in " ".join((first.detail, *(e.value for e in first.evidence)))
+
+
+def test_several_hypotheses_share_the_weight() -> None:
+    text = collect_env("2.6.0+cu124").replace("Is CUDA available: True", "Is CUDA available: False")
+    made = from_text(text)
+    weights = [h.weight for h in made.account.hypotheses if h.symptom == "accelerator-unused"]
+    assert weights == sorted(weights, reverse=True)
+    assert 0 < sum(weights) <= 1.01
+
+
+def test_ruled_out_causes_are_no_hypotheses() -> None:
+    text = collect_env("2.6.0+cu124").replace("Is CUDA available: True", "Is CUDA available: False")
+    made = from_text(text)
+    passed = {o.id for o in made.outcomes if o.status == "passed"}
+    assert not passed & {h.id for h in made.account.hypotheses}
+
+
+def test_every_need_of_a_hypothesis_is_answered_by_a_question() -> None:
+    causes = {id for row in lookup.error_patterns() for id in row.causes}
+    causes |= {c.id for c in all_checks() if c.keeps_from}
+    lost = []
+    for id in sorted(causes):
+        check = check_of(id)
+        assert check is not None
+        for need in check.needs:
+            names = [f"messages/{kind}" for kind in KINDS] if need == "messages" else [need]
+            if not all(any(answers(ask, name) for ask in ASKS) for name in names):
+                lost.append(f"{id}: {need}")
+    assert not lost
+
+
+@pytest.mark.parametrize("row", lookup.error_patterns(), ids=lambda row: row.id)
+def test_a_message_alone_is_never_healthy(row: lookup.ErrorPattern) -> None:
+    """Judging the example of a row gives one of its causes, or asks."""
+    made = from_text(row.example + "\n")
+    assert made.verdict.value != "healthy"
+    assert made.account.findings or made.account.questions
+
+
+def test_an_accelerator_that_nothing_explains_is_a_fault_on_a_live_machine() -> None:
+    if check_of("accelerator-unusable") is None:
+        pytest.skip("there is no such check yet")
+    facts = with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=False, devices=(), cuda_error=ABSENT)
+    made = judged(replace(proven(facts), gaps=(Gap(fact="x", reason="not-looked"),)))
+    assert made.account.findings[0].id == "accelerator-unusable"
+    assert RTX in made.account.findings[0].detail
