@@ -70,7 +70,8 @@ class Check:
     would say of it was heard, which only a live run can claim.
     `systems`: where it can occur at all ("linux", "darwin", "windows"); () is everywhere.
     `keeps_from`: the vendors ("nvidia", "amd", "intel", "apple") whose GPUs torch cannot use because of it. It is a
-    candidate for each GPU of theirs that torch does not use, and refuted by a GPU of theirs that passed its probe.
+    candidate for each GPU of theirs that torch does not use, and refuted where torch uses all of them.
+    `even_if_listed`: torch may list such a GPU all the same, so that only a passed probe of each refutes it.
     `usual`: the remedies that are tried where only the diagnosis is concluded, and no detail known.
     """
 
@@ -78,6 +79,7 @@ class Check:
     needs: tuple[str, ...] = ()
     systems: tuple[str, ...] = ()
     keeps_from: tuple[str, ...] = ()
+    even_if_listed: bool = False
     usual: tuple[Remedy, ...] = ()
     explains: tuple[str, ...] = ()  # ids that are its consequences
     instead_of: tuple[str, ...] = ()  # ids that it replaces: the borders of the catalogue

@@ -178,6 +178,21 @@ def cuda_refused(facts: Facts) -> bool:
     return isinstance(facts.torch, Torch) and facts.torch.cuda_available is False
 
 
+def driver_lists_gpus(facts: Facts) -> bool:
+    """nvidia-smi reached the NVIDIA driver and was shown a GPU."""
+    return bool(facts.nvidia.gpus_seen or facts.nvidia.driver_cuda) and not facts.nvidia.smi_error
+
+
+def imported(facts: Facts) -> bool:
+    """Torch is known to import: it did, or it answered a question about its devices."""
+    torch = facts.torch
+    if not isinstance(torch, Torch) or torch.imports is False:
+        return False
+    return torch.imports is True or any(
+        said is not None for said in (torch.cuda_available, torch.mps_available, torch.xpu_available)
+    )
+
+
 def driver_answers(facts: Facts) -> bool:
     """The NVIDIA driver is there and nothing that asked it failed."""
     return bool(facts.nvidia.driver) and not facts.nvidia.smi_error

@@ -53,7 +53,7 @@ def run_check(check: Check, facts: Facts) -> tuple[Outcome, tuple[Finding, ...]]
 
 def cannot_say(check: Check, facts: Facts) -> str | None:
     """Why a check that found nothing cannot rule its diagnosis out; None where it can: it cannot occur on this system,
-    or no GPU of this machine is kept from torch, or all facts that it needs are known."""
+    or torch uses every GPU that it would keep from it, or all facts that it needs are known."""
     if check.systems and facts.host.system and facts.host.system not in check.systems:
         return None
     if check.keeps_from and _refuted(check, facts):
@@ -71,7 +71,8 @@ def cannot_say(check: Check, facts: Facts) -> str | None:
 def _refuted(check: Check, facts: Facts) -> bool:
     """Whether torch uses every GPU that the diagnosis would keep from it."""
     kept = [a for a in accelerators(facts) if a.vendor in check.keeps_from]
-    return bool(kept) and all(a.state in ("proven", "used") for a in kept)
+    enough = ("proven",) if check.even_if_listed else ("proven", "used")
+    return bool(kept) and all(a.state in enough for a in kept)
 
 
 def _apply(check: Check, rule: Rule, facts: Facts) -> Judgement:

@@ -17,7 +17,7 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import cuda_works, gpus_of, heard, in_container, named, on_mac, on_wsl, shown
 from doctor.checks._torch import gfx_of, installed, quote
 from doctor.model.facts import ErrorText, Facts
@@ -31,7 +31,7 @@ REMEDIES = (
 
 check = Check(
     severity="fault",
-    needs=("gpus", "amd.kernel_driver|amd.kfd"),
+    needs=("gpus", "amd.kernel_driver"),
     systems=("linux",),
     keeps_from=("amd",),
     usual=REMEDIES,
@@ -65,6 +65,15 @@ def judge(facts: Facts) -> Judgement:
     if not wanted and not any(gfx_of(g) for g in gpus):
         return None  # graphics of a server's board, or too old for ROCm
     return _found(facts, f"{named(gpus)} is there, and the amdgpu module is not loaded.", None, warn=not wanted)
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if in_container(facts) or on_wsl(facts):
+        return Fit(0.02, "the kernel module is the host's here")
+    if facts.amd.kernel_driver:
+        return Fit(0.1, "the amdgpu module is loaded")
+    return Fit(4, "the amdgpu module is not loaded") if facts.amd.kernel_driver is False else None
 
 
 def _found(

@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import cuda_works, heard, in_container, on_mac, on_wsl
 from doctor.checks._torch import installed, quote
 from doctor.model.facts import Facts
@@ -59,6 +59,16 @@ def judge(facts: Facts) -> Judgement:
         remedies=(GROUPS, FLAG) if in_container(facts) else (GROUPS,),
         confidence="certain" if error or facts.amd.kfd_accessible is False else "likely",
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if facts.host.root:
+        return Fit(0.05, "root may open every device")
+    if facts.amd.groups is None:
+        return None
+    inside = bool(MAY_OPEN & set(facts.amd.groups))
+    return Fit(0.2, "the user is in the devices' group") if inside else Fit(3, "the user is in no group of the devices")
 
 
 def _outside_its_group(facts: Facts) -> bool:

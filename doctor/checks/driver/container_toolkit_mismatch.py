@@ -17,8 +17,8 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard, in_container, on_mac, on_wsl
+from doctor.checks import Check, Fit, Judgement
+from doctor.checks._machine import absent, heard, in_container, on_mac, on_wsl
 from doctor.checks._torch import quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
@@ -87,3 +87,10 @@ def judge(facts: Facts) -> Judgement:
         remedies=(DESKTOP, TOOLKIT) if desktop else (TOOLKIT, DESKTOP),
         confidence="certain" if inside else "likely",
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if in_container(facts):
+        return Fit(2, f"this is a container ({facts.host.container})")
+    return Fit(0.05, "this is no container") if absent(facts.host.container) else None

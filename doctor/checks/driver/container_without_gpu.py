@@ -18,7 +18,7 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import (
     absent,
     cuda_refused,
@@ -41,7 +41,7 @@ TOOLKIT = Remedy(action="install-system-package", details={"package": "nvidia-co
 
 check = Check(
     severity="fault",
-    needs=("host.container", "nvidia.device_nodes|nvidia.driver|messages"),
+    needs=("host.container", "gpus", "messages"),
     keeps_from=("nvidia", "amd"),
     usual=(GPUS, TOOLKIT),
     explains=("device-crashes",),
@@ -101,6 +101,15 @@ CGROUP = Remedy(
 @check
 def judge(facts: Facts) -> Judgement:
     return _refused_by_docker(facts) or _on_a_mac(facts) or _nvidia(facts) or _amd(facts)
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if absent(facts.host.container):
+        return Fit(0.05, "this is no container")
+    if facts.nvidia.gpus_seen or facts.nvidia.device_nodes:
+        return Fit(0.05, "the driver's devices are here")
+    return Fit(4, f"this is a container ({facts.host.container})") if in_container(facts) else None
 
 
 def _refused_by_docker(facts: Facts) -> Judgement:

@@ -18,8 +18,8 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
-from doctor.checks._machine import cuda_works, heard
+from doctor.checks import Check, Fit, Judgement
+from doctor.checks._machine import cuda_works, driver_lists_gpus, heard
 from doctor.checks._torch import import_failure, quote
 from doctor.model.facts import Facts, Source
 from doctor.model.finding import Evidence, Remedy
@@ -76,6 +76,11 @@ def judge(facts: Facts) -> Judgement:
         severity="warning",
         remedies=REMEDIES,
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    return Fit(0.1, "the driver answered nvidia-smi") if driver_lists_gpus(facts) else None
 
 
 def _hanging_children(facts: Facts) -> list[str]:

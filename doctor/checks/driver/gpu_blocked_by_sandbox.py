@@ -18,7 +18,7 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import (
     apple_silicon,
     cuda_works,
@@ -56,6 +56,16 @@ check = Check(
 @check
 def judge(facts: Facts) -> Judgement:
     return _metal(facts) if on_mac(facts) else _nodes(facts)
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if box := sandboxed(facts):
+        return Fit(5, f"this process runs in a sandbox ({box})")
+    if facts.nvidia.nodes_accessible is not None:
+        may = facts.nvidia.nodes_accessible
+        return Fit(0.05, "the GPU's nodes can be opened") if may else Fit(4, "the GPU's nodes can't be opened")
+    return Fit(0.3, "nothing says that this process runs in a sandbox")
 
 
 def _metal(facts: Facts) -> Judgement:

@@ -17,7 +17,7 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import quote
 from doctor.model.facts import Facts
@@ -68,3 +68,11 @@ def judge(facts: Facts) -> Judgement:
         else (STOP, REBOOT, DEFAULT),
         confidence="certain" if restricted else "likely",
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    mode = (facts.nvidia.compute_mode or "").lower()
+    if mode == "default":
+        return Fit(0.3, "the compute mode is Default")
+    return Fit(4, f"the compute mode is {facts.nvidia.compute_mode}") if mode else None

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import cuda_works, gpus_of, heard, in_container, named, shown
 from doctor.checks._torch import capability_of, numbers, quote
 from doctor.knowledge import lookup
@@ -67,6 +67,13 @@ WORN = {63: "memory rows were replaced", 92: "a high rate of corrected memory er
 @check
 def judge(facts: Facts) -> Judgement:
     return _lost(facts) or _memory(facts) or _xid(facts) or _reported(facts) or _nothing_found(facts)
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if facts.nvidia.xids:
+        return Fit(4, f"the driver reported Xid {facts.nvidia.xids[0]}")
+    return Fit(0.1, "CUDA starts") if facts.nvidia.cuinit == 0 or cuda_works(facts) else None
 
 
 def _reported(facts: Facts) -> Judgement:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import (
     absent,
     cuda_works,
@@ -58,6 +58,7 @@ VARIABLES = {
     "ZE_AFFINITY_MASK": ("intel", "xpu"),
 }
 EMPTY = ("", "-1", "nodevfiles", "none", "void")
+PLAIN = ("0", "0,1", "0,1,2,3", "0,1,2,3,4,5,6,7", "all")  # values that hide nothing of importance
 MISSING = (
     "no-cuda-device-detected",
     "no-hip-gpus",
@@ -96,6 +97,16 @@ def judge(facts: Facts) -> Judgement:
     if hidden is None and (error := heard(facts, "visible-devices-empty")) and _program_misses_it(facts):
         return _by_assignment(facts, error)
     return _by_message(facts)
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    values = {name: value for name in VARIABLES if (value := (facts.environ or {}).get(name)) is not None}
+    if not values:
+        known = facts.live and facts.environ is not None
+        return Fit(0, "no variable that chooses GPUs is set") if known else None
+    name, value = next(((n, v) for n, v in values.items() if v.strip() not in PLAIN), (None, None))
+    return Fit(3, f"{name} is {value!r}") if name else Fit(0.1, "the variables that choose GPUs begin with GPU 0")
 
 
 def _hidden(facts: Facts) -> Hidden | None:

@@ -18,9 +18,9 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import gpus_of, heard, in_container, named, on_mac, shown
-from doctor.checks._torch import installed, quote
+from doctor.checks._torch import installed, kind, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
@@ -29,7 +29,7 @@ DRIVER = Remedy(action="install-driver", details={"vendor": "intel"}, text="Inst
 
 check = Check(
     severity="fault",
-    needs=("intel.level_zero", "intel.render_accessible|messages"),
+    needs=("torch.version", "intel.level_zero", "intel.render_accessible|messages"),
     systems=("linux", "windows"),
     keeps_from=("intel",),
     usual=(RUNTIME, DRIVER),
@@ -73,3 +73,10 @@ def judge(facts: Facts) -> Judgement:
         remedies=(FLAG, *remedies) if in_container(facts) else remedies,
         confidence="certain" if gpus and facts.intel.level_zero is False else "likely",
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if kind(facts) not in (None, "xpu"):
+        return Fit(0.1, f"the installed build is for {kind(facts)}")
+    return Fit(0.2, "Level Zero is installed") if facts.intel.level_zero else None

@@ -18,15 +18,15 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
-from doctor.checks._machine import cuda_works, heard, in_container, on_wsl
+from doctor.checks import Check, Fit, Judgement
+from doctor.checks._machine import cuda_works, driver_lists_gpus, heard, in_container, on_wsl
 from doctor.checks._torch import quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
 check = Check(
     severity="fault",
-    needs=("nvidia.kernel_module", "nvidia.library|nvidia.cuinit|messages"),
+    needs=("nvidia.kernel_module", "nvidia.library|nvidia.cuinit", "messages"),
     systems=("linux",),
     keeps_from=("nvidia",),
     usual=(Remedy(action="reboot"),),
@@ -71,6 +71,13 @@ def judge(facts: Facts) -> Judgement:
         module=module or None,
         library=library or None,
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if facts.nvidia.cuinit == SYSTEM_DRIVER_MISMATCH:
+        return Fit(6, f"CUDA's start gave {SYSTEM_DRIVER_MISMATCH}")
+    return Fit(0.05, "nvidia-smi reached the driver") if driver_lists_gpus(facts) else None
 
 
 def _remedies(facts: Facts, *, own_libcuda: bool) -> tuple[Remedy, ...]:

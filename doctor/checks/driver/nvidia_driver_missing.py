@@ -18,7 +18,7 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement, Unknown
+from doctor.checks import Check, Fit, Judgement, Unknown
 from doctor.checks._machine import (
     absent,
     cuda_works,
@@ -77,6 +77,15 @@ def judge(facts: Facts) -> Judgement:
     if seen and facts.nvidia.driver is None:
         return Unknown("whether there is an NVIDIA driver is not known")
     return None
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if facts.nvidia.driver:
+        return Fit(0, f"driver {facts.nvidia.driver} is there")
+    if in_container(facts) or on_wsl(facts):
+        return Fit(0.05, "the driver is the host's here")
+    return Fit(6, "the nouveau driver has the GPU") if facts.nvidia.nouveau else None
 
 
 def _given_away(facts: Facts) -> bool:

@@ -18,8 +18,19 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
-from doctor.checks._machine import absent, cuda_works, gpus_of, heard, in_container, named, on_mac, on_wsl, only_others
+from doctor.checks import Check, Fit, Judgement
+from doctor.checks._machine import (
+    absent,
+    cuda_works,
+    driver_lists_gpus,
+    gpus_of,
+    heard,
+    in_container,
+    named,
+    on_mac,
+    on_wsl,
+    only_others,
+)
 from doctor.checks._torch import quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
@@ -34,7 +45,7 @@ REBOOT = Remedy(action="reboot")
 
 check = Check(
     severity="fault",
-    needs=("nvidia.kernel_module|nvidia.gpus_seen|nvidia.cuinit",),
+    needs=("nvidia.kernel_module|messages",),
     systems=("linux", "windows"),
     keeps_from=("nvidia",),
     usual=(LOAD, INSTALL, REBOOT),
@@ -89,6 +100,15 @@ def judge(facts: Facts) -> Judgement:
             f"for {named(gpus_of(facts, 'nvidia'))}.",
         )
     return None
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if driver_lists_gpus(facts):
+        return Fit(0.02, "nvidia-smi reached the driver")
+    if absent(facts.nvidia.driver):
+        return Fit(0.2, "no driver is installed")
+    return Fit(0.1, "the kernel module is the host's here") if in_container(facts) or on_wsl(facts) else None
 
 
 def _refused(facts: Facts, error: ErrorText) -> Judgement:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from doctor.checks import Check, Judgement, Unknown
+from doctor.checks import Check, Fit, Judgement, Unknown
 from doctor.checks._machine import absent, cuda_works, gpus_of, heard, in_container, on_mac
 from doctor.checks._torch import build, capability_of, installed, numbers, quote
 from doctor.knowledge import choose, lookup
@@ -31,7 +31,7 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
-    needs=("nvidia.driver", "torch.cuda|torch.version", "gpus"),
+    needs=("nvidia.driver", "torch.version", "torch.cuda|host.system", "gpus"),
     systems=("linux", "windows"),
     keeps_from=("nvidia",),
     usual=(Remedy(action="upgrade-driver"), Remedy(action="reinstall-torch")),
@@ -54,6 +54,17 @@ def judge(facts: Facts) -> Judgement:
     if not driver or cuda_works(facts):
         return None
     return _older_than_the_gpus_first_branch(facts, str(driver)) or _older_than_the_build_needs(facts, str(driver))
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    driver, cuda = facts.nvidia.driver, _cuda_of_build(facts)
+    if absent(driver):
+        return Fit(0.05, "there is no driver")
+    runs = lookup.driver_runs(str(driver), cuda, _system(facts)) if driver and cuda else None
+    if runs is None:
+        return None
+    return Fit(0.02, f"driver {driver} runs CUDA {cuda}") if runs else Fit(6, f"driver {driver} can't run CUDA {cuda}")
 
 
 def _system(facts: Facts) -> str:

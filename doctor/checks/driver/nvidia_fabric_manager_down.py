@@ -17,7 +17,9 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
+import re
+
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import absent, cuda_refused, cuda_works, gpus_of, heard, shown
 from doctor.checks._torch import quote
 from doctor.model.facts import Facts
@@ -32,7 +34,7 @@ INSTALL = Remedy(
 
 check = Check(
     severity="fault",
-    needs=("nvidia.cuinit|messages",),
+    needs=("messages",),
     systems=("linux",),
     keeps_from=("nvidia",),
     usual=(START, INSTALL),
@@ -47,6 +49,9 @@ check = Check(
 )
 
 NOT_READY = 802
+# As nvidia-smi names them: GPUs of boards with NVSwitch, and GPUs that such boards may hold.
+SWITCHED = re.compile(r"SXM(?!2)|\bHGX\b|\bHBM3|\bH200$|\bB[123]00\b|\bGB[123]00\b")
+MAY_BE = re.compile(r"\b(?:A100|A800|H100|H800|H20)\b(?!.*(?:PCI|NVL))", re.IGNORECASE)
 STATES = {
     "stopped": "; nvidia-fabricmanager is not running",
     "unfinished": "; their fabric is not set up: nvidia-fabricmanager has not done its work",
@@ -93,6 +98,18 @@ def judge(facts: Facts) -> Judgement:
         remedies=(INSTALL, START) if missing else (START, INSTALL),
         confidence="certain" if said and (nvidia.fabric_manager or missing) else "likely",
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if facts.nvidia.cuinit == 0:
+        return Fit(0.02, "CUDA starts")
+    names = [gpu.name or "" for gpu in gpus_of(facts, "nvidia")]
+    if joined := next((name for name in names if SWITCHED.search(name)), None):
+        return Fit(4, f"{joined} is built for NVSwitch")
+    if not any(names) or any(MAY_BE.search(name) for name in names):
+        return None
+    return Fit(0.05, f"{next(filter(None, names))} has no NVSwitch")
 
 
 def _waits_for_it(facts: Facts) -> bool:

@@ -18,8 +18,8 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
-from doctor.checks._machine import cuda_works, driver_answers, heard, in_container, on_mac, on_wsl
+from doctor.checks import Check, Fit, Judgement
+from doctor.checks._machine import absent, cuda_works, driver_answers, heard, in_container, on_mac, on_wsl
 from doctor.checks._torch import installed, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
@@ -33,7 +33,7 @@ REBOOT = Remedy(action="reboot")
 
 check = Check(
     severity="fault",
-    needs=("nvidia.cuinit|messages",),
+    needs=("messages",),
     systems=("linux", "windows"),
     keeps_from=("nvidia",),
     usual=(RELOAD, REBOOT),
@@ -65,6 +65,17 @@ def judge(facts: Facts) -> Judgement:
     ):
         return _found(facts, None)
     return None
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if facts.nvidia.cuinit == 0:
+        return Fit(0.02, "CUDA starts")
+    if facts.nvidia.cuinit is not None:
+        return Fit(0.1, f"CUDA's start gave {facts.nvidia.cuinit}, not {UNKNOWN_ERROR}")
+    if facts.host.system == "windows" or on_wsl(facts) or absent(facts.nvidia.driver):
+        return Fit(0.1, "there is no module nvidia_uvm here")
+    return Fit(2, "/dev/nvidia-uvm is missing") if facts.nvidia.uvm_node is False else None
 
 
 def _found(facts: Facts, error: ErrorText | None) -> Judgement:

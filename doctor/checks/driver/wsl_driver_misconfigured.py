@@ -19,8 +19,8 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
-from doctor.checks._machine import cuda_works, heard, in_container, only_others, wants
+from doctor.checks import Check, Fit, Judgement
+from doctor.checks._machine import absent, cuda_works, heard, in_container, on_wsl, only_others, wants
 from doctor.checks._torch import installed, numbers, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
@@ -111,6 +111,15 @@ def judge(facts: Facts) -> Judgement:
             )
         return _found(facts, "Windows does not let WSL at the GPU.", error, (WINDOWS_DRIVER, UPDATE))
     return _no_driver(facts) if wsl else None
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if on_wsl(facts):
+        return Fit(4, f"this is WSL {facts.host.wsl}")
+    if absent(facts.host.wsl) or (facts.host.kernel and "microsoft" not in facts.host.kernel.lower()):
+        return Fit(0, "this is not WSL")
+    return Fit(0.3, "nothing says that this is WSL")
 
 
 def _wsl1(facts: Facts) -> Judgement:

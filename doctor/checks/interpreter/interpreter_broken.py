@@ -18,8 +18,8 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard
+from doctor.checks import Check, Fit, Judgement
+from doctor.checks._machine import heard, imported
 from doctor.checks._torch import quote
 from doctor.model.facts import Facts, StartFailure
 from doctor.model.finding import Evidence, Remedy
@@ -77,3 +77,8 @@ def judge(facts: Facts) -> Judgement:
         evidence=(quote(error), "interpreter.executable"),
         remedies=(*unset, AGAIN),
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    return Fit(0, "this Python ran torch") if imported(facts) else None

@@ -29,7 +29,7 @@ from doctor.model.finding import Remedy
 
 check = Check(
     severity="fault",
-    needs=("interpreter.platform_tag|interpreter.macos_reported",),
+    needs=("interpreter.platform_tag", "interpreter.macos_reported|messages"),
     systems=("darwin",),
     keeps_from=("apple",),
     usual=(Remedy(action="replace-interpreter"),),

@@ -27,7 +27,12 @@ from doctor.model.finding import Remedy
 PIP = Remedy(action="install-pip")
 DEBIAN = Remedy(action="install-system-package", details={"package": "python3-venv"})
 
-check = Check(severity="fault", needs=("interpreter.pip",), usual=(PIP, DEBIAN), explains=("torch-missing",))
+check = Check(
+    severity="fault",
+    needs=("interpreter.pip", "interpreter.environment"),
+    usual=(PIP, DEBIAN),
+    explains=("torch-missing",),
+)
 
 NEED_NO_PIP = ("uv", "uv-tool", "conda", "pixi", "poetry", "pdm", "pipx")
 

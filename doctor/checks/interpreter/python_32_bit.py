@@ -17,7 +17,7 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard, refused_tag
 from doctor.checks._torch import installed, quote
 from doctor.model.facts import Facts
@@ -74,3 +74,8 @@ def judge(facts: Facts) -> Judgement:
         remedies=(Remedy(action="replace-interpreter", details={"arch": "64-bit"}),),
         confidence="certain" if known else "likely",
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    return Fit(0, "this Python is a 64-bit one") if facts.interpreter.bits == 64 else None

@@ -20,7 +20,7 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import (
     apple_silicon,
     heard,
@@ -105,6 +105,13 @@ def judge(facts: Facts) -> Judgement:
             facts, "The CPU is named «VirtualApple»: that is how Rosetta shows an Apple chip to x86_64 programs.", error
         )
     return _by_wheels(facts) or _by_illegal_instruction(facts) or _by_wish(facts, foreign)
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if facts.interpreter.translated is False or facts.interpreter.architecture == "arm64":
+        return Fit(0.02, "this Python is not translated")
+    return Fit(3, "this Python is x86_64") if facts.interpreter.architecture == "x86_64" else None
 
 
 def _other_package(error: ErrorText) -> tuple[Remedy, ...]:

@@ -22,11 +22,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from doctor.checks import Check, Judgement, Unknown
+from doctor.checks import Check, Fit, Judgement, Unknown
 from doctor.checks._machine import (
     backend_of_index,
     beyond_intel_macs,
     heard,
+    imported,
     offered_for_intel_macs,
     older,
     python_minor,
@@ -39,8 +40,7 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
-    needs=("interpreter.version", "interpreter.implementation", "torch"),
-    keeps_from=("nvidia", "amd", "intel", "apple"),
+    needs=("interpreter.version", "interpreter.implementation", "torch", "messages"),
     usual=(Remedy(action="replace-interpreter"),),
     explains=("torch-missing", "torch-too-old", "compiler-missing"),
     instead_of=("no-matching-wheel", "index-misconfigured", "interpreter-broken", "pip-missing"),
@@ -85,6 +85,19 @@ def judge(facts: Facts) -> Judgement:
     if said := next((f for a in failed if (f := _only_placeholders(facts, a, error))), None):
         return said
     return _no_release(facts, python, error) or _not_the_wanted_one(facts, python, failed, error)
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if imported(facts):
+        return Fit(0.1, "torch imports in this Python")
+    python, platforms = python_minor(facts), _platforms(facts)
+    if python is None or not platforms:
+        return None
+    served = any(lookup.torch_versions(p, python, facts.as_of) for p in platforms)
+    return (
+        Fit(0.3, f"torch has wheels for Python {python}") if served else Fit(5, f"torch has none for Python {python}")
+    )
 
 
 def _platforms(facts: Facts) -> tuple[str, ...]:

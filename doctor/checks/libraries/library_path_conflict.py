@@ -30,6 +30,8 @@ check = Check(
     severity="fault",
     needs=("environ", "messages"),
     systems=("linux", "windows"),
+    keeps_from=("nvidia",),
+    even_if_listed=True,
     usual=(Remedy(action="unset-env", details={"name": VARIABLE}), Remedy(action="reinstall-torch")),
     explains=(
         "torch-import-crashes",

@@ -25,7 +25,10 @@ from doctor.model.finding import Remedy
 check = Check(
     severity="fault",
     needs=("messages",),
-    usual=(Remedy(action="reinstall-package", details={"package": "mkl"}), Remedy(action="reinstall-torch")),
+    usual=(
+        Remedy(action="pin-package", details={"package": "mkl", "spec": "<2024.1"}),
+        Remedy(action="upgrade-torch", details={"torch": ">=2.3"}),
+    ),
     explains=("torch-import-crashes",),
     instead_of=("torch-import-crashes", "openmp-duplicate", "program-error"),
 )

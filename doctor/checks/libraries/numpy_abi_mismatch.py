@@ -24,7 +24,7 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
-    needs=("torch.numpy_works|messages",),
+    needs=("torch.version", "torch.numpy_works|messages"),
     usual=(
         Remedy(action="pin-package", details={"package": "numpy", "spec": "<2"}),
         Remedy(action="upgrade-torch", details={"torch": ">=2.3"}),

@@ -27,9 +27,9 @@ from doctor.model.finding import Evidence, Finding, Remedy
 
 check = Check(
     severity="fault",
-    needs=("packages", "torch.requires"),
+    needs=("torch.version", "torch.requires", "packages"),
     systems=("linux", "windows"),
-    usual=(Remedy(action="reinstall-torch"),),
+    usual=(Remedy(action="reinstall-torch", details={"backend": "cuda"}),),
     explains=("torch-import-crashes", "device-crashes", "shared-library-missing"),
     instead_of=("library-path-conflict", "torch-import-crashes", "program-error"),
 )

@@ -19,7 +19,7 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import apple_silicon, heard
 from doctor.checks._torch import import_failure, quote
 from doctor.model.facts import Facts
@@ -78,6 +78,13 @@ def judge(facts: Facts) -> Judgement:
         confidence="certain" if lacking else "likely",
         lacking=" ".join(lacking) or None,
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if "avx2" in (facts.host.cpu_flags or ()):
+        return Fit(0.1, "the CPU has AVX2")
+    return Fit(3, f"the CPU is {facts.host.cpu_model}") if facts.host.cpu_model in GENERIC else None
 
 
 def _illegal_instruction(facts: Facts) -> str | None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard, older, refused_tag, wanted_release, wheel_platform
 from doctor.checks._torch import installed, quote, release_of
 from doctor.knowledge import lookup
@@ -55,6 +55,7 @@ MUSL = Remedy(
 )
 
 
+NEEDED = "2.28"  # by the wheels of torch 2.7 and newer, the highest so far
 MANYLINUX = re.compile(r"manylinux_2_(\d+)_(x86_64|aarch64)\b")
 
 
@@ -63,6 +64,14 @@ def judge(facts: Facts) -> Judgement:
     if facts.host.system not in (None, "linux"):
         return None
     return _musl(facts) or _missing_version(facts) or _refused_wheel(facts) or _too_new_release(facts)
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if facts.host.libc == "musl":
+        return Fit(6, "the C library is musl")
+    have = facts.host.libc_version
+    return Fit(0.02, f"glibc {have} is new enough") if have and not older(have, NEEDED) else None
 
 
 def _musl(facts: Facts) -> Judgement:

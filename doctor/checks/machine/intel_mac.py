@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import (
     apple_silicon,
     beyond_intel_macs,
@@ -42,7 +42,7 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
-    needs=("host.cpu_model|interpreter.translated", "host.architecture"),
+    needs=("host.cpu_model|interpreter.translated", "host.architecture", "torch.version"),
     systems=("darwin",),
     keeps_from=("amd", "intel", "apple"),
     usual=(
@@ -86,6 +86,13 @@ def judge(facts: Facts) -> Judgement:
     if not intel_hardware(facts):
         return None
     return _wanted_in_vain(facts) or _note(facts)
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if apple_silicon(facts):
+        return Fit(0, "this Mac has Apple silicon")
+    return Fit(6, "this Mac has an Intel CPU") if intel_hardware(facts) else None
 
 
 def _refused_by_uv(facts: Facts) -> ErrorText | None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import (
     apple_silicon,
     heard,
@@ -42,9 +42,10 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
-    needs=("host.macos|host.kernel", "torch.version"),
+    needs=("host.macos|host.kernel", "torch.version", "messages"),
     systems=("darwin",),
     keeps_from=("apple",),
+    even_if_listed=True,  # an operation may need a newer macOS than MPS does
     usual=(Remedy(action="upgrade-os", details={"minimum": "14.0"}), Remedy(action="downgrade-torch")),
     explains=("torch-import-crashes", "mps-op-missing", "mps-dtype-unsupported", "torch-missing", "no-matching-wheel"),
     instead_of=("mps-unavailable", "shared-library-missing", "openmp-duplicate", "backend-impossible-here"),
@@ -58,6 +59,17 @@ def judge(facts: Facts) -> Judgement:
     if facts.host.system not in (None, "darwin") or facts.interpreter.translated:
         return None
     return _mps(facts) or _wheel(facts) or _operation(facts) or _loader(facts)
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    have, release = macos(facts), release_of(facts)
+    need = lookup.mps_minimum(release) if release else None
+    if not have or not need:
+        return None
+    if older(have, need) or _lost_macos_12(release, have):
+        return Fit(5, f"torch {release} needs macOS {need} for MPS; this is {have}")
+    return None if older(have, "14") else Fit(0.05, f"macOS {have} is new enough for torch {release}")
 
 
 def _mps(facts: Facts) -> Judgement:

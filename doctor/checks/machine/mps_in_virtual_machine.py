@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import re
 
-from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard, mac_guest
+from doctor.checks import Check, Fit, Judgement
+from doctor.checks._machine import absent, heard, mac_guest
 from doctor.checks._torch import installed, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
@@ -38,9 +38,10 @@ REMEDIES = (
 
 check = Check(
     severity="fault",
-    needs=("host.virtual_machine|metal.device",),
+    needs=("host.virtual_machine|metal.device", "torch.mps_available"),
     systems=("darwin",),
     keeps_from=("apple",),
+    even_if_listed=True,
     usual=REMEDIES,
     instead_of=(
         "mps-unavailable",
@@ -102,6 +103,16 @@ def judge(facts: Facts) -> Judgement:
         severity="fault" if asked else "note",
         remedies=REMEDIES,
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if guest := mac_guest(facts):
+        return Fit(5, f"this macOS is a guest ({guest})")
+    named = facts.host.cpu_model or facts.metal.device
+    if named:
+        return Fit(0.02 if absent(facts.host.virtual_machine) else 0.2, f"the chip is named {named}, as on a real Mac")
+    return None
 
 
 def _asks_for_more_than_there_is(text: str) -> bool:

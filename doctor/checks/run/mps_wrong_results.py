@@ -26,7 +26,7 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
-    needs=("messages",),
+    needs=("torch.version", "messages"),
     systems=("darwin",),
     usual=(Remedy(action="upgrade-torch"),),
     instead_of=("device-wrong-results", "program-error"),

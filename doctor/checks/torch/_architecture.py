@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import (
     architectures,
@@ -85,6 +85,33 @@ def unserved(check: Check, facts: Facts, *, newer: bool) -> Judgement:
         capability=device.capability,
         torch=torch.version if torch else None,
     )
+
+
+NEW, OLD = (10, 0), (7, 5)  # compute capabilities that builds of the last years came to lack, and those they dropped
+
+
+def fits_age(facts: Facts, *, newer: bool) -> Fit | None:
+    """How well it fits the facts that the build lacks code for a GPU because that is too new (too old)."""
+    found = kind(facts)
+    if found not in (None, "cuda"):
+        return Fit(0, f"the installed build is for {found}")
+    devices = _devices(facts)
+    if not devices:
+        return None
+    archs, made = _architectures(facts), build(facts)
+    if archs is not None:
+        without = [d for d in devices if lookup.runs_on(d.capability, archs, made.cuda if made else None) == "no"]
+        if not without:
+            return Fit(0.02, f"the build has code for {devices[0].name}")
+        device = without[0]
+        if _is_newer(device.capability, archs) != newer:
+            return Fit(0.02, f"{device.name} is too {'old' if newer else 'new'}, if anything")
+        return Fit(6, f"the build has no code for {device.name} ({device.capability})")
+    suspects = [d for d in devices if (numbers(d.capability) >= NEW if newer else numbers(d.capability) < OLD)]
+    if suspects:
+        word = "new" if newer else "old"
+        return Fit(6, f"{suspects[0].name} is {word} (compute capability {suspects[0].capability})")
+    return Fit(0.1, f"{devices[0].name} has compute capability {devices[0].capability}")
 
 
 def _remedies(newer: bool) -> tuple[Remedy, ...]:

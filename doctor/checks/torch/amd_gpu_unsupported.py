@@ -17,7 +17,7 @@ References
     https://github.com/ROCm/TheRock
 """
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import architectures, gfx_of, gpus, installed, kind, quote, served_by
 from doctor.knowledge import lookup
@@ -28,7 +28,12 @@ check = Check(
     severity="fault",
     needs=("gpus", "torch.version", "torch.arch_list"),
     systems=("linux", "windows"),
-    usual=(Remedy(action="reinstall-torch"),),
+    keeps_from=("amd",),
+    even_if_listed=True,
+    usual=(
+        Remedy(action="reinstall-torch", details={"backend": "rocm"}),
+        Remedy(action="use-other-build", details={"build": "AMD's own wheels for this GPU"}),
+    ),
     explains=("device-crashes", "device-wrong-results"),
     instead_of=("program-error", "amd-permission-denied"),
 )
@@ -87,6 +92,19 @@ def judge(facts: Facts) -> Judgement:
             confidence="likely",
         )
     return None
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    archs, known = architectures(facts), [gfx for gpu in gpus(facts, "amd") if (gfx := gfx_of(gpu))]
+    if kind(facts) not in (None, "rocm"):
+        return Fit(0.1, f"the installed build is for {kind(facts)}")
+    if archs is None or not known:
+        return None
+    ways = {gfx: lookup.gfx_runs_on(gfx, archs) for gfx in known}
+    if without := next((gfx for gfx, how in ways.items() if how == "no"), None):
+        return Fit(6, f"the build has no code for {without}")
+    return Fit(0.05, f"the build has code for {known[0]}") if set(ways.values()) == {"native"} else None
 
 
 def _remedies(facts: Facts, gfx: str) -> tuple[Remedy, ...]:

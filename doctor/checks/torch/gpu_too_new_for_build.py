@@ -16,8 +16,8 @@ References
     https://developer.nvidia.com/cuda-gpus
 """
 
-from doctor.checks import Check, Judgement
-from doctor.checks.torch._architecture import unserved
+from doctor.checks import Check, Fit, Judgement
+from doctor.checks.torch._architecture import fits_age, unserved
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
@@ -25,7 +25,7 @@ check = Check(
     severity="fault",
     needs=("gpus", "torch.version", "torch.arch_list"),
     systems=("linux", "windows"),
-    usual=(Remedy(action="reinstall-torch"), Remedy(action="upgrade-torch")),
+    usual=(Remedy(action="reinstall-torch", details={"backend": "cuda"}), Remedy(action="upgrade-torch")),
     explains=("device-crashes", "device-wrong-results", "extension-abi-mismatch"),
     instead_of=("program-error",),
 )
@@ -34,3 +34,8 @@ check = Check(
 @check
 def judge(facts: Facts) -> Judgement:
     return unserved(check, facts, newer=True)
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    return fits_age(facts, newer=True)

@@ -17,8 +17,8 @@ References
     https://developer.nvidia.com/cuda-legacy-gpus
 """
 
-from doctor.checks import Check, Judgement
-from doctor.checks.torch._architecture import unserved
+from doctor.checks import Check, Fit, Judgement
+from doctor.checks.torch._architecture import fits_age, unserved
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
@@ -35,3 +35,8 @@ check = Check(
 @check
 def judge(facts: Facts) -> Judgement:
     return unserved(check, facts, newer=False)
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    return fits_age(facts, newer=False)

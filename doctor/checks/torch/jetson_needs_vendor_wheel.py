@@ -16,8 +16,8 @@ References
     https://github.com/dusty-nv/jetson-containers
 """
 
-from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard
+from doctor.checks import Check, Fit, Judgement
+from doctor.checks._machine import absent, heard
 from doctor.checks._torch import installed, kind, numbers, quote
 from doctor.model.facts import ErrorText, Facts, Torch
 from doctor.model.finding import Remedy
@@ -27,6 +27,7 @@ check = Check(
     needs=("host.jetson", "torch.cuda_available"),
     systems=("linux",),
     keeps_from=("nvidia",),
+    even_if_listed=True,
     usual=(Remedy(action="reinstall-torch", details={"backend": "jetson"}),),
     explains=("program-error",),
     instead_of=(
@@ -70,6 +71,15 @@ def judge(facts: Facts) -> Judgement:
         torch=torch.version if torch else None,
         l4t=l4t or None,
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if facts.host.jetson:
+        return Fit(6, "this is a Jetson")
+    if absent(facts.host.jetson) or facts.host.architecture not in (None, "arm64"):
+        return Fit(0, "this is no Jetson")
+    return Fit(0.05, "nothing says that this is a Jetson")
 
 
 def _no_kernels(facts: Facts) -> bool:

@@ -14,7 +14,7 @@ References
     https://docs.pytorch.org/docs/stable/notes/mps.html
 """
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import installed, is_mac_arm, numbers, quote, release_of, search
 from doctor.model.facts import Facts
@@ -22,7 +22,7 @@ from doctor.model.finding import Remedy
 
 check = Check(
     severity="fault",
-    needs=("torch.mps_built",),
+    needs=("torch.version", "torch.mps_built"),
     systems=("darwin",),
     keeps_from=("apple",),
     usual=(Remedy(action="reinstall-torch"),),
@@ -56,3 +56,9 @@ def judge(facts: Facts) -> Judgement:
         confidence="certain" if is_mac_arm(facts) and built is False else "likely",
         torch=torch.version if torch else None,
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    torch = installed(facts)
+    return Fit(0, "torch was built with MPS") if torch and torch.mps_built else None

@@ -17,8 +17,8 @@ References
     https://github.com/pytorch/pytorch/issues/177819
 """
 
-from doctor.checks import Check, Judgement, Unknown
-from doctor.checks._machine import heard
+from doctor.checks import Check, Fit, Judgement, Unknown
+from doctor.checks._machine import absent, heard
 from doctor.checks._torch import installed, is_mac_arm, numbers, quote, release_of
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts
@@ -75,3 +75,10 @@ def judge(facts: Facts) -> Judgement:
         macos=macos,
         needed=minimum,
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    torch = installed(facts)
+    refused = torch is not None and torch.mps_built and torch.mps_available is False
+    return Fit(2, "MPS is built in and not available") if refused and absent(facts.host.virtual_machine) else None

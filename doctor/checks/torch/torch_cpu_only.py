@@ -18,7 +18,7 @@ References
 import re
 from dataclasses import replace
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import (
     capability_of,
@@ -72,6 +72,14 @@ def judge(facts: Facts) -> Judgement:
         torch=torch.version,
         gpu=name,
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    found, torch = kind(facts), installed(facts)
+    if found == "cpu":
+        return Fit(6, f"torch {torch.version if torch else ''} is a CPU build")
+    return Fit(0, f"the installed build is for {found}") if found else None
 
 
 def _could_serve(facts: Facts, accelerator: str) -> bool:

@@ -16,7 +16,7 @@ References
     https://www.anaconda.com/docs/tools/working-with-conda/packages/pip-install
 """
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import imports_fail, installed, quote, same_kind, search
 from doctor.model.facts import ErrorText, Facts
@@ -84,6 +84,12 @@ def judge(facts: Facts) -> Judgement:
         remedies=remedies,
         severity=None if error or imports_fail(facts) else "warning",
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    torch = installed(facts)
+    return Fit(0, "there is one copy of torch") if torch and torch.copies and len(torch.copies) == 1 else None
 
 
 def _by_message(facts: Facts, twice: ErrorText | None) -> Judgement:

@@ -16,7 +16,8 @@ References
     https://docs.python.org/3/library/faulthandler.html
 """
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
+from doctor.checks._machine import imported
 from doctor.checks._torch import import_failure, same_kind
 from doctor.model.facts import Facts, ImportFailure
 from doctor.model.finding import Evidence, Remedy
@@ -52,6 +53,11 @@ def judge(facts: Facts) -> Judgement:
         stage=failure.stage,
         signal=failure.signal,
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    return Fit(0, "torch imports") if imported(facts) else None
 
 
 def _how(failure: ImportFailure) -> str:

@@ -17,8 +17,8 @@ References
 
 import re
 
-from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard
+from doctor.checks import Check, Fit, Judgement
+from doctor.checks._machine import heard, imported
 from doctor.checks._torch import (
     import_failure,
     imports_fail,
@@ -68,6 +68,11 @@ def judge(facts: Facts) -> Judgement:
     if isinstance(torch, Torch) and torch.shadowed_by:
         return None
     return _files(facts, torch) or _message(facts)
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    return Fit(0.05, "torch imports") if imported(facts) else None
 
 
 def _files(facts: Facts, torch: Torch | Absent | None) -> Judgement:

@@ -14,8 +14,8 @@ References
     https://pytorch.org/get-started/locally/
 """
 
-from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard
+from doctor.checks import Check, Fit, Judgement
+from doctor.checks._machine import heard, imported
 from doctor.checks._torch import installed, quote
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Remedy
@@ -49,3 +49,8 @@ def judge(facts: Facts) -> Judgement:
         confidence="certain" if facts.torch is ABSENT else "likely",
         python=facts.interpreter.executable,
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    return Fit(0, "torch imports") if imported(facts) else None

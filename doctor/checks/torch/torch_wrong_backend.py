@@ -16,7 +16,7 @@ References
     https://docs.pytorch.org/docs/stable/notes/get_start_xpu.html
 """
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import gpus, installed, kind, quote, served_by, wanted_backend
 from doctor.checks.torch.torch_cpu_only import usable_gpu
@@ -60,6 +60,16 @@ def judge(facts: Facts) -> Judgement:
         torch=torch.version,
         gpu=name,
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    found = kind(facts)
+    if found not in MAKERS or not facts.gpus:
+        return Fit(0, "the installed build is for the CPU") if found == "cpu" else None
+    if gpus(facts, VENDORS[found]):
+        return Fit(0.02, f"the build is for {MAKERS[found]} GPUs, and there is one")
+    return Fit(5, f"the build is for {MAKERS[found]} GPUs, and there is none")
 
 
 def _by_message(facts: Facts) -> Judgement:
