@@ -28,7 +28,10 @@ def reboot(situation: Situation, finding: str, remedy: Remedy) -> Fix:
 ON_TOP_OF = {"nvidia": ("nvidia_uvm", "nvidia_drm", "nvidia_modeset")}  # modules that must go before it
 
 
-def load_module(situation: Situation, finding: str, remedy: Remedy) -> Fix:
+def load_module(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
+    """None where the kernel has no such modules: Windows, a Mac, WSL, whose driver is that of Windows."""
+    if situation.windows or situation.mac or situation.facts.host.wsl:
+        return None
     module = remedy.details.get("module", "")
     if not _PLAIN.match(module):
         text = "Load the GPU's kernel module"
