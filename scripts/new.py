@@ -35,7 +35,13 @@ from doctor.checks import Check, Judgement
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
-check = Check(severity="warning", needs=("environ",))
+UNSET = Remedy(action="unset-env", details={{"name": "{variable}"}})
+
+check = Check(
+    severity="warning",
+    needs=("environ",),  # what must be known before «nothing found» rules it out; add systems, keeps_from (see Check)
+    usual=(UNSET,),  # what to try where only the diagnosis is concluded
+)
 
 
 @check
@@ -47,7 +53,7 @@ def judge(facts: Facts) -> Judgement:
         facts,
         f"{variable} is set to {{value}}.",
         evidence=("environ.{variable}",),
-        remedies=(Remedy(action="unset-env", details={{"name": "{variable}"}}),),
+        remedies=(UNSET,),
     )
 '''
 

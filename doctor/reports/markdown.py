@@ -101,6 +101,8 @@ def _page(check: Check) -> Iterator[str]:
     yield f"### `{check.id}`"
     yield ""
     yield f"{_prose(check.title)} *({check.severity}, layer {check.layer})*"
+    yield ""
+    yield _prose(summary.declared(check))
     for line in check.docs.splitlines():
         if line and not line.startswith(" "):
             yield ""

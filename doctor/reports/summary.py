@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from doctor.checks import Check
 from doctor.fixes import quoting
 from doctor.model.facts import ABSENT, Absent, Facts, Gpu, ProbeResult, StartFailure, Torch
 from doctor.model.finding import Finding
@@ -390,6 +391,33 @@ def label(fact: str) -> str:
         return fact
     fact = fact.removesuffix(".version").removeprefix("host.").removeprefix("interpreter.")
     return fact.replace(".", " ").replace("_", " ")
+
+
+_SYSTEMS = {"linux": "Linux", "darwin": "macOS", "windows": "Windows"}
+_VENDORS = {"nvidia": "NVIDIA", "amd": "AMD", "intel": "Intel", "apple": "Apple"}
+
+
+def declared(check: Check) -> str:
+    """Where a diagnosis occurs, and what rules it out, as its check declares it."""
+    needs = ", ".join(" or ".join(_need(name) for name in need.split("|")) for need in check.needs)
+    sentences = [f"To rule it out takes: {needs}."]
+    if check.systems:
+        sentences.insert(0, f"Only on {_listed([_SYSTEMS[s] for s in check.systems], 'and')}.")
+    if check.keeps_from:
+        gpu = f"every {_listed([_VENDORS[v] for v in check.keeps_from], 'or')} GPU"
+        sentences.append(
+            f"Refuted where {f'the probe of {gpu} passed' if check.even_if_listed else f'torch uses {gpu}'}."
+        )
+    return " ".join(sentences)
+
+
+def _listed(words: list[str], last: str) -> str:
+    """ "a", "a or b", "a, b or c"."""
+    return f" {last} ".join(w for w in (", ".join(words[:-1]), words[-1]) if w)
+
+
+def _need(name: str) -> str:
+    return "what the import and the probes of a live run say" if name == "messages" else name
 
 
 def fix_of(report: Report, finding: Finding) -> Fix | None:

@@ -39,7 +39,7 @@ def render_plan(plan: Plan, *, color: bool = False, width: int = 80, windows: bo
 
 def render_page(check: Check, *, color: bool = False, width: int = 80) -> str:
     """The page of `torchdoctor explain ID`."""
-    return _printed(_page(check), color)
+    return _printed(_page(check, width), color)
 
 
 def render_table(
@@ -369,9 +369,10 @@ def _plan(plan: Plan, width: int, windows: bool) -> Lines:
         yield from _prose(f"{id}: no fix is known{': ' + reason if reason else '.'}", width)
 
 
-def _page(check: Check) -> Lines:
+def _page(check: Check, width: int) -> Lines:
     yield Text.assemble((check.id, "bold"), f"  ({check.severity}, layer {check.layer})")
     yield _text(f"  {check.title}")
+    yield from _prose(summary.declared(check), width, indent=2, style="dim")
     yield Text()
     for line in check.docs.splitlines():
         yield _text(line, style="bold" if line and not line.startswith(" ") else "")

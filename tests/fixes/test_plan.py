@@ -308,6 +308,10 @@ def test_every_action_makes_a_fix(action: str, system: str) -> None:
     facts = with_torch(facts, "2.6.0")
     details = {k: v for k, v in DETAILS.items() if action not in TORCH}
     made = plan([finding("some-id", (action, details))], facts)
+    if action == "load-module" and system != "linux":  # no such modules there
+        assert not made.fixes
+        assert made.unfixed[0][1]
+        return
     (fix,) = made.fixes
     assert fix.action in (action, "use-other-build")
     assert fix.title.endswith((".", "r"))
