@@ -142,6 +142,7 @@ ASKS = (
         holds=(
             "interpreter.version", "interpreter.bits", "interpreter.architecture", "interpreter.executable",
             "interpreter.platform_tag", "host.system", "interpreter.implementation", "interpreter.free_threaded",
+            "interpreter.environment",
         ),
     ),
     Ask(

@@ -65,6 +65,8 @@ def judge(facts: Facts) -> Judgement:
 @check.fit
 def fits(facts: Facts) -> Fit | None:
     found = kind(facts)
+    if found not in MAKERS and gpus(facts, "nvidia"):
+        return Fit(0.05, "the GPU is NVIDIA's, for which most builds are made")
     if found not in MAKERS or not facts.gpus:
         return Fit(0, "the installed build is for the CPU") if found == "cpu" else None
     if gpus(facts, VENDORS[found]):
