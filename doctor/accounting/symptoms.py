@@ -53,7 +53,7 @@ def symptoms_of(facts: Facts) -> tuple[Symptom, ...]:
 
 def _start(facts: Facts) -> Iterator[Symptom]:
     failure = facts.interpreter.start_failure
-    if isinstance(failure, StartFailure):
+    if isinstance(failure, StartFailure) and failure.kind not in ("not-found", "not-python"):  # then nothing is there
         yield Symptom(
             id="python-does-not-start",
             kind="start",

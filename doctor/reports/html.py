@@ -14,7 +14,7 @@ from doctor.model.report import Report
 from doctor.reports import summary
 from doctor.reports.text import safe
 
-_WORDS = {"ok": "ok", "!!": "fault", "!": "warning", "^": "because of another layer", "-": "not looked at"}
+_WORDS = {"ok": "ok", "!!": "fault", "!": "warning", "^": "because of another layer", "?": "not explained", "-": "not looked at"}
 
 
 def render(report: Report) -> str:

@@ -28,7 +28,8 @@ _BRANDS = ("NVIDIA GeForce ", "NVIDIA ", "AMD ", "Intel(R) ", "Intel ")
 
 @dataclass(frozen=True)
 class Row:
-    """One layer. Marks: "ok", "!!" fault, "!" warning, "^" because of another layer, "-" not looked or not known."""
+    """One layer. Marks: "ok", "!!" fault, "!" warning, "^" because of another layer, "?" not explained,
+    "-" not looked or not known."""
 
     mark: str
     layer: str
@@ -60,9 +61,16 @@ def _rows(report: Report) -> Iterator[Row]:
         mark = _mark(found, known)
         if layer == "torch" and mark == "ok" and "because of the" in (known or ""):
             mark = "^"
+        if layer == "torch" and mark == "ok" and any(_is_open(s) for s in report.symptoms):
+            mark = "?"
         if layer == "device":
             mark = _device_mark(report, known)
         yield Row(mark, layer, known or _why_unknown(report, layer))
+
+
+def _is_open(symptom: Symptom) -> bool:
+    """Whether it is left over that torch does not import, or does not use a GPU."""
+    return symptom.explained_by is None and symptom.id in ("accelerator-unused", "import-failed")
 
 
 def _mark(found: Iterable[Finding], known: str | None) -> str:

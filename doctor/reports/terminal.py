@@ -20,7 +20,7 @@ from doctor.model.report import Report
 from doctor.reports import summary
 from doctor.reports.text import safe
 
-_STYLES = {"ok": "green", "!!": "bold red", "!": "yellow", "^": "magenta", "-": "dim"}
+_STYLES = {"ok": "green", "!!": "bold red", "!": "yellow", "^": "magenta", "?": "yellow", "-": "dim"}
 _SEVERITIES = {"fault": ("FAULT", "bold red"), "warning": ("WARNING", "yellow"), "note": ("note", "cyan")}
 
 Lines = Iterator[Text]

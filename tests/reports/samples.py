@@ -9,6 +9,7 @@ from doctor.model.facts import ABSENT, Facts, Gap, Gpu, Metal, ProbeResult, Stag
 from doctor.model.finding import Evidence, Finding, Outcome, Remedy
 from doctor.model.fix import Fix, Plan, Step
 from doctor.model.report import Report, Target
+from doctor.model.symptom import Hypothesis, Question, Symptom
 from tests.examples import linux, mac, with_nvidia, with_packages, with_torch
 
 PYTHON = "/home/anna/ml/.venv/bin/python"
@@ -153,6 +154,28 @@ NO_TARGET = report(
     ),
     verdict="unknown",
 )
+UNUSED = Symptom(
+    id="accelerator-unused", kind="no-device", subject="nvidia", source="collect_env", causes=("gpu-hidden",),
+    text="torch does not use NVIDIA A100-SXM4-80GB.",
+)  # fmt: skip
+UNEXPLAINED = replace(
+    report(with_torch(with_nvidia(linux(), "NVIDIA A100-SXM4-80GB"), "2.6.0+cu124", cuda_available=False)),
+    verdict="unknown",
+    unproven=("why torch does not use NVIDIA A100-SXM4-80GB is not known",),
+    symptoms=(UNUSED, replace(UNUSED, id="exception", kind="program", text="KeyError: 'x'", explained_by="program")),
+    hypotheses=(
+        Hypothesis(symptom="accelerator-unused", id="nvidia-fabric-manager-down", weight=0.55,
+                   speaks_for=("NVIDIA A100-SXM4-80GB is built for NVSwitch",), would_settle="systemctl"),
+        Hypothesis(symptom="accelerator-unused", id="gpu-hidden", weight=0.2,
+                   speaks_against=("no variable that hides it is set",)),
+    ),
+    questions=(Question(text="Let torch start CUDA.", command='python -c "import torch; torch.zeros(1).cuda()"'),),
+    target=Target(python=None, reason="evidence", evidence=("ticket.txt",)),
+)  # fmt: skip
+OWN_ERROR = replace(
+    HEALTHY, symptoms=(Symptom(id="exception", kind="program", text="KeyError: 'x'", line=3, explained_by="program"),)
+)
+LIMITED = replace(HEALTHY, verdict="unknown", limits=("--no-probe",))
 HOSTILE_TEXT = "\x1b[31mred\x1b[0m [bold]x[/bold] `a` <script> @you\r\n::error::pwned \u202eesrever |"
 HOSTILE = report(
     replace(FACTS, gpus=(Gpu(vendor="nvidia", name=HOSTILE_TEXT),), metal=Metal(device=ABSENT)),
@@ -161,7 +184,15 @@ HOSTILE = report(
     plan=Plan(fixes=(replace(FIX, steps=(Step(text=HOSTILE_TEXT, shell=HOSTILE_TEXT),)),)),
     target=Target(python=HOSTILE_TEXT, reason=HOSTILE_TEXT),
 )
+HOSTILE_UNEXPLAINED = replace(
+    UNEXPLAINED,
+    symptoms=(replace(UNUSED, text=HOSTILE_TEXT, source=HOSTILE_TEXT),),
+    hypotheses=(replace(UNEXPLAINED.hypotheses[0], speaks_for=(HOSTILE_TEXT,), would_settle=HOSTILE_TEXT),),
+    questions=(Question(text=HOSTILE_TEXT, command=HOSTILE_TEXT),),
+    unproven=(HOSTILE_TEXT,),
+)
 ALL = {
     "faulty": FAULTY, "healthy": HEALTHY, "cpu-only": CPU_ONLY, "mac": MAC, "crashed": CRASHED, "unknown": UNKNOWN,
-    "no-target": NO_TARGET, "hostile": HOSTILE,
+    "no-target": NO_TARGET, "hostile": HOSTILE, "unexplained": UNEXPLAINED, "own-error": OWN_ERROR, "limited": LIMITED,
+    "hostile-unexplained": HOSTILE_UNEXPLAINED,
 }  # fmt: skip

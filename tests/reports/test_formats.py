@@ -17,7 +17,7 @@ from tests.reports.samples import ALL, FAULTY, HEALTHY, HOSTILE
 
 
 @pytest.mark.parametrize("format", [markdown, junit, github], ids=lambda m: m.__name__.rpartition(".")[2])
-@pytest.mark.parametrize("name", ["faulty", "healthy", "hostile"])
+@pytest.mark.parametrize("name", ["faulty", "healthy", "hostile", "unexplained", "hostile-unexplained"])
 def test_looks(format, name: str, snapshot) -> None:
     assert format.render(ALL[name]) == snapshot
 
@@ -54,7 +54,7 @@ def test_alternatives_show_their_price(format) -> None:
 def test_github_levels() -> None:
     lines = github.render(FAULTY).splitlines()
     assert [line.split()[0] for line in lines[:3]] == ["::error", "::warning", "::notice"]
-    assert lines[-1] == "1 fault and 1 warning."
+    assert lines[-1] == "1 fault: nvidia-driver-too-old; 1 warning: companion-mismatch."
 
 
 def test_foreign_text_starts_no_workflow_command() -> None:

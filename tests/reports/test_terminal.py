@@ -20,8 +20,11 @@ from tests.reports.samples import (
     FIX,
     HEALTHY,
     HOSTILE,
+    LIMITED,
     LONG_COMMAND,
     MAC,
+    OWN_ERROR,
+    UNEXPLAINED,
     UNKNOWN,
     report,
 )
@@ -39,7 +42,8 @@ def test_verbose_adds_what_was_not_looked_at() -> None:
 
 
 def test_quiet_is_the_verdict() -> None:
-    assert terminal.render(FAULTY, quiet=True).startswith("1 fault and 1 warning.")
+    said = terminal.render(FAULTY, quiet=True)
+    assert said.startswith("1 fault: nvidia-driver-too-old; 1 warning: companion-mismatch.")
 
 
 def test_one_line_per_layer_with_its_mark() -> None:
@@ -61,7 +65,11 @@ def test_one_line_per_layer_with_its_mark() -> None:
         (MAC, "Nothing is wrong: torch can use the Apple M1 Pro."),
         (CPU_ONLY, "Nothing is wrong: torch works on the CPU; this machine has no GPU that it could use."),
         (UNKNOWN, "No verdict: nothing in this text was recognised."),
-        (FAULTY, "1 fault and 1 warning."),
+        (OWN_ERROR, "Nothing is wrong: torch can use the RTX 4090. The error «KeyError: 'x'» (line 3) is the program's "
+         "own, not the environment's."),
+        (LIMITED, "No fault in what was asked for (--no-probe); the rest was not judged."),
+        (UNEXPLAINED, "No verdict: why torch does not use NVIDIA A100-SXM4-80GB is not known."),
+        (FAULTY, "1 fault: nvidia-driver-too-old; 1 warning: companion-mismatch."),
     ],
 )
 def test_verdict(sample, sentence: str) -> None:
