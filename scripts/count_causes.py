@@ -17,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+WITH_SUBJECT = ("accelerator-unused", "cuda-not-available")  # what no message names
 TABLE = ROOT / "doctor/knowledge/tables/causes.json"
 
 
@@ -37,7 +38,7 @@ def counted(folders: Iterable[Path]) -> tuple[dict[str, Counter[str]], int]:
             seen = set()
             for symptom in symptoms_of(read((("input.txt", text.read_bytes()),)).facts):
                 if cause in symptom.causes:
-                    seen.add(f"{symptom.id}/{symptom.subject}" if symptom.id == "accelerator-unused" else symptom.id)
+                    seen.add(f"{symptom.id}/{symptom.subject}" if symptom.id in WITH_SUBJECT else symptom.id)
             for name in seen:
                 counts[name][cause] += 1
     return counts, cases

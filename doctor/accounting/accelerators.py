@@ -65,6 +65,15 @@ def accelerators(facts: Facts) -> tuple[Accelerator, ...]:
     return _cached(_ById(facts))
 
 
+def torch_runs(facts: Facts) -> bool:
+    """Whether torch is known to import: a child did it, or what a text shows can only come from a torch that runs."""
+    torch = facts.torch
+    if not isinstance(torch, Torch) or torch.imports is False:
+        return False
+    answers = (torch.cuda_available, torch.mps_available, torch.xpu_available, torch.mps_built, torch.devices)
+    return bool(torch.imports) or (not facts.live and any(a is not None for a in answers))
+
+
 def _listed(facts: Facts) -> Iterable[Accelerator]:
     torch = facts.torch if isinstance(facts.torch, Torch) else None
     gpus = _gpus(facts)

@@ -1,7 +1,7 @@
 """What must be explained, listed from the facts of a live machine and of a text alike. Pure.
 
-Ids of symptoms that no message row names: "accelerator-unused", "import-failed", "python-does-not-start",
-"install-failed", "probe-crashed", "probe-hung", "probe-failed", "probe-wrong-results", "probe-did-not-run",
+Ids of symptoms that no message row names: "accelerator-unused", "cuda-not-available", "import-failed",
+"python-does-not-start", "install-failed", "probe-crashed", "probe-hung", "probe-failed", "probe-wrong-results", "probe-did-not-run",
 "exception" and "unknown-message" (a line that speaks of a failure and that no row knows).
 """
 
@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from doctor.accounting.accelerators import accelerators
+from doctor.accounting.accelerators import accelerators, torch_runs
 from doctor.checks import all_checks
 from doctor.knowledge import lookup
-from doctor.model.facts import ErrorText, Facts, ImportFailure, ProbeResult, StartFailure, Torch
+from doctor.model.facts import ABSENT, ErrorText, Facts, ImportFailure, ProbeResult, StartFailure, Torch
 from doctor.model.symptom import Kind, Symptom
 
 # Exceptions that a program's own code, arguments, files or network raise.
@@ -78,11 +78,31 @@ def _unused(facts: Facts) -> Iterator[Symptom]:
             )
 
 
+    if not_known_whether_a_gpu(facts):
+        yield Symptom(
+            id="cuda-not-available",
+            kind="no-device",
+            subject="nvidia",
+            text="torch.cuda.is_available() is False.",
+            source=_source(facts, "nvidia"),
+            causes=keep_from("nvidia", facts),
+        )
+
+
+def not_known_whether_a_gpu(facts: Facts) -> bool:
+    """Whether a text says that torch sees no GPU, and leaves open whether there is one: no bus was listed, no driver
+    was looked for in vain, and the build is not one that somebody chose for the CPU."""
+    torch = facts.torch
+    if facts.live or facts.host.system == "darwin" or not isinstance(torch, Torch) or torch.cuda_available is not False:
+        return False
+    looked = facts.gpus is not None or facts.nvidia.driver is ABSENT
+    return not looked and not accelerators(facts) and "+cpu" not in (torch.version or "")
+
+
 def keep_from(vendor: str, facts: Facts) -> tuple[str, ...]:
     """The diagnoses that keep torch from that vendor's GPUs, in causal order. Where torch imports, those are left out
     that do it by making the import fail."""
-    imports = isinstance(facts.torch, Torch) and facts.torch.imports is True
-    ruled_out = frozenset(import_causes()) - _ALSO_WITHOUT_FAILING if imports else frozenset()
+    ruled_out = frozenset(import_causes()) - _ALSO_WITHOUT_FAILING if torch_runs(facts) else frozenset()
     return tuple(c.id for c in all_checks() if vendor in c.keeps_from and c.id not in ruled_out)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from doctor.accounting.accelerators import Accelerator, accelerators
+from doctor.accounting.accelerators import Accelerator, accelerators, torch_runs
 from doctor.accounting.account import PROGRAM, Account
 from doctor.model.facts import ABSENT, Absent, Facts, ProbeResult, Torch
 from doctor.model.finding import Outcome
@@ -50,7 +50,7 @@ def _unproven(facts: Facts, account: Account, *, limited: bool) -> Iterator[str]
     if torch.imports is False:
         yield "torch does not import"
         return
-    if not _ran(facts, torch):
+    if not torch_runs(facts):
         yield "whether torch imports is not known"
     explained = {s.subject for s in account.symptoms if s.id == "accelerator-unused" and s.explained_by}
     listed = accelerators(facts)
@@ -64,7 +64,7 @@ def _unproven(facts: Facts, account: Account, *, limited: bool) -> Iterator[str]
     if facts.live and not limited:
         yield from _not_probed(facts, listed)
     for symptom in account.left_over:
-        if symptom.id != "accelerator-unused":
+        if symptom.id not in ("accelerator-unused", "cuda-not-available"):
             yield f"«{symptom.text[:120]}» is not explained"
 
 
@@ -72,12 +72,6 @@ def _no_gpu_expected(facts: Facts, torch: Torch) -> bool:
     """Whether a text that names no GPU leaves no doubt: the bus was listed, no driver was found, or it is a CPU build
     that somebody chose."""
     return facts.gpus == () or facts.nvidia.driver is ABSENT or "+cpu" in (torch.version or "")
-
-
-def _ran(facts: Facts, torch: Torch) -> bool:
-    """Whether torch is known to import: a child did it, or what a text shows can only come from a torch that runs."""
-    answers = (torch.cuda_available, torch.mps_available, torch.xpu_available, torch.mps_built, torch.devices)
-    return bool(torch.imports) or (not facts.live and any(a is not None for a in answers))
 
 
 def _not_probed(facts: Facts, listed: tuple[Accelerator, ...]) -> Iterator[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -15,10 +16,11 @@ from doctor.cli.options import unknown_id
 
 if TYPE_CHECKING:
     from doctor.checks import Check
-    from doctor.knowledge.lookup import ErrorPattern
+    from doctor.model.symptom import Hypothesis, Symptom
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
-_LONGEST_LINE = 20_000  # of pasted text that is matched: more is no message
+_LONGEST_TEXT = 100_000  # characters of pasted text that are read: more is a ticket, for check --from
+_CAUSES_SHOWN = 8
 
 
 @click.command()
@@ -82,49 +84,52 @@ def _as_json(check: Check, page: bool) -> dict[str, str]:
 
 
 def _explain_text(text: str, format: str, color: str) -> int:
-    """What a message can mean, the likeliest first. Exit 3 where no pattern knows it: that is no verdict."""
+    """What a text can mean, the likeliest first, and what to ask. Exit 3 where nothing in it speaks of a failure."""
+    from doctor.accounting.account import weighed
+    from doctor.accounting.judgement import judged
+    from doctor.accounting.symptoms import symptoms_of
     from doctor.checks import check_of
+    from doctor.evidence.read import read
 
-    matches = list(matching(text))
+    facts = replace(read((("text", text[:_LONGEST_TEXT].encode()),)).facts, live=False)
+    made = judged(facts)
+    status = {o.id: o.status for o in made.outcomes}
+    symptoms = [s for s in symptoms_of(facts) if s.causes]
+    hypotheses = {s: weighed(s, status, facts) for s in symptoms}
     if format == "json":
         import json
 
-        output.emit(json.dumps([{"pattern": p.id, "text": t, "causes": p.causes} for p, t in matches], indent=2))
-        return 0 if matches else NO_VERDICT
-    if not matches:
+        output.emit(json.dumps([_symptom_as_json(s, hypotheses[s]) for s in symptoms], indent=2))
+        return 0 if symptoms else NO_VERDICT
+    if not symptoms:
         output.complain("No known message is in this text. torchdoctor check looks at the machine itself.")
         return NO_VERDICT
-    ids = list(dict.fromkeys(id for pattern, _ in matches for id in pattern.causes))
-    rows = [(id, check.title if (check := check_of(id)) else "not diagnosed yet") for id in ids]
+    shares: dict[str, float] = {}
+    for found in hypotheses.values():
+        for hypothesis in found[:_CAUSES_SHOWN]:
+            shares[hypothesis.id] = max(shares.get(hypothesis.id, 0.0), hypothesis.weight)
+    ids = sorted(shares, key=lambda id: -shares[id])
+    titles = {id: check.title for id in ids if (check := check_of(id))}
+    rows = [(f"{shares[id] * 100:3.0f} %", id, titles.get(id, "not diagnosed yet")) for id in ids]
+    heads = ("of the weight", "diagnosis", "")
     if format == "markdown":
         from doctor.reports import markdown
 
-        output.emit("\n".join(markdown.table(("it can mean", ""), rows)))
+        output.emit("\n".join(markdown.table(heads, rows)))
         return 0
     from doctor.reports import terminal
 
-    told = terminal.render_table([(t,) for _, t in matches], indent=2)
+    told = terminal.render_table([(s.text,) for s in symptoms], indent=2)
     means = terminal.render_table(rows, color=output.wants_color(color), indent=2)
-    output.emit(f"Recognised\n{told}\nIt can mean\n{means}\nMore: torchdoctor explain {ids[0] if ids else '--list'}")
+    asks = made.account.questions[:1]
+    settle = "".join(f"\nTo settle it: {ask.text}\n    {ask.command}\n" for ask in asks)
+    more = f"More: torchdoctor explain {ids[0] if ids else '--list'}"
+    output.emit(f"Recognised\n{told}\nIt can mean\n{means}{settle}\n{more}")
     return 0
 
 
-def matching(text: str) -> Iterator[tuple[ErrorPattern, str]]:
-    """The patterns that occur in the text, each with the words that it matched."""
-    from doctor.knowledge.lookup import error_patterns
-
-    text = text[:_LONGEST_LINE]
-    lower = text.lower()
-    for pattern in error_patterns():
-        if pattern.literals and not any(literal in lower for literal in pattern.literals):
-            continue
-        if match := re.search(pattern.regex, text, _flags(pattern.flags)):
-            yield pattern, match[0]
-
-
-def _flags(letters: str) -> re.RegexFlag:
-    """ "im" -> re.IGNORECASE | re.MULTILINE."""
-    flags = re.RegexFlag(0)
-    for letter in letters:
-        flags |= {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}.get(letter, re.RegexFlag(0))
-    return flags
+def _symptom_as_json(symptom: Symptom, hypotheses: list[Hypothesis]) -> dict[str, object]:
+    return {
+        "pattern": symptom.id, "kind": symptom.kind, "text": symptom.text, "causes": symptom.causes,
+        "hypotheses": [{"id": h.id, "weight": h.weight, "would_settle": h.would_settle} for h in hypotheses],
+    }  # fmt: skip

@@ -14,7 +14,10 @@ from doctor.model.report import Report
 from doctor.reports import summary
 from doctor.reports.text import safe
 
-_WORDS = {"ok": "ok", "!!": "fault", "!": "warning", "^": "because of another layer", "?": "not explained", "-": "not looked at"}
+_WORDS = {
+    "ok": "ok", "!!": "fault", "!": "warning", "^": "because of another layer", "?": "not explained",
+    "-": "not looked at",
+}  # fmt: skip
 
 
 def render(report: Report) -> str:

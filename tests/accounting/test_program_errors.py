@@ -1,4 +1,4 @@
-"""A program's own errors beside an environment that works: never a fault, and healthy where they can only be its own."""
+"""A program's own errors beside an environment that works: never a fault, and healthy."""
 
 from __future__ import annotations
 
