@@ -1,8 +1,8 @@
 """What must be explained, listed from the facts of a live machine and of a text alike. Pure.
 
 Ids of symptoms that no message row names: "accelerator-unused", "cuda-not-available", "import-failed",
-"python-does-not-start", "install-failed", "probe-crashed", "probe-hung", "probe-failed", "probe-wrong-results", "probe-did-not-run",
-"exception" and "unknown-message" (a line that speaks of a failure and that no row knows).
+"python-does-not-start", "install-failed", "probe-crashed", "probe-hung", "probe-failed", "probe-wrong-results",
+"probe-did-not-run", "exception" and "unknown-message" (a line that speaks of a failure and that no row knows).
 """
 
 from __future__ import annotations
