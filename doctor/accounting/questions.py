@@ -174,8 +174,8 @@ ASKS = (
     Ask(
         text="Does this Python start, and does it have pip?",
         command="python -m pip --version",
-        holds=("interpreter.start_failure", "interpreter.pip", "interpreter.version", "interpreter.executable",
-               "messages/start"),
+        holds=("interpreter.start_failure", "interpreter.pip", "interpreter.environment", "interpreter.version",
+               "interpreter.executable", "messages/start"),
     ),
     Ask(
         text="Which files lie in the folder that the program is started in?",

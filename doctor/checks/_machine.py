@@ -76,6 +76,14 @@ def in_container(facts: Facts) -> bool:
     return bool(facts.host.container)
 
 
+def outside_containers(facts: Facts) -> str | None:
+    """Why torch is known to run outside a container; None where it may be in one."""
+    if absent(facts.host.container):
+        return "this is no container"
+    system = {"windows": "Windows", "darwin": "macOS"}.get(facts.host.system or "")
+    return f"torch runs in {system} itself" if system else None
+
+
 def apple_silicon(facts: Facts) -> bool:
     """A Mac whose hardware is Apple's own chip, whatever the Python was built for."""
     cpu = facts.host.cpu_model or ""
@@ -179,8 +187,9 @@ def cuda_refused(facts: Facts) -> bool:
 
 
 def driver_lists_gpus(facts: Facts) -> bool:
-    """nvidia-smi reached the NVIDIA driver and was shown a GPU."""
-    return bool(facts.nvidia.gpus_seen or facts.nvidia.driver_cuda) and not facts.nvidia.smi_error
+    """nvidia-smi reached the NVIDIA driver and was shown a GPU: its own table, or what collect_env makes of it."""
+    shown = bool(facts.nvidia.driver) and bool(gpus_of(facts, "nvidia")) and not facts.live
+    return bool(facts.nvidia.gpus_seen or facts.nvidia.driver_cuda or shown) and not facts.nvidia.smi_error
 
 
 def imported(facts: Facts) -> bool:

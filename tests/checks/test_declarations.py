@@ -26,7 +26,14 @@ from tests.test_examples import examples_of
 CHECKS = all_checks()
 SYSTEMS = ("linux", "darwin", "windows")
 MACHINES = Path(__file__).parents[1] / "machines"
-HEALTHY = ("linux-rocm-7900xtx", "linux-rtx5090-driver-610", "linux-two-gpus", "macos-arm64", "macos-intel", "wsl2-rtx3080")
+HEALTHY = (
+    "linux-rocm-7900xtx",
+    "linux-rtx5090-driver-610",
+    "linux-two-gpus",
+    "macos-arm64",
+    "macos-intel",
+    "wsl2-rtx3080",
+)
 SPARSE = {
     "nothing known": Facts(live=False),
     **{system: Facts(live=False, host=Host(system=system)) for system in SYSTEMS},
@@ -280,7 +287,9 @@ def test_no_command_of_linux_elsewhere(check: Check, machine: str) -> None:
     made = usual_plan(check, SPARSE[machine])
     steps = [step for fix in made.fixes for one in (fix, *fix.alternatives) for step in one.steps]
     words = {word for step in steps for word in (step.argv or (step.shell or "").split())[:2]}
-    linux_only = {"modprobe", "systemctl", "apt", "dnf"} | ({"sudo", "unset", "export"} if system == "windows" else set())
+    linux_only = {"modprobe", "systemctl", "apt", "dnf"} | (
+        {"sudo", "unset", "export"} if system == "windows" else set()
+    )
     assert words & linux_only == set()
 
 

@@ -18,7 +18,7 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._machine import absent, heard, in_container, on_mac, on_wsl
+from doctor.checks._machine import heard, in_container, on_mac, on_wsl, outside_containers
 from doctor.checks._torch import quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
@@ -93,4 +93,6 @@ def judge(facts: Facts) -> Judgement:
 def fits(facts: Facts) -> Fit | None:
     if in_container(facts):
         return Fit(2, f"this is a container ({facts.host.container})")
-    return Fit(0.05, "this is no container") if absent(facts.host.container) else None
+    if why := outside_containers(facts):
+        return Fit(0.05, why)
+    return Fit(0.3, "nothing speaks of a container")

@@ -23,12 +23,14 @@ from doctor.checks._machine import (
     absent,
     cuda_refused,
     cuda_works,
+    driver_lists_gpus,
     gpus_of,
     heard,
     in_container,
     named,
     on_wsl,
     only_others,
+    outside_containers,
     shown,
     wants,
 )
@@ -105,10 +107,10 @@ def judge(facts: Facts) -> Judgement:
 
 @check.fit
 def fits(facts: Facts) -> Fit | None:
-    if absent(facts.host.container):
-        return Fit(0.05, "this is no container")
-    if facts.nvidia.gpus_seen or facts.nvidia.device_nodes:
-        return Fit(0.05, "the driver's devices are here")
+    if why := outside_containers(facts):
+        return Fit(0.05, why)
+    if driver_lists_gpus(facts) or facts.nvidia.device_nodes:
+        return Fit(0.05, "the driver and its GPU are here")
     return Fit(4, f"this is a container ({facts.host.container})") if in_container(facts) else None
 
 

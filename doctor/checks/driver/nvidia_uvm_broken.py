@@ -73,8 +73,10 @@ def fits(facts: Facts) -> Fit | None:
         return Fit(0.02, "CUDA starts")
     if facts.nvidia.cuinit is not None:
         return Fit(0.1, f"CUDA's start gave {facts.nvidia.cuinit}, not {UNKNOWN_ERROR}")
-    if facts.host.system == "windows" or on_wsl(facts) or absent(facts.nvidia.driver):
+    if on_wsl(facts) or absent(facts.nvidia.driver):
         return Fit(0.1, "there is no module nvidia_uvm here")
+    if facts.host.system == "windows":
+        return Fit(0.5, "Windows has no module nvidia_uvm, though CUDA's start can fail there, too")
     return Fit(2, "/dev/nvidia-uvm is missing") if facts.nvidia.uvm_node is False else None
 
 

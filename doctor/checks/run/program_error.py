@@ -17,7 +17,6 @@ References
     https://docs.pytorch.org/docs/stable/notes/cuda.html
 """
 
-
 from doctor.checks import Check, Judgement
 from doctor.checks._torch import kind, quote, search
 from doctor.model.facts import ErrorText, Facts
