@@ -59,7 +59,8 @@ def _write_failure(notes: Notes, failure: StartFailure) -> None:
     notes.set("interpreter.version", failure.version, ASKED)
     reason = "timed-out" if failure.kind == "timed-out" else "crashed"
     for fact in ("interpreter", "torch", "packages"):
-        notes.gap(fact, reason, f"the target's Python doesn't start: {failure.message}")  # type: ignore[arg-type]
+        starts = "" if failure.kind == "too-old" else "the target's Python does not start: "
+        notes.gap(fact, reason, f"{starts}{failure.message}")  # type: ignore[arg-type]
 
 
 def read_answer(stdout: str, nonce: str) -> dict[str, Any] | None:

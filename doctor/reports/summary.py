@@ -210,7 +210,8 @@ def interpreter(facts: Facts) -> str | None:
     """ "CPython 3.12.4, 64-bit, virtual environment"; how it fails where it does not start."""
     python = facts.interpreter
     if isinstance(python.start_failure, StartFailure):
-        return f"does not start: {python.start_failure.message}"
+        failure = python.start_failure
+        return failure.message if failure.kind == "too-old" else f"does not start: {failure.message}"
     if python.version is None:
         return None
     names = {"cpython": "CPython", "pypy": "PyPy"}

@@ -47,14 +47,19 @@ def judge(facts: Facts) -> Judgement:
     for other in facts.interpreter.others:
         if other.torch and other.python != here:
             version = f" {other.torch}" if other.torch[:1].isdigit() else ""
+            named = f"{other.python} has" if other.python else "another Python has"
             return check.found(
                 facts,
-                f"{here or 'The Python that runs'} has no torch; {other.python} has "
-                f"torch{version} ({other.how or 'another Python'}).",
+                f"{here or 'The Python that runs'} has no torch; {named} torch{version}"
+                f"{f' ({other.how})' if other.how else ''}.",
                 evidence=(
                     quote(error) if error else None,
                     "interpreter.executable",
-                    Evidence(fact="other environment", value=f"{other.python}: torch{version}", source=other.how),
+                    Evidence(
+                        fact="other environment",
+                        value=f"{other.python}: torch{version}" if other.python else f"torch{version}",
+                        source=other.how,
+                    ),
                 ),
                 remedies=(
                     Remedy(
