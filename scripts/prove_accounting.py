@@ -35,6 +35,7 @@ class Taken:
     line: str
     said: str
     asked: bool
+    right: bool  # its first finding is still one of the labelled causes
 
 
 def examined(case: Case, text: bytes) -> Any:
@@ -77,7 +78,8 @@ def without(case: Case) -> Taken | None:
             break
     if not line:
         return None
-    return Taken(case.name, how_judged(report), fact, line, said(report), asks_for(report, fact))
+    right = bool(report.findings) and report.findings[0].id in case.right
+    return Taken(case.name, how_judged(report), fact, line, said(report), asks_for(report, fact), right)
 
 
 def how_judged(report: Any) -> str:
@@ -123,9 +125,12 @@ def main() -> int:
     questions = [one for one in taken if one.how == "question"]
     share = sum(one.asked for one in questions) / max(1, len(questions))
     print(f"{len(taken)} cases without their deciding lines: {dict(counts)}")
+    likely = [one for one in taken if one.how == "likely"]
+    print(f"of {len(likely)} likely findings {sum(one.right for one in likely)} name the labelled cause")
     print(f"of {len(questions)} questions {share:.2f} ask for what was taken")
     for one in taken if options.verbose else ():
-        if one.how in ("healthy", "silent", "other") or (one.how == "question" and not one.asked):
+        good = {"question": one.asked, "likely": one.right, "nothing left": True}
+        if not good.get(one.how, False):
             print(f"  {one.case}: {one.how}; took {one.fact}: {one.line.strip()[:90]!r}; {one.said}")
     return 1 if counts["healthy"] > NEVER_HEALTHY or counts["silent"] or share < ASKED_FOR else 0
 
