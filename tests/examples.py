@@ -243,3 +243,8 @@ def probe(device: str, status: str = "ok", **more: object) -> ProbeResult:
     """The result of one probe; one that passed has compared its results."""
     stages = (Stage(name="correct", ok=True, ms=1.0),) if status == "ok" else ()
     return ProbeResult(**{"id": device, "device": device, "status": status, "stages": stages, **more})
+
+
+def of_a_text(facts: Facts) -> Facts:
+    """The same facts, as a text tells them: what is said there was said to a program, not to torchdoctor."""
+    return replace(facts, live=False)

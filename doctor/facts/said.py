@@ -120,9 +120,16 @@ def _shows_a_gpu(facts: Facts) -> bool:
     )
 
 
+def _lists_all_gpus(facts: Facts) -> bool:
+    """Whether `gpus` is the whole list: the PCI bus of a machine that hides nothing from us. Where no NVIDIA GPU is on
+    it, a driver's tools have nothing to find."""
+    host = facts.host
+    return facts.gpus is not None and not (host.container or host.wsl or host.jetson or host.sandbox)
+
+
 def _tools(facts: Facts) -> Iterator[ErrorText]:
     said = facts.nvidia.smi_error
-    if isinstance(said, str):
+    if isinstance(said, str) and (_shows_a_gpu(facts) or not _lists_all_gpus(facts)):
         yield from _failure(said, "nvidia-smi")
     vendors = {gpu.vendor for gpu in facts.gpus} if facts.gpus is not None else {"amd", "intel"}
     sources = (

@@ -43,6 +43,8 @@ NOT_OF_TORCH = frozenset((
 OF_TORCH = ("torch", "nvidia", "numpy", "mkl")
 MEASURED = ("mps-differs", "mps-memory-grows", "container-run")  # no messages: a live machine measures, or looks
 IMPORTING = ("ImportError", "OSError")
+# In a text a program asks for the GPU that cannot be there. Live it is torchdoctor that asks, and no one is at fault.
+OTHERWISE = {"backend-impossible-here": "no-accelerator"}
 FROM_A_PROBE = frozenset((
     "no-kernel-image", "ptx-unsupported-toolchain", "hip-invalid-device-function", "hip-no-binary-for-gpu",
     "rocblas-tensile-library", "cuda-out-of-memory", "mps-oom-nothing-allocated", "mps-out-of-memory",
@@ -120,7 +122,7 @@ def _put(live: Facts, error: ErrorText) -> Facts | None:
     if row and (row.id in FROM_A_WARNING or (warned and (row.kind == "no-device" or row.id.startswith("numpy-")))):
         said = warned[0] if warned else f"UserWarning: {text}"
         return replace(live, torch=replace(torch, warnings=(*(torch.warnings or ()), said)))
-    if row and row.id in FROM_CUDA_INIT:
+    if row and row.id in FROM_CUDA_INIT and live.host.system != "darwin":  # no CUDA build runs on a Mac
         return replace(live, torch=replace(torch, imports=True, cuda_error=raised[2] if raised else text))
     if row and row.id == "numpy-not-available":
         return replace(live, torch=replace(torch, imports=True, numpy_error=raised[2] if raised else text))
@@ -191,7 +193,11 @@ def test_most_messages_of_texts_can_occur_live() -> None:
 
 @pytest.mark.parametrize(("facts", "live"), [pytest.param(f, live, id=name) for name, f, live in ELIGIBLE])
 def test_live_is_judged_like_the_text(facts: Facts, live: Facts) -> None:
-    assert first(live) == first(facts)
+    assert first(live) in (first(facts), OTHERWISE.get(first(facts)))
+
+
+def test_exceptions_are_few() -> None:
+    assert sum(first(facts) in OTHERWISE for _, facts, _ in ELIGIBLE) <= 2
 
 
 @pytest.mark.parametrize(("facts", "live"), [pytest.param(f, live, id=name) for name, f, live in ELIGIBLE])

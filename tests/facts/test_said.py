@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from doctor.accounting.judgement import judged
 from doctor.facts.said import CUDA_WORDS, with_messages
 from doctor.knowledge import lookup
 from doctor.model.facts import (
@@ -18,7 +19,7 @@ from doctor.model.facts import (
     StartFailure,
     Torch,
 )  # fmt: skip
-from tests.examples import linux, with_amd, with_nvidia, with_torch
+from tests.examples import device, linux, proven, with_amd, with_nvidia, with_torch
 
 GPU = with_nvidia(linux(), "NVIDIA GeForce RTX 4090", driver="550.54.15")
 NO_GPUS = "No CUDA GPUs are available"
@@ -138,6 +139,17 @@ def test_nvidia_smi_and_a_line_of_it_that_no_row_knows() -> None:
     assert said(new) == [("line", "nvidia-smi")]
 
 
+@pytest.mark.parametrize(
+    ("host", "heard"), [({}, False), ({"container": "docker"}, True), ({"wsl": 2}, True), ({"sandbox": "gvisor"}, True)]
+)
+def test_nvidia_smi_has_nothing_to_find_where_no_gpu_can_be(host: dict[str, object], heard: bool) -> None:
+    facts = linux(**host)
+    facts = replace(facts, nvidia=replace(facts.nvidia, smi_error="Failed to initialize NVML: Unknown Error"))
+    assert bool(said(facts)) is heard
+    assert said(replace(facts, gpus=None))
+    assert said(replace(facts, nvidia=replace(facts.nvidia, kernel_module="550.54.15")))
+
+
 def test_a_tool_is_heard_where_a_gpu_of_its_maker_may_be() -> None:
     error = Source(name="rocminfo", status="failed", message="Unable to open /dev/kfd read-write: Permission denied")
     missing = Source(name="rocminfo", status="absent", message="not found")
@@ -191,3 +203,38 @@ def test_what_was_recognised_before_stays_first() -> None:
 def test_every_row_is_recognised_live_by_its_example(row: lookup.ErrorPattern) -> None:
     tail = ProbeResult(id="cpu", device="cpu", status="crashed", stage="kernel", stderr_tail=row.example, signal=6)
     assert row.id in {e.pattern for e in with_messages(replace(linux(), probes=(tail,))).errors}
+
+
+def warning(facts: Facts, text: str) -> Facts:
+    assert isinstance(facts.torch, Torch)
+    return replace(facts, torch=replace(facts.torch, warnings=(text,)))
+
+
+MISMATCH = "Failed to initialize NVML: Driver/library version mismatch"
+NO_HIP = "No HIP GPUs are available"
+FOUND_NONE = "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver"
+CPU = with_torch(linux(), "2.6.0+cpu", cuda_available=False, devices=())
+CUDA = with_torch(GPU, "2.6.0+cu124", cuda_available=True, devices=(device("cuda", "NVIDIA GeForce RTX 4090"),))
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        proven(with_torch(linux(), "2.6.0+cu124", cuda_available=False, devices=(), cuda_error=FOUND_NONE)),
+        proven(with_torch(linux(), "2.6.0+rocm6.2", cuda_available=False, devices=(), cuda_error=NO_HIP)),
+        proven(replace(CPU, nvidia=replace(CPU.nvidia, libcuda="/usr/lib/libcuda.so.1", cuinit=100))),
+        proven(replace(CPU, nvidia=replace(CPU.nvidia, smi_error="NVIDIA-SMI has failed because it couldn't"))),
+        proven(replace(CUDA, nvidia=replace(CUDA.nvidia, smi_error=MISMATCH)), "cuda:0"),
+        proven(warning(CUDA, "FutureWarning: The pynvml package is deprecated."), "cuda:0"),
+        proven(warning(CUDA, "UserWarning: Failed to initialize NumPy: No module named 'numpy'"), "cuda:0"),
+        proven(warning(CUDA, "[W NNPACK.cpp:64] Could not initialize NNPACK! Reason: Unsupported hardware."), "cuda:0"),
+        proven(warning(CUDA, "UserWarning: NVIDIA GeForce RTX 4090 with CUDA capability sm_89 is not compatible with "
+                             "the current PyTorch installation."), "cuda:0"),
+    ],
+    ids=["CUDA build, no GPU", "ROCm build, no GPU", "libcuda, no GPU", "nvidia-smi, no GPU", "a stray nvidia-smi",
+         "a future warning", "no NumPy", "NNPACK", "a warning that is wrong"],
+)  # fmt: skip
+def test_what_is_said_on_a_healthy_machine_is_no_fault(facts: Facts) -> None:
+    made = judged(with_messages(facts))
+    assert made.verdict.value == "healthy", made.verdict.unproven
+    assert not [f for f in made.account.findings if f.severity == "fault"]

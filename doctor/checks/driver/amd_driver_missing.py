@@ -47,8 +47,8 @@ def judge(facts: Facts) -> Judgement:
     gpus = gpus_of(facts, "amd")
     if error := heard(facts, "rock-module-not-loaded", "amdgpu-not-in-modules"):
         return _found(facts, "ROCm's kernel module is not loaded.", error)
-    if facts.gpus and not gpus:
-        return None  # another vendor's GPU: a matter of the build
+    if facts.gpus is not None and not gpus:
+        return None  # another vendor's GPU, or none: a matter of the build
     if (error := heard(facts, "no-hip-gpus")) and not facts.amd.kfd and facts.amd.kernel_driver is not True:
         return _found(
             facts,

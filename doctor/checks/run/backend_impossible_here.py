@@ -41,6 +41,8 @@ MPS = r"device type at start of device string: mps|PyTorch is not linked with su
 
 @check
 def judge(facts: Facts) -> Judgement:
+    if facts.live:  # torchdoctor asked itself, not a program
+        return None
     mac = facts.host.system == "darwin"
     error = heard(facts, *CUDA, *(ON_MACS if mac else ()))
     wanted = "CUDA"

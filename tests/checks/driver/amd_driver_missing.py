@@ -19,6 +19,9 @@ GOOD = {
         with_amd(linux(wsl=2), RX, kernel_driver=False, kfd=False), "2.7.0+rocm6.3", cuda_available=True
     ),
     "an NVIDIA GPU": with_error(with_torch(with_nvidia(linux(), "NVIDIA L4"), "2.6.0+rocm6.2.4"), "no-hip-gpus", NONE),
+    "there is no GPU at all": with_error(
+        with_torch(linux(), "2.6.0+rocm6.2.4", cuda_available=False), "no-hip-gpus", NONE
+    ),
     "in a container it is the container": with_error(linux(container="docker"), "no-hip-gpus", NONE),
     "the node is closed to the user": with_error(
         with_torch(with_amd(linux(), RX, kfd_accessible=False, groups=("u",)), "2.6.0+rocm6.2.4"), "no-hip-gpus", NONE

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from tests.examples import linux, mac, with_error, with_nvidia, with_torch
+from tests.examples import linux, mac, of_a_text, with_error, with_nvidia, with_torch
 from tests.tickets import collect_env
 
 NO_CUDA = "AssertionError: Torch not compiled with CUDA enabled"
@@ -20,9 +20,13 @@ BAD = {
         "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n"
         "    PyTorch 2.0.1 with CUDA 1106 (you have 2.0.1)\n"
     ),
-    "CUDA on a Mac": with_error(with_torch(mac(), "2.0.0", mps_available=True), "not-compiled-with-cuda", NO_CUDA),
-    "CUDA on a machine without a GPU": with_error(with_torch(linux(), "2.6.0+cpu"), "not-compiled-with-cuda", NO_CUDA),
-    "MPS on Linux": with_error(with_torch(linux(), "1.11.0+cpu"), "exception", MPS),
+    "CUDA on a Mac": of_a_text(
+        with_error(with_torch(mac(), "2.0.0", mps_available=True), "not-compiled-with-cuda", NO_CUDA)
+    ),
+    "CUDA on a machine without a GPU": of_a_text(
+        with_error(with_torch(linux(), "2.6.0+cpu"), "not-compiled-with-cuda", NO_CUDA)
+    ),
+    "MPS on Linux": of_a_text(with_error(with_torch(linux(), "1.11.0+cpu"), "exception", MPS)),
     "pasted: AssertionError: Torch not compiled with CUDA enabled": (
         "AssertionError: Torch not compiled with CUDA enabled\n" + collect_env("2.3.0", "mac")
     ),
@@ -33,11 +37,16 @@ BAD = {
     ),
 }
 GOOD = {
-    "a GPU is there": with_error(
-        with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 4090"), "2.6.0+cpu"), "not-compiled-with-cuda", NO_CUDA
+    "torchdoctor itself asked for CUDA": with_torch(
+        linux(), "2.6.0+cu124", cuda_available=False, cuda_error="Found no NVIDIA driver on your system."
     ),
-    "the GPUs are not known": with_error(
-        replace(with_torch(linux(), "2.6.0+cpu"), gpus=None), "not-compiled-with-cuda", NO_CUDA
+    "a GPU is there": of_a_text(
+        with_error(
+            with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 4090"), "2.6.0+cpu"), "not-compiled-with-cuda", NO_CUDA
+        )
+    ),
+    "the GPUs are not known": of_a_text(
+        with_error(replace(with_torch(linux(), "2.6.0+cpu"), gpus=None), "not-compiled-with-cuda", NO_CUDA)
     ),
     "nothing was asked": with_torch(mac(), "2.6.0", mps_available=True),
 }

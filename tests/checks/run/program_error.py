@@ -1,12 +1,12 @@
 from dataclasses import replace
 
 from doctor.model.facts import Facts, ProbeResult
-from tests.examples import linux, mac, with_error, with_torch
+from tests.examples import linux, mac, of_a_text, with_error, with_torch
 from tests.tickets import collect_env
 
 
 def said_to_the_user(facts: Facts, pattern: str, text: str) -> Facts:
-    return replace(with_error(facts, pattern, text), live=False)
+    return of_a_text(with_error(facts, pattern, text))
 
 
 BAD = {
