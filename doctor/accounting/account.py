@@ -31,6 +31,7 @@ PROGRAM = "program"  # what explains a symptom that is the program's own
 WORKS = "works"  # what explains a message that a passed probe refutes
 REFUTED = "refuted"  # what explains a warning all of whose causes are ruled out
 UNUSABLE = "accelerator-unusable"
+TOOLS = ("nvidia-smi", "rocminfo", "cuInit", "libcuda")  # sources that only speak of the driver
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +119,9 @@ def _explanation(
     of_vendor = [a for a in accelerators(facts) if a.vendor == symptom.subject]
     enough = ("proven", "used") if is_warning(symptom) else ("proven",)
     if symptom.kind == "no-device" and of_vendor and all(a.state in enough for a in of_vendor):
+        return WORKS
+    listed = accelerators(facts)
+    if symptom.source in TOOLS and listed and all(a.state in ("proven", "aside") for a in listed):
         return WORKS
     if symptom.causes and is_warning(symptom) and all(status.get(id) == "passed" for id in symptom.causes):
         return REFUTED

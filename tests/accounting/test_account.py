@@ -105,6 +105,12 @@ def test_a_message_that_a_passed_probe_refutes_needs_no_finding() -> None:
     assert made.verdict.value == "healthy"
 
 
+def test_what_a_tool_says_in_words_nobody_knows_is_outranked_too() -> None:
+    said = ErrorText(pattern="line", text="nvidia-smi: fatal error: odd words", source="nvidia-smi")
+    assert judged(replace(WORKING, errors=(said,))).verdict.value == "healthy"
+    assert judged(replace(WORKING, errors=(replace(said, source="import torch"),))).verdict.value == "unknown"
+
+
 def test_a_programs_own_error_is_named_as_such() -> None:
     made = judged(replace(WORKING, live=False, errors=(
         ErrorText(pattern="exception", text="KeyError: 'lr'", groups=("KeyError", "'lr'")),)))  # fmt: skip
