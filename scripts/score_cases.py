@@ -32,9 +32,16 @@ TORCH_ACTIONS = ("install-torch", "reinstall-torch", "upgrade-torch", "downgrade
 FAMILIES = {
     **dict.fromkeys(TORCH_ACTIONS, "torch"),
     **dict.fromkeys(
-        ("pin-package", "install-package", "reinstall-package", "remove-package", "use-other-build"), "package"
+        (
+            "pin-package", "install-package", "reinstall-package", "remove-package", "use-other-build",
+            "no-build-isolation",
+        ),
+        "package",
     ),
-}
+    **dict.fromkeys(("system-setting", "set-compute-mode", "raise-limit", "enable-long-paths"), "system-setting"),
+    "free-disk": "free-disk-space",
+    "add-index": "fix-index",
+}  # fmt: skip
 MEASURES = ("top1", "recall", "specificity", "wrong", "action", "backend")
 HIGHER_IS_WORSE = ("wrong",)
 

@@ -74,3 +74,27 @@ def _said(wish: Wish, runtime: str) -> tuple[str, str]:
         return flag, f"Start the container again: podman run {flag} …"
     compose = f" ({COMPOSE}: {wish.compose})" if wish.compose else ""
     return wish.docker, f"Start the container again: docker run {wish.docker} …{compose}"
+
+
+RESTARTS = {
+    "docker": "docker restart CONTAINER",
+    "podman": "podman restart CONTAINER",
+    "kubernetes": "kubectl delete pod POD (its controller creates it again)",
+    "lxc": "lxc restart CONTAINER",
+}
+
+
+def restart_container(situation: Situation, finding: str, remedy: Remedy) -> Fix:
+    """The runtime's own command, run where the container was started from: inside it nobody knows its name."""
+    runtime = str(situation.facts.host.container or "docker")
+    command = RESTARTS.get(runtime)
+    text = f"Restart the container{f', from outside: {command}' if command else ''}"
+    return Fix.of(finding, remedy, "Restart the container.", Step(text=text, where="user"))
+
+
+def change_image(situation: Situation, finding: str, remedy: Remedy) -> Fix:
+    """`details`: `image`, what the image must be like."""
+    image = remedy.details.get("image", "")
+    title = f"Start the container from another image{f': {image}' if image else ''}"
+    text = title if not remedy.text or remedy.details.get("image") else remedy.text.rstrip(".")
+    return Fix.of(finding, remedy, f"{title}.", Step(text=text, where="user"))

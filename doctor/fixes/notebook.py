@@ -6,14 +6,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 from doctor.fixes.actions import TORCH
+from doctor.fixes.situation import Situation
 from doctor.fixes.tools import folder_made_by
 from doctor.model.facts import Kernel
+from doctor.model.finding import Remedy
 from doctor.model.fix import Fix, Plan, Step
 
 _PACKAGES = ("install-package", "pin-package", "remove-package", "reinstall-package", "use-other-build", "fix-index")
 _VARIABLES = ("set-env", "unset-env")
 _AT_START = ("LD_", "DYLD_", "PYTHON", "PATH")  # read once, when a program starts
 RESTART = Step(text="Restart the kernel: it still holds what it imported before", where="user")
+
+
+def restart_kernel(situation: Situation, finding: str, remedy: Remedy) -> Fix:
+    """The restart-kernel action."""
+    text = "Restart the kernel (Kernel > Restart; in Colab: Runtime > Restart session), and run the cells again"
+    return Fix.of(finding, remedy, "Restart the notebook's kernel.", Step(text=text, where="user"))
 
 
 def for_kernel(plan: Plan, kernel: Kernel) -> Plan:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from doctor.fixes.host import as_root, distribution
 from doctor.fixes.situation import CONDAS, Situation
 from doctor.fixes.tools import Order, pip, tool
-from doctor.knowledge import lookup
+from doctor.knowledge import lookup, vendors
 from doctor.knowledge.choose import COMPANIONS
 from doctor.model.facts import ABSENT
 from doctor.model.finding import Remedy
@@ -55,6 +55,41 @@ def install_package(situation: Situation, finding: str, remedy: Remedy) -> Fix |
         details={**remedy.details, **({"spec": spec} if spec else {}), **({"index": index} if index else {})},
         steps=steps,
     )
+
+
+def no_build_isolation(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
+    """Install the package so that its build sees the environment; in words where the remedy names none."""
+    if not remedy.details.get("package"):
+        what = remedy.text or "Install the package with --no-build-isolation."
+        return Fix.of(finding, remedy, what, Step(text=what.rstrip("."), where="user"))
+    flagged = Remedy(action=remedy.action, details={**remedy.details, "flag": FLAGS[0]}, text=remedy.text)
+    return install_package(situation, finding, flagged)
+
+
+def add_index(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
+    """Install a package from one more index; only from an index that the tables know. `details`: `index` (or
+    `backend`), `package`, `spec`."""
+    backend = remedy.details.get("backend", "")
+    index = remedy.details.get("index") or (lookup.index_url(backend) if backend else None)
+    package, spec = remedy.details.get("package", ""), remedy.details.get("spec", "")
+    if not index or not index.startswith(_known_indexes()):
+        return None
+    title = f"Add the index {index}"
+    details = {**remedy.details, "index": index}
+    name = "pip" if situation.tool in CONDAS else situation.tool
+    if name not in ("pip", "uv") or not _NAME.match(package) or (spec and not _SPEC.match(spec)):
+        fix = Fix.of(finding, remedy, f"{title}.", Step(text=f"{title} to what {name} asks for packages", where="user"))
+        return replace(fix, details=details)
+    requirement = package + spec.replace(" ", "")
+    order = Order(requirements=(requirement,), note=f"Install {requirement}, also from {index}")
+    *before, last = tool(name).install(replace(situation, tool=name), order)
+    option = "--extra-index-url" if name == "pip" else "--index"
+    steps = (*before, replace(last, argv=(*(last.argv or ()), option, index)))
+    return replace(Fix.of(finding, remedy, f"{title}, and install {requirement} from it.", *steps), details=details)
+
+
+def _known_indexes() -> tuple[str, ...]:
+    return ("https://download.pytorch.org/whl", vendors.therock()["index"])
 
 
 def _with_flag(situation: Situation, order: Order, flag: str) -> tuple[Step, ...]:

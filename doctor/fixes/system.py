@@ -194,6 +194,7 @@ SENTENCES = {
     "reduce-memory": "Use less memory: a smaller batch, lower precision, or a smaller model",
     "hardware-service": "Have the hardware looked after: reseat the card, check power and cooling, ask the vendor",
     "system-setting": "Change the setting",
+    "ask-provider": "Ask whoever runs the machine (the cloud provider, the administrators of the cluster)",
 }
 
 

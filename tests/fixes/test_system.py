@@ -272,3 +272,89 @@ def test_macos_says_what_the_update_is_worth() -> None:
     assert "12.3 has it up to torch 2.4.1" in fix.steps[0].text
     newest = fix_of(mac(macos="13.6"), "upgrade-os", minimum="14.0").steps[0].text
     assert newest == "Update macOS to 14.0 or newer: System Settings, General, Software Update"
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        (linux(), "sudo nvidia-smi -c 0"),
+        (linux(root=True), "nvidia-smi -c 0"),
+        (windows(), "nvidia-smi -c 0"),
+    ],
+)
+def test_the_compute_mode_is_set_by_nvidia_smi(facts: Facts, expected: str) -> None:
+    assert commands(fix_of(facts, "set-compute-mode")) == [expected]
+
+
+def test_the_compute_mode_is_the_hosts() -> None:
+    fix = fix_of(linux(container="docker"), "set-compute-mode", value="0")
+    assert not commands(fix)
+    assert "on the host: sudo nvidia-smi -c 0" in fix.steps[0].text
+
+
+@pytest.mark.parametrize(
+    ("facts", "limit", "value", "expected"),
+    [
+        (linux(), "open-files", "65536", "ulimit -n 65536"),
+        (linux(), "address-space", "unlimited", "ulimit -v unlimited"),
+        (linux(container="docker"), "open-files", "65536", "docker run --ulimit nofile=65536:65536"),
+        (linux(container="docker"), "cgroup-processes", "unlimited", "docker run --pids-limit -1"),
+        (linux(container="kubernetes"), "cgroup-processes", "4096", "administrators of the cluster"),
+        (linux(), "cgroup-processes", "4096", "TasksMax="),
+    ],
+)
+def test_a_limit_is_raised_where_it_is_set(facts: Facts, limit: str, value: str, expected: str) -> None:
+    fix = fix_of(facts, "raise-limit", limit=limit, value=value)
+    assert expected in (fix.steps[0].shell or fix.steps[0].text)
+
+
+def test_an_unknown_limit_gives_no_command() -> None:
+    fix = fix_of(linux(), "raise-limit", limit="x; reboot", value="1")
+    assert [(step.argv, step.shell) for step in fix.steps] == [(None, None)]
+    assert "reboot" not in fix.steps[0].text
+
+
+def test_long_paths_are_a_value_of_the_registry_that_can_be_put_back() -> None:
+    step = fix_of(windows(), "enable-long-paths").steps[0]
+    assert step.argv and step.argv[-2:] == ("1", "/f") and step.needs_root
+    assert step.undo and step.undo[-2:] == ("0", "/f")
+
+
+@pytest.mark.parametrize(
+    ("container", "expected"), [("docker", "docker restart"), ("kubernetes", "kubectl delete pod"), (None, "Restart")]
+)
+def test_a_container_is_restarted_from_outside(container: str | None, expected: str) -> None:
+    fix = fix_of(linux(container=container), "restart-container")
+    assert not commands(fix)
+    assert expected in fix.steps[0].text
+
+
+@pytest.mark.parametrize("action", ["ask-provider", "restart-kernel", "change-image", "free-disk"])
+def test_what_is_only_told_has_a_sentence(action: str) -> None:
+    assert len(fix_of(linux(), action).steps[-1].text) > 20
+
+
+@pytest.mark.parametrize(
+    ("manager", "expected"),
+    [
+        ("pip", "-m pip install torchvision --extra-index-url https://download.pytorch.org/whl/cu128"),
+        ("uv", "torchvision --index https://download.pytorch.org/whl/cu128"),
+    ],
+)
+def test_an_index_is_added(manager: str, expected: str) -> None:
+    facts = linux()
+    facts = replace(facts, interpreter=replace(facts.interpreter, manager=manager))
+    index = "https://download.pytorch.org/whl/cu128"
+    (command,) = commands(fix_of(facts, "add-index", package="torchvision", index=index))
+    assert command.endswith(expected)
+
+
+def test_only_an_index_of_the_tables_is_added() -> None:
+    wish = {"package": "torchvision", "index": "https://example.org/whl"}
+    assert not plan([finding("some-id", ("add-index", wish))], linux()).fixes
+
+
+def test_a_package_is_built_in_its_environment() -> None:
+    (command,) = commands(fix_of(linux(), "no-build-isolation", package="flash-attn"))
+    assert command.endswith("-m pip install flash-attn --no-build-isolation")
+    assert "--no-build-isolation" in fix_of(linux(), "no-build-isolation").steps[0].text

@@ -24,11 +24,7 @@ from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
 STOP = Remedy(action="stop-process", text="Stop the process that holds the GPU (nvidia-smi lists it).")
-DEFAULT = Remedy(
-    action="system-setting",
-    details={"setting": "compute-mode", "value": "DEFAULT"},
-    text="Set the compute mode to Default: sudo nvidia-smi -c 0.",
-)
+DEFAULT = Remedy(action="set-compute-mode", details={"value": "0"})
 REBOOT = Remedy(action="reboot")
 
 check = Check(

@@ -66,10 +66,8 @@ def judge(facts: Facts) -> Judgement:
         evidence=(quote(error), "torch.version"),
         remedies=(
             Remedy(
-                action="install-package",
-                details={"package": name or "", "flag": "--no-build-isolation"}
-                if name
-                else {"flag": "--no-build-isolation"},
+                action="no-build-isolation",
+                details={"package": name} if name else {},
                 text=f"Install {name or 'the package'} with --no-build-isolation.",
             ),
             Remedy(

@@ -20,13 +20,7 @@ from doctor.checks import Check, Rule
 from doctor.model.finding import Remedy
 
 REMEDIES = (
-    Remedy(
-        action="system-setting",
-        details={"setting": "LongPathsEnabled", "value": "1"},
-        text="Allow long paths, in PowerShell as administrator, and restart: New-ItemProperty -Path "
-        "HKLM:\\SYSTEM\\CurrentControlSet\\Control\\FileSystem -Name LongPathsEnabled -Value 1 "
-        "-PropertyType DWORD -Force.",
-    ),
+    Remedy(action="enable-long-paths"),
     Remedy(
         action="system-setting",
         details={"setting": "environment-folder", "value": "a shorter path"},
