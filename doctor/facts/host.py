@@ -9,12 +9,16 @@ from doctor.evidence import cpuinfo, macos, os_release
 from doctor.facts.gpus import windows
 from doctor.facts.notes import Notes
 from doctor.facts.system import System, architecture
-from doctor.model.facts import ABSENT, Gap
+from doctor.model.facts import ABSENT, Absent, Gap, Limits
 
 Finish = Callable[[Notes], None]
 TOOL_LIMIT_S = 5.0
 _SYSCTL = ("machdep.cpu.brand_string", "hw.optional.arm64", "kern.hv_vmm_present", "machdep.cpu.features",
            "machdep.cpu.leaf7_features")  # fmt: skip
+_LIMITS = {
+    "open_files": "Max open files", "processes": "Max processes", "address_space_bytes": "Max address space",
+    "data_bytes": "Max data size",
+}  # fmt: skip
 _UNLIMITED = 1 << 60  # cgroup v1 says «no limit» with a number near 2**63
 _GVISOR = "Sun Jan 10 15:06:54 PST 2016"  # the build date in gVisor's own /proc/version
 _VIRTUAL = {
@@ -184,6 +188,35 @@ def _limits(system: System, notes: Notes) -> None:
     """What the cgroup (version 2 or 1) allows; ABSENT is «no limit»."""
     notes.set("host.cgroup_cpus", _cgroup_cpus(system) or ABSENT, "/sys/fs/cgroup")
     notes.set("host.cgroup_memory_bytes", _cgroup_memory(system) or ABSENT, "/sys/fs/cgroup")
+    said = system.read("/proc/self/limits", 8192)
+    if isinstance(said, Gap):
+        notes.set("host.limits", said)
+        return
+    allowed, now = _cgroup_processes(system)
+    limits = Limits(
+        **{name: _soft_limit(said, words) for name, words in _LIMITS.items()},
+        cgroup_processes=ABSENT if allowed is None else allowed,
+        cgroup_processes_now=now,
+    )
+    notes.set("host.limits", limits, "/proc/self/limits")
+
+
+def _soft_limit(text: str, words: str) -> int | Absent | None:
+    """`Max open files            1024                 1048576              files`: 1024."""
+    found = re.search(rf"^{words}\s+(unlimited|\d+)", text, re.M)
+    if found is None:
+        return None
+    return ABSENT if found[1] == "unlimited" else int(found[1])
+
+
+def _cgroup_processes(system: System) -> tuple[int | None, int | None]:
+    """How many processes and threads the control group may have, and how many it has: the tightest group's."""
+    tightest: tuple[int | None, int | None] = (None, None)
+    for folder in _cgroup_folders(system, "pids"):
+        allowed, now = (_text(system, f"{folder}/pids.{name}").strip() for name in ("max", "current"))
+        if allowed.isdigit() and (tightest[0] is None or int(allowed) < tightest[0]):
+            tightest = int(allowed), int(now) if now.isdigit() else None
+    return tightest
 
 
 def _cgroup_folders(system: System, controller: str) -> tuple[str, ...]:
@@ -228,7 +261,7 @@ def _mac(system: System, notes: Notes) -> Finish:
         notes.set(f"host.{fact}", ABSENT, "uname")
     for fact in ("cgroup_cpus", "cgroup_memory_bytes"):
         notes.set(f"host.{fact}", ABSENT, "uname")
-    for fact in ("libc", "libc_version", "shm_bytes", "windows_build"):
+    for fact in ("libc", "libc_version", "shm_bytes", "windows_build", "limits"):
         notes.gap(f"host.{fact}", "not-applicable", "this is macOS")
     notes.set("host.os_id", "macos", "uname")
     environ = system.environ
@@ -275,7 +308,7 @@ def _mac(system: System, notes: Notes) -> Finish:
 def _windows(system: System, notes: Notes) -> Finish:
     for fact in ("macos", "wsl", "jetson", "container", "cgroup_cpus", "cgroup_memory_bytes", "sandbox"):
         notes.set(f"host.{fact}", ABSENT, "uname")
-    for fact in ("libc", "libc_version", "shm_bytes", "cpu_flags"):
+    for fact in ("libc", "libc_version", "shm_bytes", "cpu_flags", "limits"):
         notes.gap(f"host.{fact}", "not-applicable", "this is Windows")
     notes.set("host.os_id", "windows", "uname")
     notes.set("host.architecture", architecture(system.uname().machine), "uname")

@@ -52,9 +52,11 @@ def raise_limit(situation: Situation, finding: str, remedy: Remedy) -> Fix:
         given = flag.format(value if value.isdigit() else "-1")
         steps.append(Step(text=_of_a_container(container, given, words), where="user"))
     elif not option:
-        steps.append(Step(text=f"{title}: TasksMax= of the service or the user's slice (systemctl edit)", where="system"))
+        text = f"{title}: TasksMax= of the service or the user's slice (systemctl edit)"
+        steps.append(Step(text=text, where="system"))
     else:
-        steps.append(Step(text=f"{title}, in the shell that starts Python", shell=f"ulimit {option} {value}", where="user"))
+        here = f"{title}, in the shell that starts Python"
+        steps.append(Step(text=here, shell=f"ulimit {option} {value}", where="user"))
         text = (
             "Where the shell may not raise it: a line in /etc/security/limits.conf, or the options of the batch system"
             " or of the service that starts it"
@@ -65,7 +67,7 @@ def raise_limit(situation: Situation, finding: str, remedy: Remedy) -> Fix:
 
 def _of_a_container(runtime: str, flag: str, words: str) -> str:
     if runtime == "kubernetes":
-        return f"Have the administrators of the cluster raise the limit of {words} (the node's container runtime sets it)"
+        return f"Have the administrators of the cluster raise the limit of {words}: the node's container runtime sets it"
     program = "podman" if runtime == "podman" else "docker"
     return f"Start the container again: {program} run {flag} …"
 

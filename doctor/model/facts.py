@@ -60,6 +60,18 @@ class Origin:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What the system allows this process; ABSENT is «no limit». Soft limits, which are the ones that count."""
+
+    open_files: int | Absent | None = None  # RLIMIT_NOFILE
+    processes: int | Absent | None = None  # RLIMIT_NPROC: processes and threads of this user
+    address_space_bytes: int | Absent | None = None  # RLIMIT_AS
+    data_bytes: int | Absent | None = None  # RLIMIT_DATA
+    cgroup_processes: int | Absent | None = None  # pids.max: processes and threads in the control group
+    cgroup_processes_now: int | None = None  # pids.current
+
+
+@dataclass(frozen=True, kw_only=True)
 class Host:
     """The machine and its operating system."""
 
@@ -91,6 +103,7 @@ class Host:
     virtual_machine: str | Absent | None = None
     jetson: str | Absent | None = None  # L4T release "36.4.0"
     sandbox: str | Absent | None = None  # "seatbelt", "gvisor": what confines this process
+    limits: Limits | None = None
     root: bool | None = None  # whether this process's user is root (of Windows: not asked)
 
 
@@ -287,8 +300,11 @@ class Nvidia:
     driver: str | Absent | None = None  # version of the driver, the best source
     driver_cuda: str | None = None  # highest CUDA the driver says it supports: "12.4"
     kernel_module: str | Absent | None = None  # version of the loaded module
+    module_flavour: str | None = None  # "open", "proprietary": which of NVIDIA's two kernel modules is loaded
     library: str | Absent | None = None  # version of the user-space libraries
-    libcuda: str | Absent | None = None  # path of libcuda
+    libcuda: str | Absent | None = None  # path of the libcuda that the loader takes
+    libcuda_broken: str | Absent | None = None  # why that file cannot be used: "….so.1: file too short"
+    libcuda_elsewhere: tuple[str, ...] | None = None  # files of libcuda in folders that the loader does not search
     cuinit: int | None = None  # result of cuInit in a child: 0, 100, 802, 803, 804, 999
     smi_error: str | Absent | None = None  # the error line of nvidia-smi
     packages: tuple[str, ...] | None = None  # the distribution's packages of a driver: "nvidia-utils-525"
@@ -297,6 +313,8 @@ class Nvidia:
     device_nodes: tuple[str, ...] | None = None  # /dev/nvidia*
     uvm_node: bool | None = None
     nodes_accessible: bool | None = None
+    false_nodes: tuple[str, ...] | None = None  # those of device_nodes that are not the driver's devices: masked ones
+    closed_nodes: tuple[str, ...] | None = None  # those that this process was not allowed to open
     nouveau: bool | None = None
     fabric_manager: str | Absent | None = None  # "running", "stopped", "unfinished" (the fabric is not set up yet)
     fabric_manager_version: str | None = None  # must equal the driver's
@@ -412,4 +430,5 @@ class Facts:
     attempts: tuple[InstallAttempt, ...] = ()
     probes: tuple[ProbeResult, ...] | None = None
     gaps: tuple[Gap, ...] = ()
+    asked_devices: tuple[str, ...] = ()  # devices named by --device
     origins: Mapping[str, Origin] = field(default_factory=dict)  # dotted fact -> its source

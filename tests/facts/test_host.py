@@ -13,7 +13,7 @@ import pytest
 from doctor.facts import environ, host
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
-from doctor.model.facts import ABSENT
+from doctor.model.facts import ABSENT, Limits
 
 
 @pytest.fixture
@@ -154,3 +154,37 @@ def test_memory_without_psutil_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None
     host.write_room(System(), notes)
     assert notes.get("host.memory_bytes") is None
     assert {g.fact: g.reason for g in notes.gaps}["host.memory_bytes"] == "not-installed"
+
+
+LIMITS = """\
+Limit                     Soft Limit           Hard Limit           Units
+Max cpu time              unlimited            unlimited            seconds
+Max data size             unlimited            unlimited            bytes
+Max processes             513046               513046               processes
+Max open files            30                   1048576              files
+Max address space         4294967296           unlimited            bytes
+"""
+
+
+def test_limits_of_the_process(look) -> None:
+    notes = look(
+        {
+            "/proc/self/limits": LIMITS,
+            "/proc/self/cgroup": "0::/job\n",
+            "/sys/fs/cgroup/job/pids.max": "max\n",
+            "/sys/fs/cgroup/pids.max": "100\n",
+            "/sys/fs/cgroup/pids.current": "97\n",
+        }
+    )
+    assert notes.get("host.limits") == Limits(
+        open_files=30,
+        processes=513046,
+        address_space_bytes=4 << 30,
+        data_bytes=ABSENT,
+        cgroup_processes=100,
+        cgroup_processes_now=97,
+    )
+
+
+def test_limits_that_cannot_be_read_are_a_gap(look) -> None:
+    assert {gap.fact: gap.reason for gap in look().gaps}["host.limits"] == "not-installed"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -137,3 +139,68 @@ def test_no_bus_and_no_tool_is_not_known(tmp_path: Path) -> None:
     merged.write(notes)
     assert notes.get("gpus") is None
     assert [gap.fact for gap in notes.gaps] == ["gpus"]
+
+
+# --- which libcuda the loader takes, and whose the device nodes are ---
+
+
+def said(*lines: dict[str, object]) -> dict[str, str]:
+    return {"doctor-python": "".join(f"echo '{json.dumps(line)}'\n" for line in lines)}
+
+
+def test_a_file_that_is_no_library_is_broken_not_absent(machine) -> None:
+    facts, _, _ = machine(said({"broken": "/opt/x/libcuda.so.1: file too short"}, {"done": True}), PROC)
+    assert facts.libcuda == "/opt/x/libcuda.so.1"
+    assert facts.libcuda_broken == "/opt/x/libcuda.so.1: file too short"
+    assert facts.cuinit is None
+
+
+def test_a_libcuda_that_the_loader_does_not_find_lies_elsewhere(machine) -> None:
+    files = {"/run/opengl-driver/lib/libcuda.so.1": "", **PROC}
+    facts, _, _ = machine(said({"absent": "libcuda.so.1: cannot open shared object file"}), files)
+    assert facts.libcuda is ABSENT
+    assert facts.libcuda_broken is ABSENT
+    assert facts.libcuda_elsewhere == ("/run/opengl-driver/lib/libcuda.so.1",)
+
+
+def test_masked_and_closed_nodes(machine) -> None:
+    files = {"/dev/nvidia0": "", "/dev/nvidia1": "", "/dev/nvidiactl": "", **PROC}
+    lines = {"false_nodes": ["/dev/nvidia1"]}, {"cuinit": 0}, {"closed_nodes": ["/dev/nvidia0"]}
+    facts, _, _ = machine(said(*lines), files)
+    assert facts.false_nodes == ("/dev/nvidia1",)
+    assert facts.closed_nodes == ("/dev/nvidia0",)
+    assert facts.nodes_accessible is False
+
+
+def test_without_nodes_nothing_is_said_of_them(machine) -> None:
+    facts, notes, _ = machine(said({"false_nodes": []}, {"closed_nodes": []}))
+    assert facts.nodes_accessible is None
+    assert {gap.fact: gap.reason for gap in notes.gaps}["nvidia.nodes_accessible"] == "not-applicable"
+
+
+@pytest.mark.parametrize(
+    ("line", "flavour"),
+    [
+        ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  575.64.03  Release Build\n", "open"),
+        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024\n", "proprietary"),
+    ],
+)
+def test_the_flavour_of_the_module(machine, line: str, flavour: str) -> None:
+    facts, _, _ = machine(files={"/proc/driver/nvidia/version": line})
+    assert facts.module_flavour == flavour
+
+
+def run_libcuda(folder: Path) -> list[dict[str, object]]:
+    script = Path(nvidia.__file__).parents[2] / "inside" / "libcuda.py"
+    environ = {**os.environ, "LD_LIBRARY_PATH": str(folder)}
+    done = subprocess.run([sys.executable, "-I", str(script)], env=environ, capture_output=True, text=True, timeout=30)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the loader of Linux")
+def test_the_child_tells_an_empty_library_from_none(tmp_path: Path) -> None:
+    (tmp_path / "libcuda.so.1").write_bytes(b"")
+    lines = run_libcuda(tmp_path)
+    assert {"broken": f"{tmp_path}/libcuda.so.1: file too short"} in lines
+    assert not any("absent" in line for line in lines)
+    assert lines[-1] == {"done": True}

@@ -96,7 +96,7 @@ def test_required_literals(regex: str, literals: tuple[str, ...]) -> None:
         ("OSError: libcudnn.so.9: cannot open shared object file: No such file or directory", "shared-library-missing"),
         ("The MPS backend is supported on MacOS 12.3+. Current OS version can be queried", "macos-too-old"),
         ("ImportError: numpy.core.multiarray failed to import, _ARRAY_API not found", "numpy-abi-mismatch"),
-        ("Unable to open /dev/kfd read-write: Permission denied", "amd-permission-denied"),
+        ("Unable to open /dev/kfd read-write: Permission denied", "gpu-permission-denied"),
     ],
 )
 def test_known_messages(text: str, cause: str) -> None:

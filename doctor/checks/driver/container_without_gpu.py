@@ -53,7 +53,7 @@ check = Check(
         "gpu-hidden",
         "no-accelerator",
         "amd-driver-missing",
-        "amd-permission-denied",
+        "gpu-permission-denied",
         "torch-cpu-only",
         "gpu-hardware-fault",
         "mps-not-built",

@@ -8,6 +8,9 @@ What it means
 How to see it yourself
     Run the same command in a plain Terminal: python -c "import torch; print(torch.backends.mps.is_available())".
 
+    On Linux: ls -l /dev/nvidia* shows character devices with the major number 195; a masked node is another device or
+    an ordinary file.
+
 What to do
     Let the sandbox open the GPU, or run torch outside it; inside it the CPU works.
 
@@ -20,6 +23,7 @@ from __future__ import annotations
 
 from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import (
+    absent,
     apple_silicon,
     cuda_works,
     heard,
@@ -29,6 +33,7 @@ from doctor.checks._machine import (
     on_mac,
     on_wsl,
     sandboxed,
+    shown,
     wants,
 )
 from doctor.checks._torch import installed, quote, release_of
@@ -41,6 +46,12 @@ OPEN = Remedy(
     details={"setting": "sandbox", "value": "let it open the GPU, or run the command outside it"},
     text="Let the sandbox open the GPU, or run the command outside it.",
 )
+UNMASK = Remedy(
+    action="system-setting",
+    details={"setting": "device-nodes", "value": "the driver's own devices"},
+    text="Remove what masks the nodes (a bind mount over them, a rule of the container or the service), or start the "
+    "process where they are the driver's.",
+)
 CPU = Remedy(action="none", details={"reason": "inside the sandbox torch can use the CPU"})
 
 check = Check(
@@ -49,7 +60,16 @@ check = Check(
     keeps_from=("nvidia", "apple"),
     usual=(OPEN, CPU),
     explains=("device-crashes",),
-    instead_of=("mps-unavailable", "nvidia-driver-missing", "gpu-hidden", "no-accelerator", "nvidia-uvm-broken"),
+    instead_of=(
+        "mps-unavailable",
+        "nvidia-driver-missing",
+        "nvidia-driver-not-running",
+        "gpu-hidden",
+        "gpu-hardware-fault",
+        "no-accelerator",
+        "nvidia-uvm-broken",
+        "container-without-gpu",
+    ),
 )
 
 
@@ -62,6 +82,8 @@ def judge(facts: Facts) -> Judgement:
 def fits(facts: Facts) -> Fit | None:
     if box := sandboxed(facts):
         return Fit(5, f"this process runs in a sandbox ({box})")
+    if facts.nvidia.false_nodes:
+        return Fit(5, "a node in /dev is not the driver's device")
     if facts.nvidia.nodes_accessible is not None:
         may = facts.nvidia.nodes_accessible
         return Fit(0.05, "the GPU's nodes can be opened") if may else Fit(4, "the GPU's nodes can't be opened")
@@ -97,16 +119,25 @@ def _metal(facts: Facts) -> Judgement:
 
 
 def _nodes(facts: Facts) -> Judgement:
-    """The NVIDIA nodes are there and can't be opened."""
-    nvidia, error = (
-        facts.nvidia,
-        heard(facts, "nvml-insufficient-permissions", "cuda-error-304", "container-cli-not-permitted"),
-    )
-    closed = nvidia.nodes_accessible is False and bool(nvidia.device_nodes) and nvidia.cuinit != 0
-    no_uvm = nvidia.uvm_node is False and bool(nvidia.device_nodes)  # then that is why CUDA's start fails
-    if (error is None and not closed) or (no_uvm and not closed) or cuda_works(facts) or on_wsl(facts):
+    """NVIDIA's nodes are there, and are not the driver's devices, or can't be opened."""
+    nvidia = facts.nvidia
+    if on_wsl(facts):
         return None
-    nodes = f" ({', '.join(nvidia.device_nodes[:3])})" if nvidia.device_nodes else ""
+    if nvidia.false_nodes:
+        return _masked(facts, nvidia.false_nodes)
+    error = heard(facts, "nvml-insufficient-permissions", "cuda-error-304", "container-cli-not-permitted")
+    if error is None and absent(facts.host.wsl) and facts.host.system in (None, "linux"):
+        error = heard(facts, "wsl-gpu-access-blocked")  # NVML's words for an error of the system, also outside WSL
+    some = bool(nvidia.closed_nodes) and set(nvidia.closed_nodes) < set(nvidia.device_nodes or ())
+    if some and (nvidia.cuinit == 0 or cuda_works(facts)):
+        return _partly(facts, nvidia.closed_nodes or ())
+    confined = bool(facts.host.container or sandboxed(facts) or facts.host.root)
+    closed = nvidia.nodes_accessible is False and bool(nvidia.device_nodes) and nvidia.cuinit != 0 and confined
+    no_uvm = nvidia.uvm_node is False and bool(nvidia.device_nodes)  # then that is why CUDA's start fails
+    if (error is None and not closed) or (no_uvm and not closed) or cuda_works(facts):
+        return None
+    named = nvidia.closed_nodes or nvidia.device_nodes
+    nodes = f" ({', '.join(named[:3])})" if named else ""
     box = sandboxed(facts) or (str(facts.host.container) if facts.host.container else None)
     return check.found(
         facts,
@@ -121,4 +152,35 @@ def _nodes(facts: Facts) -> Judgement:
         severity=None if wants(facts, "cuda") or facts.torch is None else "warning",
         remedies=(OPEN, CPU),
         confidence="certain" if closed else "likely",
+    )
+
+
+def _masked(facts: Facts, false: tuple[str, ...]) -> Judgement:
+    """Something stands in the place of the nodes: another device (/dev/null), or a file."""
+    works = cuda_works(facts)
+    all_is_well = works and not any(node[-1].isdigit() for node in false)
+    what = "is no device of the driver" if len(false) == 1 else "are no devices of the driver"
+    return check.found(
+        facts,
+        f"{', '.join(false[:4])} {what}: something masks "
+        + ("a GPU, and torch sees only the others." if works else "the GPU."),
+        evidence=("nvidia.false_nodes", "nvidia.cuinit", "nvidia.smi_error", "host.container", shown(facts, "nvidia")),
+        severity="note" if all_is_well else None if wants(facts, "cuda") or facts.torch is None else "warning",
+        remedies=(UNMASK, OPEN, CPU),
+        nodes=", ".join(false),
+    )
+
+
+def _partly(facts: Facts, closed: tuple[str, ...]) -> Judgement:
+    """Some GPUs are this process's, others are not: a batch system or the container's start shares them out."""
+    others = tuple(node for node in closed if node[-1].isdigit())
+    if not others:
+        return None
+    return check.found(
+        facts,
+        f"This process may not open {', '.join(others[:4])}: those GPUs were not given to it.",
+        evidence=("nvidia.closed_nodes", "nvidia.device_nodes", "host.container", "environ.SLURM_JOB_ID"),
+        severity="note",
+        remedies=(Remedy(action="none", details={"reason": "the GPUs that were given to this process can be used"}),),
+        nodes=", ".join(others),
     )

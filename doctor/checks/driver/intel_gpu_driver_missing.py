@@ -37,7 +37,6 @@ check = Check(
     instead_of=("no-accelerator", "program-error", "shared-library-missing"),
 )
 
-GROUP = Remedy(action="group-membership", details={"groups": "render"})
 FLAG = Remedy(action="container-flag", details={"flag": "--device=/dev/dri"})
 
 
@@ -49,16 +48,12 @@ def judge(facts: Facts) -> Judgement:
     error = heard(facts, "no-xpu-devices", "xpu-driver-not-initialized", "sycl-no-device", "level-zero-not-found")
     wanted = error is not None or bool(torch and torch.xpu)
     lacking = facts.intel.level_zero is False or error is not None
-    closed = facts.intel.render_accessible is False
-    if not wanted or not (lacking or closed) or (facts.intel.level_zero is True and not (error or closed)):
+    if not wanted or not lacking or (facts.intel.level_zero is True and not error):
         return None
     what = f"{named(gpus)} is there" if gpus else "torch's XPU build looks for an Intel GPU"
-    if closed and facts.intel.level_zero is not False:
-        detail, remedies = f"{what}, but this user may not open /dev/dri/renderD*.", (GROUP, RUNTIME)
-    else:
-        state = "is missing" if facts.intel.level_zero is False else "gives no device"
-        detail = f"{what}, but its compute runtime (Level Zero) {state}."
-        remedies = (DRIVER, RUNTIME) if facts.host.system == "windows" else (RUNTIME, DRIVER)
+    state = "is missing" if facts.intel.level_zero is False else "gives no device"
+    detail = f"{what}, but its compute runtime (Level Zero) {state}."
+    remedies = (DRIVER, RUNTIME) if facts.host.system == "windows" else (RUNTIME, DRIVER)
     return check.found(
         facts,
         detail,
@@ -67,7 +62,6 @@ def judge(facts: Facts) -> Judgement:
             shown(facts, "intel"),
             "intel.level_zero",
             "intel.kernel_driver",
-            "intel.render_accessible",
             "torch.version",
         ),
         remedies=(FLAG, *remedies) if in_container(facts) else remedies,

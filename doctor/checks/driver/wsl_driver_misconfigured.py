@@ -74,6 +74,8 @@ DETECTION = Remedy(action="set-env", details={"name": "HSA_ENABLE_DXG_DETECTION"
 @check
 def judge(facts: Facts) -> Judgement:
     wsl = facts.host.wsl
+    if absent(wsl):
+        return None
     if wsl == 1:
         return _wsl1(facts)
     if mixed := _linux_packages(facts):

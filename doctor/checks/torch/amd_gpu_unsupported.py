@@ -35,7 +35,7 @@ check = Check(
         Remedy(action="use-other-build", details={"build": "AMD's own wheels for this GPU"}),
     ),
     explains=("device-crashes", "device-wrong-results"),
-    instead_of=("program-error", "amd-permission-denied"),
+    instead_of=("program-error", "gpu-permission-denied"),
 )
 
 NO_CODE = ("hip-invalid-device-function", "hip-no-binary-for-gpu", "rocblas-tensile-library", "hipblaslt-unsupported")

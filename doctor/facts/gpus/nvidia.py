@@ -36,6 +36,11 @@ _LIBCUDA_FILES = tuple(
                    "/usr/lib/wsl/lib",
                    "/usr/lib/aarch64-linux-gnu/nvidia", "/usr/lib/aarch64-linux-gnu/tegra", "/usr/local/nvidia/lib64")
 )  # fmt: skip
+# Where libcuda lies for programs that are told so: NixOS, Guix, the compat package of CUDA images
+_LIBCUDA_APART = (
+    "/run/opengl-driver/lib/libcuda.so.1", "/usr/lib64/nvidia/libcuda.so.1", "/usr/lib/nvidia/current/libcuda.so.1",
+    "/usr/local/nvidia/lib/libcuda.so.1", "/.singularity.d/libs/libcuda.so.1", "/opt/nvidia/lib64/libcuda.so.1",
+)  # fmt: skip
 _VERSION = re.compile(r"\b(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
 _TEGRA = {"tegra210": "Nano", "tegra186": "TX2", "tegra194": "Xavier", "tegra234": "Orin", "tegra264": "Thor"}
 _NO_DEVICES = "No devices were found"
@@ -115,6 +120,9 @@ def _kernel(system: System, notes: Notes) -> list[Source]:
         version = _VERSION.search(line)
         sources.append(Source(name=path, status="ok" if version else "failed", message=line[:200]))
         notes.set("nvidia.kernel_module", version[1] if version else None, path, line)
+        if path == PROC_FILE and version:
+            flavour = "open" if "Open Kernel Module" in line else "proprietary"
+            notes.set("nvidia.module_flavour", flavour, path, line)
     if all(source.status == "absent" for source in sources):
         notes.set("nvidia.kernel_module", ABSENT, MODULE_FILE)
     elif notes.get("nvidia.kernel_module") is None:
@@ -140,10 +148,14 @@ def _nodes(system: System, notes: Notes) -> None:
     notes.set("nvidia.device_nodes", nodes, "/dev")
     notes.set("nvidia.uvm_node", "/dev/nvidia-uvm" in nodes, "/dev/nvidia-uvm")
     needed = [node for node in nodes if re.fullmatch(r"/dev/nvidia(\d+|ctl|-uvm)", node)]
-    if needed:
-        notes.set("nvidia.nodes_accessible", all(system.can_open(node) for node in needed), "access(2)")
-    else:
-        notes.gap("nvidia.nodes_accessible", "not-applicable", "there are no device nodes")
+    if not needed:
+        for fact in ("nodes_accessible", "false_nodes", "closed_nodes"):
+            notes.gap(f"nvidia.{fact}", "not-applicable", "there are no device nodes")
+        return
+    closed = tuple(node for node in needed if not system.can_open(node)) or notes.get("nvidia.closed_nodes") or ()
+    notes.values.pop("nvidia.closed_nodes", None)
+    notes.set("nvidia.closed_nodes", closed, "open(2)")
+    notes.set("nvidia.nodes_accessible", not closed, "open(2)")
 
 
 def _xids(dmesg: Child | None, notes: Notes) -> None:
@@ -200,7 +212,9 @@ def _start_libcuda(system: System) -> Child | None:
 def _library(system: System, child: Child | None, notes: Notes) -> Source:
     result = child.result() if child else None
     said = _lines(result.stdout) if result else {}
-    file = said.get("libcuda") or (None if "absent" in said else _library_file(system))
+    broken = re.match(r"(/[^:]+): ", str(said.get("broken", "")))
+    file = said.get("libcuda") or (broken[1] if broken else None if "absent" in said else _library_file(system))
+    _where_it_lies(system, said, notes)
     if file:
         notes.set("nvidia.libcuda", file, LIBCUDA)
         match = _VERSION.search(_target_of(system, file)) or _VERSION.search(str(said.get("library_file") or ""))
@@ -220,11 +234,30 @@ def _library(system: System, child: Child | None, notes: Notes) -> Source:
     return source
 
 
+def _where_it_lies(system: System, said: Mapping[str, Any], notes: Notes) -> None:
+    """Whether the loader takes a file that is no library of the driver, finds none though there is one, or is kept
+    from the device nodes."""
+    if "broken" in said:
+        notes.set("nvidia.libcuda_broken", str(said["broken"]), LIBCUDA, str(said["broken"]))
+    elif "cuinit" in said or "absent" in said:
+        notes.set("nvidia.libcuda_broken", ABSENT, LIBCUDA)
+    if "absent" in said and not system.is_windows:
+        found = tuple(path for path in (*_LIBCUDA_FILES, *_LIBCUDA_APART) if system.exists(path))
+        notes.set("nvidia.libcuda_elsewhere", found, "library folders")
+    elif "libcuda" in said:
+        notes.set("nvidia.libcuda_elsewhere", (), LIBCUDA)
+    for fact in ("false_nodes", "closed_nodes"):
+        if isinstance(said.get(fact), list):
+            notes.set(f"nvidia.{fact}", tuple(map(str, said[fact])), "/dev")
+
+
 def _library_source(result: Result | None, said: Mapping[str, Any], file: str | None) -> Source:
     if result is None:
         return Source(
             name=LIBCUDA, status="failed" if file else "absent", message="could not be asked" if file else "not found"
         )
+    if "broken" in said:
+        return Source(name=LIBCUDA, status="failed", message=str(said["broken"])[:200])
     if "absent" in said:
         return Source(name=LIBCUDA, status="absent", message=str(said["absent"])[:200])
     if "cuinit" in said:

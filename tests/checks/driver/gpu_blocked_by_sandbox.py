@@ -42,3 +42,47 @@ GOOD = {
 BAD["an unprivileged container may not pass the devices on"] = """\
 nvidia-container-cli: mount error: write error: /sys/fs/cgroup/devices/docker/7f736858/devices.allow: operation not permitted
 """
+A10 = "NVIDIA A10"
+
+
+def masked(facts, *nodes: str, cuda_available: bool = False, gpus: int = 1, **nvidia: object):
+    given = {
+        "false_nodes": nodes, "closed_nodes": (), "cuinit": 0 if cuda_available else 100,
+        "device_nodes": ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm"), **nvidia,
+    }  # fmt: skip
+    return with_torch(with_nvidia(facts, *[A10] * gpus, **given), "2.6.0+cu124", cuda_available=cuda_available)
+
+
+BLOCKED = "Failed to initialize NVML: GPU access blocked by the operating system"
+BAD["the GPU's node is masked"] = masked(linux(root=True), "/dev/nvidia0", smi_error="No devices were found")
+BAD["the same in a container"] = masked(
+    linux(container="container", root=True), "/dev/nvidia0", smi_error="No devices were found", gpus_seen=0
+)
+BAD["the control node is masked"] = masked(linux(root=True), "/dev/nvidiactl", smi_error=BLOCKED)
+BAD["nvidia_uvm's node is masked"] = masked(linux(root=True), "/dev/nvidia-uvm", cuinit=304)
+BAD["NVML is blocked by the system, outside WSL"] = masked(
+    linux(root=True), smi_error=BLOCKED, nodes_accessible=None
+)
+BAD["root may not open the nodes"] = masked(
+    linux(root=True), nodes_accessible=False, closed_nodes=("/dev/nvidia0", "/dev/nvidiactl")
+)
+BAD["one of two GPUs is masked"] = masked(
+    linux(root=True), "/dev/nvidia1", cuda_available=True, gpus=2, device_nodes=("/dev/nvidia0", "/dev/nvidia1")
+)
+BAD["the other job's GPU"] = Case(
+    masked(
+        linux(root=False),
+        cuda_available=True,
+        gpus=2,
+        device_nodes=("/dev/nvidia0", "/dev/nvidia1"),
+        closed_nodes=("/dev/nvidia1",),
+        nodes_accessible=False,
+    ),
+    severity="note",
+)
+GOOD["closed to an ordinary user"] = masked(
+    linux(root=False), nodes_accessible=False, closed_nodes=("/dev/nvidia0", "/dev/nvidiactl")
+)
+GOOD["WSL has other nodes, and NVML's words mean another thing there"] = masked(
+    linux(wsl=2), smi_error=BLOCKED, device_nodes=(), false_nodes=None
+)

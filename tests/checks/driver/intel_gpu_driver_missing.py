@@ -22,9 +22,6 @@ BAD = {
         "UserWarning: XPU device count is zero! Failed to initialize XPU devices. The driver may not be installed",
     ),
     "Windows": with_torch(arc(windows()), "2.9.0+xpu", xpu="20250201", xpu_available=False),
-    "the node is closed": with_torch(
-        arc(linux(), level_zero=True, render_accessible=False), "2.9.0+xpu", xpu="20250201", xpu_available=False
-    ),
     "in a ticket": "RuntimeError: No XPU devices are available.\n",
     "pasted: the runtime counts none": (
         "PyTorch version: 2.9.0+xpu\n"
