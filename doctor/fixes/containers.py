@@ -49,8 +49,13 @@ SHARED_MEMORY = Wish(
     compose="«shm_size: 8gb» in the service",
     kubernetes="an emptyDir volume with medium: Memory, mounted at /dev/shm",
 )
+CAPABILITIES = Wish(
+    docker="-e NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+    compose="«NVIDIA_DRIVER_CAPABILITIES: compute,utility» under environment of the service",
+    kubernetes="the variable NVIDIA_DRIVER_CAPABILITIES=compute,utility under env of the container",
+)
 HOST_MEMORY = Wish(docker="--ipc=host", compose="«ipc: host» in the service", kubernetes="hostIPC: true in the pod")
-WISHES = {wish.docker: wish for wish in (NVIDIA, AMD, INTEL, SHARED_MEMORY, HOST_MEMORY)}
+WISHES = {wish.docker: wish for wish in (NVIDIA, AMD, INTEL, CAPABILITIES, SHARED_MEMORY, HOST_MEMORY)}
 
 
 def container_flag(situation: Situation, finding: str, remedy: Remedy) -> Fix:

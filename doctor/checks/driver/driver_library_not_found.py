@@ -1,0 +1,121 @@
+"""The NVIDIA driver runs, but the loader does not find its library libcuda.
+
+What it means
+    CUDA programs load libcuda.so.1, the half of the driver that runs in their process. The kernel module is loaded (and
+    nvidia-smi may work), but the file lies where the loader does not look (NixOS, an installation without ldconfig), or
+    it is not there at all (a driver without its compute part; a container that was given the device nodes, but not the
+    driver's libraries). torch then says «Found no NVIDIA driver».
+
+How to see it yourself
+    ldconfig -p | grep libcuda; find / -name 'libcuda.so*' 2>/dev/null; echo $NVIDIA_DRIVER_CAPABILITIES in a container.
+
+What to do
+    Tell the loader where the file lies (ldconfig, or LD_LIBRARY_PATH on NixOS), or install the driver's compute
+    libraries. In a container: start it with the capability «compute» (NVIDIA_DRIVER_CAPABILITIES=compute,utility).
+
+References
+    https://man7.org/linux/man-pages/man8/ld.so.8.html
+    https://github.com/NixOS/nixpkgs/issues/75079
+    https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
+"""
+
+from __future__ import annotations
+
+from doctor.checks import Check, Judgement
+from doctor.checks._machine import absent, cuda_works, heard, in_container, on_mac, on_wsl, only_others, shown
+from doctor.checks._torch import installed, quote
+from doctor.model.facts import Facts
+from doctor.model.finding import Remedy
+
+LDCONFIG = Remedy(
+    action="system-setting",
+    details={"setting": "ldconfig", "value": "the folder of libcuda.so.1 in /etc/ld.so.conf.d"},
+    text="Write the folder of libcuda.so.1 into a file in /etc/ld.so.conf.d and run: sudo ldconfig.",
+)
+CAPABILITIES = Remedy(
+    action="container-flag",
+    details={"flag": "-e NVIDIA_DRIVER_CAPABILITIES=compute,utility"},
+    text="Start the container with -e NVIDIA_DRIVER_CAPABILITIES=compute,utility (or all).",
+)
+GPUS = Remedy(action="container-flag", details={"flag": "--gpus all"})
+INSTALL = Remedy(
+    action="install-driver",
+    text="Install the driver's compute libraries (libcuda) of the same version as the kernel module.",
+)
+
+check = Check(
+    severity="fault",
+    needs=("nvidia.libcuda", "nvidia.kernel_module", "messages"),
+    systems=("linux",),
+    keeps_from=("nvidia",),
+    usual=(LDCONFIG, CAPABILITIES),
+    explains=("torch-cpu-only", "device-crashes"),
+    instead_of=(
+        "nvidia-driver-missing",
+        "nvidia-driver-not-running",
+        "gpu-hidden",
+        "no-accelerator",
+        "shared-library-missing",
+        "container-without-gpu",
+        "program-error",
+    ),
+)
+
+NIXOS = "/run/opengl-driver/lib"
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    nvidia = facts.nvidia
+    if on_mac(facts) or on_wsl(facts) or facts.host.jetson or cuda_works(facts) or only_others(facts, "nvidia"):
+        return None
+    error = heard(facts, "libcuda-not-found", "found-no-nvidia-driver")
+    runs = bool(nvidia.kernel_module) or (bool(nvidia.driver) and not nvidia.smi_error and bool(nvidia.gpus_seen))
+    if not runs or not _not_found(facts):
+        return None
+    if in_container(facts) and nvidia.device_nodes == ():
+        return None  # it was given nothing of the GPU; the loaded module that it sees is the host's
+    elsewhere = nvidia.libcuda_elsewhere or ()
+    torch = installed(facts)
+    wanted = error is not None or torch is None or bool(torch.cuda)
+    if not wanted:
+        return None
+    where = f"lies at {elsewhere[0]}, where the loader does not look" if elsewhere else "is not found"
+    return check.found(
+        facts,
+        f"The NVIDIA driver {nvidia.driver or nvidia.kernel_module} runs, but its library libcuda.so.1 {where}.",
+        evidence=(
+            quote(error) if error else None,
+            "nvidia.kernel_module",
+            "nvidia.libcuda",
+            "nvidia.libcuda_elsewhere",
+            "environ.NVIDIA_DRIVER_CAPABILITIES",
+            shown(facts, "nvidia"),
+        ),
+        remedies=_remedies(facts, elsewhere),
+        confidence="certain" if absent(nvidia.libcuda) else "likely",
+        library=elsewhere[0] if elsewhere else None,
+    )
+
+
+def _not_found(facts: Facts) -> bool:
+    """Known by the loader, or by its message."""
+    if facts.nvidia.libcuda is not None:
+        return absent(facts.nvidia.libcuda)
+    return heard(facts, "libcuda-not-found") is not None
+
+
+def _remedies(facts: Facts, elsewhere: tuple[str, ...]) -> tuple[Remedy, ...]:
+    if elsewhere:
+        folder = elsewhere[0].rpartition("/")[0]
+        path = Remedy(action="set-env", details={"name": "LD_LIBRARY_PATH", "value": _before(facts, folder)})
+        return (path,) if folder == NIXOS or facts.host.os_id == "nixos" else (path, LDCONFIG)
+    if facts.host.os_id == "nixos":
+        path = Remedy(action="set-env", details={"name": "LD_LIBRARY_PATH", "value": _before(facts, NIXOS)})
+        return (path, INSTALL)
+    return (CAPABILITIES, GPUS) if in_container(facts) else (LDCONFIG, INSTALL)
+
+
+def _before(facts: Facts, folder: str) -> str:
+    """The folder in front of what is set already."""
+    return ":".join(part for part in (folder, (facts.environ or {}).get("LD_LIBRARY_PATH", "")) if part)

@@ -1,0 +1,37 @@
+from dataclasses import replace
+
+from doctor.model.facts import ABSENT
+from tests.examples import linux, with_error, with_nvidia, with_torch
+
+L4 = "NVIDIA L4"
+NO_FILE = "libcuda.so.1: cannot open shared object file: No such file or directory"
+
+
+def without_library(facts, *elsewhere: str, **nvidia: object):
+    given = {"libcuda": ABSENT, "libcuda_broken": ABSENT, "libcuda_elsewhere": elsewhere, "library": ABSENT,
+             "cuinit": None, **nvidia}  # fmt: skip
+    return with_torch(with_nvidia(facts, L4, **given), "2.6.0+cu124", cuda_available=False)
+
+
+BAD = {
+    "NixOS": without_library(linux(os_id="nixos"), "/run/opengl-driver/lib/libcuda.so.1"),
+    "ldconfig was not run": without_library(linux(), "/usr/lib64/libcuda.so.1"),
+    "no compute part": with_error(
+        without_library(linux()), "found-no-nvidia-driver", "RuntimeError: Found no NVIDIA driver on your system."
+    ),
+    "a container with the nodes alone": without_library(linux(container="docker", container_gpus=True)),
+    "pasted: nvidia-smi works, the library is not found": (
+        "$ nvidia-smi -L\nGPU 0: NVIDIA GeForce RTX 3090 (UUID: GPU-00000000-0000-0000-0000-000000000000)\n"
+        "$ cat /proc/driver/nvidia/version\nNVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19\n"
+        "$ python -c 'import torch; torch.cuda.init()'\nImportError: " + NO_FILE + "\n"
+    ),
+}
+GOOD = {
+    "it is found": with_torch(with_nvidia(linux(), L4), "2.6.0+cu124", cuda_available=True),
+    "no driver at all": with_torch(with_nvidia(linux(), L4, driver=ABSENT), "2.6.0+cu124", cuda_available=False),
+    "a container without a GPU": with_torch(linux(container="docker"), "2.6.0+cu124", cuda_available=False),
+    "a CPU build does not want it": replace(
+        without_library(linux()), torch=with_torch(linux(), "2.6.0+cpu", cuda_available=False).torch
+    ),
+    "pasted: no driver is seen": "ImportError: " + NO_FILE + "\n",
+}
