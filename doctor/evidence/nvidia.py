@@ -26,6 +26,12 @@ _CSV_HEAD = Regex(
     re.M,
 )
 _CSV_ASKED = Regex(r"--query-gpu=([\w.,]+)[^\n]*noheader[^\n]*\n+((?:[^\n$%>]+\n?){1,16})")
+# Of NVIDIA's two kernel modules, by its greeting or by modinfo's line
+_FLAVOUR = Regex(
+    r"NVRM(?: version)?: (?:loading )?NVIDIA UNIX (Open )?[\w ]{0,20}Kernel Module|"
+    r"^license:[ \t]+(Dual MIT/GPL|NVIDIA)[ \t]*$",
+    re.M,
+)
 _NVRM = Regex(r"NVRM version: NVIDIA UNIX (?:Open )?\S* ?Kernel Module(?: for \S+)?\s+(\d{2,4}\.\d+(?:\.\d+)?)")
 _CUDA_DRIVER = Regex(
     r"^[ \t*-]*(?:CUDA Driver Version|NVIDIA[ _-]?[Dd]river(?: [Vv]ersion)?|Driver Version|Nvidia driver|GPU driver)["
@@ -222,6 +228,10 @@ def _other_tools(document: Document, notes: Notes) -> None:
     def put(fact: str, value: object, m: re.Match[str], source: str, rank: int) -> None:
         notes.put(fact, value, source=source, rank=rank, line=document.line_at(m.start()))
 
+    if document.has("nvrm", "license:"):
+        for m in _FLAVOUR.finditer(text):
+            flavour = "open" if m[1] or (m[2] or "").startswith("Dual") else "proprietary"
+            put("nvidia.module_flavour", flavour, m, "kernel module", 80)
     if "nvrm version" in document.lower:
         for m in _NVRM.finditer(text):
             put("nvidia.kernel_module", m[1], m, "/proc/driver/nvidia/version", 85)

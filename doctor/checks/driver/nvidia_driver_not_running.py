@@ -53,10 +53,6 @@ check = Check(
     instead_of=("nvidia-driver-missing", "gpu-hidden", "no-accelerator", "nvidia-uvm-broken", "program-error"),
 )
 
-OPEN = Remedy(
-    action="install-driver",
-    text="Install the driver with the open kernel modules (packages with -open in their name): this GPU needs them.",
-)
 ENROL = Remedy(
     action="system-setting",
     details={"setting": "secure-boot", "value": "enrol the module's key, or switch Secure Boot off"},
@@ -77,13 +73,6 @@ def judge(facts: Facts) -> Judgement:
         return None
     if facts.gpus == () or only_others(facts, "nvidia"):
         return None  # libraries of the driver on a machine without an NVIDIA GPU
-    if error := heard(facts, "needs-open-kernel-modules"):
-        return _found(
-            facts,
-            "The driver's proprietary kernel module is loaded, and this GPU works with the open one only.",
-            error,
-            (OPEN, REBOOT),
-        )
     if error := heard(facts, "nvidia-module-not-loadable"):
         return _refused(facts, error)
     if error := heard(facts, "smi-cannot-reach-driver"):

@@ -24,14 +24,6 @@ GOOD = {
     "a container": with_error(linux(container="docker"), "smi-cannot-reach-driver", FAILED),
     "no driver at all": with_torch(with_nvidia(linux(), T4, driver=ABSENT), "2.6.0+cu124"),
 }
-BAD["the GPU needs the open modules"] = """\
-$ nvidia-smi
-No devices were found
-$ dmesg
-NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2b85)
-NVRM: installed in this system requires use of the NVIDIA open kernel modules.
-NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:1017)
-"""
 BAD["the container toolkit finds the driver not loaded"] = """\
 $ docker run --rm --gpus all ubuntu nvidia-smi
 nvidia-container-cli: initialization error: nvml error: driver not loaded: unknown.
