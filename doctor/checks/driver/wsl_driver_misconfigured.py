@@ -41,7 +41,7 @@ check = Check(
     severity="fault",
     needs=("host.wsl", "nvidia.cuinit|messages"),
     systems=("linux",),
-    keeps_from=("nvidia", "amd"),
+    keeps_from=("nvidia",),
     usual=(WINDOWS_DRIVER, PATH, UPDATE),
     explains=("device-crashes",),
     instead_of=(
@@ -63,12 +63,7 @@ TO_WSL2 = Remedy(
     details={"setting": "wsl-version", "value": "2"},
     text="Convert the distribution to WSL 2: wsl --set-version NAME 2.",
 )
-AMD_DRIVER = Remedy(
-    action="upgrade-driver",
-    details={"vendor": "amd"},
-    text="Install AMD's current driver (Adrenalin) in Windows and ROCm's packages for WSL, then: wsl --shutdown.",
-)
-DETECTION = Remedy(action="set-env", details={"name": "HSA_ENABLE_DXG_DETECTION", "value": "1"})
+
 
 
 @check
@@ -87,8 +82,6 @@ def judge(facts: Facts) -> Judgement:
             error,
             (TO_WSL2, WINDOWS_DRIVER, UPDATE),
         )
-    if wsl and (error := heard(facts, "rock-module-not-loaded", "hsa-init-no-gpu")):
-        return _rocm(facts, error)
     if wsl and (error := heard(facts, "nvml-driver-not-loaded", "container-cli-driver-error")):
         return _found(
             facts, "The container toolkit finds no driver of Windows in this WSL.", error, (WINDOWS_DRIVER, UPDATE)
@@ -140,19 +133,6 @@ def _wsl1(facts: Facts) -> Judgement:
         return None
     packages = tuple(_removal(facts))
     return _found(facts, "This is WSL 1, which has no access to the GPU.", error, (TO_WSL2, *packages))
-
-
-def _rocm(facts: Facts, error: ErrorText) -> Judgement:
-    """ROCm's tools find no GPU: here it comes through /dev/dxg, from AMD's driver of Windows."""
-    if cuda_works(facts) or only_others(facts, "amd"):
-        return None
-    return _found(
-        facts,
-        "ROCm finds no GPU in this WSL: it needs AMD's driver for Windows and ROCm's WSL packages.",
-        error,
-        (AMD_DRIVER, DETECTION, UPDATE),
-        confidence="likely",
-    )
 
 
 def _linux_packages(facts: Facts) -> Judgement:
