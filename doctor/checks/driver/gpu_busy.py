@@ -39,7 +39,8 @@ check = Check(
 
 @check
 def judge(facts: Facts) -> Judgement:
-    busy, exclusive = heard(facts, "cuda-devices-busy"), heard(facts, "compute-mode-exclusive")
+    busy = heard(facts, "cuda-devices-busy", "cuda-device-unavailable")
+    exclusive = heard(facts, "compute-mode-exclusive")
     mode = (facts.nvidia.compute_mode or "").lower().replace("_", " ")
     restricted = bool(exclusive) or mode.startswith(("exclusive", "e. process", "prohibited"))
     refused = heard(facts, "no-cuda-device-detected", "cuda-out-of-memory", "no-cuda-gpus") if restricted else None

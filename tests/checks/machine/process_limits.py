@@ -1,0 +1,62 @@
+from dataclasses import replace
+
+from doctor.model.facts import ABSENT, ImportFailure, Limits, ProbeResult
+from tests.examples import linux, mac, with_error, with_nvidia, with_torch
+
+H200 = "NVIDIA H200"
+WIDE = Limits(
+    open_files=1024, processes=500_000, address_space_bytes=ABSENT, data_bytes=ABSENT, cgroup_processes=ABSENT
+)
+BUSY = "CUDA error: CUDA-capable device(s) is/are busy or unavailable"
+
+
+def limited(*, works: bool = False, probe: str = "", **limits: object):
+    facts = with_nvidia(linux(), H200)
+    facts = replace(facts, host=replace(facts.host, limits=replace(WIDE, **limits)))
+    facts = with_torch(facts, "2.9.1+cu128", cuda_available=works or bool(probe))
+    failed = ProbeResult(id="cuda:0", device="cuda:0", status="failed", stage="open", reason=probe)
+    return replace(facts, probes=(failed,) if probe else ())
+
+
+BAD = {
+    "30 files": limited(open_files=30, probe=BUSY),
+    "4 GB of addresses": limited(address_space_bytes=4 << 30, probe="CUDA error: out of memory"),
+    "4 GB of addresses, and torch does not import": replace(
+        limited(address_space_bytes=4 << 30),
+        torch=with_torch(
+            linux(),
+            "2.9.1+cu128",
+            imports=False,
+            import_failure=ImportFailure(
+                kind="exception",
+                exception="ImportError",
+                message="libcublasLt.so.12: failed to map segment from shared object",
+            ),
+        ).torch,
+    ),
+    "CUDA does not start": limited(open_files=30),
+    "a full control group": with_error(
+        limited(cgroup_processes=100, cgroup_processes_now=97),
+        "thread-not-created",
+        "OpenBLAS blas_thread_init: pthread_create failed for thread 2 of 64: Resource temporarily unavailable",
+    ),
+    "pasted: too many files": (
+        "torch 2.6.0+cu124\n"
+        '  File "/v/lib/python3.11/site-packages/torch/multiprocessing/reductions.py", line 494, in rebuild_storage_fd\n'
+        "OSError: [Errno 24] Too many open files\n"
+    ),
+    "pasted: no more threads": (
+        "OpenBLAS blas_thread_init: pthread_create failed for thread 50 of 64: Resource temporarily unavailable\n"
+        "OpenBLAS blas_thread_init: RLIMIT_NPROC 4096 current, 513046 max\n"
+        "KeyboardInterrupt\n"
+    ),
+}
+GOOD = {
+    "low, but all works": limited(works=True, open_files=64),
+    "wide limits, and the GPU is busy": limited(probe=BUSY),
+    "the usual limits": limited(works=True),
+    "a Mac's 256 files": mac(),
+    "a file system without execution": with_error(
+        linux(), "segment-not-mapped", "ImportError: /mnt/x/libtorch.so: failed to map segment from shared object"
+    ),
+}
