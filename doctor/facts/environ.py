@@ -9,7 +9,7 @@ from doctor.facts.system import System
 PREFIXES = (
     "CUDA_", "CUDNN_", "CUBLAS_", "NVIDIA_", "NCCL_", "TORCH_", "PYTORCH_", "TORCHINDUCTOR_", "TRITON_", "HIP_", "HSA_",
     "ROCR_", "ROCM_", "MIOPEN_", "ZE_", "SYCL_", "ONEAPI_", "IPEX_", "XPU_", "MTL_", "METAL_", "OMP_", "MKL_", "KMP_",
-    "GOMP_", "OPENBLAS_", "DYLD_", "ACCELERATE_",
+    "GOMP_", "OPENBLAS_", "DYLD_", "ACCELERATE_", "AMD_",
 )  # fmt: skip
 NAMES = frozenset((
     "PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LIBRARY_PATH", "CPATH", "PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE",

@@ -29,6 +29,7 @@ TABLES = (
     "vendors",
     "system_packages",
     "downloads",
+    "variables",
 )
 BUILT_IN = Path(__file__).parent / "tables"
 

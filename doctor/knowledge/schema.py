@@ -87,6 +87,9 @@ SYMPTOM_ID = _matching(r"[a-z0-9]+(?:-[a-z0-9]+)*(?:/[a-z]+)?")
 CAUSE = _matching(r"[a-z0-9]+(-[a-z0-9]+)*")
 PINS = _matching(r"[a-z0-9-]+==[0-9.]+( [a-z0-9-]+==[0-9.]+)*")
 FLAGS = _matching(r"[ims]*")
+HARM = _matching(r"breaks|slows")
+VARIABLE = _matching(r"[A-Z][A-Z0-9_]*")
+OPTION = _matching(r"[a-z][a-z0-9_]*")
 HEX = _matching(r"[0-9a-f]{4}")
 NAME = _matching(r"[a-z0-9]+(-[a-z0-9]+)*")
 URL = _matching(r"https://[a-z0-9.-]+/[A-Za-z0-9._~/-]*")
@@ -218,6 +221,14 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
             },
             {"note": _text},
         ),
+    },
+    "variables": {
+        "rows": (
+            {"name": VARIABLE, "value": _regex, "harm": HARM, "accelerator": ACCELERATOR, "messages": _list_of(ID),
+             "effect": _text, **_CITED},
+            {"note": _text},
+        ),
+        "allocator_options": ({"name": OPTION, "since": VERSION, **_CITED}, {"note": _text}),
     },
     "downloads": {
         "rows": ({"torch": VERSION, "mb": _map_of(PLATFORM, _map_of(BACKEND, _whole)), **_CITED}, {"note": _text})
