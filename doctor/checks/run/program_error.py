@@ -37,12 +37,6 @@ check = Check(
 # what torch says -> what that means
 SAYINGS = (
     (
-        r"No module named 'torch\.(?:_six|utils\.ffi|legacy)|module 'torch' has no attribute "
-        r"'(?:_six|solve|symeig|lstsq|eig|rfft|irfft|gels)'|"
-        r"This function was deprecated since version .* and is now removed",
-        "The code was written for an older torch: it uses a part of it that has been removed since.",
-    ),
-    (
         r"Expected all tensors to be on the same device|Placeholder storage has not been allocated on MPS|"
         r"Input type \(\S+\) and weight type \(\S+\) should be the same",
         "Tensors of one operation are on different devices.",

@@ -51,12 +51,6 @@ BAD = {
         'IndexError: Target 10 is out of bounds.\n'
         + collect_env('2.1.2+cu121')
     ),
-    "pasted: ModuleNotFoundError: No module named 'torch._six'": (
-        '  File "/home/u/e/lib/python3.10/site-packages/deepspeed/runtime/utils.py", line 18, in <module>\n'
-        '    from torch._six import inf\n'
-        "ModuleNotFoundError: No module named 'torch._six'\n"
-        + collect_env('2.1.0+cu121')
-    ),
 }  # fmt: skip
 GOOD = {
     "torchdoctor's own probe met the error, not a program": replace(
