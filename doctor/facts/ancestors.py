@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from doctor.facts.system import System
 
@@ -22,6 +22,7 @@ class Process:
     argv: tuple[str, ...]
     executable: str | None = None
     interactive: bool = False
+    pid: int | None = field(default=None, compare=False)
 
 
 def ancestors(system: System) -> Iterator[Process]:
@@ -42,6 +43,7 @@ def _by_proc(system: System) -> Iterator[Process]:
             argv=argv,
             executable=system.link(f"/proc/{pid}/exe"),
             interactive=on_terminal and _is_bare_shell(argv),
+            pid=pid,
         )
         pid = _parent(system, pid)
 
@@ -65,7 +67,8 @@ def _by_psutil(system: System) -> Iterator[Process]:
                 argv = tuple(parent.cmdline())
                 executable = parent.exe() or None
                 terminal = True if system.is_windows else parent.terminal()
-            yield Process(argv=argv, executable=executable, interactive=bool(terminal) and _is_bare_shell(argv))
+            shell = bool(terminal) and _is_bare_shell(argv)
+            yield Process(argv=argv, executable=executable, interactive=shell, pid=getattr(parent, "pid", None))
 
 
 def _is_bare_shell(argv: Sequence[str]) -> bool:

@@ -50,8 +50,18 @@ def start(system: System, found: Found, notes: Notes) -> Callable[[Notes], None]
 
                 answer["project"] = project_of(system, str(answer.get("prefix") or ""), answer["manager"])
             write(answer, notes)
+            _write_installed_at(system, notes)
 
     return finish
+
+
+def _write_installed_at(system: System, notes: Notes) -> None:
+    """An installer makes the dist-info folder anew, and fills it: its time is that of the installation."""
+    first = next(iter(notes.get("torch.copies") or ()), None)
+    if first is None or not first.version:
+        return
+    folder = f"{first.path}/torch-{first.version}.dist-info"
+    notes.set("torch.installed_at", system.changed_at(folder), folder)
 
 
 def _write_failure(notes: Notes, failure: StartFailure) -> None:

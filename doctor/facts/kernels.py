@@ -16,7 +16,7 @@ from string import Template
 from typing import Any
 
 from doctor.facts.ancestors import Process, ancestors
-from doctor.facts.system import System
+from doctor.facts.system import System, utc
 from doctor.model.facts import Gap
 
 FILE = "kernel.json"
@@ -49,11 +49,32 @@ class Kernelspec:
 def running_python(system: System) -> str | None:
     """The Python of the kernel that torchdoctor was started from (`!torchdoctor` in a cell, a %%bash cell, a program
     of the notebook). None in a terminal, also in one that Jupyter or an editor opened: the server is no kernel."""
+    process = _running(system)
+    return _executable(system, process) if process else None
+
+
+def running_since(system: System) -> str | None:
+    """When that kernel was started, UTC; None where that is not known (also of a recorded machine)."""
+    process = _running(system)
+    if process is None or process.pid is None or system.root:
+        return None
+    try:
+        import psutil
+
+        started = psutil.Process(process.pid).create_time()
+    except ImportError:
+        return None
+    except psutil.Error:
+        return None
+    return utc(started)
+
+
+def _running(system: System) -> Process | None:
     for process in ancestors(system):
         if process.interactive or _is_server(process.argv):
             return None
         if is_kernel(process.argv):
-            return _executable(system, process)
+            return process
     return None
 
 

@@ -19,6 +19,7 @@ import stat
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -37,6 +38,15 @@ _ARCHITECTURES = {
     "amd64": "x86_64", "x64": "x86_64", "aarch64": "arm64", "arm64e": "arm64", "i386": "x86", "i686": "x86",
     "win32": "x86", "armv6l": "armv7l", "armv8l": "armv7l",
 }  # fmt: skip
+
+
+def utc(seconds: float) -> str:
+    """Seconds since 1970 as ISO 8601 in UTC.
+
+    >>> utc(0)
+    '1970-01-01T00:00:00Z'
+    """
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def architecture(machine: str) -> str | None:
@@ -210,6 +220,15 @@ class System:
     def exists(self, path: str) -> bool:
         """Whether there is something at the path (a dead link is nothing)."""
         return os.path.exists(self.at(path))
+
+    def changed_at(self, path: str) -> str | None:
+        """When a file, or the list of a folder, was last changed, UTC; None where it is not there, and of a recorded
+        machine, whose files were copied."""
+        if self.root:
+            return None
+        with contextlib.suppress(OSError):
+            return utc(os.stat(path).st_mtime)
+        return None
 
     def is_folder(self, path: str) -> bool:
         return os.path.isdir(self.at(path))

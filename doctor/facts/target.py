@@ -56,7 +56,7 @@ def find_target(system: System, python: str | None = None) -> Found:
         return _named(system, named, VARIABLE, explicit=True)
     if running := kernels.running_python(system):
         found = _checked(system, running, "the Jupyter kernel that started torchdoctor")
-        return replace(found, kernel=Kernel())
+        return replace(found, kernel=Kernel(started_at=kernels.running_since(system)))
     for variable, reason in (("VIRTUAL_ENV", "active environment"), ("CONDA_PREFIX", "active conda environment")):
         folder = system.environ.get(variable)
         if folder and not _is_doctors_without_torch(system, folder):
