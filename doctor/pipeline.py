@@ -93,7 +93,7 @@ def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[
 
     all_checks()
     progress("looking at the machine")
-    facts = replace(collection.finish(), as_of=request.as_of)
+    facts = replace(collection.finish(), as_of=request.as_of, asked_devices=request.devices)
     facts = with_messages(children.finish(first, system, target, facts, request=request, progress=progress))
     return target.as_report(), facts, {}
 

@@ -10,7 +10,7 @@ import importlib
 
 import pytest
 
-from doctor.checks import all_checks
+from doctor.checks import all_checks, check_of
 from doctor.checks.runner import judge
 from tests.example_case import Case, facts_of
 
@@ -31,7 +31,7 @@ def pairs(kind: str):
 @pytest.mark.parametrize("id", IDS)
 def test_has_examples(id: str) -> None:
     examples = examples_of(id)
-    assert examples.BAD
+    assert examples.BAD or check_of(id).concluded
     assert examples.GOOD
 
 

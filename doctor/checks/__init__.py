@@ -81,6 +81,8 @@ class Check:
     keeps_from: tuple[str, ...] = ()
     even_if_listed: bool = False
     usual: tuple[Remedy, ...] = ()
+    concluded: bool = False  # found by doctor/accounting when the others have answered, never by a judge of its own
+    follows_kept_gpus: bool = False  # a consequence of every fault that keeps GPUs of its `vendors` from torch
     explains: tuple[str, ...] = ()  # ids that are its consequences
     instead_of: tuple[str, ...] = ()  # ids that it replaces: the borders of the catalogue
     rule: Rule | None = None

@@ -127,10 +127,17 @@ def settle(findings: Iterable[Finding], checks: Iterable[Check]) -> tuple[Findin
     causes: dict[str, str] = {}
     for cause in kept:  # in causal order: the earliest layer is the deepest cause
         for other in kept:
-            if other.id in by_id[cause.id].explains and beats(cause, other):
+            if _explains(by_id[cause.id], by_id[other.id], other) and beats(cause, other):
                 causes.setdefault(other.id, cause.id)
     kept = [replace(f, root=False, explained_by=causes[f.id]) if _grounded(f.id, causes) else f for f in kept]
     return tuple(sorted(kept, key=lambda f: (rank[f.severity], not f.root, LAYERS.index(f.layer))))
+
+
+def _explains(cause: Check, check: Check, other: Finding) -> bool:
+    """Whether findings of `cause` explain `other`: by declaration, or because they keep the GPUs that it misses."""
+    if other.id in cause.explains:
+        return True
+    return check.follows_kept_gpus and bool(set(other.values.get("vendors", "").split(", ")) & set(cause.keeps_from))
 
 
 def _grounded(id: str, causes: dict[str, str]) -> bool:

@@ -67,7 +67,7 @@ def raise_limit(situation: Situation, finding: str, remedy: Remedy) -> Fix:
 
 def _of_a_container(runtime: str, flag: str, words: str) -> str:
     if runtime == "kubernetes":
-        return f"Have the administrators of the cluster raise the limit of {words}: the node's container runtime sets it"
+        return f"Have the administrators of the cluster raise the limit of {words} (it is set on the node)"
     program = "podman" if runtime == "podman" else "docker"
     return f"Start the container again: {program} run {flag} …"
 

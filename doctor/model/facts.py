@@ -135,6 +135,7 @@ class Kernel:
     name: str | None = None
     file: str | None = None  # its kernel.json
     environ: tuple[str, ...] = ()  # names of the variables that kernel.json sets
+    started_at: str | None = None  # UTC, of the one that torchdoctor was started from
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,6 +231,7 @@ class Torch:
     copies: tuple[TorchCopy, ...] | None = None
     missing_files: tuple[str, ...] | None = None  # named by RECORD, not on disk (at most 50)
     leftovers: tuple[str, ...] | None = None  # "~orch" folders, torch folders without __init__
+    installed_at: str | None = None  # UTC, when its dist-info was written
     shadowed_by: str | Absent | None = None  # a user's torch.py or torch/ that comes first on sys.path
     libraries: tuple[str, ...] | None = None  # file names in torch/lib
     requires: tuple[str, ...] | None = None  # Requires-Dist, markers evaluated

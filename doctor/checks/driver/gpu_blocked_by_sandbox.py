@@ -128,9 +128,9 @@ def _nodes(facts: Facts) -> Judgement:
     error = heard(facts, "nvml-insufficient-permissions", "cuda-error-304", "container-cli-not-permitted")
     if error is None and absent(facts.host.wsl) and facts.host.system in (None, "linux"):
         error = heard(facts, "wsl-gpu-access-blocked")  # NVML's words for an error of the system, also outside WSL
-    some = bool(nvidia.closed_nodes) and set(nvidia.closed_nodes) < set(nvidia.device_nodes or ())
-    if some and (nvidia.cuinit == 0 or cuda_works(facts)):
-        return _partly(facts, nvidia.closed_nodes or ())
+    shut = nvidia.closed_nodes or ()
+    if shut and set(shut) < set(nvidia.device_nodes or ()) and (nvidia.cuinit == 0 or cuda_works(facts)):
+        return _partly(facts, shut)
     confined = bool(facts.host.container or sandboxed(facts) or facts.host.root)
     closed = nvidia.nodes_accessible is False and bool(nvidia.device_nodes) and nvidia.cuinit != 0 and confined
     no_uvm = nvidia.uvm_node is False and bool(nvidia.device_nodes)  # then that is why CUDA's start fails
