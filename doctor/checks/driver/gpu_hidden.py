@@ -2,8 +2,9 @@
 
 What it means
     CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES for AMD, ZE_AFFINITY_MASK for Intel) names the
-    GPUs that programs may see. Empty, -1, or an index that does not exist hides all of them; nvidia-smi shows them all
-    the same. A program or notebook may set it itself.
+    GPUs that programs may see. Empty, -1, an index or a UUID that does not exist, or the same GPU twice hides all of
+    them; after a first entry that is right, a wrong one hides the rest. nvidia-smi shows them all the same. A program
+    or notebook may set it itself. Where some GPUs stay visible, that is a choice, and only a note.
 
 How to see it yourself
     echo "[$CUDA_VISIBLE_DEVICES]"; nvidia-smi -L lists the GPUs and their numbers.
@@ -24,6 +25,7 @@ from dataclasses import dataclass
 from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import (
     absent,
+    cuda_refused,
     cuda_works,
     gpus_of,
     heard,
@@ -37,7 +39,7 @@ from doctor.checks._machine import (
     wants,
 )
 from doctor.checks._torch import installed, kind, quote
-from doctor.model.facts import ErrorText, Facts
+from doctor.model.facts import ErrorText, Facts, Gpu
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(
@@ -71,13 +73,16 @@ MISSING = (
 
 @dataclass(frozen=True)
 class Hidden:
-    """A variable that hides GPUs; `outside` is the first index that does not exist."""
+    """A variable that hides GPUs. `outside` is the first entry that names no GPU, `why` says what is wrong with it;
+    `left` are the GPUs that stay visible, by their place in the list."""
 
     name: str
     value: str
     vendor: str
     accelerator: str
     outside: str | None = None
+    why: str = "names no GPU,"
+    left: tuple[int, ...] = ()
 
 
 @check
@@ -92,8 +97,10 @@ def judge(facts: Facts) -> Judgement:
             remedies=(Remedy(action="container-flag", details={"flag": "--gpus all"}),),
         )
     hidden = _hidden(facts)
-    if hidden and _matters(facts, hidden):
+    if hidden and not hidden.left and _matters(facts, hidden):
         return _by_variable(facts, hidden)
+    if hidden and hidden.left:
+        return _partly(facts, hidden)
     if hidden is None and (error := heard(facts, "visible-devices-empty")) and _program_misses_it(facts):
         return _by_assignment(facts, error)
     return _by_message(facts)
@@ -110,24 +117,107 @@ def fits(facts: Facts) -> Fit | None:
 
 
 def _hidden(facts: Facts) -> Hidden | None:
-    """The first variable whose first entry is no GPU of this machine: CUDA stops reading there."""
-    for name, (vendor, accelerator) in VARIABLES.items():
-        value = (facts.environ or {}).get(name)
-        if value is None:
-            continue
-        if name == "CUDA_VISIBLE_DEVICES" and gpus_of(facts, "amd") and not gpus_of(facts, "nvidia"):
-            vendor, accelerator = "amd", "rocm"  # HIP reads it, too
-        plain = value.strip().strip("'\"")
-        first = plain.split(",")[0].strip()
-        if plain.lower() in EMPTY or first == "-1":
-            return Hidden(name, plain, vendor, accelerator)
-        count = facts.nvidia.gpus_seen if vendor == "nvidia" and facts.nvidia.gpus_seen else len(gpus_of(facts, vendor))
-        if count and re.fullmatch(r"\d+", first) and int(first) >= count:
-            return Hidden(name, plain, vendor, accelerator, outside=first)
+    """The first variable that hides all GPUs of its vendor; else the first that hides some."""
+    found = [hidden for name in VARIABLES if (hidden := _hidden_by(facts, name))]
+    return next((h for h in found if not h.left), found[0] if found else None)
+
+
+def _hidden_by(facts: Facts, name: str) -> Hidden | None:
+    vendor, accelerator = VARIABLES[name]
+    value = (facts.environ or {}).get(name)
+    if value is None:
+        return None
+    if name == "CUDA_VISIBLE_DEVICES" and gpus_of(facts, "amd") and not gpus_of(facts, "nvidia"):
+        vendor, accelerator = "amd", "rocm"  # HIP reads it, too
+    plain = value.strip().strip("'\"")
+    entries = [entry.strip() for entry in plain.split(",")]
+    if plain.lower() in EMPTY or entries[0] == "-1":
+        return Hidden(name, plain, vendor, accelerator)
+    count = facts.nvidia.gpus_seen if vendor == "nvidia" and facts.nvidia.gpus_seen else len(gpus_of(facts, vendor))
+    first = entries[0]
+    if not count:
         # torch says so where a driver is loaded and shows it nothing.
-        if facts.gpus is None and not count and re.fullmatch(r"[1-9]\d*", first) and heard(facts, "no-cuda-gpus"):
-            return Hidden(name, plain, vendor, accelerator, outside=first)
-    return None
+        told = facts.gpus is None and re.fullmatch(r"[1-9]\d*", first) and heard(facts, "no-cuda-gpus")
+        why = f"names GPU {first}, which is not there,"
+        return Hidden(name, plain, vendor, accelerator, outside=first, why=why) if told else None
+    if len(set(entries)) < len(entries) and name == "CUDA_VISIBLE_DEVICES" and cuda_refused(facts):
+        twice = next(entry for entry in entries if entries.count(entry) > 1)
+        return Hidden(name, plain, vendor, accelerator, outside=twice, why=f"names GPU {twice} twice, which CUDA refuses,")
+    seen: list[int] = []
+    for entry in entries:
+        place = _place(facts, entry, vendor, count)
+        if place is None:
+            return None  # what it names is not known
+        if place < 0:
+            why = f"names {'GPU ' if entry.isdigit() else ''}{entry}, which is not there,"
+            return Hidden(name, plain, vendor, accelerator, outside=entry, why=why, left=tuple(seen))
+        seen.append(place)
+    hides = 0 < len(set(seen)) < count and vendor != "intel"
+    return Hidden(name, plain, vendor, accelerator, why="chooses among the GPUs and", left=tuple(seen)) if hides else None
+
+
+def _place(facts: Facts, entry: str, vendor: str, count: int) -> int | None:
+    """The GPU that an entry names, by its place in the list; -1: none; None: not known."""
+    if re.fullmatch(r"\d+", entry):
+        return int(entry) if int(entry) < count else -1
+    if vendor == "intel":
+        return None  # tiles: "0.1"
+    works = facts.live and facts.nvidia.cuinit == 0 and cuda_refused(facts)  # the driver without the variable does
+    if entry.upper().startswith("MIG-"):
+        return -1 if works and vendor == "nvidia" else None
+    if not entry.upper().startswith("GPU-"):
+        return -1 if works else None
+    uuids = [g.uuid for g in gpus_of(facts, vendor)]
+    if not uuids or not all(uuids):
+        return -1 if works and vendor == "nvidia" else None
+    return next((i for i, uuid in enumerate(uuids) if str(uuid).lower().startswith(entry.lower())), -1)
+
+
+def _partly(facts: Facts, hidden: Hidden) -> Judgement:
+    """Some GPUs stay visible: a choice, of which the reader is told."""
+    gpus = gpus_of(facts, hidden.vendor)
+    if len(gpus) < 2:
+        return None
+    rest = _not_used(facts, gpus, hidden.left)
+    if not rest:
+        return None
+    names = ", ".join(f"GPU {place} ({gpus[place].name or hidden.vendor})" for place in rest[:4])
+    names += f" and {len(rest) - 4} more" if len(rest) > 4 else ""
+    return check.found(
+        facts,
+        f"{hidden.name}={hidden.value!r} {hidden.why} hides {names}.",
+        evidence=(
+            Evidence(fact=hidden.name, value=repr(hidden.value), source="environment"),
+            shown(facts, hidden.vendor),
+            "nvidia.gpus_seen",
+        ),
+        severity="note",
+        remedies=(
+            Remedy(action="none", details={"reason": "the GPUs that the variable names can be used"}),
+            Remedy(action="unset-env", details={"name": hidden.name}),
+        ),
+        title="An environment variable hides some of the GPUs.",
+        variable=hidden.name,
+        value=hidden.value,
+        hidden=", ".join(str(place) for place in rest),
+    )
+
+
+def _not_used(facts: Facts, gpus: tuple[Gpu, ...], left: tuple[int, ...]) -> list[int]:
+    """The places of the GPUs that stay hidden. CUDA's numbers begin with the fastest: where the GPUs differ, torch's
+    own list says which they are."""
+    torch = installed(facts)
+    names = [d.name for d in (torch.devices if torch else None) or () if d.backend == "cuda"]
+    if len({g.name for g in gpus}) == 1 or not names:
+        return [place for place in range(len(gpus)) if place not in left]
+    rest = []
+    for place, gpu in enumerate(gpus):
+        same = next((n for n in names if n and gpu.name and n.startswith(gpu.name)), None)
+        if same:
+            names.remove(same)
+        else:
+            rest.append(place)
+    return rest
 
 
 def _matters(facts: Facts, hidden: Hidden) -> bool:
@@ -144,10 +234,9 @@ def _by_variable(facts: Facts, hidden: Hidden) -> Judgement:
     error = heard(facts, *MISSING)
     unset = Remedy(action="unset-env", details={"name": hidden.name})
     name_one = Remedy(action="set-env", details={"name": hidden.name, "value": "0"})
-    why = f"names GPU {hidden.outside}, which is not there," if hidden.outside else "names no GPU and"
     return check.found(
         facts,
-        f"{hidden.name}={hidden.value!r} {why} hides {named(gpus)}.",
+        f"{hidden.name}={hidden.value!r} {hidden.why} and so hides {named(gpus)}.",
         evidence=(
             Evidence(fact=hidden.name, value=repr(hidden.value), source="environment"),
             shown(facts, hidden.vendor),

@@ -3,7 +3,7 @@
 What it means
     LD_LIBRARY_PATH (on Windows PATH), a line in ld.so.conf or a stub makes the loader take libcudnn, libcublas,
     libnccl, libnvJitLink or libcuda from another folder than torch's: «undefined symbol», a cuDNN version mismatch,
-    or, with the toolkit's stub of libcuda, no GPU at all.
+    or, with the toolkit's stub of libcuda or an empty file of that name, no GPU at all.
 
 How to see it yourself
     LD_DEBUG=libs python -c "import torch" 2>&1 | grep -E 'cudnn|cublas|nvJitLink|libcuda'; echo $LD_LIBRARY_PATH
@@ -19,6 +19,7 @@ References
 import re
 
 from doctor.checks import Check, Judgement
+from doctor.checks._machine import heard
 from doctor.checks._torch import imports_fail, installed, package, quote, same_kind, search
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts
@@ -48,7 +49,11 @@ check = Check(
         "torch-import-crashes",
         "shared-library-missing",
         "nvidia-driver-missing",
+        "nvidia-driver-not-running",
         "nvidia-uvm-broken",
+        "driver-library-not-found",
+        "gpu-hidden",
+        "no-accelerator",
         "program-error",
     ),
 )
@@ -62,12 +67,13 @@ VERSIONS = (
     r"cuDNN version incompatibility|CUDNN_STATUS_(?:SUBLIBRARY_)?VERSION_MISMATCH|libcudnn\w*\.so.*undefined symbol"
 )
 STUB = r"stub library|CUDA_ERROR_STUB_LIBRARY|CUDA driver is a stub"
+NO_LIBRARY = re.compile(r"file too short|invalid ELF header|wrong ELF class|has no cuInit|not a shared object")
 STUBS = re.compile(r"/stubs(?:/|$)")
 
 
 @check
 def judge(facts: Facts) -> Judgement:
-    return _stub(facts) or _by_message(facts) or _loaded(facts)
+    return _stub(facts) or _no_library(facts) or _by_message(facts) or _loaded(facts)
 
 
 def _unset(facts: Facts) -> tuple[Remedy, ...]:
@@ -102,6 +108,49 @@ def _stub(facts: Facts) -> Judgement:
         severity="warning" if working else None,
         library=stub or on_path,
     )
+
+
+def _no_library(facts: Facts) -> Judgement:
+    """The loader takes a file for libcuda that is none: an empty one, a text, a library of another make."""
+    broken, torch = str(facts.nvidia.libcuda_broken or ""), installed(facts)
+    error = heard(facts, "library-file-invalid")
+    if error and not error.groups[0].startswith("libcuda"):
+        error = None
+    if not NO_LIBRARY.search(broken) and error is None:
+        return None
+    file = str(facts.nvidia.libcuda or (error.groups[0] if error else "libcuda.so.1"))
+    has_driver = bool(facts.nvidia.kernel_module or facts.nvidia.device_nodes or facts.nvidia.driver) or error
+    wanted = torch is None or bool(torch.cuda)
+    return check.found(
+        facts,
+        f"The loader takes {file} for the driver's libcuda, and it is none ({broken.rpartition(': ')[2] or 'invalid'}).",
+        evidence=(
+            Evidence(fact="libcuda", value=broken or file, source="dlopen"),
+            "environ.LD_LIBRARY_PATH",
+            quote(error) if error else None,
+            "nvidia.kernel_module",
+        ),
+        remedies=_without(facts, file.rpartition("/")[0]),
+        severity=None if has_driver and wanted else "warning",
+        library=file,
+    )
+
+
+def _without(facts: Facts, folder: str) -> tuple[Remedy, ...]:
+    """LD_LIBRARY_PATH without the folder of that file; where the variable does not hold it, the file goes."""
+    entries = [entry for entry in (facts.environ or {}).get(VARIABLE, "").split(":") if entry]
+    kept = [entry for entry in entries if entry.rstrip("/") != folder.rstrip("/")]
+    if kept == entries:
+        away = Remedy(
+            action="system-setting",
+            details={"setting": "libcuda", "value": f"no file of that name in {folder or 'a folder of the loader'}"},
+            text=f"Remove libcuda.so.1 from {folder or 'the folder that comes first'}, and run: sudo ldconfig.",
+        )
+        return (away, Remedy(action="unset-env", details={"name": VARIABLE}))
+    unset = Remedy(action="unset-env", details={"name": VARIABLE})
+    if not kept:
+        return (unset,)
+    return (Remedy(action="set-env", details={"name": VARIABLE, "value": ":".join(kept)}), unset)
 
 
 def _without_stubs(facts: Facts, path: str) -> tuple[Remedy, ...]:

@@ -4,8 +4,8 @@ What it means
     The system gives each process a number of open files, processes and threads, and an address space. CUDA opens some
     dozens of files and reserves far more addresses than memory; OpenMP and the data loader start threads and
     processes. Where a shell, a batch system, a service or a container sets these limits low, the start of CUDA ends
-    with «CUDA-capable device(s) is/are busy or unavailable», with «out of memory» on an empty GPU, or with a library that
-    can't be mapped; threads and workers can't be started.
+    with «CUDA-capable device(s) is/are busy or unavailable», with «out of memory» on an empty GPU, or with a library
+    that can't be mapped; threads and workers can't be started.
 
 How to see it yourself
     ulimit -n; ulimit -u; ulimit -v; cat /sys/fs/cgroup/pids.max, in the shell (or job) that starts Python.

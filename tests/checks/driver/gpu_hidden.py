@@ -1,7 +1,8 @@
 from dataclasses import replace
 
 from doctor.model.facts import Gpu
-from tests.examples import linux, with_amd, with_error, with_nvidia, with_torch
+from tests.example_case import Case
+from tests.examples import device, linux, with_amd, with_error, with_nvidia, with_torch
 
 RTX = "NVIDIA GeForce RTX 4090"
 NONE = "RuntimeError: No CUDA GPUs are available"
@@ -47,10 +48,6 @@ BAD = {
 GOOD = {
     "the first GPU is chosen": 'os.environ["CUDA_VISIBLE_DEVICES"]=\'0\'\n' + NONE + "\n",
     "nothing is set": replace(with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=True), environ={}),
-    "the first of two is chosen": replace(
-        with_torch(with_nvidia(linux(), RTX, RTX), "2.6.0+cu124", cuda_available=True),
-        environ={"CUDA_VISIBLE_DEVICES": "0"},
-    ),
     "0 hides nothing": replace(
         with_torch(with_nvidia(linux(), RTX), "2.6.0+cpu"), environ={"CUDA_VISIBLE_DEVICES": "0"}
     ),
@@ -63,3 +60,27 @@ GOOD = {
 BAD["the container asks for a GPU that is not there"] = """\
 docker: Error response from daemon: OCI runtime create failed: stderr: nvidia-container-cli: device error: 1: unknown device: unknown.
 """
+
+
+UUID = "GPU-01234567-89ab-cdef-0123-456789abcdef"
+
+
+def masked(value: str, *, gpus: int = 1, uuids: bool = True, works: bool = False, **torch: object):
+    facts = with_torch(with_nvidia(linux(), *[RTX] * gpus), "2.6.0+cu124", cuda_available=works, **torch)
+    own = tuple(replace(g, uuid=UUID.replace("0", str(i), 1)) for i, g in enumerate(facts.gpus or ()))
+    return replace(facts, gpus=own if uuids else facts.gpus, environ={"CUDA_VISIBLE_DEVICES": value})
+
+
+SEEN = (device("cuda", RTX),)
+BAD["a UUID that is not there"] = masked("GPU-deadbeef")
+BAD["a UUID, and the driver tells none"] = masked("GPU-deadbeef", uuids=False)
+BAD["a MIG device that is not there"] = masked("MIG-1234")
+BAD["twice the same"] = masked("0,0")
+BAD["the first of two is chosen"] = Case(masked("0", gpus=2, works=True, devices=SEEN), severity="note")
+BAD["the second of two is chosen"] = Case(masked("1", gpus=2, works=True, devices=SEEN), severity="note")
+BAD["one of two, and one that is not there"] = Case(masked("0,7", gpus=2, works=True, devices=SEEN), severity="note")
+BAD["by UUID"] = Case(masked("GPU-11234567", gpus=2, works=True, devices=SEEN), severity="note")
+GOOD["the UUID of the GPU"] = masked(UUID[:12], works=True)
+GOOD["both of two"] = masked("1,0", gpus=2, works=True, devices=(*SEEN, device("cuda", RTX, 1)))
+GOOD["a MIG device in use"] = masked("MIG-1234", works=True, devices=SEEN)
+GOOD["twice the same, where the driver lets it pass"] = masked("0,0", works=True, devices=SEEN)

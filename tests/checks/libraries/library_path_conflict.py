@@ -75,3 +75,21 @@ GOOD = {
         linux(), "exception", "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory"
     ),
 }  # fmt: skip
+
+
+L4 = "NVIDIA L4"
+NO_DRIVER = "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU"
+
+
+def with_file(why: str, path: str = "/opt/x/libcuda.so.1", **environ: str):
+    facts = with_nvidia(linux(), L4, libcuda=path, libcuda_broken=f"{path}{why}", library="580.65.06", cuinit=None)
+    return replace(with_torch(facts, "2.6.0+cu124", cuda_available=False, cuda_error=NO_DRIVER), environ=environ)
+
+
+BAD["an empty libcuda comes first"] = with_file(": file too short", LD_LIBRARY_PATH="/opt/x:/usr/local/lib")
+BAD["another library of that name"] = with_file(" has no cuInit: it is not the driver's library", LD_LIBRARY_PATH="/opt/x")
+BAD["an empty libcuda in a folder of the loader"] = with_file(": file too short", "/usr/lib64/libcuda.so.1")
+BAD["pasted: an empty libcuda"] = (
+    "$ echo $LD_LIBRARY_PATH\n/opt/x\nOSError: /opt/x/libcuda.so.1: file too short\n" + NO_DRIVER + "\n"
+)
+GOOD["a libcuda that could not be mapped is another matter"] = with_file(": failed to map segment from shared object")
