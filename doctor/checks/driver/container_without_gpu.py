@@ -64,6 +64,20 @@ check = Check(
     ),
 )
 
+VISIBLE, NOTHING = "NVIDIA_VISIBLE_DEVICES", ("", "void", "none")
+# What is said where a program misses the GPU
+MISSED = (
+    "found-no-nvidia-driver",
+    "nvidia-smi-not-found",
+    "no-cuda-device-detected",
+    "driver-insufficient-for-runtime",
+    "no-cuda-gpus",
+    "cuda-unknown-error",
+    "smi-no-libnvidia-ml",
+    "libcuda-not-found",
+    "smi-cannot-reach-driver",
+    "nvml-library-not-found",
+)
 LIMITS = Remedy(
     action="container-flag",
     details={"flag": "--gpus all"},
@@ -102,7 +116,7 @@ CGROUP = Remedy(
 
 @check
 def judge(facts: Facts) -> Judgement:
-    return _refused_by_docker(facts) or _on_a_mac(facts) or _nvidia(facts) or _amd(facts)
+    return _refused_by_docker(facts) or _on_a_mac(facts) or _void(facts) or _nvidia(facts) or _amd(facts)
 
 
 @check.fit
@@ -145,9 +159,56 @@ def _on_a_mac(facts: Facts) -> Judgement:
     """A Linux container on a Mac, and MPS is wanted."""
     error = heard(facts, "mps-needs-newer-macos", "not-linked-with-backend", "not-compiled-with-mps")
     mac_host = "linuxkit" in (facts.host.kernel or "") or (in_container(facts) and facts.host.architecture == "arm64")
-    if error is None or facts.host.system != "linux" or not mac_host or "cuda" in error.text:
+    if facts.host.system != "linux" or not mac_host or (error and "cuda" in error.text):
         return None
+    if error is None:
+        return _beside_a_mac(facts)
     return _found(facts, "This is a Linux container: MPS exists only in macOS itself.", error, (OUTSIDE,))
+
+
+def _beside_a_mac(facts: Facts) -> Judgement:
+    """Nobody asks for MPS, and the kernel is that of Docker Desktop, on an arm64 machine: a Mac with a GPU of its own,
+    as a rule."""
+    torch = installed(facts)
+    linuxkit = "linuxkit" in (facts.host.kernel or "") and facts.host.architecture == "arm64"
+    if not linuxkit or facts.gpus or torch is None or torch.cuda_available or kind(facts) not in ("cpu", None):
+        return None
+    return _found(
+        facts,
+        "This Linux container runs on Docker Desktop, most likely on a Mac: the Mac's GPU (MPS) can't be had in it.",
+        None,
+        (OUTSIDE,),
+        note=True,
+        confidence="likely",
+    )
+
+
+def _void(facts: Facts) -> Judgement:
+    """NVIDIA_VISIBLE_DEVICES, which only the container toolkit reads, names no GPU: what the program asks for is not
+    what the container was given. It says nothing of the machine's GPUs."""
+    value = (facts.environ or {}).get(VISIBLE)
+    nvidia = facts.nvidia
+    if value is None or value.strip() not in NOTHING or on_wsl(facts) or cuda_works(facts) or facts.host.jetson:
+        return None
+    if nvidia.device_nodes or nvidia.gpus_seen or nvidia.driver:
+        return None
+    error = heard(facts, *MISSED)
+    if error is None and not (cuda_refused(facts) and wants(facts, "cuda")):
+        return None
+    return check.found(
+        facts,
+        f"{VISIBLE}={value.strip() or '(empty)'}: this container was given no GPU, and the program asks for one.",
+        evidence=(
+            f"environ.{VISIBLE}",
+            quote(error) if error else None,
+            "host.container",
+            "nvidia.device_nodes",
+        ),
+        remedies=_start(facts) if facts.host.container else (LIMITS, GPUS),
+        confidence="certain" if nvidia.device_nodes == () else "likely",
+        variable=VISIBLE,
+        value=value.strip(),
+    )
 
 
 def _nvidia(facts: Facts) -> Judgement:
@@ -162,19 +223,7 @@ def _nvidia(facts: Facts) -> Judgement:
     ):
         return None
     gpus, wanted = gpus_of(facts, "nvidia"), wants(facts, "cuda")
-    error = heard(
-        facts,
-        "found-no-nvidia-driver",
-        "nvidia-smi-not-found",
-        "no-cuda-device-detected",
-        "driver-insufficient-for-runtime",
-        "no-cuda-gpus",
-        "cuda-unknown-error",
-        "smi-no-libnvidia-ml",
-        "libcuda-not-found",
-        "smi-cannot-reach-driver",
-        "nvml-library-not-found",
-    )
+    error = heard(facts, *MISSED)
     if error is None and not (gpus and (facts.nvidia.device_nodes == () or absent(facts.nvidia.driver))):
         return None
     asked = wanted or bool(gpus) or bool(facts.nvidia.toolkit) or (not facts.live and cuda_refused(facts))

@@ -116,6 +116,7 @@ def _found(facts: Facts, error: ErrorText | None, confidence: str) -> Judgement:
             quote(error) if error else None,
         ),
         severity="note" if useless else None,
+        title=None if gpus or sign_of_gpu(facts, "nvidia") else "CUDA is wanted, and no NVIDIA driver is found.",
         remedies=(
             Remedy(action="install-driver", details=_minimum(facts)),
             Remedy(action="none", details={"reason": "the CPU can be used without a driver"}),

@@ -17,11 +17,13 @@ References
     https://github.com/ROCm/TheRock
 """
 
+from dataclasses import replace
+
 from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import architectures, gfx_of, gpus, installed, kind, quote, served_by
-from doctor.knowledge import lookup
-from doctor.model.facts import Facts
+from doctor.knowledge import lookup, vendors
+from doctor.model.facts import Facts, Interpreter
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(
@@ -38,13 +40,20 @@ check = Check(
     instead_of=("program-error", "gpu-permission-denied"),
 )
 
-NO_CODE = ("hip-invalid-device-function", "hip-no-binary-for-gpu", "rocblas-tensile-library", "hipblaslt-unsupported")
+NO_CODE = (
+    "hip-invalid-device-function",
+    "hip-no-binary-for-gpu",
+    "rocblas-tensile-library",
+    "hsa-invalid-isa",
+    "hipblaslt-unsupported",
+)
+CPU = Remedy(action="none", details={"reason": "no build of torch serves this GPU: the CPU is what is left"})
 
 
 @check
 def judge(facts: Facts) -> Judgement:
-    if kind(facts) not in (None, "rocm"):
-        return None
+    if kind(facts) in ("cpu", "cuda", "xpu"):
+        return _unserved(facts)
     if error := heard(facts, "kfd-refuses-gpu"):
         return check.found(
             facts,
@@ -107,12 +116,57 @@ def fits(facts: Facts) -> Fit | None:
     return Fit(0.05, f"the build has code for {known[0]}") if set(ways.values()) == {"native"} else None
 
 
+def _unserved(facts: Facts) -> Judgement:
+    """Another build is installed, and no official one would serve the GPU: a note that says so."""
+    torch = installed(facts)
+    targets = [(g, gfx) for g in gpus(facts, "amd") if (gfx := gfx_of(g)) and g.driver not in ("vfio-pci", "pci-stub")]
+    others = any(g.vendor != "amd" for g in facts.gpus or ())
+    if not targets or others or (torch and torch.cuda_available) or facts.host.system == "darwin":
+        return None
+    unknown = replace(facts, interpreter=Interpreter())  # with any Python
+    if served_by(unknown, "rocm"):
+        return None  # torch-cpu-only, torch-wrong-backend
+    gpu, gfx = targets[0]
+    system = {"windows": "Windows", "linux": "Linux"}.get(facts.host.system or "", "this system")
+    vendor_has = _at_amd(facts, gfx)
+    where = f"; AMD's own index lists it ({vendors.therock()['index']})" if vendor_has else ""
+    own = Remedy(
+        action="none",
+        details={"reason": f"PyTorch's indexes have no build for {gfx} on {system}; AMD's own index lists it"},
+    )
+    return check.found(
+        facts,
+        f"{gpu.name or 'The GPU'} is {gfx}, and PyTorch's indexes have no build for it on {system}{where}.",
+        evidence=(Evidence(fact="gpu", value=f"{gpu.name or 'AMD GPU'}, {gfx}"), "torch.version", "host.os_name"),
+        severity="note",
+        remedies=(own, _wheels(gfx)) if vendor_has else (CPU,),
+        title="No official build of torch serves this AMD GPU.",
+        gpu=gpu.name,
+        gfx=gfx,
+    )
+
+
+def _at_amd(facts: Facts, gfx: str) -> bool:
+    """Whether AMD's own index lists the target, on this system or, where it is not known, on any."""
+    theirs, target = vendors.therock(), gfx.partition(":")[0]
+    systems = (facts.host.system,) if facts.host.system else ("linux", "windows")
+    return any(target in theirs.get(f"{system}{more}", ()) for system in systems for more in ("", "_unproven"))
+
+
+def _wheels(gfx: str) -> Remedy:
+    return Remedy(action="use-other-build", details={"build": f"AMD's own wheels for {gfx}"})
+
+
 def _remedies(facts: Facts, gfx: str) -> tuple[Remedy, ...]:
+    """One line is tried before a download of gigabytes."""
     override = lookup.hsa_override(gfx)
-    remedies = [Remedy(action="reinstall-torch")] if served_by(facts, "rocm") else []
-    if override:
+    remedies = []
+    if override and facts.host.system != "windows":
         remedies.append(Remedy(action="set-env", details={"name": "HSA_OVERRIDE_GFX_VERSION", "value": override}))
-    remedies.append(Remedy(action="use-other-build", details={"build": f"AMD's own wheels for {gfx}"}))
+    if served_by(facts, "rocm"):
+        remedies.append(Remedy(action="reinstall-torch"))
+    if _at_amd(facts, gfx):
+        remedies.append(_wheels(gfx))
     if override is None and (stopgap := lookup.hsa_override(gfx, sound=False)) and facts.host.system != "windows":
         remedies.append(
             Remedy(
@@ -121,4 +175,4 @@ def _remedies(facts: Facts, gfx: str) -> tuple[Remedy, ...]:
                 text=f"Or try HSA_OVERRIDE_GFX_VERSION={stopgap}: it works for some, results may be wrong.",
             )
         )
-    return tuple(remedies)
+    return tuple(remedies) or (CPU,)

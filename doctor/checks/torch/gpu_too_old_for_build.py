@@ -17,10 +17,15 @@ References
     https://developer.nvidia.com/cuda-legacy-gpus
 """
 
+from dataclasses import replace
+
 from doctor.checks import Check, Fit, Judgement
+from doctor.checks._machine import on_mac
+from doctor.checks._torch import capability_of, gpus, installed, kind, numbers, served_by
+from doctor.checks.torch._architecture import KEPLER_ENDS as FIRST
 from doctor.checks.torch._architecture import fits_age, unserved
-from doctor.model.facts import Facts
-from doctor.model.finding import Remedy
+from doctor.model.facts import Facts, Interpreter, Nvidia
+from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
@@ -34,9 +39,31 @@ check = Check(
 
 @check
 def judge(facts: Facts) -> Judgement:
-    return unserved(check, facts, newer=False)
+    return unserved(check, facts, newer=False) or _never_served(facts)
 
 
 @check.fit
 def fits(facts: Facts) -> Fit | None:
     return fits_age(facts, newer=False)
+
+
+def _never_served(facts: Facts) -> Judgement:
+    """A CPU build, beside a GPU that is too old for every build that this machine could have: a note that says so."""
+    torch, old = installed(facts), [g for g in gpus(facts, "nvidia") if (c := capability_of(g)) and numbers(c) < FIRST]
+    if kind(facts) != "cpu" or not old or len(old) < len(facts.gpus or ()) or on_mac(facts):
+        return None
+    newer = replace(facts, nvidia=Nvidia(), interpreter=Interpreter())  # whatever the driver and the Python
+    if served_by(newer, "cuda"):
+        return None  # torch-cpu-only
+    name, capability = old[0].name or "The GPU", capability_of(old[0])
+    return check.found(
+        facts,
+        f"{name} has compute capability {capability}: no build of torch for this machine has code for it.",
+        evidence=(Evidence(fact="gpu", value=f"{name}, compute capability {capability}"), "torch.version"),
+        severity="note",
+        remedies=(Remedy(action="none", details={"reason": "no build of torch serves this GPU: the CPU is left"}),),
+        title="No build of torch serves this GPU.",
+        gpu=name,
+        capability=capability,
+        torch=torch.version if torch else None,
+    )

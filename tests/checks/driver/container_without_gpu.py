@@ -66,3 +66,24 @@ False
 BAD["no description of the GPU for Podman"] = """\
 Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all
 """
+
+VOID = "NVIDIA_VISIBLE_DEVICES=void\n"
+BAD["pasted: a pod that asked for no GPU"] = f"$ env | grep NVIDIA\n{VOID}$ nvidia-smi\nbash: nvidia-smi: command not found\n{NONE}\n"
+BAD["live: a pod that asked for no GPU"] = replace(
+    with_torch(
+        replace(linux(container="kubernetes"), gpus=None), "2.6.0+cu124", cuda_available=False, cuda_error=NONE
+    ),
+    environ={"NVIDIA_VISIBLE_DEVICES": "void"},
+)
+BAD["Docker Desktop on a Mac"] = Case(
+    with_torch(
+        replace(linux(architecture="arm64"), host=replace(IN.host, architecture="arm64", kernel="6.6.12-linuxkit")),
+        "2.6.0+cpu",
+        cuda_available=False,
+    ),
+    severity="note",
+)
+GOOD["void, and nobody asks for a GPU"] = replace(
+    with_torch(linux(container="kubernetes"), "2.6.0+cpu", cuda_available=False),
+    environ={"NVIDIA_VISIBLE_DEVICES": "void"},
+)

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
-from tests.examples import linux, with_amd, with_error, with_torch
+from tests.example_case import Case
+from tests.examples import linux, windows, with_amd, with_error, with_nvidia, with_torch
 
 NO_FUNCTION = "RuntimeError: HIP error: invalid device function"
 
@@ -41,3 +42,35 @@ GOOD = {
     ),
     "a CUDA build": with_torch(with_amd(linux(), "AMD Radeon RX 6700 XT", gfx="gfx1031"), "2.8.0+cu128"),
 }  # fmt: skip
+
+BAD["pasted: an invalid instruction set"] = (
+    "torch 2.6.0+rocm6.2.4\n$ rocminfo | grep gfx\n  Name:                    gfx1103\n"
+    ":0:rocdevice.cpp :3596: 998574369737 us: Callback: Queue 0x7daa52e00000 aborting with error : "
+    "HSA_STATUS_ERROR_INVALID_ISA: The instruction set architecture is invalid. code: 0x100f\n"
+)
+
+
+def cpu_build(facts, name: str, gfx: str):
+    return Case(with_torch(with_amd(facts, name, gfx=gfx), "2.6.0+cpu", cuda_available=False), severity="note")
+
+
+BAD["no build serves an RX 580"] = cpu_build(linux(), "AMD Radeon RX 580", "gfx803")
+BAD["no build serves the graphics of a Ryzen"] = cpu_build(linux(), "AMD Renoir", "gfx90c")
+BAD["no build serves an RX 5700 XT"] = cpu_build(linux(), "AMD Radeon RX 5700 XT", "gfx1010")
+BAD["only AMD's own index serves a Radeon on Windows"] = cpu_build(windows(), "AMD Radeon RX 7900 XTX", "gfx1100")
+BAD["a CUDA build beside a GPU that no build serves"] = Case(
+    with_torch(with_amd(linux(), "AMD Radeon RX 580", gfx="gfx803"), "2.6.0+cu124", cuda_available=False),
+    severity="note",
+)
+BAD["pasted: a Radeon that no build serves"] = Case(
+    "$ lspci | grep VGA\n"
+    "01:00.0 VGA compatible controller: Advanced Micro Devices, Inc. [AMD/ATI] Navi 10 [Radeon RX 5600 OEM/5600 XT / 5700/5700 XT] (rev c1)\n"
+    "$ python3 -c 'import torch; print(torch.__version__, torch.cuda.is_available())'\n2.6.0+cpu False\n",
+    severity="note",
+)
+GOOD["a GPU that a build serves, with a CPU build"] = with_torch(
+    with_amd(linux(), "AMD Radeon RX 7900 XTX", gfx="gfx1100"), "2.6.0+cpu", cuda_available=False
+)
+GOOD["beside an NVIDIA GPU"] = with_torch(
+    with_amd(with_nvidia(linux(), "NVIDIA L4"), "AMD Renoir", gfx="gfx90c"), "2.6.0+cu124", cuda_available=True
+)

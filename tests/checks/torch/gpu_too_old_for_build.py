@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from doctor.model.facts import ProbeResult
+from tests.example_case import Case
 from tests.examples import device, linux, with_error, with_nvidia, with_torch
 from tests.tickets import collect_env
 
@@ -68,3 +69,15 @@ GOOD = {
     ),
     "a CPU build": with_torch(with_nvidia(linux(), "Tesla K80", driver="470.256.02"), "2.8.0+cpu"),
 }
+
+BAD["no build serves a GTX 680"] = Case(
+    with_torch(with_nvidia(linux(), "NVIDIA GeForce GTX 680", driver="470.256.02"), "2.6.0+cpu", cuda_available=False),
+    severity="note",
+)
+BAD["nor an older one, whatever its driver"] = Case(
+    with_torch(with_nvidia(linux(), "NVIDIA GeForce GTX 580", driver="390.157"), "2.6.0+cpu", cuda_available=False),
+    severity="note",
+)
+GOOD["a CPU build beside a GPU that a build serves"] = with_torch(
+    with_nvidia(linux(), "NVIDIA GeForce RTX 3060"), "2.6.0+cpu", cuda_available=False
+)
