@@ -39,7 +39,7 @@ check = Check(
 
 @check
 def judge(facts: Facts) -> Judgement:
-    busy = heard(facts, "cuda-devices-busy", "cuda-device-unavailable")
+    busy = heard(facts, "cuda-devices-busy")
     exclusive = heard(facts, "compute-mode-exclusive")
     mode = (facts.nvidia.compute_mode or "").lower().replace("_", " ")
     restricted = bool(exclusive) or mode.startswith(("exclusive", "e. process", "prohibited"))

@@ -142,7 +142,8 @@ def _hidden_by(facts: Facts, name: str) -> Hidden | None:
         return Hidden(name, plain, vendor, accelerator, outside=first, why=why) if told else None
     if len(set(entries)) < len(entries) and name == "CUDA_VISIBLE_DEVICES" and cuda_refused(facts):
         twice = next(entry for entry in entries if entries.count(entry) > 1)
-        return Hidden(name, plain, vendor, accelerator, outside=twice, why=f"names GPU {twice} twice, which CUDA refuses,")
+        why = f"names GPU {twice} twice, which CUDA refuses,"
+        return Hidden(name, plain, vendor, accelerator, outside=twice, why=why)
     seen: list[int] = []
     for entry in entries:
         place = _place(facts, entry, vendor, count)
@@ -152,8 +153,9 @@ def _hidden_by(facts: Facts, name: str) -> Hidden | None:
             why = f"names {'GPU ' if entry.isdigit() else ''}{entry}, which is not there,"
             return Hidden(name, plain, vendor, accelerator, outside=entry, why=why, left=tuple(seen))
         seen.append(place)
-    hides = 0 < len(set(seen)) < count and vendor != "intel"
-    return Hidden(name, plain, vendor, accelerator, why="chooses among the GPUs and", left=tuple(seen)) if hides else None
+    if vendor == "intel" or not 0 < len(set(seen)) < count:
+        return None
+    return Hidden(name, plain, vendor, accelerator, why="chooses among the GPUs and", left=tuple(seen))
 
 
 def _place(facts: Facts, entry: str, vendor: str, count: int) -> int | None:

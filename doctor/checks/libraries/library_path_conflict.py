@@ -121,9 +121,10 @@ def _no_library(facts: Facts) -> Judgement:
     file = str(facts.nvidia.libcuda or (error.groups[0] if error else "libcuda.so.1"))
     has_driver = bool(facts.nvidia.kernel_module or facts.nvidia.device_nodes or facts.nvidia.driver) or error
     wanted = torch is None or bool(torch.cuda)
+    why = broken.rpartition(": ")[2] or "invalid"
     return check.found(
         facts,
-        f"The loader takes {file} for the driver's libcuda, and it is none ({broken.rpartition(': ')[2] or 'invalid'}).",
+        f"The loader takes {file} for the driver's libcuda, and it is none ({why}).",
         evidence=(
             Evidence(fact="libcuda", value=broken or file, source="dlopen"),
             "environ.LD_LIBRARY_PATH",

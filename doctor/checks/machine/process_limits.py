@@ -63,8 +63,8 @@ FEW_FILES = 128
 FEW_PROCESSES = 64
 SMALL_SPACE = 64 << 30
 ROOM = 8  # processes that are left before a control group is full
-SPACE_WORDS = ("segment-not-mapped", "cuda-out-of-memory", "cuda-device-unavailable", "cuda-devices-busy")
-FILE_WORDS = ("too-many-open-files", "cuda-device-unavailable", "cuda-devices-busy")
+SPACE_WORDS = ("segment-not-mapped", "cuda-out-of-memory", "cuda-devices-busy")
+FILE_WORDS = ("too-many-open-files", "cuda-devices-busy")
 OUT_OF_MEMORY = (2, 46, 999)  # cuInit
 
 
