@@ -235,6 +235,8 @@ def likely(hypothesis: Hypothesis, symptom: Symptom, facts: Facts) -> Finding:
 def _unusable(symptoms: Iterable[Symptom], findings: Sequence[Finding], facts: Facts) -> Finding | None:
     """The GPU that is there, that the build has code for, whose driver answers, and that torch still does not use: on
     a live machine, where everything else was looked at, that is a fault of its own."""
+    from doctor.checks.torch.accelerator_unusable import what_to_try
+
     torch = facts.torch
     check = check_of(UNUSABLE)
     left = [s for s in symptoms if s.id == "accelerator-unused" and s.explained_by is None]
@@ -246,7 +248,7 @@ def _unusable(symptoms: Iterable[Symptom], findings: Sequence[Finding], facts: F
         f"{_names(gpus)} {'is' if len(gpus) == 1 else 'are'} there, torch {torch.version or ''} imports and does not "
         "use it, and none of the known causes was found.".replace("  ", " "),
         evidence=(*(Evidence(fact="gpu", value=a.label) for a in gpus[:4]), *_seen_of_driver(facts, gpus)),
-        remedies=check.usual,
+        remedies=what_to_try(gpus[0].vendor, facts) if gpus else check.usual,
         gpu=gpus[0].label if gpus else None,
     )
 

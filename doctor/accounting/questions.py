@@ -183,6 +183,27 @@ ASKS = (
         holds=("interpreter.shadowed", "torch.shadowed_by"),
     ),
     Ask(
+        text="Which limits does the process have?",
+        command="ulimit -a; cat /sys/fs/cgroup/pids.max",
+        holds=("host.limits", "host.limits.open_files", "host.limits.address_space_bytes",
+               "host.limits.cgroup_processes"),
+        about=("linux",),
+        effort=1.3,
+    ),
+    Ask(
+        text="Was something installed since the notebook's kernel was started? Restart it, and try again.",
+        holds=("interpreter.kernel", "torch.installed_at"),
+        effort=1.5,
+    ),
+    Ask(
+        text="Which of the driver's files does the loader find?",
+        command="ldconfig -p | grep -E 'libcuda|libnvidia-ml'; ls -l /dev/nvidia*; cat /proc/driver/nvidia/version",
+        holds=("nvidia.libcuda", "nvidia.false_nodes", "nvidia.device_nodes", "nvidia.module_flavour",
+               "nvidia.kernel_module"),
+        about=("linux",),
+        effort=1.2,
+    ),
+    Ask(
         text="How large is the shared memory?",
         command="df -h /dev/shm",
         holds=("host.shm_bytes", "host.disk_free_bytes"),

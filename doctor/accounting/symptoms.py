@@ -103,7 +103,7 @@ def keep_from(vendor: str, facts: Facts) -> tuple[str, ...]:
     """The diagnoses that keep torch from that vendor's GPUs, in causal order. Where torch imports, those are left out
     that do it by making the import fail."""
     ruled_out = frozenset(import_causes()) - _ALSO_WITHOUT_FAILING if torch_runs(facts) else frozenset()
-    return tuple(c.id for c in all_checks() if vendor in c.keeps_from and c.id not in ruled_out)
+    return tuple(c.id for c in all_checks() if vendor in c.keeps_from and c.id not in ruled_out and not c.concluded)
 
 
 def _source(facts: Facts, vendor: str) -> str:

@@ -38,7 +38,7 @@ WARNED = re.compile(r"\b\w*Warning: .*")
 # Of packages on top of torch, or of a program: `import torch` and the probes do not say them.
 NOT_OF_TORCH = frozenset((
     "companion-mismatch", "extension-abi-mismatch", "torch-too-old", "wrong-environment", "torch-missing",
-    "build-isolation", "stdlib-shadowed", "torch-cpu-only", "backend-impossible-here", "program-error",
+    "build-isolation", "stdlib-shadowed", "torch-too-new", "torch-cpu-only", "backend-impossible-here", "program-error",
 ))  # fmt: skip
 OF_TORCH = ("torch", "nvidia", "numpy", "mkl")
 MEASURED = ("mps-differs", "mps-memory-grows", "container-run")  # no messages: a live machine measures, or looks

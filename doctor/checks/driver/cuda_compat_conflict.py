@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import re
 
-from doctor.checks import Check, Judgement
-from doctor.checks._machine import cuda_works, heard, in_container, on_mac, shown
+from doctor.checks import Check, Fit, Judgement
+from doctor.checks._machine import absent, cuda_works, heard, in_container, on_mac, shown
 from doctor.checks._torch import installed, quote
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts
@@ -59,6 +59,15 @@ check = Check(
 
 COMPAT = re.compile(r"/compat(?:/|$)|/compat\.")
 UNSUPPORTED, FORWARD = 803, 804
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if _folder(facts):
+        return Fit(5, "a compatibility libcuda comes first")
+    if facts.nvidia.libcuda or absent(facts.host.container):
+        return Fit(0.05, "no compatibility libcuda was seen")
+    return Fit(2, "images bring a libcuda of their own") if in_container(facts) else Fit(0.3, "it takes an image")
 
 
 @check

@@ -21,7 +21,7 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import absent, cuda_works, heard, in_container, on_mac, on_wsl, only_others, shown
 from doctor.checks._torch import installed, quote
 from doctor.model.facts import Facts
@@ -62,6 +62,15 @@ check = Check(
 )
 
 NIXOS = "/run/opengl-driver/lib"
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if facts.nvidia.libcuda:
+        return Fit(0.02, "the loader finds libcuda")
+    if facts.host.os_id == "nixos" or facts.nvidia.libcuda_elsewhere:
+        return Fit(5, "libcuda lies where the loader does not look")
+    return Fit(0.2, "the driver's packages bring the library along")
 
 
 @check

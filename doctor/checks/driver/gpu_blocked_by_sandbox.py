@@ -56,7 +56,7 @@ CPU = Remedy(action="none", details={"reason": "inside the sandbox torch can use
 
 check = Check(
     severity="fault",
-    needs=("host.sandbox", "messages"),
+    needs=("host.sandbox", "nvidia.device_nodes", "nvidia.false_nodes", "messages"),
     keeps_from=("nvidia", "apple"),
     usual=(OPEN, CPU),
     explains=("device-crashes",),

@@ -44,7 +44,7 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
-    needs=("environ", "gpus|nvidia.gpus_seen"),
+    needs=("environ", "gpus", "torch.cuda_available"),
     systems=("linux", "windows"),
     keeps_from=("nvidia", "amd", "intel"),
     usual=(Remedy(action="unset-env", details={"name": "CUDA_VISIBLE_DEVICES"}),),

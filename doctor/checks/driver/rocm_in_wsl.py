@@ -19,8 +19,8 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
-from doctor.checks._machine import cuda_works, heard, on_wsl, only_others, shown
+from doctor.checks import Check, Fit, Judgement
+from doctor.checks._machine import absent, cuda_works, heard, on_wsl, only_others, shown
 from doctor.checks._torch import installed, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
@@ -59,6 +59,13 @@ check = Check(
         "program-error",
     ),
 )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if on_wsl(facts):
+        return Fit(6, "this is WSL")
+    return Fit(0, "this is no WSL") if absent(facts.host.wsl) else Fit(0.2, "nothing speaks of WSL")
 
 
 @check

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import gpus_of, heard, named, on_mac, shown
 from doctor.checks._torch import imports_fail, installed, kind, quote
 from doctor.model.facts import Absent, ErrorText, Facts, Limits
@@ -34,9 +34,15 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
-    needs=("host.limits", "messages"),
-    systems=("linux", "darwin"),
+    needs=(
+        "host.limits.open_files",
+        "host.limits.address_space_bytes",
+        "host.limits.cgroup_processes",
+        "messages",
+    ),
+    systems=("linux",),
     keeps_from=("nvidia", "amd", "intel"),
+    even_if_listed=True,
     usual=(Remedy(action="raise-limit", details={"limit": "open-files", "value": "65536"}),),
     explains=(
         "device-crashes",
@@ -78,11 +84,17 @@ class Low:
     fact: str
 
 
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if facts.host.limits is None:
+        return Fit(0.1, "limits are seldom that low")
+    low = next(iter(_low(facts.host.limits)), None)
+    return Fit(5, f"this process may have {low.said}") if low else Fit(0.02, "the limits of this process are wide")
+
+
 @check
 def judge(facts: Facts) -> Judgement:
-    if on_mac(facts):
-        return _by_message(facts)
-    if facts.host.limits is None:
+    if on_mac(facts) or facts.host.limits is None:
         return _by_message(facts)
     low = list(_low(facts.host.limits))
     for one in low:

@@ -20,11 +20,11 @@ from doctor.checks import Check, Judgement
 from doctor.checks._torch import installed
 from doctor.model.facts import Facts, TorchDevice
 from doctor.model.finding import Evidence, Remedy
-from doctor.probes import matches
 
 check = Check(
     severity="fault",
     needs=("torch.devices",),
+    usual=(Remedy(action="none", details={"reason": "name a device that torch lists"}),),
     follows_kept_gpus=True,
     instead_of=("no-accelerator",),
 )
@@ -40,7 +40,7 @@ def judge(facts: Facts) -> Judgement:
         return None
     have = ["cpu", *map(_named, torch.devices)]
     asked = [name for name in facts.asked_devices if name.lower() not in ALWAYS]
-    missing = [name for name in asked if not any(matches(device, (name,)) for device in have)]
+    missing = [name for name in asked if not any(_is(device, name.lower()) for device in have)]
     if not missing:
         return None
     vendors = ", ".join(dict.fromkeys(VENDORS.get(name.lower().partition(":")[0], "") for name in missing))
@@ -56,6 +56,11 @@ def judge(facts: Facts) -> Judgement:
         device=", ".join(missing),
         vendors=vendors,
     )
+
+
+def _is(device: str, name: str) -> bool:
+    """Whether that name stands for the device: "cuda" is every cuda:N."""
+    return name in (device, device.partition(":")[0])
 
 
 def _named(device: TorchDevice) -> str:

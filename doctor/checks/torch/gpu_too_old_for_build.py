@@ -44,6 +44,8 @@ def judge(facts: Facts) -> Judgement:
 
 @check.fit
 def fits(facts: Facts) -> Fit | None:
+    if _never_served(facts):
+        return Fit(6, "no build has code for this GPU")
     return fits_age(facts, newer=False)
 
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import cuda_refused, heard
 from doctor.checks._torch import architectures, gfx_of, gpus, import_failure, installed, kind, quote, release_of
 from doctor.knowledge import lookup
@@ -32,10 +32,18 @@ from doctor.knowledge.versions import numbers
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Evidence, Finding, Remedy
 
+WITHOUT = Remedy(
+    action="system-setting",
+    details={"setting": "environment", "value": "without the variables that CUDA, ROCm and torch read"},
+    text="Run the program in a shell without the variables that CUDA, ROCm and torch read.",
+)
+
 check = Check(
     severity="fault",
     needs=("environ", "messages"),
     keeps_from=("nvidia", "amd"),
+    even_if_listed=True,
+    usual=(WITHOUT,),
     explains=("device-crashes", "device-slow", "torch-import-crashes", "device-wrong-results"),
     instead_of=(
         "extension-abi-mismatch",
@@ -51,6 +59,15 @@ ALLOCATORS = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLO
 OVERRIDE, PRELOAD = "HSA_OVERRIDE_GFX_VERSION", "LD_PRELOAD"
 NO_CODE = ("hsa-invalid-isa", "hip-invalid-device-function", "hip-no-binary-for-gpu")
 MALLOCS = re.compile(r"tcmalloc|jemalloc|mimalloc|libiomp5|libgomp|libstdc\+\+|libjpeg|libturbojpeg")  # often wanted
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    if facts.environ is None:
+        return Fit(0.3, "which variables are set is not known, and few do harm")
+    rows = {row.name for row in lookup.harmful_variables() if row.harm == "breaks"}
+    mine = next((name for name in (*rows, OVERRIDE, PRELOAD, *ALLOCATORS) if name in facts.environ), None)
+    return Fit(3, f"{mine} is set") if mine else Fit(0.02, "none of the harmful variables is set")
 
 
 @check

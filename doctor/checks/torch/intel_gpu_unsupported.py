@@ -17,25 +17,35 @@ References
 
 from __future__ import annotations
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import gpus_of, heard, named, on_mac, shown, wants
 from doctor.checks._torch import installed, quote
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts, Gpu
 from doctor.model.finding import Remedy
 
+CPU = Remedy(action="none", details={"reason": "no build of torch serves this GPU: the CPU is what is left"})
+
 check = Check(
     severity="note",
     needs=("gpus",),
     systems=("linux", "windows"),
     keeps_from=("intel",),
+    usual=(CPU,),
     instead_of=("intel-gpu-driver-missing", "torch-cpu-only", "no-accelerator"),
 )
 
-CPU = Remedy(action="none", details={"reason": "no build of torch serves this GPU: the CPU is what is left"})
 CPU_BUILD = Remedy(
     action="reinstall-torch", details={"backend": "cpu"}, text="Install the CPU build, which is far smaller."
 )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    known = [model for gpu in gpus_of(facts, "intel") if (model := lookup.gpu_model(gpu.name, gpu.pci_id))]
+    if any(model.xpu is False for model in known):
+        return Fit(8, "the GPU is older than those that XPU builds are for")
+    return Fit(0.02, "XPU builds are for GPUs of this kind") if any(model.xpu for model in known) else None
 
 
 @check

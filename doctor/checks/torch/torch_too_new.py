@@ -27,9 +27,12 @@ from doctor.knowledge.versions import numbers
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Evidence, Remedy
 
+UPDATE = Remedy(action="install-package", text="Update the library or the code that uses it.")
+
 check = Check(
     severity="fault",
     needs=("messages",),
+    usual=(UPDATE,),
     instead_of=("program-error", "torch-shadowed", "torch-install-broken", "companion-mismatch"),
 )
 

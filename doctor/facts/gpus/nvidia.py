@@ -89,7 +89,8 @@ def start(system: System, notes: Notes) -> Callable[[Notes], None]:
 def _none_on_a_mac(notes: Notes) -> None:
     for fact in ("driver", "kernel_module", "library", "libcuda", "smi_error", "fabric_manager", "toolkit"):
         notes.set(f"nvidia.{fact}", ABSENT, "macOS has no NVIDIA driver")
-    notes.set("nvidia.device_nodes", (), "macOS has no NVIDIA driver")
+    for fact in ("device_nodes", "false_nodes", "closed_nodes"):
+        notes.set(f"nvidia.{fact}", (), "macOS has no NVIDIA driver")
     notes.set("nvidia.nouveau", False, "uname")
     notes.gap("nvidia", "not-applicable", "macOS has no NVIDIA driver")
 
@@ -137,6 +138,8 @@ def _nodes(system: System, notes: Notes) -> None:
     if system.is_windows:
         for fact in ("device_nodes", "uvm_node", "nodes_accessible", "nouveau", "kernel_module"):
             notes.gap(f"nvidia.{fact}", "not-applicable", "this is Windows")
+        for fact in ("false_nodes", "closed_nodes"):
+            notes.set(f"nvidia.{fact}", (), "uname")
         return
     if isinstance(names, Gap):
         for fact in ("device_nodes", "uvm_node", "nodes_accessible"):
@@ -149,8 +152,9 @@ def _nodes(system: System, notes: Notes) -> None:
     notes.set("nvidia.uvm_node", "/dev/nvidia-uvm" in nodes, "/dev/nvidia-uvm")
     needed = [node for node in nodes if re.fullmatch(r"/dev/nvidia(\d+|ctl|-uvm)", node)]
     if not needed:
-        for fact in ("nodes_accessible", "false_nodes", "closed_nodes"):
-            notes.gap(f"nvidia.{fact}", "not-applicable", "there are no device nodes")
+        for fact in ("false_nodes", "closed_nodes"):
+            notes.set(f"nvidia.{fact}", (), "/dev")
+        notes.gap("nvidia.nodes_accessible", "not-applicable", "there are no device nodes")
         return
     closed = tuple(node for node in needed if not system.can_open(node)) or notes.get("nvidia.closed_nodes") or ()
     notes.values.pop("nvidia.closed_nodes", None)

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from tests.example_case import Case
-from tests.examples import linux, mac, with_nvidia, with_torch
+from tests.examples import device, linux, mac, with_nvidia, with_torch
 
 BOXED = replace(
     mac(macos="26.2", chip="Apple M3"), host=replace(mac(macos="26.2", chip="Apple M3").host, sandbox="seatbelt")
@@ -50,7 +50,9 @@ def masked(facts, *nodes: str, cuda_available: bool = False, gpus: int = 1, **nv
         "false_nodes": nodes, "closed_nodes": (), "cuinit": 0 if cuda_available else 100,
         "device_nodes": ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm"), **nvidia,
     }  # fmt: skip
-    return with_torch(with_nvidia(facts, *[A10] * gpus, **given), "2.6.0+cu124", cuda_available=cuda_available)
+    seen = (device("cuda", A10),) if cuda_available else ()
+    facts = with_nvidia(facts, *[A10] * gpus, **given)
+    return with_torch(facts, "2.6.0+cu124", cuda_available=cuda_available, devices=seen)
 
 
 BLOCKED = "Failed to initialize NVML: GPU access blocked by the operating system"

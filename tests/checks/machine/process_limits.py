@@ -1,26 +1,26 @@
 from dataclasses import replace
 
-from doctor.model.facts import ABSENT, ImportFailure, Limits, ProbeResult
+from doctor.model.facts import ABSENT, ImportFailure, Limits
 from tests.examples import linux, mac, with_error, with_nvidia, with_torch
 
 H200 = "NVIDIA H200"
 WIDE = Limits(
     open_files=1024, processes=500_000, address_space_bytes=ABSENT, data_bytes=ABSENT, cgroup_processes=ABSENT
 )
-BUSY = "CUDA error: CUDA-capable device(s) is/are busy or unavailable"
+BUSY = "cuda-devices-busy", "CUDA error: CUDA-capable device(s) is/are busy or unavailable"
+FULL = "cuda-out-of-memory", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 MiB"
 
 
-def limited(*, works: bool = False, probe: str = "", **limits: object):
+def limited(*, works: bool = False, said: tuple[str, str] | None = None, **limits: object):
     facts = with_nvidia(linux(), H200)
     facts = replace(facts, host=replace(facts.host, limits=replace(WIDE, **limits)))
-    facts = with_torch(facts, "2.9.1+cu128", cuda_available=works or bool(probe))
-    failed = ProbeResult(id="cuda:0", device="cuda:0", status="failed", stage="open", reason=probe)
-    return replace(facts, probes=(failed,) if probe else ())
+    facts = with_torch(facts, "2.9.1+cu128", cuda_available=works or bool(said))
+    return with_error(facts, *said) if said else facts
 
 
 BAD = {
-    "30 files": limited(open_files=30, probe=BUSY),
-    "4 GB of addresses": limited(address_space_bytes=4 << 30, probe="CUDA error: out of memory"),
+    "30 files": limited(open_files=30, said=BUSY),
+    "4 GB of addresses": limited(address_space_bytes=4 << 30, said=FULL),
     "4 GB of addresses, and torch does not import": replace(
         limited(address_space_bytes=4 << 30),
         torch=with_torch(
@@ -53,7 +53,7 @@ BAD = {
 }
 GOOD = {
     "low, but all works": limited(works=True, open_files=64),
-    "wide limits, and the GPU is busy": limited(probe=BUSY),
+    "wide limits, and the GPU is busy": limited(said=BUSY),
     "the usual limits": limited(works=True),
     "a Mac's 256 files": mac(),
     "a file system without execution": with_error(

@@ -19,15 +19,20 @@ def with_variables(facts, **variables: str):
     return replace(facts, environ=variables)
 
 
-def failed(facts, reason: str, status: str = "failed"):
-    return replace(facts, probes=(ProbeResult(id="cuda:0", device="cuda:0", status=status, stage="kernel", reason=reason),))
+def crashed(facts):
+    probe = ProbeResult(id="cuda:0", device="cuda:0", status="crashed", stage="kernel", signal=6)
+    return replace(facts, probes=(probe,))
 
 
 BAD = {
-    "PTX alone": failed(with_variables(HEALTHY, CUDA_FORCE_PTX_JIT="1"), NO_IMAGE),
-    "no PTX": failed(with_variables(HEALTHY, CUDA_DISABLE_PTX_JIT="1"), "CUDA error: PTX JIT compilation was disabled"),
-    "a daemon that is gone": failed(
+    "PTX alone": with_error(with_variables(HEALTHY, CUDA_FORCE_PTX_JIT="1"), "no-kernel-image", NO_IMAGE),
+    "no PTX": with_error(
+        with_variables(HEALTHY, CUDA_DISABLE_PTX_JIT="1"), "ptx-jit-disabled",
+        "CUDA error: PTX JIT compilation was disabled",
+    ),
+    "a daemon that is gone": with_error(
         with_variables(HEALTHY, CUDA_MPS_PIPE_DIRECTORY="/tmp/mps"),
+        "mps-daemon-unreachable",
         "CUDA error: MPS client failed to connect to the MPS control daemon or the MPS server",
     ),
     "an option that this torch does not know": with_error(
@@ -45,9 +50,7 @@ BAD = {
     ),
     "waiting for every kernel": Case(with_variables(HEALTHY, CUDA_LAUNCH_BLOCKING="1"), severity="warning"),
     "no caching": Case(with_variables(HEALTHY, PYTORCH_NO_CUDA_MEMORY_CACHING="1"), severity="warning"),
-    "a GPU passes for an older one": failed(
-        with_variables(RX, HSA_OVERRIDE_GFX_VERSION="10.3.0"), "HIP error: invalid device function", "crashed"
-    ),
+    "a GPU passes for an older one": crashed(with_variables(RX, HSA_OVERRIDE_GFX_VERSION="10.3.0")),
     "it does, and nothing is known to fail yet": Case(
         with_variables(RX, HSA_OVERRIDE_GFX_VERSION="9.0.0"), severity="warning"
     ),
