@@ -165,8 +165,8 @@ def _remedies(facts: Facts, gfx: str) -> tuple[Remedy, ...]:
         remedies.append(Remedy(action="set-env", details={"name": "HSA_OVERRIDE_GFX_VERSION", "value": override}))
     if served_by(facts, "rocm"):
         remedies.append(Remedy(action="reinstall-torch"))
-    if _at_amd(facts, gfx):
-        remedies.append(_wheels(gfx))
+    others = Remedy(action="use-other-build", details={"build": f"a build that was made for {gfx}"})
+    remedies.append(_wheels(gfx) if _at_amd(facts, gfx) else others)
     if override is None and (stopgap := lookup.hsa_override(gfx, sound=False)) and facts.host.system != "windows":
         remedies.append(
             Remedy(
@@ -175,4 +175,4 @@ def _remedies(facts: Facts, gfx: str) -> tuple[Remedy, ...]:
                 text=f"Or try HSA_OVERRIDE_GFX_VERSION={stopgap}: it works for some, results may be wrong.",
             )
         )
-    return tuple(remedies) or (CPU,)
+    return tuple(remedies)
