@@ -120,6 +120,8 @@ def _no_library(facts: Facts) -> Judgement:
         return None
     file = str(facts.nvidia.libcuda or (error.groups[0] if error else "libcuda.so.1"))
     has_driver = bool(facts.nvidia.kernel_module or facts.nvidia.device_nodes or facts.nvidia.driver) or error
+    if not has_driver and not any(g.vendor == "nvidia" for g in facts.gpus or ()):
+        return None  # nobody needs the driver's library here
     wanted = torch is None or bool(torch.cuda)
     why = broken.rpartition(": ")[2] or "invalid"
     return check.found(

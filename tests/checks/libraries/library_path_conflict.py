@@ -93,3 +93,7 @@ BAD["pasted: an empty libcuda"] = (
     "$ echo $LD_LIBRARY_PATH\n/opt/x\nOSError: /opt/x/libcuda.so.1: file too short\n" + NO_DRIVER + "\n"
 )
 GOOD["a libcuda that could not be mapped is another matter"] = with_file(": failed to map segment from shared object")
+GOOD["an empty libcuda on a machine without a GPU"] = replace(
+    with_torch(linux(), "2.6.0+cpu", cuda_available=False),
+    nvidia=replace(linux().nvidia, libcuda="/opt/x/libcuda.so.1", libcuda_broken="/opt/x/libcuda.so.1: file too short"),
+)
