@@ -53,6 +53,7 @@ check = Check(
     ),
     instead_of=(
         "gpu-busy",
+        "gpu-blocked-by-sandbox",
         "gpu-hidden",
         "gpu-hardware-fault",
         "nvidia-uvm-broken",
