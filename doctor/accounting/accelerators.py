@@ -6,6 +6,7 @@ keeps a machine from being called healthy.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -94,6 +95,11 @@ def _gpus(facts: Facts) -> tuple[Gpu, ...]:
     found = tuple(g for g in facts.gpus or () if g.driver != "vfio-pci")  # given away to a virtual machine
     if not any(g.vendor == "nvidia" for g in found) and facts.nvidia.gpus_seen:
         found += (Gpu(vendor="nvidia"),) * facts.nvidia.gpus_seen
+    masked = [n for n in facts.nvidia.false_nodes or () if re.fullmatch(r"/dev/nvidia\d+", n)]
+    if masked:  # in a container nothing but its node tells of such a GPU
+        nodes = [n for n in facts.nvidia.device_nodes or () if re.fullmatch(r"/dev/nvidia\d+", n)]
+        missing = max(0, len({*nodes, *masked}) - sum(g.vendor == "nvidia" for g in found))
+        found += tuple(Gpu(vendor="nvidia", name=f"the GPU of {node}") for node in masked[:missing])
     return found
 
 

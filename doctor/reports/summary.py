@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from doctor.checks import Check
+from doctor.accounting.accelerators import accelerators
 from doctor.fixes import quoting
 from doctor.model.facts import ABSENT, Absent, Facts, Gpu, ProbeResult, StartFailure, Torch
 from doctor.model.finding import Finding
@@ -529,8 +530,8 @@ def _what_works(report: Report) -> str:
         return f"{seen}no fault was found"
     works = [name for name, available in _available(torch) if available]
     if works:
-        vendor = {"CUDA": "nvidia", "ROCm": "amd", "MPS": "apple", "XPU": "intel"}[works[0]]
-        names = gpu_names(g for g in facts.gpus or () if g.vendor == vendor)
+        in_use = [a for a in accelerators(facts) if a.state in ("proven", "used") and a.name]
+        names = gpu_names(Gpu(vendor=a.vendor, name=a.name) for a in in_use)  # type: ignore[arg-type]
         if not names:
             names = gpu_names(Gpu(vendor="nvidia", name=d.name) for d in torch.devices or () if d.name)
         return f"{seen}torch can use the {names}" if names else f"{seen}torch can use {works[0]}"

@@ -77,3 +77,14 @@ def test_a_gpu_given_to_a_virtual_machine_is_not_here() -> None:
 def test_a_driver_that_counts_gpus_stands_for_a_list() -> None:
     facts = replace(with_nvidia(linux(), gpus_seen=2), gpus=None, torch=Torch(cuda="12.4", cuda_available=False))
     assert states(facts) == ["unused", "unused"]
+
+
+def test_a_masked_node_stands_for_a_gpu_that_only_it_tells_of() -> None:
+    nodes = ("/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl")
+    facts = with_torch(
+        with_nvidia(linux(container="docker"), H200, device_nodes=nodes, false_nodes=("/dev/nvidia1",)),
+        "2.9.0+cu130", cuda_available=True, devices=(device("cuda", H200),),
+    )  # fmt: skip
+    assert states(facts) == ["used", "unused"]
+    all_listed = with_nvidia(linux(), H200, H200, device_nodes=nodes, false_nodes=("/dev/nvidia1",))
+    assert len(accelerators(all_listed)) == 2
