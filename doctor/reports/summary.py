@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from doctor.checks import Check
 from doctor.accounting.accelerators import accelerators
+from doctor.checks import Check
 from doctor.fixes import quoting
 from doctor.model.facts import ABSENT, Absent, Facts, Gpu, ProbeResult, StartFailure, Torch
 from doctor.model.finding import Finding
