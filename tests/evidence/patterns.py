@@ -1,0 +1,128 @@
+"""Every regular expression that runs over foreign text, with how it is used."""
+
+import ast
+import importlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import doctor
+from doctor.evidence.regex import Regex
+from doctor.knowledge.literals import flags_of
+
+ROOT = Path(doctor.__path__[0])
+METHODS = {"compile", "search", "match", "fullmatch", "finditer", "findall", "sub", "split"}
+ANCHORED = {"match", "fullmatch"}
+FLAGS = {"I", "M", "S", "IGNORECASE", "MULTILINE", "DOTALL"}
+
+
+@dataclass(frozen=True)
+class Used:
+    """One expression. `searched`: it is tried at every position of the text, not at its beginning alone."""
+
+    where: str
+    pattern: str
+    flags: int
+    searched: bool
+
+
+def of_readers() -> list[Used]:
+    """Those of doctor/evidence and of the messages: they see whole texts."""
+    found: dict[tuple[str, int], Used] = {}
+    for path in sorted((ROOT / "evidence").glob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        tree = ast.parse(source)
+        module = importlib.import_module(f"doctor.evidence.{path.stem}")
+        for name, value in vars(module).items():
+            methods = {
+                node.attr
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name
+            }
+            searched = not methods or not methods <= ANCHORED
+            for one in _expressions(value):
+                used = Used(f"evidence/{path.stem}.py {name}", one.pattern, one.flags & ~re.UNICODE, searched)
+                _keep(found, used)
+        for used in _calls(tree, f"evidence/{path.name}"):
+            _keep(found, used)
+    rows = json.loads((ROOT / "knowledge" / "tables" / "messages.json").read_text(encoding="utf-8"))["rows"]
+    for row in rows:
+        _keep(found, Used(f"messages.json {row['id']}", row["regex"], flags_of(row["flags"]), True))
+    return list(found.values())
+
+
+def elsewhere() -> list[Used]:
+    """Those of the other rooms: they see one value, one quoted line or one message."""
+    found: dict[tuple[str, int], Used] = {}
+    for room in ("checks", "facts", "fixes", "knowledge", "reports"):
+        for path in sorted((ROOT / room).rglob("*.py")):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            where = path.relative_to(ROOT).as_posix()
+            for used in _calls(tree, where):
+                _keep(found, used)
+            if room == "checks":  # rules and helpers take expressions as text
+                for node in ast.walk(tree):
+                    said = _literal(node)
+                    if said and "\n" not in said and re.search(r"[\\|*+]", said):
+                        _keep(found, Used(f"{where}:{node.lineno}", said, 0, True))  # type: ignore[attr-defined]
+    return [used for used in found.values() if _compiles(used)]
+
+
+def _keep(found: dict[tuple[str, int], Used], used: Used) -> None:
+    before = found.get((used.pattern, used.flags))
+    if before is None or (used.searched and not before.searched):
+        found[used.pattern, used.flags] = used
+
+
+def _expressions(value: Any) -> Iterator[Any]:
+    if isinstance(value, Regex | re.Pattern):
+        yield value
+    elif isinstance(value, tuple | list):
+        for one in value:
+            yield from _expressions(one)
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _expressions(one)
+
+
+def _calls(tree: ast.AST, where: str) -> Iterator[Used]:
+    """re.search("…", …) and its kin; a value in an f-string stands as «x»."""
+    for node in ast.walk(tree):
+        if not (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+            and node.func.value.id == "re"
+            and node.func.attr in METHODS
+            and node.args
+        ):
+            continue
+        said = _literal(node.args[0])
+        if said is None:
+            continue
+        flags = 0
+        for argument in [*node.args[1:], *(k.value for k in node.keywords)]:
+            for word in ast.walk(argument):
+                if isinstance(word, ast.Attribute) and word.attr in FLAGS:
+                    flags |= getattr(re, word.attr)
+        anchored = node.func.attr in ANCHORED or said.endswith((r"\Z", r"\z")) and not said.startswith("(?<")
+        yield Used(f"{where}:{node.lineno}", said, int(flags), not anchored)
+
+
+def _literal(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(v.value) if isinstance(v, ast.Constant) else "x" for v in node.values)
+    return None
+
+
+def _compiles(used: Used) -> bool:
+    try:
+        re.compile(used.pattern, used.flags)
+    except re.error:
+        return False
+    return True
