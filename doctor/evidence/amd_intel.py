@@ -11,9 +11,9 @@ from doctor.evidence.text import Document
 from doctor.model.facts import Gpu
 
 _AGENT = Regex(r"^[ \t]*Name:[ \t]+(gfx[0-9a-f]{3,4})[ \t]*$", re.M)
-_MARKETING = Regex(r"^[ \t]*Marketing Name:[ \t]*(\S[^\n]*?)[ \t]*$", re.M)
+_MARKETING = Regex(r"^[ \t]*Marketing Name:[ \t]*(\S[^\n]*)$", re.M)
 _ROCM_SMI_ROW = Regex(r"^[ \t]*(\d{1,2})[ \t]+(?:\d+[ \t]+)?(?:0x[0-9a-f]+,?[ \t]+)?[\d.]+(?:°C|c)[ \t]", re.M)
-_SERIES = Regex(r"(?:Card [Ss]eries|Card SKU|MARKET_NAME|Market Name|Device Name)[ \t]*:[ \t]*(\S[^\n]*?)[ \t]*$", re.M)
+_SERIES = Regex(r"(?:Card [Ss]eries|Card SKU|MARKET_NAME|Market Name|Device Name)[ \t]*:[ \t]*(\S[^\n]*)$", re.M)
 _GFX = Regex(r"(?:GFX Version|TARGET_GRAPHICS_VERSION|gcnArchName)[ \t]*[:=][ \t]*[\"']?(gfx[0-9a-f]{3,4})", re.M)
 _SDK = Regex(r"^[ \t]*((?:gfx[0-9a-f]{3,4};)+gfx[0-9a-f]{3,4}|gfx[0-9a-f]{3,4})[ \t]*$", re.M)
 _ROCM = Regex(
@@ -24,10 +24,10 @@ _ROCM = Regex(
 _KFD_MISSING = Regex(r"/dev/kfd[^\n]{0,40}No such file or directory|cannot access '?/dev/kfd", needs=("/dev/kfd",))
 _KFD_DENIED = Regex(r"/dev/kfd[^\n]{0,40}Permission denied", needs=("/dev/kfd",))
 _SYCL = Regex(
-    r"\[(?:ext_oneapi_)?level[_-]zero:gpu(?::\d+|\]\[level_zero:\d+)?\][^\n]*?(Intel\(R\) "
+    r"\[(?:ext_oneapi_)?level[_-]zero:gpu(?::\d+|\]\[level_zero:\d+)?\][^\n]{0,200}?(Intel\(R\) "
     r"(?!oneAPI|OpenCL|Level-Zero)[^\n,\[]{3,60})[ \t,\[]"
 )
-_XPU_SMI = Regex(r"Device Name:[ \t]*(Intel\(R\) [^|\n]{3,60}?)[ \t]*(?:\||$)", re.M)
+_XPU_SMI = Regex(r"Device Name:[ \t]*(Intel\(R\) [^|\n]{3,60}?)[ \t]{0,80}(?:\||$)", re.M)
 _XPU_PROPERTIES = Regex(r"_XpuDeviceProperties\(name='([^'\n]{1,100})'")
 
 
@@ -54,7 +54,7 @@ def _amd(document: Document, notes: Notes) -> None:
     for m in _KFD_DENIED.finditer(text):
         put("amd.kfd", True, m, "rocminfo")
         put("amd.kfd_accessible", False, m, "rocminfo")
-    names = [(m.start(), m[1]) for m in _MARKETING.finditer(text)]
+    names = [(m.start(), m[1].rstrip()) for m in _MARKETING.finditer(text)]
     for m in _AGENT.finditer(text):
         # In rocminfo's agents the marketing name follows; filtered by grep it may stand before.
         after = next((n for at, n in names if m.end() < at < m.end() + 300), None)
@@ -71,7 +71,7 @@ def _amd(document: Document, notes: Notes) -> None:
         for m in _SERIES.finditer(text):
             if re.search(r"amd|radeon|instinct|navi|vega|mi\d", m[1], re.I):
                 notes.gpu(
-                    Gpu(vendor="amd", name=m[1]),
+                    Gpu(vendor="amd", name=m[1].rstrip()),
                     group="rocm-smi",
                     rank=72,
                     source="rocm-smi",

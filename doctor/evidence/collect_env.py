@@ -30,8 +30,8 @@ _MARKS = ("pytorch version", "cuda used to build pytorch", "is cuda available", 
           "nvidia driver version", "python platform", "versions of relevant libraries", "is debug build",
           "rocm used to build pytorch", "is xpu available", "cuda runtime version", "libc version:")  # fmt: skip
 _BLOCK_START = Regex(r"^[ \t]*(?:[-*][ \t]+)?\**PyTorch version\**[ \t]*:", re.M)
-_NAMED_GPU = Regex(r"(?:GPU[ \t]*(\d+)[ \t]*:[ \t]*)?(.+?)(?:[ \t]*\(UUID: [^)]*\))?$")
-_XPU = Regex(r"name='([^']{1,100})'.*?total_memory=(\d+)MB")
+_NAMED_GPU = Regex(r"(?:GPU[ \t]*(\d+)[ \t]*:[ \t]*)?(.+?)(?:[ \t]{0,3}\(UUID: [^)]{0,60}\))?$")
+_XPU = Regex(r"name='([^']{1,100})'.{0,200}total_memory=(\d+)MB")
 
 # The keys that say something; the others are understood and left.
 KEYS = {
@@ -173,7 +173,10 @@ def _intel_models(document: Document, notes: Notes, at: int, first: str) -> None
                 line=i,
             )
         elif (
-            name and "name=" not in name and name not in UNKNOWN and not re.fullmatch(r"\[?\d+\]?.*Properties.*", name)
+            name
+            and "name=" not in name
+            and name not in UNKNOWN
+            and not (re.match(r"\[?\d", name) and "Properties" in name)
         ):
             notes.gpu(Gpu(vendor="intel", name=name), group="onboard", rank=RANK - 10, source=SOURCE, line=i)
 

@@ -63,7 +63,7 @@ _SYSTEMS: Mapping[str, tuple[tuple[str, ...], tuple[Regex, ...]]] = {
         (
             Regex(r"/home/\w", needs=("/home/",)),
             Regex(r"\.so(?:\.\d+)*: (?:cannot open|undefined symbol|version)", needs=(".so",)),
-            Regex(r"\blib[\w-]+\.so\b", needs=(".so",)),
+            Regex(r"\blib[\w-]{1,80}\.so\b", needs=(".so",)),
             Regex(r"\bapt(?:-get)? install", needs=("apt",)),
             Regex(r"\byum |\bdkms\b|\bmodprobe\b|\blsmod\b", needs=("yum ", "dkms", "modprobe", "lsmod")),
         ),
@@ -75,14 +75,14 @@ _LINUX_PATH = Regex(
     needs=("python3.", "/dev/kfd", "/usr/lib/", ".so."),
 )
 _TORCH_FOLDER = Regex(
-    r"(?<![^\s\"'(=\[,])((?:/|[A-Za-z]:[\\/])[^\s\"':*?<>|]{1,300}[/\\](?:site-packages|dist-packages)[/\\]torch)[/\\]"
+    r"(?<![^\s\"'(=\[,])((?:/|[A-Za-z]:[\\/])[^\s\"':*?<>|=(,\[]{1,300}[/\\](?:site-packages|dist-packages)[/\\]torch)[/\\]"
 )
 _MUSL = Regex(
     r"Error relocating \S+: |ld-musl-|\bmusl libc\b|/lib/libc\.musl",
     needs=("Error relocating", "ld-musl-", "musl libc", "libc.musl"),
 )
 _ALPINE = Regex(
-    r"\b(?:docker|podman) run [^\n]*?\S+:\S*alpine|\bFROM \S*alpine|\bapk add\b", needs=("alpine", "apk add")
+    r"\b(?:docker|podman) run [^\n]{0,300}?\S:[\w.-]{0,60}alpine|\bFROM \S*alpine|\bapk add\b", needs=("alpine", "apk add")
 )
 _OTHER_ARCHITECTURES = Regex(
     r"(?<![\w.])(riscv64|ppc64le|loongarch64|s390x)\b|[-_@](riscv64|ppc64le|loongarch64)\b",
@@ -101,7 +101,7 @@ _SANDBOXES = (
     ("gvisor", Regex(r"\bgVisor\b|\brunsc\b", needs=("gVisor", "runsc"))),
 )
 _MAC_GUEST = Regex(
-    r"(Apple Paravirtual device|VirtualMac\d+,\d+|Apple M\d[\w ]*\(Virtual\))",
+    r"(Apple Paravirtual device|VirtualMac\d+,\d+|Apple M\d[\w ]{0,30}\(Virtual\))",
     needs=("Apple Paravirtual device", "VirtualMac", "(Virtual)"),
 )
 _CHIP = Regex(
@@ -116,8 +116,8 @@ _RUNNER = Regex(
 _CONDA = Regex(r"[/\\](?:mini|ana)?(?:conda|forge|mamba)\d?[/\\](envs[/\\])?", re.I)
 _VENV = Regex(r"[/\\]\.?v?env[\w-]*[/\\](?:lib|Lib|bin|Scripts)")
 _BUILD_MACHINE = Regex(
-    r"/Users/runner/\w+/pytorch/[^\s)]*|/Users/distiller/[^\s)]*|[A-Z]:\\\\?(?:actions-runner|cb|b)\\\\?[^\s)]*pytorc"
-    r"h[^\s)]*|/pytorch/(?:aten|c10|torch)/[^\s)]*|\.\./(?:c10|aten|torch)/[^\s)]*"
+    r"/Users/runner/\w+/pytorch/[^\s)]*|/Users/distiller/[^\s)]*|[A-Z]:\\\\?(?:actions-runner|cb|b)\\\\?[^\s)]{0,80}"
+    r"pytorch[^\s)]*|/pytorch/(?:aten|c10|torch)/[^\s)]*|\.\./(?:c10|aten|torch)/[^\s)]*"
 )
 _CONTAINER_PROMPT = Regex(r"^[ \t]*(?:root|\w+)@[0-9a-f]{12}:[^\n]{0,100}[#$]", re.M, ("@",))
 _DOCKER_OTHER = Regex(
@@ -140,7 +140,7 @@ _DOCKER_RUN = Regex(r"\b(docker|podman|nerdctl)[ \t]+(?:container )?(run|create)
 _NO_TORCH = Regex(r"No module named ['\"]?torch['\"]?(?![.\w])")
 _BUILDING = Regex(
     r"Getting requirements to build wheel|Preparing metadata|build_wheel|setup\.py|get_requires_for_build|pip-build-e"
-    r"nv|pep517|subprocess-exited-with-error|<string>\", line \d+, in <module>.*setup",
+    r"nv|pep517|subprocess-exited-with-error|<string>\", line \d+, in <module>.{0,400}?setup",
     re.I | re.S,
 )
 _ZSH = Regex(r"^[ \t]*(?:\([\w.-]+\) )?% \w", re.M, ("% ",))  # its prompt; zsh is the shell of macOS
@@ -151,8 +151,8 @@ _DLOPEN_NEEDS = Regex(r"need '?(arm64e?|x86_64h?)'?\)", needs=("need ",))
 
 def read(document: Document, notes: Notes) -> None:
     """Note what can be inferred from one text."""
-    text = (
-        _BUILD_MACHINE.sub("", document.text)
+    text = (  # blanks of the same length: a place in the one is the same place in the other
+        _BUILD_MACHINE.sub(lambda m: " " * len(m[0]), document.text)
         if document.has("pytorch/", "../c10", "../aten", "distiller")
         else document.text
     )
@@ -175,7 +175,7 @@ def _system(text: str, document: Document, notes: Notes) -> None:
         notes.put("host.system", best, source=SOURCE, rank=20 + min(counts[best], 9))
     if document.has(".whl", "manylinux", "macosx_"):
         for m in _WHEEL_PLATFORM.finditer(text):
-            line = document.lines[document.line_at(min(m.start(), len(document.text) - 1))]
+            line = document.lines[document.line_at(m.start())]
             if "not a supported wheel" in line or "has the following" in line or "Skipping link" in line:
                 continue
             arch = {"amd64": "x86_64", "aarch64": "arm64"}.get(m[2], m[2])
@@ -207,9 +207,7 @@ def _signs(text: str, document: Document, notes: Notes) -> None:
     """Single expressions that only one kind of machine shows."""
 
     def put(fact: str, value: object, m: re.Match[str], source: str, rank: int) -> None:
-        notes.put(
-            fact, value, source=source, rank=rank, line=document.line_at(m.start()) if text is document.text else None
-        )
+        notes.put(fact, value, source=source, rank=rank, line=document.line_at(m.start()))
 
     if m := _MUSL.search(text):
         put("host.libc", "musl", m, "loader", 60)
@@ -335,7 +333,7 @@ def _torch_by_path(document: Document, notes: Notes) -> None:
     ):
         notes.put("torch.path", m[1].replace("\\\\", "\\"), source=SOURCE, rank=41, line=document.line_at(m.start()))
     for frame in tracebacks.frames(document):
-        if re.search(r"[/\\]torch[/\\]\w[\w/\\]*\.py$", frame.path) and tracebacks.site_of(frame.path) is None:
+        if re.search(r"[/\\]torch[/\\]\w[\w/\\]{0,200}\.py$", frame.path) and tracebacks.site_of(frame.path) is None:
             folder = re.sub(r"([/\\]torch)[/\\].*$", r"\1", frame.path)
             notes.put("torch.path", folder, source=SOURCE, rank=45, line=frame.line)
             return
@@ -433,10 +431,10 @@ def _imports_torch(command: Command, document: Document) -> str | None:
     if "Error" in output or "No module" in output:
         return None
     if command.kind == "python" and "torch.__version__" in command.text:
-        m = re.search(r"\d+\.\d+[\w.+]*", output)
+        m = re.search(r"(?<!\d)\d+\.\d[\w.+]*", output)
         return m[0] if m else None
     if "import torch" in command.text and command.kind == "shell" and "-c" in command.text.split():
-        m = re.search(r"\d+\.\d+\.\d+[\w.+]*", output)
+        m = re.search(r"(?<!\d)\d+\.\d+\.\d[\w.+]*", output)
         return m[0] if m else "(version not shown)"
     return None
 
@@ -495,7 +493,7 @@ def _local_part(notes: Notes) -> None:
         if fact in notes.noted and notes.noted[fact].rank == 30:
             notes.noted[fact].origin = origin.origin
 
-    if m := re.fullmatch(r"cu(\d{2,3})(?:[._]\w+)*", local):
+    if m := re.fullmatch(r"cu(\d{2,3})(?:[._][\w.]+)?", local):
         put("torch.cuda", f"{m[1][:-1]}.{m[1][-1]}")
         put("torch.hip", ABSENT)
     elif m := re.match(r"rocm(\d+\.\d+(?:\.\d+)?)", local):

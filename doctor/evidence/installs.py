@@ -16,13 +16,13 @@ _COMMAND = Regex(
     r"verb>install|add|sync|create|update|download|wheel|lock)\b(?P<rest>[^\n]*))"
 )
 _OFFERED = Regex(
-    r"Could not find a version that satisfies the requirement ([^\s(]+[^(\n]*?) ?"
+    r"Could not find a version that satisfies the requirement ([^\s(][^(\n]{0,150}?) ?"
     r"(?:\(from (?!versions)[^()\n]{1,120}\) ?)?\(from versions: ([^)\n]*)\)?(?P<open>)",
     re.S,
 )
 _NO_MATCH = Regex(r"No matching distribution found for (\S[^\n]*)")
 _LOOKING = Regex(r"Looking in (?:indexes|links): ([^\n]+)")
-_WHEEL = Regex(r"([A-Za-z][\w.]*-\d[\w.+%]*(?:-\d\w*)?-(?:cp|py|pp)\w+-\w+-[\w.]+\.whl)")
+_WHEEL = Regex(r"(?<![\w.])([A-Za-z][\w.]*-\d[\w.+%]*(?:-\d\w*)?-(?:cp|py|pp)\w+-\w+-[\w.]+\.whl)")
 _DOWNLOAD = Regex(r"(?:Downloading|Using cached) (\S+\.whl)")
 _UV_FAILED = Regex(
     r"No solution found when resolving dependencies|has no wheels with a matching|doesn't have a source distribution "
@@ -185,7 +185,7 @@ def _outcome(
     elif m := _FAILED.search(output) or _UV_FAILED.search(output) or _CONDA_FAILED.search(output):
         failed, message = True, m[0].strip()[:300]
         if missed := _CONDA_MISSES.search(output):
-            message += ": " + " ".join(re.findall(r"^\s*-[ \t]*(\S+)", missed[1], re.M)[:9])
+            message += ": " + " ".join(re.findall(r"^[ \t]*-[ \t]*(\S+)", missed[1], re.M)[:9])
     elif "Successfully installed" in output or "Requirement already satisfied" in output:
         failed = False
     indexes = tuple(i.strip() for m in _LOOKING.finditer(output) for i in m[1].split(",") if i.strip())

@@ -75,7 +75,7 @@ def note_os(said: str, notes: Notes, *, source: str, rank: int, line: int | None
     if "windows" in low and "subsystem" not in low:
         put("system", "windows")
         put("os_id", "windows")
-        put("os_name", re.sub(r"\s*\(10\.0\..*?\)|Microsoft\s+", "", bare).strip() or bare)
+        put("os_name", re.sub(r"\s{0,3}\(10\.0\.[^()]{0,60}\)|Microsoft\s{1,9}", "", bare).strip() or bare)
         put("macos", ABSENT)
         if build := re.search(r"10\.0\.(\d{5})|\bbuild (\d{5})", said, re.I):
             put("windows_build", int(build[1] or build[2]))
@@ -208,7 +208,7 @@ def note_python(said: str, notes: Notes, *, source: str, rank: int, line: int | 
 _VENDORS = (
     ("nvidia", Regex(r"\b(?:nvidia|geforce|quadro|tesla|titan|rtx|gtx)\b")),
     ("amd", Regex(r"\b(?:amd|ati|radeon|instinct|mi\d{2,3}[axp]?|gfx\d+)\b")),
-    ("intel", Regex(r"\bintel\b|\barc\b.*\b[ab]\d{2,3}|iris|data center gpu max")),
+    ("intel", Regex(r"\bintel\b|\barc\b.{0,60}?\b[ab]\d{2,3}|iris|data center gpu max")),
     ("apple", Regex(r"\bapple\b")),
     ("nvidia", Regex(r"\b(?:gh200|gb10|gb200|[hab][12]00|l40s?|l4|t4|v100|p100|p40|a\d{1,2}0?)\b")),
 )
@@ -234,7 +234,7 @@ def note_gpu(name: str, notes: Notes, *, group: str, source: str, rank: int, lin
     gfx = re.search(r"\b(gfx[0-9a-f]{3,4})\b", name)
     if gfx:
         more.setdefault("gfx", gfx[1])
-    clean = re.sub(r"\s*\((?:gfx[^)]*|UUID[^)]*)\)", "", name).strip()
+    clean = re.sub(r"\s{0,3}\((?:gfx|UUID)[^()]{0,100}\)", "", name).strip()
     known = None if clean.endswith("...") and len(clean.removesuffix("...").split()) <= 2 else clean
     notes.gpu(Gpu(vendor=vendor, name=known, **more), group=group, rank=rank, source=source, line=line)  # type: ignore[arg-type]
     return True
@@ -246,14 +246,14 @@ _UNAME = Regex(r"^(?:.*?\s)?(Linux|Darwin) \S+ (\S+) (.*)$", re.M)
 _SW_VERS = Regex(
     r"(?:^[ \t]*ProductVersion(?:Extra)?:|\bsw_vers[ \t]+--?productVersion[ \t]*\n)[ \t]*(\d+(?:\.\d+)*)", re.M
 )
-_OS_RELEASE = Regex(r"^[ \t]*(PRETTY_NAME|ID|ID_LIKE|VERSION_ID)=[\"']?([^\"'\n]{1,100})[\"']?[ \t]*$", re.M)
+_OS_RELEASE = Regex(r"^[ \t]*(PRETTY_NAME|ID|ID_LIKE|VERSION_ID)=[\"']?([^\"'\n]{1,100})[\"']?[ \t]{0,9}$", re.M)
 _LDD = Regex(
     r"^[ \t]*ldd \([^)\n]*\) (\d\.\d+)|GNU C Library .{0,60}? version (\d\.\d+)|^[ \t]*musl libc(?: \((\w+)\))?", re.M
 )
 _MUSL_VERSION = Regex(r"^Version (\d\.\d+\.\d+)", re.M)
 _LSCPU_MODEL = Regex(r"^[ \t]*Model name[ \t]*:[ \t]*(.+)$|^Name=(.+(?:CPU|Processor|Core).*)$", re.M)
 _LSCPU_ARCH = Regex(r"^[ \t]*Architecture[ \t]*[:=][ \t]*(\w+)[ \t]*$", re.M)
-_FLAGS = Regex(r"^[ \t]*(?:Flags|flags|Features)[ \t]*:[ \t]*([a-z0-9_. -]{40,})$", re.M)
+_FLAGS = Regex(r"^[ \t]*(?:Flags|flags|Features)[ \t]*:[ \t]*([a-z0-9_.-][a-z0-9_. -]{39,})$", re.M)
 _HYPERVISOR = Regex(r"^[ \t]*Hypervisor vendor[ \t]*:[ \t]*(\S.*)$", re.M)
 _BRAND = Regex(
     r"^[ \t]*(?:machdep\.cpu\.brand_string:[ \t]*|Chip:[ \t]*|Chipset Model:[ \t]*|CPU:[ \t]*|Processor:[ \t]*)?"
@@ -263,7 +263,7 @@ _BRAND = Regex(
 )
 _TRANSLATED = Regex(r"^[ \t]*(?:sysctl\.proc_translated|proc_translated):[ \t]*([01])[ \t]*$", re.M)
 _MEMORY = Regex(r"^[ \t]*hw\.memsize:[ \t]*(\d+)", re.M)
-_GROUPS = Regex(r"^uid=\d+\(\S+?\).*?groups=(\S+.*)$", re.M)
+_GROUPS = Regex(r"^uid=\d+\([^\s()]{1,64}\)[^\n]{0,300}?groups=(\S[^\n]*)$", re.M)
 _DEV = Regex(
     r"^(?:[cl][rwxst-]{9}[.+@]?[ \t].*)?(/dev/(?:nvidia[\w-]*|kfd|dri/\w+)|nvidia-uvm|nvidiactl|kfd|renderD\d+)[ \t]*$",
     re.M,
@@ -271,7 +271,7 @@ _DEV = Regex(
 _OWNER_ONLY = Regex(r"c[rw-]{3}------[.+@]?[ \t]+\d+[ \t]+root\b")
 _JETSON = Regex(
     r"# R(\d+) \(release\), REVISION: ([\d.]+)|\bL4T[ :_-]*(?:r|R)?(\d{2}\.\d+(?:\.\d+)?)|\br(3[2-9]\.\d+(?:\.\d+)?)"
-    r"\b.*tegra|"
+    r"\b.{0,120}?tegra|"
     r"\bJetPack[ :]*(\d(?:\.\d){0,2})(?![\w.])|\b(Jetson (?:device\b|board\b|(?:AGX )?(?:Orin|Xavier|Nano|TX[12]|Thor))"
     r"[\w ]{0,20})|^[\w-]+@(jetson[\w-]*):",
     re.I | re.M,

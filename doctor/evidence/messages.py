@@ -10,26 +10,30 @@ from functools import cache
 from doctor.evidence import text as text_module
 from doctor.evidence import tracebacks
 from doctor.evidence.notes import Notes
-from doctor.evidence.regex import Regex
+from doctor.evidence.regex import Regex, search_spanning
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText
 
-_DOTALL_REACH = 20_000  # a pattern that spans lines is looked for in windows of this many characters
 _AT_MOST = 5  # of one pattern
+_GROUP = 500  # characters of a group
 _WRAPPED = 3  # lines over which a console or a mail program breaks one message
 _WRAPPED_LINE = 400  # characters: longer lines were not broken by anything
 _WRAPPED_TEXT = 60_000  # characters of a text in which broken messages are looked for
-_PATH_IN_MESSAGE = Regex(r"(?<![\w/.])((?:/|[A-Za-z]:[\\/])[^\s:'\"<>|]{2,300}\.(?:so[.\d]*|dylib|dll|pyd|py))")
+_PATH_IN_MESSAGE = Regex(r"(?<![\w/.])((?:/|[A-Za-z]:[\\/])[^\s:'\"<>|]{2,200}\.(?:so[.\d]*|dylib|dll|pyd|py))")
+
+
+_FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
+
+
+def flags_of(letters: str) -> int:
+    """ "im" -> re.IGNORECASE | re.MULTILINE."""
+    return sum(int(_FLAGS[letter]) for letter in letters)
 
 
 @cache
 def _compiled(regex: str, flags: str) -> re.Pattern[str]:
-    letters = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
-    value = 0
-    for letter in flags:
-        value |= letters[letter]
-    return re.compile(regex, value)
+    return re.compile(regex, flags_of(flags))
 
 
 def recognised(text: str, source: str) -> tuple[ErrorText, ...]:
@@ -52,14 +56,16 @@ def read(document: Document, notes: Notes) -> None:
     for pattern in lookup.error_patterns():
         if pattern.literals and not any(literal in low or literal in flowing for literal in pattern.literals):
             continue
+        if "s" in pattern.flags:
+            if spanning := search_spanning(pattern.regex, flags_of(pattern.flags), document.text):
+                _note(pattern.id, *spanning, document, notes, found, spans=True)
+            continue
         regex = _compiled(pattern.regex, pattern.flags)
-        spans = "s" in pattern.flags
-        text = document.text[:_DOTALL_REACH] if spans else document.text
         count = -1
-        for count, m in enumerate(regex.finditer(text)):
+        for count, m in enumerate(regex.finditer(document.text)):
             if count >= _AT_MOST:
                 break
-            _note(pattern.id, m, document, notes, found, spans)
+            _note(pattern.id, m.start(), m.end(), m.groups(), document, notes, found)
         if count < 0 and flowing and pattern.literals and not pattern.flags.strip("i"):
             _read_wrapped(pattern.id, regex, pattern.literals, document, notes, found)
 
@@ -93,7 +99,7 @@ def _read_wrapped(
             ErrorText(
                 pattern=id,
                 text=said[:500],
-                groups=tuple(g or "" for g in m.groups()),
+                groups=tuple((g or "")[:_GROUP] for g in m.groups()),
                 source=origin.source,
                 line=origin.line,
                 path=(inside[0] if inside else None) or tracebacks.nearest_path(found, first),
@@ -103,27 +109,35 @@ def _read_wrapped(
 
 
 def _note(
-    id: str, m: re.Match[str], document: Document, notes: Notes, found: list[tracebacks.Frame], spans: bool
+    id: str,
+    start: int,
+    end: int,
+    groups: tuple[str | None, ...],
+    document: Document,
+    notes: Notes,
+    found: list[tracebacks.Frame],
+    *,
+    spans: bool = False,
 ) -> None:
-    first, last = document.line_at(m.start()), document.line_at(m.end())
+    first, last = document.line_at(start), document.line_at(end)
     if spans and last - first > 3:  # the telling half of such a pattern is its end
         first = last
     line = document.lines[first]
     origin = notes.origin("message", first)
     if last - first <= 3:
         notes.understand(first, last)
-    text = " ".join(m[0].split()) if last > first else line.strip()
+    text = " ".join(document.text[start:end].split()) if last > first else line.strip()
     if text.endswith(":"):
         text = " ".join([text, *(s.strip() for s in tracebacks.following(document, last, 3))])
     if len(text) > 500:
-        begin = max(0, min(m.start() - document.starts[first] - 100, len(text) - 500)) if last == first else 0
+        begin = max(0, min(start - document.starts[first] - 100, len(text) - 500)) if last == first else 0
         text = text[begin : begin + 500]
     inside = _PATH_IN_MESSAGE.findall(line[:2000])
     notes.error(
         ErrorText(
             pattern=id,
             text=text,
-            groups=tuple(g or "" for g in m.groups()),
+            groups=tuple((g or "")[:_GROUP] for g in groups),
             source=origin.source,
             line=origin.line,
             path=(inside[0] if inside else None) or tracebacks.nearest_path(found, first),

@@ -23,11 +23,11 @@ KEPT_BYTES = 100 << 20
 
 _NUMBER = Regex(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
 _LABELLED = Regex(
-    r"[ \t\-*>]*(?P<label>[^:=]{0,60}?\b(?P<device>cpu|mps)\b[^:=]{0,40}?)[ \t]*[:=][ \t]*(?P<value>\S.*)$", re.I
+    r"[ \t\-*>]{0,40}(?P<label>[^:=]{0,60}?\b(?P<device>cpu|mps)\b[^:=]{0,40}?)[ \t]{0,20}[:=][ \t]*(?P<value>\S.*)$", re.I
 )
 _MEASURED = Regex(
-    r"\bmax(?:imum)?[ _.]?(?:abs(?:olute)?[ _.]?)?(?P<kind>ratio|diff(?:erence)?|error|err)\w*[ \t]*[:=(]?[ \t]*(?:te"
-    r"nsor\()?(?P<value>[\d.]+(?:e[-+]?\d+)?|nan)",
+    r"\bmax(?:imum)?[ _.]?(?:abs(?:olute)?[ _.]?)?(?P<kind>ratio|diff(?:erence)?|error|err)\w*[ \t]{0,40}(?:[:=(]"
+    r"[ \t]{0,40})?(?:tensor\()?(?P<value>[\d.]+(?:e[-+]?\d+)?|nan)",
     re.I,
 )
 _COMPARED = Regex(r"\.abs\(\)\.(?:max|mean)\(\)|\babs\(|allclose\(|torch\.equal\(|\.eq\(|isclose\(|==")
@@ -42,7 +42,7 @@ _TENSOR = Regex(
     r"tensor\((\[[^()]{1,2000}?\])(?:,\s*device='(cpu|mps)[:\d]*')?(?:,[^()\[\]]{0,60})?\)", needs=("tensor(",)
 )
 _BEFORE_AFTER = Regex(
-    r"^[ \t]*(?P<what>[\w.]+)?[^\n]{0,80}?(?:allocated_memory|memory)[^\n]{0,40}?\bbefore[ \t:=]+(?P<before>\d{6,})[^"
+    r"^[ \t]{0,20}(?P<what>[\w.]{1,60}(?![\w.]))?[^\n]{0,60}?memory[^\n]{0,20}?\bbefore[ \t:=]+(?P<before>\d{6,})[^"
     r"\n]{0,20}?\bafter[ \t:=]+(?P<after>\d{6,})",
     re.M,
 )

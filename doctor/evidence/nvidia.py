@@ -5,6 +5,8 @@ package names of drivers, and the warnings by which torch names a GPU."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any
 
 from doctor.evidence import lspci, machine, nvidia_smi
@@ -16,16 +18,16 @@ from doctor.model.facts import ABSENT, Gpu, Source
 SMI = "nvidia-smi"
 _TABLE = Regex(r"NVIDIA-SMI\s+\d")
 _LIST = Regex(
-    r"^[ \t]*GPU[ \t]*#?(\d{1,3}):[ \t]*([^\n(]{3,80}?)[ \t]*(?:\(UUID: ([\w-]+)\)|\(\S[^)\n]*\))?[ \t]*$", re.M
+    r"^[ \t]*GPU[ \t]*#?(\d{1,3}):[ \t]*([^\s(][^\n(]{2,79}?) ?(?:\(UUID: ([\w-]+)\)|\(\S[^)\n]*\))?$", re.M
 )
 _Q = Regex(r"^[ \t]*(Product Name|Driver Version|CUDA Version|Compute Mode|GPU UUID)[ \t]*:[ \t]*(\S[^\n]*)$", re.M)
 _CSV_HEAD = Regex(
     r"^[ \t]*((?:index|name|uuid|driver_version|compute_cap|memory\.\w+|pci\.\w+|count|compute_mode|utilization\.\w+|"
     r"temperature\.\w+)"
-    r"(?: \[\w+\])?(?:, *[\w. ]+(?: ?\[[\w%]+\])?)*)[ \t]*$",
+    r"(?: \[\w+\])?(?:,[\w. %\[\],]*)?)$",
     re.M,
 )
-_CSV_ASKED = Regex(r"--query-gpu=([\w.,]+)[^\n]*noheader[^\n]*\n+((?:[^\n$%>]+\n?){1,16})")
+_CSV_ASKED = Regex(r"--query-gpu=([\w.,]+)")
 # Of NVIDIA's two kernel modules, by its greeting or by modinfo's line
 _FLAVOUR = Regex(
     r"NVRM(?: version)?: (?:loading )?NVIDIA UNIX (Open )?[\w ]{0,20}Kernel Module|"
@@ -50,15 +52,15 @@ _CLIENT = Regex(
     r".{0,40}?\bversion (\d[\d.]+\d)",
     re.S | re.I,
 )
-_XID = Regex(r"NVRM: Xid \([^)\n]*\): (\d{1,3})\b")
+_XID = Regex(r"NVRM: Xid \([^)\n]{0,80}\): (\d{1,3})\b")
 _NVCC = Regex(r"Cuda compilation tools, release (\d+\.\d+)(?:, V(\d+\.\d+\.\d+))?|^[ \t]*cuda_(\d+\.\d+)\.r", re.M)
 _WARNED = Regex(
-    r"(?:^|[ \t])((?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|A\d+|RTX)[^\n]{0,60}?) with CUDA capability sm_(\d{1,3})["
+    r"(?:^|[ \t])((?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|A\d{1,4}|RTX)[^\n]{0,60}?) with CUDA capability sm_(\d{1,3})["
     r"a-f]? is not compatible",
     re.M,
 )
 _FOUND = Regex(r"Found GPU(\d+) ([^\n]{3,60}?) which is of (?:cuda capability|compute capability \(CC\)) (\d{1,2}\.\d)")
-_WITHOUT_KERNELS = Regex(r"Your installed torch==(\d+\.\d+\.\d+[\w.+]*) does not include kernels for this GPU")
+_WITHOUT_KERNELS = Regex(r"Your installed torch==(\d+\.\d+\.\d[\w.+]*) does not include kernels for this GPU")
 _SUPPORTS = Regex(r"current PyTorch install supports CUDA capabilities ((?:(?:sm|compute)_\d+[a-f]? ?)+)")
 _BUILT_FOR = Regex(r"^[ \t]*-[ \t]+(\d{1,2})\.(\d)[ \t]+which supports hardware CC", re.M)
 _OOM = Regex(r"\(GPU \d+; (\d+\.\d+) GiB total capacity|GPU \d+ has a total capac?ity of (\d+\.\d+) Gi?B")
@@ -66,11 +68,9 @@ _CAPABILITY = Regex(r"^[ \t]*GPU (\d+) Compute Capability:[ \t]*(\d{1,2}\.\d)", 
 _PROPERTIES = Regex(r"_CudaDeviceProperties\(name='([^'\n]{1,80})', major=(\d+), minor=(\d+), total_memory=(\d+)MB")
 _DEVICE_QUERY = Regex(r"^Device \d+: \"([^\"\n]{3,60})\"", re.M)
 _QUERY_DRIVER = Regex(r"CUDA Driver Version / Runtime Version\s+(\d+\.\d+) /")
-_LSHW = Regex(
-    r"product: (\S[^\n]{2,80})\n(?:[^\n]*\n){0,4}?[^\n]*vendor: (NVIDIA|Advanced Micro Devices|Intel)[^\n]*(?:\n[^\n]"
-    r"*){0,8}?configuration: ([^\n]*)"
-)
-_LSHW_LOOSE = Regex(r"product: ([^\n]*\[[^\]\n]{3,60}\][^\n]*)\n[^\n]*vendor: (NVIDIA|Advanced Micro)")
+_LSHW_PRODUCT = Regex(r"product: (\S[^\n]{2,80})$")
+_LSHW_VENDOR = Regex(r"vendor: (NVIDIA|Advanced Micro Devices|Intel)")
+_LSHW_LOOSE = Regex(r"product: ([^\n\[]{0,200}\[[^\]\n]{3,60}\][^\n]{0,200})\n[^\n]{0,40}vendor: (NVIDIA|Advanced Micro)")
 _PCI_LOOSE = Regex(
     r"^(?:[ \t]*(?:GPU:[ \t]*)?(?:[0-9a-fA-F:]{5,12}\.\d )?)?(?:VGA compatible controller|3D controller|"
     r"Display controller)[^:\n]*: (NVIDIA|Advanced Micro Devices|Intel)([^\n]*)$",
@@ -82,7 +82,7 @@ _PACKAGE = Regex(
     r"|-open)?[-= :\t]+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)"
 )
 _DRIVER_PACKAGE = Regex(
-    r"(?:\bapt(?:-get)? (?:-\S+ )*install[^\n]*?|^ii[ \t]+)"
+    r"(?:\bapt(?:-get)? (?:-\S{1,40} ){0,6}install[^\n]{0,300}?|^ii[ \t]+)"
     r"((?:nvidia-(?:driver|utils|compute-utils|dkms)|libnvidia-compute)-\d{3}(?:-server|-open)?)\b",
     re.M,
 )
@@ -187,11 +187,14 @@ def _query(document: Document, notes: Notes) -> None:
     if document.has("driver_version", "query-gpu", "compute_cap", "memory.total"):
         for m in _CSV_HEAD.finditer(text):
             at = document.line_at(m.start())
-            names = [re.sub(r" ?\[.*?\]", "", n).strip() for n in m[1].split(",")]
+            names = [re.sub(r" ?\[[^\[\]]*\]", "", n).strip() for n in m[1].split(",")]
             if len(names) > 1 or names[0] in ("driver_version", "compute_cap", "name"):
                 _rows(names, document.lines[at + 1 : at + 17], notes, at + 1)
-        for m in _CSV_ASKED.finditer(text):
-            _rows(m[1].split(","), m[2].splitlines(), notes, document.line_at(m.start(2)))
+        for i, line in enumerate(document.lines):
+            if "noheader" in line and (asked := _CSV_ASKED.search(line)):
+                first = next((n for n in range(i + 1, len(document.lines)) if document.lines[n]), len(document.lines))
+                rows = takewhile(lambda row: row and not set("$%>") & set(row), document.lines[first : first + 16])
+                _rows(asked[1].split(","), list(rows), notes, first)
 
 
 def _rows(names: list[str], rows: list[str] | tuple[str, ...], notes: Notes, at: int) -> None:
@@ -375,18 +378,32 @@ def _bus(document: Document, notes: Notes) -> None:
             if lspci.other_displays(text) and lspci.shows_all(text):
                 notes.no_gpu = True
     if "product:" in document.lower:
-        for m in _LSHW.finditer(text):
-            driver = re.search(r"\bdriver=(\S+)", m[3])
+        for line, product, vendor, configuration in _of_lshw(document.lines):
+            driver = re.search(r"\bdriver=(\S+)", configuration)
             _on_bus(
-                {"NVIDIA": "nvidia", "Intel": "intel"}.get(m[2], "amd"),
-                m[1],
+                {"NVIDIA": "nvidia", "Intel": "intel"}.get(vendor, "amd"),
+                product,
                 notes,
                 driver=driver[1] if driver else None,
-                line=document.line_at(m.start()),
+                line=line,
             )
         for m in _LSHW_LOOSE.finditer(text):
             if not any(r == 65 for r, _, _ in notes.gpus):
                 _on_bus("nvidia" if m[2] == "NVIDIA" else "amd", m[1], notes, line=document.line_at(m.start()))
+
+
+def _of_lshw(lines: tuple[str, ...]) -> Iterator[tuple[int, str, str, str]]:
+    """(line index, product, vendor, configuration) of lshw's devices: the vendor stands up to five lines below the
+    product, the configuration up to eight lines below the vendor."""
+    for at, line in enumerate(lines):
+        if "product: " not in line or not (product := _LSHW_PRODUCT.search(line)):
+            continue
+        below = list(takewhile(lambda said: "product: " not in said, lines[at + 1 : at + 14]))
+        makers = ((n, m[1]) for n, said in enumerate(below[:5]) if (m := _LSHW_VENDOR.search(said)))
+        if maker := next(makers, None):
+            said = next((s for s in below[maker[0] : maker[0] + 9] if "configuration: " in s), None)
+            if said is not None:
+                yield at, product[1], maker[1], said.partition("configuration: ")[2]
 
 
 def _on_bus(
@@ -405,7 +422,7 @@ def _on_bus(
         r"arc|\bxe\b|iris|uhd|hd graphics|data center gpu|graphics|dg2|battlemage|alchemist", name or "", re.I
     ):
         return
-    said = re.sub(r"\s*\((?:prog-if|rev) [^)]*\)", "", name or "")
+    said = re.sub(r"\s{0,3}\((?:prog-if|rev) [^()]{0,60}\)", "", name or "")
     inner = re.findall(r"\[([^\]]{3,60})\]", said)
     clean = next(
         (i for i in reversed(inner) if not re.fullmatch(r"(?:AMD/ATI|[0-9a-f]{4}(?::[0-9a-f]{4})?)", i)),

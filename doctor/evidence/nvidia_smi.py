@@ -28,9 +28,9 @@ _ERRORS = (
 )  # fmt: skip
 _NVML_VERSION = Regex(r"NVML library version:\s*(\d+\.\d[\d.]*)")
 _NAME_ROW = Regex(
-    r"^\|\s*(?P<index>\d+)\s+(?P<name>\S.*?)\s+(?:On|Off|N/A|TCC|WDDM|MCDM)?\s*\|\s*(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d|N/A)"
+    r"^\|\s*(?P<index>\d+)\s+(?P<name>\S(?:.{0,80}?\S)??)(?:\s+(?:On|Off|N/A|TCC|WDDM|MCDM))?\s*\|\s*(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d|N/A)"
 )
-_MEMORY = Regex(r"(\d+)\s*MiB\s*/\s*(\d+)\s*MiB")
+_MEMORY = Regex(r"(?<!\d)(\d{1,9})\s{0,9}MiB\s{0,9}/\s{0,9}(\d{1,9})\s{0,9}MiB")
 _MODE = Regex(r"(Default|E\. Process|E\. Thread|Prohibited)\s*\|\s*$")
 _PROCESS = Regex(r"^\|\s*\d+\s+(?:\S+\s+\S+\s+)?\d+\s+(?P<type>C|G|C\+G|M\+C)\s")
 _MODES = {"E. Process": "Exclusive_Process", "E. Thread": "Exclusive_Thread"}

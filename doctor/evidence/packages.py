@@ -10,7 +10,7 @@ from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT, TorchCopy
 
-_VERSION = r"\d+(?:\.\w+)*(?:[-.+]?\w[\w.+-]*)?"
+_VERSION = r"\d[\w.+-]*"
 _TAGGED = Regex(
     rf"^[ \t]*\[(pip\d?|conda)\][ \t]+([\w.-]+)(?:==|[ \t]+)({_VERSION})(?:[ \t]+(\S+))?(?:[ \t]+(\S+))?[ \t]*$", re.M
 )
@@ -28,15 +28,15 @@ _CONDA_ROW = Regex(
 _SHOW = Regex(r"^[ \t]*Name:[ \t]*([\w.-]+)[ \t]*$", re.M)
 _SHOWN = Regex(r"^[ \t]*(Version|Location|Installer|Requires|Editable project location):[ \t]*(.*)$")
 _SATISFIED = Regex(
-    r"^[ \t]*Requirement already satisfied: ([\w.-]+)(?:[\[<>=!~ ,][^\n]*?)? in (\S.*?)(?: \(from .*?\))? \(([\w.+]+)"
-    r"\)",
+    r"^[ \t]*Requirement already satisfied: ([\w.-]+)(?=[\[<>=!~ ,])([^\n]*)$",
     re.M,
 )
+_IN_BRACKETS = Regex(r" \(([\w.+]+)\)")
 _UV_AUDIT = Regex(rf"^[ \t]*[+~][ \t]+([a-z][\w.-]*)==({_VERSION})(?:[ \t].*)?$", re.M)
 _SUCCESS = Regex(r"^[ \t]*Successfully installed (\S[^\n]*)$", re.M)
 _GREP_ROW = Regex(
     rf"^[ \t]*((?:torch|torchvision|torchaudio|torchtext|numpy|triton|pytorch|xformers|flash|nvidia|transformers|tens"
-    rf"orflow|accelerate|bitsandbytes|intel|mkl|pytorch-\w+)[\w.-]*)(?:[ \t]{{2,}}|\t)({_VERSION})[ \t]*$",
+    rf"orflow|accelerate|bitsandbytes|intel|mkl|pytorch-\w)[\w.-]*)(?:[ \t]{{2,}}|\t)({_VERSION})[ \t]*$",
     re.M,
 )
 CONDA_NAMES = {"pytorch": "torch", "pytorch-cpu": "torch", "pytorch-gpu": "torch", "py-opencv": "opencv"}
@@ -91,7 +91,10 @@ def read(document: Document, notes: Notes) -> None:
         _shown(document, put, notes)
     if "already satisfied" in text:
         for m in _SATISFIED.finditer(text):
-            put(m[1], m[3], "pip", m.start(), 60, path=m[2])
+            _, _, where = m[2].partition(" in ")
+            if version := _IN_BRACKETS.search(where):
+                path = where[: version.start()].partition(" (from ")[0]
+                put(m[1], version[1], "pip", m.start(), 60, path=path)
     if "Successfully installed" in text:
         for m in _SUCCESS.finditer(text):
             for item in m[1].split():
@@ -111,7 +114,9 @@ def _is_conda_row(m: re.Match[str]) -> bool:
     """Whether the third column is a conda build: a number alone is one only with a channel."""
     build, channel = m[3], m[4] or ""
     return (
-        bool(re.search(r"[a-z]", channel)) or re.fullmatch(r"\w*_\d+\w*|h[0-9a-f]{6,}\w*|py\d+\w*", build) is not None
+        bool(re.search(r"[a-z]", channel))
+        or re.fullmatch(r"\w+", build) is not None
+        and re.search(r"_\d|^h[0-9a-f]{6}|^py\d", build) is not None
     )
 
 

@@ -30,7 +30,7 @@ _NOT_THIS = Regex(
     r"compatible|previous(?:ly)?|old|friend|colleague|would|should|if|e\.g\.|like|vs|than|requires?|minimum|install)\b",
     re.I,
 )
-_OUTPUT = Regex(r"^[ \t]*(?:File |Traceback|\w*(?:Error|Warning|Exception):|[|+]|>>>|\$ |at )|https?://|[\w-]+\.py\b")
+_OUTPUT = Regex(r"^[ \t]*(?:File |Traceback|\w*(?:Error|Warning|Exception):|[|+]|>>>|\$ |at )|https?://|[\w-]\.py\b")
 _CLAUSE = re.compile(r"[,.;:!?()](?:\s|$)")
 _LONGEST = 300  # characters of a line that a person writes; a log's may be longer
 

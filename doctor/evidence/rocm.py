@@ -20,17 +20,17 @@ class RocmGpu:
 def parse(text: str) -> tuple[RocmGpu, ...]:
     """The GPU agents of rocminfo, in its order."""
     gpus = []
-    for agent in re.split(r"^\*+\s*$\n^\s*Agent \d+", text, flags=re.M)[1:]:
-        gfx = re.search(r"^\s*Name:\s+(gfx[0-9a-f]+)", agent, re.M)
+    for agent in re.split(r"^\*+[ \t]*\n[ \t]*Agent \d+", text, flags=re.M)[1:]:
+        gfx = re.search(r"^[ \t]*Name:[ \t]+(gfx[0-9a-f]+)", agent, re.M)
         if not gfx:
             continue
-        name = re.search(r"^\s*Marketing Name:[ \t]*(\S[^\n]*?)\s*$", agent, re.M)
-        place = re.search(r"^\s*BDFID:\s+(\d+)", agent, re.M)
-        chip = re.search(r"^\s*Chip ID:\s+\d+\((0x[0-9a-f]+)\)", agent, re.M)
+        name = re.search(r"^[ \t]*Marketing Name:[ \t]*(\S[^\n]*)$", agent, re.M)
+        place = re.search(r"^[ \t]*BDFID:[ \t]+(\d+)", agent, re.M)
+        chip = re.search(r"^[ \t]*Chip ID:[ \t]+\d+\((0x[0-9a-f]+)\)", agent, re.M)
         gpus.append(
             RocmGpu(
                 gfx=gfx[1],
-                name=name[1] if name else None,
+                name=name[1].rstrip() if name else None,
                 pci_id=f"1002:{int(chip[1], 16):04x}" if chip else None,
                 pci_address=_address(int(place[1])) if place else None,
                 memory_bytes=_pool(agent),
@@ -40,7 +40,7 @@ def parse(text: str) -> tuple[RocmGpu, ...]:
 
 
 def _pool(agent: str) -> int | None:
-    sizes = re.findall(r"Segment:\s+GLOBAL;.*\n\s*Size:\s+(\d+)\(0x[0-9a-f]+\) KB", agent)
+    sizes = re.findall(r"Segment:[ \t]+GLOBAL;.*\n[ \t]*Size:[ \t]+(\d+)\(0x[0-9a-f]+\) KB", agent)
     return max(int(size) for size in sizes) << 10 if sizes else None
 
 

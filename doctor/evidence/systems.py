@@ -16,7 +16,7 @@ from doctor.evidence.text import Document
 RANK = 75
 _SYSTEMINFO = Regex(r"^[ \t]*(OS Name|OS Version|System Type):[ \t]+(\S[^\n]*)$", re.M)
 _WMIC = Regex(
-    r"^[ \t]*(?:(\d+(?:\.\d+){3})[ \t]{2,}((?:NVIDIA|AMD|Intel)[^\n]+?)|DriverVersion=(\d+(?:\.\d+){3}))[ \t]*$", re.M
+    r"^[ \t]*(?:(\d+(?:\.\d+){3})[ \t]{2,}((?:NVIDIA|AMD|Intel)[^\n]+)|DriverVersion=(\d+(?:\.\d+){3})[ \t]*)$", re.M
 )
 _WSL = Regex(r"^[ \t]*\*[ \t]+\S+[ \t]+(?:Running|Stopped)[ \t]+([12])[ \t]*$", re.M)
 _PROFILER = Regex(r"^[ \t]*(System Version|Kernel Version|Chipset Model):[ \t]*(\S[^\n]*)$", re.M)

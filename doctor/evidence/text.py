@@ -32,7 +32,7 @@ _BARE_COLOUR = re.compile(r"\[(?:\d{1,3};){0,4}\d{1,3}m")  # a colour whose esca
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
 _ENTITY = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,5});")
 _QUOTE = re.compile(r"[ \t]{0,8}>(?!>>(?:[ \t]|$))[ \t]?")  # not the prompt of a Python REPL
-_FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+.#-]*[ \t]*$")
+_FENCE = re.compile(r"(?<![ \t`~])[ \t]*(?:`{3,}|~{3,})[ \t]*(?:[\w+.#-]+[ \t]*)?$")
 _TAG_LINE = re.compile(
     r"[ \t]*(?:</?(?:details|summary|pre|code|p|br|div|span|b|i|blockquote|table|tr|td)\b[^<>]{0,200}>[ \t]*)+$"
 )
@@ -65,7 +65,7 @@ _TELLING = (
     "python",
 )
 _LONG_WORD = re.compile(
-    r"https?://|[/~\"'(]|[A-Z]:\\|[\w.-]+=="
+    r"https?://|[/~\"'(]|[A-Z]:\\|[\w.-]=="
 )  # what leaves a line short: an address, a path, a requirement
 _AFTER_PROMPT = re.compile(r"[ \t]*(?:>>> |In ?\[\d*\]: |(?:\([\w.-]+\) )?[^\s$#%>]{0,60}[$#%>] )(\S.*)$")
 _COLUMN_GAP = re.compile(r"\S {3,}(?=\S)")

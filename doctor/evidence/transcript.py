@@ -106,8 +106,8 @@ _EXPRESSION = Regex(
     r"+(?:\([^()\n]{0,40}(?:\([^()\n]{0,20}\))?\))?(?:\[[^\]\n]{1,30}\])?)+"
 )
 _LABELLED = Regex(
-    r"^[ \t]*[\"'(]*((?:torch|platform|sys|sysconfig|numpy|np)\.[\w.]+(?:\([^()\n]{0,40}\))?)[\"')]*[ \t]*(?:[:=]|->|"
-    r"=>|[ ])+[ \t]*(\S[^\n]*)$",
+    r"^[ \t]*[\"'(]*((?:torch|platform|sys|sysconfig|numpy|np)\.[\w.]+(?:\([^()\n]{0,40}\))?)[\"')]*"
+    r"(?:[:= \t]+(?:[-=]>[:= \t]*)?|[-=]>[:= \t]*)(\S[^\n]*)$",
     re.M,
 )
 
@@ -147,7 +147,7 @@ def note_value(expression: str, value: str, notes: Notes, *, line: int, rank: in
     if name == "platform.platform":
         return machine.note_platform(bare, notes, source=source, rank=rank, line=line)
     if name == "platform.mac_ver":
-        if match := re.search(r"\d+\.\d+(?:\.\d+)?", value):
+        if match := re.search(r"(?<!\d)\d+\.\d+(?:\.\d+)?", value):
             put("interpreter.macos_reported", match[0])
             put("host.macos", None if match[0].startswith("10.16") else match[0], rank=rank - 15)
             put("host.system", "darwin")
@@ -279,17 +279,17 @@ def _pair(wanted: list[str], said: str, notes: Notes, line: int) -> None:
 
 # --------------------------------------------------------------------------------------------- lines of other programs
 
-_ITEM = r"^[ \t*\-•]*"
+_ITEM = r"^[ \t*\-•]{0,24}"
 _LOGGED = r"(?:[^\n]{0,90}\b(?:INFO|DEBUG|WARNING)\b[\]: -]+)?"  # what a logging program puts before its words
-_BOOL = r"\??[ \t]*[:=]?[ \t]*(true|false|yes|no)\b"
+_BOOL = r"\??[ \t]{0,15}[:=]?[ \t]{0,15}(true|false|yes|no)\b"
 # (what a line says, words of which one is in it, the line)
 _PRINTED: tuple[tuple[str, tuple[str, ...], Regex], ...] = tuple(
     (fact, hints, Regex(regex, re.M | re.I))
     for fact, hints, regex in (
         (
             "torch.version", ("torch",),
-            _ITEM + _LOGGED + r"(?:\**(?:py)?torch(?: version)?\**[ \t]*(?:[:=]+\**|is|v|version)?[ \t]*v?)"
-            r"(\d+\.\d+\.\d+[\w.+]*)(?=[ \t,;)]|$)",
+            _ITEM + _LOGGED + r"(?:\*{0,3}(?:py)?torch(?: version)?\*{0,3}[ \t]{0,30}(?:[:=]{1,3}\*{0,3}|is|v|version)?[ \t]{0,30}v?)"
+            r"(\d+\.\d+\.\d[\w.+]*)(?=[ \t,;)]|$)",
         ),
         (
             "torch.version", ("torch",),
@@ -312,23 +312,23 @@ _PRINTED: tuple[tuple[str, tuple[str, ...], Regex], ...] = tuple(
         ("torch.cuda", ("cuda version",), _ITEM + r"(?:torch |pytorch )cuda version[ \t]*[:=][ \t]*(\d+\.\d+|none)\b"),
         (
             "interpreter.version", ("python",),
-            _ITEM + r"\**python(?: version)?\**[ \t]*(?:[:=]\**|v|is)?[ \t]*"
+            _ITEM + r"python(?: version)?\*{0,3}[ \t]{0,30}(?:[:=]\*{0,3}|v|is)?[ \t]{0,30}"
             r"(\d\.\d{1,2}(?:\.\d+)?(?:(?:a|b|rc)\d+)?\+?)(?=[ \t,;|(]|$)([^\n]{0,160})",
         ),
         ("interpreter.version", ("python-3",), r"\bPython-(3\.\d+\.\d+)\b()"),
         (
             "machine", ("arch", "machine"),
-            _ITEM + r"(?:machine|arch|architecture)[ \t]*[:= ][ \t]*(arm64|aarch64|x86_64|amd64|i[36]86)[ \t]*$",
+            _ITEM + r"(?:machine|arch|architecture)[ \t]{0,15}[:= ][ \t]{0,15}(arm64|aarch64|x86_64|amd64|i[36]86)[ \t]*$",
         ),
         (
             "os", ("os:", "os :", "operating system", "system:", "platform:"),
-            _ITEM + r"\**(?:OS|Operating System|OS version|System|Platform|Host OS)\**[ \t]*:\**[ \t]*"
+            _ITEM + r"(?:OS|Operating System|OS version|System|Platform|Host OS)\*{0,3}[ \t]{0,30}:\*{0,3}[ \t]{0,30}"
             r"(\S[^\n]{2,100})$",
         ),
         (
             "gpu", ("gpu", "graphics", "device"),
-            _ITEM + r"\**(?:GPU(?:s|[ _]?name|[ _]?model| type)?(?: ?#?\d+)?|Graphics card|Video card|Device name|"
-            r"Device)\**[ \t]*[:=]\**[ \t]*(\S[^\n]{2,100})$",
+            _ITEM + r"(?:GPU(?:s|[ _]?name|[ _]?model| type)?(?: ?#?\d+)?|Graphics card|Video card|Device name|"
+            r"Device)\*{0,3}[ \t]{0,30}[:=]\*{0,3}[ \t]{0,30}(\S[^\n]{2,100})$",
         ),
         ("gpu in use", ("cuda:",), r"\bCUDA:\d \(([^(),\n]{4,60}), \d+Mi?B\)"),
         # what only a program that computes on the device can meet: a result on it, or an error of the computation
@@ -342,7 +342,7 @@ _PRINTED: tuple[tuple[str, tuple[str, ...], Regex], ...] = tuple(
         ("in use", ("placeholder storage",), r"Placeholder storage has not been allocated on (mps) device"),
         # ComfyUI and its kin: the device that they compute on, and how they allocate on it
         ("gpu in use", ("cuda:",), r"\bcuda:\d+ ([^:\n]{4,60}?) : (?:cudaMallocAsync|native)\b"),
-        ("cpu", ("cpu:",), _ITEM + r"\**CPU(?: model)?\**[ \t]*:\**[ \t]*((?:Apple|Intel|AMD)[^\n]{2,80})$"),
+        ("cpu", ("cpu:",), _ITEM + r"CPU(?: model)?\*{0,3}[ \t]{0,30}:\*{0,3}[ \t]{0,30}((?:Apple|Intel|AMD)[^\n]{2,80})$"),
     )
 )  # fmt: skip
 
@@ -534,9 +534,9 @@ _KEPT = Regex(
 _VALUE = r"(?:\"(?P<{0}d>[^\"\n]*)\"|'(?P<{0}s>[^'\n]*)'|(?P<{0}b>[^\s;&|\"']*))"
 _ASSIGN = Regex(r"(?<![\w$`./-])(?P<name>" + _NAME + r")=" + _VALUE.format("v"))
 _LEAD = Regex(
-    r"^[ \t]*(?:[-*+][ \t]+)?(?:[^\n$#%>!`]{0,80}[$#%>!][ \t]*)?(?:(?:export|set|setenv|env|declare -x|ENV|sudo|time)"
+    r"^[ \t]{0,40}(?:[-*+][ \t]{1,9})?(?:[^\n$#%>!`]{0,80}[$#%>!][ \t]*)?(?:(?:export|set|setenv|env|declare -x|ENV|sudo|time)"
     r"[ \t]+)?"
-    r"(?:[A-Za-z_]\w*=(?:\"[^\"\n]*\"|'[^'\n]*'|\S*)[ \t]+)*$"
+    r"(?:[A-Za-z_]\w*=(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s\"']\S{0,200}|)[ \t]+)*$"
 )
 _OTHER_FORMS = tuple(Regex(p.replace("NAME", f"(?P<name>{_NAME})").replace("VALUE", _VALUE.format("v")), re.M, needs)
                      for p, needs in (

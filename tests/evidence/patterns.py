@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import doctor
-from doctor.evidence.regex import Regex
+from doctor.evidence.regex import Regex, spanning_pieces
 from doctor.knowledge.literals import flags_of
 
 ROOT = Path(doctor.__path__[0])
@@ -46,11 +46,17 @@ def of_readers() -> list[Used]:
             for one in _expressions(value):
                 used = Used(f"evidence/{path.stem}.py {name}", one.pattern, one.flags & ~re.UNICODE, searched)
                 _keep(found, used)
-        for used in _calls(tree, f"evidence/{path.name}"):
+        for used in _calls(tree, f"evidence/{path.name}", METHODS - {"compile"}):
             _keep(found, used)
     rows = json.loads((ROOT / "knowledge" / "tables" / "messages.json").read_text(encoding="utf-8"))["rows"]
     for row in rows:
-        _keep(found, Used(f"messages.json {row['id']}", row["regex"], flags_of(row["flags"]), True))
+        where, flags = f"messages.json {row['id']}", flags_of(row["flags"])
+        if "s" in row["flags"]:  # searched piece by piece, see search_spanning
+            for pieces in spanning_pieces(row["regex"]):
+                for piece in pieces:
+                    _keep(found, Used(where, piece, flags, True))
+        else:
+            _keep(found, Used(where, row["regex"], flags, True))
     return list(found.values())
 
 
@@ -66,7 +72,8 @@ def elsewhere() -> list[Used]:
             if room == "checks":  # rules and helpers take expressions as text
                 for node in ast.walk(tree):
                     said = _literal(node)
-                    if said and "\n" not in said and re.search(r"[\\|*+]", said):
+                    known = any(pattern == said for pattern, _ in found)
+                    if said and not known and "\n" not in said and re.search(r"[\\|*+]", said):
                         _keep(found, Used(f"{where}:{node.lineno}", said, 0, True))  # type: ignore[attr-defined]
     return [used for used in found.values() if _compiles(used)]
 
@@ -88,7 +95,7 @@ def _expressions(value: Any) -> Iterator[Any]:
             yield from _expressions(one)
 
 
-def _calls(tree: ast.AST, where: str) -> Iterator[Used]:
+def _calls(tree: ast.AST, where: str, methods: set[str] = METHODS) -> Iterator[Used]:
     """re.search("…", …) and its kin; a value in an f-string stands as «x»."""
     for node in ast.walk(tree):
         if not (
@@ -96,7 +103,7 @@ def _calls(tree: ast.AST, where: str) -> Iterator[Used]:
             and isinstance(node.func, ast.Attribute)
             and isinstance(node.func.value, ast.Name)
             and node.func.value.id == "re"
-            and node.func.attr in METHODS
+            and node.func.attr in methods
             and node.args
         ):
             continue

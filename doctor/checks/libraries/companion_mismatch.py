@@ -58,7 +58,7 @@ NO_OPERATOR = (
 )
 NO_KERNEL = r"Could not run '(torchvision|torchaudio)::\w+' with arguments from the 'CUDA' backend"
 UNLOADABLE = (
-    r"(torchvision|torchaudio|torchtext)(?:[/\\]|\w*\.so)\S*.*(?:undefined symbol|[Ss]ymbol not found|"
+    r"(torchvision|torchaudio|torchtext)(?:[/\\]|\w*\.so).*(?:undefined symbol|[Ss]ymbol not found|"
     r"WinError 127|could not be found|libcudart\.so)"
 )
 CANNOT_IMPORT = r"cannot import name '?\w+'? from '(torchvision|torchaudio|torchtext|triton|torchao)\b"

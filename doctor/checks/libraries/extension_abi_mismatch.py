@@ -62,7 +62,7 @@ WINDOWS_LOADER = r"\[WinError (?:126|127|182|193|1114)\](?!.*[/\\]torch[/\\]lib[
 SOURCE_OF_OTHERS = re.compile(
     r"[/\\]([A-Za-z][\w-]*?)(?:-\d[\w.+]*)?[/\\](?:csrc|include)[/\\](?!(?:aten|c10)[/\\])[^\s:]*\.cuh?\b"
 )
-FILE = re.compile(r"(\w+)[\w.-]*\.(?:so|pyd)\b")
+FILE = re.compile(r"(?<!\w)(\w+)(?!\w)[\w.-]*\.(?:so|pyd)\b")
 BUILT_FOR = r"PyTorch (([\d.]+)\+?(\w*)) with CUDA (?:\d+|None) \(you have ([\d.]+\+?\w*)\)"
 BASE = frozenset({"torch", "torchvision", "torchaudio", "torchtext", "triton", "numpy", "nvidia"})
 # import names whose distribution is called otherwise

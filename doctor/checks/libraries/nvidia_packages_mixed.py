@@ -35,7 +35,7 @@ check = Check(
 )
 
 PIN = re.compile(r"^\s*(nvidia[\w.-]*)\s*\(?==\s*([\w.]+)")
-CONFLICT = r"torch (\S+) requires (nvidia-[\w-]+)==([\d.]+\w*).*but you have (nvidia-[\w-]+) ([\d.]+\w*)"
+CONFLICT = r"torch (\S+) requires (nvidia-[\w-]+)==([\d.]+\w*)(?![\w.]).*but you have (nvidia-[\w-]+) ([\d.]+\w*)"
 FAMILY = re.compile(r"^nvidia-(\w[\w-]*?)-cu(\d+)$")
 
 
