@@ -9,6 +9,8 @@ from typing import IO
 
 import click
 
+from doctor.evidence.text import cut_mark
+
 KEPT_BYTES = 8 << 20  # of each end
 _CHUNK = 1 << 20
 _ENDLESS_BYTES = 1 << 30  # of a pipe or a device: no ticket is as long, /dev/zero is
@@ -37,7 +39,7 @@ def read_source(name: str) -> tuple[str, bytes]:
 
 
 def _bounded(stream: IO[bytes]) -> tuple[bytes, int]:
-    """The first and the last KEPT_BYTES of a stream (a line break between them), and how many bytes lie between.
+    """The first and the last KEPT_BYTES of a stream (between them a line that says so), and how many bytes lie between.
     OSError where it seems to have no end."""
     head = _read(stream, KEPT_BYTES)
     if len(head) < KEPT_BYTES:
@@ -47,7 +49,8 @@ def _bounded(stream: IO[bytes]) -> tuple[bytes, int]:
         if size <= 2 * KEPT_BYTES:
             return head + _read(stream, KEPT_BYTES), 0
         stream.seek(size - KEPT_BYTES)
-        return head + b"\n" + _read(stream, KEPT_BYTES), size - 2 * KEPT_BYTES
+        left_out = size - 2 * KEPT_BYTES
+        return head + cut_mark(left_out) + _read(stream, KEPT_BYTES), left_out
     tail, total = bytearray(), 0
     while chunk := stream.read(_CHUNK):
         total += len(chunk)
@@ -57,7 +60,7 @@ def _bounded(stream: IO[bytes]) -> tuple[bytes, int]:
         if len(tail) > 2 * KEPT_BYTES:
             del tail[:-KEPT_BYTES]
     left_out = max(0, total - KEPT_BYTES)
-    return head + (b"\n" if left_out else b"") + bytes(tail[-KEPT_BYTES:]), left_out
+    return head + (cut_mark(left_out) if left_out else b"") + bytes(tail[-KEPT_BYTES:]), left_out
 
 
 def _read(stream: IO[bytes], limit: int) -> bytes:

@@ -137,6 +137,7 @@ _WSL_NAMED = Regex(
 )
 _WSL2_BUILD = 18_362  # the first Windows that has WSL 2 (https://learn.microsoft.com/windows/wsl/install-manual)
 _DOCKER_RUN = Regex(r"\b(docker|podman|nerdctl)[ \t]+(?:container )?(run|create)\b([^\n]*)")
+_CONTINUED = 30  # lines of one command
 _NO_TORCH = Regex(r"No module named ['\"]?torch['\"]?(?![.\w])")
 _BUILDING = Regex(
     r"Getting requirements to build wheel|Preparing metadata|build_wheel|setup\.py|get_requires_for_build|pip-build-e"
@@ -293,7 +294,8 @@ def _container(document: Document, notes: Notes) -> None:
         for m in _DOCKER_RUN.finditer(document.text):
             line = document.line_at(m.start())
             said = m[0]
-            while said.endswith("\\") and line + 1 < len(document.lines):
+            end = min(line + _CONTINUED, len(document.lines) - 1)
+            while said.endswith("\\") and line < end:
                 line += 1
                 said = said[:-1] + document.lines[line]
             notes.put("host.container", "docker" if m[1] != "podman" else "podman", source=m[1], rank=55, line=line)

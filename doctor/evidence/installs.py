@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from itertools import islice
 
 from doctor.evidence.notes import Notes
 from doctor.evidence.regex import Regex
@@ -11,6 +12,7 @@ from doctor.evidence.text import Document
 from doctor.evidence.transcript import Command, commands
 from doctor.model.facts import InstallAttempt
 
+ATTEMPTS_AT_MOST = 50
 _COMMAND = Regex(
     r"(?:^|[\s;&|/\\!'\"`(])((?P<tool>uv pip|pip[\d.]*|uv|conda|mamba|micromamba|poetry|pixi|pdm)(?:\.exe)?[ \t]+(?P<"
     r"verb>install|add|sync|create|update|download|wheel|lock)\b(?P<rest>[^\n]*))"
@@ -95,13 +97,14 @@ def read(document: Document, notes: Notes) -> None:
     """Note every attempt to install something that torch needs."""
     if not document.has(*_MARKS):
         return
-    pieces = [c for c in commands(document) if c.kind == "shell" and _COMMAND.search(c.text)]
-    covered: list[range] = []
+    shell = (c for c in commands(document) if c.kind == "shell" and _COMMAND.search(c.text))
+    pieces = list(islice(shell, ATTEMPTS_AT_MOST))
+    covered: set[int] = set()
     for command in pieces:
         attempt = _attempt(command, document, notes)
-        covered.append(range(command.line, command.last))
+        covered.update(range(command.line, command.last))
         notes.attempts.append(attempt)
-    rest = [i for i in range(len(document.lines)) if not any(i in r for r in covered)]
+    rest = [i for i in range(len(document.lines)) if i not in covered]
     _loose(document, rest, notes)
 
 

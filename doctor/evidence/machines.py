@@ -47,6 +47,7 @@ _SAID_OF_ANOTHER = Regex(
     r"my)|(?:colleague|coworker|friend)'s)",
     re.I,
 )
+BLOCKS_AT_MOST = 12  # of a text; a thirteenth is read with the text that follows the twelfth
 _MESSAGE = 4  # weight of a message in what speaks of an error on a machine
 _OTHER_MACHINE = 4  # one strong contradiction, or two weak ones
 
@@ -112,7 +113,7 @@ def _is_another(text: _Part, block: _Part) -> bool:
 
 
 def _cut(document: Document, take: Take) -> list[_Part]:
-    starts = collect_env.starts(document)
+    starts = collect_env.starts(document)[:BLOCKS_AT_MOST]
     if not starts:
         return []
     cuts: list[tuple[int, bool]] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 from doctor.evidence import text as text_module
 from doctor.evidence import tracebacks
@@ -79,14 +79,8 @@ def _read_wrapped(
     found: list[tracebacks.Frame],
 ) -> None:
     """Note a message that is broken over up to _WRAPPED lines, as rich consoles and mail programs break it."""
-    for first in range(len(document.lines) - 1):
-        pieces: list[str] = []
-        for line in document.lines[first : first + _WRAPPED]:
-            if not line.strip() or len(line) > _WRAPPED_LINE:
-                break
-            pieces.append(line.strip())
-        said = " ".join(pieces)
-        if len(pieces) < 2 or not any(literal in said.lower() for literal in literals):
+    for first, pieces, said, low in _joined(document):
+        if not any(literal in low for literal in literals):
             continue
         m = regex.search(said)
         if m is None or not m.start() < len(pieces[0]) < m.end():
@@ -106,6 +100,22 @@ def _read_wrapped(
             )
         )
         return
+
+
+@lru_cache(maxsize=4)
+def _joined(document: Document) -> list[tuple[int, tuple[str, ...], str, str]]:
+    """(index of the first line, the lines, the lines as one, the same in lower case) of every run of 2 to _WRAPPED."""
+    found = []
+    for first in range(len(document.lines) - 1):
+        pieces: list[str] = []
+        for line in document.lines[first : first + _WRAPPED]:
+            if not line.strip() or len(line) > _WRAPPED_LINE:
+                break
+            pieces.append(line.strip())
+        if len(pieces) > 1:
+            said = " ".join(pieces)
+            found.append((first, tuple(pieces), said, said.lower()))
+    return found
 
 
 def _note(

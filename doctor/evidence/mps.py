@@ -8,7 +8,7 @@ bytes kept).
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from doctor.evidence.notes import Notes
 from doctor.evidence.regex import Regex
@@ -20,6 +20,7 @@ SOURCE = "transcript"
 RELATIVE = 1e-2  # a difference that no precision of fp32 explains
 RATIO = 10.0
 KEPT_BYTES = 100 << 20
+_TENSORS_AT_MOST = 100
 
 _NUMBER = Regex(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
 _LABELLED = Regex(
@@ -157,7 +158,8 @@ def _tensors(document: Document, notes: Notes) -> None:
     """Printed tensors: one on MPS of nothing but zeros or with NaN where the CPU's is not, or several on MPS of which
     some agree with the CPU's and some do not."""
     found = [
-        (m[2] or "cpu", [float(n) for n in _NUMBER.findall(m[1])], m.start()) for m in _TENSOR.finditer(document.text)
+        (m[2] or "cpu", [float(n) for n in _NUMBER.findall(m[1])], m.start())
+        for m in islice(_TENSOR.finditer(document.text), _TENSORS_AT_MOST)
     ]
     reference = [v for device, v, _ in found if device == "cpu" and len(v) > 1 and any(v)]
     measured = [(v, at) for device, v, at in found if device == "mps"]

@@ -36,6 +36,8 @@ from doctor.model.facts import (
 )  # fmt: skip
 
 QUOTE_LIMIT = 300
+GPUS_AT_MOST = 256  # mentions; more are repetitions
+ERRORS_AT_MOST = 1_000
 _GROUPS: Mapping[str, type] = {
     "host": Host,
     "interpreter": Interpreter,
@@ -116,6 +118,8 @@ class Notes:
 
     def gpu(self, gpu: Gpu, *, group: str, rank: int, source: str, line: int | None = None) -> None:
         """Note a GPU as one of the list `group`."""
+        if len(self.gpus) >= GPUS_AT_MOST:
+            return
         origin = self.origin(source, line)
         if rank > self.rank_of("gpus"):
             self.noted["gpus"] = _Noted(None, rank, origin)
@@ -144,7 +148,8 @@ class Notes:
 
     def error(self, error: ErrorText) -> None:
         """Note a recognised message, once."""
-        if not any(e.pattern == error.pattern and e.text == error.text for e in self.errors):
+        known = any(e.pattern == error.pattern and e.text == error.text for e in self.errors)
+        if not known and len(self.errors) < ERRORS_AT_MOST:
             self.errors.append(error)
 
     @property

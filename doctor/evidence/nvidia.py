@@ -107,6 +107,7 @@ def _smi(document: Document, notes: Notes) -> None:
         while (
             end < len(lines)
             and end < i + 400
+            and "NVIDIA-SMI" not in lines[end]
             and (lines[end].lstrip()[:1] in "|+" or not lines[end].strip() or lines[end].startswith(" "))
         ):
             end += 1

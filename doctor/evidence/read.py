@@ -12,7 +12,7 @@ Besides the patterns of doctor/knowledge ("no-kernel-image" …) these are noted
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from doctor.evidence import (
     amd_intel,
@@ -33,7 +33,7 @@ from doctor.evidence import (
 )  # fmt: skip
 from doctor.evidence.notes import Notes
 from doctor.evidence.text import Document, document
-from doctor.model.facts import Facts
+from doctor.model.facts import Facts, Gap
 from doctor.model.report import Other
 
 UNREAD_AT_MOST = 200
@@ -71,9 +71,16 @@ def read(texts: Iterable[tuple[str, bytes]]) -> Seen:
         if (own := own_report.facts_of(data)) is not None:
             return Seen(facts=own, recognised=1)
         documents.append(document(name, data))
+    gaps = [Gap(fact="evidence", reason="not-looked", detail=d.left_out, source=d.name) for d in documents if d.left_out]
     chosen, others = machines.choose(documents, take_notes)
     notes = take_notes(chosen)
-    return Seen(facts=notes.facts(), others=others, unread=_unread(chosen, notes), recognised=notes.recognised)
+    facts = notes.facts()
+    return Seen(
+        facts=replace(facts, gaps=(*facts.gaps, *gaps)),
+        others=others,
+        unread=(*(gap.detail for gap in gaps), *_unread(chosen, notes)),
+        recognised=notes.recognised,
+    )
 
 
 def take_notes(documents: list[Document]) -> Notes:
@@ -82,7 +89,12 @@ def take_notes(documents: list[Document]) -> Notes:
     for one in documents:
         notes.document = one
         for reader in READERS:
-            reader.read(one, notes)
+            try:
+                reader.read(one, notes)
+            except Exception as error:  # what the others read of the text is worth having
+                name = reader.__name__.rpartition(".")[2]
+                said = f"reading {one.name} stopped: {type(error).__name__}: {error}"
+                notes.gap(f"evidence.{name}", said[:300], reason="crashed")
     notes.document = Document("", "", ())
     nvidia.settle(notes)
     prose.settle(notes)

@@ -11,12 +11,13 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 
 LINE_LIMIT = 4_000  # longer lines are cut into pieces: bounds the work of every regex
 BIG = 400_000  # characters; of a longer text only the ends and the telling lines of the middle are read
 END = 150_000
 PIECES = 2_000
+_SAMPLE = 50_000  # characters by which a code page is told
 COLUMNS = 80
 _LONG = 38  # characters of a word that leaves a line short
 _PROSE = 120  # characters of two lines that are no rows of a table with two columns
@@ -31,6 +32,7 @@ _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,500}(?:\x07|\
 _BARE_COLOUR = re.compile(r"\[(?:\d{1,3};){0,4}\d{1,3}m")  # a colour whose escape character was lost in pasting
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
 _ENTITY = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,5});")
+_CUT_MARK = re.compile(r"^\[torchdoctor left out (\d{1,15}) bytes here\]$", re.M)
 _QUOTE = re.compile(r"[ \t]{0,8}>(?!>>(?:[ \t]|$))[ \t]?")  # not the prompt of a Python REPL
 _FENCE = re.compile(r"(?<![ \t`~])[ \t]*(?:`{3,}|~{3,})[ \t]*(?:[\w+.#-]+[ \t]*)?$")
 _TAG_LINE = re.compile(
@@ -84,11 +86,13 @@ _BEGINS = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """One text made readable. `numbers[i]` is the number in the source (from 1) of line i of `text`."""
+    """One text made readable. `numbers[i]` is the number in the source (from 1) of line i of `text`; `left_out` says
+    what of a long source is not in it, "" where all is."""
 
     name: str
     text: str
     numbers: tuple[int, ...]
+    left_out: str = ""
 
     @cached_property
     def lower(self) -> str:
@@ -125,10 +129,30 @@ def document(name: str, data: bytes) -> Document:
     text = decode(data)
     if _looks_binary(text):
         return Document(name, "", ())
-    lines, numbers = _split(text.translate(_TYPOGRAPHY).replace("\r\n", "\n").replace("\r", "\n"))
+    text = text.translate(_TYPOGRAPHY).replace("\r\n", "\n").replace("\r", "\n")
+    lines, numbers = _split(text)
+    left_out = _left_out(name, text, sum(map(len, lines)) + len(lines))
     lines = [_without_prefix(line) for line in _unquote([_tidy(line) for line in lines])]
     lines, numbers = _rejoin(*_without_gaps(*_single_spaced(_dedented(lines), numbers)))
-    return Document(name, "\n".join(lines), tuple(numbers))
+    return Document(name, "\n".join(lines), tuple(numbers), left_out)
+
+
+def cut_mark(size: int) -> bytes:
+    """The line that stands where that many bytes of a source were not read at all."""
+    mark = b"\n[torchdoctor left out %d bytes here]\n" % size
+    return mark + b"\n" * (len(mark) % 2)  # an even number, so that UTF-16 stays in step
+
+
+def _left_out(name: str, text: str, kept: int) -> str:
+    """What is said of a source that is not read as a whole."""
+    unread = _CUT_MARK.search(text)
+    if len(text) <= BIG and not unread:
+        return ""
+    size = f"{len(text):,} characters" + (f" and {int(unread[1]):,} bytes" if unread else "")
+    return (
+        f"{name} has {size}; read were {kept:,} characters: its beginning, its end, and of what lies between"
+        f" the lines with words such as error, torch, CUDA or driver"
+    )
 
 
 def decode(data: bytes) -> str:
@@ -149,7 +173,7 @@ def decode(data: bytes) -> str:
             return data.decode("utf-8", "replace")
     try:
         chinese = data.decode("gb18030")
-        foreign = [c for c in chinese if c > "\x7f"]
+        foreign = list(islice((c for c in chinese if c > "\x7f"), _SAMPLE))
         if sum(
             "\u2e80" <= c <= "\u9fff"
             or "\uff00" <= c <= "\uffef"
@@ -308,7 +332,8 @@ def _rejoin(lines: list[str], numbers: list[int]) -> tuple[list[str], list[int]]
     kept: list[int] = []
     open_since = -1  # length of the last source line of the line that is being put together
     for line, number in zip(lines, numbers, strict=True):
-        if joined and open_since >= 0 and _continues(joined[-1], open_since, line, width):
+        fits = joined and open_since >= 0 and len(joined[-1]) + len(line) < LINE_LIMIT
+        if fits and _continues(joined[-1], open_since, line, width):
             # Cut in the middle of a word: only a word longer than a line, or a fold at exactly the width, does that.
             alone = len(joined[-1].rsplit(None, 1)[-1]) >= width - 8
             cut = open_since == width and (alone or folds) and _parts_a_word(joined[-1], line, folds)
