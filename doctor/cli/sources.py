@@ -1,4 +1,5 @@
-"""Reads what --from names: a file or standard input («-»), of a long one only the first and the last 8 MB."""
+"""Reads what --from names: a file or standard input («-»), of a long one the first and the last 8 MB
+and the telling lines between them."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import IO
 
 import click
 
-from doctor.evidence.text import cut_mark
+from doctor.evidence.text import Shortened
 
 KEPT_BYTES = 8 << 20  # of each end
 _CHUNK = 1 << 20
@@ -32,35 +33,32 @@ def read_source(name: str) -> tuple[str, bytes]:
     if left_out:
         size = f"{left_out / (1 << 20):.0f} MB"
         click.echo(
-            f"torchdoctor: {name} is long: {size} between its first and last {KEPT_BYTES >> 20} MB were not read.",
+            f"torchdoctor: {name} is long: of what lies between its first and last {KEPT_BYTES >> 20} MB, {size} were "
+            "not read; only lines with words such as error, torch, CUDA or driver.",
             err=True,
         )
     return name, content
 
 
 def _bounded(stream: IO[bytes]) -> tuple[bytes, int]:
-    """The first and the last KEPT_BYTES of a stream (between them a line that says so), and how many bytes lie between.
-    OSError where it seems to have no end."""
+    """The first and the last KEPT_BYTES of a stream, between them the telling lines of the rest, and how many bytes
+    were left out. OSError where it seems to have no end."""
     head = _read(stream, KEPT_BYTES)
-    if len(head) < KEPT_BYTES:
-        return head, 0
-    size = _size(stream)
-    if size is not None:
-        if size <= 2 * KEPT_BYTES:
-            return head + _read(stream, KEPT_BYTES), 0
-        stream.seek(size - KEPT_BYTES)
-        left_out = size - 2 * KEPT_BYTES
-        return head + cut_mark(left_out) + _read(stream, KEPT_BYTES), left_out
-    tail, total = bytearray(), 0
+    tail, total, middle = bytearray(), 0, Shortened()
     while chunk := stream.read(_CHUNK):
         total += len(chunk)
-        if total > _ENDLESS_BYTES:
+        if total > _ENDLESS_BYTES and not _is_file(stream):
             raise OSError(f"after {_ENDLESS_BYTES >> 30} GB it has not ended")
         tail += chunk
-        if len(tail) > 2 * KEPT_BYTES:
-            del tail[:-KEPT_BYTES]
-    left_out = max(0, total - KEPT_BYTES)
-    return head + (cut_mark(left_out) if left_out else b"") + bytes(tail[-KEPT_BYTES:]), left_out
+        if len(tail) > KEPT_BYTES + _CHUNK:
+            more = (len(tail) - KEPT_BYTES) & ~1  # an even number: UTF-16 stays in step
+            middle.feed(bytes(tail[:more]))
+            del tail[:more]
+    if total > KEPT_BYTES and len(tail) > KEPT_BYTES:
+        more = (len(tail) - KEPT_BYTES) & ~1
+        middle.feed(bytes(tail[:more]))
+        del tail[:more]
+    return head + (middle.text() if middle.left_out else b"") + bytes(tail), middle.left_out
 
 
 def _read(stream: IO[bytes], limit: int) -> bytes:
@@ -71,10 +69,9 @@ def _read(stream: IO[bytes], limit: int) -> bytes:
     return bytes(parts)
 
 
-def _size(stream: IO[bytes]) -> int | None:
-    """Size of a regular file; None for pipes and devices."""
+def _is_file(stream: IO[bytes]) -> bool:
+    """Whether it is a regular file, not a pipe or a device."""
     try:
-        said = os.fstat(stream.fileno())
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
     except (OSError, AttributeError, ValueError):
-        return None
-    return said.st_size if stat.S_ISREG(said.st_mode) else None
+        return False

@@ -82,7 +82,8 @@ _MUSL = Regex(
     needs=("Error relocating", "ld-musl-", "musl libc", "libc.musl"),
 )
 _ALPINE = Regex(
-    r"\b(?:docker|podman) run [^\n]{0,300}?\S:[\w.-]{0,60}alpine|\bFROM \S*alpine|\bapk add\b", needs=("alpine", "apk add")
+    r"\b(?:docker|podman) run [^\n]{0,300}?\S:[\w.-]{0,60}alpine|\bFROM \S*alpine|\bapk add\b",
+    needs=("alpine", "apk add"),
 )
 _OTHER_ARCHITECTURES = Regex(
     r"(?<![\w.])(riscv64|ppc64le|loongarch64|s390x)\b|[-_@](riscv64|ppc64le|loongarch64)\b",

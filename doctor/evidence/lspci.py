@@ -79,7 +79,7 @@ def _device(line: str, match: re.Match[str]) -> dict[str, str | None] | None:
     if vendor is None or (match["kind"] == "processing accelerators" and vendor != "amd"):
         return None
     address = match["address"]
-    bare = re.sub(r"\s{0,3}\[[0-9a-fA-F]{4}:[0-9a-fA-F]{4}\]|\s{0,3}\(rev [0-9a-f]+\)|\s{0,3}\(prog-if .*", "", name).strip()
+    bare = re.sub(r"\s{0,3}(?:\[[0-9a-fA-F]{4}:[0-9a-fA-F]{4}\]|\(rev [0-9a-f]+\)|\(prog-if .*)", "", name).strip()
     bare = re.sub(
         r"^(NVIDIA Corporation|Intel Corporation|Advanced Micro Devices, Inc\.( \[AMD(/ATI)?\])?)\s*", "", bare
     )

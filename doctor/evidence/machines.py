@@ -69,6 +69,14 @@ def choose(documents: list[Document], take: Take) -> tuple[list[Document], tuple
     machine."""
     if len(documents) != 1 or not documents[0].text:
         return documents, ()
+    chosen, others = _choose(documents, take)
+    if more := collect_env.starts(documents[0])[BLOCKS_AT_MOST:]:
+        where = f"line {documents[0].numbers[more[0]]}"
+        others += (Other(name=where, summary=f"from here on {len(more)} more environments are not told apart"),)
+    return chosen, others
+
+
+def _choose(documents: list[Document], take: Take) -> tuple[list[Document], tuple[Other, ...]]:
     parts = _cut(documents[0], take)
     blocks = [p for p in parts if p.block]
     if not blocks or len(parts) == 1:

@@ -24,7 +24,8 @@ _TENSORS_AT_MOST = 100
 
 _NUMBER = Regex(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
 _LABELLED = Regex(
-    r"[ \t\-*>]{0,40}(?P<label>[^:=]{0,60}?\b(?P<device>cpu|mps)\b[^:=]{0,40}?)[ \t]{0,20}[:=][ \t]*(?P<value>\S.*)$", re.I
+    r"[ \t\-*>]{0,40}(?P<label>[^:=]{0,60}?\b(?P<device>cpu|mps)\b[^:=]{0,40}?)[ \t]{0,20}[:=][ \t]*(?P<value>\S.*)$",
+    re.I,
 )
 _MEASURED = Regex(
     r"\bmax(?:imum)?[ _.]?(?:abs(?:olute)?[ _.]?)?(?P<kind>ratio|diff(?:erence)?|error|err)\w*[ \t]{0,40}(?:[:=(]"

@@ -55,8 +55,8 @@ _CLIENT = Regex(
 _XID = Regex(r"NVRM: Xid \([^)\n]{0,80}\): (\d{1,3})\b")
 _NVCC = Regex(r"Cuda compilation tools, release (\d+\.\d+)(?:, V(\d+\.\d+\.\d+))?|^[ \t]*cuda_(\d+\.\d+)\.r", re.M)
 _WARNED = Regex(
-    r"(?:^|[ \t])((?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|A\d{1,4}|RTX)[^\n]{0,60}?) with CUDA capability sm_(\d{1,3})["
-    r"a-f]? is not compatible",
+    r"(?:^|[ \t])((?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|A\d{1,4}|RTX)[^\n]{0,60}?) with CUDA capability sm_"
+    r"(\d{1,3})[a-f]? is not compatible",
     re.M,
 )
 _FOUND = Regex(r"Found GPU(\d+) ([^\n]{3,60}?) which is of (?:cuda capability|compute capability \(CC\)) (\d{1,2}\.\d)")
@@ -70,7 +70,9 @@ _DEVICE_QUERY = Regex(r"^Device \d+: \"([^\"\n]{3,60})\"", re.M)
 _QUERY_DRIVER = Regex(r"CUDA Driver Version / Runtime Version\s+(\d+\.\d+) /")
 _LSHW_PRODUCT = Regex(r"product: (\S[^\n]{2,80})$")
 _LSHW_VENDOR = Regex(r"vendor: (NVIDIA|Advanced Micro Devices|Intel)")
-_LSHW_LOOSE = Regex(r"product: ([^\n\[]{0,200}\[[^\]\n]{3,60}\][^\n]{0,200})\n[^\n]{0,40}vendor: (NVIDIA|Advanced Micro)")
+_LSHW_LOOSE = Regex(
+    r"product: ([^\n\[]{0,200}\[[^\]\n]{3,60}\][^\n]{0,200})\n[^\n]{0,40}vendor: (NVIDIA|Advanced Micro)"
+)
 _PCI_LOOSE = Regex(
     r"^(?:[ \t]*(?:GPU:[ \t]*)?(?:[0-9a-fA-F:]{5,12}\.\d )?)?(?:VGA compatible controller|3D controller|"
     r"Display controller)[^:\n]*: (NVIDIA|Advanced Micro Devices|Intel)([^\n]*)$",
@@ -191,8 +193,8 @@ def _query(document: Document, notes: Notes) -> None:
             names = [re.sub(r" ?\[[^\[\]]*\]", "", n).strip() for n in m[1].split(",")]
             if len(names) > 1 or names[0] in ("driver_version", "compute_cap", "name"):
                 _rows(names, document.lines[at + 1 : at + 17], notes, at + 1)
-        for i, line in enumerate(document.lines):
-            if "noheader" in line and (asked := _CSV_ASKED.search(line)):
+        for i, said in enumerate(document.lines):
+            if "noheader" in said and (asked := _CSV_ASKED.search(said)):
                 first = next((n for n in range(i + 1, len(document.lines)) if document.lines[n]), len(document.lines))
                 rows = takewhile(lambda row: row and not set("$%>") & set(row), document.lines[first : first + 16])
                 _rows(asked[1].split(","), list(rows), notes, first)

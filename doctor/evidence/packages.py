@@ -92,9 +92,9 @@ def read(document: Document, notes: Notes) -> None:
     if "already satisfied" in text:
         for m in _SATISFIED.finditer(text):
             _, _, where = m[2].partition(" in ")
-            if version := _IN_BRACKETS.search(where):
-                path = where[: version.start()].partition(" (from ")[0]
-                put(m[1], version[1], "pip", m.start(), 60, path=path)
+            if said := _IN_BRACKETS.search(where):
+                path = where[: said.start()].partition(" (from ")[0]
+                put(m[1], said[1], "pip", m.start(), 60, path=path)
     if "Successfully installed" in text:
         for m in _SUCCESS.finditer(text):
             for item in m[1].split():
@@ -115,8 +115,8 @@ def _is_conda_row(m: re.Match[str]) -> bool:
     build, channel = m[3], m[4] or ""
     return (
         bool(re.search(r"[a-z]", channel))
-        or re.fullmatch(r"\w+", build) is not None
-        and re.search(r"_\d|^h[0-9a-f]{6}|^py\d", build) is not None
+        or (re.fullmatch(r"\w+", build) is not None
+        and re.search(r"_\d|^h[0-9a-f]{6}|^py\d", build) is not None)
     )
 
 

@@ -11,8 +11,10 @@ Besides the patterns of doctor/knowledge ("no-kernel-image" …) these are noted
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
+from types import ModuleType
 
 from doctor.evidence import (
     amd_intel,
@@ -71,14 +73,19 @@ def read(texts: Iterable[tuple[str, bytes]]) -> Seen:
         if (own := own_report.facts_of(data)) is not None:
             return Seen(facts=own, recognised=1)
         documents.append(document(name, data))
-    gaps = [Gap(fact="evidence", reason="not-looked", detail=d.left_out, source=d.name) for d in documents if d.left_out]
+    long = [
+        Gap(fact="evidence", reason="not-looked", detail=one.left_out, source=one.name)
+        for one in documents
+        if one.left_out
+    ]
     chosen, others = machines.choose(documents, take_notes)
     notes = take_notes(chosen)
     facts = notes.facts()
+    gaps = (*facts.gaps, *long)
     return Seen(
-        facts=replace(facts, gaps=(*facts.gaps, *gaps)),
+        facts=replace(facts, gaps=gaps),
         others=others,
-        unread=(*(gap.detail for gap in gaps), *_unread(chosen, notes)),
+        unread=(*(gap.detail for gap in gaps if gap.fact.startswith("evidence")), *_unread(chosen, notes)),
         recognised=notes.recognised,
     )
 
@@ -89,17 +96,21 @@ def take_notes(documents: list[Document]) -> Notes:
     for one in documents:
         notes.document = one
         for reader in READERS:
-            try:
-                reader.read(one, notes)
-            except Exception as error:  # what the others read of the text is worth having
-                name = reader.__name__.rpartition(".")[2]
-                said = f"reading {one.name} stopped: {type(error).__name__}: {error}"
-                notes.gap(f"evidence.{name}", said[:300], reason="crashed")
+            _guarded(reader, partial(reader.read, one, notes), notes)
     notes.document = Document("", "", ())
-    nvidia.settle(notes)
-    prose.settle(notes)
-    inference.settle(notes)
+    for reader in (nvidia, prose, inference):
+        _guarded(reader, partial(reader.settle, notes), notes)
     return notes
+
+
+def _guarded(reader: ModuleType, work: Callable[[], None], notes: Notes) -> None:
+    """A reader that fails is a Gap: what the others read is worth having."""
+    try:
+        work()
+    except Exception as error:
+        name = reader.__name__.rpartition(".")[2]
+        said = f"{notes.document.name or 'the text'} could not be read in full: {name}: {type(error).__name__}: {error}"
+        notes.gap(f"evidence.{name}", said[:300], reason="crashed")
 
 
 def _unread(documents: list[Document], notes: Notes) -> tuple[str, ...]:

@@ -61,11 +61,10 @@ def search_spanning(pattern: str, flags: int, text: str) -> tuple[int, int, tupl
         start, end, groups = -1, 0, []
         for number, piece in enumerate(pieces, 1):
             found = piece.search(text, end)
-            if found is not None and 1 < number == len(pieces):
-                for found in piece.finditer(text, found.start()):  # noqa: B007
-                    pass
             if found is None:
                 break
+            if 1 < number == len(pieces):
+                *_, found = piece.finditer(text, found.start())
             start, end = (found.start() if start < 0 else start), found.end()
             groups += [group or "" for group in found.groups()]
         else:

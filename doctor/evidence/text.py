@@ -17,6 +17,7 @@ LINE_LIMIT = 4_000  # longer lines are cut into pieces: bounds the work of every
 BIG = 400_000  # characters; of a longer text only the ends and the telling lines of the middle are read
 END = 150_000
 PIECES = 2_000
+MIDDLE = 1 << 20  # bytes of the telling lines between the ends of a source of many megabytes
 _SAMPLE = 50_000  # characters by which a code page is told
 COLUMNS = 80
 _LONG = 38  # characters of a word that leaves a line short
@@ -32,7 +33,7 @@ _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,500}(?:\x07|\
 _BARE_COLOUR = re.compile(r"\[(?:\d{1,3};){0,4}\d{1,3}m")  # a colour whose escape character was lost in pasting
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
 _ENTITY = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,5});")
-_CUT_MARK = re.compile(r"^\[torchdoctor left out (\d{1,15}) bytes here\]$", re.M)
+_CUT_MARK = re.compile(r"^\[left out here: (\d{1,12}) bytes, (\d{1,12}) lines ?\]$", re.M)
 _QUOTE = re.compile(r"[ \t]{0,8}>(?!>>(?:[ \t]|$))[ \t]?")  # not the prompt of a Python REPL
 _FENCE = re.compile(r"(?<![ \t`~])[ \t]*(?:`{3,}|~{3,})[ \t]*(?:[\w+.#-]+[ \t]*)?$")
 _TAG_LINE = re.compile(
@@ -132,26 +133,95 @@ def document(name: str, data: bytes) -> Document:
     text = text.translate(_TYPOGRAPHY).replace("\r\n", "\n").replace("\r", "\n")
     lines, numbers = _split(text)
     left_out = _left_out(name, text, sum(map(len, lines)) + len(lines))
+    numbers = _numbered(text, numbers)
     lines = [_without_prefix(line) for line in _unquote([_tidy(line) for line in lines])]
     lines, numbers = _rejoin(*_without_gaps(*_single_spaced(_dedented(lines), numbers)))
     return Document(name, "\n".join(lines), tuple(numbers), left_out)
 
 
-def cut_mark(size: int) -> bytes:
-    """The line that stands where that many bytes of a source were not read at all."""
-    mark = b"\n[torchdoctor left out %d bytes here]\n" % size
-    return mark + b"\n" * (len(mark) % 2)  # an even number, so that UTF-16 stays in step
+class Shortened:
+    """Takes the middle of a long source piece by piece and keeps its telling lines, each once, up to MIDDLE bytes.
+
+    A line with the size stands for what is left out, so that the lines that follow keep their numbers. A line that
+    lies in two pieces is seen as two.
+    """
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+        self._seen: set[bytes] = set()
+        self._bytes = self._lines = 0
+        self.left_out = 0
+
+    def feed(self, piece: bytes) -> None:
+        at = 0
+        for begin, end in _telling_lines(piece) if len(self._kept) < MIDDLE else ():
+            line = piece[begin:end]
+            if line in self._seen or len(self._kept) >= MIDDLE:
+                continue
+            self._seen.add(line)
+            self._leave_out(piece[at:begin])
+            self._kept += self._mark() + line
+            at = end
+        self._leave_out(piece[at:])
+
+    def text(self) -> bytes:
+        """What is to stand between the beginning and the end."""
+        return bytes(self._kept) + self._mark()
+
+    def _leave_out(self, said: bytes) -> None:
+        self._bytes += len(said)
+        self._lines += said.count(b"\n")
+        self.left_out += len(said)
+
+    def _mark(self) -> bytes:
+        said = b"\n[left out here: %d bytes, %d lines]\n" % (self._bytes, self._lines)
+        self._bytes = self._lines = 0
+        return said if len(said) % 2 == 0 else said[:-2] + b" ]\n"  # an even number keeps UTF-16 in step
+
+
+def _telling_lines(piece: bytes) -> list[tuple[int, int]]:
+    """(begin, end) of the lines with telling words, in order; of a very long line what is around the word."""
+    low = piece.lower()
+    found: set[tuple[int, int]] = set()
+    for word in _TELLING:
+        at, told = low.find(word.encode()), 0
+        while at >= 0 and told < PIECES:
+            begin = max(low.rfind(b"\n", max(0, at - 500), at) + 1, at - 500, 0)
+            end = low.find(b"\n", at, at + 1_500)
+            end = min(at + 1_500, len(low)) if end < 0 else end
+            found.add((begin, end))
+            at, told = low.find(word.encode(), end), told + 1
+    lines: list[tuple[int, int]] = []
+    for begin, end in sorted(found):
+        if not lines or begin >= lines[-1][1]:
+            lines.append((begin, end))
+    return lines
+
+
+def _numbered(text: str, numbers: list[int]) -> list[int]:
+    """The numbers of the lines in the source, where marks in the text stand for lines left out."""
+    if "[left out here: " not in text:
+        return numbers
+    after: list[int] = [0]  # the line of each mark in this text
+    more: list[int] = [0]  # what the lines below it are further on in the source
+    at = line = 0
+    for mark in _CUT_MARK.finditer(text):
+        line += text.count("\n", at, mark.start())
+        at = mark.start()
+        after.append(line + 1)
+        more.append(more[-1] + int(mark[2]) - 2)
+    return [number + more[bisect_right(after, number - 1) - 1] for number in numbers]
 
 
 def _left_out(name: str, text: str, kept: int) -> str:
     """What is said of a source that is not read as a whole."""
-    unread = _CUT_MARK.search(text)
+    unread = sum(int(mark[1]) for mark in _CUT_MARK.finditer(text)) if "[left out here: " in text else 0
     if len(text) <= BIG and not unread:
         return ""
-    size = f"{len(text):,} characters" + (f" and {int(unread[1]):,} bytes" if unread else "")
+    size = f"{len(text):,} characters" + (f" and {unread:,} bytes more" if unread else "")
     return (
-        f"{name} has {size}; read were {kept:,} characters: its beginning, its end, and of what lies between"
-        f" the lines with words such as error, torch, CUDA or driver"
+        f"{name} has {size}; read were {kept:,} characters: its beginning, its end, and of what lies between "
+        "the lines with words such as error, torch, CUDA or driver"
     )
 
 
@@ -171,8 +241,8 @@ def decode(data: bytes) -> str:
     except UnicodeDecodeError as error:
         if error.start >= len(data) - 4:  # a cut last character
             return data.decode("utf-8", "replace")
-    try:
-        chinese = data.decode("gb18030")
+    chinese = data.decode("gb18030", "replace")
+    if chinese.count("\ufffd") <= len(chinese) // 1_000:  # in a long text where it was cut
         foreign = list(islice((c for c in chinese if c > "\x7f"), _SAMPLE))
         if sum(
             "\u2e80" <= c <= "\u9fff"
@@ -182,8 +252,7 @@ def decode(data: bytes) -> str:
             for c in foreign
         ) > 0.9 * len(foreign):
             return chinese
-    except UnicodeDecodeError:
-        pass
+    del chinese
     if data.decode("utf-8", "ignore").isascii():  # no valid UTF-8 beyond ASCII in it: a code page
         return data.decode("cp1252", "replace")
     return data.decode("utf-8", "replace")
@@ -301,6 +370,7 @@ def _unquote(lines: list[str]) -> list[str]:
         if not any(quoted):
             break
         changed = False
+        alone = sum(1 for line in lines if line.strip()) == 1
         begin = 0
         while begin < len(lines):
             if not quoted[begin]:
@@ -309,7 +379,6 @@ def _unquote(lines: list[str]) -> list[str]:
             end = begin
             while end < len(lines) and quoted[end]:
                 end += 1
-            alone = sum(1 for line in lines if line.strip()) == 1
             if end - begin > 1 or alone:
                 lines[begin:end] = [_FENCE.sub("", _QUOTE.sub("", line, count=1)) for line in lines[begin:end]]
                 changed = True

@@ -288,7 +288,8 @@ _PRINTED: tuple[tuple[str, tuple[str, ...], Regex], ...] = tuple(
     for fact, hints, regex in (
         (
             "torch.version", ("torch",),
-            _ITEM + _LOGGED + r"(?:\*{0,3}(?:py)?torch(?: version)?\*{0,3}[ \t]{0,30}(?:[:=]{1,3}\*{0,3}|is|v|version)?[ \t]{0,30}v?)"
+            _ITEM + _LOGGED + r"(?:\*{0,3}(?:py)?torch(?: version)?\*{0,3}[ \t]{0,30}"
+            r"(?:[:=]{1,3}\*{0,3}|is|v|version)?[ \t]{0,30}v?)"
             r"(\d+\.\d+\.\d[\w.+]*)(?=[ \t,;)]|$)",
         ),
         (
@@ -318,7 +319,8 @@ _PRINTED: tuple[tuple[str, tuple[str, ...], Regex], ...] = tuple(
         ("interpreter.version", ("python-3",), r"\bPython-(3\.\d+\.\d+)\b()"),
         (
             "machine", ("arch", "machine"),
-            _ITEM + r"(?:machine|arch|architecture)[ \t]{0,15}[:= ][ \t]{0,15}(arm64|aarch64|x86_64|amd64|i[36]86)[ \t]*$",
+            _ITEM + r"(?:machine|arch|architecture)[ \t]{0,15}[:= ][ \t]{0,15}"
+            r"(arm64|aarch64|x86_64|amd64|i[36]86)[ \t]*$",
         ),
         (
             "os", ("os:", "os :", "operating system", "system:", "platform:"),
@@ -342,7 +344,10 @@ _PRINTED: tuple[tuple[str, tuple[str, ...], Regex], ...] = tuple(
         ("in use", ("placeholder storage",), r"Placeholder storage has not been allocated on (mps) device"),
         # ComfyUI and its kin: the device that they compute on, and how they allocate on it
         ("gpu in use", ("cuda:",), r"\bcuda:\d+ ([^:\n]{4,60}?) : (?:cudaMallocAsync|native)\b"),
-        ("cpu", ("cpu:",), _ITEM + r"CPU(?: model)?\*{0,3}[ \t]{0,30}:\*{0,3}[ \t]{0,30}((?:Apple|Intel|AMD)[^\n]{2,80})$"),
+        (
+            "cpu", ("cpu:",),
+            _ITEM + r"CPU(?: model)?\*{0,3}[ \t]{0,30}:\*{0,3}[ \t]{0,30}((?:Apple|Intel|AMD)[^\n]{2,80})$",
+        ),
     )
 )  # fmt: skip
 
@@ -534,8 +539,8 @@ _KEPT = Regex(
 _VALUE = r"(?:\"(?P<{0}d>[^\"\n]*)\"|'(?P<{0}s>[^'\n]*)'|(?P<{0}b>[^\s;&|\"']*))"
 _ASSIGN = Regex(r"(?<![\w$`./-])(?P<name>" + _NAME + r")=" + _VALUE.format("v"))
 _LEAD = Regex(
-    r"^[ \t]{0,40}(?:[-*+][ \t]{1,9})?(?:[^\n$#%>!`]{0,80}[$#%>!][ \t]*)?(?:(?:export|set|setenv|env|declare -x|ENV|sudo|time)"
-    r"[ \t]+)?"
+    r"^[ \t]{0,40}(?:[-*+][ \t]{1,9})?(?:[^\n$#%>!`]{0,80}[$#%>!][ \t]*)?"
+    r"(?:(?:export|set|setenv|env|declare -x|ENV|sudo|time)[ \t]+)?"
     r"(?:[A-Za-z_]\w*=(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s\"']\S{0,200}|)[ \t]+)*$"
 )
 _OTHER_FORMS = tuple(Regex(p.replace("NAME", f"(?P<name>{_NAME})").replace("VALUE", _VALUE.format("v")), re.M, needs)

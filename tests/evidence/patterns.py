@@ -115,7 +115,7 @@ def _calls(tree: ast.AST, where: str, methods: set[str] = METHODS) -> Iterator[U
             for word in ast.walk(argument):
                 if isinstance(word, ast.Attribute) and word.attr in FLAGS:
                     flags |= getattr(re, word.attr)
-        anchored = node.func.attr in ANCHORED or said.endswith((r"\Z", r"\z")) and not said.startswith("(?<")
+        anchored = node.func.attr in ANCHORED or (said.endswith((r"\Z", r"\z")) and not said.startswith("(?<"))
         yield Used(f"{where}:{node.lineno}", said, int(flags), not anchored)
 
 

@@ -129,3 +129,29 @@ def test_pip_that_is_killed() -> None:
     assert "memory-error-or-killed" in patterns(bar)
     assert "memory-error-or-killed" in patterns("[326093.95] Killed process 14093 (pip) total-vm:5029612kB\n")
     assert "memory-error-or-killed" not in patterns("[326093.95] Killed process 14093 (firefox) total-vm:5029612kB\n")
+
+
+def test_a_message_over_several_lines_is_found_wherever_it_stands() -> None:
+    log = "".join(f"step {i} of the work\n" for i in range(2_000))
+    text = f"{log}Preparing metadata (pyproject.toml): started\n{log}No module named 'torch'\n{log}"
+    error = next(e for e in facts(text).errors if e.pattern == "build-without-torch")
+    assert (error.line, error.text) == (4_002, "No module named 'torch'")
+
+
+def test_the_halves_of_a_message_in_the_wrong_order_are_none() -> None:
+    assert "build-without-torch" not in patterns("No module named 'torch'\nPreparing metadata (pyproject.toml)\n")
+
+
+def test_a_group_is_not_longer_than_a_message() -> None:
+    text = f"{'x' * 3_000}flash_attn {'y' * 200} undefined symbol: _ZN{'z' * 900}"
+    assert all(len(g) <= 500 for e in facts(text).errors for g in e.groups)
+
+
+def test_a_place_behind_what_a_build_machine_left_is_its_own() -> None:
+    """Paths of the machine that built torch are not the user's; what stands behind them keeps its line."""
+    text = (
+        "frame #0: /pytorch/aten/src/ATen/native/cuda/Loss.cu:250\n" * 50
+        + "a line\nbash-5.1# uname -r\n5.15.153.1-microsoft-standard-WSL2\nthe end\n"
+    )
+    seen = facts(text)
+    assert seen.origins["host.kernel"].quote == "5.15.153.1-microsoft-standard-WSL2"
