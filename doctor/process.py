@@ -1,15 +1,24 @@
 """The only place that starts a process.
 
-Every child has a time limit, an output limit and a process group of its own, which ends with it: nothing that it
-started stays behind. The parent never waits without a limit, also for a child that cannot be killed (state D).
+Every child has a time limit, an output limit, and somebody who ends all that came of it, daemons included, when it ends
+or when we do (guardian.py; on Windows job.py). The parent never waits without a limit, also for a child that cannot be
+killed (state D).
+
+A child that runs a script of ours in a foreign Python speaks to us on a channel: a pipe made for it, each line opened
+by a secret. Both are told to the script alone, on its stdin: neither is in its arguments, its environment or its
+output, so nothing that the Python prints is taken for an answer. Whoever runs inside the same process can still find
+them; what is said is therefore checked by the one who hears it, and bounded here: in time, in bytes and in lines.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import os
+import secrets
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -17,20 +26,32 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Literal
+from typing import IO, TYPE_CHECKING, Literal
 
-Status = Literal["ok", "failed", "crashed", "timed-out", "not-found", "permission"]
+if TYPE_CHECKING:
+    from doctor.job import Job
 
-DONE = "done"  # returned by `on_line`: the child has said all we need; end it now
+# flooded: it said more than it may, and was ended; refused: this process may not start one more (files, processes, room)
+Status = Literal["ok", "failed", "crashed", "timed-out", "not-found", "permission", "flooded", "refused"]
+Hear = Callable[[str], "float | str | None"]
+
+DONE = "done"  # returned by `on_line` and its like: the child has said all we need; end it now
 GRACE_S = 3.0  # how long a killed child may take to vanish before it is called stuck
+OUTPUT_LIMIT = 4 << 20  # bytes kept of each stream
+FLOOD_LIMIT = 64 << 20  # bytes that a child may write in all: nothing that we ask says a hundredth of it
+LINE_LIMIT = 4 << 20  # bytes of a line on the channel
 _WINDOWS = sys.platform == "win32"
+_MARK = "TORCHDOCTOR_CHILD"  # in the environment of the children where the system cannot follow daemons (macOS)
+_mark = secrets.token_hex(8)
+_OUT_OF = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT)
 _alive: set[Child] = set()
 
 
 @dataclass(frozen=True)
 class Result:
     """How a child ended. `ms` from start to end; `stuck`: it did not even die of SIGKILL; `state`: what it did when its
-    time was over: "R" computing, "S" waiting, "D" waiting inside the kernel; "" where that is not known."""
+    time was over: "R" computing, "S" waiting, "D" waiting inside the kernel; "" where that is not known; `run_over`: it
+    was the time of the whole run that was over, not its own."""
 
     argv: tuple[str, ...]
     status: Status
@@ -43,6 +64,7 @@ class Result:
     stuck: bool = False
     limit_s: float = 0.0
     state: str = ""
+    run_over: bool = False
 
     @property
     def ok(self) -> bool:
@@ -52,15 +74,18 @@ class Result:
     def said(self) -> str:
         """One line that says how it ended, for a Gap."""
         last = (self.stderr.strip() or self.stdout.strip()).splitlines()
+        over = "the time for the whole run is over" if self.run_over else f"no answer after {self.limit_s:g} s"
         words = {
             "ok": "answered",
             "failed": f"exit {self.exit_code}",
             "crashed": f"ended by signal {self.signal}" if self.signal else f"crashed, exit {self.exit_code}",
-            "timed-out": f"no answer after {self.limit_s:g} s" + (", and it cannot be killed" if self.stuck else ""),
+            "timed-out": over + (", and it cannot be killed" if self.stuck else ""),
             "not-found": "not found",
             "permission": "not permitted to run it",
+            "flooded": "it wrote without end, and was ended",
+            "refused": "it could not be started",
         }[self.status]
-        return f"{words}: {last[-1][:200]}" if last and self.status in ("failed", "crashed") else words
+        return f"{words}: {last[-1][:200]}" if last and self.status in ("failed", "crashed", "refused") else words
 
 
 class Child:
@@ -71,140 +96,277 @@ class Child:
         argv: Sequence[str],
         *,
         limit_s: float,
+        until: float | None = None,
         stdin: str | bytes | None = None,
+        script: str | None = None,
+        on_said: Hear | None = None,
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
-        output_limit: int = 4 << 20,
-        on_line: Callable[[str], float | str | None] | None = None,
-        on_error_line: Callable[[str], float | str | None] | None = None,
+        output_limit: int = OUTPUT_LIMIT,
+        flood_limit: int | None = FLOOD_LIMIT,
+        on_line: Hear | None = None,
+        on_error_line: Hear | None = None,
         dump_stacks: bool = False,
         pass_fds: Sequence[int] = (),
+        hold_fds: Sequence[int] = (),
     ) -> None:
         self.argv = tuple(argv)
-        self._limit_s = limit_s
         self._output_limit = output_limit
+        self._flood_limit = flood_limit
+        self._on_said = on_said
         self._on_line = on_line
         self._on_error_line = on_error_line
         self._pass_fds = () if _WINDOWS else tuple(pass_fds)
+        self._hold_fds = () if _WINDOWS else tuple(hold_fds)
         self._dump_stacks = dump_stacks and not _WINDOWS
         self._started = time.monotonic()
-        self._deadline = self._started + limit_s
-        self._ended = threading.Event()  # the process is gone, or all is said
+        self._until = until
+        self._limit_to(limit_s)
+        self._over = threading.Event()  # it is gone, all is said, or it said too much
+        self._gone = threading.Event()  # it is gone, and all that came of it
         self._done = False
+        self._flooded = False
+        self._heard = 0
+        self._secret = ""
+        self._channel_spoke = False
         self._said = bytearray()
         self._errors = bytearray()
         self._truncated = False
         self._result: Result | None = None
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._line: socket.socket | None = None  # to the guardian
+        self._pid: int | None = None  # of the program, where a guardian started it
+        self._status: int | None = None  # its wait status, as the guardian said
+        self._job: Job | None = None
         self._threads: list[threading.Thread] = []
-        self._open(stdin, env, cwd)
-
-    def _open(self, stdin: str | bytes | None, env: Mapping[str, str] | None, cwd: str | None) -> None:
-        feed: IO[bytes] | int = subprocess.DEVNULL
-        if stdin is not None:  # a file: a pipe could block us if the child never reads
-            feed = tempfile.TemporaryFile()  # noqa: SIM115 - closed below, when the child has it
-            feed.write(stdin.encode() if isinstance(stdin, str) else stdin)
-            feed.seek(0)
-        try:
-            self._process = subprocess.Popen(
-                self.argv,
-                stdin=feed,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=None if env is None else dict(env),
-                cwd=cwd,
-                start_new_session=not _WINDOWS,
-                pass_fds=self._pass_fds,
-                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) if _WINDOWS else 0,
-            )
-        except FileNotFoundError as error:
-            self._fail("not-found", str(error))
-        except PermissionError as error:
-            self._fail("permission", str(error))
-        except (OSError, ValueError) as error:  # not an executable file, a NUL in the path, no memory
-            self._fail("failed", str(error))
-        finally:
-            if not isinstance(feed, int):
-                feed.close()
-        if self._process is None:
+        if until is not None and until <= self._started:
+            self._result = Result(self.argv, "timed-out", limit_s=limit_s, run_over=True)
+            self._over.set()
             return
+        self._open(stdin, script, env, cwd)
+
+    # ---- the start
+
+    def _open(
+        self, stdin: str | bytes | None, script: str | None, env: Mapping[str, str] | None, cwd: str | None
+    ) -> None:
+        channel: IO[bytes] | None = None
+        with contextlib.ExitStack() as ours:  # what only the child needs, or nobody where it does not start
+            try:
+                if script is not None:
+                    reader, writer = (None, None) if _WINDOWS else os.pipe()
+                    if reader is not None and writer is not None:
+                        channel = os.fdopen(reader, "rb")
+                        ours.callback(os.close, writer)
+                    stdin = self._introduction(writer) + script
+                feed = subprocess.DEVNULL if stdin is None else ours.enter_context(_file_of(stdin))
+                theirs: socket.socket | None = None
+                if not _WINDOWS:
+                    self._line, theirs = socket.socketpair()
+                    ours.enter_context(theirs)
+                self._process = self._started_process(feed, theirs, env, cwd, writer if script is not None else None)
+                self._listen(channel)
+            except (OSError, ValueError, subprocess.SubprocessError, RuntimeError) as error:
+                self._not_started(error, cwd)
+                if channel:
+                    channel.close()
+
+    def _introduction(self, writer: int | None) -> str:
+        """The first line of a script: where to speak, and the secret that opens each line. A pipe that a wrapper did
+        not pass on is told by its inode; Windows passes none. Then the script speaks on stdout."""
+        self._secret = secrets.token_hex(16)
+        return f"CHANNEL = ({writer!r}, {os.fstat(writer).st_ino if writer is not None else 0}, {self._secret!r})\n"
+
+    def _started_process(
+        self, feed: IO[bytes] | int, theirs: socket.socket | None, env: Mapping[str, str] | None, cwd: str | None,
+        writer: int | None,
+    ) -> subprocess.Popen[bytes]:
+        passed = self._pass_fds if writer is None else (*self._pass_fds, writer)
+        if env is not None:
+            env = {**env, _MARK: _mark} if sys.platform == "darwin" else dict(env)
+        if _WINDOWS:
+            from doctor.job import SUSPENDED, Job
+
+            flags = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+            self._job = Job()
+            process = subprocess.Popen(
+                self.argv, stdin=feed, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=cwd,
+                creationflags=flags | SUSPENDED,
+            )  # fmt: skip
+            if not self._job.take(int(process._handle)):  # type: ignore[attr-defined]
+                self._job = None
+            return process
+        from doctor import guardian
+
+        assert theirs is not None
+        return subprocess.Popen(
+            self.argv, stdin=feed, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=cwd,
+            start_new_session=True, pass_fds=passed, preexec_fn=guardian.between(theirs.fileno(), self._hold_fds),
+        )  # fmt: skip
+
+    def _listen(self, channel: IO[bytes] | None) -> None:
+        assert self._process and self._process.stdout and self._process.stderr
         _alive.add(self)
-        for work in (self._read_stdout, self._read_stderr, self._watch):
-            thread = threading.Thread(target=work, daemon=True)
-            thread.start()
+        works: list[tuple[Callable[..., None], tuple[object, ...]]] = [
+            (self._read, (self._process.stdout, self._said, self._hear_stdout)),
+            (self._read, (self._process.stderr, self._errors, self._on_error_line)),
+            (self._watch, ()),
+        ]
+        if channel:
+            works.insert(2, (self._read_channel, (channel,)))
+        for work, arguments in works:
+            thread = threading.Thread(target=work, args=arguments, daemon=True)
+            thread.start()  # RuntimeError where there may be no more threads
             self._threads.append(thread)
 
-    def _fail(self, status: Status, message: str) -> None:
-        self._result = Result(self.argv, status, stderr=message, limit_s=self._limit_s)
-        self._ended.set()
+    def _not_started(self, error: Exception, cwd: str | None) -> None:
+        """What kept it from starting: the program, or the limits of our own process, which say nothing about it."""
+        if self._process is not None:  # it runs, and we have no thread to hear it
+            self.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(GRACE_S)
+            _alive.discard(self)
+        status: Status = "failed"
+        if not isinstance(error, OSError):
+            status = "failed" if isinstance(error, ValueError) else "refused"
+        elif error.errno in _OUT_OF or (cwd is not None and error.filename == cwd):
+            status = "refused"
+        elif isinstance(error, FileNotFoundError):
+            status = "not-found" if error.filename else "refused"  # no folder for temporary files
+        elif isinstance(error, PermissionError):
+            status = "permission"
+        self._result = Result(self.argv, status, stderr=str(error), limit_s=self._limit_s)
+        self._over.set()
+        self._gone.set()
+
+    # ---- what it says
+
+    def _limit_to(self, seconds: float) -> None:
+        """A new stage: its limit counts from now, within that of the whole run."""
+        now = time.monotonic()
+        self._limit_s = seconds
+        self._deadline = now + seconds if self._until is None else min(now + seconds, self._until)
 
     def _keep(self, kept: bytearray, data: bytes) -> None:
+        """Of stdout what comes first, of stderr what comes last: there a crash is told."""
+        if kept is self._errors:
+            kept += data
+            if len(kept) > 2 * self._output_limit:
+                self._truncated = True
+                del kept[: -self._output_limit]
+            return
         room = self._output_limit - len(kept)
         kept += data[:room]
         if len(data) > room:
             self._truncated = True
 
-    def _read_stdout(self) -> None:
-        assert self._process and self._process.stdout
-        self._read(self._process.stdout, self._said, self._on_line)
+    def _count(self, data: bytes) -> bool:
+        """Whether it may still go on."""
+        self._heard += len(data)
+        if self._flood_limit is not None and self._heard > self._flood_limit:
+            self._end_flood()
+        return not self._flooded
 
-    def _read_stderr(self) -> None:
-        assert self._process and self._process.stderr
-        self._read(self._process.stderr, self._errors, self._on_error_line)
+    def _end_flood(self) -> None:
+        self._flooded = True
+        self.kill()
+        self._over.set()
 
-    def _read(
-        self, stream: IO[bytes], kept: bytearray, on_line: Callable[[str], float | str | None] | None
-    ) -> None:
-        if on_line is None:
-            self._drain(stream, kept)
-            return
+    @property
+    def _hear_stdout(self) -> Hear | None:
+        return self._hear_either if self._on_said else self._on_line
+
+    def _hear_either(self, line: str) -> float | str | None:
+        """Where the channel did not come through, the answers stand among what else is on stdout."""
+        said = self._unsealed(line)
+        if said is None:
+            return self._on_line(line) if self._on_line else None
+        return self._on_said(said) if self._on_said and not self._channel_spoke else None
+
+    def _unsealed(self, line: str) -> str | None:
+        """What follows the secret."""
+        secret, _, said = line.partition(" ")
+        return said if self._secret and secrets.compare_digest(secret.encode(), self._secret.encode()) else None
+
+    def _read(self, stream: IO[bytes], kept: bytearray, on_line: Hear | None) -> None:
         with contextlib.suppress(ValueError, OSError):
-            while line := stream.readline(self._output_limit):
+            if on_line is None:
+                while (data := stream.read1(65536)) and self._count(data):  # type: ignore[attr-defined]
+                    self._keep(kept, data)
+                return
+            while (line := stream.readline(self._output_limit)) and self._count(line):
                 self._keep(kept, line)
-                answer = on_line(line.decode("utf-8", "replace"))
-                if answer == DONE:
-                    self._done = True
-                    self._ended.set()
-                elif isinstance(answer, (int, float)):  # a new stage: its limit counts from now
-                    self._limit_s = float(answer)
-                    self._deadline = time.monotonic() + answer
+                self._answer(on_line(line.decode("utf-8", "replace")))
 
-    def _drain(self, stream: IO[bytes], kept: bytearray) -> None:
-        with contextlib.suppress(ValueError, OSError):
-            while data := stream.read1(65536):  # type: ignore[attr-defined]
-                self._keep(kept, data)
+    def _read_channel(self, channel: IO[bytes]) -> None:
+        with contextlib.suppress(ValueError, OSError), channel:
+            while (line := channel.readline(LINE_LIMIT)) and self._count(line):
+                if len(line) == LINE_LIMIT:
+                    self._end_flood()
+                    return
+                said = self._unsealed(line.decode("ascii", "replace"))
+                if said is not None and self._on_said:
+                    self._channel_spoke = True
+                    self._answer(self._on_said(said))
+
+    def _answer(self, answer: float | str | None) -> None:
+        if answer == DONE:
+            self._done = True
+            self._over.set()
+        elif isinstance(answer, (int, float)):
+            self._limit_to(float(answer))
+
+    # ---- its end
 
     def _watch(self) -> None:
-        """Wait for the end, and end the group while its leader's pid is still ours."""
+        """Wait until it is gone, and all that came of it."""
         assert self._process is not None
+        if self._line is not None:
+            self._hear_guardian(self._line)
         with contextlib.suppress(OSError):
-            if hasattr(os, "waitid"):
-                os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
-                self._kill_group()
             self._process.wait()
-        self._ended.set()
+        if self._job is not None:
+            self._job.close()
+        self._gone.set()
+        self._over.set()
 
-    def _kill_group(self) -> None:
-        assert self._process is not None
-        if _WINDOWS:
+    def _hear_guardian(self, line: socket.socket) -> None:
+        text = b""
+        with contextlib.suppress(OSError):
+            while piece := line.recv(64):
+                text += piece
+                numbers = [int(word) for word in text.split(b"\n")[:-1]]
+                if numbers:
+                    self._pid = numbers[0]
+                if len(numbers) > 1:
+                    self._status = numbers[1]
+
+    def kill(self) -> None:
+        """End it and all that it started, without waiting."""
+        if self._process is None or self._gone.is_set():
+            return
+        if self._line is not None:
+            with contextlib.suppress(OSError):  # the guardian is gone already
+                self._line.shutdown(socket.SHUT_WR)
+        elif self._job is None or not self._job.end():
             with contextlib.suppress(OSError, subprocess.SubprocessError):
                 command = ["taskkill", "/F", "/T", "/PID", str(self._process.pid)]
                 subprocess.run(command, capture_output=True, check=False, timeout=GRACE_S)
             with contextlib.suppress(OSError):
                 self._process.kill()
-            return
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
 
-    def kill(self) -> None:
-        """End it and all that it started, without waiting."""
-        if self._process is not None and self._process.poll() is None:
-            self._kill_group()
+    def _vanished(self) -> bool:
+        """Wait for the end of a child that was killed. Its guardian may have been stopped meanwhile."""
+        assert self._process is not None
+        if not _WINDOWS and not self._gone.wait(GRACE_S / 3):
+            with contextlib.suppress(OSError):
+                self._process.send_signal(signal.SIGCONT)
+        return self._gone.wait(GRACE_S * 2 / 3)
 
     @property
     def running(self) -> bool:
-        return not self._ended.is_set()
+        return not self._over.is_set()
 
     def result(self) -> Result:
         """Wait for the end, at most until the limit; then kill it. Asked again, gives the same."""
@@ -216,45 +378,69 @@ class Child:
 
     def _wait(self) -> Result:
         assert self._process is not None
-        while not self._ended.wait(min(0.25, max(0.0, self._deadline - time.monotonic()))):  # on_line may move it,
+        while not self._over.wait(min(0.25, max(0.0, self._deadline - time.monotonic()))):  # on_line may move it,
             if time.monotonic() >= self._deadline:  # in both directions
                 break
-        timed_out = not self._ended.is_set()
-        state = _state_of(self._process.pid) if timed_out else ""
-        if timed_out and self._dump_stacks:
+        timed_out = not self._over.is_set()
+        run_over = timed_out and self._until is not None and time.monotonic() >= self._until
+        state = _state_of(self._pid or self._process.pid) if timed_out else ""
+        if timed_out and self._dump_stacks and self._pid:
             with contextlib.suppress(OSError):
-                self._process.send_signal(signal.SIGUSR1)  # faulthandler in the child writes its stacks
-            self._ended.wait(0.5)
+                os.kill(self._pid, signal.SIGUSR1)  # faulthandler in the child writes its stacks
+            self._over.wait(0.5)
         ms = (time.monotonic() - self._started) * 1000
         stuck = False
-        if timed_out or self._done:
-            self._kill_group()
+        if timed_out or self._done or self._flooded:
+            self.kill()
             if not self._done:  # all was said already: no need to see it die
-                stuck = not self._ended.wait(GRACE_S)  # the watcher sees it die
+                stuck = not self._vanished()
         if not stuck:
-            for thread in self._threads[:2]:
+            for thread in self._threads[:-1]:
                 thread.join(0.05 if self._done else 1.0)
-        stdout = self._said.decode("utf-8", "replace")
-        stderr = self._errors.decode("utf-8", "replace")
-        code = None if timed_out or self._done else self._process.returncode
-        status: Status
-        number: int | None = None
-        if self._done:
-            status = "ok"
-        elif timed_out:
-            status = "timed-out"
-        elif code is None:
-            status = "failed"
-        elif code < 0:
-            status, number, code = "crashed", -code, None
-        elif code >= 0xC0000000:  # NTSTATUS of a crash on Windows
-            status = "crashed"
-        else:
-            status = "ok" if code == 0 else "failed"
+        status, code, number = self._ending(timed_out)
         return Result(
-            self.argv, status, stdout, stderr, code, number, ms, self._truncated, stuck, self._limit_s,
-            state,
-        )
+            self.argv, status, self._said.decode("utf-8", "replace"), self._errors.decode("utf-8", "replace"), code,
+            number, ms, self._truncated, stuck, self._limit_s, state, run_over,
+        )  # fmt: skip
+
+    def _ending(self, timed_out: bool) -> tuple[Status, int | None, int | None]:
+        """(status, exit code, signal)"""
+        assert self._process is not None
+        if self._done:
+            return "ok", None, None
+        if self._flooded:
+            return "flooded", None, None
+        if timed_out:
+            return "timed-out", None, None
+        code = self._process.returncode
+        if self._line is not None:  # a guardian that was killed says nothing, and its program dies with it
+            code = -signal.SIGKILL if self._status is None else os.waitstatus_to_exitcode(self._status)
+        if code is None:
+            return "failed", None, None
+        if code < 0:
+            return "crashed", None, -code
+        if code >= 0xC0000000:  # NTSTATUS of a crash on Windows
+            return "crashed", code, None
+        return ("ok" if code == 0 else "failed"), code, None
+
+
+def _file_of(content: str | bytes) -> IO[bytes]:
+    """A file for stdin, open at its start: a pipe could block us if the child never reads. In memory where that can
+    be, for the disk may be full."""
+    data = content.encode() if isinstance(content, str) else content
+    file: IO[bytes]
+    if hasattr(os, "memfd_create"):
+        try:
+            file = os.fdopen(os.memfd_create("torchdoctor"), "w+b")
+        except OSError as error:
+            if error.errno in _OUT_OF:
+                raise
+            file = tempfile.TemporaryFile()  # noqa: SIM115 - an old kernel, or one that forbids it
+    else:
+        file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+    file.write(data)
+    file.seek(0)
+    return file
 
 
 def _state_of(pid: int) -> str:
@@ -267,9 +453,25 @@ def _state_of(pid: int) -> str:
 
 
 def start(argv: Sequence[str], **options: object) -> Child:
-    """Start `argv` now. Options as for Child: limit_s (seconds, needed), stdin, env, cwd, output_limit (bytes; what
-    comes later is still given to on_line and on_error_line, but not kept), dump_stacks, pass_fds (POSIX). A program
-    that is not there is a result (`not-found`), never an exception."""
+    """Start `argv` now. Options as for Child:
+
+    limit_s       seconds, needed: of the whole child, or of a stage where `on_line` moves it
+    until         time.monotonic() at which the whole run is over
+    stdin         what it reads
+    script        the text of a Python script that it reads on stdin, which can speak on a channel; `on_said` hears what
+                  it says there, without the secret
+    env, cwd      of the child
+    output_limit  bytes kept of each stream; what comes later is still given to on_line and on_error_line
+    flood_limit   bytes in all, after which it is ended; None: none
+    on_line, on_error_line   hear the lines of stdout and stderr
+    dump_stacks   ask its faulthandler by SIGUSR1 before it is killed (POSIX)
+    pass_fds      descriptors that the child gets (POSIX)
+    hold_fds      descriptors that stay open until the child and all that came of it is gone, and that it does not get
+                  (POSIX): a lock
+
+    What a hearer returns: seconds, for a new limit from now; DONE; or None. A program that is not there is a result
+    (`not-found`), never an exception.
+    """
     return Child(argv, **options)  # type: ignore[arg-type]
 
 
@@ -303,3 +505,5 @@ def end_all() -> None:
     for child in list(_alive):
         child.kill()
     _alive.clear()
+    if sys.platform == "darwin" and "doctor.guardian" in sys.modules:  # daemons that have left their group
+        end_marked(_MARK, _mark)
