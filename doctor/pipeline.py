@@ -29,6 +29,7 @@ class Request:
     mode: str = "quick"  # of the probe: "quick", "full", "soak:MINUTES"
     only: tuple[str, ...] = ()  # --only: ids
     limit_s: float | None = None  # --timeout: for each stage of a child
+    run_limit_s: float | None = None  # --time-limit: for all that is started to look at the machine
     tool: str | None = None  # --tool: pip, uv, conda, … for the commands
     shell: Literal["sh", "fish", "powershell", "cmd"] | None = None  # --shell: whose lines the commands are
 
@@ -83,7 +84,8 @@ def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[
     from doctor.facts.target import find_target
     from doctor.probes import children
 
-    system = System.of_this_process()
+    until = time.monotonic() + (request.run_limit_s or children.run_limit(request.mode, request.limit_s))
+    system = replace(System.of_this_process(), until=until)
     target = find_target(system, request.python)
     system = target.seen_from(system)
     first = children.start_first(system, target, probe=request.probe, request=request)

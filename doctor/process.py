@@ -4,6 +4,9 @@ Every child has a time limit, an output limit, and somebody who ends all that ca
 or when we do (guardian.py; on Windows job.py). The parent never waits without a limit, also for a child that cannot be
 killed (state D).
 
+On POSIX a process of our own, inside/guardian.py, starts them for us: it is small and has one thread, so that it can
+fork, and it outlives us where we are killed.
+
 A child that runs a script of ours in a foreign Python speaks to us on a channel: a pipe made for it, each line opened
 by a secret. Both are told to the script alone, on its stdin: neither is in its arguments, its environment or its
 output, so nothing that the Python prints is taken for an answer. Whoever runs inside the same process can still find
@@ -15,6 +18,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import errno
+import marshal
 import os
 import secrets
 import signal
@@ -26,12 +30,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from doctor.job import Job
 
-# flooded: it said more than it may, and was ended; refused: this process may not start one more (files, processes, room)
+# flooded: it said more than it may, and was ended; refused: this process may start no more (files, processes, room)
 Status = Literal["ok", "failed", "crashed", "timed-out", "not-found", "permission", "flooded", "refused"]
 Hear = Callable[[str], "float | str | None"]
 
@@ -43,6 +48,7 @@ LINE_LIMIT = 4 << 20  # bytes of a line on the channel
 _WINDOWS = sys.platform == "win32"
 _MARK = "TORCHDOCTOR_CHILD"  # in the environment of the children where the system cannot follow daemons (macOS)
 _mark = secrets.token_hex(8)
+_CHANNEL = 3  # the descriptor of the channel in the child, and of the requests in the guardian
 _OUT_OF = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT)
 _alive: set[Child] = set()
 
@@ -107,7 +113,6 @@ class Child:
         on_line: Hear | None = None,
         on_error_line: Hear | None = None,
         dump_stacks: bool = False,
-        pass_fds: Sequence[int] = (),
         hold_fds: Sequence[int] = (),
     ) -> None:
         self.argv = tuple(argv)
@@ -116,7 +121,6 @@ class Child:
         self._on_said = on_said
         self._on_line = on_line
         self._on_error_line = on_error_line
-        self._pass_fds = () if _WINDOWS else tuple(pass_fds)
         self._hold_fds = () if _WINDOWS else tuple(hold_fds)
         self._dump_stacks = dump_stacks and not _WINDOWS
         self._started = time.monotonic()
@@ -134,10 +138,10 @@ class Child:
         self._truncated = False
         self._result: Result | None = None
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
         self._line: socket.socket | None = None  # to the guardian
-        self._pid: int | None = None  # of the program, where a guardian started it
+        self._pid: int | None = None  # of the program
         self._status: int | None = None  # its wait status, as the guardian said
+        self._process: subprocess.Popen[bytes] | None = None  # Windows
         self._job: Job | None = None
         self._threads: list[threading.Thread] = []
         if until is not None and until <= self._started:
@@ -151,82 +155,93 @@ class Child:
     def _open(
         self, stdin: str | bytes | None, script: str | None, env: Mapping[str, str] | None, cwd: str | None
     ) -> None:
-        channel: IO[bytes] | None = None
-        with contextlib.ExitStack() as ours:  # what only the child needs, or nobody where it does not start
+        if env is not None:
+            env = {**env, _MARK: _mark} if sys.platform == "darwin" else env
+        with contextlib.ExitStack() as undo:  # of what was begun, where it does not start
             try:
-                if script is not None:
-                    reader, writer = (None, None) if _WINDOWS else os.pipe()
-                    if reader is not None and writer is not None:
-                        channel = os.fdopen(reader, "rb")
-                        ours.callback(os.close, writer)
-                    stdin = self._introduction(writer) + script
-                feed = subprocess.DEVNULL if stdin is None else ours.enter_context(_file_of(stdin))
-                theirs: socket.socket | None = None
-                if not _WINDOWS:
-                    self._line, theirs = socket.socketpair()
-                    ours.enter_context(theirs)
-                self._process = self._started_process(feed, theirs, env, cwd, writer if script is not None else None)
-                self._listen(channel)
+                streams = self._windows_streams if _WINDOWS else self._guarded_streams
+                self._listen(*streams(undo, stdin, script, env, cwd))
+                undo.pop_all()
             except (OSError, ValueError, subprocess.SubprocessError, RuntimeError) as error:
                 self._not_started(error, cwd)
-                if channel:
-                    channel.close()
 
-    def _introduction(self, writer: int | None) -> str:
-        """The first line of a script: where to speak, and the secret that opens each line. A pipe that a wrapper did
-        not pass on is told by its inode; Windows passes none. Then the script speaks on stdout."""
-        self._secret = secrets.token_hex(16)
-        return f"CHANNEL = ({writer!r}, {os.fstat(writer).st_ino if writer is not None else 0}, {self._secret!r})\n"
+    def _guarded_streams(
+        self, undo: contextlib.ExitStack, stdin: str | bytes | None, script: str | None, env: Mapping[str, str] | None,
+        cwd: str | None,
+    ) -> tuple[IO[bytes], ...]:
+        """Ask the guardian for it. (stdout, stderr, and the channel where there is one)"""
+        with contextlib.ExitStack() as theirs:  # what the guardian gets, and we need no more
 
-    def _started_process(
-        self, feed: IO[bytes] | int, theirs: socket.socket | None, env: Mapping[str, str] | None, cwd: str | None,
-        writer: int | None,
-    ) -> subprocess.Popen[bytes]:
-        passed = self._pass_fds if writer is None else (*self._pass_fds, writer)
-        if env is not None:
-            env = {**env, _MARK: _mark} if sys.platform == "darwin" else dict(env)
-        if _WINDOWS:
-            from doctor.job import SUSPENDED, Job
+            def pipe() -> tuple[IO[bytes], int]:
+                reader, writer = os.pipe()
+                theirs.callback(os.close, writer)
+                return undo.enter_context(os.fdopen(reader, "rb")), writer
 
-            flags = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+            self._line, line = socket.socketpair()
+            undo.callback(self._line.close)
+            theirs.enter_context(line)
+            (stdout, out), (stderr, err) = pipe(), pipe()
+            streams, channel = [stdout, stderr], []
+            if script is not None:
+                heard, writer = pipe()
+                streams.append(heard)
+                channel.append(writer)
+                stdin = self._introduction(_CHANNEL, os.fstat(writer).st_ino) + script
+            feed = theirs.enter_context(_file_of(stdin or b""))
+            argv = [os.fsdecode(word) for word in self.argv]
+            if any("\0" in word for word in argv):
+                raise ValueError("embedded null byte")
+            request = marshal.dumps((argv, dict(env) if env is not None else None, cwd))
+            descriptors = [line.fileno(), feed.fileno(), out, err, *channel, *self._hold_fds]
+            _guardian.ask(b"c" if channel else b"-", descriptors)
+            self._line.sendall(len(request).to_bytes(8, "big") + request)
+            return tuple(streams)
+
+    def _windows_streams(
+        self, undo: contextlib.ExitStack, stdin: str | bytes | None, script: str | None, env: Mapping[str, str] | None,
+        cwd: str | None,
+    ) -> tuple[IO[bytes], ...]:
+        """Start it in a job. A script has no channel there but stdout."""
+        from doctor.job import SUSPENDED, Job
+
+        if script is not None:
+            stdin = self._introduction(None, 0) + script
+        flags = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | SUSPENDED
+        with contextlib.ExitStack() as theirs:
+            feed = subprocess.DEVNULL if stdin is None else theirs.enter_context(_file_of(stdin))
             self._job = Job()
-            process = subprocess.Popen(
+            self._process = subprocess.Popen(
                 self.argv, stdin=feed, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=cwd,
-                creationflags=flags | SUSPENDED,
+                creationflags=flags,
             )  # fmt: skip
-            if not self._job.take(int(process._handle)):  # type: ignore[attr-defined]
-                self._job = None
-            return process
-        from doctor import guardian
+        if not self._job.take(int(self._process._handle)):  # type: ignore[attr-defined]
+            self._job = None
+        assert self._process.stdout and self._process.stderr
+        return self._process.stdout, self._process.stderr
 
-        assert theirs is not None
-        return subprocess.Popen(
-            self.argv, stdin=feed, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=cwd,
-            start_new_session=True, pass_fds=passed, preexec_fn=guardian.between(theirs.fileno(), self._hold_fds),
-        )  # fmt: skip
+    def _introduction(self, descriptor: int | None, inode: int) -> str:
+        """The first line of a script: where to speak, and the secret that opens each line. Where a wrapper did not pass
+        the pipe on, which the inode tells, and on Windows, which passes none, the script speaks on stdout."""
+        self._secret = secrets.token_hex(16)
+        return f"CHANNEL = ({descriptor!r}, {inode}, {self._secret!r})\n"
 
-    def _listen(self, channel: IO[bytes] | None) -> None:
-        assert self._process and self._process.stdout and self._process.stderr
+    def _listen(self, stdout: IO[bytes], stderr: IO[bytes], channel: IO[bytes] | None = None) -> None:
         _alive.add(self)
         works: list[tuple[Callable[..., None], tuple[object, ...]]] = [
-            (self._read, (self._process.stdout, self._said, self._hear_stdout)),
-            (self._read, (self._process.stderr, self._errors, self._on_error_line)),
-            (self._watch, ()),
+            (self._read, (stdout, self._said, self._hear_either if self._on_said else self._on_line)),
+            (self._read, (stderr, self._errors, self._on_error_line)),
         ]
         if channel:
-            works.insert(2, (self._read_channel, (channel,)))
-        for work, arguments in works:
+            works.append((self._read_channel, (channel,)))
+        for work, arguments in (*works, (self._watch, ())):
             thread = threading.Thread(target=work, args=arguments, daemon=True)
             thread.start()  # RuntimeError where there may be no more threads
             self._threads.append(thread)
 
-    def _not_started(self, error: Exception, cwd: str | None) -> None:
+    def _not_started(self, error: Exception, cwd: str | None = None) -> None:
         """What kept it from starting: the program, or the limits of our own process, which say nothing about it."""
-        if self._process is not None:  # it runs, and we have no thread to hear it
-            self.kill()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(GRACE_S)
-            _alive.discard(self)
+        self.kill()  # where it runs all the same, and we have no thread to hear it
+        _alive.discard(self)
         status: Status = "failed"
         if not isinstance(error, OSError):
             status = "failed" if isinstance(error, ValueError) else "refused"
@@ -237,8 +252,8 @@ class Child:
         elif isinstance(error, PermissionError):
             status = "permission"
         self._result = Result(self.argv, status, stderr=str(error), limit_s=self._limit_s)
-        self._over.set()
         self._gone.set()
+        self._over.set()
 
     # ---- what it says
 
@@ -273,10 +288,6 @@ class Child:
         self.kill()
         self._over.set()
 
-    @property
-    def _hear_stdout(self) -> Hear | None:
-        return self._hear_either if self._on_said else self._on_line
-
     def _hear_either(self, line: str) -> float | str | None:
         """Where the channel did not come through, the answers stand among what else is on stdout."""
         said = self._unsealed(line)
@@ -290,7 +301,7 @@ class Child:
         return said if self._secret and secrets.compare_digest(secret.encode(), self._secret.encode()) else None
 
     def _read(self, stream: IO[bytes], kept: bytearray, on_line: Hear | None) -> None:
-        with contextlib.suppress(ValueError, OSError):
+        with contextlib.suppress(ValueError, OSError), stream:
             if on_line is None:
                 while (data := stream.read1(65536)) and self._count(data):  # type: ignore[attr-defined]
                     self._keep(kept, data)
@@ -321,48 +332,53 @@ class Child:
 
     def _watch(self) -> None:
         """Wait until it is gone, and all that came of it."""
-        assert self._process is not None
         if self._line is not None:
             self._hear_guardian(self._line)
-        with contextlib.suppress(OSError):
-            self._process.wait()
+        elif self._process is not None:
+            with contextlib.suppress(OSError):
+                self._process.wait()
         if self._job is not None:
             self._job.close()
-        self._gone.set()
-        self._over.set()
+        if not self._gone.is_set():
+            self._gone.set()
+            self._over.set()
 
     def _hear_guardian(self, line: socket.socket) -> None:
+        """The program's pid, then its wait status; or why it could not be started."""
         text = b""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), line:
             while piece := line.recv(64):
                 text += piece
-                numbers = [int(word) for word in text.split(b"\n")[:-1]]
-                if numbers:
-                    self._pid = numbers[0]
-                if len(numbers) > 1:
-                    self._status = numbers[1]
+                words = text.decode("ascii", "replace").split("\n")[:-1]
+                failed = next((word[1:] for word in words if word.startswith("!")), None)
+                if failed is not None:
+                    self._not_started(self._error_of(failed))
+                    return
+                numbers = [int(word) for word in words if word.isdigit()]
+                self._pid = numbers[0] if numbers else None
+                self._status = numbers[1] if len(numbers) > 1 else None
+
+    def _error_of(self, said: str) -> OSError:
+        """ERRNO WORD of the guardian: only one of the program itself is one of the program."""
+        number, _, what = said.partition(" ")
+        code = int(number) if number.isdigit() else 0
+        if what == "program" or code in _OUT_OF:
+            return OSError(code, os.strerror(code), self.argv[0])
+        return OSError(errno.EAGAIN, f"{what}: {os.strerror(code)}")
 
     def kill(self) -> None:
         """End it and all that it started, without waiting."""
-        if self._process is None or self._gone.is_set():
+        if self._gone.is_set():
             return
         if self._line is not None:
             with contextlib.suppress(OSError):  # the guardian is gone already
                 self._line.shutdown(socket.SHUT_WR)
-        elif self._job is None or not self._job.end():
+        elif self._process is not None and (self._job is None or not self._job.end()):
             with contextlib.suppress(OSError, subprocess.SubprocessError):
                 command = ["taskkill", "/F", "/T", "/PID", str(self._process.pid)]
                 subprocess.run(command, capture_output=True, check=False, timeout=GRACE_S)
             with contextlib.suppress(OSError):
                 self._process.kill()
-
-    def _vanished(self) -> bool:
-        """Wait for the end of a child that was killed. Its guardian may have been stopped meanwhile."""
-        assert self._process is not None
-        if not _WINDOWS and not self._gone.wait(GRACE_S / 3):
-            with contextlib.suppress(OSError):
-                self._process.send_signal(signal.SIGCONT)
-        return self._gone.wait(GRACE_S * 2 / 3)
 
     @property
     def running(self) -> bool:
@@ -377,13 +393,12 @@ class Child:
             return self._result
 
     def _wait(self) -> Result:
-        assert self._process is not None
         while not self._over.wait(min(0.25, max(0.0, self._deadline - time.monotonic()))):  # on_line may move it,
             if time.monotonic() >= self._deadline:  # in both directions
                 break
         timed_out = not self._over.is_set()
         run_over = timed_out and self._until is not None and time.monotonic() >= self._until
-        state = _state_of(self._pid or self._process.pid) if timed_out else ""
+        state = _state_of(self._pid) if timed_out and self._pid else ""
         if timed_out and self._dump_stacks and self._pid:
             with contextlib.suppress(OSError):
                 os.kill(self._pid, signal.SIGUSR1)  # faulthandler in the child writes its stacks
@@ -393,10 +408,12 @@ class Child:
         if timed_out or self._done or self._flooded:
             self.kill()
             if not self._done:  # all was said already: no need to see it die
-                stuck = not self._vanished()
+                stuck = not self._gone.wait(GRACE_S)
         if not stuck:
             for thread in self._threads[:-1]:
                 thread.join(0.05 if self._done else 1.0)
+        if self._result is not None:  # it could not be started, as we hear now
+            return self._result
         status, code, number = self._ending(timed_out)
         return Result(
             self.argv, status, self._said.decode("utf-8", "replace"), self._errors.decode("utf-8", "replace"), code,
@@ -405,15 +422,15 @@ class Child:
 
     def _ending(self, timed_out: bool) -> tuple[Status, int | None, int | None]:
         """(status, exit code, signal)"""
-        assert self._process is not None
         if self._done:
             return "ok", None, None
         if self._flooded:
             return "flooded", None, None
         if timed_out:
             return "timed-out", None, None
-        code = self._process.returncode
-        if self._line is not None:  # a guardian that was killed says nothing, and its program dies with it
+        if self._process is not None:
+            code = self._process.returncode
+        else:  # a guardian that was killed says nothing, and its program dies with it
             code = -signal.SIGKILL if self._status is None else os.waitstatus_to_exitcode(self._status)
         if code is None:
             return "failed", None, None
@@ -422,6 +439,58 @@ class Child:
         if code >= 0xC0000000:  # NTSTATUS of a crash on Windows
             return "crashed", code, None
         return ("ok" if code == 0 else "failed"), code, None
+
+
+class _Guardian:
+    """Our process that starts the children (inside/guardian.py): made when the first one is wanted."""
+
+    def __init__(self) -> None:
+        self._requests: socket.socket | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def used(self) -> bool:
+        return self._requests is not None
+
+    def ask(self, word: bytes, descriptors: list[int]) -> None:
+        """Start a child. OSError where that cannot be asked."""
+        with self._lock:
+            for last in (False, True):
+                requests = self._requests = self._requests or self._begun()
+                try:
+                    socket.send_fds(requests, [word], descriptors)
+                    return
+                except OSError:
+                    self.leave()
+                    if last:
+                        raise
+
+    @staticmethod
+    def _begun() -> socket.socket:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
+                (os.POSIX_SPAWN_DUP2, theirs.fileno(), _CHANNEL),
+                *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)),
+            ]
+            if theirs.fileno() == _CHANNEL:  # dup2 would leave it to be closed
+                os.set_inheritable(_CHANNEL, True)
+            argv = [sys.executable, "-I", "-S", "-B", str(Path(__file__).parent / "inside" / "guardian.py")]
+            try:
+                os.posix_spawn(sys.executable, argv, os.environ, file_actions=actions)
+            except OSError as error:
+                ours.close()
+                raise OSError(errno.EAGAIN, f"torchdoctor's own Python cannot be started: {error}") from error
+        return ours
+
+    def leave(self) -> None:
+        """It ends what still runs, and itself."""
+        if self._requests is not None:
+            self._requests.close()
+            self._requests = None
+
+
+_guardian = _Guardian()
 
 
 def _file_of(content: str | bytes) -> IO[bytes]:
@@ -465,7 +534,6 @@ def start(argv: Sequence[str], **options: object) -> Child:
     flood_limit   bytes in all, after which it is ended; None: none
     on_line, on_error_line   hear the lines of stdout and stderr
     dump_stacks   ask its faulthandler by SIGUSR1 before it is killed (POSIX)
-    pass_fds      descriptors that the child gets (POSIX)
     hold_fds      descriptors that stay open until the child and all that came of it is gone, and that it does not get
                   (POSIX): a lock
 
@@ -505,5 +573,6 @@ def end_all() -> None:
     for child in list(_alive):
         child.kill()
     _alive.clear()
-    if sys.platform == "darwin" and "doctor.guardian" in sys.modules:  # daemons that have left their group
+    if sys.platform == "darwin" and _guardian.used:  # daemons that have left their group
         end_marked(_MARK, _mark)
+    _guardian.leave()

@@ -68,9 +68,9 @@ def run(
     argv: Sequence[str],
     environ: dict[str, str],
     tell: Callable[[str], None],
-    pass_fds: Sequence[int] = (),
+    hold_fds: Sequence[int] = (),
 ) -> tuple[process.Result, str]:
-    """Run one command to its end; its result and its last lines. On Ctrl-C or any exception it is ended first, and
+    """Run one command to its end, with `hold_fds` (a lock) open until all that came of it is gone; its result and its last lines. On Ctrl-C or any exception it is ended first, and
     where `tell` raises OSError, for its pipe or terminal is closed: that is raised then."""
     from doctor.process import DONE
 
@@ -89,7 +89,8 @@ def run(
         return SILENCE_LIMIT_S
 
     child = system.start(
-        argv, limit_s=SILENCE_LIMIT_S, env=environ, on_line=hear, on_error_line=hear, pass_fds=pass_fds
+        argv, limit_s=SILENCE_LIMIT_S, env=environ, on_line=hear, on_error_line=hear, hold_fds=hold_fds,
+        flood_limit=None,
     )
     try:
         result = child.result()

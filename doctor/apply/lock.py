@@ -1,6 +1,7 @@
-"""One run an environment. The lock belongs to an open file, so it ends with its holders: the doctor, and the tool
-that it started, which inherits it. A lock that a killed doctor left is therefore either free, or held by its
-orphan."""
+"""One run an environment. The lock belongs to an open file, so it ends with its holders: the doctor, and the guardian
+of the tool that it started (process.py, `hold_fds`), which ends all that came of the tool before it lets go. The tool
+itself does not get it: a daemon of a tool would hold it for its whole life. A lock that a killed doctor left is
+therefore free as soon as its tool is gone."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ ORPHAN_LIMIT_S = 10.0
 
 @contextlib.contextmanager
 def held(store: str) -> Iterator[int]:
-    """Hold the lock of a store; gives its descriptor for the children. Ends what a killed run left at work there.
+    """Hold the lock of a store; gives its descriptor for the guardians of the children. Ends what a killed run left at work there.
 
     Raises ApplyError where a living run holds it, or the store cannot be written.
     """

@@ -73,6 +73,12 @@ def machine_options(*, formats: Iterable[str] = FORMATS, probes: bool = True) ->
             metavar="SECONDS",
             help="Limit for each stage of a child process.",
         ),
+        click.option(
+            "--time-limit",
+            type=Positive(),
+            metavar="SECONDS",
+            help="Limit for the whole examination of this machine.",
+        ),
         *_format_options(tuple(formats)),
         click.option("-v", "--verbose", is_flag=True, help="Also show what was skipped and where facts come from."),
         click.option("-q", "--quiet", is_flag=True, help="Only the verdict."),
@@ -125,6 +131,7 @@ def request_from(
     device: tuple[str, ...] = (),
     only: tuple[str, ...] = (),
     timeout: float | None = None,
+    time_limit: float | None = None,
     tool: str | None = None,
     shell: Literal["sh", "fish", "powershell", "cmd"] | None = None,
     **_: object,
@@ -135,7 +142,7 @@ def request_from(
 
     return Request(
         python=python, evidence=evidence, as_of=as_of, probe=not no_probe, devices=device, only=only, limit_s=timeout,
-        tool=tool, shell=shell,
+        run_limit_s=time_limit, tool=tool, shell=shell,
     )  # fmt: skip
 
 

@@ -3,27 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass
 
 from doctor.facts.notes import Notes
 from doctor.model.facts import ABSENT, Package, TorchCopy
 
 VERSION_FILE = "torch/version.py"
+REQUIREMENT_AT_MOST = 2000  # characters; the longest of published wheels have some hundreds
 
 
-def packages_of(said: Iterable[Mapping[str, Any]], markers: Mapping[str, str]) -> tuple[Package, ...]:
+@dataclass(frozen=True, kw_only=True)
+class PackageSaid:
+    """A distribution, as collect.py answers."""
+
+    name: str
+    version: str | None = None
+    path: str | None = None
+    installer: str | None = None
+    requires: tuple[str, ...] = ()
+    copies: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorchSaid:
+    """What files say of torch, as collect.py answers."""
+
+    copies: tuple[TorchCopy, ...]
+    leftovers: tuple[str, ...]
+    shadowed_by: str | None = None
+    version_file: Mapping[str, str | bool | None] | None = None
+    version: str | None = None
+    path: str | None = None
+    libraries: tuple[str, ...] | None = None
+    installer: str | None = None
+    requires: tuple[str, ...] | None = None
+    missing_files: tuple[str, ...] | None = None
+    build: str | None = None
+
+
+def packages_of(said: Iterable[PackageSaid], markers: Mapping[str, str]) -> tuple[Package, ...]:
     """Facts.packages. torch itself is no package of its own environment: it is Facts.torch."""
     return tuple(
         Package(
-            name=one["name"],
-            version=one.get("version"),
-            path=one.get("path"),
-            installer=one.get("installer"),
-            requires=requirements(one.get("requires", ()), markers),
-            copies=one.get("copies", 1),
+            name=one.name,
+            version=one.version,
+            path=one.path,
+            installer=one.installer,
+            requires=requirements(one.requires, markers),
+            copies=one.copies,
         )
         for one in said
-        if one["name"] not in ("torch", "pytorch")
+        if one.name not in ("torch", "pytorch")
     )
 
 
@@ -38,50 +68,52 @@ def requirements(texts: Iterable[str], markers: Mapping[str, str]) -> tuple[str,
 
 
 def _holds(text: str, markers: Mapping[str, str]) -> bool:
-    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.requirements import Requirement
 
+    if len(text) > REQUIREMENT_AT_MOST:
+        return False
     try:
         marker = Requirement(text).marker
         return marker is None or marker.evaluate({**markers, "extra": ""})
-    except (InvalidRequirement, ValueError, KeyError):
+    except (ValueError, KeyError, TypeError, RecursionError):  # InvalidRequirement and its like are ValueErrors
         return False
 
 
-def write_torch(said: Mapping[str, Any], markers: Mapping[str, str], notes: Notes) -> None:
-    """Write Facts.torch down, as far as files tell: ABSENT where no folder of sys.path has anything of it."""
-    copies = tuple(TorchCopy(**copy) for copy in said["copies"])
-    remains = any(not path.rpartition("/")[2].startswith(("~", "-", "=", "%")) for path in said["leftovers"])
-    if not copies and not said["shadowed_by"] and not remains:
-        notes.set("torch", ABSENT, "sys.path")
+def write_torch(said: TorchSaid, markers: Mapping[str, str], notes: Notes, problem: str | None = None) -> None:
+    """Write Facts.torch down, as far as files tell: ABSENT where no folder of sys.path has anything of it, and all of
+    them could be read (`problem`: the first that could not)."""
+    remains = any(not path.rpartition("/")[2].startswith(("~", "-", "=", "%")) for path in said.leftovers)
+    if not said.copies and not said.shadowed_by and not remains:
+        notes.set("torch", None if problem else ABSENT, "sys.path")
         return
-    notes.set("torch.copies", copies, "sys.path")
-    notes.set("torch.leftovers", tuple(said["leftovers"]), "site-packages")
-    notes.set("torch.shadowed_by", said["shadowed_by"] or ABSENT, "sys.path")
-    notes.set("torch.path", said.get("path"), "sys.path")
+    notes.set("torch.copies", said.copies, "sys.path")
+    notes.set("torch.leftovers", said.leftovers, "site-packages")
+    notes.set("torch.shadowed_by", said.shadowed_by or ABSENT, "sys.path")
+    notes.set("torch.path", said.path, "sys.path")
     _write_version(said, notes)
-    for name, source in (("installer", "dist-info/INSTALLER"), ("build", "dist-info/WHEEL")):
-        notes.set(
-            f"torch.{name}",
-            said.get(name),
-            "conda-meta" if name == "build" and said.get("installer") == "conda" else source,
-        )
+    notes.set("torch.installer", said.installer, "dist-info/INSTALLER")
+    notes.set("torch.build", said.build, "conda-meta" if said.installer == "conda" else "dist-info/WHEEL")
     for name, source in (("missing_files", "dist-info/RECORD"), ("libraries", "torch/lib")):
-        if said.get(name) is not None:
-            notes.set(f"torch.{name}", tuple(said[name]), source)
+        value = getattr(said, name)
+        if value is not None:
+            notes.set(f"torch.{name}", value, source)
         else:
-            notes.gap(f"torch.{name}", "not-applicable", f"there is no {source} to read")
-    if said.get("requires") is not None:
-        notes.set("torch.requires", requirements(said["requires"], markers), "dist-info/METADATA")
+            notes.gap(f"torch.{name}", "not-applicable", problem or f"there is no {source} to read")
+    if said.requires is not None:
+        notes.set("torch.requires", requirements(said.requires, markers), "dist-info/METADATA")
 
 
-def _write_version(said: Mapping[str, Any], notes: Notes) -> None:
-    file = said.get("version_file")
-    notes.set("torch.version", said.get("version"), VERSION_FILE if file else "dist-info/METADATA")
+def _write_version(said: TorchSaid, notes: Notes) -> None:
+    file = said.version_file
+    notes.set("torch.version", said.version, VERSION_FILE if file else "dist-info/METADATA")
     if file is None:
         for name in ("cuda", "hip", "xpu", "git", "debug"):
             notes.gap(f"torch.{name}", "unreadable", f"there is no {VERSION_FILE}", VERSION_FILE)
         return
     for name in ("cuda", "hip", "xpu"):  # a line that older releases do not have means the same as None
-        notes.set(f"torch.{name}", file.get(name) or ABSENT, VERSION_FILE, f"{name} = {file.get(name)!r}")
-    notes.set("torch.git", file.get("git_version"), VERSION_FILE)
-    notes.set("torch.debug", file.get("debug"), VERSION_FILE)
+        value = file.get(name)
+        notes.set(f"torch.{name}", value if isinstance(value, str) and value else ABSENT, VERSION_FILE,
+                  f"{name} = {value!r}")  # fmt: skip
+    git, debug = file.get("git_version"), file.get("debug")
+    notes.set("torch.git", git if isinstance(git, str) else None, VERSION_FILE)
+    notes.set("torch.debug", debug if isinstance(debug, bool) else None, VERSION_FILE)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
 import pkgutil
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from doctor import process
+from doctor.decode import Refused, decode_fields, loads
 from doctor.facts import installed
-from doctor.facts.notes import Notes
+from doctor.facts.installed import PackageSaid, TorchSaid
+from doctor.facts.notes import Notes, gap_from
 from doctor.facts.system import System, architecture
 from doctor.facts.target import Found
 from doctor.model.facts import ABSENT, StartFailure
@@ -23,6 +25,48 @@ _PLAIN = (
     "translated", "macos_reported",
     "environment", "manager", "project", "externally_managed", "user_site",
 )  # fmt: skip
+# Where collect.py's name of a source is not the fact's own, below «interpreter».
+_FACTS = {"packages": ("packages",), "torch": ("torch",), "libc": ("host.libc", "host.libc_version"), "markers": ()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What collect.py answers; None where it does not know."""
+
+    version: str | None = None
+    implementation: str | None = None
+    executable: str | None = None
+    prefix: str | None = None
+    base_prefix: str | None = None
+    free_threaded: bool | None = None
+    bits: int | None = None
+    platform_tag: str | None = None
+    translated: bool | None = None
+    macos_reported: str | None = None
+    environment: str | None = None
+    manager: str | None = None
+    project: str | None = None
+    receipt: tuple[str, ...] | None = None
+    externally_managed: bool | None = None
+    pip: str | None = None
+    sys_path: tuple[str, ...] | None = None
+    shadowed: tuple[tuple[str, str], ...] | None = None
+    user_site: bool | None = None
+    libc: tuple[str, str | None] | None = None
+    markers: Mapping[str, str] | None = None
+    packages: tuple[PackageSaid, ...] | None = None
+    torch: TorchSaid | None = None
+    gaps: Mapping[str, str] | None = None  # source -> why it is not known, or not whole
+    failed: str | None = None  # what kept collect.py itself from answering
+
+
+@dataclass(frozen=True)
+class Heard:
+    """An answer, and why parts of it, or all, could not be taken; `too_old`: of a Python that says only its version."""
+
+    answer: Answer
+    refused: Mapping[str, str]
+    too_old: bool = False
 
 
 def start(system: System, found: Found, notes: Notes) -> Callable[[Notes], None]:
@@ -33,23 +77,30 @@ def start(system: System, found: Found, notes: Notes) -> Callable[[Notes], None]
         failure = found.failure or StartFailure(kind="not-found", message="there is no Python to ask")
         _write_failure(notes, failure)
         return lambda notes: None
-    nonce = "torchdoctor-" + os.urandom(8).hex()
-    script = pkgutil.get_data("doctor.inside", "collect.py")
-    child = system.start([found.python, "-B", "-", nonce], limit_s=LIMIT_S, stdin=script)
+    script = (pkgutil.get_data("doctor.inside", "collect.py") or b"").decode("ascii")
+    heard: list[str] = []
+
+    def hear(text: str) -> str:
+        heard[:] = heard or [text]
+        return process.DONE
+
+    child = system.start([found.python, "-B", "-"], limit_s=LIMIT_S, script=script, on_said=hear)
 
     def finish(notes: Notes) -> None:
         result = child.result()
-        answer = read_answer(result.stdout, nonce)
-        failure = failure_of(result, answer, found.python or "")
-        if failure:
+        try:
+            answer = read_answer(heard[0]) if heard else None
+        except Refused as error:
+            _write_unknown(notes, f"the answer of the target's Python was refused: {error}")
+            return
+        if answer is None and (result.status in ("flooded", "refused") or result.run_over):
+            gap = gap_from("interpreter", result, "the target's Python")
+            for fact in ("interpreter", "torch", "packages"):
+                notes.set(fact, gap)
+        elif failure := failure_of(result, answer, found.python or ""):
             _write_failure(notes, failure)
-        else:
-            assert answer is not None
-            if not answer.get("project") and answer.get("manager") in ("poetry", "pdm"):
-                from doctor.facts.projects import project_of
-
-                answer["project"] = project_of(system, str(answer.get("prefix") or ""), answer["manager"])
-            write(answer, notes)
+        elif answer is not None:
+            write(answer, notes, system)
             _write_installed_at(system, notes)
 
     return finish
@@ -64,6 +115,13 @@ def _write_installed_at(system: System, notes: Notes) -> None:
     notes.set("torch.installed_at", system.changed_at(folder), folder)
 
 
+def _write_unknown(notes: Notes, why: str) -> None:
+    """The target's Python runs, and what it is cannot be said."""
+    notes.set("interpreter.start_failure", ABSENT, ASKED)
+    for fact in ("interpreter", "torch", "packages"):
+        notes.gap(fact, "unreadable", why, ASKED)
+
+
 def _write_failure(notes: Notes, failure: StartFailure) -> None:
     notes.set("interpreter.start_failure", failure, ASKED, failure.message)
     notes.set("interpreter.version", failure.version, ASKED)
@@ -73,38 +131,23 @@ def _write_failure(notes: Notes, failure: StartFailure) -> None:
         notes.gap(fact, reason, f"{starts}{failure.message}")  # type: ignore[arg-type]
 
 
-def read_answer(stdout: str, nonce: str) -> dict[str, Any] | None:
-    """The JSON object between the two nonces, or None. Lone surrogates (undecodable paths) become «?»."""
-    parts = stdout.split(nonce)
-    if len(parts) < 3:
-        return None
-    try:
-        answer = json.loads(parts[1])
-    except ValueError:
-        return None
-    return _printable(answer) if isinstance(answer, dict) else None
+def read_answer(text: str) -> Heard:
+    """The answer as typed values, each source for itself. Raises Refused where it is no answer at all."""
+    data = loads(text)
+    values, refused = decode_fields(Answer, data)
+    return Heard(Answer(**values), refused, too_old="torch" not in data and "failed" not in data)
 
 
-def _printable(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, list):
-        return [_printable(one) for one in value]
-    if isinstance(value, dict):
-        return {key: _printable(one) for key, one in value.items()}
-    return value
-
-
-def failure_of(result: Result, answer: Mapping[str, Any] | None, python: str) -> StartFailure | None:
+def failure_of(result: Result, heard: Heard | None, python: str) -> StartFailure | None:
     """Why the target could not be asked; None where it answered."""
 
     def failure(kind: str, message: str, **more: Any) -> StartFailure:
         return StartFailure(kind=kind, message=message, **more)  # type: ignore[arg-type]
 
-    if answer and (result.exit_code == TOO_OLD or "torch" not in answer):
-        version = str(answer.get("version"))
+    if heard and heard.too_old:
+        version = heard.answer.version
         return failure("too-old", f"Python {version} is too old to be examined", exit_code=TOO_OLD, version=version)
-    if answer:
+    if heard:
         return None
     line = telling_line(result.stderr) or telling_line(result.stdout)
     if result.status == "not-found":  # the file is there: what its first line names, or its loader, is not
@@ -138,41 +181,60 @@ def telling_line(text: str) -> str:
     return lines[-1][:500] if lines else ""
 
 
-def write(answer: Mapping[str, Any], notes: Notes) -> None:
+def write(heard: Heard, notes: Notes, system: System) -> None:
     """Write the facts of one answer down: interpreter, packages and the static side of torch."""
+    answer = heard.answer
+    if answer.failed:
+        notes.set("interpreter.version", answer.version, ASKED)
+        _write_unknown(notes, f"looking at the target's environment failed in its own Python: {answer.failed}")
+        return
     notes.set("interpreter.start_failure", ABSENT, ASKED)
     notes.values.pop("interpreter.executable", None)
     for name in _PLAIN:
-        notes.set(f"interpreter.{name}", answer.get(name), ASKED)
+        notes.set(f"interpreter.{name}", getattr(answer, name), ASKED)
     notes.set("interpreter.architecture", _architecture(answer), ASKED)
-    notes.set("interpreter.pip", answer.get("pip") or ABSENT, "sys.path")
-    notes.set("interpreter.sys_path", tuple(answer.get("sys_path", ())), ASKED)
-    notes.set("interpreter.shadowed", tuple((m, f) for m, f in answer.get("shadowed", ())), "sys.path")
-    if answer.get("environment") != "uv-tool":
+    notes.set("interpreter.sys_path", answer.sys_path, ASKED)
+    notes.set("interpreter.shadowed", answer.shadowed, "sys.path")
+    if answer.libc:
+        notes.set("host.libc", answer.libc[0], "confstr")
+        notes.set("host.libc_version", answer.libc[1], "confstr")
+    unknown = {**(answer.gaps or {}), **{name: f"refused: {why}" for name, why in heard.refused.items()}}
+    if "pip" not in unknown or answer.pip:
+        notes.set("interpreter.pip", answer.pip or ABSENT, "sys.path")
+    markers = answer.markers or {}
+    if answer.packages is not None:
+        notes.set("packages", installed.packages_of(answer.packages, markers), "dist-info")
+    if answer.torch is not None:
+        installed.write_torch(answer.torch, markers, notes, unknown.get("torch"))
+    for name, why in unknown.items():
+        for fact in _FACTS.get(name, (f"interpreter.{name}",)):
+            notes.gap(fact, "unreadable", why, ASKED)
+    _write_project(answer, notes, system)
+
+
+def _write_project(answer: Answer, notes: Notes, system: System) -> None:
+    """What made the environment, as far as a file says."""
+    if answer.environment is not None and answer.environment != "uv-tool":
         notes.set("interpreter.receipt", ABSENT, ASKED)
-    elif answer.get("receipt"):
-        notes.set("interpreter.receipt", tuple(answer["receipt"]), "uv-receipt.toml")
+    elif answer.receipt:
+        notes.set("interpreter.receipt", answer.receipt, "uv-receipt.toml")
     else:
         notes.gap("interpreter.receipt", "unreadable", "uv-receipt.toml has what cannot be said again in a command")
-    if answer.get("project") is None:
-        notes.gap("interpreter.project", "not-applicable", "no project file manages this environment")
-    if answer.get("macos_reported") is None:
-        notes.gap("interpreter.macos_reported", "not-applicable", "this is no Mac")
-    if libc := answer.get("libc"):
-        notes.set("host.libc", libc[0], "confstr")
-        notes.set("host.libc_version", libc[1], "confstr")
-    markers = answer.get("markers", {})
-    notes.set("packages", installed.packages_of(answer.get("packages", ()), markers), "dist-info")
-    installed.write_torch(answer["torch"], markers, notes)
+    if answer.project is None and answer.prefix and answer.manager in ("poetry", "pdm"):
+        from doctor.facts.projects import project_of
+
+        notes.set("interpreter.project", project_of(system, answer.prefix, answer.manager), ASKED)
+    notes.gap("interpreter.project", "not-applicable", "no project file manages this environment")
+    notes.gap("interpreter.macos_reported", "not-applicable", "this is no Mac")
 
 
-def _architecture(answer: Mapping[str, Any]) -> str | None:
+def _architecture(answer: Answer) -> str | None:
     """Of this process: a 32-bit Python on a 64-bit kernel is told the kernel's machine by uname."""
-    tag = str(answer.get("platform_tag") or "")
+    tag = answer.platform_tag or ""
     machine = tag.partition("win-")[2] or (
-        tag if tag == "win32" else str(answer.get("markers", {}).get("platform_machine", ""))
+        tag if tag == "win32" else (answer.markers or {}).get("platform_machine", "")
     )
     word = architecture(machine)
-    if answer.get("bits") == 32:
+    if answer.bits == 32:
         return {"x86_64": "x86", "arm64": "armv7l"}.get(word or "", word)
     return word

@@ -13,6 +13,7 @@ process environment.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import stat
@@ -55,6 +56,27 @@ def architecture(machine: str) -> str | None:
     return _ARCHITECTURES.get(word, word) or None
 
 
+def read_regular(path: str, limit: int) -> bytes:
+    """At most `limit` bytes of a regular file: the only place where the doctor opens a file of the machine. A pipe
+    would hang us, and a device may do something when it is opened: those end in OSError."""
+    _must_be_regular(os.stat(path), path)
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags | getattr(os, "O_NOCTTY", 0))
+    try:
+        _must_be_regular(os.fstat(descriptor), path)  # it may have become another one
+        data = bytearray()
+        while len(data) < limit and (piece := os.read(descriptor, min(limit - len(data), 1 << 20))):
+            data += piece
+        return bytes(data)
+    finally:
+        os.close(descriptor)
+
+
+def _must_be_regular(status: os.stat_result, path: str) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", path)
+
+
 class Uname(NamedTuple):
     """As platform.uname(), in our words: system is linux, darwin or windows; machine as the kernel spells it."""
 
@@ -75,6 +97,7 @@ class System:
     own_prefix: str | None = None
     own_path: tuple[str, ...] = ()
     recorded: Mapping[str, Any] = field(default_factory=dict)  # machine.json
+    until: float | None = None  # time.monotonic() at which no process that was started here may run any more
 
     @classmethod
     def of_this_process(cls) -> System:
@@ -98,8 +121,8 @@ class System:
     def of_folder(cls, root: str) -> System:
         """A recorded machine."""
         recorded: Mapping[str, Any] = {}
-        with contextlib.suppress(FileNotFoundError), open(os.path.join(root, "machine.json"), encoding="utf-8") as file:
-            recorded = json.load(file)
+        with contextlib.suppress(FileNotFoundError):
+            recorded = json.loads(read_regular(os.path.join(root, "machine.json"), READ_LIMIT))
         return cls(
             root=os.path.abspath(root),
             environ=recorded.get("environ", {}),
@@ -190,32 +213,33 @@ class System:
         if path in self.recorded.get("denied", ()):
             return Gap(fact=path, reason="permission", detail=f"{path}: permission denied", source=path)
         try:
-            with open(self.at(path), "rb") as file:
-                return file.read(limit).decode("utf-8", "replace")
-        except OSError as error:
+            return read_regular(self.at(path), limit).decode("utf-8", "replace")
+        except (OSError, ValueError) as error:
             return self._gap(path, error)
 
     def read_bytes(self, path: str, limit: int = 4096) -> bytes:
         """The first bytes of a file; empty where it can't be read."""
-        with contextlib.suppress(OSError), open(self.at(path), "rb") as file:
-            return file.read(limit)
+        with contextlib.suppress(OSError, ValueError):
+            return read_regular(self.at(path), limit)
         return b""
 
     def listdir(self, path: str) -> tuple[str, ...] | Gap:
         """Sorted names in a folder."""
         try:
             names = os.listdir(self.at(path))
-        except OSError as error:
+        except (OSError, ValueError) as error:
             return self._gap(path, error)
         return tuple(sorted(name.replace(_COLON, ":") if self.root else name for name in names))
 
-    def _gap(self, path: str, error: OSError) -> Gap:
+    def _gap(self, path: str, error: OSError | ValueError) -> Gap:
+        """Why it could not be read. A ValueError is that of a path with a NUL in it."""
         reason: Reason = "unreadable"
+        words = (getattr(error, "strerror", None) or str(error)).lower()
         if isinstance(error, (FileNotFoundError, NotADirectoryError)):
             reason = "not-installed"
         elif isinstance(error, PermissionError):
             reason = "permission"
-        return Gap(fact=path, reason=reason, detail=f"{path}: {(error.strerror or str(error)).lower()}", source=path)
+        return Gap(fact=path, reason=reason, detail=f"{path}: {words}", source=path)
 
     def exists(self, path: str) -> bool:
         """Whether there is something at the path (a dead link is nothing)."""
@@ -239,7 +263,7 @@ class System:
             return str(self.recorded["links"][path])
         try:
             return os.readlink(self.at(path))
-        except OSError:
+        except (OSError, ValueError):
             return None
 
     def is_dead_link(self, path: str) -> bool:
@@ -278,7 +302,7 @@ class System:
             path = os.path.dirname(path)
         try:
             usage = shutil.disk_usage(path)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             return self._gap(path, error)
         return usage.total, usage.free
 
@@ -300,7 +324,7 @@ class System:
         here = self.at(path)
         try:
             mode = os.stat(here).st_mode
-        except OSError:
+        except (OSError, ValueError):
             return sys.platform == "win32" and os.path.lexists(here)  # an app execution alias can't be opened
         return stat.S_ISREG(mode) and os.access(here, os.X_OK)
 
@@ -345,6 +369,7 @@ class System:
             found = self.tool(program)
             program = self.at(found) if found else os.path.join(self.at("/"), "not-on-path", program)
         options.setdefault("env", self.child_environ())
+        options.setdefault("until", self.until)
         if not self.root:
             options.setdefault("cwd", self.cwd)
         return process.start([program, *argv[1:]], limit_s=limit_s, **options)

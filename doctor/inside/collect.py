@@ -1,17 +1,22 @@
-"""Run BY the target interpreter, on stdin: `python -B - NONCE < collect.py`. Says what this environment is, by files.
+"""Run BY the target interpreter, on stdin: `python -B - < collect.py`. Says what this environment is, by files.
 
 Never imports torch. Standard library only, and only the modules in the standard library's own folders: a json.py in the
 working folder must not break it. The syntax is valid for Python 2.7 and 3.6, so that those can say what they are: below
-3.6 the answer is the version alone, and exit code 79. The answer is one JSON object between two lines with the nonce,
-whatever else sitecustomize or a wrapper prints.
+3.6 the answer is the version alone, and exit code 79. The answer is one JSON object. The doctor puts a line before this
+text, CHANNEL = (descriptor of a pipe, its inode, secret): then the answer goes there, as a line that the secret opens,
+and to stdout where the pipe did not come through. By hand (`ssh host python3 - NONCE < collect.py`) it stands on stdout
+between two lines with the nonce, whatever else sitecustomize or a wrapper prints.
+
+Nothing here raises for what the environment is: each source is asked for itself, and where it fails or could be read
+only in part, "gaps" says why, by the name of the source.
 """
 
 import os
 import sys
 
-NONCE = sys.argv[1] if len(sys.argv) > 1 else "torchdoctor"
 TOO_OLD = 79
-AT_MOST = 50  # names in a list of missing files
+AT_MOST = 50  # names in a list of missing files, or of problems
+SYS_PATH_AT_MOST = 1000
 HEADER_BYTES = 65536  # of a METADATA file: its long description is of no use
 # Distributions that matter to torch: whole families, and single names (normalised as in PEP 503).
 FAMILIES = (
@@ -38,9 +43,28 @@ COMPILED = (".so", ".pyd", ".dll", ".dylib")
 
 
 def say(text):
-    data = ("\n%s\n%s\n%s\n" % (NONCE, text, NONCE)).encode("ascii")
+    """Hand the answer over, by the channel where there is one."""
+    channel = globals().get("CHANNEL")
+    if channel is None:
+        nonce = sys.argv[1] if len(sys.argv) > 1 else "torchdoctor"
+        descriptor, text = 1, "\n%s\n%s\n%s\n" % (nonce, text, nonce)
+    else:
+        descriptor, inode, secret = channel
+        if not is_pipe(descriptor, inode):
+            descriptor = 1
+        text = "\n%s %s\n" % (secret, text)
+    data = text.encode("ascii")
     while data:
-        data = data[os.write(1, data) :]
+        data = data[os.write(descriptor, data) :]
+
+
+def is_pipe(descriptor, inode):
+    """Whether that descriptor is the pipe that was made for us: a wrapper may have closed it, and opened another."""
+    try:
+        status = os.fstat(descriptor)
+    except (OSError, TypeError):
+        return False
+    return status.st_mode & 0o170000 == 0o010000 and status.st_ino == inode
 
 
 def own_version():
@@ -49,6 +73,14 @@ def own_version():
     return "%d.%d.%d%s" % (info[0], info[1], info[2], level + str(info[4]) if level else "")
 
 
+def say_failure(kind, error, trace):
+    """Of what kept this script itself from answering; then as ever."""
+    text = "".join(char if char.isalnum() and ord(char) < 128 else " " for char in "%s: %s" % (kind.__name__, error))
+    say('{"version": "%s", "failed": "%s"}' % (own_version(), " ".join(text.split())[:500]))
+    sys.__excepthook__(kind, error, trace)
+
+
+sys.excepthook = say_failure
 if sys.version_info < (3, 6):
     say('{"version": "%s"}' % own_version())
     sys.stdout.flush()
@@ -57,9 +89,12 @@ if sys.version_info < (3, 6):
 # By getattr, so that vermin can vouch for 2.7: everything above must be valid there, and the syntax of all.
 BASE_PREFIX = getattr(sys, "base_prefix")
 IMPLEMENTATION = getattr(sys, "implementation").name
-SEEN_PATH = list(sys.path)
+SEEN_PATH = [folder for folder in list(sys.path) if isinstance(folder, str)]  # Python looks into no others
 # The modules that were there before anything of the user's could hide them; a user's file may already be among them.
 LOADED = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
+LOADED = {name: file if isinstance(file, str) else None for name, file in LOADED.items()}
+PROBLEMS = []  # what the source at work could not read, and did not expect
+GONE = (2, 20)  # ENOENT, ENOTDIR: it is not there, and that is known
 
 
 def library_folders():
@@ -93,16 +128,46 @@ import sysconfig  # noqa: E402
 def read(path, limit=1 << 20):
     """Text of a file, or None."""
     try:
-        with open(path, "rb") as file:
-            return file.read(limit).decode("utf-8", "replace")
-    except OSError:
+        return read_regular(path, limit).decode("utf-8", "replace")
+    except (OSError, ValueError) as error:
+        note(path, error)
         return None
+
+
+def read_regular(path, limit):
+    """At most so many bytes of a regular file. A pipe or a device could hang us, or worse: it is not even opened."""
+    must_be_regular(os.stat(path), path)
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags)
+    try:
+        must_be_regular(os.fstat(descriptor), path)  # it may have become another one
+        data = b""
+        while len(data) < limit:
+            piece = os.read(descriptor, limit - len(data))
+            if not piece:
+                break
+            data += piece
+        return data
+    finally:
+        os.close(descriptor)
+
+
+def must_be_regular(status, path):
+    if status.st_mode & 0o170000 != 0o100000:
+        raise OSError(22, "not a regular file", path)
+
+
+def note(path, error):
+    """A file or folder that is there, and could not be read."""
+    if getattr(error, "errno", None) not in GONE and len(PROBLEMS) < AT_MOST:
+        PROBLEMS.append("%s: %s" % (path, getattr(error, "strerror", None) or error))
 
 
 def names_in(folder):
     try:
         return sorted(os.listdir(folder or os.curdir))
-    except OSError:
+    except (OSError, ValueError) as error:
+        note(folder or os.curdir, error)
         return []
 
 
@@ -116,7 +181,7 @@ def search_path():
     for folder in SEEN_PATH:
         try:
             path = os.path.abspath(folder or os.getcwd())
-        except OSError:
+        except (OSError, ValueError):
             continue
         key = os.path.normcase(os.path.realpath(path))
         if key not in seen and os.path.isdir(path):
@@ -321,8 +386,11 @@ def missing_files(info, folder):
             continue
         try:
             size = os.stat(os.path.join(folder, path)).st_size
-        except OSError:
-            missing.append(path)
+        except (OSError, ValueError) as error:
+            if getattr(error, "errno", None) in GONE:
+                missing.append(path)
+            else:
+                note(path, error)
         else:
             if size == 0 and rest.rpartition(",")[2] not in ("0", ""):
                 missing.append(path)
@@ -377,7 +445,7 @@ def torch_facts(folders, dists, conda):
     if dist:
         lines = headers(dist["info"])
         said["installer"] = installer_of(dist["info"])
-        said["requires"] = header_values(lines, "Requires-Dist")
+        said["requires"] = header_values(lines, "Requires-Dist") if any(lines) else None
         said["missing_files"] = missing_files(dist["info"], dist["path"])
         said["build"] = (
             "; ".join(header_values((read(os.path.join(dist["info"], "WHEEL"), 4096) or "").split("\n"), "Tag")) or None
@@ -481,8 +549,11 @@ def statements(text):
 
 
 def string_in(text):
-    """A TOML string; its escapes are those of JSON."""
-    return json.loads(text) if text.startswith('"') else text[1:-1]
+    """A TOML string; its escapes are those of JSON, and one of eight digits."""
+    if not text.startswith('"'):
+        return text[1:-1]
+    long = re.compile(r"((?:^|[^\\])(?:\\\\)*)\\U([0-9A-Fa-f]{8})")
+    return json.loads(long.sub(lambda match: match.group(1) + chr(int(match.group(2), 16)), text))
 
 
 def requirement_in(table):
@@ -583,37 +654,69 @@ def markers():
     }
 
 
+def once(function):
+    """Its first value, kept: two sources need it, and both are to say what it could not read."""
+    kept = []
+
+    def ask():
+        if not kept:
+            before = len(PROBLEMS)
+            kept.append((function(), PROBLEMS[before:]))
+        else:
+            PROBLEMS.extend(kept[0][1])
+        return kept[0][0]
+
+    return ask
+
+
+folders_of = once(search_path)
+distributions_of = once(lambda: distributions(folders_of()))
+conda_of = once(lambda: conda_packages(sys.prefix))
+environment_of = once(environment)
+
+SOURCES = (
+    ("implementation", lambda: IMPLEMENTATION),
+    ("executable", lambda: sys.executable or None),
+    ("prefix", lambda: sys.prefix),
+    ("base_prefix", lambda: BASE_PREFIX),
+    ("free_threaded", lambda: "free-threading" in sys.version),
+    ("bits", lambda: 64 if sys.maxsize > 2**32 else 32),
+    ("platform_tag", lambda: sysconfig.get_platform()),
+    ("translated", translated),
+    ("macos_reported", macos_reported),
+    ("environment", lambda: environment_of()[0]),
+    ("manager", lambda: environment_of()[1]),
+    ("project", lambda: environment_of()[2]),
+    ("receipt", lambda: receipt(sys.prefix) if environment_of()[0] == "uv-tool" else None),
+    (
+        "externally_managed",
+        lambda: os.path.isfile(os.path.join(LIBRARY, "EXTERNALLY-MANAGED")) and sys.prefix == BASE_PREFIX,
+    ),
+    ("pip", lambda: distributions_of()[1]),
+    ("sys_path", lambda: SEEN_PATH[:SYS_PATH_AT_MOST]),
+    ("shadowed", lambda: shadowed(folders_of())),
+    ("user_site", lambda: bool(getattr(sys.modules.get("site"), "ENABLE_USER_SITE", False))),
+    ("libc", libc),
+    ("markers", markers),
+    ("packages", lambda: packages(distributions_of()[0], conda_of())),
+    ("torch", lambda: torch_facts(folders_of(), distributions_of()[0], conda_of())),
+)
+
+
 def main():
-    folders = search_path()
-    dists, pip = distributions(folders)
-    conda = conda_packages(sys.prefix)
-    kind, manager, project = environment()
-    site = sys.modules.get("site")
-    said = {
-        "version": own_version(),
-        "implementation": IMPLEMENTATION,
-        "executable": sys.executable or None,
-        "prefix": sys.prefix,
-        "base_prefix": BASE_PREFIX,
-        "free_threaded": "free-threading" in sys.version,
-        "bits": 64 if sys.maxsize > 2**32 else 32,
-        "platform_tag": sysconfig.get_platform(),
-        "translated": translated(),
-        "macos_reported": macos_reported(),
-        "environment": kind,
-        "manager": manager,
-        "project": project,
-        "receipt": receipt(sys.prefix) if kind == "uv-tool" else None,
-        "externally_managed": os.path.isfile(os.path.join(LIBRARY, "EXTERNALLY-MANAGED")) and sys.prefix == BASE_PREFIX,
-        "pip": pip,
-        "sys_path": SEEN_PATH,
-        "shadowed": shadowed(folders),
-        "user_site": bool(getattr(site, "ENABLE_USER_SITE", False)),
-        "libc": libc(),
-        "markers": markers(),
-        "packages": packages(dists, conda),
-        "torch": torch_facts(folders, dists, conda),
-    }
+    said, gaps = {"version": own_version()}, {}
+    for name, source in SOURCES:
+        del PROBLEMS[:]
+        try:
+            said[name] = source()
+            json.dumps(said[name])
+        except Exception as error:
+            said[name] = None
+            gaps[name] = "%s: %s" % (type(error).__name__, error)
+        else:
+            if PROBLEMS:
+                gaps[name] = PROBLEMS[0]
+    said["gaps"] = {name: text[:500] for name, text in gaps.items()}
     say(json.dumps(said))
 
 

@@ -2,7 +2,7 @@
 
 Run BY the target interpreter, on its stdin:
 
-    python -B -X faulthandler - NONCE DEVICE MODE [SEED]
+    python -B -X faulthandler - DEVICE MODE [SEED]
 
 DEVICE is "cpu", "cuda:0", "mps", "xpu:0". In the modes "facts" and "quick" the child of "cpu" also
 gives torch's dynamic facts. MODE is "facts" (no probe), "quick", "full", "soak:MINUTES", "peers" (copies between all
@@ -13,10 +13,12 @@ What is here is what every probe does first. Further stages are the files of sta
 that the mode needs in front of this one, as the table PIECES. A piece has a table STAGES: (stage's name, function of
 the Probe, modes, types of device or () for all). It imports nothing of ours and uses what the Probe offers.
 
-Protocol: one line `NONCE {json}` at begin and end of each stage, on the original stdout; whatever else writes to stdout
-goes to stderr. The parent knows from an open stage where a child died. Standard library only, and of it only modules
-that are built in or loaded before any script, because a user's json.py must hurt torch's import here as it does in the
-user's own run, and must not hurt ours. Valid for Python 3.6 and torch 1.8 or newer. ASCII only: it travels on stdin.
+Protocol: one line `SECRET {json}` at begin and end of each stage. The parent's first line says where, and the secret:
+CHANNEL = (descriptor of a pipe, its inode, SECRET). Where that pipe did not come through, or was not made, it is the
+original stdout; whatever else writes to stdout goes to stderr. The parent knows from an open stage where a child died.
+Standard library only, and of it only modules that are built in or loaded before any script, because a user's json.py
+must hurt torch's import here as it does in the user's own run, and must not hurt ours. Valid for
+Python 3.6 and torch 1.8 or newer. ASCII only: it travels on stdin.
 
 The bounds are those of the error analysis of inner products (Higham, Accuracy and Stability of Numerical Algorithms,
 ch. 3) on zero-mean data, which keeps partial sums small; tensor cores truncate (Fasi, Higham, Mikaitis, Pranesh, PeerJ
@@ -81,15 +83,17 @@ def _escaped(char):
 
 
 class Talk(object):
-    """Writes the stage lines. Takes the original stdout for itself and points fd 1 at stderr."""
+    """Writes the stage lines: on the channel, or on the original stdout, taken for itself. Points fd 1 at stderr."""
 
-    def __init__(self, nonce):
-        self.nonce = nonce
-        self.fd = os.dup(1)
+    def __init__(self, channel):
+        descriptor, inode, self.secret = channel
+        self.fd = descriptor if is_pipe(descriptor, inode) else os.dup(1)
+        if hasattr(os, "set_inheritable"):
+            os.set_inheritable(self.fd, False)
         os.dup2(2, 1)
 
     def say(self, **line):
-        data = (self.nonce + " " + to_json(line) + "\n").encode("ascii")
+        data = (self.secret + " " + to_json(line) + "\n").encode("ascii")
         while data:
             data = data[os.write(self.fd, data):]
 
@@ -106,6 +110,15 @@ class Talk(object):
         ms = (time.perf_counter() - started) * 1000
         self.say(stage=name, event="end", ok=not data.get("wrong"), ms=round(ms, 3), data=data)
         return data
+
+
+def is_pipe(descriptor, inode):
+    """Whether that descriptor is the pipe that was made for us: a wrapper may have closed it, and opened another."""
+    try:
+        status = os.fstat(descriptor)
+    except (OSError, TypeError):
+        return False
+    return status.st_mode & 0o170000 == 0o010000 and status.st_ino == inode
 
 
 def described(error):
@@ -757,9 +770,9 @@ def prepare_crash_reports():
 
 
 def main(arguments):
-    nonce, device, mode = arguments[:3]
-    seed = int(arguments[3]) if len(arguments) > 3 else 0
-    talk = Talk(nonce)
+    device, mode = arguments[:2]
+    seed = int(arguments[2]) if len(arguments) > 2 else 0
+    talk = Talk(globals().pop("CHANNEL", (None, 0, "probe")))
     prepare_crash_reports()
     sys.argv = ["-"]
     kept = []

@@ -6,8 +6,7 @@ limit; what it said until then is kept, so the stage that stands open is where i
 
 from __future__ import annotations
 
-import json
-import secrets
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,8 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from doctor import process
-from doctor.model.facts import ABSENT, Facts, Gap, ImportFailure, ProbeResult, Reason, Stage, Torch, TorchDevice
+from doctor.decode import Refused, decode_fields
+from doctor.model.facts import ABSENT, Facts, Gap, ImportFailure, ProbeResult, Reason, Stage, Torch
 from doctor.probes import matches, wanted_probes
+from doctor.probes.said import BEFORE_PROBE, REQUIRED, Line, Said, line_of, raised
 
 if TYPE_CHECKING:
     from doctor.facts.system import System
@@ -29,6 +30,7 @@ IMPORT_LIMIT_S = 60.0  # from a cold network disk; a warm one needs a few second
 DRIVER_LIMIT_S = 30.0  # a healthy server needs seconds a GPU without persistence mode
 STAGE_LIMIT_S = 60.0  # the first kernel may be compiled by the driver (PTX)
 LONG_LIMIT_S = 300.0  # of the stages that take many seconds on a slow machine
+RUN_LIMIT_S = {"quick": 300.0, "full": 1800.0, "soak": 600.0}  # of all children; a soak has its minutes besides
 LONG_STAGES = ("silent", "training", "memory", "sustained")
 MANY_GPUS = 8  # with more, the driver's limit doubles
 SLOW_S = 1.0  # a stage that takes longer is worth a word
@@ -75,8 +77,18 @@ STATES = {  # what a process did when its time was over
     "D": ", waiting inside the kernel (a driver that does not answer)",
     "T": ", stopped",
 }
-BEFORE_PROBE = ("start", "import", "facts", "driver")
 BEFORE_DEVICE = ("start", "import")  # a child that ends there says nothing of its device
+
+
+def run_limit(mode: str, stage_limit_s: float | None) -> float:
+    """Seconds for all that is started for one examination. Who allows a stage more than we do allows more to the whole.
+
+    >>> run_limit("quick", None), run_limit("soak:30", None), run_limit("quick", 600.0)
+    (300.0, 2400.0, 3000.0)
+    """
+    kind, _, minutes = mode.partition(":")
+    base = RUN_LIMIT_S.get(kind, RUN_LIMIT_S["quick"]) * max(1.0, (stage_limit_s or 0.0) / STAGE_LIMIT_S)
+    return base + (60 * float(minutes) if minutes else 0.0)
 
 
 @dataclass(frozen=True)
@@ -105,12 +117,14 @@ class Run:
         self._limit_s = limit_s
         self._changed = changed
         self._oom_kills = oom_kills(system)
-        self._nonce = secrets.token_hex(8)
+        self.refused = ""  # why it is not believed
+        self._kind = mode.partition(":")[0]
+        self._begun: set[str] = set()
         self._child = system.start(
-            [python, "-B", "-X", "faulthandler", "-", self._nonce, device, mode],
+            [python, "-B", "-X", "faulthandler", "-", device, mode],
             limit_s=self.limit_of("start"),
-            stdin=script(mode.partition(":")[0]),
-            on_line=self._hear,
+            script=script(self._kind),
+            on_said=self._hear,
             dump_stacks=True,
         )
         threading.Thread(target=self._await, daemon=True).start()
@@ -132,30 +146,44 @@ class Run:
             self._changed.notify_all()
 
     def _hear(self, text: str) -> float | str | None:
-        """One line of the child; the limit of the stage that it opens, or DONE."""
-        nonce, _, rest = text.partition(" ")
-        if nonce != self._nonce:
-            return None
-        try:
-            line = json.loads(rest)
-            event, stage = line["event"], line.get("stage")
-        except (ValueError, KeyError, TypeError, AttributeError):
-            return None
+        """One line of the child; the limit of the stage that it opens, or DONE. What is no line of ours ends it:
+        nothing that it says is believed from there on."""
         with self._changed:
             self.since = time.monotonic()
-            if event == "begin":
-                self.open = str(stage)
-            elif event == "share":
-                self.share = line["share"]
-                return self.limit_of(self.open) if self.open else None
-            elif event == "end":
-                self.open = None
-                self.stages.append(Stage(name=str(stage), ok=line["ok"], ms=line["ms"], data=line["data"]))
-            self._changed.notify_all()
-        if event == "done":
+            try:
+                return self._take(line_of(text))
+            except Refused as error:
+                self.refused = str(error)
+                return process.DONE
+            finally:
+                self._changed.notify_all()
+
+    def _take(self, line: Line) -> float | str | None:
+        """A stage is begun once, and ended once: a target that repeats itself moves no deadline and fills no memory."""
+        if self.done or self.refused:
+            return process.DONE
+        if line.event == "begin":
+            stage = line.stage or ""
+            if self.open not in (None, "start") or stage in self._begun or stage not in WORDS:
+                raise Refused(f"{self.open or 'nothing'} is at work, and it begins {stage[:40]!r}")
+            self._begun.add(stage)
+            self.open = stage
+            return self.limit_of(stage)
+        if line.event == "end":
+            if self.open is None or line.stage != self.open:
+                raise Refused(f"{self.open or 'nothing'} is at work, and it ends {(line.stage or '')[:40]!r}")
+            self.open = None
+            self.stages.append(Stage(name=line.stage, ok=bool(line.ok), ms=line.ms or 0.0, data=line.data))
+        elif line.event == "share":
+            self.share = max(self.share, line.share or 0.0)
+            if self.open == "soak" and self._kind == "soak":  # a round; the whole has its limit, too
+                return self.limit_of(self.open)
+        else:
+            if self.open is not None:
+                raise Refused(f"{self.open} is at work, and it is done")
             self.done = True
             return process.DONE
-        return self.limit_of(self.open) if event == "begin" and self.open else None
+        return None
 
     def stage(self, name: str) -> Stage | None:
         """A stage that has ended."""
@@ -171,6 +199,14 @@ class Run:
         """Whether it ended before it said that it was done."""
         return self.result is not None and not self.done
 
+    @property
+    def cut_short(self) -> bool:
+        """Whether it was our limits that ended it, or a lie of the target: that says nothing of torch or a device."""
+        ended = self.result
+        return self.went_down and ended is not None and bool(
+            self.refused or ended.run_over or ended.status in ("flooded", "refused")
+        )
+
     def end(self) -> None:
         """It is of no more use."""
         self._child.kill()
@@ -179,6 +215,12 @@ class Run:
         """How a child that went down ended, in one sentence."""
         assert self.result is not None
         what = WORDS.get(self.open or "", "running")
+        if self.refused:
+            return f"{what}: the child is not believed, for what it said is refused: {self.refused}"
+        if self.result.run_over:
+            return f"{what}: the time for the whole run was over (--time-limit allows more)"
+        if self.result.status in ("flooded", "refused"):
+            return f"{what}: {self.result.said}"
         if self.result.status == "timed-out":
             doing = STATES.get(self.result.state, "")
             stuck = ", and the process cannot be killed" if self.result.stuck else ""
@@ -339,7 +381,13 @@ def with_import(facts: Facts, run: Run) -> Facts:
     stage = run.stage("import")
     if stage and stage.ok:
         torch = facts.torch if isinstance(facts.torch, Torch) else Torch()
-        return replace(facts, torch=_imported(torch, run, stage), gaps=(*facts.gaps, *_gaps(run)))
+        said, odd = decode_fields(Said, _dynamic(run, stage))
+        gaps = tuple(
+            Gap(fact=f"torch.{name}", reason="unreadable", detail=f"refused: {why}", source="import torch")
+            for name, why in odd.items()
+        )
+        torch = _imported(torch, said, stage.ms)
+        return replace(facts, torch=torch, gaps=(*facts.gaps, *_gaps(run), *gaps))
     if stage and _is_missing(stage.data):
         return facts if facts.torch else replace(facts, torch=ABSENT)
     failure = import_failure(run)
@@ -349,12 +397,11 @@ def with_import(facts: Facts, run: Run) -> Facts:
             facts, torch=replace(torch, imports=False, import_failure=failure, warnings=_texts(stage, "warnings"))
         )
     if failure is None and run.result is not None:
-        reason = {"timed-out": "timed-out", "not-found": "not-installed", "permission": "permission"}
-        detail = run.ending() if run.open == "import" else run.result.said
-        gap = Gap(
-            fact="torch.imports", reason=reason.get(run.result.status, "crashed"), detail=detail,  # type: ignore[arg-type]
-            source="import torch",
-        )
+        reason = {"timed-out": "timed-out", "not-found": "not-installed", "permission": "permission",
+                  "flooded": "unreadable", "refused": "not-looked"}  # fmt: skip
+        why = "unreadable" if run.refused else reason.get(run.result.status, "crashed")
+        detail = run.ending() if run.open == "import" or run.cut_short else run.result.said
+        gap = Gap(fact="torch.imports", reason=why, detail=detail, source="import torch")  # type: ignore[arg-type]
         return replace(facts, gaps=(*facts.gaps, gap))
     return facts
 
@@ -363,33 +410,33 @@ def _is_missing(data: Mapping[str, Any]) -> bool:
     return data.get("exception") == "ModuleNotFoundError" and data.get("module") == "torch"
 
 
-def _imported(torch: Torch, run: Run, stage: Stage) -> Torch:
+def _dynamic(run: Run, stage: Stage) -> dict[str, Any]:
+    """All that the child said of torch."""
     said: dict[str, Any] = {**stage.data}
     for name in ("facts", "driver"):
         ended = run.stage(name)
         if ended and ended.ok:
             said.update(ended.data)
+    return said
+
+
+def _imported(torch: Torch, said: Mapping[str, Any], ms: float) -> Torch:
     known: dict[str, Any] = {
         key: said[key]
         for key in (
             "version", "git", "debug", "cuda_built", "mps_built", "cuda_available", "mps_available", "xpu_available",
-            "numpy_works", "cpu_capability", "threads",
+            "numpy_works", "cpu_capability", "threads", "warnings", "arch_list", "loaded_libraries", "devices",
         )
         if said.get(key) is not None
     }
     for key in ("cuda", "hip", "xpu", "cuda_error", "numpy_error"):
         if key in said:
             known[key] = ABSENT if said[key] is None else said[key]
-    for key in ("warnings", "arch_list", "loaded_libraries"):
-        if said.get(key) is not None:
-            known[key] = tuple(said[key])
-    if "devices" in said:
-        known["devices"] = tuple(TorchDevice(**device) for device in said["devices"])
     if said.get("file"):
-        known["path"] = str(Path(said["file"]).parent)
+        known["path"] = os.path.dirname(said["file"])
     if "cudnn" in said and not said.get("cudnn_error"):
         known["cudnn"] = cudnn_version(said["cudnn"]) if said["cudnn"] else ABSENT
-    return replace(torch, imports=True, import_failure=ABSENT, import_ms=stage.ms, **known)
+    return replace(torch, imports=True, import_failure=ABSENT, import_ms=ms, **known)
 
 
 def cudnn_version(number: int) -> str:
@@ -417,24 +464,25 @@ def _gaps(run: Run) -> Iterator[Gap]:
 
 
 def _texts(stage: Stage | None, key: str) -> tuple[str, ...] | None:
-    return tuple(stage.data.get(key, ())) if stage else None  # type: ignore[arg-type]
+    values, _ = decode_fields(Said, dict(stage.data)) if stage else ({}, {})
+    return (values.get(key) or ()) if stage else None
 
 
 def import_failure(run: Run) -> ImportFailure | None:
     """How the import ended, where it did not succeed; None where it did, or where the child did not come so far."""
     stage, result = run.stage("import"), run.result
     if stage and not stage.ok:
-        said: Mapping[str, Any] = stage.data
-        code = said.get("exit_code")
+        said = raised(stage.data)
+        code = said.exit_code
         return ImportFailure(
             kind="exception" if code is None else "exit",
-            message=said["message"] if code is None else exit_message(code),
-            exception=said["exception"],
-            traceback=said["traceback"],
+            message=said.message if code is None else exit_message(code),
+            exception=said.exception,
+            traceback=said.traceback,
             exit_code=code,
             stage="import",
         )
-    if stage or result is None or run.open != "import":
+    if stage or result is None or run.open != "import" or run.cut_short:
         return None
     if result.status == "timed-out" and result.limit_s < IMPORT_LIMIT_S:
         return None  # the user's limit: a healthy torch may need longer
@@ -505,19 +553,24 @@ def result_of(run: Run) -> ProbeResult:
     data = {k: v for s in stages for k, v in s.data.items() if k not in DETAILS}
     if wrong:
         data["wrong"] = wrong
-    raised = next((s for s in run.stages if "exception" in s.data), None)
-    if run.went_down and run.open in BEFORE_DEVICE:
+    threw = next((s for s in run.stages if "exception" in s.data), None)
+    missing = [name for name in REQUIRED.get(run.mode.partition(":")[0], ()) if run.stage(name) is None]
+    if run.cut_short or (run.went_down and run.open in BEFORE_DEVICE):
         status: Any = "skipped"
         stage: str | None = run.open
         reason = run.ending()
     elif run.went_down:
         status = "timed-out" if end.status == "timed-out" else "crashed"
         stage, reason = run.open, run.ending()
-    elif raised:
-        status, stage, reason = "failed", raised.name, f"{raised.data['exception']}: {raised.data['message']}"
+    elif threw:
+        said = raised(threw.data)
+        status, stage, reason = "failed", threw.name, f"{said.exception}: {said.message}"
     elif wrong:
         status, reason = "failed", f"wrong results: {wrong[0]}"
         stage = next(s.name for s in stages if s.data.get("wrong"))
+    elif missing:
+        status, stage = "skipped", stages[-1].name if stages else None
+        reason = f"the child says that it is done, but not what came of {', '.join(missing)}"
     else:
         status, stage, reason = "ok", stages[-1].name if stages else None, ""
     return ProbeResult(

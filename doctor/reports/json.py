@@ -11,14 +11,12 @@ import json
 import math
 import types
 from collections.abc import Mapping
-from functools import cache
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from doctor.decode import ABSENT_JSON, decode, loads, name_of
 from doctor.model.facts import ABSENT, Absent
 from doctor.model.report import Report
 
-T = TypeVar("T")
-_ABSENT_JSON = {"absent": True}
 SCHEMA_ID = "urn:torchdoctor:report-1"
 
 
@@ -28,9 +26,9 @@ def render(report: Report, *, indent: int | None = 2) -> str:
 
 
 def parse(text: str) -> Report:
-    """The report that `render` made. Fields that this version does not know are ignored, missing ones take their
-    defaults. ValueError where it is no report of schema "1"."""
-    data = json.loads(text)
+    """The report that `render` made, whoever changed it since (doctor/decode.py). Fields that this version does not know
+    are ignored, missing ones take their defaults. ValueError where it is no report of schema "1"."""
+    data = loads(text)
     if not isinstance(data, dict) or data.get("schema") != "1":
         raise ValueError('not a torchdoctor report of schema "1"')
     return decode(Report, data)
@@ -45,83 +43,14 @@ def encode(value: object) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is ABSENT:
-        return dict(_ABSENT_JSON)
+        return dict(ABSENT_JSON)
     if dataclasses.is_dataclass(value):
-        return {_key(f): encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {name_of(f): encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(k): encode(value[k]) for k in sorted(value, key=str)}
     if isinstance(value, (tuple, list)):
         return [encode(v) for v in value]
     raise TypeError(f"{type(value).__name__} has no form in a report")
-
-
-def _key(field: dataclasses.Field[Any]) -> str:
-    """A field's name in JSON, where that is a word of Python's own ("for")."""
-    return str(field.metadata.get("json", field.name))
-
-
-def decode(kind: type[T], data: object) -> T:
-    """The value of type `kind` that `encode` made `data` of. ValueError where it does not fit."""
-    value: T = _decode(kind, data, "")
-    return value
-
-
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
-
-
-def _decode(kind: Any, data: Any, where: str) -> Any:
-    origin, args = get_origin(kind), get_args(kind)
-    if origin in (Union, types.UnionType):
-        return _decode_union(args, data, where)
-    if origin is Literal:
-        return data if data in args else _wrong(where, " or ".join(map(repr, args)))
-    if origin is tuple:
-        if not isinstance(data, list):
-            _wrong(where, "an array")
-        if args[-1] is Ellipsis:
-            return tuple(_decode(args[0], item, f"{where}[{i}]") for i, item in enumerate(data))
-        if len(data) != len(args):
-            _wrong(where, f"an array of {len(args)}")
-        return tuple(_decode(a, item, f"{where}[{i}]") for i, (a, item) in enumerate(zip(args, data, strict=True)))
-    if origin is not None and issubclass(origin, Mapping):
-        if not isinstance(data, dict):
-            _wrong(where, "an object")
-        return {k: _decode(args[1], v, f"{where}.{k}") for k, v in data.items()}
-    if dataclasses.is_dataclass(kind):
-        if not isinstance(data, dict):
-            _wrong(where, "an object")
-        hints, names = _hints(kind), {_key(f): f.name for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
-        known = {names[k]: _decode(hints[names[k]], v, f"{where}.{k}") for k, v in data.items() if k in names}
-        try:
-            return kind(**known)  # type: ignore[operator]
-        except TypeError as error:
-            raise ValueError(f"{where or 'report'}: {error}") from None
-    return _decode_plain(kind, data, where)
-
-
-def _decode_union(args: tuple[Any, ...], data: Any, where: str) -> Any:
-    if data is None and type(None) in args:
-        return None
-    if data == _ABSENT_JSON and Absent in args:
-        return ABSENT
-    (kind,) = (a for a in args if a not in (type(None), Absent))
-    return _decode(kind, data, where)
-
-
-def _decode_plain(kind: Any, data: Any, where: str) -> Any:
-    if kind is object:
-        return data
-    if kind is float and isinstance(data, int) and not isinstance(data, bool):
-        return float(data)
-    if type(data) is not kind:  # bool is an int to isinstance
-        _wrong(where, kind.__name__)
-    return data
-
-
-def _wrong(where: str, wanted: str) -> Any:
-    raise ValueError(f"{where.lstrip('.') or 'report'} is not {wanted}")
 
 
 def schema() -> dict[str, Any]:
@@ -176,8 +105,8 @@ def _schema_of_class(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
         return reference
     definition: dict[str, Any] = {"type": "object", "description": " ".join((kind.__doc__ or "").split())}
     definitions[kind.__name__] = definition  # before its fields: Fix refers to itself
-    hints = _hints(kind)
-    definition["properties"] = {_key(f): _schema_of(hints[f.name], definitions) for f in dataclasses.fields(kind)}
+    hints = get_type_hints(kind)
+    definition["properties"] = {name_of(f): _schema_of(hints[f.name], definitions) for f in dataclasses.fields(kind)}
     definition["required"] = list(definition["properties"])
     if kind is Report:
         definition["properties"]["schema"] = {"const": "1"}

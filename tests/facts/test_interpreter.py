@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from doctor.facts import collect, installed
-from doctor.facts.interpreter import failure_of, telling_line
+from doctor.facts.installed import TorchSaid
+from doctor.facts.interpreter import failure_of, read_answer, telling_line
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
 from doctor.facts.target import find_target
-from doctor.model.facts import ABSENT
+from doctor.model.facts import ABSENT, TorchCopy
 from doctor.process import Result
 
 MARKERS = {"platform_system": "Linux", "platform_machine": "x86_64", "python_version": "3.12", "sys_platform": "linux"}
@@ -42,13 +43,14 @@ def test_silence(result: Result, kind: str) -> None:
 
 
 def test_too_old() -> None:
-    failure = failure_of(Result(("p",), "failed", exit_code=79), {"version": "2.7.18"}, "/x")
+    failure = failure_of(Result(("p",), "failed", exit_code=79), read_answer('{"version": "2.7.18"}'), "/x")
     assert failure
     assert (failure.kind, failure.version) == ("too-old", "2.7.18")
 
 
 def test_an_answer_counts_even_if_the_end_is_ugly() -> None:
-    assert failure_of(Result(("p",), "crashed", signal=11), {"version": "3.12.0", "torch": {}}, "/x") is None
+    answer = read_answer('{"version": "3.12.0", "torch": {}}')
+    assert failure_of(Result(("p",), "crashed", signal=11), answer, "/x") is None
 
 
 def test_the_line_that_says_most() -> None:
@@ -63,12 +65,12 @@ def test_requirements_hold_or_not() -> None:
     assert installed.requirements(texts, MARKERS) == ("filelock", "a>=1")
 
 
-def said(**more: object) -> dict:
-    return {"copies": [], "leftovers": [], "shadowed_by": None, **more}
+def said(**more: object) -> TorchSaid:
+    return TorchSaid(**{"copies": (), "leftovers": (), **more})  # type: ignore[arg-type]
 
 
 def test_no_torch_is_absent_and_a_pip_leftover_alone_too() -> None:
-    for leftovers in ([], ["/s/~orch"]):
+    for leftovers in ((), ("/s/~orch",)):
         notes = Notes()
         installed.write_torch(said(leftovers=leftovers), MARKERS, notes)
         assert notes.get("torch") is ABSENT
@@ -80,14 +82,14 @@ def test_remains_and_shadows_are_told_where_torch_is_not_installed() -> None:
     assert notes.get("torch") is None
     assert notes.get("torch.shadowed_by") == "/w/torch.py"
     notes = Notes()
-    installed.write_torch(said(leftovers=["/s/torch"]), MARKERS, notes)
+    installed.write_torch(said(leftovers=("/s/torch",)), MARKERS, notes)
     assert notes.get("torch.leftovers") == ("/s/torch",)
 
 
 def test_metadata_alone_leaves_the_backend_unknown() -> None:
-    copy = {"path": "/s", "version": "2.6.0", "installer": "pip", "has_files": False, "has_metadata": True}
+    copy = TorchCopy(path="/s", version="2.6.0", installer="pip", has_files=False)
     notes = Notes()
-    installed.write_torch(said(copies=[copy], version="2.6.0", version_file=None, path=None), MARKERS, notes)
+    installed.write_torch(said(copies=(copy,), version="2.6.0", version_file=None, path=None), MARKERS, notes)
     assert notes.get("torch.version") == "2.6.0"
     assert notes.get("torch.cuda") is None
     assert "torch.cuda" in {gap.fact for gap in notes.gaps}
