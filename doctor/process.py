@@ -381,6 +381,11 @@ class Child:
                 self._process.kill()
 
     @property
+    def pid(self) -> int | None:
+        """Of the program; None where it is not known yet, or where it could not be started."""
+        return self._process.pid if self._process is not None else self._pid
+
+    @property
     def running(self) -> bool:
         return not self._over.is_set()
 
@@ -398,7 +403,7 @@ class Child:
                 break
         timed_out = not self._over.is_set()
         run_over = timed_out and self._until is not None and time.monotonic() >= self._until
-        state = _state_of(self._pid) if timed_out and self._pid else ""
+        state = _state_of(self.pid) if timed_out and self.pid else ""
         if timed_out and self._dump_stacks and self._pid:
             with contextlib.suppress(OSError):
                 os.kill(self._pid, signal.SIGUSR1)  # faulthandler in the child writes its stacks
@@ -408,6 +413,7 @@ class Child:
         if timed_out or self._done or self._flooded:
             self.kill()
             if not self._done:  # all was said already: no need to see it die
+                _guardian.wake()
                 stuck = not self._gone.wait(GRACE_S)
         if not stuck:
             for thread in self._threads[:-1]:
@@ -446,6 +452,7 @@ class _Guardian:
 
     def __init__(self) -> None:
         self._requests: socket.socket | None = None
+        self._pid: int | None = None
         self._lock = threading.Lock()
 
     @property
@@ -465,8 +472,13 @@ class _Guardian:
                     if last:
                         raise
 
-    @staticmethod
-    def _begun() -> socket.socket:
+    def wake(self) -> None:
+        """A child may have stopped it."""
+        if self._pid is not None:
+            with contextlib.suppress(OSError):
+                os.kill(self._pid, signal.SIGCONT)
+
+    def _begun(self) -> socket.socket:
         ours, theirs = socket.socketpair()
         with theirs:
             actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
@@ -477,7 +489,7 @@ class _Guardian:
                 os.set_inheritable(_CHANNEL, True)
             argv = [sys.executable, "-I", "-S", "-B", str(Path(__file__).parent / "inside" / "guardian.py")]
             try:
-                os.posix_spawn(sys.executable, argv, os.environ, file_actions=actions)
+                self._pid = os.posix_spawn(sys.executable, argv, os.environ, file_actions=actions)
             except OSError as error:
                 ours.close()
                 raise OSError(errno.EAGAIN, f"torchdoctor's own Python cannot be started: {error}") from error
@@ -485,6 +497,7 @@ class _Guardian:
 
     def leave(self) -> None:
         """It ends what still runs, and itself."""
+        self.wake()
         if self._requests is not None:
             self._requests.close()
             self._requests = None

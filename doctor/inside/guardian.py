@@ -77,7 +77,7 @@ def serve(requests):
         if woken in ready:
             drain(woken)
             statuses = {}
-            reap(statuses)
+            reap(statuses, guardians)
             if any(os.WIFSIGNALED(statuses[pid]) for pid in guardians.intersection(statuses)):
                 end_all(guardians.difference(statuses))  # what is left of a guardian that was killed
             guardians.difference_update(statuses)
@@ -92,7 +92,7 @@ def serve(requests):
     requests.close()
     deadline = time.time() + 2 * PATIENCE_S
     statuses = {}
-    while guardians and time.time() < deadline and reap(statuses):  # each has seen it on its own line
+    while guardians and time.time() < deadline and reap(statuses, guardians):  # each has seen it on its own line
         guardians.difference_update(statuses)
         time.sleep(0.005)
     end_all(())
@@ -238,14 +238,19 @@ def drain(descriptor):
         pass
 
 
-def reap(statuses):
-    """Take leave of the children that have ended; False where there is no child left at all."""
+def reap(statuses, awake=()):
+    """Take leave of the children that have ended; False where there is no child left at all. Those of `awake` that were
+    stopped go on."""
     try:
         while True:
-            pid, status = os.waitpid(-1, os.WNOHANG)
+            pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
             if pid == 0:
                 return True
-            statuses[pid] = status
+            if os.WIFSTOPPED(status):
+                if pid in awake:  # a guardian, which nobody but its program would stop
+                    os.kill(pid, number_of("SIGCONT"))
+            else:
+                statuses[pid] = status
     except OSError:
         return False
 

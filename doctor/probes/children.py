@@ -200,11 +200,24 @@ class Run:
         return self.result is not None and not self.done
 
     @property
+    def disbelieved(self) -> str:
+        """Why nothing is believed that it said: it broke the protocol, or is done without having said what came of its
+        stages. "" where it kept to it."""
+        if self.refused:
+            return f"what it said is refused: {self.refused}"
+        if not self.done or any("exception" in stage.data for stage in self.stages):
+            return ""
+        missing = [name for name in REQUIRED.get(self._kind, ()) if self.stage(name) is None]
+        return f"it says that it is done, but not what came of {', '.join(missing)}" if missing else ""
+
+    @property
     def cut_short(self) -> bool:
         """Whether it was our limits that ended it, or a lie of the target: that says nothing of torch or a device."""
         ended = self.result
-        return self.went_down and ended is not None and bool(
-            self.refused or ended.run_over or ended.status in ("flooded", "refused")
+        if ended is None:
+            return False
+        return bool(self.disbelieved) or (
+            self.went_down and (ended.run_over or ended.status in ("flooded", "refused"))
         )
 
     def end(self) -> None:
@@ -215,8 +228,8 @@ class Run:
         """How a child that went down ended, in one sentence."""
         assert self.result is not None
         what = WORDS.get(self.open or "", "running")
-        if self.refused:
-            return f"{what}: the child is not believed, for what it said is refused: {self.refused}"
+        if self.disbelieved:
+            return f"{what}: the child is not believed: {self.disbelieved}"
         if self.result.run_over:
             return f"{what}: the time for the whole run was over (--time-limit allows more)"
         if self.result.status in ("flooded", "refused"):
@@ -379,6 +392,9 @@ def watch(first: Run, others: Others, facts: Facts, progress: Callable[[str], No
 def with_import(facts: Facts, run: Run) -> Facts:
     """The facts with what importing torch said. torch that is ABSENT stays so unless it imported all the same."""
     stage = run.stage("import")
+    if run.disbelieved:
+        gap = Gap(fact="torch.imports", reason="unreadable", detail=run.ending(), source="import torch")
+        return replace(facts, gaps=(*facts.gaps, gap))
     if stage and stage.ok:
         torch = facts.torch if isinstance(facts.torch, Torch) else Torch()
         said, odd = decode_fields(Said, _dynamic(run, stage))
@@ -399,8 +415,8 @@ def with_import(facts: Facts, run: Run) -> Facts:
     if failure is None and run.result is not None:
         reason = {"timed-out": "timed-out", "not-found": "not-installed", "permission": "permission",
                   "flooded": "unreadable", "refused": "not-looked"}  # fmt: skip
-        why = "unreadable" if run.refused else reason.get(run.result.status, "crashed")
-        detail = run.ending() if run.open == "import" or run.cut_short else run.result.said
+        why = reason.get(run.result.status, "crashed")
+        detail = run.ending() if run.open == "import" or run.cut_short or run.result.ok else run.result.said
         gap = Gap(fact="torch.imports", reason=why, detail=detail, source="import torch")  # type: ignore[arg-type]
         return replace(facts, gaps=(*facts.gaps, gap))
     return facts
@@ -554,7 +570,6 @@ def result_of(run: Run) -> ProbeResult:
     if wrong:
         data["wrong"] = wrong
     threw = next((s for s in run.stages if "exception" in s.data), None)
-    missing = [name for name in REQUIRED.get(run.mode.partition(":")[0], ()) if run.stage(name) is None]
     if run.cut_short or (run.went_down and run.open in BEFORE_DEVICE):
         status: Any = "skipped"
         stage: str | None = run.open
@@ -568,9 +583,6 @@ def result_of(run: Run) -> ProbeResult:
     elif wrong:
         status, reason = "failed", f"wrong results: {wrong[0]}"
         stage = next(s.name for s in stages if s.data.get("wrong"))
-    elif missing:
-        status, stage = "skipped", stages[-1].name if stages else None
-        reason = f"the child says that it is done, but not what came of {', '.join(missing)}"
     else:
         status, stage, reason = "ok", stages[-1].name if stages else None, ""
     return ProbeResult(

@@ -19,6 +19,7 @@ LINE_ITEMS = 20_000
 # Without these, a probe that says that it is done has proved nothing. By mode; others have none.
 _BASE = ("open", "reference", "allocate", "kernel", "precision", "correct")
 REQUIRED = {
+    "facts": ("import", "facts", "driver"),
     "quick": (*_BASE, "speed"),
     "cpu-only": (*_BASE, "speed"),
     "full": (*_BASE, "speed"),

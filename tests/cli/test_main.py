@@ -138,7 +138,9 @@ def test_a_signal_ends_the_children(tmp_path, number: signal.Signals, code: int)
             @click.command()
             def waits():
                 child = process.start([sys.executable, "-c", "import time; time.sleep(3600)"], limit_s=3600)
-                print(child._process.pid, flush=True)
+                while child.pid is None:
+                    time.sleep(0.01)
+                print(child.pid, flush=True)
                 child.result()
 
             main.LazyGroup.get_command = lambda self, context, name: waits

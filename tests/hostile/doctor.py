@@ -1,0 +1,115 @@
+"""Runs the installed command against a target that means harm, and measures what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+TORCH = """
+__version__ = "9.9.0"
+class Tensor: pass
+class version: cuda = hip = None
+class cuda:
+    is_available = staticmethod(lambda: False)
+def get_num_threads(): return 4
+"""
+MARK = "HOSTILE_TEST"
+MEMORY_MB = 300
+
+
+@dataclass
+class Ran:
+    """One run: its exit code, JSON report (None where it printed none), seconds, and peak memory of the doctor."""
+
+    code: int
+    report: dict[str, Any] | None
+    seconds: float
+    memory_mb: float
+    stderr: str
+    left: tuple[str, ...]  # command lines of the processes that carry our mark two seconds later
+
+    @property
+    def gaps(self) -> dict[str, str]:
+        return {gap["fact"]: gap["detail"] for gap in (self.report or {})["facts"]["gaps"]}
+
+    @property
+    def found(self) -> set[str]:
+        return {finding["id"] for finding in (self.report or {})["findings"]}
+
+
+def target(folder: Path, sitecustomize: str, torch: str | None = TORCH) -> dict[str, str]:
+    """The variables that make this Python a target with that sitecustomize and that torch."""
+    packages = folder / "site-packages"
+    packages.mkdir(exist_ok=True)
+    (packages / "sitecustomize.py").write_text(sitecustomize)
+    if torch is not None:
+        (packages / "torch").mkdir(exist_ok=True)
+        (packages / "torch" / "__init__.py").write_text(torch)
+    return {"PYTHONPATH": str(packages)}
+
+
+def run(
+    folder: Path, *arguments: str, python: str = sys.executable, before: str = "", limit_s: float = 60.0,
+    **environ: str,
+) -> Ran:
+    """`torchdoctor check --json` in `folder`. The doctor itself does not see PYTHONPATH: -P and -E would change the
+    children's, so it is set by the wrapper of the target. `before`: shell words, such as a ulimit."""
+    mark = uuid.uuid4().hex
+    target_environ = {name: value for name, value in environ.items() if name == "PYTHONPATH"}
+    if target_environ:
+        wrapper = folder / "python"
+        wrapper.write_text(f"#!/bin/sh\nPYTHONPATH='{environ['PYTHONPATH']}' exec '{python}' \"$@\"\n")
+        wrapper.chmod(0o755)
+        python = str(wrapper)
+    others = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV", "TORCHDOCTOR"))}
+    argv = [sys.executable, "-m", "doctor", "check", "--json", "--python", python, *arguments]
+    if before:
+        argv = ["sh", "-c", f'{before}; exec "$@"', "sh", *argv]
+    output, errors = folder / "stdout", folder / "stderr"
+    started = time.monotonic()
+    with open(output, "wb") as out, open(errors, "wb") as err:
+        process = subprocess.Popen(argv, stdout=out, stderr=err, cwd=folder, env={**clean, **others, MARK: mark})
+        while time.monotonic() - started < limit_s:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                break
+            time.sleep(0.02)
+        else:
+            process.kill()
+            process.wait()
+            raise AssertionError(f"it still runs after {limit_s} s")
+    process.returncode = os.waitstatus_to_exitcode(status)
+    text = output.read_text(errors="replace")
+    return Ran(
+        code=process.returncode,
+        report=json.loads(text) if text.strip() else None,
+        seconds=time.monotonic() - started,
+        memory_mb=usage.ru_maxrss / 1024,
+        stderr=errors.read_text(errors="replace"),
+        left=left_behind(mark),
+    )
+
+
+def left_behind(mark: str, wait_s: float = 2.0) -> tuple[str, ...]:
+    """Command lines of the processes that were started with our mark, as long as there are any, up to `wait_s`."""
+    deadline = time.monotonic() + wait_s
+    while True:
+        found = []
+        for entry in os.scandir("/proc"):
+            if entry.name.isdigit():
+                try:
+                    if mark.encode() in Path(entry.path, "environ").read_bytes():
+                        found.append(Path(entry.path, "cmdline").read_bytes().replace(b"\0", b" ").decode())
+                except OSError:
+                    continue
+        if not found or time.monotonic() > deadline:
+            return tuple(found)
+        time.sleep(0.05)
