@@ -181,8 +181,8 @@ def _wrong(where: str, wanted: str) -> NoReturn:
 
 
 def check_probe_data(data: Mapping[str, object]) -> None:
-    """The measurements of a probe, from a child or from a report: raises Refused where a value is not of the type that
-    its key says. None is allowed everywhere: not known. Keys without a type may hold anything, for nobody reads them."""
+    """The measurements of a probe, from a child or from a report: raises Refused where a value is not of its key's
+    type. None is allowed everywhere: not known. Keys without a type may hold anything, for nobody reads them."""
     for key, value in data.items():
         if value is not None and not _fits(key, value):
             raise Refused(f"{key[:60]} is not {_wanted(key)}")

@@ -556,6 +556,15 @@ def start(argv: Sequence[str], **options: object) -> Child:
     return Child(argv, **options)  # type: ignore[arg-type]
 
 
+def in_background(work: Callable[[], object]) -> bool:
+    """Do it in a thread of its own; False where there may be no more threads, and nothing was done."""
+    try:
+        threading.Thread(target=work, daemon=True).start()
+    except RuntimeError:
+        return False
+    return True
+
+
 def run(argv: Sequence[str], **options: object) -> Result:
     """Start it and wait for its end, within its limit."""
     return start(argv, **options).result()

@@ -70,7 +70,8 @@ def run(
     tell: Callable[[str], None],
     hold_fds: Sequence[int] = (),
 ) -> tuple[process.Result, str]:
-    """Run one command to its end, with `hold_fds` (a lock) open until all that came of it is gone; its result and its last lines. On Ctrl-C or any exception it is ended first, and
+    """Run one command to its end, with `hold_fds` (a lock) open until all that came of it is gone; its result and its
+    last lines. On Ctrl-C or any exception it is ended first, and
     where `tell` raises OSError, for its pipe or terminal is closed: that is raised then."""
     from doctor.process import DONE
 

@@ -19,7 +19,8 @@ ORPHAN_LIMIT_S = 10.0
 
 @contextlib.contextmanager
 def held(store: str) -> Iterator[int]:
-    """Hold the lock of a store; gives its descriptor for the guardians of the children. Ends what a killed run left at work there.
+    """Hold the lock of a store; gives its descriptor for the guardians of the children. Ends what a killed run left at
+    work there.
 
     Raises ApplyError where a living run holds it, or the store cannot be written.
     """

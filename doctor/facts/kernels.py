@@ -7,19 +7,19 @@ jupyter_core.paths. What one says: https://jupyter-client.readthedocs.io/en/stab
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Template
-from typing import Any
 
+from doctor.decode import Refused, decode_fields, loads
 from doctor.facts.ancestors import Process, ancestors
 from doctor.facts.system import System, utc
 from doctor.model.facts import Gap
 
 FILE = "kernel.json"
+FILE_SIZE = 65536  # bytes; a kernel.json has some hundreds
 AT_MOST = 200  # kernelspecs in one folder
 _PYTHON = re.compile(r"(python|pypy)[\d.]*(\.exe)?\Z", re.I)
 # What a kernel's process runs: ipykernel's own launcher, those of Colab, Databricks and Spyder.
@@ -29,6 +29,15 @@ _LAUNCHER = re.compile(
 _SERVER = re.compile(r"(.*[/\\])?(jupyter[\w-]*|notebook)(\.exe|\.py)?\Z")
 _WITH_VALUE = ("-X", "-W", "--check-hash-based-pycs")
 _CONDA_RUNNER = "nb_conda_kernels.runner"  # python -m nb_conda_kernels.runner CONDA ENVIRONMENT python -m ipykernel …
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """What we read of a kernel.json."""
+
+    argv: tuple[str, ...] = ()
+    display_name: str = ""
+    env: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,24 +186,23 @@ def python_of_script(system: System, script: str) -> str | None:
 
 
 def _read(system: System, name: str, file: str) -> Kernelspec:
-    text = system.read(file, 65536)
+    text = system.read(file, FILE_SIZE + 1)
     if isinstance(text, Gap):
         return Kernelspec(name=name, file=file, problem=text.detail)
     try:
-        said = json.loads(text)
-    except ValueError:
-        return Kernelspec(name=name, file=file, problem=f"{file} is no kernelspec: it is not JSON")
-    argv = said.get("argv") if isinstance(said, dict) else None
-    if not isinstance(argv, list) or not argv or not all(isinstance(word, str) for word in argv):
+        said, _ = decode_fields(Spec, loads(text, size=FILE_SIZE, items=1000))
+    except Refused as error:
+        return Kernelspec(name=name, file=file, problem=f"{file} is no kernelspec: {error}")
+    argv = said.get("argv", ())
+    if not argv or any("\0" in word for word in argv):
         return Kernelspec(name=name, file=file, problem=f'{file} is no kernelspec: it has no "argv"')
     python, problem = _python(system, name, file, argv)
-    display = said.get("display_name")
     return Kernelspec(
         name=name,
         file=file,
-        display=display if isinstance(display, str) else name,
+        display=said.get("display_name", name),
         python=python,
-        environ=_variables(said.get("env"), system.environ),
+        environ=_variables(said.get("env", {}), system.environ),
         problem=problem,
     )
 
@@ -231,8 +239,11 @@ def python_in(system: System, prefix: str) -> str:
     return conda if system.exists(conda) else os.path.join(prefix, "Scripts", "python.exe")
 
 
-def _variables(said: Any, environ: Mapping[str, str]) -> dict[str, str]:
-    """The `env` of a kernelspec; jupyter_client puts the server's variables in for ${NAME}."""
-    if not isinstance(said, dict):
-        return {}
-    return {str(key): Template(value).safe_substitute(environ) for key, value in said.items() if isinstance(value, str)}
+def _variables(said: Mapping[str, object], environ: Mapping[str, str]) -> dict[str, str]:
+    """The `env` of a kernelspec; jupyter_client puts the server's variables in for ${NAME}. What no process can have is
+    left out."""
+    return {
+        key: Template(value).safe_substitute(environ)
+        for key, value in said.items()
+        if isinstance(value, str) and key and "=" not in key and "\0" not in key + value
+    }

@@ -352,9 +352,23 @@ def said_by_ps():
     return text
 
 
+def close_all_but(kept):
+    names = ()
+    for folder in ("/proc/self/fd", "/dev/fd"):
+        if not names and os.path.isdir(folder):
+            names = os.listdir(folder)
+    for descriptor in [int(name) for name in names] or range(1024):
+        if descriptor not in kept:
+            try:
+                os.close(descriptor)
+            except OSError:
+                pass
+
+
 def main():
     os.setsid()
     prctl(SUBREAPER, 1)
+    close_all_but((0, 1, 2, SOCKET))  # what the doctor was given by its own parent is nobody's business
     requests = _socket.socket(fileno=os.dup(SOCKET))
     os.set_inheritable(requests.fileno(), False)
     os.dup2(os.open(os.devnull, os.O_RDWR), SOCKET, False)

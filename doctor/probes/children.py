@@ -127,7 +127,9 @@ class Run:
             on_said=self._hear,
             dump_stacks=True,
         )
-        threading.Thread(target=self._await, daemon=True).start()
+        if not process.in_background(self._await):  # without a thread nobody would see its end
+            self._child.kill()
+            self._await()
 
     def limit_of(self, stage: str) -> float:
         """Seconds for a stage: the user's, or our own."""

@@ -26,8 +26,8 @@ def render(report: Report, *, indent: int | None = 2) -> str:
 
 
 def parse(text: str) -> Report:
-    """The report that `render` made, whoever changed it since (doctor/decode.py). Fields that this version does not know
-    are ignored, missing ones take their defaults. ValueError where it is no report of schema "1"."""
+    """The report that `render` made, whoever changed it since (doctor/decode.py). Fields that this version does not
+    know are ignored, missing ones take their defaults. ValueError where it is no report of schema "1"."""
     data = loads(text)
     if not isinstance(data, dict) or data.get("schema") != "1":
         raise ValueError('not a torchdoctor report of schema "1"')

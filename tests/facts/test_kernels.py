@@ -213,7 +213,7 @@ def problem(root: Path, name: str, **environ: str) -> str:
     ("said", "words"),
     [
         ("{", "is no kernelspec: it is not JSON"),
-        ([], 'is no kernelspec: it has no "argv"'),
+        ([], "is no kernelspec: it is not an object"),
         ({"argv": []}, 'is no kernelspec: it has no "argv"'),
         ({"argv": [1]}, 'is no kernelspec: it has no "argv"'),
         (spec("python"), 'starts plain "python", the Python of the Jupyter server itself'),

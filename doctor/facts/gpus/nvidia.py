@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pkgutil
 import re
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,7 +14,7 @@ from doctor.facts.gpus import pci
 from doctor.facts.notes import Notes, gap_from
 from doctor.facts.system import System
 from doctor.model.facts import ABSENT, Gap, Gpu, Reason, Source
-from doctor.process import Child, Result
+from doctor.process import Child, Result, in_background
 
 MODULE_FILE = "/sys/module/nvidia/version"
 PROC_FILE = "/proc/driver/nvidia/version"
@@ -27,6 +26,7 @@ SMI_LIMIT_S, SMI_PER_GPU_S, SMI_GPUS_FREE = (
     4,
 )  # without persistence mode a healthy server needs seconds a GPU
 TOOL_LIMIT_S = 5.0
+SMI_OUTPUT = 1 << 20  # bytes; of sixteen GPUs it is less than a tenth
 _SMI_FOLDERS = (
     "/usr/lib/wsl/lib", r"C:\Windows\System32", r"C:\Program Files\NVIDIA Corporation\NVSMI",
 )  # fmt: skip
@@ -55,8 +55,8 @@ def start(system: System, notes: Notes) -> Callable[[Notes], None]:
     limit = SMI_LIMIT_S + SMI_PER_GPU_S * max(0, count - SMI_GPUS_FREE)
     smi = system.tool(SMI, _SMI_FOLDERS) or SMI
     children = {
-        "table": system.start([smi], limit_s=limit),
-        "query": system.start([smi, *query_arguments(nvidia_smi.QUERY)], limit_s=limit),
+        "table": system.start([smi], limit_s=limit, output_limit=SMI_OUTPUT),
+        "query": system.start([smi, *query_arguments(nvidia_smi.QUERY)], limit_s=limit, output_limit=SMI_OUTPUT),
         "nvcc": system.start([_nvcc(system), "--version"], limit_s=TOOL_LIMIT_S),
     }
     libcuda = _start_libcuda(system)
@@ -69,7 +69,7 @@ def start(system: System, notes: Notes) -> Callable[[Notes], None]:
     def finish(notes: Notes) -> None:
         for child in (libcuda, *children.values()):  # side by side: each that can't be killed costs its grace time
             if child:
-                threading.Thread(target=child.result, daemon=True).start()
+                in_background(child.result)
         sources: list[Source] = []
         if system.uname().system == "linux":
             sources += _kernel(system, notes)
