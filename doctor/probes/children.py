@@ -574,7 +574,7 @@ def result_of(run: Run) -> ProbeResult:
     threw = next((s for s in run.stages if "exception" in s.data), None)
     if run.cut_short or (run.went_down and run.open in BEFORE_DEVICE):
         status: Any = "skipped"
-        stage: str | None = run.open
+        stage: str | None = run.open or (run.stages[-1].name if run.stages else "start")
         reason = run.ending()
     elif run.went_down:
         status = "timed-out" if end.status == "timed-out" else "crashed"
