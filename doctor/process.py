@@ -354,14 +354,14 @@ class Child:
                 if failed is not None:
                     self._not_started(self._error_of(failed))
                     return
-                numbers = [int(word) for word in words if word.isdigit()]
+                numbers = [int(word) for word in words if word.isdecimal()]
                 self._pid = numbers[0] if numbers else None
                 self._status = numbers[1] if len(numbers) > 1 else None
 
     def _error_of(self, said: str) -> OSError:
         """ERRNO WORD of the guardian: only one of the program itself is one of the program."""
         number, _, what = said.partition(" ")
-        code = int(number) if number.isdigit() else 0
+        code = int(number) if number.isdecimal() else 0
         if what == "program" or code in _OUT_OF:
             return OSError(code, os.strerror(code), self.argv[0])
         return OSError(errno.EAGAIN, f"{what}: {os.strerror(code)}")

@@ -105,6 +105,29 @@ def test_only_process_py_starts_processes(path: Path) -> None:
     assert not {n for n in imports_of(path) if n.partition(".")[0] in ("subprocess", "multiprocessing", "pty")}
 
 
+OPENERS = {"open", "read_text", "write_text", "fdopen"}
+READERS = [p for p in MODULES if room(p) == "facts"] + [DOCTOR / "inside" / "collect.py"]
+
+
+@pytest.mark.parametrize("path", READERS, ids=name_of)
+def test_files_of_the_machine_are_opened_in_one_function(path: Path) -> None:
+    """A named pipe hangs who opens it, and a file may be of any size: `read_regular` knows that."""
+    functions = [n for n in ast.walk(tree_of(path)) if isinstance(n, ast.FunctionDef) and n.name == "read_regular"]
+    allowed = {id(node) for function in functions for node in ast.walk(function)}
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call) and id(node) not in allowed:
+            called = ast.unparse(node.func).rpartition(".")[2]
+            assert called not in OPENERS, f"line {node.lineno} opens a file"
+    assert len(functions) == (name_of(path) in ("doctor/facts/system.py", "doctor/inside/collect.py"))
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if room(p) in ("facts", "probes", "evidence")], ids=name_of)
+def test_foreign_json_is_decoded_in_one_place(path: Path) -> None:
+    """doctor/decode.py refuses what is too large, too deep or of another type."""
+    if name_of(path) != "doctor/facts/system.py":  # the machine.json of a recorded machine
+        assert not {n for n in dotted_names_of(path) if n in ("json.loads", "json.load")}
+
+
 @pytest.mark.parametrize("path", [p for p in MODULES if room(p) == "inside"], ids=name_of)
 def test_inside_is_standard_library_only(path: Path) -> None:
     foreign = top(imports_of(path)) - set(sys.stdlib_module_names) - OLD_STDLIB

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from doctor.decode import Refused, loads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +41,10 @@ def product_version(text: str) -> str | None:
 def displays(text: str) -> tuple[MacGpu, ...] | None:
     """The GPUs of system_profiler -json SPDisplaysDataType; None where that isn't what the text is."""
     try:
-        listed = json.loads(text)["SPDisplaysDataType"]
-    except (ValueError, KeyError, TypeError):
+        said = loads(text)
+    except Refused:
         return None
+    listed = said.get("SPDisplaysDataType") if isinstance(said, dict) else None
     if not isinstance(listed, list):
         return None
     return tuple(_gpu(one) for one in listed if isinstance(one, dict))
@@ -56,12 +58,12 @@ def _gpu(said: Mapping[str, Any]) -> MacGpu:
     metal = (
         said.get("spdisplays_mtlgpufamilysupport") or said.get("spdisplays_metal") or said.get("spdisplays_metalfamily")
     )
-    memory = re.fullmatch(r"(\d+) (MB|GB)", str(said.get("spdisplays_vram") or said.get("_spdisplays_vram") or ""))
+    memory = re.fullmatch(r"([0-9]{1,9}) (MB|GB)", str(said.get("spdisplays_vram") or said.get("_spdisplays_vram") or ""))
     bus = said.get("sppci_bus")
     return MacGpu(
         name=name,
         vendor=next((vendor for word, vendor in vendors.items() if word in words), None),
-        cores=int(cores) if cores.isdigit() else None,
+        cores=int(cores) if cores.isdecimal() and len(cores) < 9 else None,
         metal=None if metal is None else "notsupported" not in str(metal).lower(),
         memory_bytes=int(memory[1]) << (30 if memory[2] == "GB" else 20) if memory else None,
         integrated=None if bus is None else bus == "spdisplays_builtin",

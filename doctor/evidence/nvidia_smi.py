@@ -147,7 +147,7 @@ def parse_query(text: str, fields: tuple[str, ...] = QUERY) -> tuple[SmiGpu, ...
     gpus = []
     for line in text.splitlines():
         values = [value.strip() for value in line.split(",")]
-        if len(values) != len(fields) or not values[0].isdigit():
+        if len(values) != len(fields) or not values[0].isdecimal():
             continue
         said = {k: v for k, v in zip(fields, values, strict=True) if v and not v.startswith(("[", "N/A"))}
         gpus.append(
@@ -174,4 +174,4 @@ def _pci_id(text: str) -> str | None:
 
 
 def _mib(text: str | None) -> int | None:
-    return int(text) * MIB if text and text.isdigit() else None
+    return int(text) * MIB if text and text.isdecimal() else None

@@ -237,7 +237,7 @@ def _cgroup_cpus(system: System) -> float | None:
         words = _text(system, f"{folder}/cpu.max").split()
         if len(words) != 2:
             words = [_text(system, f"{folder}/cpu.cfs_{name}_us").strip() for name in ("quota", "period")]
-        if all(word.isdigit() for word in words) and int(words[1]):
+        if all(word.isdecimal() for word in words) and int(words[1]):
             limits.append(int(words[0]) / int(words[1]))
     return min(limits, default=None)
 
@@ -247,7 +247,7 @@ def _cgroup_memory(system: System) -> int | None:
     for folder in _cgroup_folders(system, "memory"):
         for name in ("memory.max", "memory.limit_in_bytes"):
             text = _text(system, f"{folder}/{name}").strip()
-            if text.isdigit() and int(text) < _UNLIMITED:
+            if text.isdecimal() and int(text) < _UNLIMITED:
                 limits.append(int(text))
     return min(limits, default=None)
 

@@ -62,7 +62,7 @@ def runs_on(capability: str, archs: tuple[str, ...], cuda: str | None = None) ->
 def _runs(gpu: str, arch: str, cuda: str | None) -> How:
     kind, _, name = arch.partition("_")
     digits, suffix = name.rstrip("af"), name[len(name.rstrip("af")) :]
-    if kind not in ("sm", "compute") or not digits.isdigit() or len(digits) < 2:
+    if kind not in ("sm", "compute") or not digits.isdecimal() or len(digits) < 2:
         return "no"
     code = RENAMED.get(f"{digits[:-1]}.{digits[-1]}", f"{digits[:-1]}.{digits[-1]}")
     if code == gpu:

@@ -74,12 +74,12 @@ def _backend_of_local(local: str, platform: str | None) -> str | None:
     words = local.split(".")
     if words[0] in ("cpu", "xpu"):
         return words[0]
-    if words[0].startswith("cu") and words[0][2:].isdigit():
+    if words[0].startswith("cu") and words[0][2:].isdecimal():
         return words[0]
-    if words[0].startswith("rocm") and words[0][4:].isdigit():
-        version = [words[0][4:], *itertools.takewhile(str.isdigit, words[1:])]
+    if words[0].startswith("rocm") and words[0][4:].isdecimal():
+        version = [words[0][4:], *itertools.takewhile(str.isdecimal, words[1:])]
         return "rocm" + ".".join(version[:2] if version[2:] == ["0"] else version)  # AMD's 7.2.0 is 7.2 in index names
-    if platform == "linux_aarch64" and any(w.startswith("nv") and w[2:].isdigit() for w in words):
+    if platform == "linux_aarch64" and any(w.startswith("nv") and w[2:].isdecimal() for w in words):
         return "jetson"
     return None
 
@@ -101,7 +101,7 @@ def _backend_of_runtimes(cuda: str | None, rocm: str | None, xpu: object, *, kno
 def cuda_of_backend(backend: str) -> str | None:
     """ "cu124" -> "12.4", "cu92" -> "9.2"; None for what is not CUDA."""
     digits = backend.removeprefix("cu")
-    return f"{digits[:-1]}.{digits[-1]}" if backend.startswith("cu") and digits.isdigit() and len(digits) > 1 else None
+    return f"{digits[:-1]}.{digits[-1]}" if backend.startswith("cu") and digits.isdecimal() and len(digits) > 1 else None
 
 
 def _default_backend(release: str, platform: str | None) -> str | None:

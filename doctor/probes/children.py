@@ -258,7 +258,7 @@ def script(mode: str) -> str:
 def gpu_nodes(system: System) -> int:
     """How many /dev/nvidiaN there are."""
     names = system.listdir("/dev")
-    return 0 if isinstance(names, Gap) else sum(n.startswith("nvidia") and n[6:].isdigit() for n in names)
+    return 0 if isinstance(names, Gap) else sum(n.startswith("nvidia") and n[6:].isdecimal() for n in names)
 
 
 def oom_kills(system: System) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import pkgutil
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from doctor.decode import Refused, decode_fields, loads
 from doctor.evidence import nvidia_smi
 from doctor.evidence.nvidia_smi import SmiGpu
 from doctor.facts.gpus import pci
@@ -270,15 +272,39 @@ def _library_source(result: Result | None, said: Mapping[str, Any], file: str | 
     return Source(name=LIBCUDA, status=status, message=result.said, stuck=result.stuck)  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """A GPU, as inside/libcuda.py says it."""
+
+    name: str | None = None
+    address: str = ""
+    capability: str | None = None
+    integrated: bool | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Libraries:
+    """What inside/libcuda.py says: the driver's libraries speak through it."""
+
+    absent: str | None = None
+    libcuda: str | None = None
+    library_file: str | None = None
+    driver_cuda: str | None = None
+    cuinit: int | None = None
+    devices: tuple[Device, ...] | None = None
+    driver: str | None = None
+    count: int | None = None
+
+
 def _lines(text: str) -> dict[str, Any]:
     said: dict[str, Any] = {}
     for line in text.splitlines():
-        try:
-            one = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(one, dict):
-            said |= one
+        with contextlib.suppress(Refused):
+            values, _ = decode_fields(Libraries, loads(line))
+            said |= {name: value for name, value in values.items() if value is not None}
+    if "devices" in said:
+        said["devices"] = tuple(asdict(device) for device in said["devices"])
     return said
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from typing import Any
 
+from doctor.decode import Refused, loads
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
 from doctor.model.facts import ABSENT, Gpu
@@ -36,8 +36,8 @@ def start(system: System, notes: Notes) -> Callable[[Notes], None]:
                 notes.unanswered(fact, result, SOURCE)
             return
         _write_host(answer, notes)
-        listed = answer.get("gpus") or []
-        found = tuple(gpu for one in listed if (gpu := gpu_of(one)))
+        listed = answer.get("gpus")
+        found = tuple(gpu for one in (listed if isinstance(listed, list) else ()) if (gpu := gpu_of(_record(one))))
         notes.set("gpus.pci", found, SOURCE)
 
     return finish
@@ -45,27 +45,35 @@ def start(system: System, notes: Notes) -> Callable[[Notes], None]:
 
 def _answer(text: str) -> dict[str, Any] | None:
     try:
-        answer = json.loads(text.lstrip("\ufeff"))
-    except ValueError:
+        answer = loads(text.lstrip("\ufeff"))
+    except Refused:
         return None
     return answer if isinstance(answer, dict) else None
 
 
+def _record(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _whole(value: object) -> int | None:
+    digits = str(value or "")
+    return int(digits) if digits.isdecimal() and len(digits) < 19 else None
+
+
 def _write_host(answer: dict[str, Any], notes: Notes) -> None:
-    said = answer.get("os") or {}
+    said = _record(answer.get("os"))
     caption = str(said.get("Caption") or "").removeprefix("Microsoft ").strip()
     notes.set("host.os_name", caption or None, SOURCE)
-    notes.set("host.os_version", said.get("Version"), SOURCE)
-    build = str(said.get("BuildNumber") or "")
-    notes.set("host.windows_build", int(build) if build.isdigit() else None, SOURCE)
+    notes.set("host.os_version", str(said["Version"]) if said.get("Version") else None, SOURCE)
+    notes.set("host.windows_build", _whole(said.get("BuildNumber")), SOURCE)
     for fact, key in (
         ("host.memory_bytes", "TotalVisibleMemorySize"),
         ("host.memory_available_bytes", "FreePhysicalMemory"),
     ):
-        number = str(said.get(key) or "")
-        notes.set(fact, int(number) << 10 if number.isdigit() else None, SOURCE)
-    notes.set("host.cpu_model", str((answer.get("cpu") or {}).get("Name") or "").strip() or None, SOURCE)
-    computer = answer.get("computer") or {}
+        kilobytes = _whole(said.get(key))
+        notes.set(fact, None if kilobytes is None else kilobytes << 10, SOURCE)
+    notes.set("host.cpu_model", str(_record(answer.get("cpu")).get("Name") or "").strip() or None, SOURCE)
+    computer = _record(answer.get("computer"))
     words = f"{computer.get('Manufacturer', '')} {computer.get('Model', '')}".lower()
     kinds = {"vmware": "vmware", "virtualbox": "virtualbox", "qemu": "qemu", "kvm": "kvm", "virtual machine": "hyper-v"}
     notes.set("host.virtual_machine", next((kind for word, kind in kinds.items() if word in words), ABSENT), SOURCE)
@@ -77,4 +85,5 @@ def gpu_of(said: dict[str, Any]) -> Gpu | None:
     vendor = _VENDORS.get(match[1].lower()) if match else None
     if not match or not vendor:
         return None
-    return Gpu(vendor=vendor, name=said.get("Name"), pci_id=f"{match[1]}:{match[2]}".lower())  # type: ignore[arg-type]
+    name = str(said["Name"]) if said.get("Name") else None
+    return Gpu(vendor=vendor, name=name, pci_id=f"{match[1]}:{match[2]}".lower())  # type: ignore[arg-type]
