@@ -271,7 +271,10 @@ class System:
 
     def real(self, path: str) -> str:
         """The path with links resolved; inside a recorded machine links are not followed."""
-        return path if self.root else os.path.realpath(path)
+        try:
+            return path if self.root else os.path.realpath(path)
+        except (OSError, ValueError):  # a NUL in it, or more links than there may be
+            return path
 
     def can_open(self, path: str) -> bool:
         """Whether this user may read and write it (device nodes)."""

@@ -202,15 +202,11 @@ class Run:
         return self.result is not None and not self.done
 
     @property
-    def disbelieved(self) -> str:
-        """Why nothing is believed that it said: it broke the protocol, or is done without having said what came of its
-        stages. "" where it kept to it."""
-        if self.refused:
-            return f"what it said is refused: {self.refused}"
+    def missing(self) -> tuple[str, ...]:
+        """The stages of which it said nothing, though it said that it is done. After one that raised there are none."""
         if not self.done or any("exception" in stage.data for stage in self.stages):
-            return ""
-        missing = [name for name in REQUIRED.get(self._kind, ()) if self.stage(name) is None]
-        return f"it says that it is done, but not what came of {', '.join(missing)}" if missing else ""
+            return ()
+        return tuple(name for name in REQUIRED.get(self._kind, ()) if self.stage(name) is None)
 
     @property
     def cut_short(self) -> bool:
@@ -218,7 +214,7 @@ class Run:
         ended = self.result
         if ended is None:
             return False
-        return bool(self.disbelieved) or (
+        return bool(self.refused) or (
             self.went_down and (ended.run_over or ended.status in ("flooded", "refused"))
         )
 
@@ -228,10 +224,12 @@ class Run:
 
     def ending(self) -> str:
         """How a child that went down ended, in one sentence."""
-        assert self.result is not None
         what = WORDS.get(self.open or "", "running")
-        if self.disbelieved:
-            return f"{what}: the child is not believed: {self.disbelieved}"
+        if self.refused:
+            return f"{what}: the child is not believed, for what it said is refused: {self.refused}"
+        if self.missing:
+            return f"the child says that it is done, but not what came of {', '.join(self.missing)}"
+        assert self.result is not None
         if self.result.run_over:
             return f"{what}: the time for the whole run was over (--time-limit allows more)"
         if self.result.status in ("flooded", "refused"):
@@ -394,7 +392,7 @@ def watch(first: Run, others: Others, facts: Facts, progress: Callable[[str], No
 def with_import(facts: Facts, run: Run) -> Facts:
     """The facts with what importing torch said. torch that is ABSENT stays so unless it imported all the same."""
     stage = run.stage("import")
-    if run.disbelieved:
+    if run.refused:
         gap = Gap(fact="torch.imports", reason="unreadable", detail=run.ending(), source="import torch")
         return replace(facts, gaps=(*facts.gaps, gap))
     if stage and stage.ok:
@@ -572,7 +570,7 @@ def result_of(run: Run) -> ProbeResult:
     if wrong:
         data["wrong"] = wrong
     threw = next((s for s in run.stages if "exception" in s.data), None)
-    if run.cut_short or (run.went_down and run.open in BEFORE_DEVICE):
+    if run.cut_short or run.missing or (run.went_down and run.open in BEFORE_DEVICE):
         status: Any = "skipped"
         stage: str | None = run.open or (run.stages[-1].name if run.stages else "start")
         reason = run.ending()
