@@ -17,6 +17,7 @@ from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin,
 
 from doctor.model import probe_data
 from doctor.model.facts import ABSENT, Absent
+from doctor.model.shapes import SHAPES
 
 T = TypeVar("T")
 ABSENT_JSON = {"absent": True}
@@ -175,6 +176,31 @@ def _decode_plain(kind: Any, data: Any, where: str) -> Any:
 
 def _wrong(where: str, wanted: str) -> NoReturn:
     raise Refused(f"{where.lstrip('.') or 'it'} is not {wanted}")
+
+
+# ---- what is read further
+
+
+def fits(kind: str, name: str, value: object) -> bool:
+    """Whether a value of that field of the model can be what it says (model/shapes.py). What is no text and no number
+    of a declared field fits."""
+    shape = SHAPES.get((kind, name))
+    if isinstance(shape, range):
+        return not isinstance(value, int) or value in shape
+    return shape is None or not isinstance(value, str) or bool(shape.fullmatch(value))
+
+
+def check_shapes(value: object, where: str = "") -> None:
+    """Raises Refused where a field of a value of the model, or of one inside it, cannot be what it says."""
+    if isinstance(value, (tuple, list)):
+        for number, one in enumerate(value):
+            check_shapes(one, f"{where}[{number}]")
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            one, place = getattr(value, field.name), f"{where}.{field.name}".lstrip(".")
+            if not fits(type(value).__name__, field.name, one):
+                raise Refused(f"{place} cannot be {str(one)[:40]!r}")
+            check_shapes(one, place)
 
 
 # ---- what a probe measured

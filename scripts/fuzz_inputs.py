@@ -51,9 +51,11 @@ DEEP: Any = "x"
 for _ in range(60):
     DEEP = [DEEP]
 VALUES = (
-    None, True, False, 0, -1, 1, 7, 2**31, 2**62, 10**18, 1e308, -1e308, 0.0, 1e-300, 1.5, "", " ", "x", "\0", "\ud800",
-    "9" * 5000, "\u00b2", "\u0663", "..", "/", "a\nb\x1b[31m\x07", "sm_", "sm_999999", "compute_x", "1.2.3.4.5", "cu",
-    "cu9999999", "cu\u00b2\u00b3", "rocm", "rocm6", "12.", ".5", "999999999999", "1!2", "2.6.0+cu124", "2.6.0+", "+", "nan",
+    None, True, False, 0, -1, 1, 7, 2**31, 2**62, 10**18, 1e308, -1e308, 0.0, 1e-300, 1.5, "", " ", "x", "\0",
+    "\ud800", "9" * 5000, "\u00b2", "\u0663", "..", "/", "a\nb\x1b[31m\x07", "sm_", "sm_999999", "compute_x", "1.2.3.4.5",
+    "cu",
+    "cu9999999", "cu\u00b2\u00b3", "rocm", "rocm6", "12.", ".5", "999999999999", "1!2", "2.6.0+cu124", "2.6.0+",
+    "+", "nan",
     "inf", "-inf", "cuda:99999999999", "cuda:x", "::set-output name=x::y", "<script>", "|", "\u202e", "cpu", "absent", [], {},
     [[]], [None], [{}], {"absent": True}, {"absent": 1}, DEEP, [""] * 1000, {"": ""}, {"a": DEEP}, ["x", 5], [1, 2],
     "gfx", "gfx\u00b2", "10de:", "10de:2684", "NVIDIA GeForce RTX 4090", "8.9", "8", "99.99", "-8.9", "8.x",
@@ -66,7 +68,8 @@ PROBE = (
     {"event": "share", "share": 0.1},
     *(line for name in ("reference", "allocate", "kernel") for line in (
         {"event": "begin", "stage": name},
-        {"event": "end", "stage": name, "ok": True, "ms": 1.0, "data": {"wrong": [], "memory_checked_bytes": 1 << 25}})),
+        {"event": "end", "stage": name, "ok": True, "ms": 1.0, "data": {
+            "wrong": [], "memory_checked_bytes": 1 << 25}})),
     {"event": "begin", "stage": "precision"},
     {"event": "end", "stage": "precision", "ok": True, "ms": 1.0, "data": {
         "float32_bits_effective": 24, "float32_matmul_precision": "highest", "wrong": []}},
@@ -158,7 +161,8 @@ def damaged(text: str, chance: random.Random) -> str:
         at = chance.randrange(len(text) + 1)
         kind = chance.randrange(5)
         if kind == 0:
-            text = text[:at] + chance.choice(("\0", "\\", '"', "[", "{", "\u00b2", "\ud800", "\r", "=", ";", "(")) + text[at:]
+            odd = ("\0", "\\", '"', "[", "{", "\u00b2", "\ud800", "\r", "=", ";", "(")
+            text = text[:at] + chance.choice(odd) + text[at:]
         elif kind == 1:
             text = text[:at] + text[at + chance.randrange(1, 9) :]
         elif kind == 2:
@@ -206,7 +210,9 @@ class Inputs:
         ends = [process.Result(("p",), status, exit_code=1, limit_s=9.0) for status in
                 ("ok", "failed", "crashed", "timed-out", "flooded", "refused", "not-found")]  # fmt: skip
         run.result = chance.choice(ends)
-        before = Facts(host=Host(system="linux"), torch=Torch(version="2.6.0"), gpus=(), interpreter=Interpreter(version="3.12.1"))
+        before = Facts(
+            host=Host(system="linux"), torch=Torch(version="2.6.0"), gpus=(), interpreter=Interpreter(version="3.12.1")
+        )
         facts = children.with_import(before, run)
         run.ending()
         return replace(facts, probes=(children.result_of(run),))
@@ -354,8 +360,8 @@ def whole(facts: Facts) -> None:
     made = judged(facts)
     planned = plan(made.account.findings, facts)
     report = Report(
-        tool="torchdoctor fuzz", taken_at="2026-01-01T00:00:00Z", duration_ms=1.0, target=Target(python="/x", reason="fuzz"),
-        verdict=made.verdict.value, unproven=made.verdict.unproven, facts=facts, outcomes=made.outcomes,
+        tool="torchdoctor fuzz", taken_at="2026-01-01T00:00:00Z", duration_ms=1.0,
+        target=Target(python="/x", reason="fuzz"), verdict=made.verdict.value, unproven=made.verdict.unproven, facts=facts, outcomes=made.outcomes,
         findings=made.account.findings, symptoms=made.account.symptoms, hypotheses=made.account.hypotheses,
         questions=made.account.questions, plan=planned,
     )  # fmt: skip
@@ -385,7 +391,8 @@ def fuzz(count: int, seed: int, only: str | None, share: float) -> int:
                     through += 1
                     whole(facts)
             except Exception as error:  # the point of it all
-                frame = traceback.extract_tb(error.__traceback__)[-1]
+                frames = traceback.extract_tb(error.__traceback__)
+                frame = next((one for one in reversed(frames) if "/doctor/" in one.filename), frames[-1])
                 text = f"{type(error).__name__}: {str(error)[:100]} ({os.path.basename(frame.filename)}:{frame.lineno})"
                 if text not in failures:
                     print(f"FAILED {where}: {text}", flush=True)

@@ -56,7 +56,9 @@ def _gpu(said: Mapping[str, Any]) -> MacGpu:
     vendors = {"apple": "apple", "amd": "amd", "radeon": "amd", "intel": "intel", "nvidia": "nvidia"}
     cores = str(said.get("sppci_cores", ""))
     metal = (
-        said.get("spdisplays_mtlgpufamilysupport") or said.get("spdisplays_metal") or said.get("spdisplays_metalfamily")
+        said.get("spdisplays_mtlgpufamilysupport")
+        or said.get("spdisplays_metal")
+        or said.get("spdisplays_metalfamily")
     )
     memory = re.fullmatch(r"([0-9]{1,9}) (MB|GB)", str(said.get("spdisplays_vram") or said.get("_spdisplays_vram") or ""))
     bus = said.get("sppci_bus")

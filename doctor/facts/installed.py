@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from doctor.decode import fits
 from doctor.facts.notes import Notes
 from doctor.model.facts import ABSENT, Package, TorchCopy
 
@@ -25,10 +26,21 @@ class PackageSaid:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CopySaid:
+    """A copy of torch, as collect.py answers."""
+
+    path: str
+    version: str | None = None
+    installer: str | None = None
+    has_files: bool = True
+    has_metadata: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
 class TorchSaid:
     """What files say of torch, as collect.py answers."""
 
-    copies: tuple[TorchCopy, ...]
+    copies: tuple[CopySaid, ...]
     leftovers: tuple[str, ...]
     shadowed_by: str | None = None
     version_file: Mapping[str, str | bool | None] | None = None
@@ -46,7 +58,7 @@ def packages_of(said: Iterable[PackageSaid], markers: Mapping[str, str]) -> tupl
     return tuple(
         Package(
             name=one.name,
-            version=one.version,
+            version=one.version if fits("Package", "version", one.version) else None,
             path=one.path,
             installer=one.installer,
             requires=requirements(one.requires, markers),
@@ -86,7 +98,7 @@ def write_torch(said: TorchSaid, markers: Mapping[str, str], notes: Notes, probl
     if not said.copies and not said.shadowed_by and not remains:
         notes.set("torch", None if problem else ABSENT, "sys.path")
         return
-    notes.set("torch.copies", said.copies, "sys.path")
+    notes.set("torch.copies", tuple(map(_copy, said.copies)), "sys.path")
     notes.set("torch.leftovers", said.leftovers, "site-packages")
     notes.set("torch.shadowed_by", said.shadowed_by or ABSENT, "sys.path")
     notes.set("torch.path", said.path, "sys.path")
@@ -103,15 +115,30 @@ def write_torch(said: TorchSaid, markers: Mapping[str, str], notes: Notes, probl
         notes.set("torch.requires", requirements(said.requires, markers), "dist-info/METADATA")
 
 
+def _copy(said: CopySaid) -> TorchCopy:
+    known = said.version if fits("TorchCopy", "version", said.version) else None
+    return TorchCopy(
+        path=said.path, version=known, installer=said.installer, has_files=said.has_files,
+        has_metadata=said.has_metadata,
+    )  # fmt: skip
+
+
 def _write_version(said: TorchSaid, notes: Notes) -> None:
     file = said.version_file
-    notes.set("torch.version", said.version, VERSION_FILE if file else "dist-info/METADATA")
+    source = VERSION_FILE if file else "dist-info/METADATA"
+    if fits("Torch", "version", said.version):
+        notes.set("torch.version", said.version, source)
+    else:
+        notes.gap("torch.version", "unreadable", f"{str(said.version)[:60]!r} is no version", source)
     if file is None:
         for name in ("cuda", "hip", "xpu", "git", "debug"):
             notes.gap(f"torch.{name}", "unreadable", f"there is no {VERSION_FILE}", VERSION_FILE)
         return
     for name in ("cuda", "hip", "xpu"):  # a line that older releases do not have means the same as None
         value = file.get(name)
+        if isinstance(value, str) and not fits("Torch", name, value):
+            notes.gap(f"torch.{name}", "unreadable", f"{value[:60]!r} is no version", VERSION_FILE)
+            continue
         notes.set(f"torch.{name}", value if isinstance(value, str) and value else ABSENT, VERSION_FILE,
                   f"{name} = {value!r}")  # fmt: skip
     git, debug = file.get("git_version"), file.get("debug")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from doctor import process
-from doctor.decode import Refused, decode_fields, loads
+from doctor.decode import Refused, decode_fields, fits, loads
 from doctor.facts import installed
 from doctor.facts.installed import PackageSaid, TorchSaid
 from doctor.facts.notes import Notes, gap_from
@@ -145,7 +145,7 @@ def failure_of(result: Result, heard: Heard | None, python: str) -> StartFailure
         return StartFailure(kind=kind, message=message, **more)  # type: ignore[arg-type]
 
     if heard and heard.too_old:
-        version = heard.answer.version
+        version = heard.answer.version if fits("StartFailure", "version", heard.answer.version) else None
         return failure("too-old", f"Python {version} is too old to be examined", exit_code=TOO_OLD, version=version)
     if heard:
         return None
@@ -191,11 +191,14 @@ def write(heard: Heard, notes: Notes, system: System) -> None:
     notes.set("interpreter.start_failure", ABSENT, ASKED)
     notes.values.pop("interpreter.executable", None)
     for name in _PLAIN:
-        notes.set(f"interpreter.{name}", getattr(answer, name), ASKED)
+        if fits("Interpreter", name, value := getattr(answer, name)):
+            notes.set(f"interpreter.{name}", value, ASKED)
+        else:
+            notes.gap(f"interpreter.{name}", "unreadable", f"it cannot be {str(value)[:60]!r}", ASKED)
     notes.set("interpreter.architecture", _architecture(answer), ASKED)
     notes.set("interpreter.sys_path", answer.sys_path, ASKED)
     notes.set("interpreter.shadowed", answer.shadowed, "sys.path")
-    if answer.libc:
+    if answer.libc and fits("Host", "libc_version", answer.libc[1]):
         notes.set("host.libc", answer.libc[0], "confstr")
         notes.set("host.libc_version", answer.libc[1], "confstr")
     unknown = {**(answer.gaps or {}), **{name: f"refused: {why}" for name, why in heard.refused.items()}}

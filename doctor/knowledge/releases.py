@@ -101,7 +101,8 @@ def _backend_of_runtimes(cuda: str | None, rocm: str | None, xpu: object, *, kno
 def cuda_of_backend(backend: str) -> str | None:
     """ "cu124" -> "12.4", "cu92" -> "9.2"; None for what is not CUDA."""
     digits = backend.removeprefix("cu")
-    return f"{digits[:-1]}.{digits[-1]}" if backend.startswith("cu") and digits.isdecimal() and len(digits) > 1 else None
+    known = backend.startswith("cu") and digits.isdecimal() and len(digits) > 1
+    return f"{digits[:-1]}.{digits[-1]}" if known else None
 
 
 def _default_backend(release: str, platform: str | None) -> str | None:

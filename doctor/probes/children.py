@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from doctor import process
-from doctor.decode import Refused, decode_fields
+from doctor.decode import Refused, check_shapes, decode_fields, fits
 from doctor.model.facts import ABSENT, Facts, Gap, ImportFailure, ProbeResult, Reason, Stage, Torch
 from doctor.probes import matches, wanted_probes
 from doctor.probes.said import BEFORE_PROBE, REQUIRED, Line, Said, line_of, raised
@@ -398,6 +398,13 @@ def with_import(facts: Facts, run: Run) -> Facts:
     if stage and stage.ok:
         torch = facts.torch if isinstance(facts.torch, Torch) else Torch()
         said, odd = decode_fields(Said, _dynamic(run, stage))
+        for name in [name for name, value in said.items() if not fits("Torch", name, value)]:
+            odd[name] = f"it cannot be {str(said.pop(name))[:60]!r}"
+        try:
+            check_shapes(said.get("devices"), "devices")
+        except Refused as error:
+            del said["devices"]
+            odd["devices"] = str(error)
         gaps = tuple(
             Gap(fact=f"torch.{name}", reason="unreadable", detail=f"refused: {why}", source="import torch")
             for name, why in odd.items()
@@ -565,7 +572,7 @@ def result_of(run: Run) -> ProbeResult:
     stages = tuple(s for s in run.stages if s.name not in BEFORE_PROBE)
     end = run.result
     assert end is not None
-    wrong = [text for s in stages for text in s.data.get("wrong", ())]  # type: ignore[attr-defined]
+    wrong = [text for s in stages for text in s.data.get("wrong") or ()]  # type: ignore[attr-defined]
     data = {k: v for s in stages for k, v in s.data.items() if k not in DETAILS}
     if wrong:
         data["wrong"] = wrong

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from doctor.decode import Refused, decode_fields, loads
+from doctor.decode import Refused, decode_fields, fits, loads
 from doctor.evidence import nvidia_smi
 from doctor.evidence.nvidia_smi import SmiGpu
 from doctor.facts.gpus import pci
@@ -297,12 +297,22 @@ class Libraries:
     count: int | None = None
 
 
+# What the libraries say, by the field of the model that it becomes.
+_FIELDS = {"driver_cuda": "driver_cuda", "cuinit": "cuinit", "driver": "driver", "count": "gpus_seen"}
+
+
+def _fits(name: str, value: object) -> bool:
+    if name == "devices":
+        return all(fits("Gpu", field, one) for gpu in value for field, one in asdict(gpu).items())  # type: ignore[attr-defined]
+    return name not in _FIELDS or fits("Nvidia", _FIELDS[name], value)
+
+
 def _lines(text: str) -> dict[str, Any]:
     said: dict[str, Any] = {}
     for line in text.splitlines():
         with contextlib.suppress(Refused):
             values, _ = decode_fields(Libraries, loads(line))
-            said |= {name: value for name, value in values.items() if value is not None}
+            said |= {name: value for name, value in values.items() if value is not None and _fits(name, value)}
     if "devices" in said:
         said["devices"] = tuple(asdict(device) for device in said["devices"])
     return said
