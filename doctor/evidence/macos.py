@@ -60,7 +60,8 @@ def _gpu(said: Mapping[str, Any]) -> MacGpu:
         or said.get("spdisplays_metal")
         or said.get("spdisplays_metalfamily")
     )
-    memory = re.fullmatch(r"([0-9]{1,9}) (MB|GB)", str(said.get("spdisplays_vram") or said.get("_spdisplays_vram") or ""))
+    room = str(said.get("spdisplays_vram") or said.get("_spdisplays_vram") or "")
+    memory = re.fullmatch(r"([0-9]{1,9}) (MB|GB)", room)
     bus = said.get("sppci_bus")
     return MacGpu(
         name=name,
