@@ -100,3 +100,98 @@ def test_end_all_kills_what_still_runs() -> None:
     child = process.start(["sleep", "300"], limit_s=300)
     process.end_all()
     assert child.result().signal == signal.SIGKILL
+
+
+def test_who_writes_without_end_is_ended(tmp_path) -> None:
+    began = time.monotonic()
+    result = process.run(["yes"], limit_s=20, flood_limit=1 << 20, output_limit=1 << 16)
+    assert time.monotonic() - began < 5
+    assert (result.status, result.exit_code, result.signal) == ("flooded", None, None)
+    assert len(result.stdout) == 1 << 16
+    assert result.said == "it wrote without end, and was ended"
+
+
+def test_of_stderr_the_end_is_kept() -> None:
+    text = "i=0; while [ $i -lt 3000 ]; do echo noise >&2; i=$((i+1)); done; echo 'Fatal Python error: x' >&2; exit 1"
+    result = process.run(["sh", "-c", text], limit_s=20, output_limit=4096)
+    assert result.said == "exit 1: Fatal Python error: x"
+    assert result.truncated
+    assert len(result.stderr) <= 2 * 4096
+
+
+def test_a_run_that_is_over_starts_nothing(tmp_path) -> None:
+    mark = tmp_path / "mark"
+    result = process.run(["touch", str(mark)], limit_s=20, until=time.monotonic())
+    assert (result.status, result.run_over) == ("timed-out", True)
+    assert result.said == "the time for the whole run is over"
+    assert not mark.exists()
+
+
+def test_the_run_ends_a_child_that_has_time_left_and_renews_it() -> None:
+    began = time.monotonic()
+    script = "while :; do echo x; sleep 0.1; done"
+    result = process.run(["sh", "-c", script], limit_s=20, until=began + 1, on_line=lambda line: 20.0)
+    assert time.monotonic() - began < 3
+    assert (result.status, result.run_over) == ("timed-out", True)
+
+
+def test_a_folder_that_is_gone_is_no_fault_of_the_program(tmp_path) -> None:
+    result = process.run(["sh", "-c", "exit 0"], limit_s=5, cwd=str(tmp_path / "gone"))
+    assert result.status == "refused"
+    assert result.said.startswith("it could not be started: ")
+
+
+def test_a_nul_in_an_argument_is_a_result() -> None:
+    assert process.run(["sh", "-c", "a\0b"], limit_s=5).status == "failed"
+
+
+SCRIPT = """
+import os
+descriptor, inode, secret = CHANNEL
+there = os.fstat(descriptor).st_ino == inode if descriptor is not None and os.path.exists("/dev/fd/3") else False
+os.write(1, b"secret hello from nobody\\n")
+os.write(descriptor if there else 1, (secret + " hello\\n").encode())
+os.write(1, (secret + " too late\\n").encode() if there else b"")
+"""
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_script_speaks_on_its_channel_or_where_that_is_lost_on_stdout(tmp_path, wrapped: bool) -> None:
+    python = sys.executable
+    if wrapped:
+        shim = tmp_path / "python"
+        shim.write_text(f'#!/bin/sh\nexec 3>&-\nexec "{python}" "$@"\n')
+        shim.chmod(0o755)
+        python = str(shim)
+    heard: list[str] = []
+    said: list[str] = []
+    argv = [python, "-I", "-"]
+    result = process.run(argv, limit_s=20, script=SCRIPT, on_said=heard.append, on_line=said.append)
+    assert result.ok, result.stderr
+    assert [text.strip() for text in heard] == ["hello"]
+    assert "secret hello from nobody\n" in said
+
+
+def test_the_secret_is_in_neither_arguments_nor_environment() -> None:
+    script = "import os, sys; print(sys.argv, dict(os.environ), open('/proc/self/cmdline').read())"
+    child = process.start([sys.executable, "-I", "-"], limit_s=20, script=script, on_said=lambda text: None)
+    result = child.result()
+    assert result.ok
+    assert child._secret
+    assert child._secret not in result.stdout
+
+
+def test_exit_codes_of_a_shell_that_is_ended_by_a_signal_of_its_own() -> None:
+    assert process.run(["sh", "-c", "kill -9 $$"], limit_s=5).signal == signal.SIGKILL
+
+
+def test_the_structures_of_windows_have_their_sizes() -> None:
+    """As in winnt.h for 64 bits: what is wrong there is only seen on Windows."""
+    import ctypes
+
+    from doctor import job
+
+    if ctypes.sizeof(ctypes.c_void_p) == 8:
+        assert ctypes.sizeof(job._Basic) == 64
+        assert ctypes.sizeof(job._Extended) == 144
+    assert job.Job().end() is False
