@@ -54,7 +54,7 @@ def test_nothing_is_imported_that_a_user_could_shadow(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "__init__.py").write_text("import json")
     said = subprocess.run(
-        [sys.executable, "-S", "-B", "-", "N", "cpu", "facts"], input=SOURCE.read_text(), cwd=tmp_path,
+        [sys.executable, "-S", "-B", "-", "cpu", "facts"], input=SOURCE.read_text(), cwd=tmp_path,
         capture_output=True, text=True, timeout=30,
     )
     lines = [json.loads(line.partition(" ")[2]) for line in said.stdout.splitlines()]
