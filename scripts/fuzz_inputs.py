@@ -54,9 +54,10 @@ for _ in range(60):
 VALUES = (
     None, True, False, 0, -1, 1, 7, 2**31, 2**62, 10**18, 1e308, -1e308, 0.0, 1e-300, 1.5, "", " ", "x", "\0",
     "\ud800", "9" * 5000, "\u00b2", "\u0663", "..", "/", "a\nb\x1b[31m\x07", "sm_", "sm_999999",
-    "compute_x", "1.2.3.4.5", "cu", "cu9999999", "cu\u00b2\u00b3", "rocm", "rocm6", "12.", ".5",
-    "999999999999", "1!2", "2.6.0+cu124", "2.6.0+", "+", "nan", "inf", "-inf", "cuda:99999999999", "cuda:x", "::set-output name=x::y", "<script>", "|",
-    "\u202e", "cpu", "absent", [], {}, [[]], [None], [{}], {"absent": True}, {"absent": 1}, DEEP, [""] * 1000, {"": ""}, {"a": DEEP}, ["x", 5], [1, 2],
+    "compute_x", "1.2.3.4.5", "cu", "cu9999999", "cu\u00b2\u00b3", "rocm", "rocm6", "12.", ".5", "999999999999", "1!2",
+    "2.6.0+cu124", "2.6.0+", "+", "nan", "inf", "-inf", "cuda:99999999999", "cuda:x", "::set-output name=x::y", "|",
+    "<script>", "\u202e", "cpu", "absent", [], {}, [[]], [None], [{}], {"absent": True}, {"absent": 1}, DEEP, ["x", 5],
+    [""] * 1000, {"": ""}, {"a": DEEP}, [1, 2],
     "gfx", "gfx\u00b2", "10de:", "10de:2684", "NVIDIA GeForce RTX 4090", "8.9", "8", "99.99", "-8.9", "8.x",
 )  # fmt: skip
 # A probe of a device, as its child says it.
@@ -97,6 +98,7 @@ LIBRARIES = (
     {"libcuda": "/usr/lib/libcuda.so.1"}, {"driver_cuda": "12.4"}, {"cuinit": 0},
     {"devices": [{"name": "NVIDIA GeForce RTX 4090", "address": "0000:01:00.0", "capability": "8.9",
                   "integrated": False, "memory_bytes": 1 << 34}]},
+    {"broken": "/x/libcuda.so.1: file too short"}, {"false_nodes": ["/dev/nvidia9"], "closed_nodes": []},
     {"nvml": 0, "library_file": "/x/libnvidia-ml.so.550.54.15", "driver": "550.54.15", "count": 1}, {"done": True},
 )  # fmt: skip
 CIM = {

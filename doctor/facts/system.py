@@ -250,7 +250,7 @@ class System:
         machine, whose files were copied."""
         if self.root:
             return None
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError, OverflowError):  # a time may be any number
             return utc(os.stat(path).st_mtime)
         return None
 

@@ -253,8 +253,7 @@ def _where_it_lies(system: System, said: Mapping[str, Any], notes: Notes) -> Non
     elif "libcuda" in said:
         notes.set("nvidia.libcuda_elsewhere", (), LIBCUDA)
     for fact in ("false_nodes", "closed_nodes"):
-        if isinstance(said.get(fact), list):
-            notes.set(f"nvidia.{fact}", tuple(map(str, said[fact])), "/dev")
+        notes.set(f"nvidia.{fact}", said.get(fact), "/dev")
 
 
 def _library_source(result: Result | None, said: Mapping[str, Any], file: str | None) -> Source:
@@ -288,6 +287,7 @@ class Libraries:
     """What inside/libcuda.py says: the driver's libraries speak through it."""
 
     absent: str | None = None
+    broken: str | None = None
     libcuda: str | None = None
     library_file: str | None = None
     driver_cuda: str | None = None
@@ -295,6 +295,8 @@ class Libraries:
     devices: tuple[Device, ...] | None = None
     driver: str | None = None
     count: int | None = None
+    false_nodes: tuple[str, ...] | None = None
+    closed_nodes: tuple[str, ...] | None = None
 
 
 # What the libraries say, by the field of the model that it becomes.
