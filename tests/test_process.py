@@ -151,6 +151,7 @@ descriptor, inode, secret = CHANNEL
 there = os.fstat(descriptor).st_ino == inode if descriptor is not None and os.path.exists("/dev/fd/3") else False
 os.write(1, b"secret hello from nobody\\n")
 os.write(descriptor if there else 1, (secret + " hello\\n").encode())
+import time; time.sleep(0.3)
 os.write(1, (secret + " too late\\n").encode() if there else b"")
 """
 
