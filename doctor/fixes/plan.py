@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from doctor.fixes import quoting
 from doctor.fixes.actions import BUILDERS, TORCH
+from doctor.fixes.effective import DRIVERS, cannot_cure, facts_after
 from doctor.fixes.notebook import for_kernel
 from doctor.fixes.prices import priced
 from doctor.fixes.situation import Situation, as_found, situation_of
@@ -17,7 +18,6 @@ from doctor.model.finding import Finding, Remedy
 from doctor.model.fix import Fix, Plan, Step
 
 MAX_ALTERNATIVES = 3
-DRIVER = ("upgrade-driver", "install-driver")
 
 
 def plan(
@@ -26,7 +26,7 @@ def plan(
     """The fixes for all root findings, in the order in which to do them. Of notes only «nothing to do» is said:
     they are no reason to change a machine."""
     roots = [finding for finding in findings if finding.root and finding.explained_by is None]
-    draft = _Draft(situation=situation_of(as_found(facts, (root.id for root in roots)), tool, shell))
+    draft = _Draft(situation=situation_of(as_found(facts, roots), tool, shell))
     for root in roots:
         draft.add(root)
     made = Plan(fixes=tuple(map(priced, draft.fixes)), unfixed=tuple(draft.unfixed))
@@ -111,22 +111,26 @@ class _Draft:
             remedies = remedies[:1]
         for remedy in remedies:
             if remedy.action not in TORCH:
-                fix = BUILDERS[remedy.action](self.situation, finding.id, remedy)
-                made += [fix] if fix else []
-                continue
-            from doctor.fixes.torch import NoBuild, nearest_fix, torch_fix
-
-            answer = torch_fix(self.situation, finding, remedy)
-            if isinstance(answer, Fix):
-                made.append(answer)
-                continue
-            assert isinstance(answer, NoBuild)
-            reason = reason or answer.reason
-            if not made:
-                helpful = (n for n in answer.choice.nearest if n.kind != "older-torch")  # would not cure the finding
-                near = (nearest_fix(self.situation, finding.id, n) for n in helpful)
-                made += [fix for fix in near if fix]
+                fixes, against = [BUILDERS[remedy.action](self.situation, finding.id, remedy)], ""
+            else:
+                fixes, against = self._torch(finding, remedy, nearest=not made)
+            for fix in fixes:
+                why = cannot_cure(fix, finding, self.situation.facts) if fix else None
+                made += [fix] if fix and why is None else []
+                against = against or why or ""
+            reason = reason or against
         return made, reason
+
+    def _torch(self, finding: Finding, remedy: Remedy, *, nearest: bool) -> tuple[list[Fix | None], str]:
+        """The fix of a torch action; where no build serves, what would help instead (if `nearest`), and why."""
+        from doctor.fixes.torch import NoBuild, nearest_fix, torch_fix
+
+        answer = torch_fix(self.situation, finding, remedy)
+        if isinstance(answer, Fix):
+            return [answer], ""
+        assert isinstance(answer, NoBuild)
+        helpful = (n for n in answer.choice.nearest if n.kind != "older-torch")  # would not cure the finding
+        return [nearest_fix(self.situation, finding.id, n) for n in helpful] if nearest else [], answer.reason
 
     def _why_not(self, finding: Finding) -> str:
         wish = finding.remedies[0].details.get("torch", "")
@@ -156,7 +160,7 @@ class _Draft:
     def _joins_same_fix(self, fix: Fix) -> bool:
         """Whether an earlier fix is the same action on the same thing."""
         for place, earlier in enumerate(self.fixes):
-            if earlier.action in DRIVER and fix.action in DRIVER:
+            if earlier.action in DRIVERS and fix.action in DRIVERS:
                 stronger = numbers(fix.details.get("minimum", "")) > numbers(earlier.details.get("minimum", ""))
                 kept = replace(fix, finding=earlier.finding, also_cures=earlier.also_cures) if stronger else earlier
                 self.fixes[place] = _curing(kept, fix.finding)
@@ -168,10 +172,7 @@ class _Draft:
 
     def _look_ahead(self, fix: Fix) -> None:
         """What follows is planned for the machine as it will be: with another driver."""
-        if fix.action in DRIVER and (self.situation.facts.nvidia.driver is not None):
-            facts = self.situation.facts
-            nvidia = replace(facts.nvidia, driver=fix.details.get("minimum"), driver_cuda=None)
-            self.situation = replace(self.situation, facts=replace(facts, nvidia=nvidia))
+        self.situation = replace(self.situation, facts=facts_after(fix, self.situation.facts))
 
 
 def _has_torch(situation: Situation, remedy: Remedy) -> bool:

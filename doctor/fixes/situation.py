@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 
 from doctor.fixes.quoting import Shell, shell_of
-from doctor.model.facts import ABSENT, Facts
+from doctor.model.facts import ABSENT, Facts, Gpu
+from doctor.model.finding import Finding
 
 CONDAS = ("conda", "mamba", "micromamba")  # one command line
 TOOLS = ("pip", "uv", "conda", "mamba", "micromamba", "pixi", "poetry", "pdm", "pipenv", "pipx")
@@ -55,16 +56,19 @@ class Situation:
         return found.version if found else None
 
 
-def as_found(facts: Facts, findings: Iterable[str]) -> Facts:
-    """The facts with what the findings say of a machine whose system a ticket does not tell."""
-    host = facts.host
-    for id in findings:
+def as_found(facts: Facts, findings: Iterable[Finding]) -> Facts:
+    """The facts with what the findings say of a machine whose system or GPU a ticket does not tell."""
+    host, gpus = facts.host, facts.gpus
+    for finding in findings:
+        id, capability = finding.id, finding.values.get("capability")
+        if gpus is None and capability:
+            gpus = (Gpu(vendor="nvidia", name=finding.values.get("gpu"), capability=capability),)
         system = next((system for start, system in _SYSTEM_OF if id.startswith(start)), None)
         if system and host.system is None:
             host = replace(host, system=system)
         if id == "intel-mac" and host.architecture is None:
             host = replace(host, architecture="x86_64")
-    return replace(facts, host=host)
+    return replace(facts, host=host, gpus=gpus)
 
 
 def situation_of(facts: Facts, tool: str | None = None, shell: Shell | None = None) -> Situation:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from doctor.fixes.effective import RESTS_ON_BUILD, RESTS_ON_FILES, cannot_cure, installed_backend
 from doctor.fixes.situation import CONDAS, Situation
 from doctor.fixes.tools import Order, tool
 from doctor.knowledge import choose as choosing
@@ -23,17 +24,19 @@ TITLES = {
     "downgrade-torch": "Go back to",
 }
 VENDORS = {"jetson": "NVIDIA's torch for Jetson"}
-BROKEN = ("torch-install-broken", "torch-duplicate-install", "torch-shadowed", "torch-import-crashes")
 
 
 @dataclass(frozen=True)
 class NoBuild:
-    """No build serves: `choice.nearest` says what would help."""
+    """No build serves: `choice.nearest` says what would help. `against`: why those that serve would not cure."""
 
     choice: Choice
+    against: str = ""
 
     @property
     def reason(self) -> str:
+        if self.against:
+            return self.against
         return self.choice.nearest[0].text if self.choice.nearest else "no torch build serves this machine"
 
 
@@ -41,12 +44,38 @@ def torch_fix(situation: Situation, finding: Finding, remedy: Remedy) -> Fix | N
     """The fix that a torch action becomes: the build that the remedy names, else the one that serves the machine
     best."""
     choice = choice_for(situation.facts, remedy)
-    if choice.best is None:
-        return NoBuild(choice)
+    exact, against = bool(remedy.details.get("torch")), ""
+    for build in _candidates(situation.facts, finding, remedy, choice):
+        fix = fix_of_build(situation, finding.id, remedy.action, build, choice.assumes, exact=exact)
+        reason = cannot_cure(fix, finding, situation.facts)
+        if reason is None:
+            return _with_unseen(situation, finding, remedy, fix, build, choice)
+        against = against or reason
+    if remedy.text:  # a release from before the tables
+        return Fix.of(finding.id, remedy, remedy.text, Step(text=remedy.text.rstrip(".")))
+    return NoBuild(choice, against)
+
+
+def _candidates(facts: Facts, finding: Finding, remedy: Remedy, choice: Choice) -> Iterator[Candidate]:
+    """The builds that may be the cure, best first: of a finding that rests on the build itself also those behind the
+    best, and those of other releases."""
+    if finding.id not in RESTS_ON_BUILD:
+        yield from choice.builds[:1]
+        return
+    yield from choice.builds
+    if choice.builds and not remedy.details.get("torch"):
+        backend = remedy.details.get("backend") or None
+        others = choosing.choose(facts, backend=backend, companions=installed_companions(facts)).builds
+        yield from (b for b in others if b not in choice.builds)
+
+
+def _with_unseen(
+    situation: Situation, finding: Finding, remedy: Remedy, fix: Fix, build: Candidate, choice: Choice
+) -> Fix:
+    """The fix with an alternative, where its build was derived and not seen: the best one that was seen."""
     exact = bool(remedy.details.get("torch"))
-    fix = fix_of_build(situation, finding.id, remedy.action, choice.best, choice.assumes, exact=exact)
-    by_wheel = conda_cuda(situation, choice.best, exact) is None
-    if by_wheel and choice.best.status != "verified" and (known := _first_verified(situation.facts, choice)):
+    by_wheel = conda_cuda(situation, build, exact) is None
+    if by_wheel and build.status != "verified" and (known := _first_verified(situation.facts, choice)):
         other = fix_of_build(situation, finding.id, remedy.action, known, choice.assumes, exact=True)
         fix = replace(fix, alternatives=(other,))
     return fix
@@ -93,7 +122,7 @@ def choice_for(facts: Facts, remedy: Remedy) -> Choice:
     if remedy.action == "reinstall-torch" and installed and not spec and not lookup.build_of(installed).nightly:
         same = choosing.choose(facts, torch=f"=={lookup.release_of(installed)}", backend=backend, companions=companions)
         if same.best and not same.wanting:
-            return _with_first(same, _backend_of(facts))
+            return _with_first(same, installed_backend(facts))
     choice = choosing.choose(facts, torch=spec, backend=backend, companions=companions)
     if choice.best is None and facts.as_of and (remedy.details.get("torch") or _before_the_tables(facts.as_of)):
         later = replace(facts, as_of=None)  # the cure came after the ticket, or all that the tables know did
@@ -130,14 +159,6 @@ def _valid(spec: str | None) -> str | None:
 def installed_companions(facts: Facts) -> tuple[str, ...]:
     """The installed packages that must move along with torch."""
     return tuple(p.name for p in facts.packages or () if p.name in COMPANIONS)
-
-
-def _backend_of(facts: Facts) -> str | None:
-    torch = facts.torch
-    if not torch or not torch.version:
-        return None
-    platform = lookup.platform_of(facts.host.system, facts.interpreter.architecture or facts.host.architecture)
-    return lookup.build_of(torch.version, cuda=torch.cuda, hip=torch.hip, xpu=torch.xpu, platform=platform).backend
 
 
 def _with_first(choice: Choice, backend: str | None) -> Choice:
@@ -177,7 +198,7 @@ def fix_of_build(
         title=title,
         details=details,
         steps=(
-            *steps_for_build(situation, build, broken=unknown or finding in BROKEN, exact=exact, sound=sound),
+            *steps_for_build(situation, build, broken=unknown or finding in RESTS_ON_FILES, exact=exact, sound=sound),
             *_environment_steps(situation, build),
         ),
         assumes=(*assumes, *cares),
@@ -198,7 +219,7 @@ def _named_in_project(situation: Situation, build: Candidate) -> Candidate:
     platform = lookup.platform_of(host.system, situation.facts.interpreter.architecture or host.architecture)
     if build.index or not in_project or not torch or "+" not in (torch.version or "") or not platform:
         return build
-    if _backend_of(situation.facts) == lookup.default_backend(torch.version or "", platform):
+    if installed_backend(situation.facts) == lookup.default_backend(torch.version or "", platform):
         return build
     return replace(build, index=lookup.index_url(build.backend, build.release))
 
@@ -209,7 +230,7 @@ def _verb(facts: Facts, action: str, build: Candidate) -> str:
     if action == "reinstall-torch" and installed is None:
         return "Replace the installed torch with"
     same = installed is not None and lookup.release_of(installed) == build.release
-    if action != "reinstall-torch" or (same and _backend_of(facts) in (None, build.backend)) or installed is None:
+    if action != "reinstall-torch" or (same and installed_backend(facts) in (None, build.backend)) or installed is None:
         return TITLES[action]
     return f"Replace torch {installed} with"
 
@@ -309,7 +330,7 @@ def _undo(situation: Situation) -> tuple[str, ...] | None:
     torch = situation.facts.torch
     if situation.tool != "pip" or not torch or not torch.version:
         return None
-    backend = _backend_of(situation.facts)
+    backend = installed_backend(situation.facts)
     release = lookup.release_of(torch.version)
     if backend is None or lookup.release_date(release) is None:
         return None
@@ -387,7 +408,8 @@ def _then_install(situation: Situation, fix: Fix, build: Candidate) -> Fix:
 
 def _is_same_torch(facts: Facts, build: Candidate) -> bool:
     version = facts.torch.version if facts.torch else None
-    return version is not None and lookup.release_of(version) == build.release and _backend_of(facts) == build.backend
+    same = version is not None and lookup.release_of(version) == build.release
+    return same and installed_backend(facts) == build.backend
 
 
 def is_installed(facts: Facts, build: Candidate) -> bool:

@@ -17,7 +17,7 @@ GUIDE = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"
 
 
 def on(system: dict[str, object], gpu: str = "NVIDIA GeForce RTX 4090") -> Facts:
-    return with_nvidia(linux(**system), gpu, driver="470.256.02")  # type: ignore[arg-type]
+    return with_nvidia(linux(**system), gpu, driver="440.33.01")  # type: ignore[arg-type]
 
 
 def fix_of(facts: Facts, minimum: str = "525.60.13", action: str = "upgrade-driver", **details: str) -> Fix:

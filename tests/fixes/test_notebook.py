@@ -15,13 +15,14 @@ from tests.examples import linux, with_nvidia, with_torch
 from tests.fixes.situations import Wish, finding
 
 FILE = "/usr/share/jupyter/kernels/ml/kernel.json"
-NUMPY = ("install-package", {"package": "numpy", "spec": "<2"})
+NUMPY = ("install-package", {"package": "numpy", "spec": "<1.27"})
 HIDDEN = ("unset-env", {"name": "CUDA_VISIBLE_DEVICES"})
 
 
 def planned(kernel: Kernel | Absent | None, *remedies: Wish) -> Plan:
-    facts: Facts = with_torch(with_nvidia(linux()), "2.13.0+cpu")
-    facts = replace(facts, interpreter=replace(facts.interpreter, kernel=kernel))
+    facts: Facts = with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 4090"), "2.13.0+cpu")
+    environ = {"CUDA_VISIBLE_DEVICES": "", "LD_LIBRARY_PATH": "/opt/lib"}
+    facts = replace(facts, environ=environ, interpreter=replace(facts.interpreter, kernel=kernel))
     return plan([finding(f"finding-{n}", remedy) for n, remedy in enumerate(remedies)], facts)
 
 
@@ -30,7 +31,7 @@ def restarts(made: Plan) -> list[str]:
 
 
 def test_a_kernel_is_restarted_once_and_at_the_end() -> None:
-    made = planned(Kernel(), "reinstall-torch", NUMPY, "upgrade-driver")
+    made = planned(Kernel(), "reinstall-torch", NUMPY, "reboot")
     assert restarts(made) == ["finding-1"]
     assert script(made).count("Restart the kernel") == 1
     assert made.fixes[1].steps[-1] == RESTART
@@ -56,7 +57,7 @@ def test_another_environment_is_another_kernel(details: dict[str, str], words: s
 
 
 def test_a_new_environment_is_a_new_kernel() -> None:
-    wish: Wish = ("replace-interpreter", {"python": "3.12"})
+    wish: Wish = ("replace-interpreter", {"python": "3.11"})
     steps = planned(Kernel(), wish).fixes[0].steps
     assert steps[-1].text.startswith("Make its Python a kernel (by -m ipykernel install --user")
     assert not any(step.shell for step in steps)

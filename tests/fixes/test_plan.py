@@ -207,7 +207,7 @@ def test_two_torch_findings_become_one_fix() -> None:
     facts = with_torch(with_nvidia(linux(), "NVIDIA GeForce GTX 1080", driver="580.95.05"), "2.15.0")
     wrong, old = (
         finding("gpu-too-old-for-build", "reinstall-torch"),
-        finding("b", ("upgrade-torch", {"torch": "<2.14"})),
+        finding("b", ("downgrade-torch", {"torch": "<2.14"})),
     )
     (fix,) = plan([wrong, old], facts).fixes
     assert (fix.finding, fix.also_cures) == ("gpu-too-old-for-build", ("b",))
@@ -288,7 +288,8 @@ DETAILS = {
     "spec": "<2",
     "name": "A",
     "value": "1",
-    "minimum": "14.0",
+    "minimum": "999.0",
+    "python": "3.11",
     "module": "nvidia",
     "service": "nvidia-fabricmanager",
     "flag": "--gpus all",
@@ -305,9 +306,9 @@ DETAILS = {
 @pytest.mark.parametrize("system", ["linux", "mac", "windows"])
 def test_every_action_makes_a_fix(action: str, system: str) -> None:
     facts = {"linux": rtx(), "mac": mac(), "windows": rtx("581.29", on=windows())}[system]
-    facts = with_torch(facts, "2.6.0")
+    facts = replace(with_torch(facts, "2.6.0"), environ={"A": "0"})
     details = {k: v for k, v in DETAILS.items() if action not in TORCH}
-    made = plan([finding("some-id", (action, details))], facts)
+    made = plan([finding("torch-install-broken", (action, details))], facts)
     if action == "load-module" and system != "linux":  # no such modules there
         assert not made.fixes
         assert made.unfixed[0][1]
@@ -425,11 +426,11 @@ def test_a_package_of_a_ticket_is_removed_before_it_is_installed_again() -> None
     ],
 )
 def test_a_finding_says_which_system_it_is(id: str, system: str, architecture: str | None, backend: str) -> None:
-    facts = as_found(ticket(), [id])
+    facts = as_found(ticket(), [finding(id)])
     assert (facts.host.system, facts.host.architecture) == (system, architecture)
     (fix,) = plan([finding(id, ("install-torch", {"torch": "<=2.2.2"}))], ticket()).fixes
     assert fix.details["backend"] == backend
-    assert as_found(ticket(system="linux"), [id]).host.system == "linux", "what is known stands"
+    assert as_found(ticket(system="linux"), [finding(id)]).host.system == "linux", "what is known stands"
 
 
 def test_no_command_for_a_python_whose_name_is_the_others() -> None:

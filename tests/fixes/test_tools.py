@@ -20,8 +20,10 @@ PY = "/home/u/ml/.venv/bin/python"
 WHL = "https://download.pytorch.org/whl/"
 
 
-def lines(facts: Facts, tool: str | None = None, remedy: object = "reinstall-torch") -> list[str]:
-    return script(plan([finding("torch-cpu-only", remedy)], facts, tool)).splitlines()  # type: ignore[arg-type]
+def lines(
+    facts: Facts, tool: str | None = None, remedy: object = "reinstall-torch", id: str = "torch-cpu-only"
+) -> list[str]:
+    return script(plan([finding(id, remedy)], facts, tool)).splitlines()  # type: ignore[arg-type]
 
 
 def old_card() -> Facts:
@@ -103,7 +105,8 @@ def new_card(torch: str) -> Facts:
 def test_a_project_that_looks_at_an_index_of_cpu_builds_gets_the_index_of_the_default_build(tool: str) -> None:
     """Its source stays in its file, and would give the CPU build again."""
     assert any(f"{WHL}cu130" in line for line in lines(new_card("2.14.1+cpu"), tool))
-    assert not any(WHL in line for line in lines(new_card("2.14.1+cu130"), tool)), "the default build's own"
+    broken = lines(new_card("2.14.1+cu130"), tool, id="torch-install-broken")
+    assert not any(WHL in line for line in broken), "the default build's own"
 
 
 def test_so_does_a_uv_project() -> None:
@@ -113,7 +116,7 @@ def test_so_does_a_uv_project() -> None:
 
 
 def test_poetry_removes_a_build_only_where_its_lock_file_names_the_same_one() -> None:
-    broken = lines(with_packages(new_card("2.14.1+cu130")), "poetry")
+    broken = lines(with_packages(new_card("2.14.1+cu130")), "poetry", id="torch-install-broken")
     assert broken[0] == f"{PY} -m pip uninstall -y torch"
     assert not any("uninstall" in line for line in lines(new_card("2.14.1+cpu"), "poetry"))
 
@@ -122,7 +125,7 @@ def test_poetry_removes_a_build_only_where_its_lock_file_names_the_same_one() ->
 def test_a_broken_build_goes_first_even_where_there_is_no_pip_and_the_project_does_not_name_it(tool: str) -> None:
     facts = new_card("2.14.1+cu130")
     bare = replace(facts, interpreter=replace(facts.interpreter, pip=ABSENT))
-    assert lines(bare, tool) == [
+    assert lines(bare, tool, id="torch-install-broken") == [
         f"{PY} -m ensurepip --upgrade", f"{PY} -m pip uninstall -y torch", f"{tool} add torch==2.14.1",
     ]  # fmt: skip
 

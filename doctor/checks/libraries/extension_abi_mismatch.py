@@ -36,7 +36,7 @@ from doctor.checks._torch import (
     search,
     wanted_by_another,
 )
-from doctor.knowledge import lookup
+from doctor.knowledge import choose, lookup
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
@@ -117,7 +117,11 @@ def judge(facts: Facts) -> Judgement:
 
 
 def _torch_that_fits(facts: Facts, built: re.Match[str] | None) -> dict[str, str]:
-    """The torch for which the extension was built, where its message names it."""
+    """The torch for which the extension was built, where its message names it, or its CUDA."""
+    if built is None and (found := search(facts, CUDART)):
+        majors = ((b, (lookup.cuda_of_backend(b.backend) or "").split(".")[0]) for b in choose.choose(facts).builds)
+        fits = next((b for b, major in majors if major == found[1][1]), None)
+        return {"torch": f"=={fits.release}", "backend": fits.backend} if fits else {}
     if built is None:
         return same_kind(facts)
     return {"torch": f"=={built[2]}", **({"backend": built[3]} if kind_of(built[3]) in ("cpu", "cuda") else {})}

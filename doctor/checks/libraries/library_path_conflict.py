@@ -69,6 +69,11 @@ VERSIONS = (
 STUB = r"stub library|CUDA_ERROR_STUB_LIBRARY|CUDA driver is a stub"
 NO_LIBRARY = re.compile(r"file too short|invalid ELF header|wrong ELF class|has no cuInit|not a shared object")
 STUBS = re.compile(r"/stubs(?:/|$)")
+LOADER = Remedy(
+    action="system-setting",
+    details={"setting": "/etc/ld.so.conf.d"},
+    text="Take the folder of that library out of the files in /etc/ld.so.conf.d, then run sudo ldconfig.",
+)
 
 
 @check
@@ -78,8 +83,9 @@ def judge(facts: Facts) -> Judgement:
 
 def _unset(facts: Facts) -> tuple[Remedy, ...]:
     name = "PATH" if facts.host.system == "windows" else VARIABLE
+    known_unset = facts.live and facts.environ is not None and name not in facts.environ
     return (
-        Remedy(action="unset-env", details={"name": name}),
+        LOADER if known_unset else Remedy(action="unset-env", details={"name": name}),
         Remedy(action="reinstall-torch", details=same_kind(facts)),
     )
 

@@ -28,6 +28,30 @@ check = Check(
     instead_of=("torch-import-crashes", "extension-abi-mismatch", "companion-mismatch", "program-error"),
 )
 
+# The first GCC whose libstdc++ has a version of its symbols: https://gcc.gnu.org/onlinedocs/libstdc++/manual/abi.html
+GCC = {
+    "GLIBCXX_3.4.21": "5.1",
+    "GLIBCXX_3.4.22": "6.1",
+    "GLIBCXX_3.4.23": "7.1",
+    "GLIBCXX_3.4.24": "7.2",
+    "GLIBCXX_3.4.25": "8.1",
+    "GLIBCXX_3.4.26": "9.1",
+    "GLIBCXX_3.4.27": "9.2",
+    "GLIBCXX_3.4.28": "9.3",
+    "GLIBCXX_3.4.29": "11.1",
+    "GLIBCXX_3.4.30": "12.1",
+    "GLIBCXX_3.4.31": "13.1",
+    "GLIBCXX_3.4.32": "13.2",
+    "GLIBCXX_3.4.33": "14.1",
+    "CXXABI_1.3.9": "5.1",
+    "CXXABI_1.3.10": "6.1",
+    "CXXABI_1.3.11": "7.1",
+    "CXXABI_1.3.12": "9.1",
+    "CXXABI_1.3.13": "11.1",
+    "CXXABI_1.3.14": "13.1",
+    "CXXABI_1.3.15": "14.1",
+}
+
 
 @check
 def judge(facts: Facts) -> Judgement:
@@ -36,7 +60,9 @@ def judge(facts: Facts) -> Judgement:
         return None
     error, match = found
     system = Remedy(action="install-system-package", details={"package": "libstdc++6", "minimum": match[1]})
-    conda = Remedy(action="install-package", details={"package": "libstdcxx-ng"})
+    since = GCC.get(match[1])
+    newer = {"spec": f">={since}"} if since else {}
+    conda = Remedy(action="install-package", details={"package": "libstdcxx-ng", **newer})
     in_conda = facts.interpreter.manager == "conda" or "conda" in (error.path or "") + error.text
     return check.found(
         facts,

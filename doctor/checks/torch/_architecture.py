@@ -34,6 +34,10 @@ INCOMPATIBLE = (
     "nvrtc-invalid-architecture",
     "ptxas-unknown-architecture",
 )
+TORCH_1_2 = (
+    "Go back to torch 1.2.0 or older, whose builds had code for compute capability 3.5: "
+    "https://pytorch.org/get-started/previous-versions/."
+)
 NAMED = r"([^\n:]*?) with CUDA capability sm_(\d+)(\d) is not compatible"
 FOUND = r"Found GPU\d+ (.*?) which is of (?:cuda |compute )?capability (?:\(CC\) )?(\d+)\.(\d)"
 KEPLER_ENDS = (5, 0)  # below it: 3.x, of which the published builds dropped one after the other from torch 1.3 on
@@ -69,7 +73,7 @@ def unserved(check: Check, facts: Facts, *, newer: bool) -> Judgement:
     some_work = len(without) < len(devices)
     device = bad[0]
     only_named = message is None or (device.name in message.text and not _failed(facts))  # a warning names the GPU
-    torch = installed(facts)
+    torch, others = installed(facts), _without(facts, devices, without)
     return check.found(
         facts,
         f"{device.name} has compute capability {device.capability}; {_named(torch)} has code for {', '.join(archs)}.",
@@ -79,7 +83,7 @@ def unserved(check: Check, facts: Facts, *, newer: bool) -> Judgement:
             "torch.version",
             quote(message) if message else None,
         ),
-        remedies=_remedies(newer),
+        remedies=_remedies(newer, device) + others if newer else others + _remedies(newer, device),
         severity="warning" if some_work and only_named else None,
         gpu=device.name,
         capability=device.capability,
@@ -114,10 +118,22 @@ def fits_age(facts: Facts, *, newer: bool) -> Fit | None:
     return Fit(0.1, f"{devices[0].name} has compute capability {devices[0].capability}")
 
 
-def _remedies(newer: bool) -> tuple[Remedy, ...]:
+def _remedies(newer: bool, device: Device | None) -> tuple[Remedy, ...]:
     if newer:
         return (Remedy(action="reinstall-torch"), Remedy(action="upgrade-torch"))
+    if device and numbers(device.capability) == (3, 5):
+        before = Remedy(action="downgrade-torch", details={"torch": "<1.3"}, text=TORCH_1_2)
+        return (Remedy(action="reinstall-torch"), before)
     return (Remedy(action="reinstall-torch"), Remedy(action="downgrade-torch"))
+
+
+def _without(facts: Facts, devices: list[Device], unserved: list[Device]) -> tuple[Remedy, ...]:
+    """Where other GPUs are served: keep torch to those, as CUDA counts them."""
+    served = [str(place) for place, device in enumerate(devices) if device not in unserved]
+    if not served or (facts.environ or {}).get("CUDA_VISIBLE_DEVICES") is not None:
+        return ()
+    details = {"name": "CUDA_VISIBLE_DEVICES", "value": ",".join(served)}
+    return (Remedy(action="set-env", details=details),)
 
 
 def _architectures(facts: Facts) -> tuple[str, ...] | None:
@@ -189,7 +205,7 @@ def _by_message(check: Check, facts: Facts, devices: list[Device], *, newer: boo
         f"{_named(torch)} has no code for "
         + (f"{device.name} (compute capability {device.capability})." if device else "this GPU."),
         evidence=(quote(error), "torch.version"),
-        remedies=_remedies(newer),
+        remedies=_remedies(newer, device),
         confidence="likely",
         gpu=device.name if device else None,
         capability=device.capability if device else None,

@@ -22,7 +22,7 @@ BAD = {
     ),
     'pasted: ValueError: numpy.dtype size changed, may indicate binary in': (
         'ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from PyObject\n'
-        + collect_env('2.2.0+cu121')
+        + collect_env('2.2.0+cu121', libs='[pip3] numpy==2.0.2\n[pip3] torch==2.2.0+cu121')
     ),
     'pasted: A module that was compiled using NumPy 1.x cannot be run in': (
         'A module that was compiled using NumPy 1.x cannot be run in\n'
