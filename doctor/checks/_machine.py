@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.checks._torch import numbers
+from doctor.checks._torch import numbers, wanted_backend
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, InstallAttempt, Torch
 from doctor.model.finding import Evidence
@@ -249,6 +249,17 @@ def wanted_release(attempt: InstallAttempt) -> str | None:
         if found := re.search(r"(?:===?|~=|>=|(?<![<>!~=])=)\s*v?(\d+(?:\.\d+)+)", requirement):
             return found[1]
     return None
+
+
+def wanted_torch(attempt: InstallAttempt) -> dict[str, str]:
+    """The `torch` and `backend` of a remedy that installs what an install command asked for, as far as it says:
+    "torch==1.13.1+cu117" -> {"torch": "==1.13.1", "backend": "cu117"}."""
+    for requirement in attempt.requirements:
+        if found := re.match(r"torch\s*((?:[=<>!~]=|[<>]).*)", requirement):
+            spec = re.sub(r"\+[\w.]+", "", found[1]).strip()
+            backend, _ = wanted_backend(attempt)
+            return {"torch": spec, **({"backend": backend} if backend else {})}
+    return {}
 
 
 TAG = r"\b((?:macosx|manylinux|musllinux)_\w+|win32|linux_(?:i686|armv[67]l))"

@@ -21,11 +21,17 @@ def replace_interpreter(
 ) -> Fix | None:
     """A new environment with a Python that torch has wheels for, and torch and its companions (those wanted, else those
     of the old environment) in it. None where no Python would help."""
-    from doctor.fixes.torch import cautions, installed_companions, steps_for_build
+    from doctor.fixes.torch import cautions, installed_companions, steps_for_build, valid_specifier
 
     arch = remedy.details.get("arch") or native_arch(situation)
     companions = companions or installed_companions(situation.facts)
-    picked = pick(situation, remedy.details.get("python"), arch, companions)
+    wish = (valid_specifier(remedy.details.get("torch")), remedy.details.get("backend"))
+    picked = pick(situation, remedy.details.get("python"), arch, companions, *wish)
+    left: tuple[str, ...] = ()
+    if picked is None and any(wish):
+        picked = pick(situation, remedy.details.get("python"), arch, companions)
+        asked = f"torch{wish[0] or ''}" + (f" ({wish[1]})" if wish[1] else "")
+        left = (f"{asked}, which was asked for, serves this machine in no Python: another torch takes its place",)
     if picked is None:
         return None
     python, fresh, build = picked
@@ -50,7 +56,7 @@ def replace_interpreter(
             *_other_packages(situation, build, runs=finding != "interpreter-broken"),
             use_environment(fresh),
         ),
-        assumes=cautions(build),
+        assumes=(*left, *cautions(build)),
     )
 
 
@@ -96,15 +102,21 @@ def native_arch(situation: Situation) -> str | None:
 
 
 def pick(
-    situation: Situation, wanted: str | None, arch: str | None, companions: tuple[str, ...] = ()
+    situation: Situation,
+    wanted: str | None,
+    arch: str | None,
+    companions: tuple[str, ...] = (),
+    torch: str | None = None,
+    backend: str | None = None,
 ) -> tuple[str, Situation, choosing.Candidate] | None:
     """The Python (newest torch first, then the version at hand, then one that other packages have wheels for), the
-    situation in it, and the build."""
+    situation in it, and the build, of the torch (a specifier) and the backend that are wanted."""
     options = []
     for python in _pythons(wanted):
         fresh = in_new_environment(situation, python, arch)
-        choice = choosing.choose(fresh.facts, companions=companions)
-        best = choice.best or next((n.candidate for n in choice.nearest if n.kind == "cpu"), None)
+        choice = choosing.choose(fresh.facts, torch=torch, backend=backend, companions=companions)
+        cpu = (n.candidate for n in choice.nearest if n.kind == "cpu" and not (torch or backend))
+        best = choice.best or next(cpu, None)
         if best:
             pythons = [
                 p for p in lookup.pythons_of(best.release, choosing.platform_of(fresh.facts)) or () if p[-1] != "t"
@@ -126,7 +138,8 @@ def pick(
                 )
             )
     if not options and situation.facts.as_of:  # the cure came after the ticket
-        return pick(replace(situation, facts=replace(situation.facts, as_of=None)), wanted, arch, companions)
+        later = replace(situation, facts=replace(situation.facts, as_of=None))
+        return pick(later, wanted, arch, companions, torch, backend)
     if not options:
         return None
     _, python, fresh, best = max(options, key=lambda o: o[0])

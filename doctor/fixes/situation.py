@@ -57,18 +57,20 @@ class Situation:
 
 
 def as_found(facts: Facts, findings: Iterable[Finding]) -> Facts:
-    """The facts with what the findings say of a machine whose system or GPU a ticket does not tell."""
-    host, gpus = facts.host, facts.gpus
+    """The facts with what the findings say of a machine whose system, GPU or Python a ticket does not tell."""
+    host, gpus, interpreter = facts.host, facts.gpus, facts.interpreter
     for finding in findings:
         id, capability = finding.id, finding.values.get("capability")
         if gpus is None and capability:
             gpus = (Gpu(vendor="nvidia", name=finding.values.get("gpu"), capability=capability),)
+        if interpreter.version is None and id == "python-unsupported" and (python := finding.values.get("python")):
+            interpreter = replace(interpreter, version=python)
         system = next((system for start, system in _SYSTEM_OF if id.startswith(start)), None)
         if system and host.system is None:
             host = replace(host, system=system)
         if id == "intel-mac" and host.architecture is None:
             host = replace(host, architecture="x86_64")
-    return replace(facts, host=host, gpus=gpus)
+    return replace(facts, host=host, gpus=gpus, interpreter=interpreter)
 
 
 def situation_of(facts: Facts, tool: str | None = None, shell: Shell | None = None) -> Situation:

@@ -44,9 +44,10 @@ def torch_fix(situation: Situation, finding: Finding, remedy: Remedy) -> Fix | N
     """The fix that a torch action becomes: the build that the remedy names, else the one that serves the machine
     best."""
     choice = choice_for(situation.facts, remedy)
-    exact, against = bool(remedy.details.get("torch")), ""
+    exact, against, other = bool(remedy.details.get("torch")), "", remedy.details.get("instead_of")
+    assumes = (*((f"another torch than {other}, which was asked for, will do",) if other else ()), *choice.assumes)
     for build in _candidates(situation.facts, finding, remedy, choice):
-        fix = fix_of_build(situation, finding.id, remedy.action, build, choice.assumes, exact=exact)
+        fix = fix_of_build(situation, finding.id, remedy.action, build, assumes, exact=exact)
         reason = cannot_cure(fix, finding, situation.facts)
         if reason is None:
             return _with_unseen(situation, finding, remedy, fix, build, choice)
@@ -112,7 +113,7 @@ def fix_index(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
 def choice_for(facts: Facts, remedy: Remedy) -> Choice:
     """The builds for a remedy. Reinstalling keeps the version (and the build, if it is right for the machine)
     where it can."""
-    spec, backend = _valid(remedy.details.get("torch")), remedy.details.get("backend") or None
+    spec, backend = valid_specifier(remedy.details.get("torch")), remedy.details.get("backend") or None
     companions = installed_companions(facts)
     installed = facts.torch.version if facts.torch else None
     if remedy.action == "upgrade-torch" and installed and not spec:
@@ -144,7 +145,7 @@ def _before_the_tables(date: str) -> bool:
     return (lookup.release_date(lookup.newest_torch(date)) or "") > f"{date}~"  # «~»: the last day of a year or month
 
 
-def _valid(spec: str | None) -> str | None:
+def valid_specifier(spec: str | None) -> str | None:
     """The specifier, unless it is none: a message may have named a version that is no version."""
     if not spec:
         return None

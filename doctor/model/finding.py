@@ -25,7 +25,9 @@ class Remedy:
     """What would cure a finding, in the closed vocabulary of docs/design.md section 7, before it is made into steps.
 
     `details` keys: torch actions take `torch` (exact version or PEP 440 specifier) and `backend`; others `package`,
-    `spec`, `name`, `value`, `minimum`, `module`, `path`, `reason`. A torch action without them: the choice decides.
+    `spec`, `name`, `value`, `minimum`, `module`, `path`, `reason`. `instead_of` names the torch that was asked for,
+    where another takes its place; replace-interpreter takes `torch` and `backend`, too. A torch action without them:
+    the choice decides.
     """
 
     action: str

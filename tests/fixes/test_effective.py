@@ -151,3 +151,63 @@ def test_what_follows_a_driver_starts_from_it() -> None:
 def test_where_nothing_can_cure_the_reason_is_said() -> None:
     made = plan([finding("library-path-conflict", "reinstall-torch")], RTX)
     assert made.unfixed == (("library-path-conflict", "torch 2.6.0 (cu124) is installed already"),)
+
+
+PYTHON_314 = """\
+$ python --version
+Python 3.14.0
+$ pip install torch==1.13.1+cu117 --extra-index-url https://download.pytorch.org/whl/cu117
+ERROR: Could not find a version that satisfies the requirement torch==1.13.1+cu117 (from versions: 2.9.0, 2.9.1)
+ERROR: No matching distribution found for torch==1.13.1+cu117
+"""
+
+
+def planned(text: str) -> list[Fix]:
+    facts = facts_of(text)
+    return list(plan(judged(facts).account.findings, facts).fixes)
+
+
+def test_the_python_for_a_release_gets_that_release() -> None:
+    (made,) = planned(PYTHON_314)
+    assert (made.details["torch"], made.details["backend"]) == ("1.13.1", "cu117")
+    assert made.steps[2].argv is not None
+    assert "torch==1.13.1" in made.steps[2].argv
+    (other,) = made.alternatives
+    assert other.details["torch"] != "1.13.1"
+    assert other.assumes[0] == "another torch than 1.13.1, which was asked for, will do"
+
+
+def test_a_release_that_no_python_can_have_here_is_said_to_be_left_aside() -> None:
+    blackwell = PYTHON_314 + "$ nvidia-smi -L\nGPU 0: NVIDIA GeForce RTX 5070 (UUID: GPU-1)\n"
+    (made,) = planned(blackwell)
+    assert made.details["torch"] != "1.13.1"
+    assert made.assumes[0].startswith("torch==1.13.1 (cu117), which was asked for, serves this machine in no Python")
+
+
+def test_the_build_of_a_gpu_that_only_a_message_names_has_code_for_it() -> None:
+    ticket = "Python 3.8.10\n>>> torch.__version__\n'2.4.1+cu121'\n" + (
+        "NVIDIA GeForce RTX 5070 with CUDA capability sm_120 is not compatible with the current PyTorch installation.\n"
+        "The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90.\n"
+    )
+    (made,) = planned(ticket)
+    assert made.action == "replace-interpreter"
+    archs = lookup.arch_list_of(made.details["torch"], made.details["backend"], "linux_x86_64")
+    assert lookup.runs_on("12.0", archs or (), lookup.cuda_of_backend(made.details["backend"])) != "no"
+
+
+def test_a_release_from_before_the_tables_is_told_in_words() -> None:
+    (made,) = planned((CASES / "blind/nvidia-linux/pytorch-31319/input.txt").read_text(encoding="utf-8"))
+    assert made.action == "downgrade-torch"
+    assert [step.argv for step in made.steps] == [None]
+    assert "torch 1.2.0 or older" in made.steps[0].text
+
+
+def test_a_python_that_only_pips_offer_tells_gets_no_torch_that_it_cannot_have() -> None:
+    ticket = (
+        "An RTX 5080.\n"
+        "ERROR: Could not find a version that satisfies the requirement torch==2.7.0 (from versions: 1.4.0, 2.4.1)\n"
+        "ERROR: No matching distribution found for torch==2.7.0\n"
+    )
+    (made,) = planned(ticket)
+    assert made.details["torch"] == "2.7.0"
+    assert not [other for other in made.alternatives if other.details["torch"] == "2.15.0"]

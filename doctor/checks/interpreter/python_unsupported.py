@@ -32,6 +32,7 @@ from doctor.checks._machine import (
     older,
     python_minor,
     wanted_release,
+    wanted_torch,
 )
 from doctor.checks._torch import installed, numbers, quote
 from doctor.knowledge import lookup
@@ -172,6 +173,7 @@ def _not_the_wanted_one(facts: Facts, python: str, failed: list[InstallAttempt],
             f"torch {wanted} has no wheel for Python {facts.interpreter.version}.",
             _range_of(facts, wanted),
             error,
+            attempt=attempt,
             install=_instead(facts, python, attempt),
         )
     return None
@@ -180,11 +182,13 @@ def _not_the_wanted_one(facts: Facts, python: str, failed: list[InstallAttempt],
 def _instead(facts: Facts, python: str, attempt: InstallAttempt) -> dict[str, str]:
     """Which torch this Python can have, of the backend that was asked for if one of them is published in it."""
     backend = next((b for url in attempt.indexes if (b := backend_of_index(url))), None)
+    asked = wanted_release(attempt) or ""
     for platform in _platforms(facts):
         if not (releases := lookup.torch_versions(platform, python, facts.as_of)):
             continue
         there = backend and any(lookup.published(r, backend, platform, python) != "no" for r in releases)
-        return {"torch": f">={releases[0]}", **({"backend": backend} if backend and there else {})}
+        kept = {"backend": backend} if backend and there else {}
+        return {"torch": f">={releases[0]}", "instead_of": asked, **kept}
     return {}
 
 
@@ -202,6 +206,7 @@ def _only_placeholders(facts: Facts, attempt: InstallAttempt, error: ErrorText |
         _range_of(facts, wanted),
         error,
         confidence="likely",
+        attempt=attempt,
     )
 
 
@@ -232,7 +237,9 @@ def _from_the_offer(facts: Facts, failed: list[InstallAttempt], error: ErrorText
                     _range_of(facts, wanted),
                     error,
                     confidence="likely",
+                    attempt=attempt,
                     install=_instead(facts, python, attempt),
+                    python=python,
                 )
     if (ignored := heard(facts, "versions-need-other-python")) and error and not offered_for_intel_macs(facts):
         return _found(
@@ -281,8 +288,9 @@ def _refused(facts: Facts, error: ErrorText) -> Judgement:
         else "this version"
     )
     version = facts.interpreter.version or told
-    wanted = next((w for a in facts.attempts if (w := wanted_release(a))), None)
-    return _found(facts, f"torch has no wheel for Python {version}: {error.text}", _range_of(facts, wanted), error)
+    attempt = next((a for a in facts.attempts if wanted_release(a)), None)
+    pythons = _range_of(facts, wanted_release(attempt) if attempt else None)
+    return _found(facts, f"torch has no wheel for Python {version}: {error.text}", pythons, error, attempt=attempt)
 
 
 def _compiler_of_torch(facts: Facts, error: ErrorText) -> Judgement:
@@ -304,9 +312,14 @@ def _found(
     pythons: _Range | None,
     error: ErrorText | None,
     confidence: str = "certain",
+    attempt: InstallAttempt | None = None,
     install: dict[str, str] | None = None,
+    python: str | None = None,
 ) -> Judgement:
-    replace = Remedy(action="replace-interpreter", details={"python": pythons.spec} if pythons else {})
+    """`attempt`: the installation that failed, whose torch the other Python is for; `install`: which torch this Python
+    can have instead."""
+    wanted = wanted_torch(attempt) if attempt else {}
+    replace = Remedy(action="replace-interpreter", details={**({"python": pythons.spec} if pythons else {}), **wanted})
     other = (Remedy(action="install-torch", details=install),) if install is not None else ()
     return check.found(
         facts,
@@ -325,5 +338,5 @@ def _found(
         ),
         remedies=(replace, *other),
         confidence=confidence,
-        python=facts.interpreter.version,
+        python=facts.interpreter.version or python,
     )
