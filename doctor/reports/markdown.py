@@ -86,12 +86,17 @@ def _finding(report: Report, finding: Finding) -> Iterator[str]:
     fix = summary.fix_of(report, finding)
     if fix and fix.finding == finding.id:
         yield ""
+        if not fix.steps:
+            yield _prose(fix.title)
         for number, step in enumerate(fix.steps, 1):
             hints = summary.hints(step)
             yield f"{number}. {_prose(step.text)}" + (f" ({hints})" if hints else "")
             command = summary.step_command(step, windows=report.facts.host.system == "windows")
             if command:
                 yield from _block(command, "   ")
+        for assumed in fix.assumes:
+            yield ""
+            yield f"(assumes: {_prose(assumed.rstrip('.'))})"
         for other in fix.alternatives:
             yield ""
             yield f"Or: {_prose(summary.offer(other))}"

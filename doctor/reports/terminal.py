@@ -213,6 +213,9 @@ def _fix(fix: Fix, width: int, windows: bool) -> Lines:
         yield from _prose(f"(assumes: {assumed.rstrip('.')})", width, indent=2, style="dim")
     for alternative in fix.alternatives:
         yield from _prose(f"Or: {summary.offer(alternative)}", width, indent=2)
+        for assumed in alternative.assumes:
+            if assumed not in fix.assumes:
+                yield from _prose(f"(assumes: {assumed.rstrip('.')})", width, indent=9, style="dim")
         for step in alternative.steps:
             if summary.step_command(step):
                 yield from _commands(step, windows, indent=9)
@@ -240,10 +243,12 @@ def _commands(step: Step, windows: bool, indent: int) -> Lines:
 
 
 def _remark(report: Report, finding: Finding, width: int) -> Lines:
-    """A warning or a note: what it is, and the first command, nothing more."""
+    """A warning or a note: what it is, and the first command, or what is to be done in words, nothing more."""
     yield _heading(finding)
     yield from _prose(finding.detail or finding.title, width, indent=2)
     fix = summary.fix_of(report, finding)
+    if fix and fix.finding == finding.id and not fix.steps:
+        yield from _prose(fix.title, width, indent=4)
     if finding.severity == "warning" and fix and fix.finding == finding.id:
         for step in fix.steps:
             if summary.step_command(step) is None:

@@ -103,3 +103,18 @@ def test_html_without_jinja2_is_wrong_usage(monkeypatch) -> None:
     monkeypatch.delitem(sys.modules, "doctor.reports.html")
     with pytest.raises(click.UsageError, match=r"torchdoctor\[html\]"):
         output.text_of(FAULTY, "html", {})
+
+
+@pytest.mark.parametrize("severity", ["fault", "warning", "note"])
+def test_a_remedy_that_is_words_only_is_always_shown(severity: str) -> None:
+    from dataclasses import replace
+
+    from doctor.fixes.plan import plan
+    from tests.fixes.situations import finding
+
+    words = "Let the program choose its device at run time; here that is mps."
+    found = replace(finding("backend-impossible-here", ("none", {"reason": words}), layer="run"), severity=severity)
+    made = plan([found], HEALTHY.facts)
+    report = replace(HEALTHY, findings=(found,), plan=made)
+    for format in (terminal, markdown, html):
+        assert "choose its device at run time" in " ".join(format.render(report).split()), format.__name__
