@@ -29,6 +29,7 @@ from doctor.evidence import (
     own_report,
     packages,
     prose,
+    pythons,
     systems,
     tracebacks,
     transcript,
@@ -51,6 +52,7 @@ READERS = (
     mps,
     messages,
     tracebacks,
+    pythons,
     prose,
     inference,
 )

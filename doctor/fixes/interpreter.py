@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 
+from doctor.fixes.effective import RESTS_ON_FILES
 from doctor.fixes.quoting import activation, command, is_printable, line
 from doctor.fixes.situation import CONDAS, Situation
 from doctor.knowledge import choose as choosing
@@ -26,10 +27,11 @@ def replace_interpreter(
     arch = remedy.details.get("arch") or native_arch(situation)
     companions = companions or installed_companions(situation.facts)
     wish = (valid_specifier(remedy.details.get("torch")), remedy.details.get("backend"))
-    picked = pick(situation, remedy.details.get("python"), arch, companions, *wish)
+    python = _another(situation, finding, arch, remedy.details.get("python"))
+    picked = pick(situation, python, arch, companions, *wish)
     left: tuple[str, ...] = ()
     if picked is None and any(wish):
-        picked = pick(situation, remedy.details.get("python"), arch, companions)
+        picked = pick(situation, python, arch, companions)
         asked = f"torch{wish[0] or ''}" + (f" ({wish[1]})" if wish[1] else "")
         left = (f"{asked}, which was asked for, serves this machine in no Python: another torch takes its place",)
     if picked is None:
@@ -58,6 +60,15 @@ def replace_interpreter(
         ),
         assumes=(*left, *cautions(build)),
     )
+
+
+def _another(situation: Situation, finding: str, arch: str | None, wanted: str | None) -> str | None:
+    """The Pythons that are wanted without the one at hand, where that one is the reason for the change."""
+    interpreter, here = situation.facts.interpreter, situation.python_version
+    same_will_do = arch or finding in RESTS_ON_FILES or interpreter.implementation not in (None, "cpython")
+    if not here or same_will_do or interpreter.free_threaded or (wanted and wanted[0].isdigit()):
+        return wanted
+    return ",".join(filter(None, (wanted, f"!={here}")))
 
 
 def _application_again(situation: Situation, python: str, arch: str | None) -> tuple[Step, ...]:
