@@ -16,6 +16,7 @@ from itertools import islice, pairwise
 from doctor.evidence.notes import Notes
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
+from doctor.knowledge.interfaces import TORCH_IMPORTS
 from doctor.model.facts import ErrorText
 
 SOURCE = "traceback"
@@ -145,20 +146,25 @@ def _exceptions(document: Document, notes: Notes, found: list[Frame]) -> None:
 
 
 def _shadowed(document: Document, notes: Notes, found: list[Frame]) -> None:
-    """An installed file imports a module of the standard library, and the next frame is a user's file of that name."""
+    """An installed file imports a module of the standard library, or a package that torch needs, and the next frame is
+    a user's file of that name."""
     for frame, read_next in pairwise(found):
         if read_next.line - frame.line > 3 or frame.line + 1 >= len(document.lines):
             continue
         imported = _IMPORTS.match(document.lines[frame.line + 1])
-        if not (imported and imported[1] in sys.stdlib_module_names and _INSTALLED.search(frame.path)):
+        if not (imported and _INSTALLED.search(frame.path)):
             continue
-        name = re.split(r"[/\\]", read_next.path)[-1]
-        if name != f"{imported[1]}.py" or _INSTALLED.search(read_next.path):
+        package = imported[1] in TORCH_IMPORTS
+        if not package and imported[1] not in sys.stdlib_module_names:
+            continue
+        *_, above, name = ("", *re.split(r"[/\\]", read_next.path))
+        same = name == f"{imported[1]}.py" or (package and (above, name) == (imported[1], "__init__.py"))
+        if not same or _INSTALLED.search(read_next.path):
             continue
         origin = notes.origin(SOURCE, read_next.line)
         notes.error(
             ErrorText(
-                pattern="stdlib-imported-elsewhere",
+                pattern="package-imported-elsewhere" if package else "stdlib-imported-elsewhere",
                 text=f"import {imported[1]} reads {read_next.path}"[:500],
                 groups=("", imported[1], read_next.path),
                 source=origin.source,

@@ -51,6 +51,7 @@ class Answer:
     pip: str | None = None
     sys_path: tuple[str, ...] | None = None
     shadowed: tuple[tuple[str, str], ...] | None = None
+    shadowed_packages: tuple[tuple[str, str], ...] | None = None
     user_site: bool | None = None
     libc: tuple[str, str | None] | None = None
     markers: Mapping[str, str] | None = None
@@ -198,6 +199,7 @@ def write(heard: Heard, notes: Notes, system: System) -> None:
     notes.set("interpreter.architecture", _architecture(answer), ASKED)
     notes.set("interpreter.sys_path", answer.sys_path, ASKED)
     notes.set("interpreter.shadowed", answer.shadowed, "sys.path")
+    notes.set("interpreter.shadowed_packages", answer.shadowed_packages, "sys.path")
     if answer.libc and fits("Host", "libc_version", answer.libc[1]):
         notes.set("host.libc", answer.libc[0], "confstr")
         notes.set("host.libc_version", answer.libc[1], "confstr")

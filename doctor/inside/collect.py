@@ -225,6 +225,33 @@ def shadowed(folders):
     return hidden
 
 
+# ---- files that hide a package that torch imports
+
+TORCH_IMPORTS = (
+    "filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networkx", "numpy", "setuptools", "sympy", "triton",
+    "typing_extensions",
+)  # fmt: skip
+
+
+def shadowed_packages(folders, dists):
+    """[[module, file]] for each package of torch's that a folder without packages hides: a user's numpy.py, or a folder
+    numpy/. Where the distribution lies there, too, it is installed."""
+    hidden, holds = [], {}
+    for dist in dists:
+        holds.setdefault(dist["path"], set()).add(dist["name"].replace("-", "_"))
+    for folder in folders:
+        if is_site(folder):
+            break
+        if any(same(folder, own) for own in FOLDERS):
+            continue
+        for module in TORCH_IMPORTS:
+            whole = os.path.join(folder, module, "__init__.py")
+            file = whole if os.path.isfile(whole) else os.path.join(folder, module + ".py")
+            if os.path.isfile(file) and module not in holds.get(folder, ()):
+                hidden.append([module, file])
+    return hidden
+
+
 # ---- distributions
 
 
@@ -695,6 +722,7 @@ SOURCES = (
     ("pip", lambda: distributions_of()[1]),
     ("sys_path", lambda: SEEN_PATH[:SYS_PATH_AT_MOST]),
     ("shadowed", lambda: shadowed(folders_of())),
+    ("shadowed_packages", lambda: shadowed_packages(folders_of(), distributions_of()[0])),
     ("user_site", lambda: bool(getattr(sys.modules.get("site"), "ENABLE_USER_SITE", False))),
     ("libc", libc),
     ("markers", markers),

@@ -13,6 +13,13 @@ from dataclasses import dataclass
 from doctor.knowledge.load import of_tables, table
 from doctor.knowledge.versions import numbers
 
+# What torch's own modules import besides the standard library, by import names: the Requires-Dist of its wheels, and of
+# what those need, and NumPy, which is optional.
+TORCH_IMPORTS = (
+    "filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networkx", "numpy", "setuptools", "sympy", "triton",
+    "typing_extensions",
+)  # fmt: skip
+
 
 @dataclass(frozen=True, kw_only=True)
 class Defect:

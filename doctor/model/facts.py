@@ -174,6 +174,7 @@ class Interpreter:
     pip: str | Absent | None = None  # version of pip in this environment
     sys_path: tuple[str, ...] | None = None
     shadowed: tuple[tuple[str, str], ...] | None = None  # (standard-library module, the file that hides it)
+    shadowed_packages: tuple[tuple[str, str], ...] | None = None  # the same of packages that torch imports
     user_site: bool | None = None
     start_failure: StartFailure | Absent | None = None
     others: tuple[OtherEnvironment, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from doctor.facts.interpreter import read_answer as answer_of
+from doctor.knowledge.interfaces import TORCH_IMPORTS
 
 SCRIPT = Path(__file__).parents[2] / "doctor" / "inside" / "collect.py"
 NONCE = "0123-nonce"
@@ -154,6 +156,32 @@ def test_files_that_hide_the_standard_library_are_named_and_do_no_harm(tmp_path:
     assert {module for module, _ in answer["shadowed"]} >= {"json", "random"}
     assert ["random", str(tmp_path / "random.py")] in answer["shadowed"]
     assert not {"ordinary", "select", "os", "sys"} & {module for module, _ in answer["shadowed"]}
+
+
+def test_files_that_hide_what_torch_imports(tmp_path: Path) -> None:
+    site, cwd = tmp_path / "site-packages", tmp_path / "work"
+    (cwd / "numpy").mkdir(parents=True)
+    (cwd / "numpy/__init__.py").write_text("raise SystemExit('must not be imported')\n")
+    (cwd / "typing_extensions.py").write_text("raise SystemExit('must not be imported')\n")
+    (cwd / "networkx").mkdir()  # a folder without __init__ hides nothing
+    (cwd / "sympy").mkdir()
+    (cwd / "sympy/__init__.py").touch()
+    (cwd / "sympy-1.13.dist-info").mkdir()  # installed there
+    (cwd / "sympy-1.13.dist-info/METADATA").write_text("Name: sympy\nVersion: 1.13\n")
+    (site / "filelock").mkdir(parents=True)
+    (site / "filelock/__init__.py").touch()
+    answer = ask(cwd, PYTHONPATH=str(site))
+    assert answer["shadowed_packages"] == [
+        ["numpy", str(cwd / "numpy/__init__.py")], ["typing_extensions", str(cwd / "typing_extensions.py")],
+    ]  # fmt: skip
+
+
+def test_it_knows_the_packages_that_the_tables_know() -> None:
+    """It may import nothing of ours."""
+    source = SCRIPT.read_text(encoding="utf-8")
+    told = re.search(r"^TORCH_IMPORTS = (\(.*?^\))", source, re.M | re.S)
+    assert told is not None
+    assert ast.literal_eval(told[1]) == TORCH_IMPORTS
 
 
 def test_prints_of_sitecustomize_do_not_matter(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from doctor.model.facts import ImportFailure
+from tests.example_case import Case
 from tests.examples import linux, mac, windows, with_error, with_torch
 
 CIRCULAR = "AttributeError: partially initialized module 'torch' has no attribute 'cuda' (most likely due to a circular import)"
@@ -54,3 +55,59 @@ GOOD = {
         path="/usr/lib/python3/dist-packages/torch/__init__.py",
     ),
 }
+
+
+def hiding(module: str, file: str, **torch: object):
+    facts = with_torch(linux(), "2.6.0+cpu", **torch)
+    return replace(facts, interpreter=replace(facts.interpreter, shadowed_packages=((module, file),)))
+
+
+def failure(message: str, exception: str = "ImportError") -> ImportFailure:
+    return ImportFailure(kind="exception", exception=exception, message=message)
+
+
+BAD |= {
+    "typing_extensions.py beside the user breaks the import": hiding(
+        "typing_extensions", "/home/u/project/typing_extensions.py", imports=False,
+        import_failure=failure(
+            "cannot import name 'ParamSpec' from 'typing_extensions' (/home/u/project/typing_extensions.py)"
+        ),
+    ),
+    "numpy/ beside the user, and torch works without NumPy": Case(
+        hiding("numpy", "/home/u/project/numpy/__init__.py", imports=True, numpy_works=False), severity="warning"
+    ),
+    "the file that a message names": (
+        '  File "/home/u/e/lib/python3.11/site-packages/torch/__init__.py", line 37, in <module>\n'
+        "    from typing_extensions import ParamSpec as _ParamSpec\n"
+        "ImportError: cannot import name 'ParamSpec' from 'typing_extensions' (/home/u/project/typing_extensions.py)\n"
+    ),
+    "Python 3.13 names the file": (
+        "AttributeError: module 'numpy' has no attribute 'ndarray' (consider renaming '/home/u/project/numpy.py' if it "
+        "has the same name as a library you intended to import)\n"
+    ),
+    "a traceback that leads through it": (
+        "Traceback (most recent call last):\n"
+        '  File "/home/u/e/lib/python3.11/site-packages/torch/fx/passes/shape_prop.py", line 2, in <module>\n'
+        "    import sympy\n"
+        '  File "/home/u/project/sympy/__init__.py", line 3, in <module>\n'
+        "    raise RuntimeError('my own')\n"
+        "RuntimeError: my own\n"
+    ),
+}  # fmt: skip
+GOOD |= {
+    "an installed package lacks a name": (
+        "ImportError: cannot import name 'ParamSpec' from 'typing_extensions' "
+        "(/home/u/e/lib/python3.11/site-packages/typing_extensions.py)\n"
+    ),
+    "the program imports its own file of such a name": (
+        "Traceback (most recent call last):\n"
+        '  File "/home/u/project/main.py", line 3, in <module>\n'
+        "    import networkx\n"
+        '  File "/home/u/project/networkx.py", line 9, in <module>\n'
+        "    raise ValueError('no graph')\n"
+        "ValueError: no graph\n"
+    ),
+    "a module of Python's own": (
+        "ImportError: cannot import name 'Random' from 'random' (/home/u/project/random.py)\n"
+    ),
+}  # fmt: skip
