@@ -17,6 +17,16 @@ from doctor.model.fix import Fix, Step
 NVCC = "cuda-nvcc"
 _NVCC_FROM = 12  # its oldest is 12.0.76: https://anaconda.org/conda-forge/cuda-nvcc-impl/files
 FLAGS = ("--no-build-isolation",)
+# Packages that come as source, whose setup.py looks for a compiled wheel among the project's own releases (by torch's
+# minor version and CUDA major, the Python, the C++ ABI and the platform) and compiles where there is none (get_wheel_url
+# in the setup.py of each). pip keeps what it got in its cache, for whichever torch that was.
+FETCHES_ITS_WHEEL = {
+    "flash-attn": "https://github.com/Dao-AILab/flash-attention/releases",
+    "causal-conv1d": "https://github.com/Dao-AILab/causal-conv1d/releases",
+    "mamba-ssm": "https://github.com/state-spaces/mamba/releases",
+}
+NO_CACHE = "--no-cache-dir"
+BUILT_WITH = ("ninja", "packaging", "psutil", "setuptools", "wheel")  # imported by those setup.py files, or to be fast
 _OF_A_DRIVER = re.compile(r"(nvidia-(driver|utils)|libnvidia)-")
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\Z")
 _SPEC = re.compile(
@@ -46,8 +56,11 @@ def install_package(situation: Situation, finding: str, remedy: Remedy) -> Fix |
         requirements=(requirement,), index=index, replaces=(package,) if again else (), note=f"{verb} {requirement}"
     )
     steps = tool(_tool_for(situation, package)).install(_with_tool(situation, package), order)
-    if flag := remedy.details.get("flag"):
-        steps = _with_flag(situation, order, flag)
+    flag = remedy.details.get("flag", "")
+    if package in FETCHES_ITS_WHEEL:
+        steps = _with_its_wheel(situation, order, package)
+    elif flag:
+        steps = _with_flags(situation, order, (flag,))
     return Fix(
         finding=finding,
         action=remedy.action,
@@ -92,14 +105,33 @@ def _known_indexes() -> tuple[str, ...]:
     return ("https://download.pytorch.org/whl", vendors.therock()["index"])
 
 
-def _with_flag(situation: Situation, order: Order, flag: str) -> tuple[Step, ...]:
-    """With an option of pip, which uv knows, too; in a conda environment it is pip's work. The other tools have no such
-    option on their command line."""
-    name = "pip" if situation.tool in CONDAS else situation.tool
-    if flag not in FLAGS or name not in ("pip", "uv"):
-        return (Step(text=f"{order.note} with {flag}"),)
+def _with_flags(situation: Situation, order: Order, flags: tuple[str, ...]) -> tuple[Step, ...]:
+    """With options of pip, which uv knows, too; in a conda environment it is pip's work. The other tools have no such
+    options on their command line."""
+    name, said = "pip" if situation.tool in CONDAS else situation.tool, " ".join(flags)
+    if not {*flags} <= {*FLAGS, NO_CACHE} or name not in ("pip", "uv"):
+        return (Step(text=f"{order.note} with {said}"),)
     *before, last = tool(name).install(replace(situation, tool=name), order)
-    return (*before, replace(last, text=f"{last.text} with {flag}", argv=(*(last.argv or ()), flag)))
+    return (*before, replace(last, text=f"{last.text} with {said}", argv=(*(last.argv or ()), *flags)))
+
+
+def _with_its_wheel(situation: Situation, order: Order, package: str) -> tuple[Step, ...]:
+    """The compiled wheel of the project's release page where it has one for this torch, else compiled here."""
+    name = "pip" if situation.tool in CONDAS else situation.tool
+    *steps, last = _with_flags(situation, order, (*FLAGS, NO_CACHE))
+    torch = situation.facts.torch
+    minor = ".".join(lookup.release_of(torch.version).split(".")[:2]) if torch and torch.version else ""
+    cuda = (torch.cuda or lookup.build_of(torch.version).cuda or "") if torch and torch.version else ""
+    tags = [f"torch{minor}" if minor else "", f"cp{situation.python_version.replace('.', '')}"]
+    marked = " and ".join(tag for tag in tags if tag not in ("", "cp"))
+    which = f"a wheel with {marked} in its name" if marked else "a wheel for this torch and Python"
+    nvcc = f"nvcc of CUDA {str(cuda).split('.')[0]}, the major version of torch's" if cuda else "nvcc of torch's CUDA"
+    text = f"{last.text}: it takes {which} where {FETCHES_ITS_WHEEL[package]} has one; else it compiles, with {nvcc}"
+    steps.append(replace(last, text=text))
+    if name not in ("pip", "uv"):
+        return tuple(steps)
+    tools = Order(requirements=BUILT_WITH, note=f"Install what its build needs: {', '.join(BUILT_WITH)}")
+    return (*tool(name).install(replace(situation, tool=name), tools), *steps)
 
 
 def _named(situation: Situation, package: str) -> str:

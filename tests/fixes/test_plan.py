@@ -468,10 +468,29 @@ def test_nvcc_is_a_package_of_conda_forge(tool: str, spec: str, printed: int) ->
 
 @pytest.mark.parametrize("tool", ["pip", "uv", "conda", "poetry"])
 def test_a_flag_that_is_promised_is_in_the_command(tool: str) -> None:
-    wish = finding("build-isolation", ("no-build-isolation", {"package": "flash-attn"}))
+    wish = finding("build-isolation", ("no-build-isolation", {"package": "detectron2"}))
     made = plan([wish], ticket(system="linux"), tool=tool)
     assert script(made).rstrip().endswith(" --no-build-isolation")
     assert bool(commands(made)) is (tool != "poetry")
+
+
+@pytest.mark.parametrize("tool", ["pip", "uv", "conda", "poetry"])
+def test_flash_attn_takes_its_projects_wheel_or_says_what_it_is_built_with(tool: str) -> None:
+    facts = with_packages(with_torch(rtx(), "2.6.0+cu124"), **{"flash-attn": "2.7.4"})
+    made = plan(
+        [finding("extension-abi-mismatch", ("reinstall-package", {"package": "flash-attn"}))], facts, tool=tool
+    )
+    (fix,) = made.fixes
+    said = fix.steps[-1].text
+    assert "torch2.6 and cp312 in its name" in said
+    assert "https://github.com/Dao-AILab/flash-attention/releases" in said
+    assert "nvcc of CUDA 12" in said
+    if tool == "poetry":
+        assert commands(made) == []
+        return
+    first, *_, last = commands(made)
+    assert {"ninja", "packaging"} <= {*first}
+    assert last[-3:] == ["flash-attn", "--no-build-isolation", "--no-cache-dir"]
 
 
 def test_a_torch_of_conda_forge_is_not_said_to_be_unseen() -> None:
