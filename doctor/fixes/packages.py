@@ -18,8 +18,8 @@ NVCC = "cuda-nvcc"
 _NVCC_FROM = 12  # its oldest is 12.0.76: https://anaconda.org/conda-forge/cuda-nvcc-impl/files
 FLAGS = ("--no-build-isolation",)
 # Packages that come as source, whose setup.py looks for a compiled wheel among the project's own releases (by torch's
-# minor version and CUDA major, the Python, the C++ ABI and the platform) and compiles where there is none (get_wheel_url
-# in the setup.py of each). pip keeps what it got in its cache, for whichever torch that was.
+# minor version and CUDA major, the Python, the C++ ABI and the platform) and compiles where there is none: see the
+# get_wheel_url in each setup.py. pip keeps what it got in its cache, for whichever torch that was.
 FETCHES_ITS_WHEEL = {
     "flash-attn": "https://github.com/Dao-AILab/flash-attention/releases",
     "causal-conv1d": "https://github.com/Dao-AILab/causal-conv1d/releases",

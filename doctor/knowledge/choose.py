@@ -7,10 +7,11 @@ The rules, in the order in which they rank what works:
      is tried before AMD, AMD before Intel. CUDA_VISIBLE_DEVICES and its kin limit which GPUs count.
   2. Builds with code for the GPUs themselves come before builds that need a crutch: PTX that the driver must compile,
      or HSA_OVERRIDE_GFX_VERSION.
-  3. The newest torch.
-  4. Among backends of one torch: one whose companions are published too; a publication that is verified; the build
-     of the package index itself (no extra index to name); a CUDA version that the driver knows natively (else
-     minor-version compatibility has to carry it); the highest CUDA version.
+  3. A publication that is verified comes before one that follows from the rules of earlier releases.
+  4. The newest torch.
+  5. Among backends of one torch: one whose companions are published too; the build of the package index itself (no
+     extra index to name); a CUDA version that the driver knows natively (else minor-version compatibility has to carry
+     it); the highest CUDA version.
 
 A build works on a GPU if a wheel exists for the platform, the Python and the C library (or macOS), the driver can run
 its CUDA version and knows the GPU, and its list of architectures has code that runs there. A GPU newer or older than

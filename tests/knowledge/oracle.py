@@ -162,7 +162,8 @@ def rocm_ways(cards: tuple[str, ...], archs: list[str], backend: str) -> list[st
 
 
 def best(machine: Machine) -> tuple[str | None, set[tuple[str, str]]]:
-    """The newest release that serves the most GPUs, without a crutch where that is possible, and all builds that do."""
+    """The newest release that serves the most GPUs, without a crutch and seen where that is possible, and all builds
+    that do."""
     found = works(machine)
     if not found:
         return None, set()
@@ -170,5 +171,17 @@ def best(machine: Machine) -> tuple[str | None, set[tuple[str, str]]]:
     top = {k: crutch for k, (n, crutch) in found.items() if n == most}
     if any(not crutch for crutch in top.values()):
         top = {k: crutch for k, crutch in top.items() if not crutch}
+    top = {k: None for k in top if was_seen(machine, *k)} or top
     newest = max((k[0] for k in top), key=nums)
     return newest, set(top)
+
+
+def was_seen(machine: Machine, release: str, backend: str) -> bool:
+    """Whether the tables say that the build was verified, not derived; of free-threaded Pythons they only know the
+    package index's own."""
+    row = next(row for row in RELEASES["rows"] if row["torch"] == release)
+    default = row["cuda_builds"].get(machine.platform, "cpu")
+    if backend == ("mps" if machine.platform == "macos_arm64" and row["mps_minimum"] else default):
+        return True
+    found = next(b for b in BUILDS["rows"] if (b["torch"], b["backend"]) == (release, backend))
+    return found["platforms"][machine.platform] == "verified" and not machine.python.endswith("t")

@@ -136,7 +136,14 @@ def test_a_wanted_version_and_backend() -> None:
     assert (best.release, best.backend) == ("2.4.1", "cu121")
     assert best.companions == (("torchvision", "0.19.1"), ("torchaudio", "2.4.1"))
     assert found(choose(facts, torch="2.5.1", backend="cu118")) == ("2.5.1", "cu118")
-    assert found(choose(facts, backend="cpu")) == ("2.15.0", "cpu")
+    assert found(choose(facts, backend="cpu")) == ("2.14.1", "cpu")
+
+
+def test_a_build_that_was_seen_comes_before_a_newer_one_that_was_not() -> None:
+    first, *others = choose(linux()).builds
+    assert (first.status, first.release) == ("verified", "2.14.1")
+    unseen = next(b for b in others if b.release == "2.15.0")
+    assert (unseen.status, unseen.behind) == ("derived", "its publication was not seen")
 
 
 def test_a_wish_for_the_cpu_of_a_mac_is_met_by_its_one_build() -> None:
