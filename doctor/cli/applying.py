@@ -68,6 +68,14 @@ def sources_from(options: dict[str, Any]) -> Sources:
     return Sources(pytorch_index=options["pytorch_index"], find_links=links, offline=options["offline"])
 
 
+def wheels_from(sources: Sources) -> tuple[str, ...] | None:
+    """The names of the wheel files that alone can be installed; None where there is an index, or a page of wheels, of
+    which it is not known what they have."""
+    if not sources.offline or any("://" in place for place in sources.find_links):
+        return None
+    return tuple(name for place in sources.find_links for name in sorted(os.listdir(place)) if name.endswith(".whl"))
+
+
 def _absolute(place: str) -> str:
     """A folder by its full path, so that the command can be run from anywhere."""
     if "://" in place and place.isprintable() and " " not in place:

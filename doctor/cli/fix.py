@@ -67,6 +67,11 @@ def command(print_commands: bool, run_it: bool, undo: str | None, **options: Any
     if (problem := output.wrong_target(report)) is not None:
         output.complain(f"torchdoctor: {problem}")
         return NO_VERDICT
+    if (wheels := applying.wheels_from(sources)) is not None:
+        from doctor.fixes.plan import plan
+
+        made = plan(report.findings, report.facts, tool=options["tool"], shell=options["shell"], wheels=wheels)
+        report = replace(report, plan=made)
     report = replace(report, plan=redirected(report.plan, sources))
     if run_it:
         return _run(report, options)

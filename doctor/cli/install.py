@@ -103,7 +103,7 @@ def command(
     if options["python"] and (problem := output.wrong_target(report)) is not None:
         output.complain(f"torchdoctor: {problem}")
         return NO_VERDICT
-    facts = report.facts
+    facts = replace(report.facts, wheels=applying.wheels_from(sources))
     if env is not None:
         fix, lines = _in_new_environment(facts, env, wanted, spec, backend, companions, run_it, options)
     else:

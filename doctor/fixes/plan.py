@@ -21,10 +21,16 @@ MAX_ALTERNATIVES = 3
 
 
 def plan(
-    findings: Iterable[Finding], facts: Facts, tool: str | None = None, shell: quoting.Shell | None = None
+    findings: Iterable[Finding],
+    facts: Facts,
+    tool: str | None = None,
+    shell: quoting.Shell | None = None,
+    wheels: tuple[str, ...] | None = None,
 ) -> Plan:
     """The fixes for all root findings, in the order in which to do them. Of notes only «nothing to do» is said:
-    they are no reason to change a machine."""
+    they are no reason to change a machine. `wheels`: names of the wheel files that alone can be installed (None: any).
+    """
+    facts = replace(facts, wheels=wheels)
     roots = [finding for finding in findings if finding.root and finding.explained_by is None]
     draft = _Draft(situation=situation_of(as_found(facts, roots), tool, shell))
     for root in roots:

@@ -37,6 +37,9 @@ class NoBuild:
     def reason(self) -> str:
         if self.against:
             return self.against
+        held = next((said for said in self.choice.assumes if said.startswith("only wheels that are there")), "")
+        if held:
+            return held
         return self.choice.nearest[0].text if self.choice.nearest else "no torch build serves this machine"
 
 

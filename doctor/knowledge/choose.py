@@ -70,6 +70,9 @@ def choose(
     wanted = Wanted(spec=specifier(torch), pins=specifier(pins), backend=backend, companions=tuple(companions))
     choice, left = _with_pins(machine, wanted, facts)
     assumes += left
+    if machine.among is not None:
+        held = ", ".join(f"{release} ({backend})" for release, backend in sorted(machine.among)) or "none"
+        assumes += (f"only wheels that are there can be installed; of torch for this Python: {held}",)
     if not choice.builds or choice.wanting:
         choice = replace(choice, nearest=tuple(nearest_to(machine, wanted, choice)))
     return replace(choice, assumes=assumes + tuple(assumed_of_cards(machine)))

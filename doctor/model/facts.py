@@ -419,6 +419,7 @@ class Facts:
 
     live: bool = True  # False: read from pasted evidence
     as_of: str | None = None  # ISO date by which to judge; None: everything the tables know
+    wheels: tuple[str, ...] | None = None  # names of the wheel files that alone can be installed; None: any
     host: Host = field(default_factory=Host)
     interpreter: Interpreter = field(default_factory=Interpreter)
     torch: Torch | Absent | None = None

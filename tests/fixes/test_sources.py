@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from doctor.fixes.plan import plan
 from doctor.fixes.sources import Sources, redirected
+from doctor.model.facts import ABSENT
 from doctor.model.fix import Fix, Plan, Step
+from tests.examples import linux, with_nvidia
+from tests.fixes.situations import finding
 
 WHL = "https://download.pytorch.org/whl"
 
 
 def argv_of(argv: tuple[str, ...], **sources: object) -> tuple[str, ...]:
-    plan = Plan(fixes=(Fix(finding="f", action="install-torch", title="t", steps=(Step(text="s", argv=argv),)),))
-    redirected_argv = redirected(plan, Sources(**sources)).fixes[0].steps[0].argv  # type: ignore[arg-type]
+    made = Plan(fixes=(Fix(finding="f", action="install-torch", title="t", steps=(Step(text="s", argv=argv),)),))
+    redirected_argv = redirected(made, Sources(**sources)).fixes[0].steps[0].argv  # type: ignore[arg-type]
     assert redirected_argv is not None
     return redirected_argv
 
@@ -74,14 +80,41 @@ def test_texts_details_and_alternatives_are_redirected_too() -> None:
 
 
 def test_without_wishes_the_plan_is_the_same() -> None:
-    plan = Plan(fixes=(Fix(finding="f", action="install-torch", title="t"),))
-    assert redirected(plan, Sources()) is plan
+    made = Plan(fixes=(Fix(finding="f", action="install-torch", title="t"),))
+    assert redirected(made, Sources()) is made
 
 
 def test_nothing_is_downloaded_offline() -> None:
     step = Step(text="s", argv=PIP, downloads_mb=3000)
-    plan = Plan(fixes=(Fix(finding="f", action="install-torch", title="t", steps=(step,), downloads_mb=3000),))
-    (fix,) = redirected(plan, Sources(find_links=("/wheels",), offline=True)).fixes
+    made = Plan(fixes=(Fix(finding="f", action="install-torch", title="t", steps=(step,), downloads_mb=3000),))
+    (fix,) = redirected(made, Sources(find_links=("/wheels",), offline=True)).fixes
     assert (fix.downloads_mb, fix.steps[0].downloads_mb) == (None, None)
-    (fix,) = redirected(plan, Sources(pytorch_index="https://mirror.example")).fixes
+    (fix,) = redirected(made, Sources(pytorch_index="https://mirror.example")).fixes
     assert (fix.downloads_mb, fix.steps[0].downloads_mb) == (3000, 3000)
+
+
+CPU_WHEEL = "torch-2.13.0+cpu-cp312-cp312-manylinux_2_28_x86_64.whl"
+
+
+@pytest.mark.parametrize(
+    ("wheels", "chosen"),
+    [
+        ((CPU_WHEEL,), ("2.13.0", "cpu")),
+        ((CPU_WHEEL, "torch-2.12.1%2Bcu126-cp312-cp312-manylinux_2_28_x86_64.whl"), ("2.12.1", "cu126")),
+        ((CPU_WHEEL, "torch-2.13.0+cu130-cp311-cp311-manylinux_2_28_x86_64.whl"), ("2.13.0", "cpu")),
+        ((CPU_WHEEL, "torch-2.14.1-cp312-cp312-win_amd64.whl", "torchvision-0.28.0.whl"), ("2.13.0", "cpu")),
+        (("torch-2.13.0-cp312-cp312-manylinux_2_28_x86_64.whl",), ("2.13.0", "cu130")),
+    ],
+)
+def test_offline_the_plan_is_chosen_among_what_is_there(wheels: tuple[str, ...], chosen: tuple[str, str]) -> None:
+    facts = replace(with_nvidia(linux(), "NVIDIA GeForce RTX 4090"), torch=ABSENT)
+    (fix,) = plan([finding("torch-missing", "install-torch")], facts, wheels=wheels).fixes
+    assert (fix.details["torch"], fix.details["backend"]) == chosen
+    assert not any(other.details.get("channel") for other in fix.alternatives), "nothing that needs a network"
+
+
+def test_offline_without_a_torch_that_fits_says_so() -> None:
+    facts = replace(with_nvidia(linux(), "NVIDIA GeForce RTX 4090"), torch=ABSENT)
+    made = plan([finding("torch-missing", "install-torch")], facts, wheels=("numpy-2.0.0-py3-none-any.whl",))
+    assert made.fixes == ()
+    assert made.unfixed[0][1] == "only wheels that are there can be installed; of torch for this Python: none"

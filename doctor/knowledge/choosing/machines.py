@@ -42,6 +42,7 @@ class Machine:
     wsl: bool = False
     jetson: str | None = None
     as_of: str | None = None
+    among: frozenset[tuple[str, str]] | None = None  # (release, backend) that alone can be had; None: all
     oddity: str = ""  # why no wheel can be installed at all: "a 32-bit Python", "PyPy"
     translated: bool = False
 
@@ -113,10 +114,37 @@ def machine_of(facts: Facts) -> tuple[Machine, tuple[str, ...]]:
         wsl=bool(host.wsl),
         jetson=host.jetson or None,
         as_of=facts.as_of,
+        among=None if facts.wheels is None else frozenset(builds_among(facts.wheels, platform, python)),
         oddity=_oddity_of(facts),
         translated=interpreter.translated is True
         or (system == "darwin" and host.architecture == "arm64" != architecture),
     ), tuple(assumes)
+
+
+def builds_among(wheels: Iterable[str], platform: str, python: str | None) -> Iterator[tuple[str, str]]:
+    """(release, backend) of the torch wheels among those file names that suit the platform and the Python.
+
+    >>> list(builds_among(("torch-2.13.0+cpu-cp312-cp312-manylinux_2_28_x86_64.whl", "x.whl"), "linux_x86_64", "3.12"))
+    [('2.13.0', 'cpu')]
+    """
+    from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
+    system, _, processor = platform.partition("_")
+    words = {"linux": ("linux", "manylinux"), "macos": ("macosx",), "win": ("win",)}.get(system, (system,))
+    for file in wheels:
+        try:
+            name, version, _, tags = parse_wheel_filename(file.replace("%2B", "+"))
+        except InvalidWheelFilename:
+            continue
+        fits = any(
+            tag.platform.startswith(words)
+            and tag.platform.endswith((processor, "universal2") if system == "macos" else processor)
+            and python in (None, f"{tag.interpreter[2:3]}.{tag.interpreter[3:]}" + ("t" if tag.abi[-1:] == "t" else ""))
+            for tag in tags
+        )
+        backend = version.local or lookup.default_backend(version.public, platform)
+        if name == "torch" and fits and backend:
+            yield version.public, backend
 
 
 def newest_of(branch: int) -> str:

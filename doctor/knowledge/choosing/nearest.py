@@ -17,7 +17,12 @@ JETSON_PAGE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-j
 
 
 def nearest_to(machine: Machine, wanted: Wanted, choice: Choice) -> Iterator[Nearest]:
-    """What would help where no build serves all of the machine's GPUs, the least trouble first."""
+    """What would help where no build serves all of the machine's GPUs, the least trouble first. Where only certain
+    wheels can be had, what they can do."""
+    if machine.among is not None:
+        yield from _nearest_driver(machine, wanted)
+        yield from () if choice.builds else _nearest_cpu(machine, wanted, another_python=False)
+        return
     if choice.builds:
         yield from _nearest_driver(machine, wanted)
         yield from _nearest_vendor(machine, wanted)

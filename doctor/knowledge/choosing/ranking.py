@@ -140,6 +140,8 @@ def _trials(machine: Machine, kind: Kind, wanted: Wanted) -> Iterator[Trial]:
         if not wanted.admits(release):
             continue
         for backend in _backends_of(release, machine.platform):
+            if machine.among is not None and (release, backend) not in machine.among:
+                continue
             if _serves_as(backend, kind) and wanted.admits_backend(backend):
                 yield _try(machine, kind, release, backend, wanted.companions)
 
