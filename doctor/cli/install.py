@@ -98,6 +98,10 @@ def command(
     if run_it and (options["sources"] or print_commands):
         raise click.UsageError("--run works on the machine before you: it takes no --from, and no --print-commands.")
     spec, backend = _split_local(spec, backend)
+    from doctor.knowledge.choose import no_such_build
+
+    if (unknown := no_such_build(spec, backend)) is not None:
+        raise click.UsageError(f"{unknown}.")
     wanted = _version_of(options) if env is not None else None
     report = _report(options)
     if options["python"] and (problem := output.wrong_target(report)) is not None:

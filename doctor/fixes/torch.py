@@ -384,7 +384,9 @@ def nearest_fix(situation: Situation, finding: str, near: Nearest) -> Fix | None
         fix = drivers.driver(situation, finding, remedy)
         return _then_install(situation, fix, near.candidate) if near.candidate else fix
     if near.kind == "python":
-        remedy = Remedy(action="replace-interpreter", details=details, text=text)
+        release = near.candidate.release if near.candidate else ""
+        wish = {"torch": f"=={release}"} if release else {}  # else it would be the newest for that Python
+        remedy = Remedy(action="replace-interpreter", details={**details, **wish}, text=text)
         companions = tuple(name for name, _ in near.candidate.companions) if near.candidate else ()
         return interpreter.replace_interpreter(situation, finding, remedy, companions)
     if near.kind == "os" and "minimum" in details:

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from doctor.knowledge import lookup
 from doctor.knowledge.choosing.followers import followed
 from doctor.knowledge.choosing.machines import (
     COMPANIONS,
@@ -42,6 +43,8 @@ from doctor.knowledge.vendors import conda_forge
 from doctor.knowledge.versions import numbers
 from doctor.model.facts import ABSENT, Facts
 
+PLATFORMS = ("linux_x86_64", "linux_aarch64", "macos_arm64", "macos_x86_64", "win_amd64")
+
 __all__ = [
     "COMPANIONS",
     "Candidate",
@@ -49,6 +52,7 @@ __all__ = [
     "Nearest",
     "choose",
     "conda_forge_cuda",
+    "no_such_build",
     "platform_of",
     "pythons",
     "specifier",
@@ -117,7 +121,55 @@ def platform_of(facts: Facts) -> str:
     return machine_of(facts)[0].platform
 
 
+def no_such_build(torch: str | None, backend: str | None) -> str | None:
+    """Why no machine at all can have that release (a specifier) of that backend, with the nearest that there is; None
+    where some can. Releases that are newer than the tables are not known.
+
+    >>> no_such_build("==9.9", None), no_such_build("==2.6.0", "cu124")
+    ('the tables know no torch 9.9: the nearest is 2.15.0', None)
+    >>> no_such_build(None, "cu999")
+    'there is no backend cu999: the nearest is cu132'
+    >>> no_such_build("==2.6.0", "cu130")
+    'torch 2.6.0 was not made for cu130: the nearest is cu126'
+    """
+    wanted = specifier(torch)
+    known = lookup.torch_versions()
+    releases = tuple(r for r in known if wanted is None or wanted.contains(r, prereleases=True))
+    named = (torch or "").removeprefix("==")
+    if not releases:
+        return f"the tables know no torch {named}: the nearest is {_next_to(named.lstrip('<>=!~ '), known)}"
+    if backend is None or backend in (kind_of(backend), "cuda", "rocm"):
+        return None
+    everywhere = _backends(known)
+    if backend not in everywhere:
+        return f"there is no backend {backend}: the nearest is {_nearest_backend(backend, everywhere)}"
+    there = _backends(releases)
+    if backend in there:
+        return None
+    which = f"torch {named}" if torch else "it"
+    return f"{which} was not made for {backend}: the nearest is {_nearest_backend(backend, there)}"
+
+
+def _backends(releases: Iterable[str]) -> set[str]:
+    return {b for release in releases for platform in PLATFORMS for b in lookup.backends_of(release, platform)}
+
+
+def _nearest_backend(backend: str, known: Iterable[str]) -> str:
+    """Of the same kind where there is one."""
+    versions = {_version(b): b for b in sorted(known, reverse=True) if kind_of(b) == kind_of(backend)}
+    return versions[_next_to(_version(backend), versions)] if versions else "cpu"
+
+
+def _version(backend: str) -> str:
+    return lookup.cuda_of_backend(backend) or backend.strip("abcdefghijklmnopqrstuvwxyz") or "0"
+
+
+def _next_to(version: str, known: Iterable[str]) -> str:
+    """The newest that is not newer, else the oldest."""
+    listed = sorted(known, key=numbers)
+    return next((v for v in reversed(listed) if numbers(v) <= numbers(version)), listed[0])
+
+
 def pythons() -> tuple[str, ...]:
     """Ordinary Pythons ("3.12") for which any torch has a wheel anywhere, oldest first."""
-    platforms = ("linux_x86_64", "linux_aarch64", "macos_arm64", "macos_x86_64", "win_amd64")
-    return tuple(sorted({p for platform in platforms for p in pythons_on(platform)}, key=numbers))
+    return tuple(sorted({p for platform in PLATFORMS for p in pythons_on(platform)}, key=numbers))

@@ -48,6 +48,12 @@ def test_another_build_is_installed(capsys, monkeypatch) -> None:
         (["--pytorch-index", "https://"], "is not an address"),
         (["--pytorch-index", "https://a b"], "is not an address"),
         (["--find-links", ""], "names no folder"),
+        (["--torch", "9.9"], "the tables know no torch 9.9: the nearest is 2.15.0."),
+        (["--torch", ">=99"], "the tables know no torch >=99: the nearest is 2.15.0."),
+        (["--torch", "2.6.9"], "the tables know no torch 2.6.9: the nearest is 2.6.0."),
+        (["--backend", "cu999"], "there is no backend cu999: the nearest is cu132."),
+        (["--backend", "rocm9.9"], "there is no backend rocm9.9: the nearest is rocm7.14."),
+        (["--torch", "2.6.0", "--backend", "cu130"], "torch 2.6.0 was not made for cu130: the nearest is cu126."),
     ],
 )
 def test_wrong_usage(capsys, monkeypatch, arguments: list[str], said: str) -> None:
@@ -62,12 +68,18 @@ def test_a_version_with_its_build(capsys, monkeypatch) -> None:
     assert "torch==2.6.0 --index-url https://download.pytorch.org/whl/cu118" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("wish", [("--torch", "99"), ("--backend", "cu999")])
-def test_no_other_torch_than_the_one_asked_for(capsys, monkeypatch, wish: tuple[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("wish", "installs"), [(("--torch", "1.8.0"), {"torch==1.8.0"}), (("--backend", "rocm7.2"), set())]
+)
+def test_no_other_torch_than_the_one_asked_for(
+    capsys, monkeypatch, wish: tuple[str, str], installs: set[str]
+) -> None:
     assert installed(monkeypatch, "windows-rtx3060-cpu-build", *wish) == 1
     said = capsys.readouterr().out
     assert said.startswith("no torch build serves this machine")
-    assert "pip install" not in said
+    assert {word for line in said.splitlines() if "pip install" in line for word in line.split() if "==" in word} == (
+        installs
+    )
 
 
 def test_the_tool_for_a_new_environment_is_the_one_named(capsys, monkeypatch, tmp_path) -> None:
