@@ -66,6 +66,7 @@ class Notes:
     gaps: dict[str, Gap] = field(default_factory=dict)
     gpus: list[tuple[int, str, Gpu]] = field(default_factory=list)  # rank, group of the list it stands in, GPU
     packages: dict[str, tuple[int, Package]] = field(default_factory=dict)
+    wishes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     copies: list[TorchCopy] = field(default_factory=list)
     devices: list[TorchDevice] = field(default_factory=list)
     environ: dict[str, str] = field(default_factory=dict)
@@ -146,6 +147,10 @@ class Notes:
             self.packages[key] = (rank, Package(name=key, version=version, installer=installer, path=path))
             self.noted[f"packages.{key}"] = _Noted(version, rank, origin)
 
+    def wish(self, name: str, version: str, requirement: str) -> None:
+        """Note what that version of a distribution wants of another."""
+        self.wishes.setdefault((normalise(name), version), []).append(requirement)
+
     def error(self, error: ErrorText) -> None:
         """Note a recognised message, once."""
         known = any(e.pattern == error.pattern and e.text == error.text for e in self.errors)
@@ -156,6 +161,9 @@ class Notes:
     def recognised(self) -> int:
         """How many things were recognised."""
         return len(self.noted) + len(self.errors) + len(self.attempts) + len(self.environ) + len(self.others)
+
+    def _with_wishes(self, package: Package) -> Package:
+        return replace(package, requires=tuple(self.wishes.get((package.name, package.version or ""), ())))
 
     def facts(self) -> Facts:
         """All that was noted, as Facts."""
@@ -175,7 +183,7 @@ class Notes:
         if self.get("metal.device") is None and not any(n.startswith("metal.") for n in self.noted):
             made["metal"] = Metal()
         made["interpreter"] = replace(made["interpreter"], others=tuple(self.others))
-        packages = tuple(p for _, (_, p) in sorted(self.packages.items()))
+        packages = tuple(self._with_wishes(p) for _, (_, p) in sorted(self.packages.items()))
         origins = {name: noted.origin for name, noted in self.noted.items() if noted.origin.source}
         return Facts(
             live=False,

@@ -39,6 +39,10 @@ _GREP_ROW = Regex(
     rf"orflow|accelerate|bitsandbytes|intel|mkl|pytorch-\w)[\w.-]*)(?:[ \t]{{2,}}|\t)({_VERSION})[ \t]*$",
     re.M,
 )
+_CONFLICT = Regex(  # pip's resolver, of packages that stay
+    r"^(?:ERROR: )?([A-Za-z][\w.-]{0,60}) (\d[\w.+!-]{0,40}) requires (torch *[=<>!~][=<>!~\d.,* ]{0,60}?)"
+    r"(?:\+\w{1,12})?(?: *;[^\n]{0,80})?, but you have torch ", re.M
+)
 CONDA_NAMES = {"pytorch": "torch", "pytorch-cpu": "torch", "pytorch-gpu": "torch", "py-opencv": "opencv"}
 
 
@@ -76,6 +80,10 @@ def read(document: Document, notes: Notes) -> None:
             )
         if re.search(r"^[ \t]*\[pip\d?\][ \t]+[\w.-]+==", text, re.M):
             notes.listed_packages = True
+    if document.has("but you have torch"):
+        for m in _CONFLICT.finditer(text):
+            notes.package(m[1], m[2], installer=None, rank=30, source="pip", line=document.line_at(m.start()))
+            notes.wish(m[1], m[2], m[3].replace(" ", ""))
     if "==" in text:
         for m in _FREEZE.finditer(text):
             put(m[1], m[2], "pip", m.start(), 58)

@@ -123,7 +123,8 @@ def choice_for(facts: Facts, remedy: Remedy) -> Choice:
         spec = f">{lookup.release_of(installed)}"
     if remedy.action == "downgrade-torch" and not spec:
         return _older(facts, installed, backend, companions)
-    if remedy.action == "reinstall-torch" and installed and not spec and not lookup.build_of(installed).nightly:
+    stays = installed and not lookup.build_of(installed).nightly and choosing.suits_the_others(facts, installed)
+    if remedy.action == "reinstall-torch" and installed and not spec and stays:
         same = choosing.choose(facts, torch=f"=={lookup.release_of(installed)}", backend=backend, companions=companions)
         if same.best and not same.wanting:
             return _with_first(same, installed_backend(facts))

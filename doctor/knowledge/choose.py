@@ -56,6 +56,7 @@ __all__ = [
     "platform_of",
     "pythons",
     "specifier",
+    "suits_the_others",
 ]
 
 
@@ -97,6 +98,13 @@ def _with_pins(machine: Machine, wanted: Wanted, facts: Facts) -> tuple[Choice, 
         text = f"no build for this machine meets what {pinned_by} asks of torch ({firm}); that was left aside"
         left = (*left, *((text,) if firm else ()))
     return choice, left
+
+
+def suits_the_others(facts: Facts, version: str) -> bool:
+    """Whether that torch is what the other installed packages ask for, as far as they say."""
+    pins, _ = pins_of(facts)
+    wish = specifier(pins)
+    return wish is None or wish.contains(lookup.release_of(version), prereleases=True)
 
 
 def _is_for_another(facts: Facts) -> bool:

@@ -211,3 +211,21 @@ def test_a_python_that_only_pips_offer_tells_gets_no_torch_that_it_cannot_have()
     (made,) = planned(ticket)
     assert made.details["torch"] == "2.7.0"
     assert not [other for other in made.alternatives if other.details["torch"] == "2.15.0"]
+
+
+CONFLICT = """\
+$ python --version
+Python 3.10.12
+xformers 0.0.27 requires torch==2.3.1, but you have torch 2.4.0 which is incompatible.
+$ python -c "import torch; print(torch.__version__, torch.cuda.is_available())"
+2.4.0+cpu False
+$ nvidia-smi -L
+GPU 0: NVIDIA GeForce RTX 3090 (UUID: GPU-1234)
+"""
+
+
+def test_what_pip_says_that_another_package_requires_is_kept_to() -> None:
+    (package,) = [p for p in facts_of(CONFLICT).packages or () if p.name == "xformers"]
+    assert package.requires == ("torch==2.3.1",)
+    (made,) = planned(CONFLICT)
+    assert made.details["torch"] == "2.3.1"
