@@ -180,7 +180,7 @@ ASKS = (
     Ask(
         text="Which files lie in the folder that the program is started in?",
         command="ls",
-        holds=("interpreter.shadowed", "torch.shadowed_by"),
+        holds=("interpreter.shadowed", "interpreter.shadowed_packages", "torch.shadowed_by"),
     ),
     Ask(
         text="Which limits does the process have?",

@@ -28,7 +28,7 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
-    needs=("torch.shadowed_by",),
+    needs=("torch.shadowed_by", "interpreter.shadowed_packages", "torch.version"),
     usual=(Remedy(action="change-directory"),),
     explains=("torch-import-crashes", "torch-install-broken", "torch-too-old", "torch-cpu-only", "companion-mismatch"),
     instead_of=(
