@@ -5,6 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as xml
 
 from doctor.model.report import Report
+from doctor.reports import summary
 from doctor.reports.text import safe
 
 
@@ -15,9 +16,9 @@ def render(report: Report) -> str:
     suite = xml.Element(
         "testsuite",
         name="torchdoctor",
-        tests=str(len(report.outcomes)),
+        tests=str(len(report.outcomes) + 1),
         failures=str(sum(o.id in faults for o in report.outcomes)),
-        errors=str(sum(o.status == "crashed" for o in report.outcomes)),
+        errors=str(sum(o.status == "crashed" for o in report.outcomes) + _without_verdict(report)),
         skipped=str(sum(o.status == "skipped" for o in report.outcomes)),
         time=f"{report.duration_ms / 1000:.3f}",
         timestamp=report.taken_at.rstrip("Z"),
@@ -34,7 +35,24 @@ def render(report: Report) -> str:
             failure.text = safe(finding.detail)
         elif finding is not None:
             xml.SubElement(case, "system-out").text = safe(f"{finding.severity}: {finding.detail or finding.title}")
+    _verdict(suite, report)
     suites = xml.Element("testsuites")
     suites.append(suite)
     xml.indent(suites)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + xml.tostring(suites, encoding="unicode") + "\n"
+
+
+def _without_verdict(report: Report) -> bool:
+    """Whether neither a fault nor health was proven, though the user wanted a verdict on the whole."""
+    return report.verdict == "unknown" and not (report.limits and not report.unproven)
+
+
+def _verdict(suite: xml.Element, report: Report) -> None:
+    """A case for the verdict itself: where no check failed and health is not proven, that is an error."""
+    case = xml.SubElement(suite, "testcase", classname="torchdoctor", name="verdict", time="0")
+    if _without_verdict(report):
+        xml.SubElement(case, "error", message=safe(summary.verdict(report))).text = safe(
+            "\n".join(f"{q.text} {q.command}".strip() for q in report.questions[:1])
+        )
+    else:
+        xml.SubElement(case, "system-out").text = safe(summary.verdict(report))
