@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from doctor.apply.snapshot import normalised
+from doctor.apply.listing import normalised
 
 _HEADER_BYTES = 1 << 16
 

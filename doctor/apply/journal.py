@@ -9,25 +9,51 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any, Literal
 
+from doctor.apply.seal import Seal, open_regular
+
 NAME = "journal.jsonl"
+LIMIT_BYTES = 32 << 20
 State = Literal["incomplete", "interrupted", "applied", "undone"]
 
 
 class Journal:
-    """The journal of one snapshot folder. `lines` holds what it says."""
+    """The journal of one snapshot folder. `lines` holds what it says; with a seal, `genuine` says whether it is ours."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, seal: Seal | None = None) -> None:
         self.folder = folder
         self._path = os.path.join(folder, NAME)
-        self.lines: list[Mapping[str, Any]] = list(_read(self._path))
+        self._seal = seal
+        self._mac = ""
+        self.lines: list[Mapping[str, Any]] = []
+        self.genuine = seal is not None
+        content = _content(self._path)
+        self._torn = bool(content) and not content.endswith(b"\n")
+        for line in _lines(content):
+            mac = line.pop("mac", None)
+            self.genuine = self.genuine and seal is not None and seal.accepts(self._mac, line, mac)
+            self._mac = str(mac)
+            self.lines.append(line)
 
     def write(self, event: str, **values: Any) -> None:
         """Append a line and force it to the disk. Raises OSError."""
-        line = {"at": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), "event": event, **values}
-        with open(self._path, "ab") as file:
-            file.write((json.dumps(line, ensure_ascii=True) + "\n").encode())
-            file.flush()
-            os.fsync(file.fileno())
+        now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        line = json.loads(json.dumps({"at": now, "event": event, **values}))  # as it will be read
+        sealed = dict(line)
+        if self._seal is not None and self._seal.key:
+            sealed["mac"] = self._seal.mac(self._mac, line)
+        text = ("\n" if self._torn else "") + json.dumps(sealed, ensure_ascii=True) + "\n"
+        handle = open_regular(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        with os.fdopen(handle, "ab") as file:
+            size = os.fstat(handle).st_size
+            try:
+                file.write(text.encode())
+                file.flush()
+                os.fsync(handle)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(handle, size)  # half a line would spoil the next one
+                raise
+        self._mac, self._torn = str(sealed.get("mac")), False
         self.lines.append(line)
 
     def note(self, event: str, **values: Any) -> None:
@@ -51,16 +77,19 @@ class Journal:
         return next((line for line in reversed(self.lines) if line["event"] == event), {})
 
 
-def _read(path: str) -> list[dict[str, Any]]:
-    """The whole lines; the last may be torn."""
+def _content(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
-            content = file.read()
+        with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
+            return file.read(LIMIT_BYTES)
     except OSError:
-        return []
+        return b""
+
+
+def _lines(content: bytes) -> list[dict[str, Any]]:
+    """The whole lines; one may be torn."""
     lines = []
     for raw in content.split(b"\n"):
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             line = json.loads(raw)
             if isinstance(line, dict) and isinstance(line.get("event"), str):
                 lines.append(line)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from doctor import process
 from doctor.apply import ApplyError
+from doctor.apply.seal import open_regular
 
 MARK = "TORCHDOCTOR_RUN"  # in the environment of every tool that a run starts: the store
 ORPHAN_LIMIT_S = 10.0
@@ -26,7 +27,12 @@ def held(store: str) -> Iterator[int]:
     """
     try:
         os.makedirs(store, exist_ok=True)
-        handle = os.open(os.path.join(store, "lock"), os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+        if os.path.islink(store):
+            raise OSError("it is a link")
+        handle = open_regular(os.path.join(store, "lock"), os.O_RDWR | os.O_CREAT)
+        if os.fstat(handle).st_nlink > 1:
+            os.close(handle)
+            raise OSError("its lock is another file, too")
     except OSError as error:
         raise ApplyError(f"{store} cannot be written ({error.strerror or error}), so nothing was changed.") from error
     try:

@@ -19,16 +19,40 @@ _NOT_CONTENT = ("pkgs", "envs", STORE)  # of a conda installation: the package c
 PIPX, UV_TOOL = "pipx_metadata.json", "uv-receipt.toml"  # what these tools keep in an application's environment
 LOCK_FILES = ("uv.lock", "poetry.lock", "pdm.lock", "pixi.lock", "Pipfile.lock")
 PROJECT_FILES = ("pyproject.toml", "pixi.toml", "Pipfile", *LOCK_FILES)
+# What an installer may write directly below an environment's folder: the folders of sysconfig's schemes, those that
+# wheels use as data (oneAPI's runtimes, Jupyter, man pages), and the files of the tools that make environments.
+SCHEME = (
+    "bin", "Scripts", "lib", "lib64", "Lib", "libs", "Library", "include", "Include", "share", "etc", "man", "opt",
+    "sbin", "libexec", "DLLs", "pyvenv.cfg", ".lock", ".gitignore", "CACHEDIR.TAG", PIPX, UV_TOOL,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Root:
+    """A folder that the tools write to, by its real path. `owned`: the paths below it (with /) whose whole content is
+    theirs; None: all of it. What else lies in the folder is only compared, and kept where a RECORD names it: it may be
+    the user's work. `whole`: an environment's folder, of which everything is compared; else other programs use it, too.
+    `home`: where the kept content of its files lies, "" for the snapshot's own folder."""
+
+    path: str
+    owned: tuple[str, ...] | None = None
+    whole: bool = True
+    home: str = ""
+
+    def owns(self, path: str) -> bool:
+        """Whether a path below the root is the tools'."""
+        return not path or self.owned is None or any(path == one or path.startswith(one + "/") for one in self.owned)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """`roots`: folders whose whole content is recorded; `files`: single files beside them (a project's), perhaps not
-    there yet; `leave`: names directly below a root that are not content. All paths are absolute."""
+    """`roots`: where the tools write, the environment first; `files`: single files beside them (a project's), perhaps
+    not there yet; `leave`: names directly below a root that are not content. All paths are absolute."""
 
     prefix: str
     store: str
-    roots: tuple[str, ...]
+    roots: tuple[Root, ...]
+    sites: tuple[str, ...] = ()  # folders with distributions, by their real paths
     files: tuple[str, ...] = ()
     leave: tuple[str, ...] = (STORE,)
     by_record: bool = True  # RECORD files say whose each file is; not so in a conda environment
@@ -58,25 +82,47 @@ def state_folder(system: System) -> str:
     return os.path.join(state or os.path.join(home, ".local", "state"), "torchdoctor")
 
 
-def place_of(system: System, interpreter: Interpreter) -> Place:
-    """The place of the target's environment."""
+def place_of(system: System, interpreter: Interpreter, *, edits_project: bool = False) -> Place:
+    """The place of the target's environment. `edits_project`: the run edits the files of its project, too."""
     python = interpreter.executable or ""
     prefix = prefix_of(python) or interpreter.prefix or os.path.dirname(os.path.dirname(python))
     store = store_of(system, python)
-    records = (os.path.join(prefix, name) for name in (PIPX, UV_TOOL))
-    files = (*_project_files(interpreter.project), *(file for file in records if os.path.exists(file)))
-    if os.path.isdir(os.path.join(prefix, "conda-meta")):
-        return Place(prefix=prefix, store=store, roots=(prefix,), files=files, leave=_NOT_CONTENT, by_record=False)
+    files = _project_files(interpreter.project) if edits_project else ()
+    real = os.path.realpath(prefix)
     sites = [path for path in interpreter.sys_path or () if os.path.basename(os.path.normpath(path)) in _SITE]
-    if prefix_of(python):  # what such an environment sees of the system's packages, no tool changes through it
-        real = os.path.realpath(prefix) + os.sep
-        sites = [site for site in sites if os.path.realpath(site).startswith(real)]
-        beside = [os.path.join(prefix, name) for name in ("bin", "Scripts", "include", "share", "etc")]
-        beside = [folder for folder in beside if os.path.realpath(folder).startswith(real)]
-    else:  # the distribution's own folders belong to its package manager
-        sites = [site for site in sites if os.access(site, os.W_OK)]
-        beside = ["/usr/local/bin"] if os.path.dirname(python) == "/usr/bin" else [os.path.dirname(python)]
-    return Place(prefix=prefix, store=store, roots=_distinct([*sites, *beside]), files=files)
+    if os.path.isdir(os.path.join(prefix, "conda-meta")):
+        return Place(
+            prefix=prefix, store=store, roots=(Root(real),), sites=(real,), files=files, leave=_NOT_CONTENT,
+            by_record=False,
+        )  # fmt: skip
+    if not prefix_of(python):  # the distribution's own folders belong to its package manager
+        sites = _real_folders(site for site in sites if os.access(site, os.W_OK))
+        scripts = "/usr/local/bin" if os.path.dirname(python) == "/usr/bin" else os.path.dirname(python)
+        roots = _shared_roots(sites, os.path.realpath(scripts))
+        return Place(prefix=prefix, store=store, roots=roots, sites=tuple(sites), files=files)
+    # What such an environment sees of the system's packages, no tool changes through it. Where one of its own folders
+    # is a link to another place, the snapshot follows it.
+    seen = {os.path.normpath(prefix), real}
+    inside = [site for site in sites if any(is_within(os.path.normpath(site), folder) for folder in seen)]
+    sites = _real_folders(inside)
+    extra = [os.path.relpath(site, real).replace(os.sep, "/") for site in sites if is_within(site, real)]
+    owned = tuple(dict.fromkeys((*SCHEME, *(one for one in extra if one.split("/")[0] not in SCHEME))))
+    return Place(prefix=prefix, store=store, roots=(Root(real, owned),), sites=tuple(sites), files=files)
+
+
+def _shared_roots(sites: Iterable[str], scripts: str) -> tuple[Root, ...]:
+    """Of a Python that is no environment's: the folders that its packages are installed under (/usr/local), of which
+    only site-packages and the scripts' folder are the tools' own."""
+    owned: dict[str, list[str]] = {}
+    for folder in (*sites, scripts):
+        above = folder
+        while os.path.basename(above).lower() not in ("lib", "lib64", "bin", "scripts") and above != os.sep:
+            if os.path.dirname(above) == above:
+                break
+            above = os.path.dirname(above)
+        base = os.path.dirname(above)
+        owned.setdefault(base, []).append(os.path.relpath(folder, base).replace(os.sep, "/"))
+    return tuple(Root(base, tuple(paths), whole=False) for base, paths in owned.items())
 
 
 def is_within(path: str, folder: str) -> bool:
@@ -91,10 +137,9 @@ def store_at(path: str) -> str | None:
     return next((store for store in stores if os.path.isdir(store)), None)
 
 
-def _distinct(folders: Iterable[str]) -> tuple[str, ...]:
-    """Those that exist, by their real paths, in order, each once, none inside another: lib64 is often a link."""
-    real = list(dict.fromkeys(os.path.realpath(f) for f in folders if os.path.isdir(f)))
-    return tuple(f for f in real if not any(f.startswith(other + os.sep) for other in real))
+def _real_folders(folders: Iterable[str]) -> list[str]:
+    """Those that exist, by their real paths, in order, each once: lib64 is often a link."""
+    return list(dict.fromkeys(os.path.realpath(f) for f in folders if os.path.isdir(f)))
 
 
 def _project_files(project: str | None) -> tuple[str, ...]:

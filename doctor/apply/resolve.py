@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from doctor import process
+from doctor.apply.listing import normalised
 from doctor.apply.redacted import hide
-from doctor.apply.snapshot import normalised
 from doctor.fixes.situation import CONDAS
 from doctor.fixes.tools import program_name
 

@@ -18,12 +18,15 @@ from doctor.apply import ApplyError, commands, consent, edit, project
 from doctor.apply.fresh import HalfMade, Making, half_made, making, remove_folder, store_for, why_not_ours
 from doctor.apply.installed import Installed, conflicts, freeze, installed_in
 from doctor.apply.journal import Journal
+from doctor.apply.judgement import judgement
+from doctor.apply.listing import normalised
 from doctor.apply.lock import held
 from doctor.apply.place import Place, place_of
 from doctor.apply.redacted import hide, hide_all
 from doctor.apply.resolve import Change, Resolution, removed_by, resolve
-from doctor.apply.snapshot import Snapshot, normalised, record_delta, take
-from doctor.apply.undo import discard, go_back, interrupted, next_id, prune
+from doctor.apply.seal import Seal, seal_of
+from doctor.apply.snapshot import Snapshot, described, record_delta, take
+from doctor.apply.undo import FOREIGN, discard, go_back, interrupted, next_id, prune, real_store
 from doctor.fixes.quoting import line
 from doctor.fixes.tools import folder_made_by
 from doctor.model.fix import Plan, Step
@@ -33,7 +36,6 @@ if TYPE_CHECKING:
     from doctor.model.report import Report
 
 Tell = Callable[[str], None]
-INSTALLED_BY_TOOLS = ("torch", "libraries", "install", "run")  # layers whose new faults are ours
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,14 +109,15 @@ class Prepared:
 def prepare(system: System, report: Report, selection: Selection, allow: Iterable[str] = ()) -> Prepared:
     """Everything that can be known before. Raises ApplyError with the next step; nothing was changed then."""
     interpreter = report.facts.interpreter
-    place = place_of(system, interpreter)
     steps = selection.steps
+    edits = any(map(project.is_of_project, steps))
+    place = place_of(system, interpreter, edits_project=edits)
     for step in steps:
         if step.argv:
             commands.program_of(system, step.argv)  # says which program is not there
     fresh = made_by(steps[0], system.cwd)
     environ = commands.environ_for(system, store_for(system, fresh) if fresh else place.store, place.prefix)
-    installed = {} if fresh else installed_in(place.roots)
+    installed = {} if fresh else installed_in(place.sites)
     prepared = Prepared(
         system=system, report=report, selection=selection, steps=steps, place=place, environ=environ,
         installed=installed, fresh=fresh,
@@ -129,7 +132,7 @@ def prepare(system: System, report: Report, selection: Selection, allow: Iterabl
     if lacking := consent.missing(report.facts, place.prefix, allow):
         raise ApplyError(lacking)
     _refuse_unwritable(place)
-    if left := interrupted(place.store):
+    if left := interrupted(real_store(place.store), seal_of(system)):
         raise ApplyError(
             f"an earlier run ({left.id}) was interrupted in the middle: put its environment back first with "
             f"{undo_command(report, windows=system.is_windows)}"
@@ -158,7 +161,15 @@ def made_by(step: Step, cwd: str) -> str | None:
 
 
 def _refuse_unwritable(place: Place) -> None:
-    for folder in (place.prefix, *place.roots):
+    """Nor is a project's file edited through a link: the snapshot holds the files of one folder."""
+    for file in place.files:
+        if os.path.islink(file):
+            raise ApplyError(
+                f"nothing was changed: {file} is a link to {os.path.realpath(file)}, and a file is not edited through "
+                "a link. Run this in the project that it belongs to, or use --tool pip."
+            )
+    owned = (os.path.join(root.path, *path.split("/")) for root in place.roots for path in root.owned or ("",))
+    for folder in (place.prefix, *owned):
         if os.path.isdir(folder) and not os.access(folder, os.W_OK):
             raise ApplyError(
                 f"nothing was changed: {folder} may not be written (read-only, or another user's). Use an "
@@ -220,6 +231,7 @@ class Outcome:
     snapshot: str | None = None
     after: Report | None = None
     problems: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()  # after going back: other paths that are not as they were
     interrupted: BaseException | None = None  # Ctrl-C or a signal, to be raised again by the caller
 
 
@@ -228,8 +240,12 @@ def carry_out(prepared: Prepared, examine: Callable[[], Report], tell: Tell) -> 
     was changed yet."""
     if prepared.fresh:
         return _carry_out_fresh(prepared, examine, tell)
-    with held(prepared.place.store) as lock:
-        journal, snapshot = _snapshot(prepared)
+    seal = seal_of(prepared.system, make=True)
+    if not seal.stored:
+        tell(f"the user's state folder cannot be written: to undo this later, --allow {FOREIGN} will be needed")
+    store = real_store(prepared.place.store)
+    with held(store) as lock:
+        journal, snapshot = _snapshot(prepared, store, seal)
         tell(f"snapshot: {snapshot.folder}")
         try:
             reason = _run_steps(prepared, journal, tell, lock)
@@ -239,41 +255,41 @@ def carry_out(prepared: Prepared, examine: Callable[[], Report], tell: Tell) -> 
                 after = examine()
                 reason = judgement(prepared.selection.targets, prepared.report, after)
             if reason is None:
-                record_delta(snapshot)
-                journal.write("finished")
-                prune(prepared.place.store)
+                journal.write("finished", list=record_delta(snapshot).digest)
+                prune(store, seal)
                 return Outcome(status="cured", reason="", snapshot=snapshot.folder, after=after)
             caught: BaseException | None = None
         except BaseException as error:
             reason, caught, after = _described(error), error, None
-        return _rolled_back(journal, snapshot, reason, after, caught, tell)
+        return _rolled_back(journal, snapshot, seal, reason, after, caught, tell)
 
 
-def _snapshot(prepared: Prepared) -> tuple[Journal, Snapshot]:
+def _snapshot(prepared: Prepared, store: str, seal: Seal) -> tuple[Journal, Snapshot]:
     """Record everything. On any failure nothing was changed: ApplyError."""
-    store = prepared.place.store
     folder = os.path.join(store, next_id(store, datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")))
     touched = {change.name for change in prepared.changes} | {
         normalised(name) for step in prepared.steps for name in removed_by(step.argv or ())
     }
     try:
-        os.makedirs(folder)
-        journal = Journal(folder)
-        journal.write(
-            "begun",
-            format=1,
-            title="; ".join(fix.title for fix in prepared.selection.run.fixes),
-            prefix=prepared.place.prefix,
-            roots=prepared.place.roots,
-            leave=prepared.place.leave,
-            files=prepared.place.files,
-            commands=[hide_all(_said(step)) for step in prepared.steps],
-            freeze=freeze(prepared.installed),
-        )
-        snapshot = take(prepared.place, folder, touched)
-        journal.write("ready", files=len(snapshot.entries))
+        os.mkdir(folder)
+        journal = Journal(folder, seal)
+
+        def begin(snapshot: Snapshot) -> None:
+            journal.write(
+                "begun",
+                format=2,
+                folder=folder,
+                title="; ".join(fix.title for fix in prepared.selection.run.fixes),
+                prefix=prepared.place.prefix,
+                commands=[hide_all(_said(step)) for step in prepared.steps],
+                freeze=freeze(prepared.installed),
+                **described(snapshot),
+            )
+
+        snapshot = take(prepared.place, folder, touched, begin)
+        journal.write("ready", list=snapshot.digest, count=len(snapshot.entries))
     except BaseException as error:
-        discard(folder)
+        discard(folder, seal)
         if isinstance(error, OSError):
             raise ApplyError(f"nothing was changed: the snapshot failed ({_described(error)})") from error
         raise
@@ -313,28 +329,6 @@ def _run_step(prepared: Prepared, step: Step, label: str, tell: Tell, pass_fds: 
     return f"{step.text}: {result.said.partition(':')[0]}" + (f": {last[-1].strip()}" if last else "")
 
 
-def judgement(
-    targets: frozenset[str], before: Report, after: Report, ours: tuple[str, ...] = INSTALLED_BY_TOOLS
-) -> str | None:
-    """None where the targets are cured and nothing is worse in the layers that are `ours`; else the sentence that says
-    why not."""
-    found = {finding.id: finding for finding in after.findings}
-    remaining = [id for id in sorted(targets) if id in found and found[id].severity == "fault"]
-    if remaining:
-        return f"not cured: {', '.join(remaining)} is still found"
-    old = {finding.id for finding in before.findings if finding.severity == "fault"}
-    new = [
-        f.id for f in after.findings if f.severity == "fault" and f.id not in old and f.layer in ours
-    ]  # fmt: skip
-    if new:
-        return f"worse: {', '.join(new)} is found now"
-    looked = {outcome.id: outcome.status for outcome in after.outcomes}
-    unseen = [id for id in sorted(targets) if looked.get(id) in ("skipped", "crashed")]
-    if unseen and after.verdict == "unknown":
-        return f"not proven: {', '.join(unseen)} could not be looked at afterwards"
-    return None
-
-
 def _described(error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
@@ -346,18 +340,22 @@ def _described(error: BaseException) -> str:
 
 
 def _rolled_back(
-    journal: Journal, snapshot: Snapshot, reason: str, after: Report | None, caught: BaseException | None, tell: Tell
-) -> Outcome:
+    journal: Journal, snapshot: Snapshot, seal: Seal, reason: str, after: Report | None,
+    caught: BaseException | None, tell: Tell,
+) -> Outcome:  # fmt: skip
     tell = _to_whom_it_may_concern(tell)
     with _undisturbed(tell):
         tell(f"{reason}; putting the environment back")
-        undone = go_back(journal, snapshot)
-    if undone.problems:
-        return Outcome(
-            status="broken", reason=reason, snapshot=snapshot.folder, after=after, problems=undone.problems,
-            interrupted=caught,
-        )  # fmt: skip
-    return Outcome(status="rolled-back", reason=reason, after=after, interrupted=caught)
+        undone = go_back(journal, snapshot, seal)
+    return Outcome(
+        status="broken" if undone.problems else "rolled-back",
+        reason=reason,
+        snapshot=snapshot.folder if undone.problems else None,
+        after=after,
+        problems=undone.problems,
+        left=undone.left,
+        interrupted=caught,
+    )
 
 
 def _to_whom_it_may_concern(tell: Tell) -> Tell:
@@ -404,8 +402,7 @@ def _carry_out_fresh(prepared: Prepared, examine: Callable[[], Report], tell: Te
             if reason is None:
                 tell("examining the new environment")
                 after = examine()
-                layers = ("interpreter", *INSTALLED_BY_TOOLS)
-                reason = judgement(prepared.selection.targets, prepared.report, after, layers)
+                reason = judgement(prepared.selection.targets, prepared.report, after, fresh=True)
             if reason is None:
                 one.keep()
                 return Outcome(status="cured", reason="", after=after)

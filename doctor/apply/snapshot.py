@@ -1,60 +1,34 @@
-"""What an environment held: a list of every file, and the files themselves, linked or copied, so that they can be put
+"""What a place held: a list of all that is in it, and the files themselves, linked and copied, so that they can be put
 back.
 
-Everything below the place's roots is recorded. A file is hard-linked, which costs neither time nor space; installers
-unlink and create, so the linked content outlives them. Copied is what could be written in place all the same: the
-small files of the distributions that will change, and files that no distribution or several lay claim to. A link that
-was written through nevertheless is noticed (size, time) and named.
+Every file that a tool may write is hard-linked, which costs neither time nor space, and gives back the very same file
+with its owner, times, attributes and other links; installers unlink and create, so the linked content outlives them.
+Copied besides is what could be written in place all the same: the small files of the distributions that will change,
+and files that no distribution or several lay claim to. A link that was written through without a copy is noticed (size,
+time) and named. What the user keeps in the environment's folder, and no RECORD names, is listed only.
 """
 
 from __future__ import annotations
 
 import contextlib
-import csv
 import hashlib
 import json
 import os
 import shutil
-import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from doctor.apply import ApplyError
-from doctor.apply.place import Place, is_within
+from doctor.apply.listing import KINDS, Entry, Key, Listing, Scan, claims, entry_of, path_of, scan, survey
+from doctor.apply.place import STORE, Place, Root, is_within
 
 LIST, AFTER, CONTENT = "files.jsonl", "after.jsonl", "content"
 COPIED_BYTES = 256 << 10  # a touched file up to this size is copied
+UNCLAIMED_BYTES = 64 << 20  # a file that no RECORD names, up to this size
 MARGIN_BYTES = 64 << 20  # of free disk that a snapshot leaves
-KINDS = ("f", "l", "d", "n")
-_HALF_DONE = ".torchdoctor-new"  # what putting back makes before it takes its place
+HALF_DONE = ".torchdoctor-new"  # what putting back makes before it takes its place
 _FOLDER_SIZE = 1000  # files in one folder of content
-
-Key = tuple[int, str]  # (place in roots, path below it with /); (-1, absolute path) for a single file
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One thing on the disk. `kind`: f(ile), l(ink), d(irectory), n(othing, for a single file that is not there)."""
-
-    kind: str
-    mode: int = 0
-    size: int = 0
-    mtime_ns: int = 0
-    inode: int = 0
-    target: str | None = None  # of a link
-    number: int | None = None  # the name of its kept content
-    digest: str | None = None  # sha256 of a copy
-
-    def same_as(self, other: Entry | None) -> bool:
-        """Whether the content is the same, as far as size and time of change tell."""
-        if other is None or self.kind != other.kind:
-            return False
-        if self.kind == "f":
-            return (self.size, self.mtime_ns, self.mode) == (other.size, other.mtime_ns, other.mode)
-        return self.target == other.target if self.kind == "l" else True
-
-
-Listing = dict[Key, Entry]
 
 
 @dataclass
@@ -62,107 +36,149 @@ class Snapshot:
     """A listing and the folder that keeps the content."""
 
     folder: str
-    roots: tuple[str, ...]
+    roots: tuple[Root, ...]
     leave: tuple[str, ...]
     files: tuple[str, ...]
     entries: Listing = field(default_factory=dict)
+    unlisted: frozenset[Key] = frozenset()
+    digest: str = ""  # of the list on the disk
 
     def path(self, key: Key) -> str:
-        return os.path.join(self.roots[key[0]], *key[1].split("/")) if key[0] >= 0 else key[1]
+        return path_of(self.roots, key)
 
-    def kept(self, entry: Entry) -> str:
+    def kept(self, key: Key, entry: Entry) -> str:
+        """Where the content lies as a hard link; beside it, with COPY, as a copy."""
         assert entry.number is not None
-        return os.path.join(self.folder, CONTENT, str(entry.number // _FOLDER_SIZE), str(entry.number))
+        home = (self.roots[key[0]].home if key[0] >= 0 else "") or self.folder
+        return os.path.join(home, CONTENT, str(entry.number // _FOLDER_SIZE), str(entry.number))
 
-    def scan(self) -> Listing:
+    def scan(self) -> Scan:
         """What is there now."""
-        return scan(self.roots, self.files, self.leave)
+        seen = scan(self.roots, self.files, self.leave, self.unlisted)
+        more = {key: entry for key in self.entries.keys() - seen.entries.keys() if (entry := entry_of(self.path(key)))}
+        return replace(seen, entries={**seen.entries, **more}) if more else seen
+
+    def owns(self, key: Key) -> bool:
+        """Whether it lies where only tools write."""
+        return key[0] < 0 or self.roots[key[0]].owns(key[1]) or key[1].endswith(HALF_DONE)
 
 
-def scan(roots: Iterable[str], files: Iterable[str], leave: Iterable[str]) -> Listing:
-    """Everything below the roots, and the single files. Links are not followed."""
-    found: Listing = {}
-    for place, root in enumerate(roots):
-        for path, entry in _walk(root, "", frozenset(leave)):
-            found[place, path] = entry
-    for file in files:
-        found[-1, file] = _entry(file) or Entry("n")
-    return found
-
-
-def _walk(folder: str, below: str, leave: frozenset[str]) -> Iterator[tuple[str, Entry]]:
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return
-    for name in names:
-        if name in leave:
-            continue
-        path = os.path.join(folder, name)
-        entry = _entry(path)
-        if entry is None:
-            continue
-        inner = f"{below}{name}"
-        yield inner, entry
-        if entry.kind == "d":
-            yield from _walk(path, inner + "/", frozenset())
-
-
-def _entry(path: str) -> Entry | None:
-    try:
-        said = os.lstat(path)
-    except OSError:
-        return None
-    mode = stat.S_IMODE(said.st_mode)
-    if stat.S_ISDIR(said.st_mode):
-        return Entry("d", mode)
-    if stat.S_ISLNK(said.st_mode):
-        return Entry("l", mode, target=os.readlink(path))
-    if stat.S_ISREG(said.st_mode):
-        return Entry("f", mode, said.st_size, said.st_mtime_ns, said.st_ino)
-    return None  # sockets and the like are nobody's content
+def copy_of(kept: str) -> str:
+    return kept + ".copy"
 
 
 # ---- taking
 
 
-def take(place: Place, folder: str, touched: Iterable[str]) -> Snapshot:
-    """Record the place in `folder`, which exists. `touched`: names of distributions that will change, for the choice
-    between link and copy. Raises ApplyError where the disk has no room, OSError where it fails."""
-    snapshot = Snapshot(folder=folder, roots=place.roots, leave=place.leave, files=place.files)
-    listing = snapshot.scan()
-    risky = _at_risk(place, listing, frozenset(touched))
-    needed = sum(listing[key].size for key in risky)
-    free = shutil.disk_usage(folder).free
-    if free < needed + MARGIN_BYTES:
-        raise ApplyError(
-            f"a snapshot needs {_megabytes(needed + MARGIN_BYTES)} of disk in {folder}, and {_megabytes(free)} are "
-            "free: nothing was changed. Free some space and run it again."
-        )
-    for number, (key, entry) in enumerate(listing.items()):
-        if entry.kind == "f":
-            entry = _keep(snapshot, key, replace(entry, number=number), copied=key in risky)
-        snapshot.entries[key] = entry
-    _write_list(os.path.join(folder, LIST), snapshot.entries)
+def take(
+    place: Place, folder: str, touched: Iterable[str], begin: Callable[[Snapshot], None] = lambda _: None
+) -> Snapshot:
+    """Record the place in `folder`, which exists. `touched`: names of distributions that will change, for the choice of
+    what to copy. `begin` hears where things will be kept, before they are. Raises ApplyError where the disk has no room
+    or a link leads to where no snapshot can be taken, OSError where it fails."""
+    names = frozenset(touched)
+    roots, seen = survey(place)
+    files = tuple(key[1] for key in seen.entries if key[0] < 0)
+    snapshot = Snapshot(folder=folder, roots=roots, leave=place.leave, files=files, unlisted=seen.unlisted)
+    listing = dict(seen.entries)
+    claimed, elsewhere = claims(roots, listing) if place.by_record else ({}, {})
+    for path, by in elsewhere.items():
+        inside = next((number for number, root in enumerate(roots) if is_within(path, root.path)), None)
+        entry = entry_of(path)
+        if inside is not None and entry is not None:  # in a folder that other programs use, too
+            key = (inside, os.path.relpath(path, roots[inside].path).replace(os.sep, "/"))
+            listing[key], claimed[key] = entry, by
+        elif by & names:
+            raise ApplyError(
+                f"nothing was changed: {', '.join(sorted(by & names))} says that {path} is a file of its own, outside "
+                "of the environment: no snapshot can hold that. Uninstall it by hand, or make a new environment."
+            )
+    wanted = [key for key, entry in listing.items() if entry.kind == "f" and (snapshot.owns(key) or key in claimed)]
+    risky = _at_risk(place, {key: listing[key] for key in wanted}, claimed, names)
+    snapshot.roots = _with_homes(snapshot)
+    begin(snapshot)
+    for root in snapshot.roots:
+        if root.home:
+            os.makedirs(root.home)
+    _keep(snapshot, listing, wanted, risky)
+    snapshot.entries = {key: listing[key] for key in sorted(listing)}
+    snapshot.digest = write_list(os.path.join(folder, LIST), snapshot.entries)
     return snapshot
 
 
-def _keep(snapshot: Snapshot, key: Key, entry: Entry, *, copied: bool) -> Entry:
-    source, kept = snapshot.path(key), snapshot.kept(entry)
+def _with_homes(snapshot: Snapshot) -> tuple[Root, ...]:
+    """A root on another file system keeps its content there, where it can be linked, if that can be written."""
+    device, id = os.stat(snapshot.folder).st_dev, os.path.basename(snapshot.folder)
+    roots = []
+    for root in snapshot.roots:
+        home = os.path.join(root.path, STORE, id)
+        with contextlib.suppress(OSError):
+            if os.stat(root.path).st_dev != device and not os.path.lexists(os.path.dirname(home)):
+                root = replace(root, home=home if os.access(root.path, os.W_OK) else "")
+        roots.append(root)
+    return tuple(roots)
+
+
+@dataclass
+class _File:
+    """One file, which may have several names."""
+
+    keys: list[Key] = field(default_factory=list)
+    copied: bool = False
+    size: int = 0
+
+
+def _keep(snapshot: Snapshot, listing: Listing, wanted: Iterable[Key], risky: Collection[Key]) -> None:
+    """Keep the content of all, each file once, and write into the listing how."""
+    files: dict[tuple[str, int, int], _File] = {}
+    for key in wanted:
+        said = os.lstat(snapshot.path(key))
+        home = snapshot.roots[key[0]].home if key[0] >= 0 else ""
+        file = files.setdefault((home, said.st_dev, said.st_ino), _File())
+        file.keys.append(key)
+        file.copied = file.copied or key in risky
+        file.size = said.st_size
+    devices = {home: os.stat(home or snapshot.folder).st_dev for home in {place[0] for place in files}}
+    for (home, device, _), file in files.items():
+        file.copied = file.copied or devices[home] != device
+    _refuse_full(snapshot.folder, files)
+    for number, file in enumerate(files.values()):
+        first = replace(listing[file.keys[0]], number=number)
+        linked, digest = _keep_one(snapshot.path(file.keys[0]), snapshot.kept(file.keys[0], first), first, file.copied)
+        for key in file.keys:
+            listing[key] = replace(listing[key], number=number, linked=linked, digest=digest)
+
+
+def _refuse_full(folder: str, files: Mapping[tuple[str, int, int], _File]) -> None:
+    for home in {place[0] for place in files} | {""}:
+        needed = sum(file.size for place, file in files.items() if place[0] == home and file.copied)
+        free = shutil.disk_usage(home or folder).free
+        if free < needed + MARGIN_BYTES:
+            raise ApplyError(
+                f"a snapshot needs {_megabytes(needed + MARGIN_BYTES)} of disk in {home or folder}, and "
+                f"{_megabytes(free)} are free: nothing was changed. Free some space and run it again."
+            )
+
+
+def _keep_one(source: str, kept: str, entry: Entry, copied: bool) -> tuple[bool, str | None]:
+    """Whether a link holds it, and the digest of the copy, if there is one."""
     if not os.path.isdir(os.path.dirname(kept)):
         os.makedirs(os.path.dirname(kept))
-    if not copied:
-        with contextlib.suppress(OSError):  # another file system, too many links, a file system without them
-            os.link(source, kept)
-            return entry
-    digest = _copy(source, kept)
-    os.utime(kept, ns=(entry.mtime_ns, entry.mtime_ns))
-    os.chmod(kept, entry.mode)
-    return replace(entry, digest=digest)
+    linked = False
+    with contextlib.suppress(OSError):  # another file system, too many links, a file system without them
+        os.link(source, kept)
+        linked = os.lstat(kept).st_ino == entry.inode
+        if not linked:
+            os.unlink(kept)
+    if linked and not copied:
+        return True, None
+    digest = copy(source, copy_of(kept))
+    os.chmod(copy_of(kept), 0o600)
+    return linked, digest
 
 
-def _copy(source: str, target: str) -> str:
-    """Copy the content; its sha256."""
+def copy(source: str, target: str) -> str:
+    """Copy the content to a new file; its sha256."""
     digest = hashlib.sha256()
     with open(source, "rb") as read, open(target, "xb") as write:
         while block := read.read(1 << 20):
@@ -171,85 +187,69 @@ def _copy(source: str, target: str) -> str:
     return digest.hexdigest()
 
 
-def _at_risk(place: Place, listing: Listing, touched: frozenset[str]) -> set[Key]:
+def _at_risk(
+    place: Place, listing: Listing, claimed: Mapping[Key, frozenset[str]], touched: frozenset[str]
+) -> set[Key]:
     """The files to copy."""
-    risky = {key for key, entry in listing.items() if key[0] == -1 and entry.kind == "f"}
+    risky = {key for key in listing if key[0] == -1}
     if not place.by_record:
         return risky
-    owners = _owners(place, listing)
     for key, entry in listing.items():
-        if entry.kind != "f" or key[0] == -1 or "__pycache__" in key[1]:  # Python replaces its caches as a whole
+        if key[0] == -1 or "__pycache__" in key[1]:  # Python replaces its caches as a whole
             continue
-        names = owners.get(key, frozenset())
-        if len(names) != 1 or (names & touched and entry.size <= COPIED_BYTES):
+        names = claimed.get(key, frozenset())
+        if (len(names) != 1 and entry.size <= UNCLAIMED_BYTES) or (names & touched and entry.size <= COPIED_BYTES):
             risky.add(key)
     return risky
-
-
-def _owners(place: Place, listing: Listing) -> dict[Key, frozenset[str]]:
-    """The distributions whose RECORD names a file."""
-    owners: dict[Key, frozenset[str]] = {}
-    by_path = {os.path.join(place.roots[key[0]], *key[1].split("/")): key for key in listing if key[0] >= 0}
-    for (root, path), _ in listing.items():
-        if not path.endswith(".dist-info/RECORD") or root < 0:
-            continue
-        info = path.rsplit("/", 2)[-2]
-        name = normalised(info[: -len(".dist-info")].rpartition("-")[0])
-        site = os.path.dirname(os.path.dirname(os.path.join(place.roots[root], *path.split("/"))))
-        for named in recorded(os.path.join(site, info, "RECORD")):
-            key = by_path.get(os.path.normpath(os.path.join(site, named)))
-            if key is not None:
-                owners[key] = owners.get(key, frozenset()) | {name}
-    return owners
-
-
-def recorded(record: str) -> list[str]:
-    """The paths that a RECORD file names."""
-    try:
-        with open(record, encoding="utf-8", errors="surrogateescape", newline="") as file:
-            return [row[0] for row in csv.reader(file) if row]
-    except (OSError, csv.Error):
-        return []
-
-
-def normalised(name: str) -> str:
-    """The name of a distribution as PEP 503 compares it."""
-    import re
-
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 # ---- on disk
 
 
-def _write_list(path: str, entries: Listing) -> None:
+def write_list(path: str, entries: Listing) -> str:
+    """Write a listing; its sha256."""
     temporary = path + ".new"
-    with open(temporary, "w", encoding="ascii") as file:
+    digest = hashlib.sha256()
+    with open(temporary, "wb") as file:
         for key, e in entries.items():
-            row = [*key, e.kind, e.mode, e.size, e.mtime_ns, e.inode, e.target, e.number, e.digest]
-            file.write(json.dumps(row) + "\n")
+            row = [
+                *key, e.kind, e.mode, e.size, e.mtime_ns, e.inode, e.uid, e.gid, e.target, e.behind, e.xattrs, e.number,
+                e.linked, e.digest,
+            ]  # fmt: skip
+            line = (json.dumps(row) + "\n").encode("ascii")
+            digest.update(line)
+            file.write(line)
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)
+    return digest.hexdigest()
 
 
 def _read_list(path: str) -> Listing:
     with open(path, encoding="ascii") as file:
         rows = [json.loads(line) for line in file]
-    return {(row[0], row[1]): Entry(*row[2:]) for row in rows}
+    entries = {}
+    for row in rows:
+        kind, mode, size, mtime_ns, inode, uid, gid, target, behind, xattrs, number, linked, digest = row[2:]
+        attributes = tuple((str(name), str(value)) for name, value in xattrs)
+        entries[row[0], row[1]] = Entry(
+            kind, mode, size, mtime_ns, inode, uid, gid, target, tuple(behind) if behind else None, attributes, number,
+            linked, digest,
+        )  # fmt: skip
+    return entries
 
 
 def _sound(entries: Listing, roots: int, files: frozenset[str], *, whole: bool) -> bool:
-    """Whether a listing says what `_write_list` may have written, and no path in it leads out of its root. In a whole
-    one, every folder on the way is listed as a folder, not as a link."""
+    """Whether a listing says what `write_list` may have written, and no path in it leads out of its root. In a whole
+    one, every folder on the way that is listed is a folder, not a link."""
     for (root, path), e in entries.items():
-        numbers = (root, e.mode, e.size, e.mtime_ns, e.inode, 0 if e.number is None else e.number)
+        numbers = (root, e.mode, e.size, e.mtime_ns, e.inode, e.uid, e.gid, e.number or 0, *(e.behind or ()))
         texts = (path, e.target or "", e.digest or "")
         if not all(type(n) is int for n in numbers) or not all(type(t) is str for t in texts) or e.kind not in KINDS:
             return False
-        if any("\0" in text for text in texts):
+        if any("\0" in text for text in texts) or type(e.linked) is not bool or (e.number or 0) < 0:
             return False
-        if root == -1 and path in files:
+        if (root == -1 and path in files) or (path == "" and 0 <= root < roots and e.kind == "d"):
             continue
         parts = path.split("/")
         odd = {
@@ -258,29 +258,66 @@ def _sound(entries: Listing, roots: int, files: frozenset[str], *, whole: bool) 
             "..",
             *(part for part in parts if os.path.basename(part) != part or os.path.splitdrive(part)[0]),
         }
-        if not 0 <= root < roots or not odd.isdisjoint(parts):
+        if not 0 <= root < roots or not odd.isdisjoint(parts) or parts[0] == STORE:
             return False
         above = entries.get((root, "/".join(parts[:-1])))
-        if whole and len(parts) > 1 and (above is None or above.kind != "d"):
+        if whole and len(parts) > 1 and above is not None and above.kind != "d":
             return False
     return True
 
 
-def load(folder: str, roots: Iterable[str], leave: Iterable[str], files: Iterable[str]) -> Snapshot:
-    """A snapshot from its folder. Raises ApplyError where it cannot be read."""
-    roots, files = tuple(roots), tuple(files)
-    entries = _loaded(folder, LIST, len(roots), files)
-    return Snapshot(folder=folder, roots=roots, leave=tuple(leave), files=files, entries=entries)
-
-
-def _loaded(folder: str, name: str, roots: int, files: Iterable[str]) -> Listing:
+def load(folder: str, said: Mapping[str, Any], digest: str | None) -> Snapshot:
+    """A snapshot from its folder. `said`: the journal's line about it; `digest`: that of the list. Raises ApplyError
+    where it cannot be read, or is another list."""
     try:
-        entries = _read_list(os.path.join(folder, name))
-    except (OSError, ValueError, TypeError, LookupError) as error:
-        raise ApplyError(f"the snapshot {folder} cannot be read: {error}") from error
+        roots = tuple(
+            Root(str(path), None if owned is None else tuple(map(str, owned)), bool(whole), str(home))
+            for path, owned, whole, home in said["roots"]
+        )
+        leave, files = said["leave"], said["files"]
+        unlisted = frozenset((int(root), str(name)) for root, name in said.get("unlisted", ()))
+        if not all(isinstance(one, list) and all(isinstance(w, str) for w in one) for one in (leave, files)):
+            raise TypeError("names are no text")
+    except (KeyError, TypeError, ValueError) as error:
+        raise ApplyError(f"the journal of {folder} cannot be read") from error
+    entries = loaded(folder, LIST, len(roots), files, digest)
+    return Snapshot(
+        folder=folder, roots=roots, leave=tuple(leave), files=tuple(files), entries=entries, unlisted=unlisted,
+        digest=digest or "",
+    )  # fmt: skip
+
+
+def described(snapshot: Snapshot) -> dict[str, Any]:
+    """What the journal says of a snapshot, for `load`."""
+    return {
+        "roots": [[root.path, root.owned, root.whole, root.home] for root in snapshot.roots],
+        "leave": snapshot.leave,
+        "files": snapshot.files,
+        "unlisted": sorted(snapshot.unlisted),
+    }
+
+
+def loaded(folder: str, name: str, roots: int, files: Iterable[str], digest: str | None) -> Listing:
+    """A listing of a snapshot. Raises ApplyError."""
+    path = os.path.join(folder, name)
+    try:
+        if os.path.islink(path) or not os.path.isfile(path) or digest_of(path) != digest:
+            raise ValueError("it is not the list that the journal speaks of")
+        entries = _read_list(path)
+    except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
+        raise ApplyError(f"the snapshot {folder} cannot be read: {error}. Nothing was changed") from error
     if not _sound(entries, roots, frozenset(files), whole=name == LIST):
         raise ApplyError(f"the snapshot {folder} was not written by torchdoctor, or is damaged: nothing was changed")
     return entries
+
+
+def digest_of(path: str) -> str:
+    """The sha256 of a file."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 # ---- what a run did
@@ -292,175 +329,66 @@ class Delta:
 
     after: Listing
     gone: frozenset[Key]
+    digest: str = ""  # of the list on the disk
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.after or key in self.gone
+
+
+def claimed_now(snapshot: Snapshot, entries: Listing) -> frozenset[Key]:
+    """What the RECORDs that are there now name."""
+    return frozenset(claims(snapshot.roots, entries)[0])
 
 
 def record_delta(snapshot: Snapshot) -> Delta:
-    """Compare now with the snapshot, and write it down beside it. Raises OSError."""
-    now = snapshot.scan()
-    after = {key: entry for key, entry in now.items() if not entry.same_as(snapshot.entries.get(key))}
-    delta = Delta(after, frozenset(snapshot.entries.keys() - now.keys()))
-    _write_list(os.path.join(snapshot.folder, AFTER), {**after, **{key: Entry("n") for key in delta.gone}})
-    return delta
+    """Compare now with the snapshot, and write down beside it what the run changed: where only tools write, and what a
+    RECORD names. Raises OSError."""
+    now = snapshot.scan().entries
+    named = claimed_now(snapshot, now)
+
+    def by_the_run(key: Key) -> bool:
+        old = snapshot.entries.get(key)
+        return snapshot.owns(key) or key in named or (old is not None and old.number is not None)
+
+    after = {key: one for key, one in now.items() if by_the_run(key) and _changed(snapshot.entries.get(key), one)}
+    after |= {key: now[key] for key in _new_folders_above(snapshot, now, after)}
+    gone = frozenset(key for key in snapshot.entries.keys() - now.keys() if by_the_run(key))
+    digest = write_list(os.path.join(snapshot.folder, AFTER), {**after, **{key: Entry("n") for key in gone}})
+    return Delta(after, gone, digest)
 
 
-def load_delta(snapshot: Snapshot) -> Delta:
+def _changed(before: Entry | None, after: Entry) -> bool:
+    """Within one run inodes tell, too, that a file was replaced."""
+    return not after.same_as(before) or (after.kind == "f" and before is not None and before.inode != after.inode)
+
+
+def _new_folders_above(snapshot: Snapshot, now: Listing, keys: Iterable[Key]) -> set[Key]:
+    """The folders that were made for them."""
+    made = set()
+    for root, path in list(keys):
+        parts = path.split("/") if root >= 0 else []
+        above = ((root, "/".join(parts[:n])) for n in range(1, len(parts)))
+        made |= {key for key in above if key not in snapshot.entries and key in now}
+    return made
+
+
+def load_delta(snapshot: Snapshot, digest: str | None) -> Delta:
     """The recorded result of a finished run. Raises ApplyError."""
-    rows = _loaded(snapshot.folder, AFTER, len(snapshot.roots), snapshot.files)
+    rows = loaded(snapshot.folder, AFTER, len(snapshot.roots), snapshot.files, digest)
     gone = frozenset(key for key, entry in rows.items() if entry.kind == "n")
     return Delta({key: entry for key, entry in rows.items() if key not in gone or key[0] == -1}, gone)
 
 
 def changed_since(snapshot: Snapshot, delta: Delta) -> list[str]:
     """Paths that a run left and that are different now: somebody changed the environment after it."""
-    now = snapshot.scan()
-    moved = [key for key, entry in delta.after.items() if not entry.same_as(now.get(key)) and not _is_cache(key)]
-    moved += [key for key in delta.gone if key in now and not _is_cache(key)]
+    now = snapshot.scan().entries
+    moved = [k for k, entry in delta.after.items() if not entry.same_as(now.get(k), times=False) and not is_cache(k)]
+    moved += [key for key in delta.gone if key[0] >= 0 and key in now and not is_cache(key)]
     return sorted({snapshot.path(key) for key in moved})
 
 
-def _is_cache(key: Key) -> bool:
+def is_cache(key: Key) -> bool:
     return "__pycache__" in key[1]
-
-
-# ---- putting back
-
-
-def restore(snapshot: Snapshot, delta: Delta | None = None) -> list[str]:
-    """Make the place what it was; with a delta only what that run changed, so that later work of others stays. Can be
-    killed and run again. Returns what is not as it was, one sentence each: empty when all is well.
-
-    What is new goes first, which frees the disk for the rest. Kept content is linked back, which needs no space.
-    """
-    now = snapshot.scan()
-    problems: list[str] = []
-    for key in sorted(now.keys() - snapshot.entries.keys(), key=lambda k: k[1].count("/"), reverse=True):
-        if delta is None or _added_by(key, delta, now):
-            _remove(snapshot.path(key), now[key], problems, only_if_empty=delta is not None)
-    for key, entry in snapshot.entries.items():
-        if delta is not None and key not in delta.after and key not in delta.gone:
-            continue
-        if not entry.same_as(now.get(key)):
-            _put_back(snapshot, key, entry, problems)
-    return problems or differences(snapshot, delta)
-
-
-def _added_by(key: Key, delta: Delta, now: Listing) -> bool:
-    """What the run added, the byte code that Python made of it since, and what a killed undo left."""
-    if key in delta.after or key[1].endswith(_HALF_DONE):
-        return True
-    above = key[1].split("/")
-    if "__pycache__" not in above:
-        return False
-    folder = "/".join(above[: above.index("__pycache__")])
-    return (key[0], folder) in delta.after
-
-
-def _remove(path: str, entry: Entry, problems: list[str], *, only_if_empty: bool) -> None:
-    try:
-        if entry.kind == "d":
-            if only_if_empty:
-                with contextlib.suppress(OSError):  # somebody put something of theirs there since
-                    os.rmdir(path)
-            else:
-                _writable(path)
-                os.rmdir(path)
-        elif entry.kind in "fl":
-            _writable(os.path.dirname(path))
-            os.unlink(path)
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        problems.append(f"{path} cannot be removed: {error.strerror or error}")
-
-
-def _writable(folder: str) -> None:
-    """Tools leave folders read-only now and then; their owner may change that."""
-    with contextlib.suppress(OSError):
-        if not os.access(folder, os.W_OK):
-            os.chmod(folder, stat.S_IMODE(os.lstat(folder).st_mode) | stat.S_IRWXU)
-
-
-def _put_back(snapshot: Snapshot, key: Key, entry: Entry, problems: list[str]) -> None:
-    path = snapshot.path(key)
-    try:
-        present = _entry(path)
-        if present is not None and (present.kind == "d") != (entry.kind == "d"):
-            shutil.rmtree(path) if present.kind == "d" else os.unlink(path)
-            present = None
-        if entry.kind == "d":
-            os.makedirs(path, exist_ok=True)
-            os.chmod(path, entry.mode)
-            return
-        if entry.kind == "n":
-            if present is not None:
-                os.unlink(path)
-            return
-        root = snapshot.roots[key[0]] if key[0] >= 0 else None
-        if root is not None and not is_within(os.path.realpath(os.path.dirname(path)), os.path.realpath(root)):
-            problems.append(f"{path} was left alone: a link on the way leads out of the environment")
-            return
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        _writable(os.path.dirname(path))
-        temporary = path + _HALF_DONE
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        if entry.kind == "l":
-            os.symlink(entry.target or "", temporary)
-        elif not _link_back(snapshot, entry, path, present, temporary, problems):
-            return
-        os.replace(temporary, path)
-    except OSError as error:
-        problems.append(f"{path} cannot be put back: {error.strerror or error}")
-
-
-def _link_back(
-    snapshot: Snapshot, entry: Entry, path: str, present: Entry | None, temporary: str, problems: list[str]
-) -> bool:
-    """Make `temporary` the kept content. False where there is nothing more to do: it is in place, or lost."""
-    kept = snapshot.kept(entry)
-    held = _entry(kept)
-    if held is None or held.kind != "f":
-        problems.append(f"{path}: its kept content is gone from {snapshot.folder}")
-        return False
-    if held.size != entry.size or (entry.digest is None and held.mtime_ns != entry.mtime_ns):
-        problems.append(f"{path} was written in place, its old content is lost")
-        return False
-    if held.mode != entry.mode:
-        os.chmod(kept, entry.mode)
-    if present is not None and present.inode == held.inode:
-        return False  # the same file; its mode is right again
-    try:
-        os.link(kept, temporary)
-    except OSError:
-        _copy(kept, temporary)
-        os.utime(temporary, ns=(entry.mtime_ns, entry.mtime_ns))
-        os.chmod(temporary, entry.mode)
-    return True
-
-
-def differences(snapshot: Snapshot, delta: Delta | None = None) -> list[str]:
-    """Where the place is not what it was (with a delta: of what that run changed); empty when all is back."""
-    now = snapshot.scan()
-    wrong = []
-    for key, entry in snapshot.entries.items():
-        if delta is not None and key not in delta.after and key not in delta.gone:
-            continue
-        if not entry.same_as(now.get(key)):
-            wrong.append(f"{snapshot.path(key)} is not what it was")
-        elif entry.digest and now[key].inode != entry.inode and _digest(snapshot.path(key)) != entry.digest:
-            wrong.append(f"{snapshot.path(key)} has another content")
-    for key in now.keys() - snapshot.entries.keys():
-        if (delta is None or key in delta.after) and not (delta is not None and now[key].kind == "d"):
-            wrong.append(f"{snapshot.path(key)} was not there")
-    return sorted(wrong)
-
-
-def _digest(path: str) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def size_of(folder: str) -> int:

@@ -18,7 +18,7 @@ from doctor.model.fix import Plan
 from doctor.model.report import Report
 
 Examine = Callable[[str | None], Report]  # of another Python than the first time: a new environment's
-CONSENTS = ("system-python", "conda-base", "other-user", "jetson-torch", "later-changes")
+CONSENTS = ("system-python", "conda-base", "other-user", "jetson-torch", "later-changes", "foreign-snapshot")
 
 _INDEX = "TORCHDOCTOR_PYTORCH_INDEX"
 
@@ -192,10 +192,10 @@ def _ended(outcome: Any, before: Report, options: dict[str, Any], *, windows: bo
             _tell(f"To undo it: {undo_command(before, windows=windows)}")
         return 0 if not remaining else FAULT
     if outcome.status == "rolled-back":
-        _tell(f"{outcome.reason.rstrip('.')}. All is as it was before.")
+        _tell(f"{outcome.reason.rstrip('.')}. {_as_before(outcome.left, 'All')}")
     else:
         _tell(f"{outcome.reason.rstrip('.')}. The environment could NOT be put back as it was:")
-        for problem in outcome.problems[:20]:
+        for problem in (*outcome.problems, *outcome.left):
             _tell(f"  {problem}")
         if outcome.snapshot:
             _tell(f"The old content is in {outcome.snapshot}; try again: {undo_command(before, windows=windows)}")
@@ -204,12 +204,21 @@ def _ended(outcome: Any, before: Report, options: dict[str, Any], *, windows: bo
     return FAULT
 
 
+def _as_before(left: tuple[str, ...], all: str) -> str:
+    """What the comparison of the whole environment says."""
+    if not left:
+        return f"{all} is as it was before."
+    lines = "".join(f"\n  {one}" for one in left)
+    return f"What the run changed is as it was before. These differ, and were left alone:{lines}"
+
+
 def undo(id: str, options: dict[str, Any]) -> int:
     """`--undo [SNAPSHOT]`, or `--undo list`. Where there is no snapshot to undo, what an interrupted run left of a new
     environment is removed."""
     from doctor.apply import fresh
     from doctor.apply import undo as going_back
     from doctor.apply.place import store_at, store_of
+    from doctor.apply.seal import seal_of
     from doctor.facts.target import find_target
 
     system, named = _system(), options["python"]
@@ -221,7 +230,8 @@ def undo(id: str, options: dict[str, Any]) -> int:
     if found and found.failure and named and not os.path.isdir(store):  # neither a Python nor what one left
         _tell(f"{found.failure.message}.")
         return NO_VERDICT
-    saved = going_back.saved_in(store) if store else ()
+    seal = seal_of(system)
+    saved = going_back.saved_in(store, seal) if store else ()
     left = left or ([] if named else list(fresh.all_half_made(system)))
     if id == "list":
         return _list(saved, left)
@@ -230,17 +240,17 @@ def undo(id: str, options: dict[str, Any]) -> int:
     if not store:
         raise click.UsageError("there is no environment to look at; name it with --python.")
     try:
-        done = going_back.undo(store, None if id == "newest" else id, later_changes="later-changes" in options["allow"])
+        done = going_back.undo(store, None if id == "newest" else id, seal=seal, allow=options["allow"])
     except ApplyError as error:
         _tell(str(error))
         return FAULT
     if done.problems:
         _tell("The environment could NOT be put back as it was:")
-        for problem in done.problems[:20]:
+        for problem in (*done.problems, *done.left):
             _tell(f"  {problem}")
         return FAULT
-    how = "nothing had been changed" if done.untouched else "undone, all is as it was before"
-    _tell(f"{done.id} of {python or named}: {how}.")
+    how = "nothing had been changed." if done.untouched else f"undone. {_as_before(done.left, 'All')}"
+    _tell(f"{done.id} of {python or named}: {how}")
     return 0
 
 
@@ -257,8 +267,11 @@ def _remove_half_made(left: Any) -> int:
 
 
 def _list(saved: Any, left: Any) -> int:
+    from doctor.reports.text import safe
+
     for one in saved:
-        output.emit(f"{one.id}  {one.state:<11}  {one.size_bytes / 1e6:7.1f} MB  {one.title}\n")
+        whose = "" if one.genuine else "  (not made by this user here)"
+        output.emit(f"{one.id}  {one.state:<11}  {one.size_bytes / 1e6:7.1f} MB  {safe(one.title)}{whose}\n")
     for one in left:
         _tell(f"half-made by an interrupted run ({one.at}): {one.folder}")
     if not saved and not left:
