@@ -17,7 +17,7 @@ State = Literal["incomplete", "interrupted", "applied", "undone"]
 
 
 class Journal:
-    """The journal of one snapshot folder. `lines` holds what it says; with a seal, `genuine` says whether it is ours."""
+    """The journal of one snapshot folder. `lines`: what it says; with a seal, `genuine` says whether it is ours."""
 
     def __init__(self, folder: str, seal: Seal | None = None) -> None:
         self.folder = folder

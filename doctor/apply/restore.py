@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from doctor.apply.listing import Entry, Key, entry_of, tops
-from doctor.apply.snapshot import HALF_DONE, Delta, Snapshot, claimed_now, copy, copy_of, digest_of, is_cache
+from doctor.apply.snapshot import HALF_DONE, Delta, Snapshot, claimed_now, copy, copy_of, digest_of, is_cache, is_real
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class _Restoring:
         """A root, or the folder of the kept content, that is a link now leads to a place that is none of ours."""
         homes = {self.snapshot.folder, *(root.home for root in self.snapshot.roots if root.home)}
         for folder in (*(root.path for root in self.snapshot.roots), *homes):
-            if os.path.lexists(folder) and not _is_real(folder):
+            if os.path.lexists(folder) and not is_real(folder):
                 self.problems.append(f"{folder} was left alone: it is reached through a link now")
         return bool(self.problems)
 
@@ -85,7 +85,7 @@ class _Restoring:
 
     def _remove(self, key: Key) -> None:
         path, entry = self.snapshot.path(key), self.now[key]
-        if not _is_real(os.path.dirname(path)):
+        if not is_real(os.path.dirname(path)):
             self.problems.append(f"{path} was left alone: a link on the way leads elsewhere")
             return
         try:
@@ -131,10 +131,14 @@ class _Restoring:
             return
         if entry.kind == "o" or (entry.kind == "f" and entry.number is None):
             return  # not kept; the comparison names it
-        if key[1] and not _is_real(os.path.dirname(path)):
+        if key[1] and not is_real(os.path.dirname(path)):
             self.problems.append(f"{path} was left alone: a link on the way leads elsewhere")
             return
         if present is not None and (present.kind == "d") != (entry.kind == "d"):
+            left = self.delta.after.get(key) if self.delta else None
+            if entry.kind == "d" and left is not None and left.kind == "d":
+                self.problems.append(f"{path} was left alone: it is no folder any more")
+                return
             if present.kind != "d":
                 os.unlink(path)
             elif key[0] < 0:
@@ -180,7 +184,7 @@ class _Restoring:
     def _bring(self, key: Key, entry: Entry, path: str, present: Entry | None, temporary: str) -> bool:
         """Make `temporary` the kept file. False where there is nothing more to do: it is in place, or lost."""
         kept = self.snapshot.kept(key, entry)
-        if not _is_real(os.path.dirname(kept)):
+        if not is_real(os.path.dirname(kept)):
             self.problems.append(f"{path}: its kept content is behind a link")
             return False
         if entry.linked:
@@ -245,7 +249,7 @@ class _Restoring:
             if entry.kind != "d" or not self.ours(key) or key in later:
                 continue
             path = self.snapshot.path(key)
-            if _is_real(path):
+            if is_real(path):
                 with contextlib.suppress(OSError):
                     give(path, entry)
                     os.utime(path, ns=(entry.mtime_ns, entry.mtime_ns))
@@ -307,7 +311,7 @@ def settle_roots(snapshot: Snapshot) -> None:
     """The time of the roots themselves, once the snapshot in them is gone."""
     for number, root in enumerate(snapshot.roots):
         entry = snapshot.entries.get((number, ""))
-        if entry is not None and root.owned is None and _is_real(root.path):
+        if entry is not None and root.owned is None and is_real(root.path):
             with contextlib.suppress(OSError):
                 os.utime(root.path, ns=(entry.mtime_ns, entry.mtime_ns))
 
@@ -340,11 +344,6 @@ def give(path: str, entry: Entry) -> None:
 
 def _above(key: Key) -> Key:
     return key[0], key[1].rpartition("/")[0]
-
-
-def _is_real(folder: str) -> bool:
-    """Whether a folder is reached without a link."""
-    return os.path.normcase(os.path.realpath(folder)) == os.path.normcase(folder)
 
 
 def _writable(folder: str) -> None:

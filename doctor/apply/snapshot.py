@@ -55,12 +55,21 @@ class Snapshot:
     def scan(self) -> Scan:
         """What is there now."""
         seen = scan(self.roots, self.files, self.leave, self.unlisted)
-        more = {key: entry for key in self.entries.keys() - seen.entries.keys() if (entry := entry_of(self.path(key)))}
+        more: Listing = {}  # what is kept though it lies where not all is listed
+        for key in self.entries.keys() - seen.entries.keys():
+            path = self.path(key)
+            if is_real(os.path.dirname(path)) and (entry := entry_of(path, self.roots[key[0]].path)):
+                more[key] = entry
         return replace(seen, entries={**seen.entries, **more}) if more else seen
 
     def owns(self, key: Key) -> bool:
         """Whether it lies where only tools write."""
         return key[0] < 0 or self.roots[key[0]].owns(key[1]) or key[1].endswith(HALF_DONE)
+
+
+def is_real(folder: str) -> bool:
+    """Whether a folder is reached without a link."""
+    return os.path.normcase(os.path.realpath(folder)) == os.path.normcase(folder)
 
 
 def copy_of(kept: str) -> str:
