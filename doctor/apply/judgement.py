@@ -10,22 +10,23 @@ from doctor.model.facts import Facts, Torch
 if TYPE_CHECKING:
     from doctor.model.report import Report
 
+_RANK = {"note": 1, "warning": 2, "fault": 3}
 MADE_BY_TOOLS = ("interpreter", "torch", "libraries", "install", "run")  # layers that a new environment answers for
 
 
 def judgement(targets: frozenset[str], before: Report, after: Report, *, fresh: bool = False) -> str | None:
     """None where the run is a proven cure; else the sentence that says why it is not.
 
-    Proven: the interpreter starts, torch imports, none of the `targets` is found, no fault is new, the verdict is known
-    (but for limits that the user set himself, the first time, too), and what could be used before can be used now.
+    Proven: the interpreter starts, torch imports, none of the `targets` is found (or it is less than it was), no fault
+    is new, the verdict is known (except for limits that the user set, and had set before), and what could be used
+    before can be used now.
     `fresh`: `after` is of a new environment, so nothing could be used before, and faults of the machine are not its.
     """
-    found = {finding.id: finding for finding in after.findings}
-    remaining = [id for id in sorted(targets) if id in found and found[id].severity == "fault"]
+    was, found = _severities(before), _severities(after)
+    remaining = [id for id in sorted(targets) if found.get(id, 0) >= was.get(id, _RANK["fault"])]
     if remaining:
         return f"not cured: {', '.join(remaining)} is still found"
-    old = {finding.id for finding in before.findings if finding.severity == "fault"}
-    new = [f for f in after.findings if f.severity == "fault" and f.id not in old]
+    new = [f for f in after.findings if f.severity == "fault" and was.get(f.id, 0) < _RANK["fault"]]
     if new := [f for f in new if not fresh or f.layer in MADE_BY_TOOLS]:
         return f"worse: {', '.join(f.id for f in new)} is found now"
     if reason := _unusable(after.facts):
@@ -38,6 +39,11 @@ def judgement(targets: frozenset[str], before: Report, after: Report, *, fresh: 
         what = ", ".join(unseen) or "the environment"
         return f"not proven: {what} could not be looked at afterwards"
     return None
+
+
+def _severities(report: Report) -> dict[str, int]:
+    """The findings' ids, with how bad each is."""
+    return {finding.id: _RANK[finding.severity] for finding in report.findings}
 
 
 def _unusable(facts: Facts) -> str | None:

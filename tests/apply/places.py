@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from pathlib import Path
 
 from doctor.apply import snapshot
@@ -48,17 +49,35 @@ def make(root: Path) -> Place:
 
 
 def content(root: Path) -> dict[str, object]:
-    """Everything below a folder but the snapshots."""
+    """Everything below a folder but the snapshots, and all that can be told: content, kind, mode, owner, attributes,
+    time, where a link leads, and which names are the same file. The times of the environment's folder, which holds the
+    snapshots, and of the folder itself are left out."""
     found: dict[str, object] = {}
+    first: dict[tuple[int, int], str] = {}
     for folder, names, files in os.walk(root):
-        names[:] = [n for n in names if n != ".torchdoctor"]
-        for name in [*names, *files]:
+        holds_store = ".torchdoctor" in names
+        names[:] = sorted(n for n in names if n != ".torchdoctor")
+        if not holds_store and folder != str(root):
+            found[os.path.relpath(folder, root) + "/"] = os.lstat(folder).st_mtime_ns
+        for name in [*names, *sorted(files)]:
             path = Path(folder, name)
             said = path.lstat()
+            key = str(path.relative_to(root))
             link = os.readlink(path) if path.is_symlink() else None
-            data = path.read_bytes() if link is None and path.is_file() else b""
-            found[str(path.relative_to(root))] = (said.st_mode, link, data, said.st_mtime_ns if data else 0)
+            is_file = stat.S_ISREG(said.st_mode)
+            same = first.setdefault((said.st_dev, said.st_ino), key) if is_file else key
+            attributes = tuple((n, os.getxattr(path, n, follow_symlinks=False)) for n in _attributes(path))
+            found[key] = (
+                said.st_mode, said.st_uid, said.st_gid, link, path.read_bytes() if is_file else b"",
+                said.st_mtime_ns if is_file or link else 0, attributes, same,
+            )  # fmt: skip
     return found
+
+
+def _attributes(path: Path) -> list[str]:
+    if not hasattr(os, "listxattr"):
+        return []
+    return sorted(os.listxattr(path, follow_symlinks=False))
 
 
 def taken(place: Place, touched: tuple[str, ...] = ("torch",)) -> snapshot.Snapshot:

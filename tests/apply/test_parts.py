@@ -15,16 +15,14 @@ from doctor import process
 from doctor.apply import ApplyError, consent, fresh, lock, project
 from doctor.apply.installed import Installed, conflicts, installed_in
 from doctor.apply.journal import Journal
-from doctor.apply.place import place_of, prefix_of
+from doctor.apply.listing import recorded
+from doctor.apply.place import SCHEME, place_of, prefix_of
 from doctor.apply.redacted import hide
 from doctor.apply.resolve import Change, failed, removed_by, resolve
-from doctor.apply.run import judgement, made_by, select
-from doctor.apply.snapshot import recorded
+from doctor.apply.run import made_by, select
 from doctor.facts.system import System
 from doctor.model.facts import ABSENT, Facts, Host, Interpreter, Torch
-from doctor.model.finding import Finding, Outcome
 from doctor.model.fix import Fix, Plan, Step
-from doctor.model.report import Report, Target
 
 
 def fix(*steps: Step, action: str = "install-torch", finding: str = "torch-cpu-only") -> Fix:
@@ -84,34 +82,6 @@ def test_an_environment_of_ones_own_needs_none(tmp_path: Path) -> None:
     assert consent.missing(facts(environment="venv"), str(tmp_path), ()) is None
     jetson = replace(facts(environment="venv"), host=Host(jetson=ABSENT), torch=Torch(version="2.5"))
     assert consent.missing(jetson, str(tmp_path), ()) is None
-
-
-def report(verdict: str, *faults: str, layer: str = "torch", skipped: tuple[str, ...] = ()) -> Report:
-    findings = tuple(Finding(id=id, layer=layer, severity="fault", title="", detail="") for id in faults)
-    outcomes = tuple(Outcome(id=id, layer=layer, status="skipped") for id in skipped)
-    return Report(
-        tool="t", taken_at="", duration_ms=0, target=Target(python=None, reason=""), verdict=verdict,  # type: ignore[arg-type]
-        facts=Facts(), findings=findings, outcomes=outcomes,
-    )  # fmt: skip
-
-
-BEFORE = report("faulty", "torch-cpu-only")
-
-
-@pytest.mark.parametrize(
-    ("after", "reason"),
-    [
-        (report("healthy"), None),
-        (report("faulty", "torch-cpu-only"), "not cured: torch-cpu-only"),
-        (report("faulty", "companion-mismatch", layer="libraries"), "worse: companion-mismatch"),
-        (report("faulty", "nvidia-driver-too-old", layer="driver"), None),  # it was there; now it can be seen
-        (report("unknown", skipped=("torch-cpu-only",)), "not proven: torch-cpu-only"),
-        (report("healthy", skipped=("torch-cpu-only",)), None),
-    ],
-)
-def test_the_second_judgement(after: Report, reason: str | None) -> None:
-    said = judgement(frozenset({"torch-cpu-only"}), BEFORE, after)
-    assert said == reason or (said and reason and said.startswith(reason))
 
 
 def test_what_a_change_would_break() -> None:
@@ -203,10 +173,14 @@ def test_the_place_of_an_environment(tmp_path: Path) -> None:
     system_sites = "/usr/lib/python3/dist-packages"  # seen through --system-site-packages
     paths = ("/usr/lib/python3.11", system_sites, str(tmp_path / "lib64" / "python3.11" / "site-packages"), str(site))
     project = str(tmp_path / "pyproject.toml")
-    found = place_of(System(), Interpreter(executable=python, prefix=str(tmp_path), sys_path=paths, project=project))
-    assert found.roots == (str(site), str(tmp_path / "bin"))
+    interpreter = Interpreter(executable=python, prefix=str(tmp_path), sys_path=paths, project=project)
+    found = place_of(System(), interpreter, edits_project=True)
+    (root,) = found.roots
+    assert (root.path, root.owned, root.whole) == (str(tmp_path), SCHEME, True)
+    assert found.sites == (str(site),)
     assert found.store == str(tmp_path / ".torchdoctor")
     assert found.files[:2] == (project, str(tmp_path / "uv.lock"))
+    assert place_of(System(), interpreter).files == (), "a project that is not edited is not put back"
     assert prefix_of("/usr/bin/python3") is None
 
 
@@ -214,8 +188,18 @@ def test_a_conda_environment_is_recorded_as_a_whole(tmp_path: Path) -> None:
     (tmp_path / "conda-meta").mkdir()
     python = str(tmp_path / "bin" / "python")
     found = place_of(System(), Interpreter(executable=python, prefix=str(tmp_path)))
-    assert (found.roots, found.by_record) == ((str(tmp_path),), False)
+    (root,) = found.roots
+    assert (root.path, root.owned, found.by_record) == (str(tmp_path), None, False)
     assert "pkgs" in found.leave
+
+
+def test_of_a_python_that_is_no_environments_only_its_packages_are_the_tools(tmp_path: Path) -> None:
+    site = tmp_path / "lib" / "python3.11" / "site-packages"
+    site.mkdir(parents=True)
+    python = str(tmp_path / "bin" / "python3")
+    found = place_of(System(), Interpreter(executable=python, prefix=str(tmp_path), sys_path=(str(site),)))
+    (root,) = found.roots
+    assert (root.path, root.owned, root.whole) == (str(tmp_path), ("lib/python3.11/site-packages", "bin"), False)
 
 
 def test_the_system_pythons_snapshots_lie_with_the_user(tmp_path: Path) -> None:

@@ -101,6 +101,7 @@ def test_undoing_a_finished_run_leaves_later_work(tmp_path: Path) -> None:
     assert restore(reloaded(kept), later) == Restored((), (f"{site / 'mine.py'} was not there",))
     after = content(tmp_path)
     assert after.pop("env/lib/site-packages/mine.py")
+    assert after.pop("env/lib/site-packages/") != before.pop("env/lib/site-packages/"), "the time of the user's work"
     assert after == before
 
 
