@@ -18,6 +18,7 @@ from doctor.apply.place import SCHEME, STORE, Place, Root, is_within
 
 KINDS = ("f", "l", "d", "o", "n")
 BESIDE_LIMIT = 100_000  # entries of one folder of the user's that are compared
+LINKS_HAVE_TIMES = os.utime in os.supports_follow_symlinks  # that can be set
 LINKED_LIMIT = 500_000  # entries behind links that leave the environment
 
 # (place in roots, path below it with /; "" is the root itself), or (-1, absolute path) for a single file
@@ -54,8 +55,7 @@ class Entry:
         if (self.uid, self.gid, self.xattrs) != (other.uid, other.gid, other.xattrs):
             return False
         if self.kind == "l":
-            timed = times and os.utime in os.supports_follow_symlinks
-            return self.target == other.target and (self.mtime_ns == other.mtime_ns or not timed)
+            return self.target == other.target and (self.mtime_ns == other.mtime_ns or not times or not LINKS_HAVE_TIMES)
         if self.mode != other.mode or (self.kind == "f" and self.size != other.size):
             return False
         return self.mtime_ns == other.mtime_ns or (self.kind == "d" and not times)

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from doctor.apply.listing import Entry, Key, entry_of, tops
+from doctor.apply.listing import LINKS_HAVE_TIMES, Entry, Key, entry_of, tops
 from doctor.apply.snapshot import HALF_DONE, Delta, Snapshot, claimed_now, copy, copy_of, digest_of, is_cache, is_real
 
 
@@ -45,6 +45,8 @@ class _Restoring:
         self.now = snapshot.scan().entries
         self.named = claimed_now(snapshot, self.now)
         self.problems: list[str] = []
+        changed = () if delta is None else (*delta.after, *delta.gone)
+        self.touched = {_above(key) for key in changed}  # folders that putting back writes to
         self.copied: dict[tuple[str, int], str] = {}  # where the content of a file was copied to
 
     def refuse_links(self) -> bool:
@@ -127,7 +129,7 @@ class _Restoring:
     def _put_back(self, key: Key, entry: Entry) -> None:
         path = self.snapshot.path(key)
         present = entry_of(path) or (Entry("n") if key[0] < 0 else None)
-        if entry.same_as(present, times=False) and self._is_same_file(key, entry, present):
+        if entry.same_as(present, times=entry.kind != "d") and self._is_same_file(key, entry, present):
             return
         if entry.kind == "o" or (entry.kind == "f" and entry.number is None):
             return  # not kept; the comparison names it
@@ -246,13 +248,17 @@ class _Restoring:
         """Modes, owners and times of folders, from the deepest on: all that is in them is in place."""
         later = self._folders_with_later_work()
         for key, entry in reversed(self.snapshot.entries.items()):
-            if entry.kind != "d" or not self.ours(key) or key in later:
+            if entry.kind != "d" or not self._settles(key) or key in later:
                 continue
             path = self.snapshot.path(key)
             if is_real(path):
                 with contextlib.suppress(OSError):
                     give(path, entry)
                     os.utime(path, ns=(entry.mtime_ns, entry.mtime_ns))
+
+    def _settles(self, key: Key) -> bool:
+        """Whether a folder gets its time back."""
+        return self.ours(key) or (key in self.touched and self.snapshot.owns(key))
 
     def _folders_with_later_work(self) -> set[Key]:
         """After a partial undo: the folders in which something is that was not there before, or is not there any more:
@@ -299,7 +305,7 @@ class _Restoring:
         return Restored(tuple(wrong), tuple(left))
 
     def _is_back(self, key: Key, entry: Entry, now: Entry | None, later: set[Key]) -> bool:
-        times = key[1] != "" and self.snapshot.owns(key) and key not in later and self.ours(key)
+        times = key[1] != "" and self.snapshot.owns(key) and key not in later and self._settles(key)
         if not entry.same_as(now, times=times):
             return False
         if entry.kind == "f" and entry.number is None:
@@ -337,7 +343,7 @@ def give(path: str, entry: Entry) -> None:
             if (name, value) not in present.xattrs:
                 with contextlib.suppress(OSError, ValueError):
                     os.setxattr(path, name, bytes.fromhex(value), follow_symlinks=False)
-    if entry.kind == "f" or (entry.kind == "l" and os.utime in os.supports_follow_symlinks):
+    if entry.kind == "f" or (entry.kind == "l" and LINKS_HAVE_TIMES):
         with contextlib.suppress(OSError):
             os.utime(path, ns=(entry.mtime_ns, entry.mtime_ns), follow_symlinks=entry.kind == "f")
 

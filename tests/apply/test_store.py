@@ -7,6 +7,7 @@ import json
 import os
 import stat
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,17 @@ def test_a_journal_that_leads_elsewhere(tmp_path: Path, key: str, value: object)
         ApplyError, match=r"which is foreign|cannot be read|outside of the environment|not written by torchdoctor"
     ):
         undo.undo(place.store, seal=SEAL, allow=BOTH)
+    assert content(tmp_path) == before
+
+
+def test_the_files_of_two_projects_are_not_one_runs(tmp_path: Path) -> None:
+    place = make(tmp_path)
+    (tmp_path / "b").mkdir()
+    place = replace(place, files=(str(tmp_path / "pyproject.toml"), str(tmp_path / "b" / "uv.lock")))
+    applied(place)
+    before = content(tmp_path)
+    with pytest.raises(ApplyError, match="which is foreign"):
+        undo.undo(place.store, seal=SEAL, allow=[undo.LATER])
     assert content(tmp_path) == before
 
 

@@ -125,7 +125,31 @@ def write_in_place(env: Path) -> None:
         os.utime(path, ns=(said.st_atime_ns, said.st_mtime_ns))
 
 
-DEEDS = (harm_all, lose_data, change_marks, add_files, swap_kinds, split_links, write_in_place)
+def replace_alike(env: Path) -> None:
+    """Another file of the same size, time, mode and owner."""
+    path = env / "lib" / "site-packages" / "torch" / "lib" / "big.so"
+    said = path.stat()
+    path.rename(env.parent / "aside")
+    path.write_bytes(b"?" * said.st_size)
+    path.chmod(said.st_mode)
+    os.utime(path, ns=(said.st_atime_ns, said.st_mtime_ns))
+    os.utime(path.parent, ns=(10**18, 10**18 + len(str(path.parent))))
+    (env.parent / "aside").unlink()
+
+
+def install_data(env: Path) -> None:
+    """A wheel's data in a folder of its own, which only its RECORD tells from the user's."""
+    info = env / "lib" / "site-packages" / "new-1.dist-info"
+    info.mkdir()
+    (info / "RECORD").write_text("../../tables/deep/a.csv,,\n../../tables/b.csv,,\nnew-1.dist-info/RECORD,,\n")
+    (env / "tables" / "deep").mkdir(parents=True)
+    (env / "tables" / "deep" / "a.csv").write_text("by the run")
+    (env / "tables" / "b.csv").write_text("by the run")
+
+
+DEEDS = (
+    harm_all, lose_data, change_marks, add_files, swap_kinds, split_links, write_in_place, replace_alike, install_data,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.__name__)
@@ -160,7 +184,7 @@ class Killed(BaseException):
     """kill -9, as far as our own process can have it."""
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(DEEDS), min_size=1, max_size=3, unique=True), st.lists(st.integers(0, 60), max_size=3))
 def test_putting_back_can_be_killed_at_any_moment(
     tmp_path_factory: pytest.TempPathFactory, deeds: list[Callable[[Path], None]], kills: list[int]
@@ -215,6 +239,23 @@ def test_a_cache_that_shares_its_files_is_left_as_it_is(tmp_path: Path) -> None:
     assert content(tmp_path) == before
     assert big.samefile(cache / "big.so")
     assert small.samefile(cache / "small.py")
+
+
+def test_hard_links_come_back_where_only_copies_could_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of files of another user, which the kernel may not let us link."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    place = whole(tmp_path)
+    before = content(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", refuse)
+        kept = taken(place)
+    lose_data(tmp_path / "env")
+    (tmp_path / "env" / "lib" / "libiomp.so").unlink()
+    assert restore.restore(reloaded(kept)) == AS_BEFORE
+    assert content(tmp_path) == before
 
 
 # ---- links that leave the environment
@@ -373,10 +414,7 @@ def test_a_wheels_data_in_an_unusual_folder(tmp_path: Path) -> None:
     kept = taken(place)
     (env / "nltk_data" / "words").unlink()
     (env / "nltk_data" / "words").write_text("two")
-    (site / "new-1.dist-info").mkdir()
-    (site / "new-1.dist-info" / "RECORD").write_text("../../tables/deep/a.csv,,\nnew-1.dist-info/RECORD,,\n")
-    (env / "tables" / "deep").mkdir(parents=True)
-    (env / "tables" / "deep" / "a.csv").write_text("by the run")
+    install_data(env)
     assert restore.restore(reloaded(kept)) == AS_BEFORE
     after = content(tmp_path)
     assert after.pop("env/nltk_data/") != before.pop("env/nltk_data/"), "a folder of the user's keeps its time"
