@@ -1,18 +1,24 @@
 #!/usr/bin/env python3
 """Kill -9 torchdoctor, or the tool that it runs, at random moments of `fix --run`, or of `install --env NEW --run`;
-undo; compare every file.
+undo; compare everything.
 
 python scripts/prove_rollback.py [--mode fix|install] [--trials 50] [--seed 1] [--tool pip|uv|both]
 
 Each trial starts from the same environment (real pip or uv, stub wheels from an index on the loopback, a recorded
-machine with a GPU), and ends with `fix --undo` and a comparison of the content, mode and time of every file. A killed
-install is undone, or made again, and its folder and its journal must be gone. Exit code 1 where one differs.
+machine with a GPU). It has data files outside of site-packages, files of other owners (where root runs this), hard
+links, extended attributes, and links that leave it, for pip to another file system. A trial ends with `fix --undo` and
+a comparison of all that is in the environment and behind its links (content, mode, owner, times, attributes, inodes),
+and of the packages in uv's cache, with what was there. A killed install is undone, or made again, and its folder and
+its journal must be gone. Exit code 1 where something differs.
 """
 
 from __future__ import annotations
 
 import argparse
+import atexit
+import os
 import random
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -42,6 +48,18 @@ def main() -> int:
     return 1 if failed else 0
 
 
+def elsewhere(folder: Path, tool: str) -> Path | None:
+    """For pip a new folder, on another file system if there is one to write to; removed at the end. None for uv, which
+    links from its cache, and does not uninstall what lies behind a link."""
+    if tool == "uv":
+        return None
+    shm = Path("/dev/shm")
+    far = shm if os.access(shm, os.W_OK) else folder
+    made = Path(tempfile.mkdtemp(prefix=f"prove-rollback-{tool}-", dir=far))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
+
+
 def prove(mode: str, tool: str, count: int, seed: int) -> int:
     """Make `count` trials with a tool; how many failed."""
     chance = random.Random(seed)
@@ -51,7 +69,9 @@ def prove(mode: str, tool: str, count: int, seed: int) -> int:
         with serving(make_wheels(folder / "wheels", files=1500)) as index:
             patient = make_patient(folder, index.url, pip=tool == "pip")
             patient.install("torch==2.13.0", "torchvision", backend="cpu")
-            before = patient.content()
+            if mode == "fix":
+                patient.make_hard(elsewhere(folder, tool))
+            before = patient.exact() if mode == "fix" else patient.content()
             if mode == "install" and tool == "pip":
                 (patient.root / "bin" / "uv").unlink()
             took = full_apply_s(patient) if mode == "fix" else full_install_s(patient)

@@ -26,13 +26,16 @@ def environ_for(system: System, store: str, prefix: str | None) -> dict[str, str
     said: dict[str, str | None] = {
         MARK: store,
         "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",  # a dry run comes before the snapshot: it may not leave anything
         "PIP_NO_INPUT": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "POETRY_NO_INTERACTION": "1",
         "CONDA_ALWAYS_YES": "true",
         "MAMBA_ALWAYS_YES": "true",
         "PIPENV_YES": "1",
-    }
+        # pip would install elsewhere, where no snapshot looks
+        "PIP_TARGET": None, "PIP_PREFIX": None, "PIP_ROOT": None, "PIP_USER": None,
+    }  # fmt: skip
     if prefix and os.path.exists(os.path.join(prefix, "pyvenv.cfg")):
         said |= {"VIRTUAL_ENV": prefix, "UV_PROJECT_ENVIRONMENT": prefix}
     if prefix and os.path.exists(os.path.join(prefix, UV_TOOL)):

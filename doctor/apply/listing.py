@@ -55,7 +55,8 @@ class Entry:
         if (self.uid, self.gid, self.xattrs) != (other.uid, other.gid, other.xattrs):
             return False
         if self.kind == "l":
-            return self.target == other.target and (self.mtime_ns == other.mtime_ns or not times or not LINKS_HAVE_TIMES)
+            timed = times and LINKS_HAVE_TIMES
+            return self.target == other.target and (self.mtime_ns == other.mtime_ns or not timed)
         if self.mode != other.mode or (self.kind == "f" and self.size != other.size):
             return False
         return self.mtime_ns == other.mtime_ns or (self.kind == "d" and not times)
@@ -207,6 +208,12 @@ def _xattrs(path: str) -> Xattrs:
 def survey(place: Place) -> tuple[tuple[Root, ...], Scan]:
     """The roots of a place with those that its links lead to, and what is there. Raises ApplyError where a link leads
     to a place that no snapshot can hold, or a folder cannot be read."""
+    if place.away:
+        raise ApplyError(
+            f"nothing was changed: {place.away} is behind a link, at {os.path.realpath(place.away)}. Tools find the "
+            "scripts and data of packages by their place beside that folder, which is outside of the environment then. "
+            "Put a folder in place of the link, or make a new environment."
+        )
     roots = list(place.roots)
     while True:
         seen = scan(roots, _real_files(place.files), place.leave)

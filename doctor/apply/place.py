@@ -56,6 +56,7 @@ class Place:
     files: tuple[str, ...] = ()
     leave: tuple[str, ...] = (STORE,)
     by_record: bool = True  # RECORD files say whose each file is; not so in a conda environment
+    away: str | None = None  # a site-packages that a link puts outside: what is beside it there, tools take for `bin`
 
 
 def prefix_of(python: str) -> str | None:
@@ -90,24 +91,25 @@ def place_of(system: System, interpreter: Interpreter, *, edits_project: bool = 
     files = _project_files(interpreter.project) if edits_project else ()
     real = os.path.realpath(prefix)
     sites = [path for path in interpreter.sys_path or () if os.path.basename(os.path.normpath(path)) in _SITE]
+    # What an environment sees of the system's packages, no tool changes through it.
+    inside = [site for site in sites if any(is_within(os.path.normpath(site), one) for one in (prefix, real))]
+    away = next((site for site in inside if not is_within(os.path.realpath(site), real)), None)
     if os.path.isdir(os.path.join(prefix, "conda-meta")):
         return Place(
             prefix=prefix, store=store, roots=(Root(real),), sites=(real,), files=files, leave=_NOT_CONTENT,
-            by_record=False,
+            by_record=False, away=away,
         )  # fmt: skip
     if not prefix_of(python):  # the distribution's own folders belong to its package manager
         sites = _real_folders(site for site in sites if os.access(site, os.W_OK))
         scripts = "/usr/local/bin" if os.path.dirname(python) == "/usr/bin" else os.path.dirname(python)
         roots = _shared_roots(sites, os.path.realpath(scripts))
         return Place(prefix=prefix, store=store, roots=roots, sites=tuple(sites), files=files)
-    # What such an environment sees of the system's packages, no tool changes through it. Where one of its own folders
-    # is a link to another place, the snapshot follows it.
-    seen = {os.path.normpath(prefix), real}
-    inside = [site for site in sites if any(is_within(os.path.normpath(site), folder) for folder in seen)]
     sites = _real_folders(inside)
     extra = [os.path.relpath(site, real).replace(os.sep, "/") for site in sites if is_within(site, real)]
     owned = tuple(dict.fromkeys((*SCHEME, *(one for one in extra if one.split("/")[0] not in SCHEME))))
-    return Place(prefix=prefix, store=store, roots=(Root(real, owned),), sites=tuple(sites), files=files)
+    return Place(
+        prefix=prefix, store=store, roots=(Root(real, owned),), sites=tuple(sites), files=files, away=away
+    )  # fmt: skip
 
 
 def _shared_roots(sites: Iterable[str], scripts: str) -> tuple[Root, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from doctor.apply.listing import LINKS_HAVE_TIMES, Entry, Key, entry_of, tops
@@ -45,8 +45,9 @@ class _Restoring:
         self.now = snapshot.scan().entries
         self.named = claimed_now(snapshot, self.now)
         self.problems: list[str] = []
-        changed = () if delta is None else (*delta.after, *delta.gone)
-        self.touched = {_above(key) for key in changed}  # folders that putting back writes to
+        kept = (key for key, entry in snapshot.entries.items() if entry.number is not None)
+        self.touched = {_above(key) for key in (kept if delta is None else (*delta.after, *delta.gone))}
+        self.needed = {above for key in self.touched for above in (key, *_all_above(key))}
         self.copied: dict[tuple[str, int], str] = {}  # where the content of a file was copied to
 
     def refuse_links(self) -> bool:
@@ -108,9 +109,7 @@ class _Restoring:
     def _remove_emptied(self, keys: Iterable[Key]) -> None:
         """The new folders in the user's that only held what is gone."""
         for root, path in keys:
-            parts = path.split("/")
-            for count in range(len(parts) - 1, 0, -1):
-                above = (root, "/".join(parts[:count]))
+            for above in _all_above((root, path)):
                 if above in self.snapshot.entries or above not in self.now:
                     break
                 with contextlib.suppress(OSError):
@@ -120,7 +119,9 @@ class _Restoring:
 
     def put_back(self) -> None:
         for key, entry in self.snapshot.entries.items():
-            if self.ours(key):
+            # A tool removes a folder that it emptied; nothing else is done to one of the user's.
+            missing = entry.kind == "d" and key in self.needed and not os.path.lexists(self.snapshot.path(key))
+            if self.ours(key) or missing:
                 try:
                     self._put_back(key, entry)
                 except OSError as error:
@@ -257,16 +258,15 @@ class _Restoring:
                     os.utime(path, ns=(entry.mtime_ns, entry.mtime_ns))
 
     def _settles(self, key: Key) -> bool:
-        """Whether a folder gets its time back."""
-        return self.ours(key) or (key in self.touched and self.snapshot.owns(key))
+        """Whether a folder gets its time back: one that putting back writes to, too."""
+        return self.ours(key) or key in self.touched
 
     def _folders_with_later_work(self) -> set[Key]:
-        """After a partial undo: the folders in which something is that was not there before, or is not there any more:
-        their time is that of somebody else's work."""
-        if self.delta is None:
-            return set()
+        """The folders in which something is that was not there before, or is not there any more, of which putting back
+        knows nothing: their time is that of somebody else's work."""
         now = self.snapshot.scan().entries
-        return {_above(key) for key in now.keys() ^ self.snapshot.entries.keys()}
+        other = now.keys() ^ self.snapshot.entries.keys()
+        return {_above(key) for key in other if self.delta is not None or not self.snapshot.owns(key)}
 
     # ---- the comparison
 
@@ -305,7 +305,7 @@ class _Restoring:
         return Restored(tuple(wrong), tuple(left))
 
     def _is_back(self, key: Key, entry: Entry, now: Entry | None, later: set[Key]) -> bool:
-        times = key[1] != "" and self.snapshot.owns(key) and key not in later and self._settles(key)
+        times = key[1] != "" and key not in later and self._settles(key)
         if not entry.same_as(now, times=times):
             return False
         if entry.kind == "f" and entry.number is None:
@@ -350,6 +350,11 @@ def give(path: str, entry: Entry) -> None:
 
 def _above(key: Key) -> Key:
     return key[0], key[1].rpartition("/")[0]
+
+
+def _all_above(key: Key) -> Iterator[Key]:
+    parts = key[1].split("/")
+    return ((key[0], "/".join(parts[:count])) for count in range(len(parts) - 1, 0, -1))
 
 
 def _writable(folder: str) -> None:

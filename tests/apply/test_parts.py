@@ -15,7 +15,7 @@ from doctor import process
 from doctor.apply import ApplyError, consent, fresh, lock, project
 from doctor.apply.installed import Installed, conflicts, installed_in
 from doctor.apply.journal import Journal
-from doctor.apply.listing import recorded
+from doctor.apply.listing import recorded, survey
 from doctor.apply.place import SCHEME, place_of, prefix_of
 from doctor.apply.redacted import hide
 from doctor.apply.resolve import Change, failed, removed_by, resolve
@@ -182,6 +182,22 @@ def test_the_place_of_an_environment(tmp_path: Path) -> None:
     assert found.files[:2] == (project, str(tmp_path / "uv.lock"))
     assert place_of(System(), interpreter).files == (), "a project that is not edited is not put back"
     assert prefix_of("/usr/bin/python3") is None
+
+
+@pytest.mark.parametrize("linked", ["lib", "lib/python3.11", "lib/python3.11/site-packages"])
+@pytest.mark.parametrize("kind", ["pyvenv.cfg", "conda-meta"])
+def test_site_packages_outside_of_the_environment_is_refused(tmp_path: Path, linked: str, kind: str) -> None:
+    """uv would look for `bin` and `share` beside the folder that the link leads to."""
+    env = tmp_path / "env"
+    site = env / "lib" / "python3.11" / "site-packages"
+    site.mkdir(parents=True)
+    (env / kind).mkdir()
+    (env / linked).rename(tmp_path / "away")
+    (env / linked).symlink_to(tmp_path / "away")
+    python = str(env / "bin" / "python")
+    place = place_of(System(), Interpreter(executable=python, prefix=str(env), sys_path=(str(site),)))
+    with pytest.raises(ApplyError, match="site-packages is behind a link, at "):
+        survey(place)
 
 
 def test_a_conda_environment_is_recorded_as_a_whole(tmp_path: Path) -> None:

@@ -43,8 +43,10 @@ def full_apply_s(patient: Patient) -> float:
 
 
 def trial(patient: Patient, chance: random.Random, took_s: float, before: dict[str, str]) -> Trial:
-    """Kill the doctor, or the tool that it runs, at a moment of its apply; undo; compare. Two of three moments lie
-    after the snapshot has begun, for that is where things are changed."""
+    """Kill the doctor, or the tool that it runs, at a moment of its apply; undo; compare all that can be told of the
+    environment with `before`, and what uv's cache held. Two of three moments lie after the snapshot has begun, for that
+    is where things are changed."""
+    cached = patient.cached()
     victim = chance.choice(("doctor", "doctor", "tool"))
     late = chance.random() < 0.67
     process = subprocess.Popen(
@@ -71,7 +73,11 @@ def trial(patient: Patient, chance: random.Random, took_s: float, before: dict[s
     undo = patient.doctor("fix", "--undo")
     missing = undo.returncode != 0 and "nothing to undo" in undo.stderr
     problems = [] if undo.returncode == 0 or missing else [undo.stderr.strip()]
-    problems += differences(before, patient.content())
+    problems += differences(before, patient.exact())
+    now = patient.cached()
+    problems += differences(cached, {name: now.get(name, "gone") for name in cached})
+    if undo.returncode == 0 and "as it was before" not in undo.stderr and "nothing had been changed" not in undo.stderr:
+        problems += [f"said: {undo.stderr.strip()}"]
     problems += [f"left: {path.name}" for path in (patient.env / ".torchdoctor").glob("2*")]
     if phase == "before the snapshot":  # a dry run may outlive the doctor: it changes nothing, and ends by itself
         _wait_until_none_runs(patient)

@@ -6,6 +6,7 @@ folder: there real pip and real uv install stub wheels.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -149,6 +150,68 @@ class Patient:
                 said = f"-> {os.readlink(path)}" if path.is_symlink() else _hash(path)
                 found[os.path.relpath(path, self.env)] = said
         return found
+
+
+    def exact(self) -> dict[str, str]:
+        """All that can be told about everything in the environment, and about what its links to folders lead to:
+        content, mode, owner, time, attributes, and the very file by its inode. But for .torchdoctor, the time of the
+        folder that holds it, and uv's empty lock."""
+        found: dict[str, str] = {}
+        for root in (self.env, *(p for p in self.env.rglob("*") if p.is_symlink() and p.is_dir())):
+            for folder, names, files in os.walk(os.path.realpath(root)):
+                names[:] = [n for n in names if n != ".torchdoctor"]
+                for name in (*names, *files):
+                    path = Path(folder, name)
+                    if path != Path(os.path.realpath(self.env), ".lock"):
+                        found[str(path)] = _all_of(path)
+        return found
+
+    def cached(self) -> dict[str, str]:
+        """The packages in uv's cache, which share their content with the environment; what it remembers of indexes and
+        Pythons it writes anew."""
+        packages = (self.root.parent / "cache").glob("archive-v*/**/*")
+        return {str(path): _hash(path) for path in packages if path.is_file() and not path.is_symlink()}
+
+    def make_hard(self, far: Path | None = None) -> None:
+        """Give the environment what is easily lost: other owners, attributes, hard links, odd modes, old times, a file
+        that no RECORD names; and a folder behind a link that leaves the environment, for pip, which can install there,
+        a package, too, to the folder `far`."""
+        torch, own = self.site / "torch", self.site / "torch" / "_parts" / "part_1.py"
+        _unshare(own)
+        own.chmod(0o640)
+        with contextlib.suppress(PermissionError):
+            os.chown(own, 12345, 54321)
+            os.chown(torch / "lib", 12345, -1)
+        with contextlib.suppress(OSError):
+            os.setxattr(own, "user.origin", b"a mirror")
+            os.setxattr(torch, "user.origin", b"a mirror")
+        os.link(own, torch / "_parts" / "another_name.py")
+        os.link(self.env / "lib" / "libmkl_core.so.2", self.env / "lib" / "libmkl.so")
+        (self.env / "opt" / "unclaimed").write_text("by nobody")
+        (self.env / "share").chmod(0o750)
+        for name in (self.env / "etc", *((self.site / "torchvision",) if far else ())):
+            target = (far or self.root.parent) / f"moved-{name.name}"
+            shutil.move(name, target)
+            name.symlink_to(target)
+        for path in (self.env / "opt", torch / "_parts", self.env / "etc"):
+            os.utime(path, ns=(10**18, 10**18 + 1), follow_symlinks=False)
+
+
+def _unshare(path: Path) -> None:
+    """Make it a file of its own, that uv's cache has no part in."""
+    shutil.copy2(path, f"{path}.own")
+    os.replace(f"{path}.own", path)
+
+
+def _all_of(path: Path) -> str:
+    said = path.lstat()
+    if path.is_symlink():
+        what = f"-> {os.readlink(path)}"
+    else:
+        what = f"folder {said.st_mode:o}" if path.is_dir() else f"{_hash(path)} {said.st_ino}"
+    names = sorted(os.listxattr(path, follow_symlinks=False)) if hasattr(os, "listxattr") else ()
+    attributes = [(name, os.getxattr(path, name, follow_symlinks=False)) for name in names]
+    return f"{what} {said.st_uid}:{said.st_gid} {said.st_mtime_ns} {attributes}"
 
 
 def _hash(path: Path) -> str:

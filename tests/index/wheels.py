@@ -17,6 +17,12 @@ _ARCHS = {
     "cu126": ("sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90"),
     "cu130": ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"),
 }
+# Where the data of real wheels goes (oneAPI's runtimes, man pages), and where one might put it all the same.
+DATA = {
+    "data/lib/libmkl_core.so.2": "a library", "data/Library/bin/libiomp5md.dll": "a library",
+    "data/opt/compiler/lib/libsycl.so": "a library", "data/share/man/man1/torchrun.1": "a page",
+    "data/etc/torch/conf.json": "a file", "data/torch_tables/table.csv": "a table", "headers/torch.h": "a header",
+}  # fmt: skip
 # What `import torch` of such a build says on a machine with two CUDA devices, or on one that the build can't use.
 _TORCH = '''"""A stub of torch {version}: it says what that build would say, and computes nothing."""
 from . import cuda, version
@@ -147,6 +153,8 @@ def torch(folder: Path, version: str, *, files: int = 30, big_bytes: int = 300_0
     }
     if cuda:
         content["torch/lib/libtorch_cuda.so"] = (cuda.encode() * big_bytes)[:big_bytes]
+    for place, text in DATA.items():
+        content[f"torch-{version}.data/{place}"] = f"{text} of {version}\n"
     for number in range(files):
         content[f"torch/_parts/part_{number}.py"] = f"version = {version!r}\nnumber = {number}\n"
     requires = ["typing-extensions>=4.10.0"] + ([f"nvidia-cuda-runtime=={cuda}"] if cuda else [])
