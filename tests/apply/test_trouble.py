@@ -253,6 +253,108 @@ def test_what_is_no_cure_is_undone(patient: Make, index: Index) -> None:
     assert sick.content() == before
 
 
+def tool_that_also(patient: Patient, deed: str) -> None:
+    """The machine's uv, which does something else besides when it installs."""
+    uv = patient.root / "bin" / "uv"
+    real = os.readlink(uv)
+    uv.unlink()
+    uv.write_text(f'#!/bin/sh\n"{real}" "$@" || exit\ncase "$*" in *--dry-run*) ;; *) {deed} ;; esac\n')
+    uv.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("deed", "options", "reason"),
+    [
+        ("rm '{env}/bin/python'", (), "worse: interpreter-broken is found now"),
+        ("echo 'import os; os._exit(3)' >> '{site}/torch/__init__.py'", (), "worse: torch-import-crashes is found now"),
+        ("echo 'import time; time.sleep(60)' >> '{site}/torch/__init__.py'", ("--timeout", "1"), "not proven: it is"),
+        ("rm -r '{site}/torch'", (), "is found now"),
+    ],
+    ids=["no Python", "no import", "not known", "no torch"],
+)
+def test_what_is_not_proven_to_be_a_cure_is_undone(
+    patient: Make, deed: str, options: tuple[str, ...], reason: str
+) -> None:
+    """Neither is «cured; the environment is unknown»."""
+    sick = cpu_build(patient, pip=False)
+    tool_that_also(sick, deed.format(env=sick.env, site=sick.site))
+    before = sick.exact()
+    done = sick.fix(*options)
+    assert done.returncode == 1, done.stderr
+    assert "cured;" not in done.stderr
+    assert reason in done.stderr
+    assert done.stderr.rstrip().endswith("All is as it was before.")
+    assert sick.exact() == before
+
+
+@pytest.mark.parametrize("pip", [True, False], ids=["pip", "uv"])
+def test_undo_gives_the_very_same_environment_back(patient: Make, tmp_path: Path, pip: bool) -> None:
+    """Libraries and man pages outside of site-packages, owners, attributes, hard links, what is behind links."""
+    sick = cpu_build(patient, pip=pip)
+    sick.make_hard(tmp_path if pip else None)
+    before, cached = sick.exact(), sick.cached()
+    library = sick.env / "lib" / "libmkl_core.so.2"
+    assert "2.13.0+cpu" in library.read_text()
+    done = sick.fix()
+    assert done.returncode == 0, done.stderr
+    assert "2.13.0+cu130" in library.read_text()
+    assert "cu130" in (sick.env / "share" / "man" / "man1" / "torchrun.1").read_text()
+    done = sick.doctor("fix", "--undo")
+    assert "undone. All is as it was before." in done.stderr
+    assert sick.exact() == before
+    assert {name: said for name, said in sick.cached().items() if name in cached} == cached
+
+
+def test_data_files_of_a_new_package_go_again(patient: Make) -> None:
+    """.venv/share/man/man1 of a package that was not there before."""
+    sick = patient(pip=True)
+    before = sick.exact()
+    assert sick.fix().returncode == 0
+    assert (sick.env / "share" / "man" / "man1" / "torchrun.1").exists()
+    assert (sick.env / "torch_tables" / "table.csv").exists()
+    assert sick.doctor("fix", "--undo").returncode == 0
+    assert sick.exact() == before
+
+
+def test_later_work_is_named_after_an_undo(patient: Make) -> None:
+    sick = cpu_build(patient, pip=False)
+    assert sick.fix().returncode == 0
+    (sick.site / "mine.py").write_text("")
+    done = sick.doctor("fix", "--undo")
+    assert done.returncode == 0
+    assert "All is as it was before" not in done.stderr
+    assert f"What the run changed is as it was before. These differ, and were left alone:\n  {sick.site}/mine.py" in (
+        done.stderr
+    )
+
+
+def test_a_snapshot_that_came_from_elsewhere(patient: Make) -> None:
+    """The key is not in the environment: whoever gets that from another machine has none, or another one."""
+    sick = cpu_build(patient, pip=False)
+    before = sick.exact()
+    assert sick.fix().returncode == 0
+    (key,) = (sick.root / "home").rglob("key")
+    key.write_bytes(b"x" * 32)
+    after = sick.exact()
+    done = sick.doctor("fix", "--undo", "--allow", "later-changes")
+    assert (done.returncode, sick.exact()) == (1, after)
+    assert "was not made by this user on this machine" in done.stderr
+    assert "(not made by this user here)" in sick.doctor("fix", "--undo", "list").stdout
+    assert sick.doctor("fix", "--undo", "--allow", "foreign-snapshot").returncode == 0
+    assert sick.exact() == before
+
+
+def test_site_packages_behind_a_link_is_refused(patient: Make) -> None:
+    sick = cpu_build(patient, pip=False)
+    site, away = sick.site, sick.root.parent / "away"
+    site.rename(away)
+    site.symlink_to(away)
+    before = sick.exact()
+    done = sick.fix()
+    assert (done.returncode, sick.exact()) == (1, before)
+    assert f"nothing was changed: {site} is behind a link, at {away}" in done.stderr
+
+
 def test_two_runs_do_not_meet(patient: Make, index: Index) -> None:
     sick = cpu_build(patient)
     process = started(sick, index)
