@@ -168,8 +168,8 @@ def _refuse_unwritable(place: Place) -> None:
                 f"nothing was changed: {file} is a link to {os.path.realpath(file)}, and a file is not edited through "
                 "a link. Run this in the project that it belongs to, or use --tool pip."
             )
-    owned = (os.path.join(root.path, *path.split("/")) for root in place.roots for path in root.owned or ("",))
-    for folder in (place.prefix, *owned):
+    scripts = (os.path.join(root.path, name) for root in place.roots for name in ("bin", "Scripts"))
+    for folder in (place.prefix, *place.sites, *scripts):
         if os.path.isdir(folder) and not os.access(folder, os.W_OK):
             raise ApplyError(
                 f"nothing was changed: {folder} may not be written (read-only, or another user's). Use an "

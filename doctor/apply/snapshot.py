@@ -207,6 +207,8 @@ def _at_risk(
         if key[0] == -1 or "__pycache__" in key[1]:  # Python replaces its caches as a whole
             continue
         names = claimed.get(key, frozenset())
+        if not names and key[0] >= len(place.roots):  # behind a link: anybody's, and perhaps very much
+            continue
         if (len(names) != 1 and entry.size <= UNCLAIMED_BYTES) or (names & touched and entry.size <= COPIED_BYTES):
             risky.add(key)
     return risky

@@ -328,6 +328,17 @@ def test_a_link_to_what_holds_the_environment_is_refused(tmp_path: Path) -> None
         taken(place)
 
 
+def test_what_nobody_claims_behind_a_link_is_not_copied(tmp_path: Path) -> None:
+    """It may be all of /usr/share."""
+    place = whole(tmp_path)
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "page").write_text("theirs")
+    (tmp_path / "env" / "share" / "all").symlink_to(tmp_path / "shared")
+    kept = taken(place)
+    (entry,) = (entry for key, entry in kept.entries.items() if key[1] == "page")
+    assert (entry.linked, entry.digest) == (True, None)
+
+
 def test_a_link_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = whole(tmp_path)
     (tmp_path / "big").mkdir()
