@@ -76,7 +76,8 @@ def trial(patient: Patient, chance: random.Random, took_s: float, before: dict[s
     problems += differences(before, patient.exact())
     now = patient.cached()
     problems += differences(cached, {name: now.get(name, "gone") for name in cached})
-    if undo.returncode == 0 and not any(word in undo.stderr for word in ("All is as it was", "nothing had been changed")):
+    fine = ("All is as it was before", "nothing had been changed")
+    if undo.returncode == 0 and not any(words in undo.stderr for words in fine):
         problems += [f"said: {undo.stderr.strip()}"]
     problems += [f"left: {path.name}" for path in (patient.env / ".torchdoctor").glob("2*")]
     if phase == "before the snapshot":  # a dry run may outlive the doctor: it changes nothing, and ends by itself
