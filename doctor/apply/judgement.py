@@ -83,5 +83,4 @@ def _lost(before: Facts, after: Facts) -> Iterator[str]:
 
 def _limited(before: Report, after: Report) -> bool:
     """Whether no verdict was possible for limits of the user's, which were the same before."""
-    limits = frozenset(getattr(after, "limits", ()))
-    return bool(limits) and limits <= frozenset(getattr(before, "limits", ()))
+    return bool(after.limits) and set(after.limits) <= set(before.limits)

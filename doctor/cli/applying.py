@@ -184,7 +184,7 @@ def _ended(outcome: Any, before: Report, options: dict[str, Any], *, windows: bo
     if outcome.after is not None and outcome.status == "cured":
         if options.get("as_json") or options.get("format") == "json":
             output.emit(output.text_of(outcome.after, "json", options), options["output"])
-        _tell(f"cured; the environment is {outcome.after.verdict}.")
+        _tell(_cured(outcome.after))
         remaining = [f.id for f in outcome.after.findings if f.severity == "fault" and f.root]
         if remaining:
             _tell(f"What remains is left to you: {', '.join(remaining)}.")
@@ -202,6 +202,13 @@ def _ended(outcome: Any, before: Report, options: dict[str, Any], *, windows: bo
     if outcome.interrupted is not None and not isinstance(outcome.interrupted, Exception):
         raise outcome.interrupted  # Ctrl-C, a signal: main.py gives the exit code
     return FAULT
+
+
+def _cured(after: Report) -> str:
+    """What is proven; with limits of the user's no more than the cure."""
+    if after.verdict == "unknown" and after.limits:
+        return f"cured; the rest of the environment was not judged ({', '.join(after.limits)})."
+    return f"cured; the environment is {after.verdict}."
 
 
 def _as_before(left: tuple[str, ...], all: str) -> str:

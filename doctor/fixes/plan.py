@@ -94,6 +94,9 @@ class _Draft:
             if self._joins_torch_fix(finding, remedies[0]):
                 return
             remedies = tuple(r for r in remedies if r.action not in TORCH)  # two torches cannot be installed
+        if self.carrier is not None and _brings(self.fixes[self.carrier], remedies[:1]):
+            self.fixes[self.carrier] = _curing(self.fixes[self.carrier], finding.id)
+            return
         made, reason = self._made(finding, remedies)
         if not made:
             self.unfixed.append((finding.id, reason or self._why_not(finding)))
@@ -196,6 +199,14 @@ def _both(one: Remedy, other: Remedy) -> Remedy | None:
     details = {"torch": ",".join(dict.fromkeys(specs)), "backend": next(iter(backends), "")}
     action = other.action if one.action == "reinstall-torch" else one.action
     return Remedy(action=action, details={k: v for k, v in details.items() if v})
+
+
+def _brings(fix: Fix, remedies: Sequence[Remedy]) -> bool:
+    """Whether a fix that installs torch installs anew, to fit it, the package that a remedy is about. The remedy was
+    meant for the torch of before: done afterwards, it would bring back the build that does not fit."""
+    packages = [r.details.get("package", "") for r in remedies if r.action in ("reinstall-package", "upgrade-package")]
+    words = {word.partition("==")[0] for step in fix.steps for word in step.argv or () if "==" in word}
+    return bool(words.intersection(packages))
 
 
 def _curing(fix: Fix, id: str) -> Fix:

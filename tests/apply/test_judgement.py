@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -27,20 +27,13 @@ IMPORTS = Torch(version="2.13.0+cu130", imports=True)
 DEVICES = tuple(TorchDevice(backend="cuda", index=number) for number in range(2))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limited(Report):
-    """A report that names limits of the user's."""
-
-    limits: tuple[str, ...] = ()
-
-
 def report(
     verdict: str = "healthy", *faults: str, layer: str = "torch", skipped: tuple[str, ...] = (),
     severity: Any = "fault", torch: Any = IMPORTS, limits: tuple[str, ...] = (), **known: Any,
 ) -> Report:  # fmt: skip
     findings = tuple(Finding(id=id, layer=layer, severity=severity, title="", detail="") for id in faults)
     outcomes = tuple(Outcome(id=id, layer=layer, status="skipped") for id in skipped)
-    return Limited(
+    return Report(
         tool="t", taken_at="", duration_ms=0, target=Target(python=None, reason=""), verdict=verdict,  # type: ignore[arg-type]
         facts=Facts(torch=torch, **known), findings=findings, outcomes=outcomes, limits=limits,
     )  # fmt: skip

@@ -340,6 +340,16 @@ def test_no_detail_becomes_a_command(action: str, as_windows: bool) -> None:
         assert line.startswith("#") or EVIL.splitlines()[0] not in line or "''" in line or "'\"'\"'" in line
 
 
+def test_a_companion_that_the_new_torch_brings_along_is_not_put_back_to_the_old_build() -> None:
+    facts = with_packages(with_torch(rtx(), "2.6.0+cpu"), torchvision="0.21.0+cu124")
+    mismatch = finding("companion-mismatch", ("reinstall-package", {"package": "torchvision"}), layer="libraries")
+    (fix,) = plan([CPU_ONLY, mismatch], facts).fixes
+    assert any("torchvision==0.21.0" in (step.argv or ()) for step in fix.steps)
+    assert (fix.finding, fix.also_cures) == ("torch-cpu-only", ("companion-mismatch",))
+    other = finding("companion-mismatch", ("reinstall-package", {"package": "torchtext"}), layer="libraries")
+    assert "companion-mismatch" not in plan([CPU_ONLY, other], facts).fixes[0].also_cures
+
+
 def test_a_companion_of_the_default_build_needs_no_index() -> None:
     def command(version: str) -> str:
         facts = with_packages(with_torch(linux(python="3.11.7"), version, cuda_available=False), torchvision="0.28.0")
