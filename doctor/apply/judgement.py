@@ -33,9 +33,9 @@ def judgement(targets: frozenset[str], before: Report, after: Report, *, fresh: 
         return reason
     if not fresh and (lost := list(_lost(before.facts, after.facts))):
         return f"worse: {', '.join(lost)} worked before, and is not known to work now"
-    looked = {outcome.id: outcome.status for outcome in after.outcomes}
-    unseen = [id for id in sorted(targets) if looked.get(id) in ("skipped", "crashed")]
-    if after.verdict == "unknown" and (unseen or not _limited(before, after)):
+    limited = _limited(before, after)
+    unseen = [id for id in sorted(targets) if not _looked_at(id, after, limited=limited)]
+    if after.verdict == "unknown" and (unseen or not limited):
         what = ", ".join(unseen) or "the environment"
         return f"not proven: {what} could not be looked at afterwards"
     return None
@@ -79,6 +79,18 @@ def _lost(before: Facts, after: Facts) -> Iterator[str]:
     for probe in before.probes or ():
         if probe.status == "ok" and probe.id not in works:
             yield f"the probe of {probe.id}"
+
+
+def _looked_at(id: str, after: Report, *, limited: bool) -> bool:
+    """Whether a check was carried out. Where the user limits what is heard, it is enough that all else which it needs
+    is known: by that it found what is gone now."""
+    from doctor.checks import check_of, is_known
+
+    status = next((outcome.status for outcome in after.outcomes if outcome.id == id), None)
+    if status != "skipped" or not limited:
+        return status not in ("skipped", "crashed")
+    check = check_of(id)
+    return check is not None and all(is_known(after.facts, need) for need in check.needs if need != "messages")
 
 
 def _limited(before: Report, after: Report) -> bool:

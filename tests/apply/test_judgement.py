@@ -151,6 +151,17 @@ def test_what_is_no_cure(before: Report, after: Report, reason: str) -> None:
     assert said.startswith(reason)
 
 
+def test_what_the_users_limit_kept_from_being_heard_is_no_obstacle() -> None:
+    """The check knows all but what a probe would have said, as when it found what is gone now."""
+    before = replace(report("faulty", "companion-mismatch"), limits=("--no-probe",))
+    after = report("unknown", limits=("--no-probe",), skipped=("companion-mismatch",), packages=())
+    targets = frozenset({"companion-mismatch"})
+    assert judgement(targets, before, after) is None
+    unknown = report("unknown", limits=("--no-probe",), skipped=("companion-mismatch",))
+    said = judgement(targets, before, unknown)
+    assert said == "not proven: companion-mismatch could not be looked at afterwards"
+
+
 def test_why_python_does_not_start_is_said() -> None:
     said = judgement(TARGETS, BEFORE, report(interpreter=STOPPED))
     assert said == "worse: the environment's Python does not start any more (bin/python leads nowhere)"
