@@ -43,7 +43,7 @@ class _Restoring:
     def __init__(self, snapshot: Snapshot, delta: Delta | None) -> None:
         self.snapshot, self.delta = snapshot, delta
         self.now = snapshot.scan().entries
-        self.named = claimed_now(snapshot, self.now)
+        self.named = claimed_now(snapshot, self.now) | self._stashed()
         self.problems: list[str] = []
         kept = (key for key, entry in snapshot.entries.items() if entry.number is not None)
         self.touched = {_above(key) for key in (kept if delta is None else (*delta.after, *delta.gone))}
@@ -74,6 +74,21 @@ class _Restoring:
             return False
         folder = "/".join(above[: above.index("__pycache__")])
         return (key[0], folder) in self.delta.after and (key[0], folder) not in self.snapshot.entries
+
+    def _stashed(self) -> frozenset[Key]:
+        """What pip moved aside, to a name with ~, in a folder of the user's, when it was killed. It is known by being the
+        very file that is kept, so nothing is lost with it."""
+        names = [
+            key for key, entry in self.now.items()
+            if entry.kind == "f" and key not in self.snapshot.entries and not self.snapshot.owns(key)
+            and any(part.startswith("~") for part in key[1].split("/"))
+        ]  # fmt: skip
+        if not names:
+            return frozenset()
+        links = (self.snapshot.kept(key, entry) for key, entry in self.snapshot.entries.items() if entry.linked)
+        kept = {(held.st_dev, held.st_ino) for link in links if (held := _stat(link))}
+        same = {key: said for key in names if (said := _stat(self.snapshot.path(key)))}
+        return frozenset(key for key, said in same.items() if (said.st_dev, said.st_ino) in kept)
 
     # ---- what is new
 
@@ -346,6 +361,13 @@ def give(path: str, entry: Entry) -> None:
     if entry.kind == "f" or (entry.kind == "l" and LINKS_HAVE_TIMES):
         with contextlib.suppress(OSError):
             os.utime(path, ns=(entry.mtime_ns, entry.mtime_ns), follow_symlinks=entry.kind == "f")
+
+
+def _stat(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError:
+        return None
 
 
 def _above(key: Key) -> Key:

@@ -432,6 +432,25 @@ def test_a_wheels_data_in_an_unusual_folder(tmp_path: Path, partly: bool) -> Non
     assert content(tmp_path) == before
 
 
+def test_what_pip_moved_aside_when_it_was_killed(tmp_path: Path) -> None:
+    """It renames the folders of what it uninstalls; a file of the user's with such a name is the user's."""
+    place = whole(tmp_path)
+    env, site = tmp_path / "env", Path(place.sites[0])
+    (env / "torch_tables").mkdir()
+    (env / "torch_tables" / "table.csv").write_text("one")
+    with open(site / "torch-1.dist-info" / "RECORD", "a") as file:
+        file.write("../../torch_tables/table.csv,,\n")
+    before = content(tmp_path)
+    kept = taken(place)
+    (env / "torch_tables").rename(env / "~orch_tables")
+    assert restore.restore(reloaded(kept)) == AS_BEFORE
+    assert content(tmp_path) == before
+    (env / "~backup").mkdir()
+    (env / "~backup" / "table.csv").write_text("one")
+    assert restore.restore(reloaded(kept)) == Restored((), (f"{env / '~backup'} was not there",))
+    assert (env / "~backup" / "table.csv").exists()
+
+
 def test_a_folder_that_holds_too_much_is_said_not_to_be_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
