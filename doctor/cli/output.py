@@ -64,7 +64,7 @@ def redacted(report: Report, options: dict[str, Any]) -> Report:
     """The report for passing on: with stand-ins, unless --no-redact."""
     if options.get("no_redact"):
         return report
-    from doctor.reports.redact import redact
+    from doctor.redaction import redact
 
     return redact(report, names=names_of_this_machine() if report.facts.live else ())
 

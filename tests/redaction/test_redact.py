@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from doctor.model.facts import ErrorText, Gpu
 from doctor.model.fix import Fix, Plan, Step
+from doctor.redaction import redact
+from doctor.redaction.words import ACCOUNTS as PUBLIC
 from doctor.reports import json
-from doctor.reports.redact import PUBLIC, redact
 from tests.examples import linux, with_torch
 from tests.reports.samples import ALL, FACTS, FAULTY, PYTHON, report
 
@@ -91,11 +92,11 @@ def test_uuids_and_serials_keep_their_difference() -> None:
 
 def test_host_name_with_and_without_domain() -> None:
     sample = redact(with_text("on anna-box.lab.example", "anna-box kernel"), names=(("host", "anna-box.lab.example"),))
-    assert texts_of(sample) == ["on host1", "host2 kernel"]
+    assert texts_of(sample) == ["on host1", "host1 kernel"]
 
 
 def test_a_home_in_an_unusual_place() -> None:
-    sample = redact(with_text("/data/people/anna/x"), names=(("home", "/data/people/anna"), ("user", "anna")))
+    sample = redact(with_text("/data/crew/anna/x"), names=(("home", "/data/crew/anna"), ("user", "anna")))
     assert texts_of(sample) == ["/home/user1/x"]
 
 

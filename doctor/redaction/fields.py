@@ -1,0 +1,141 @@
+"""Which fields of a report may leave the machine, and how. A field that can hold text and is not declared here leaves empty
+(and tests/test_laws.py fails): whoever adds one decides in one line what it may say.
+
+Numbers, booleans and closed vocabularies (Literal) are harmless by their type.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from doctor.model.report import Report
+
+
+class How(Enum):
+    """How a field leaves."""
+
+    OWN = "a word of torchdoctor's own: kept as it is if it has the shape of one, else as TEXT"
+    NAME = "the name of a product, a package, a tool: names of users and hosts are not looked for, all else is"
+    VERSION = "a version: as NAME, but four numbers are no address"
+    TEXT = "text from outside, or with text from outside in it: everything that is recognised is replaced"
+    WORDS = "the words of a command: as TEXT, each seen after the one before it"
+    LINES = "lines that nobody understood: as TEXT, line by line, few and short"
+    UUID = "an identity as a whole: replaced whatever it is"
+
+
+OWN, NAME, VERSION, TEXT, WORDS, LINES, UUID = How
+
+# By the name of the type: the fields that can hold text.
+_DECLARED: dict[str, dict[How, str]] = {
+    "Report": {OWN: "schema tool taken_at", LINES: "unread"},
+    "Target": {TEXT: "python reason evidence"},
+    "Other": {TEXT: "name summary"},
+    "Outcome": {OWN: "id layer", TEXT: "reason"},
+    "Finding": {OWN: "id layer explained_by", TEXT: "title detail values"},
+    "Evidence": {OWN: "fact", TEXT: "value source quote"},
+    "Remedy": {OWN: "action", TEXT: "details text"},
+    "Plan": {TEXT: "unfixed"},
+    "Fix": {OWN: "finding action also_cures", NAME: "changes", TEXT: "title details assumes"},
+    "Step": {TEXT: "text shell", WORDS: "argv undo verify"},
+    "TomlEdit": {TEXT: "file toml"},
+    "Facts": {OWN: "as_of", TEXT: "environ"},
+    "Gap": {OWN: "fact", TEXT: "detail source"},
+    "Origin": {TEXT: "source quote"},
+    "Host": {
+        OWN: "system os_id os_like architecture libc container sandbox",
+        NAME: "os_name cpu_model cpu_flags virtual_machine",
+        VERSION: "os_version macos kernel libc_version jetson",
+    },
+    "StartFailure": {VERSION: "version", TEXT: "message"},
+    "Kernel": {NAME: "environ", TEXT: "name file"},
+    "OtherEnvironment": {VERSION: "version torch", TEXT: "python how kernel"},
+    "Interpreter": {
+        OWN: "implementation architecture platform_tag environment manager",
+        VERSION: "version macos_reported pip",
+        TEXT: "executable prefix base_prefix project sys_path shadowed",
+        WORDS: "receipt",
+    },
+    "TorchCopy": {NAME: "installer", VERSION: "version", TEXT: "path"},
+    "ImportFailure": {NAME: "exception", OWN: "stage", TEXT: "message traceback"},
+    "TorchDevice": {OWN: "backend", NAME: "name", VERSION: "capability gfx"},
+    "Torch": {
+        VERSION: "version cuda hip xpu git build cudnn",
+        NAME: "installer libraries requires arch_list cpu_capability",
+        TEXT: "path missing_files leftovers shadowed_by warnings cuda_error numpy_error loaded_libraries",
+    },
+    "Package": {NAME: "name installer requires", VERSION: "version", TEXT: "path"},
+    "Gpu": {OWN: "pci_id pci_address driver", NAME: "name", VERSION: "capability gfx", UUID: "uuid"},
+    "Source": {TEXT: "name message"},
+    "Nvidia": {
+        VERSION: "driver driver_cuda kernel_module library smi_version fabric_manager_version toolkit",
+        OWN: "fabric_manager compute_mode",
+        NAME: "packages",
+        TEXT: "libcuda smi_error device_nodes",
+    },
+    "Amd": {VERSION: "rocm", TEXT: "groups"},
+    "Intel": {OWN: "kernel_driver"},
+    "Metal": {NAME: "device"},
+    "ErrorText": {OWN: "pattern", TEXT: "text groups source path"},
+    "InstallAttempt": {OWN: "tool", NAME: "requirements", VERSION: "offered", TEXT: "command indexes wheel message"},
+    "Stage": {OWN: "name", TEXT: "data"},
+    "ProbeResult": {OWN: "id device stage", TEXT: "reason data stderr_tail"},
+}
+
+
+@cache
+def declared(kind: type) -> Mapping[str, How]:
+    """How the fields of a type leave; those that hold no text of their own are not in it."""
+    return {name: how for how, names in _DECLARED.get(kind.__name__, {}).items() for name in names.split()}
+
+
+def types_of_report() -> tuple[type, ...]:
+    """Report, and every dataclass that a report can hold."""
+    found: list[type] = []
+
+    def visit(kind: Any) -> None:
+        if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+            if kind not in found:
+                found.append(kind)
+                for hint in hints_of(kind).values():
+                    visit(hint)
+        for part in get_args(kind) if get_origin(kind) is not Literal else ():
+            visit(part)
+
+    visit(Report)
+    return tuple(found)
+
+
+def undeclared() -> Iterator[str]:
+    """Type.field of what can hold text and is not declared, and of what is declared and is not there."""
+    kinds = types_of_report()
+    for kind in kinds:
+        fields = {f.name for f in dataclasses.fields(kind) if holds_text(hints_of(kind)[f.name])}
+        yield from (f"{kind.__name__}.{name}" for name in sorted(fields ^ set(declared(kind))))
+    yield from sorted(set(_DECLARED) - {kind.__name__ for kind in kinds})
+
+
+@cache
+def hints_of(kind: type) -> Mapping[str, Any]:
+    """The types of a dataclass's fields; a name that a module of the model imports for its annotations only is found."""
+    from doctor.model import facts, finding, fix
+
+    return get_type_hints(kind, localns={**vars(facts), **vars(finding), **vars(fix)})
+
+
+def holds_text(hint: Any) -> bool:
+    """Whether a field of that type can hold text that is not in a dataclass of its own."""
+    origin = get_origin(hint)
+    if hint in (str, object, Any):
+        return True
+    if origin is Literal or dataclasses.is_dataclass(hint):
+        return False
+    if origin in (Union, types.UnionType, tuple, list):
+        return any(holds_text(part) for part in get_args(hint) if part is not Ellipsis)
+    if origin is not None and issubclass(origin, Mapping):
+        return holds_text(get_args(hint)[1])
+    return False

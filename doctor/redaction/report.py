@@ -1,0 +1,346 @@
+"""A report that may be passed on: who, which machine and which secrets are replaced by stand-ins, the same everywhere.
+
+Two walks over the report's declared fields (fields.py). In the first, the recognisers find what must not leave; in the
+second every place so found is replaced, and what was found in one place is replaced where it stands alone in another: whole
+words only, and no name that is an ordinary word (a user may be called pip). In commands, the target's Python becomes {python}.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from doctor.model.fix import Step
+from doctor.model.report import Report
+from doctor.redaction.fields import How, declared, hints_of, holds_text
+from doctor.redaction.identities import identities_in, is_public_host
+from doctor.redaction.secrets import closes_private_key, is_secret_name, opens_private_key, secrets_in
+from doctor.redaction.spans import Kind, Span, merged
+from doctor.redaction.words import is_ordinary, is_plain, is_public_account, is_stand_in
+
+LINES_AT_MOST = 100  # of those that nobody understood
+LINE_LENGTH = 200
+NOT_DECLARED = "(not declared)"
+
+_OWN_SHAPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/+ -]{0,79}\Z")
+_WORDS_OF = {
+    "secret": "a secret", "user": "a user", "host": "a host", "ip": "an IP address", "mac": "a hardware address",
+    "email": "a mail address", "serial": "a serial number", "uuid": "a UUID", "gpu": "a GPU's UUID", "id": "an id of a cloud or a system",
+    "home": "a home folder",
+}  # fmt: skip
+_NAMED = {"gpu": "GPU-"}
+
+Rewrite = Callable[[str, How, str, str], str]  # (text, how, what stands before it, the field's dotted name)
+
+
+@dataclasses.dataclass(frozen=True)
+class StandIn:
+    """What stands for what: `text` is the original."""
+
+    name: str
+    kind: Kind
+    text: str
+    times: int
+    first: str  # the dotted name of the field where it was first seen
+
+    def described(self, *, show: bool) -> str:
+        """One line: the stand-in, what it is, how often, where. The text itself only if `show`, and never a secret's."""
+        shown = f": {self.text}" if show and self.kind != "secret" else ""
+        times = "once" if self.times == 1 else f"{self.times} times"
+        return f"{self.name} is {_WORDS_OF[self.kind]}, replaced {times}, first in {self.first}{shown}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Redaction:
+    """The redacted report and what was replaced in it."""
+
+    report: Report
+    stand_ins: tuple[StandIn, ...] = ()
+
+    def counted(self) -> str:
+        """ "2 users, 1 secret"; "" where nothing was replaced."""
+        number = Counter(s.kind for s in self.stand_ins)
+        words = {kind: text.partition(" ")[2] for kind, text in _WORDS_OF.items()}
+        return ", ".join(f"{n} {words[k] if n == 1 else _plural(words[k])}" for k, n in sorted(number.items()))
+
+
+def _plural(words: str) -> str:
+    head, of, rest = words.partition(" of ")
+    return f"{head}{'es' if head.endswith('s') else 's'}{of}{rest}"
+
+
+def redact(report: Report, *, names: Iterable[tuple[str, str]] = ()) -> Report:
+    """The report with stand-ins. `names` says what the report itself can't: ("user" | "host" | "home", text)."""
+    return redaction(report, names=names).report
+
+
+def redaction(report: Report, *, names: Iterable[tuple[str, str]] = ()) -> Redaction:
+    """The same, with what was replaced."""
+    if report.redacted:
+        return Redaction(report)
+    known = _Known(names)
+    _walk(report, known.learn)
+    rewriter = _Rewriter(known)
+    redacted: Report = _walk(report, rewriter.rewrite)
+    if report.target.python:
+        python = rewriter.rewrite(report.target.python, How.TEXT, "", "target.python")
+        fixes = tuple(_with_placeholder(f, python) for f in redacted.plan.fixes)
+        redacted = dataclasses.replace(redacted, plan=dataclasses.replace(redacted.plan, fixes=fixes))
+    return Redaction(dataclasses.replace(redacted, redacted=True), rewriter.stand_ins())
+
+
+@lru_cache(maxsize=4096)
+def find(text: str, how: How = How.TEXT, before: str = "") -> list[Span]:
+    """What must not leave of a text. `before`: text that stands before it and says what it is, such as `NAME=`."""
+    whole = before + text
+    spans = [*secrets_in(whole), *identities_in(whole, version=how is How.VERSION)]
+    shift = len(before)
+    inside = (Span(max(0, s.start - shift), s.end - shift, s.kind) for s in merged(spans) if s.end > shift)
+    return [s for s in inside if not is_stand_in(text[s.start : s.end]) and text[s.start : s.end] != "{python}"]
+
+
+class _Known:
+    """What was found: texts and their stand-ins, and which of them are looked for where they stand alone."""
+
+    def __init__(self, names: Iterable[tuple[str, str]]) -> None:
+        self.name_of: dict[tuple[Kind, str], str] = {}
+        self.text_of: dict[str, tuple[Kind, str]] = {}
+        self.first: dict[str, str] = {}
+        self.alone: dict[str, str] = {}  # the text as it is looked for (users and hosts in lower case) -> its stand-in
+        self.secrets: dict[str, str] = {}
+        self.homes: dict[str, str] = {}
+        self.ordinary_users: list[str] = []
+        self._counts: Counter[str] = Counter()
+        for kind, name in names:
+            self._add_known(kind, name)
+
+    def _add_known(self, kind: str, name: str) -> None:
+        if kind == "home":
+            home = name.rstrip("/\\")
+            if home.count("/") + home.count("\\") > 1 and not find(home + "/x"):
+                self.homes[home] = "/home/user1"
+        elif kind == "user" and len(name) >= 2 and not is_public_account(name):
+            self.stand_in("user", name, "this machine")
+            if is_ordinary(name) or len(name) < 3:
+                self.ordinary_users.append(name)
+        elif kind == "host" and len(name) >= 2 and not is_public_host(name) and not is_public_account(name):
+            if not is_ordinary(name):
+                self.stand_in("host", name, "this machine")
+
+    def stand_in(self, kind: Kind, text: str, field: str) -> str:
+        """The stand-in of a text: the same for the same, in any letter case where it is a name."""
+        same = text.casefold() if kind in ("user", "host", "email", "uuid", "gpu", "mac") else text
+        if kind == "host" and (known := self.name_of.get((kind, same.partition(".")[0]))):
+            self.name_of.setdefault((kind, same), known)
+        if (kind, same) not in self.name_of:
+            self._counts[kind] += 1
+            name = f"{_NAMED.get(kind, kind)}{self._counts[kind]}"
+            self.name_of[kind, same] = name
+            self.text_of[name] = (kind, text)
+            self.first[name] = field
+            self._look_for(kind, text, name)
+        return self.name_of[kind, same]
+
+    def _look_for(self, kind: Kind, text: str, name: str) -> None:
+        if kind == "secret":
+            if len(text) >= 4 and not is_plain(text):
+                self.secrets[text] = name
+        elif kind in ("user", "host"):
+            if len(text) >= 3 and not is_ordinary(text):
+                self.alone.setdefault(text.casefold(), name)
+            short = text.casefold().partition(".")[0]
+            if kind == "host" and "." in text and len(short) >= 3 and not is_ordinary(short) and not short.isdigit():
+                self.name_of.setdefault((kind, short), name)
+                self.alone.setdefault(short, name)
+        elif kind in ("serial", "id") and len(text) >= 8 and not is_ordinary(text):
+            self.secrets[text] = name
+
+    def learn(self, text: str, how: How, before: str, field: str) -> str:
+        if how is How.UUID:
+            self.stand_in("gpu", text, field)
+        elif not _is_own(text, how):
+            for span in find(text, how, before):
+                self.stand_in(span.kind, text[span.start : span.end], field)
+        return text
+
+
+def _is_own(text: str, how: How) -> bool:
+    return how is How.OWN and _OWN_SHAPE.match(text) is not None and not any(secrets_in(text))
+
+
+class _Rewriter:
+    """The second walk."""
+
+    def __init__(self, known: _Known) -> None:
+        self._known = known
+        self._times: Counter[str] = Counter()
+        self._names = _any_of(known.alone, r"(?<![A-Za-z0-9_])(?<![A-Za-z0-9][-.+])", r"(?![A-Za-z0-9_])(?![-.+][A-Za-z0-9])", re.I)
+        long = [name for name in known.alone if len(name) >= 4]
+        self._in_paths = _any_of(long, r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])", re.I)
+        self._secrets = _any_of(known.secrets, r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])", 0)
+        self._homes = _any_of(known.homes, "", r"(?![A-Za-z0-9_-])", 0)
+        mine = "|".join(map(re.escape, sorted(known.ordinary_users, key=len, reverse=True)))
+        self._mine = re.compile(rf"/(?:nfs|scratch|work|data|gpfs|lustre|home|users|u)\w{{0,8}}/({mine})(?=[/\s:'\"]|\Z)", re.I) if mine else None
+
+    def rewrite(self, text: str, how: How, before: str, field: str) -> str:
+        if not text or _is_own(text, how):
+            return text
+        if how is How.UUID:
+            return self._counted(self._known.stand_in("gpu", text, field))
+        spans = find(text, how, before)
+        taken = [(s.start, s.end, self._known.stand_in(s.kind, text[s.start : s.end], field)) for s in spans]
+        taken += [m for m in self._learned(text, how) if all(m[1] <= t[0] or m[0] >= t[1] for t in taken)]
+        parts, place = [], 0
+        for start, end, name in sorted(taken):
+            parts += [text[place:start], self._counted(name)]
+            place = end
+        return "".join([*parts, text[place:]])
+
+    def _learned(self, text: str, how: How) -> Iterator[tuple[int, int, str]]:
+        taken: list[tuple[int, int]] = []
+
+        def free(match: re.Match[str], group: int = 0) -> bool:
+            start, end = match.span(group)
+            if any(start < e and end > s for s, e in taken):
+                return False
+            taken.append((start, end))
+            return True
+
+        for pattern, names in ((self._secrets, self._known.secrets), (self._homes, self._known.homes)):
+            for match in pattern.finditer(text) if pattern else ():
+                if free(match):
+                    yield *match.span(), names[match[0]]
+        if self._mine:
+            for match in self._mine.finditer(text):
+                if free(match, 1):
+                    yield *match.span(1), self._known.stand_in("user", match[1], "")
+        if how in (How.NAME, How.VERSION, How.OWN):
+            return
+        for match in self._names.finditer(text) if self._names else ():
+            if free(match):
+                yield *match.span(), self._known.alone[match[0].casefold()]
+        for match in self._in_paths.finditer(text) if self._in_paths else ():
+            if _is_in_path(text, match.start()) and free(match):
+                yield *match.span(), self._known.alone[match[0].casefold()]
+
+    def _counted(self, name: str) -> str:
+        self._times[name] += 1
+        return name
+
+    def stand_ins(self) -> tuple[StandIn, ...]:
+        found = []
+        for name, (kind, text) in self._known.text_of.items():
+            if self._times[name]:
+                found.append(StandIn(name, kind, text, self._times[name], self._known.first[name] or "this machine"))
+        return tuple(found)
+
+
+def _any_of(texts: Iterable[str], before: str, after: str, flags: int) -> re.Pattern[str] | None:
+    """Longest first: a name may be part of a longer one."""
+    parts = [re.escape(text) for text in sorted(texts, key=len, reverse=True)]
+    return re.compile(f"{before}(?:{'|'.join(parts)}){after}", flags) if parts else None
+
+
+def _is_in_path(text: str, place: int) -> bool:
+    """Whether a folder's separator stands before it in the same word."""
+    start = max(text.rfind(c, 0, place) for c in " \t\n\"'=")
+    return any(c in text[start + 1 : place] for c in "/\\")
+
+
+# ---- the walk
+
+
+def _walk(report: Report, rewrite: Rewrite) -> Any:
+    return _dataclass(report, rewrite, "")
+
+
+def _dataclass(value: Any, rewrite: Rewrite, where: str) -> Any:
+    kind: type[Any] = type(value)
+    hints = hints_of(kind)
+    how_of = declared(kind)
+    changed = {}
+    for field in dataclasses.fields(kind):
+        name = f"{where}.{field.name}".lstrip(".")
+        how = how_of.get(field.name)
+        if how is None and holds_text(hints[field.name]):
+            changed[field.name] = _emptied(getattr(value, field.name))
+        else:
+            changed[field.name] = _value(getattr(value, field.name), how, rewrite, name, "")
+    return dataclasses.replace(value, **changed)
+
+
+def _emptied(value: Any) -> Any:
+    """What is not declared leaves with its shape only."""
+    if isinstance(value, str):
+        return NOT_DECLARED
+    if isinstance(value, (tuple, list)):
+        return type(value)()
+    return {} if isinstance(value, Mapping) else value if value is None or isinstance(value, (bool, int, float)) else None
+
+
+def _value(value: Any, how: How | None, rewrite: Rewrite, where: str, before: str) -> Any:
+    if isinstance(value, str):
+        return rewrite(value, how or How.TEXT, before, where)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _dataclass(value, rewrite, where)
+    if isinstance(value, Mapping):
+        return {_key(k, how, rewrite, where): _entry(k, v, how, rewrite, where) for k, v in value.items()}
+    if isinstance(value, (tuple, list)):
+        if how is How.LINES:
+            return type(value)(_lines(value, rewrite, where))
+        if how is How.WORDS:
+            pairs = zip(value, ("", *value), strict=False)
+            return type(value)(rewrite(word, How.TEXT, f"{previous} " if previous else "", where) for word, previous in pairs)
+        return type(value)(_value(v, how, rewrite, where, before) for v in value)
+    return value
+
+
+def _key(key: Any, how: How | None, rewrite: Rewrite, where: str) -> Any:
+    return key if how is None or not isinstance(key, str) or _OWN_SHAPE.match(key) else rewrite(key, how, "", where)
+
+
+def _entry(key: Any, value: Any, how: How | None, rewrite: Rewrite, where: str) -> Any:
+    """A value is seen with its key before it: `HF_TOKEN=…`. That of a secret's key is one, whatever it looks like."""
+    dotted = f"{where}.{key}"
+    if isinstance(value, str) and is_secret_name(str(key)) and value:
+        return rewrite(f"'{value}'", How.TEXT, f"{key}=", dotted).strip("'")
+    return _value(value, how, rewrite, dotted, f"{key}=" if isinstance(value, str) else "")
+
+
+def _lines(lines: Iterable[str], rewrite: Rewrite, where: str) -> Iterator[str]:
+    """Each line is seen after the one before it. A private key is left out to its end, and a word that was cut off."""
+    previous, inside = "", False
+    for number, line in enumerate(lines):
+        if number >= LINES_AT_MOST:
+            return
+        if inside:
+            inside = not closes_private_key(line)
+            continue
+        inside = opens_private_key(line)
+        shown = line if len(line) < LINE_LENGTH else line[:LINE_LENGTH].rpartition(" ")[0] + " …"
+        yield rewrite(shown, How.TEXT, f"{previous}\n" if previous else "", where)
+        previous = line[-LINE_LENGTH:]
+
+
+def _with_placeholder(fix: Any, python: str) -> Any:
+    """Commands that say {python} for the target's Python."""
+    whole = re.compile(rf"(?<![A-Za-z0-9_./\\-]){re.escape(python)}(?![A-Za-z0-9_/\\.-])")
+
+    def rewrite(value: Any) -> Any:
+        if isinstance(value, str):
+            return whole.sub("{python}", value)
+        return tuple(map(rewrite, value)) if isinstance(value, tuple) else value
+
+    def commands(step: Step) -> Step:
+        changed = {name: rewrite(getattr(step, name)) for name in ("argv", "shell", "text", "undo", "verify")}
+        return dataclasses.replace(step, **changed)
+
+    return dataclasses.replace(
+        fix,
+        steps=tuple(commands(s) for s in fix.steps),
+        alternatives=tuple(_with_placeholder(a, python) for a in fix.alternatives),
+    )

@@ -1,0 +1,500 @@
+"""Recognises secrets in text: by the name of what they are given to, by the known forms of tokens, in addresses, and by
+looking random. Every pattern is linear: its repetitions are bounded, or nothing that they may match can follow them.
+
+The forms of tokens are facts of their issuers; most are collected in the rules of detect-secrets
+(https://github.com/Yelp/detect-secrets) and gitleaks (https://github.com/gitleaks/gitleaks), which are not depended on:
+the one needs a network library, the other is a program.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.redaction.spans import Span
+from doctor.redaction.words import is_stand_in, vocabulary
+
+# ---- tokens by their form
+
+_PREFIXED = (
+    r"gh[opusr]_|github_pat_|gl(?:pat|dt|rt|cbt|ptt|soat|ffct|ft|imt|agent|oas|wt)-|hf_|api_org_|pypi-|npm_|"  # code
+    r"sk-(?:proj-|ant-|or-v1-|svcacct-|lf-)?|sess-|gsk_|xai-|pplx-|r8_|nvapi-|KGAT_|wandb_v1_|lsv2_[ps][tk]_|pcsk_|"  # AI
+    r"[sr]k_(?:live|test)_|pk_live_|whsec_|sq0[a-z]{3}-|EAAA|shp(?:at|ss|pa|ca)_|"  # payment
+    r"xox[abeoprs](?:\.xox[bp])?-|xapp-|"  # Slack
+    r"hv[sbr]\.|dop_v1_|doo_v1_|dor_v1_|dckr_[po]at_|dapi|dp\.(?:pt|st|ct)\.|pul-|tskey-|nfp_|sbp_|pscale_tkn_|bkua_|"
+    r"CCIPAT_|rubygems_|HRKU-|FlyV1 fm2_|fm2_|glsa_|glc_|eyJrIjoi|NRAK-|sntry[su]_|sq[apu]_|AKCp|cmVmdGtu|LTAI|AKID|AQVN|"
+    r"ATATT3|ATCTT3|lin_api_|secret_|ntn_|figd_|PMAK-|tfp_|EZ[AT]K|aio_|pnu_|rpa_|ops_eyJ|GOCSPX-|ya29\.|1//0|"
+    r"AGE-SECRET-KEY-1|key-|SG\.|sl\.|EAACEdEose0cBA|tok_|vercel_|rnd_|phc_|phx_|apify_api_|duffel_(?:test|live)_"
+)
+_FORMS = tuple(
+    re.compile(p)
+    for p in (
+        rf"(?<![A-Za-z0-9])(?:{_PREFIXED})[A-Za-z0-9_=+/.~-]{{14,}}",
+        r"(?<![A-Za-z0-9])(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA|AROA|AIDA|AGPA)[A-Z0-9]{12,}",  # AWS key ids
+        r"(?<![A-Za-z0-9])AIza[\w-]{20,}",  # Google API key
+        r"(?<![\w-])ey[JI][A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{2,})*={0,2}",  # JWT, and base64 of JSON
+        r"(?<![A-Za-z0-9])[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25,}",  # Discord
+        r"(?<![A-Za-z0-9])\d{8,10}:AA[A-Za-z0-9_-]{30,}",  # Telegram
+        r"(?<![A-Za-z0-9])(?:SK|AC)[0-9a-f]{32}(?![A-Za-z0-9])",  # Twilio
+        r"(?<![A-Za-z0-9])[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{20,}",  # Entra client secret
+        r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{30,}",  # Terraform
+        r"(?<![A-Za-z0-9.])s\.[A-Za-z0-9]{24}(?![A-Za-z0-9])",  # older Vault
+        r"(?<![A-Za-z0-9])T[A-Z0-9]{6,12}/B[A-Z0-9]{6,12}/[A-Za-z0-9]{16,}",  # Slack hook
+    )
+)
+_PRIVATE_KEY = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,30}(?:PRIVATE KEY|SECRET KEY|PGP MESSAGE)[A-Z ]{0,10} ?-{4,5}")
+_PRIVATE_KEY_END = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,30}(?:KEY|MESSAGE)[A-Z ]{0,10} ?-{4,5}")
+
+# ---- names of what holds a secret
+
+_KEY = re.compile(
+    r"token|secret|passw(?:or)?d|passwd|passphrase|passcode|kennwort|pwd|pass|key|auth|cred|cookie|bearer|jwt|dsn|sig|"
+    r"session|connection_?string|pat\b|otp|webhook",
+    re.IGNORECASE,
+)
+_STRONG = frozenset(
+    ["password", "passwd", "passphrase", "passcode", "kennwort", "pwd", "secret", "secrets", "credential", "credentials", "creds", "apikey", "secretkey", "accesskey", "privatekey", "authtoken", "accesstoken", "refreshtoken", "authorization", "cookie", "connectionstring", "accountkey", "sharedaccesskey", "clientsecret", "masterkey", "sessiontoken"]
+)
+_WEAK = frozenset("token bearer auth oauth jwt dsn signature sig sid otp sessionid cred pat session webhook".split())  # noqa: SIM905
+_OF_A_KEY = frozenset(
+    """
+    api access secret private account auth encryption signing sign license licence storage shared master ssh client
+    session consumer deploy service subscription wandb hf ngc comet neptune function host admin product app openai
+    anthropic primary secondary server aws azure gcp rsa crypto webhook bot project write ingest registration
+    """.split()  # noqa: SIM905
+)
+_HEADERS = frozenset("authorization proxy-authorization cookie set-cookie x-auth-token x-api-key".split())  # noqa: SIM905
+_SPLIT = re.compile(r"[-_.]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_IDENTIFIER = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
+
+_SEPARATOR = re.compile(
+    r"""\\?["'`]?[\])]?[ \t]{0,8}(?::=|=>|==?|:(?!:))[ \t]{0,8}"""
+    r"""|\\?["']?,?\s{1,8}\\?["']?[Vv]alue\\?["']?\s{0,4}[:=]\s{0,4}"""  # {"name": …, "value": …}, name="" value=""
+    r"""|\\?["'],\s{1,4}(?=["'])"""  # ("--token", "…")
+)
+_IN_PROSE = re.compile(r"[ \t]{1,3}(?:is|was|were|are)[ \t]{0,3}[:=]?[ \t]{1,3}", re.IGNORECASE)
+_GAP = re.compile(r"[ \t]{1,8}")
+_SETTERS = re.compile(
+    r"(?:\b(?:setx|env|arg|set|export|setenv|unset|-gx|-Ux|-x|config|login|machine|configure|put|by|secret)|-e|--env)"
+    r"[ \t]{1,4}(?:/[mM][ \t]{1,4})?[\w.]{0,40}[ \t\"']{0,4}\Z",
+    re.IGNORECASE,
+)
+_SCHEME_WORD = re.compile(r"(?:Bearer|Basic|Token|Digest|Negotiate|ApiKey|AWS4-HMAC-SHA256)[ \t]{1,4}", re.IGNORECASE)
+_NOT_SECRET = re.compile(
+    r"""(?:none|null|nil|true|false|yes|no|on|off|n/?a|required|missing|invalid|expired|empty|unset|undefined|redacted
+        |\W*|[*xX•.…_#-]{2,}|<[\w .|/-]{0,40}>|\[[\w .-]{0,40}\]|\{[\w.-]{0,40}\}|\$\{?[\w.:-]{1,60}\}?|%\w{1,60}%
+        |\$env:\w{1,60}|\$\([^)]{0,80}\)?|\$\{\{[^}]{0,80}\}?\}?|os\.(?:environ|getenv).{0,80}|your[-_ ].{0,40}|\*{3,}.{0,4}
+        |\(?(?:un)?set\)?|not)\Z""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+# ---- flags that take a secret without saying so
+
+_USER_FLAG = re.compile(
+    r"(?<![\w-])(?:-u|--user|--proxy-user|--creds|--src-creds|--dest-creds)[ =]{1,3}['\"]?([^\s'\":]{1,80}):([^\s'\"]{1,200})"
+)
+_LOGIN = re.compile(r"sshpass|docker|podman|mysql|mariadb|twine|login|smbclient|psql|mongo|redis-cli|nmcli", re.IGNORECASE)
+_PASSWORD_FLAG = re.compile(r"(?<![\w-])-(?:p|a)[ =]{0,2}['\"]?([^\s'\"]{3,200})")
+_NETRC = re.compile(r"\blogin[ \t]{1,4}(\S{1,80})[ \t]{1,4}(?:account[ \t]{1,4}\S{1,80}[ \t]{1,4})?password[ \t]{1,4}(\S{1,200})")
+_LOGIN_CALL = re.compile(r"\blogin[ \t]{0,2}\(?[ \t]{0,2}(?:--relogin[ \t]{1,2})?['\"]?([A-Za-z0-9_-]{20,200})")
+
+# ---- addresses
+
+_ADDRESS = re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,24}:(?:\\?/){2}")
+_ADDRESS_END = re.compile(r"[\s\"<>`|]|\\[\"n]")
+_PORT = re.compile(r"[^:/@]{0,253}:\d{1,5}(?:[/?#]|\Z)")
+_CONDA_TOKEN = re.compile(r"/t/([^/\s]{4,200})/")
+_HOOK = re.compile(r"/(?:services|api/webhooks|webhooks?|hooks?|bot)/?([^\s?#\"'<>]{16,400})")
+_QUERY = re.compile(r"[?&;]([A-Za-z0-9_.%-]{1,60})=([^\s&;\"'<>#]{1,2000})")
+_SIGNED = re.compile(
+    r"(?:x-amz-|x-goog-|x-oss-|x-cos-)?(?:signature|credential|security-token|accesskeyid|.{0,10}accesskeyid)\Z"
+    r"|sig\Z|sign\Z|key\Z|key-pair-id\Z|policy\Z|code\Z|state\Z|auth\Z|skoid\Z|sktid\Z|st\Z|tk\Z|access_id\Z|googleaccessid\Z",
+    re.IGNORECASE,
+)
+PUBLIC_USERS = frozenset("git hg svn oauth2 token __token__ x-access-token x-oauth-basic user username anonymous aws".split())  # noqa: SIM905
+
+# ---- by the look
+
+_RUN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9][A-Za-z0-9_+/=.~-]{15,}")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}\Z")
+_PIECE = re.compile(r"[A-Za-z0-9]{16,}")
+_HEX = re.compile(r"[0-9a-f]{32,}\Z|[0-9A-F]{32,}\Z")
+_PLAIN_RUN = re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{5,}")
+_OF_A_HASH = re.compile(
+    r"(?:sha-?\d{0,3}|md5|hash|digest|commit|git|revision|rev|checksum|blake\w*|etag|build|HEAD|tree|@|blob)"
+    r"[\w\s\"':=/@()\[\]-]{0,24}\Z",
+    re.IGNORECASE,
+)
+_CLASSES = {**dict.fromkeys("0123456789", "d"), **dict.fromkeys("abcdefghijklmnopqrstuvwxyz", "l")}
+
+
+def secrets_in(text: str) -> Iterator[Span]:
+    """All secrets of a text; they may overlap."""
+    yield from _private_keys(text)
+    for form in _FORMS:
+        for match in form.finditer(text):
+            if not is_word_with_prefix(match[0]):
+                yield Span(match.start(), _trimmed(text, match.start(), match.end()), "secret")
+    yield from _keyed(text)
+    yield from _flags(text)
+    yield from _addresses(text)
+    for start, end in random_runs(text):
+        yield Span(start, end, "secret")
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether what has this name (a variable, a key) holds a secret for sure."""
+    return _strength(name) == "strong" or (_strength(name) == "weak" and name.isupper())
+
+
+def opens_private_key(line: str) -> bool:
+    """Whether a private key begins in a line and does not end there: what follows belongs to it."""
+    found = _PRIVATE_KEY.search(line)
+    return found is not None and _PRIVATE_KEY_END.search(line, found.end()) is None
+
+
+def closes_private_key(line: str) -> bool:
+    """Whether a private key ends in a line."""
+    return _PRIVATE_KEY_END.search(line) is not None
+
+
+def _private_keys(text: str) -> Iterator[Span]:
+    for match in _PRIVATE_KEY.finditer(text):
+        end = _PRIVATE_KEY_END.search(text, match.end())
+        yield Span(match.start(), end.end() if end else len(text), "secret")
+
+
+def is_word_with_prefix(token: str) -> bool:
+    """«secret_manager_client», «hf_transfer-0.1.9-cp38-abi3-manylinux2014»: names, no token."""
+    rest = re.sub(r"\A[A-Za-z]+[_-]", "", token)
+    return not any(_made_up_piece(piece) for piece in re.findall(r"[A-Za-z0-9]{6,}", rest))
+
+
+def _made_up_piece(piece: str) -> bool:
+    if piece.rstrip("0123456789").lower() in vocabulary():
+        return False
+    if piece.isdigit():
+        return len(piece) >= 8
+    mixed = sum(a.islower() and b.isupper() for a, b in zip(piece, piece[1:], strict=False))
+    return any(c.isdigit() for c in piece) or mixed >= 2 or len(piece) >= 16
+
+
+# ---- names and values
+
+
+def _strength(name: str) -> str:
+    """ "strong": a secret whatever its value is; "weak": one if it looks like one; "": none."""
+    parts = [part.lower() for part in _SPLIT.split(name) if part]
+    if not parts:
+        return ""
+    for place, part in enumerate(parts):
+        if part in _STRONG or part.endswith(("password", "passwd", "passphrase", "secretkey", "apikey", "accesskey")):
+            return "strong"
+        if part == "key" and place and (parts[place - 1] in _OF_A_KEY or parts[place - 1].endswith(("api", "secret"))):
+            return "strong"
+        if part in ("pass", "pw") and (place or len(parts) > 1):
+            return "strong"
+    if any(part in _WEAK or (part.endswith(("token", "key")) and part != "tokens") for part in parts):
+        return "weak"
+    return "weak" if parts[-1] in ("pass", "pw", "id") and any(p in ("session", "secret") for p in parts) else ""
+
+
+def _keyed(text: str) -> Iterator[Span]:
+    done = -1
+    for match in _KEY.finditer(text):
+        if match.start() < done:
+            continue
+        start, end = match.span()
+        while start > 0 and match.start() - start < 120 and text[start - 1] in _IDENTIFIER:
+            start -= 1
+        while end < len(text) and end - match.end() < 120 and text[end] in _IDENTIFIER:
+            end += 1
+        done = end
+        name = text[start:end].strip(".-")
+        strength = _strength(name)
+        if strength:
+            yield from _value(text, start, end, name, strength)
+
+
+def _value(text: str, start: int, end: int, name: str, strength: str) -> Iterator[Span]:
+    """The value that follows a name, in any spelling of an assignment."""
+    line_end = text.find("\n", end)
+    line_end = len(text) if line_end < 0 else line_end
+    header = name.lower() in _HEADERS
+    if separator := _SEPARATOR.match(text, end):
+        place = separator.end()
+    elif text[end : end + 1] == ">" and text[start - 1 : start] == "<":
+        place = end + 1
+        close = text.find("<", place)
+        yield from _checked(text, place, close if close >= 0 else line_end, strength, quoted=True)
+        return
+    elif (prose := _IN_PROSE.match(text, end)) is not None:
+        word = re.compile(r"[\"'`]?([^\s\"'`]{1,200})").match(text, prose.end())
+        if word and (looks_made_up(word[1]) or text[prose.end()] in "\"'`"):
+            yield from _checked(text, *word.span(1), strength)
+        return
+    elif gap := _GAP.match(text, end):
+        flag = text[start : start + 1] == "-"
+        loud = name.isupper() and ("_" in name or "-" in name)
+        setter = _SETTERS.search(text, max(0, start - 80), start) is not None
+        if not (flag or loud or setter or _SCHEME_WORD.match(text, start)):
+            return
+        place = gap.end()
+        if text[place : place + 1] == "-" or (not flag and not setter and not looks_made_up(_word_at(text, place))):
+            return
+    else:
+        return
+    if header:
+        if scheme := _SCHEME_WORD.match(text, place):
+            place = scheme.end()
+        if text[place:line_end].strip("\"' ").lower() not in ("", "none", "required"):
+            stop = line_end
+            quote = text[start - 1 : start]
+            if quote in ("'", '"') and (closing := text.find(quote, place, line_end)) >= 0:
+                stop = closing
+            elif text[place : place + 1] in ("'", '"') and (
+                closing := text.find(text[place], place + 1, line_end)
+            ) >= 0:
+                place, stop = place + 1, closing
+            yield Span(place, stop, "secret")
+        return
+    if scheme := _SCHEME_WORD.match(text, place):
+        place = scheme.end()
+    yield from _value_at(text, start, place, line_end, name, strength)
+
+
+def _value_at(text: str, start: int, place: int, line_end: int, name: str, strength: str) -> Iterator[Span]:
+    escaped = text[place : place + 1] == "\\" and text[place + 1 : place + 2] in ('"', "'")
+    if text[place : place + 1] in ("b", "r", "f") and text[place + 1 : place + 2] in ('"', "'"):
+        place += 1
+    if escaped or text[place : place + 1] in ('"', "'", "`"):
+        quote = text[place : place + 2] if escaped else text[place]
+        while text[place + len(quote) : place + len(quote) + 1] in ('"', "'") and text[place] == '"':  # three quotes
+            place += 1
+            if place - line_end > 0:
+                return
+        begin = place + len(quote)
+        close = _closing(text, begin, quote, line_end)
+        yield from _checked(text, begin, close, strength, quoted=True)
+        return
+    if text[place : place + 1] in ("|", ">") and text[place + 1 : place + 2] in ("", "-", "\n", "+"):  # YAML's block
+        yield Span(place + 1, len(text), "secret")
+        return
+    before = text[start - 1 : start]
+    if before in ("?", "&"):
+        stop = next((i for i in range(place, line_end) if text[i] in " \t&#\"'<>"), line_end)
+        yield from _checked(text, place, stop, strength)
+        return
+    stop = place
+    while stop < line_end and not text[stop].isspace():
+        if text[stop] == ";" and re.match(r";[ ]?[A-Za-z][\w ]{0,40}=", text[stop : stop + 48]):
+            break
+        stop += 1
+    if strength == "strong" and _is_whole_line(text, start, name):
+        stop = max(stop, len(text[:line_end].rstrip())) if stop < line_end else stop
+    yield from _checked(text, place, stop, strength)
+
+
+_LINE_HEAD = re.compile(r"[\s\"'#>*+-]{0,12}(?:export |set |setx |env |\$env:)?[\"']?\Z", re.IGNORECASE)
+_PASSWORD = re.compile(r"passw|passphrase|kennwort|pwd", re.IGNORECASE)
+
+
+def _is_whole_line(text: str, start: int, name: str) -> bool:
+    """Whether a line is «password: correct horse battery»: all that follows is the value."""
+    line_start = text.rfind("\n", 0, start) + 1
+    if start - line_start > 24 or not _PASSWORD.search(name):
+        return False
+    return _LINE_HEAD.match(text[line_start:start]) is not None
+
+
+def _closing(text: str, begin: int, quote: str, line_end: int) -> int:
+    place = begin
+    while place < line_end:
+        if len(quote) == 1 and text[place] == "\\":
+            place += 2
+            continue
+        if text.startswith(quote, place):
+            return place
+        place += 1
+    return line_end
+
+
+def _checked(text: str, start: int, end: int, strength: str, *, quoted: bool = False) -> Iterator[Span]:
+    """The span of a value, if it is a secret at all. A known prefix of an address belongs to the rules of addresses."""
+    if not quoted:
+        end = _trimmed(text, start, end)
+    value = text[start:end]
+    if not value.strip() or _NOT_SECRET.match(value.strip()) or is_stand_in(value):
+        return
+    if _ADDRESS.match(value) and strength == "weak":
+        return
+    if strength == "weak" and not looks_made_up(value):
+        return
+    yield Span(start, end, "secret")
+
+
+def looks_made_up(value: str) -> bool:
+    """Whether a value of a key such as «token» is one that somebody or something made up: no word, number or mark."""
+    value = value.strip("\"'`,;()[]{}<>|.")
+    if len(value) < 4 or value.replace(".", "").replace("_", "").replace(",", "").lstrip("+-").isdigit():
+        return False
+    if all(not part or len(part) == 1 or part.lower() in vocabulary() for part in re.split(r"[\W_\d]+", value)):
+        return any(c.isdigit() for c in value) and any(c.isalpha() for c in value) and len(value) >= 8
+    if value.isalpha() and (value.islower() or value.istitle() or value.isupper()):
+        return len(value) >= 20
+    return any(c.isdigit() for c in value) or not value.isidentifier() or len(value) >= 12
+
+
+def _word_at(text: str, place: int) -> str:
+    match = re.compile(r"\S{0,400}").match(text, place)
+    return match[0] if match else ""
+
+
+def _trimmed(text: str, start: int, end: int) -> int:
+    """The end without the punctuation of the sentence or the structure around it."""
+    opened = text[start:end]
+    while end > start and (
+        text[end - 1] in "\"'`,;.>"
+        or (text[end - 1] in ")]}" and opened.count(text[end - 1]) > opened.count({")": "(", "]": "[", "}": "{"}[text[end - 1]]))
+    ):
+        end -= 1
+    return end
+
+
+# ---- flags
+
+
+def _flags(text: str) -> Iterator[Span]:
+    for match in _USER_FLAG.finditer(text):
+        if not (match[1].isdigit() and match[2].rstrip("'\"").isdigit()):  # docker run -u 1000:1000
+            yield Span(match.start(1), match.end(1), "user")
+            yield Span(match.start(2), match.end(2), "secret")
+    for match in _NETRC.finditer(text):
+        yield Span(match.start(1), match.end(1), "user")
+        yield Span(match.start(2), match.end(2), "secret")
+    for match in _LOGIN_CALL.finditer(text):
+        if looks_made_up(match[1]):
+            yield Span(match.start(1), match.end(1), "secret")
+    for match in _PASSWORD_FLAG.finditer(text):
+        head = text[max(0, match.start() - 120) : match.start()].rpartition("\n")[2]
+        if _LOGIN.search(head) and not _docker_run(head) and not re.match(r"\d{1,5}(?::\d{1,5})?\Z", match[1]):
+            yield Span(match.start(1), match.end(1), "secret")
+
+
+def _docker_run(head: str) -> bool:
+    return re.search(r"(?:docker|podman)\s{1,4}(?:container\s{1,4})?run\b", head) is not None
+
+
+# ---- addresses
+
+
+def addresses_in(text: str) -> Iterator[tuple[int, int, int]]:
+    """(begin, begin of what follows ://, end) of every address."""
+    found = list(_ADDRESS.finditer(text))
+    for number, match in enumerate(found):
+        limit = found[number + 1].start() if number + 1 < len(found) else len(text)
+        stop = _ADDRESS_END.search(text, match.end(), limit)
+        yield match.start(), match.end(), stop.start() if stop else limit
+
+
+def userinfo_of(text: str, begin: int, end: int) -> tuple[int, int] | None:
+    """The place of `user:password` in an address whose authority begins at `begin`. A password may hold @, / and ':
+    everything to the last @ is its, unless what stands before the first slash is a host with a port."""
+    first_slash = text.find("/", begin, end)
+    first_slash = end if first_slash < 0 else first_slash
+    last = text.rfind("@", begin, first_slash)
+    if _PORT.match(text, begin, end) and last < 0:
+        return None
+    head = text[begin:first_slash]
+    if last >= 0 and not (":" in text[begin:last] and "@" in text[last + 1 : end] and "/" in text[last:end]):
+        return begin, last
+    if ":" in head:
+        later = text.rfind("@", begin, end)
+        if later >= 0 and "?" not in text[begin:later]:
+            return begin, later
+    return (begin, last) if last >= 0 else None
+
+
+def _addresses(text: str) -> Iterator[Span]:
+    for start, begin, end in addresses_in(text):
+        place = userinfo_of(text, begin, end)
+        if place is not None:
+            user, colon, password = text[slice(*place)].partition(":")
+            scheme = text[start:begin].lower()
+            if colon:
+                if user and user.lower() not in PUBLIC_USERS:
+                    yield Span(place[0], place[0] + len(user), "secret" if looks_random(user) else "user")
+                if password and not _NOT_SECRET.match(password) and password not in ("x-oauth-basic",):
+                    yield Span(place[0] + len(user) + 1, place[1], "secret")
+            elif user.lower() not in PUBLIC_USERS and not _NOT_SECRET.match(user):
+                login = scheme.startswith(("ssh", "git+ssh", "sftp", "rsync", "smb", "abfs", "wasb"))
+                yield Span(*place, "user" if login else "secret")
+            begin = place[1] + 1
+        for match in _CONDA_TOKEN.finditer(text, begin, end):
+            if not _NOT_SECRET.match(match[1]):
+                yield Span(match.start(1), match.end(1), "secret")
+        for match in _HOOK.finditer(text, begin, end):
+            if any(looks_random(part) or len(part) >= 40 for part in match[1].split("/")):
+                yield Span(match.start(1), match.end(1), "secret")
+        for match in _QUERY.finditer(text, begin, end):
+            value = match[2]
+            if _SIGNED.match(match[1]) or _strength(match[1]) or looks_random(value) or len(value) >= 32:
+                if len(value) >= 3 and not _NOT_SECRET.match(value):
+                    yield Span(match.start(2), match.end(2), "secret")
+        hash_sign = text.find("#", begin, end)
+        if hash_sign >= 0 and (m := re.compile(r"[\w&=.-]{0,40}token=([^&\s]{1,2000})").match(text, hash_sign + 1, end)):
+            yield Span(m.start(1), m.end(1), "secret")
+
+
+# ---- random text
+
+
+def random_runs(text: str) -> Iterator[tuple[int, int]]:
+    """Places that look like generated keys: mixed characters without words, long hexadecimal that is no hash."""
+    for match in _RUN.finditer(text):
+        run, start = match[0], match.start()
+        if _BASE64.match(run) and looks_random(re.sub(r"[+/=]", "", run)) and not _is_hash(text, start, run):
+            yield start, match.end()
+            continue
+        place = start
+        for segment in run.split("/"):
+            end = place + len(segment)
+            if len(segment) >= 16 and _random_segment(text, place, segment):
+                yield place, _trimmed(text, place, end)
+            place = end + 1
+
+
+def _random_segment(text: str, place: int, segment: str) -> bool:
+    if segment.startswith(("_Z", "Z")) and "_Z" in text[max(0, place - 2) : place + 2]:  # a C++ symbol
+        return False
+    if segment.endswith((".whl", ".so", ".dll", ".dylib", ".gz", ".zip", ".conda", ".bz2", ".py", ".html", ".json")):
+        return False
+    return any(
+        looks_random(piece[0]) and not _is_hash(text, place + piece.start(), piece[0]) for piece in _PIECE.finditer(segment)
+    )
+
+
+def _is_hash(text: str, place: int, piece: str) -> bool:
+    """Whether hexadecimal is the hash of a commit or a file, by what stands before it."""
+    if not _HEX.match(piece):
+        return False
+    return _OF_A_HASH.search(text, max(0, place - 48), place) is not None
+
+
+def looks_random(text: str) -> bool:
+    """Whether letters and digits are mixed as no name mixes them. Sixteen characters at least."""
+    core = "".join(c for c in text if c.isalnum() and c.isascii())
+    if len(core) < 16 or core.startswith("ZN"):
+        return False
+    if _HEX.match(core):
+        return len(set(core)) >= 8 and any(c.isdigit() for c in core) and any(c.isalpha() for c in core)
+    digits = sum(c.isdigit() for c in core)
+    classes = [_CLASSES.get(c, "u") for c in core]
+    turns = sum(a != b for a, b in zip(classes, classes[1:], strict=False))
+    plain = sum(len(run) for run in _PLAIN_RUN.findall(core))
+    if plain > 0.45 * len(core) or len(set(core)) < 9:
+        return False
+    if not digits:
+        return len(core) >= 26 and len(set(classes)) == 2 and turns >= 0.33 * len(core)
+    mixed = len(set(classes)) == 3
+    return digits >= (1 if mixed else 4) and turns >= 0.3 * len(core) and (mixed or len(core) >= 20)
