@@ -98,11 +98,10 @@ def types_of_report() -> tuple[type, ...]:
     found: list[type] = []
 
     def visit(kind: Any) -> None:
-        if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-            if kind not in found:
-                found.append(kind)
-                for hint in hints_of(kind).values():
-                    visit(hint)
+        if dataclasses.is_dataclass(kind) and isinstance(kind, type) and kind not in found:
+            found.append(kind)
+            for hint in hints_of(kind).values():
+                visit(hint)
         for part in get_args(kind) if get_origin(kind) is not Literal else ():
             visit(part)
 

@@ -127,9 +127,8 @@ class _Known:
             self.stand_in("user", name, "this machine")
             if is_ordinary(name) or len(name) < 3:
                 self.ordinary_users.append(name)
-        elif kind == "host" and len(name) >= 2 and not is_public_host(name) and not is_public_account(name):
-            if not is_ordinary(name):
-                self.stand_in("host", name, "this machine")
+        elif kind == "host" and len(name) >= 2 and not (is_public_host(name) or is_public_account(name) or is_ordinary(name)):
+            self.stand_in("host", name, "this machine")
 
     def stand_in(self, kind: Kind, text: str, field: str) -> str:
         """The stand-in of a text: the same for the same, in any letter case where it is a name."""
@@ -259,9 +258,9 @@ def _walk(report: Report, rewrite: Rewrite) -> Any:
 
 
 def _dataclass(value: Any, rewrite: Rewrite, where: str) -> Any:
-    kind: type[Any] = type(value)
-    hints = hints_of(kind)
-    how_of = declared(kind)
+    kind = type(value)
+    hints = hints_of(kind)  # type: ignore[arg-type]
+    how_of = declared(kind)  # type: ignore[arg-type]
     changed = {}
     for field in dataclasses.fields(kind):
         name = f"{where}.{field.name}".lstrip(".")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from doctor.redaction.spans import Span
 from doctor.redaction.words import is_stand_in, vocabulary
@@ -175,7 +176,7 @@ def _made_up_piece(piece: str) -> bool:
         return False
     if piece.isdigit():
         return len(piece) >= 8
-    mixed = sum(a.islower() and b.isupper() for a, b in zip(piece, piece[1:], strict=False))
+    mixed = sum(a.islower() and b.isupper() for a, b in pairwise(piece))
     return any(c.isdigit() for c in piece) or mixed >= 2 or len(piece) >= 16
 
 
@@ -290,7 +291,7 @@ def _value_at(text: str, start: int, place: int, line_end: int, name: str, stren
         if text[stop] == ";" and re.match(r";[ ]?[A-Za-z][\w ]{0,40}=", text[stop : stop + 48]):
             break
         stop += 1
-    if strength == "strong" and _is_whole_line(text, start, name):
+    if strength == "strong" and text[place - 1].isspace() and _is_whole_line(text, start, name):
         stop = max(stop, len(text[:line_end].rstrip())) if stop < line_end else stop
     yield from _checked(text, place, stop, strength)
 
@@ -438,9 +439,9 @@ def _addresses(text: str) -> Iterator[Span]:
                 yield Span(match.start(1), match.end(1), "secret")
         for match in _QUERY.finditer(text, begin, end):
             value = match[2]
-            if _SIGNED.match(match[1]) or _strength(match[1]) or looks_random(value) or len(value) >= 32:
-                if len(value) >= 3 and not _NOT_SECRET.match(value):
-                    yield Span(match.start(2), match.end(2), "secret")
+            telling = _SIGNED.match(match[1]) or _strength(match[1]) or looks_random(value) or len(value) >= 32
+            if telling and len(value) >= 3 and not _NOT_SECRET.match(value):
+                yield Span(match.start(2), match.end(2), "secret")
         hash_sign = text.find("#", begin, end)
         if hash_sign >= 0 and (m := re.compile(r"[\w&=.-]{0,40}token=([^&\s]{1,2000})").match(text, hash_sign + 1, end)):
             yield Span(m.start(1), m.end(1), "secret")
@@ -490,7 +491,7 @@ def looks_random(text: str) -> bool:
         return len(set(core)) >= 8 and any(c.isdigit() for c in core) and any(c.isalpha() for c in core)
     digits = sum(c.isdigit() for c in core)
     classes = [_CLASSES.get(c, "u") for c in core]
-    turns = sum(a != b for a, b in zip(classes, classes[1:], strict=False))
+    turns = sum(a != b for a, b in pairwise(classes))
     plain = sum(len(run) for run in _PLAIN_RUN.findall(core))
     if plain > 0.45 * len(core) or len(set(core)) < 9:
         return False
