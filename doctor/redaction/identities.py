@@ -17,17 +17,17 @@ from doctor.redaction.words import is_ordinary, is_public_account, is_stand_in
 # ---- users
 
 _NAME = r"[^\s/\\:'\"<>|*?,;()\[\]{}$`=]"
-_HOMES = re.compile(  # folders below which each folder is a user's
-    r"(?:/(?:home\d{0,2}|homes|Users|users\d?|people|var/home|usr/home|nethome|nfshome|mnt/home|rhome|ihome)/(?:[a-z]/(?=[a-z]))?"
-    r"|/global/(?:homes/[a-z]|u\d|cscratch\d|cfs)/|/(?:run/)?media/(?=[^/\s]{1,64}/))"
-    rf"({_NAME}{{1,64}})",
+_HOMES = re.compile(  # folders below which each folder is a user's, perhaps with its first letter between (/homes/a/anna)
+    r"(?<![\w.+-])(?:/[\w.-]{1,40}){0,2}?/(?:home\d{0,2}|homes|Users|users\d?|people|nethome|nfshome|rhome|ihome)/(?:([a-z])/(?=\1))?"
+    rf"(?P<name>{_NAME}{{1,64}})"
+    r"|/global/(?:homes/[a-z]|u\d|cscratch\d|cfs)/(?P<other>[\w.-]{1,64})|/(?:run/)?media/(?P<medium>[\w.-]{1,64})(?=/)",
 )
 _SHARED = re.compile(  # folders below which there are users, and other things
-    r"/(?:nfs|scratch\d?|gpfs|lustre|beegfs|work|data|storage|export|cluster|vol|u|fs\d?|netscratch|project|projects|workspaces?|raid|ssd|hdd|disk\d?"
+    r"/(?:nfs|scratch\d?|gpfs\d?|lustre\d?|beegfs|work|data|storage|export|cluster|vol|u|fs\d?|netscratch|project|projects|workspaces?|raid|ssd|hdd|disk\d?"
     r"|local|mnt|opt|share|afs|ceph|glusterfs|hpc|tmp|var/tmp)"
     rf"((?:/{_NAME}{{1,64}}){{1,4}})",
 )
-_USERS_BELOW = frozenset("home homes users user people scratch staff students student".split())  # noqa: SIM905
+_USERS_BELOW = frozenset("home homes users user people staff students student".split())  # noqa: SIM905
 _MINE = re.compile(r"nfs\d?|scratch\d?|netscratch|lustre|gpfs|beegfs|u\Z")
 _WINDOWS = re.compile(
     r"(?:[A-Za-z]:|\\\\wsl(?:\$|\.localhost)\\{1,2}[\w.-]{1,40}|%SystemDrive%)[\\/]{1,4}(?:Users|Documents and Settings|home)[\\/]{1,4}"
@@ -58,7 +58,7 @@ _USER_PLACES = tuple(
          r"|owned by(?: user)?|invalid user|Accepted \w+ for)[ \t]{1,3}['\"`]?([A-Za-z][\w.-]{1,31})", re.I),
         (r"\b([a-z][\w.-]{1,31})\(\d{1,7}M\)", 0),  # gpustat
         (r"\b([a-z_][\w.-]{1,31}):[x*!]?:\d{1,10}:\d{1,10}:", 0),  # passwd
-        (r"(?<![\w.])([A-Z][A-Z0-9-]{1,15})\\([a-z][\w.-]{1,31})(?![\w\\])", 0),  # DOMAIN\user
+        (r"(?<![\w.\\/:-])([A-Z][A-Z0-9-]{1,15})\\([a-z][\w.-]{1,31})(?![\w\\])", 0),  # DOMAIN\user
     )
 )
 
@@ -202,9 +202,10 @@ def _known_mirror(labels: list[str]) -> bool:
 def _users(text: str) -> Iterator[Span]:
     for pattern in (_HOMES, _GIT_BASH, _HOME_OF):
         for match in pattern.finditer(text):
-            name = match[1].rstrip(".")
+            group = match.lastgroup or 1
+            name = match[group].rstrip(".")
             if name and not is_public_account(name) and not name.startswith((".", "{", "$", "%", "~")):
-                yield Span(match.start(1), match.start(1) + len(name), "user")
+                yield Span(match.start(group), match.start(group) + len(name), "user")
     for match in _WINDOWS.finditer(text):
         group = 1 if match[1] else 2
         name = match[group].rstrip(". ")
@@ -308,7 +309,7 @@ def _is_version(text: str) -> bool:
 _BEFORE_VERSION = re.compile(
     r"(?:[=<>~!]=|[<>]|\bv|\bversion|\bdriver|\bcuda\w*|\bcudnn\w*|\bnccl\w*|\brelease|\bbuild|\blib\w+|\bkernel|\bkmd|\brocm|\bruntime|\btoolkit|\bnvcc"
     r"|(?<![\w-])(?:nvidia|cuda|cudnn|nvidia-\w{1,20})-[\w-]{1,40}|\b[\w-]{1,40}[-_]cu\d{1,3}|\bcu(?:blas|fft|rand|solver|sparse|dnn|file|tensor)\w{0,10}|\bnv\w{3,12}"
-    r"|(?<=\n)[a-z][\w-]{1,40}|\A[a-z][\w-]{1,40})['\")\]]{0,3}[ \t]{0,40}(?::|=|is|\(|v|at|@)?[ \t]{0,24}['\"(]?\Z",
+    r"|(?:(?<=\n)|\A)(?-i:([a-z][\w-]{1,40})))['\")\]]{0,3}[ \t]{0,40}(?::|=|is|\(|v|at|@)?[ \t]{0,24}['\"(]?\Z",
     re.IGNORECASE,
 )
 _OF_AN_ADDRESS = re.compile(r"\b(?:from|to|at|on|ip|addr\w*|inet|host\w*|server|node|connect\w*|ssh|ping|peer|listen\w*|bind|via|gateway|dns|src|dst|client|"
@@ -340,7 +341,13 @@ def _is_address(text: str, match: re.Match[str]) -> bool:
     before = text[max(0, match.start() - 64) : match.start()]
     if re.match(r":\d{2,5}\b|/\d{1,2}\b", text[match.end() : match.end() + 6]) or _OF_AN_ADDRESS.search(before):
         return True
-    return _BEFORE_VERSION.search(before) is None and bool(before.strip() or int(match[0].partition(".")[0]) > 15)
+    versioned = _BEFORE_VERSION.search(before)
+    if versioned is not None and versioned[1] is not None:  # a list of packages has its name at the line's start
+        return not is_ordinary(versioned[1]) or _MACHINE.match(versioned[1]) is not None
+    return versioned is None and bool(before.strip() or int(match[0].partition(".")[0]) > 15)
+
+
+_MACHINE = re.compile(r"(?:node|server|gpu|host|gateway|router|login|master|worker|head|compute|rank)[\w-]*\Z")
 
 
 def _is_ipv6(text: str) -> bool:

@@ -183,7 +183,7 @@ class _Rewriter:
         self._secrets = _any_of(known.secrets, r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])", 0)
         self._homes = _any_of(known.homes, "", r"(?![A-Za-z0-9_-])", 0)
         mine = "|".join(map(re.escape, sorted(known.ordinary_users, key=len, reverse=True)))
-        self._mine = re.compile(rf"/(?:nfs|scratch|work|data|gpfs|lustre|home|users|u)\w{{0,8}}/({mine})(?=[/\s:'\"]|\Z)", re.I) if mine else None
+        self._mine = re.compile(rf"/(?:nfs|scratch|work|data|gpfs|lustre|home|users|u)\d?/(?:home/|users/)?({mine})(?=[/\s:'\"]|\Z)", re.I) if mine else None
 
     def rewrite(self, text: str, how: How, before: str, field: str) -> str:
         if not text or _is_own(text, how):

@@ -69,6 +69,7 @@ _SPLIT = re.compile(r"[-_.]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _IDENTIFIER = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 
 _SEPARATOR = re.compile(
+    r"""[ \t]{1,3}for[ \t]{1,3}[^\s:]{1,80}:[ \t]{1,4}|"""
     r"""\\?["'`]?[\])]?[ \t]{0,8}(?::=|=>|==?|:(?!:))[ \t]{0,8}"""
     r"""|\\?["']?,?\s{1,8}\\?["']?[Vv]alue\\?["']?\s{0,4}[:=]\s{0,4}"""  # {"name": …, "value": …}, name="" value=""
     r"""|\\?["'],\s{1,4}(?=["'])"""  # ("--token", "…")
@@ -76,7 +77,7 @@ _SEPARATOR = re.compile(
 _IN_PROSE = re.compile(r"[ \t]{1,3}(?:is|was|were|are)[ \t]{0,3}[:=]?[ \t]{1,3}", re.IGNORECASE)
 _GAP = re.compile(r"[ \t]{1,8}")
 _SETTERS = re.compile(
-    r"(?:\b(?:setx|env|arg|set|export|setenv|unset|-gx|-Ux|-x|config|login|machine|configure|put|by|secret)|-e|--env)"
+    r"(?:\b(?:setx|env|arg|set|export|setenv|unset|config|login|machine|configure|put|by|secret)|-[gU]?x|-e|--env)"
     r"[ \t]{1,4}(?:/[mM][ \t]{1,4})?[\w.]{0,40}[ \t\"']{0,4}\Z",
     re.IGNORECASE,
 )
@@ -85,7 +86,7 @@ _NOT_SECRET = re.compile(
     r"""(?:none|null|nil|true|false|yes|no|on|off|n/?a|required|missing|invalid|expired|empty|unset|undefined|redacted
         |\W*|[*xX•.…_#-]{2,}|<[\w .|/-]{0,40}>|\[[\w .-]{0,40}\]|\{[\w.-]{0,40}\}|\$\{?[\w.:-]{1,60}\}?|%\w{1,60}%
         |\$env:\w{1,60}|\$\([^)]{0,80}\)?|\$\{\{[^}]{0,80}\}?\}?|os\.(?:environ|getenv).{0,80}|your[-_ ].{0,40}|\*{3,}.{0,4}
-        |\(?(?:un)?set\)?|not)\Z""",
+        |\(?(?:un)?set\)?|not|[A-Za-z_][\w.]{0,60}\([^)]{0,80}\)?)\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
 
@@ -195,7 +196,8 @@ def _strength(name: str) -> str:
             return "strong"
         if part in ("pass", "pw") and (place or len(parts) > 1):
             return "strong"
-    if any(part in _WEAK or (part.endswith(("token", "key")) and part != "tokens") for part in parts):
+    last = next((part for part in reversed(parts) if not part.isdigit() and part not in ("value", "env", "file")), "")
+    if last in _WEAK or last.endswith(("token", "key")):
         return "weak"
     return "weak" if parts[-1] in ("pass", "pw", "id") and any(p in ("session", "secret") for p in parts) else ""
 

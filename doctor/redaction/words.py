@@ -35,9 +35,9 @@ def vocabulary() -> frozenset[str]:
 
 def is_ordinary(text: str) -> bool:
     """Whether every part of a name is an ordinary word or a number: «pip», «RTX», «gpu-node», «python3»."""
-    parts = [part for part in re.split(r"[-_.\s\d]+", text.lower()) if part]
+    parts = [part.strip("0123456789") for part in re.split(r"[-_.\s]+", text.lower())]
     words = [part for part in parts if len(part) > 1]
-    return bool(words) and all(word in vocabulary() for word in words)
+    return bool(words) and all(word in vocabulary() or word.removesuffix("s") in vocabulary() for word in words)
 
 
 def is_plain(text: str) -> bool:
