@@ -23,7 +23,8 @@ from doctor import pipeline
 from doctor.model.facts import Facts, Gap, ImportFailure, Interpreter, Origin, ProbeResult
 from doctor.model.report import Report
 from doctor.redaction import redact
-from doctor.reports import github, html as html_format, junit, markdown
+from doctor.reports import github, junit, markdown
+from doctor.reports import html as html_format
 from doctor.reports import json as json_format
 from tests.redaction.planted import INNOCENT, KINDS, USERS, Planted, planted
 from tests.reports.samples import FACTS, report

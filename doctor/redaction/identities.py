@@ -83,7 +83,7 @@ _HOST_PLACES = tuple(
         (r"(?:^|[\s|>\]])([A-Za-z0-9][\w.-]{0,252}):\d{1,8}:\d{1,8}(?: \[\d{1,3}\]| \[\w{1,12}\])? (?:\[\d{1,3}\] )?NCCL\b", re.M),
         (r"\b(?:slurmstepd|srun|sbatch|salloc|slurmd): (?:error|info)?:? ?\*{0,3} ?([A-Za-z0-9][\w.-]{0,252}): task", 0),
         (r"\b(?:on|from|to) (?:host|node|machine|server) ['\"`]?([A-Za-z0-9][\w.-]{0,252})", re.I),
-        (r"(?<![A-Za-z0-9])(?:MASTER_ADDR|HOSTNAME|COMPUTERNAME|SLURMD_NODENAME|SLURM_(?:JOB_|STEP_)?NODELIST|SLURM_SUBMIT_HOST|SLURM_LAUNCH_NODE_IPADDR"
+        (r"(?<![A-Za-z0-9_])(?:MASTER_ADDR|HOSTNAME|COMPUTERNAME|SLURMD_NODENAME|SLURM_(?:JOB_|STEP_)?NODELIST|SLURM_SUBMIT_HOST|SLURM_LAUNCH_NODE_IPADDR"
          r"|NODE_?NAME|NODELIST|HOST(?:_?NAME)?|LOGONSERVER|USERDOMAIN|CLIENTNAME|PGHOST|\w{1,40}_HOST|\w{1,40}_HOSTNAME|\w{1,40}_ADDR|QDRANT_URL)['\"]?[ \t]{0,4}(?:=|:(?!:))[ \t]{0,4}['\"]?"
          r"([A-Za-z0-9][\w.-]{0,252})", 0),
         (r"\b(?:host ?name|computer ?name|node ?name|static hostname|transient hostname|local host ?name|machine ?name|server ?name|nodelist|fqdn|domain|hostfqdn|"
@@ -173,7 +173,8 @@ def identities_in(text: str, *, version: bool = False) -> Iterator[Span]:
     if not version:
         yield from _numbers(text)
     for match in _EMAIL.finditer(text):
-        if match[0].partition("@")[0].lower() not in PUBLIC_USERS:
+        before = re.split(r"\s", text[max(0, match.start() - 200) : match.start()])[-1]
+        if match[0].partition("@")[0].lower() not in PUBLIC_USERS and "://" not in before:
             yield Span(*match.span(), "email")
     for pattern in _CLOUD:
         for match in pattern.finditer(text):

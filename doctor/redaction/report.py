@@ -287,7 +287,7 @@ def _value(value: Any, how: How | None, rewrite: Rewrite, where: str, before: st
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _dataclass(value, rewrite, where)
     if isinstance(value, Mapping):
-        return {_key(k, how, rewrite, where): _entry(k, v, how, rewrite, where) for k, v in value.items()}
+        return {_key(k, rewrite, where): _entry(k, v, how, rewrite, where) for k, v in value.items()}
     if isinstance(value, (tuple, list)):
         if how is How.LINES:
             return type(value)(_lines(value, rewrite, where))
@@ -298,8 +298,9 @@ def _value(value: Any, how: How | None, rewrite: Rewrite, where: str, before: st
     return value
 
 
-def _key(key: Any, how: How | None, rewrite: Rewrite, where: str) -> Any:
-    return key if how is None or not isinstance(key, str) or _OWN_SHAPE.match(key) else rewrite(key, how, "", where)
+def _key(key: Any, rewrite: Rewrite, where: str) -> Any:
+    """Keys are names of facts, variables and values; what has another shape is text."""
+    return rewrite(key, How.OWN, "", where) if isinstance(key, str) else key
 
 
 def _entry(key: Any, value: Any, how: How | None, rewrite: Rewrite, where: str) -> Any:
@@ -322,7 +323,7 @@ def _lines(lines: Iterable[str], rewrite: Rewrite, where: str) -> Iterator[str]:
         inside = opens_private_key(line)
         shown = line if len(line) < LINE_LENGTH else line[:LINE_LENGTH].rpartition(" ")[0] + " …"
         yield rewrite(shown, How.TEXT, f"{previous}\n" if previous else "", where)
-        previous = line[-LINE_LENGTH:]
+        previous = "" if inside else line[-LINE_LENGTH:]
 
 
 def _with_placeholder(fix: Any, python: str) -> Any:

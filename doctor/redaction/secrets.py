@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from doctor.redaction.spans import Span
-from doctor.redaction.words import is_stand_in, vocabulary
+from doctor.redaction.words import is_ordinary, is_stand_in, vocabulary
 
 # ---- tokens by their form
 
@@ -221,11 +221,11 @@ def _keyed(text: str) -> Iterator[Span]:
 
 def _value(text: str, start: int, end: int, name: str, strength: str) -> Iterator[Span]:
     """The value that follows a name, in any spelling of an assignment."""
-    line_end = text.find("\n", end)
-    line_end = len(text) if line_end < 0 else line_end
+    line_end = _end_of_line(text, end)
     header = name.lower() in _HEADERS
     if separator := _SEPARATOR.match(text, end):
         place = separator.end()
+        line_end = max(line_end, _end_of_line(text, place))
     elif text[end : end + 1] == ">" and text[start - 1 : start] == "<":
         place = end + 1
         close = text.find("<", place)
@@ -243,7 +243,8 @@ def _value(text: str, start: int, end: int, name: str, strength: str) -> Iterato
         if not (flag or loud or setter or _SCHEME_WORD.match(text, start)):
             return
         place = gap.end()
-        if text[place : place + 1] == "-" or (not flag and not setter and not looks_made_up(_word_at(text, place))):
+        made_up = looks_made_up(_word_at(text, place))
+        if (text[place : place + 1] == "-" and not (setter and made_up)) or not (flag or setter or made_up):
             return
     else:
         return
@@ -285,26 +286,31 @@ def _value_at(text: str, start: int, place: int, line_end: int, name: str, stren
         return
     before = text[start - 1 : start]
     if before in ("?", "&"):
-        stop = next((i for i in range(place, line_end) if text[i] in " \t&#\"'<>"), line_end)
+        found = re.compile(r"[\s&#\"'<>]").search(text, place, min(line_end, place + _LONGEST))
+        stop = found.start() if found else min(line_end, place + _LONGEST)
         yield from _checked(text, place, stop, strength)
         return
-    stop = place
-    while stop < line_end and not text[stop].isspace():
-        if text[stop] == ";" and re.match(r";[ ]?[A-Za-z][\w ]{0,40}=", text[stop : stop + 48]):
-            break
-        stop += 1
+    found = _VALUE_END.search(text, place, min(line_end, place + _LONGEST))
+    stop = found.start() if found else min(line_end, place + _LONGEST)
     if strength == "strong" and text[place - 1].isspace() and _is_whole_line(text, start, name):
         stop = max(stop, len(text[:line_end].rstrip())) if stop < line_end else stop
     yield from _checked(text, place, stop, strength)
 
 
+def _end_of_line(text: str, place: int) -> int:
+    found = text.find("\n", place, place + 4 * _LONGEST)
+    return found if found >= 0 else min(len(text), place + 4 * _LONGEST)
+
+
+_LONGEST = 400  # characters of a value; what is longer is found by its form, or is cut to pieces of this length
+_VALUE_END = re.compile(r"\s|;(?= ?[A-Za-z][\w ]{0,40}=)")
 _LINE_HEAD = re.compile(r"[\s\"'#>*+-]{0,12}(?:export |set |setx |env |\$env:)?[\"']?\Z", re.IGNORECASE)
 _PASSWORD = re.compile(r"passw|passphrase|kennwort|pwd", re.IGNORECASE)
 
 
 def _is_whole_line(text: str, start: int, name: str) -> bool:
     """Whether a line is «password: correct horse battery»: all that follows is the value."""
-    line_start = text.rfind("\n", 0, start) + 1
+    line_start = text.rfind("\n", max(0, start - 32), start) + 1
     if start - line_start > 24 or not _PASSWORD.search(name):
         return False
     return _LINE_HEAD.match(text[line_start:start]) is not None
@@ -312,6 +318,7 @@ def _is_whole_line(text: str, start: int, name: str) -> bool:
 
 def _closing(text: str, begin: int, quote: str, line_end: int) -> int:
     place = begin
+    line_end = min(line_end, begin + 4 * _LONGEST)
     while place < line_end:
         if len(quote) == 1 and text[place] == "\\":
             place += 2
@@ -459,12 +466,20 @@ def random_runs(text: str) -> Iterator[tuple[int, int]]:
         if _BASE64.match(run) and looks_random(re.sub(r"[+/=]", "", run)) and not _is_hash(text, start, run):
             yield start, match.end()
             continue
+        segments = run.split("/")
+        random = [len(segment) >= 16 and _random_segment(text, start, segment) for segment in segments]
         place = start
-        for segment in run.split("/"):
+        for number, segment in enumerate(segments):
             end = place + len(segment)
-            if len(segment) >= 16 and _random_segment(text, place, segment):
+            beside = any(random[max(0, number - 1) : number + 2]) and not re.search(r"[._-]", segment)
+            if random[number] or (beside and len(segment) > 1 and _is_mixed(segment)):  # base64 has slashes in it
                 yield place, _trimmed(text, place, end)
             place = end + 1
+
+
+def _is_mixed(text: str) -> bool:
+    inner = sum(a.islower() and b.isupper() for a, b in pairwise(text))
+    return not is_ordinary(text) and (any(c.isdigit() for c in text) or "+" in text or inner > 0)
 
 
 def _random_segment(text: str, place: int, segment: str) -> bool:
