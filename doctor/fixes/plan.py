@@ -16,6 +16,7 @@ from doctor.knowledge.versions import numbers
 from doctor.model.facts import Facts
 from doctor.model.finding import Finding, Remedy
 from doctor.model.fix import Fix, Plan, Step
+from doctor.reports.text import has_command
 
 MAX_ALTERNATIVES = 3
 
@@ -64,7 +65,7 @@ def _lines(step: Step, shell: quoting.Shell) -> list[str]:
     """A command line if the step is one and can be written safely, else comments."""
     if step.argv and (command := quoting.command(step.argv, shell)):
         return [command]
-    if step.shell and quoting.is_printable(step.shell):
+    if step.shell and quoting.is_printable(step.shell) and not has_command(step.shell):
         return [step.shell]
     if step.edit:
         return quoting.comment(f"{step.text}. Write into {step.edit.file}:\n{step.edit.toml}", shell)

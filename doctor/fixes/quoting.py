@@ -13,6 +13,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Literal
 
+from doctor.reports.text import has_command, without_commands
+
 Shell = Literal["sh", "fish", "powershell", "cmd"]
 SHELLS: tuple[Shell, ...] = ("sh", "fish", "powershell", "cmd")
 
@@ -58,15 +60,23 @@ def line(argv: Sequence[str], *, windows: bool) -> str:
 
 
 def _joined(words: Sequence[str | None]) -> str | None:
+    """None, too, where a CI's runner would take the line for a command to itself: Windows has no spelling against it."""
     written = [word for word in words if word is not None]
-    return " ".join(written) if len(written) == len(words) else None
+    line = " ".join(written)
+    return line if len(written) == len(words) and not has_command(line) else None
 
 
 def _posix_word(word: str, *, bare: bool = True) -> str:
     """As shlex has it, but: fish takes a backslash inside single quotes for an escape at times; zsh and fish expand
     words that begin with = or %, which shlex leaves bare."""
+    if has_command(word):  # two quoted pieces side by side are one word, in which no runner finds its mark
+        return "".join(_posix_quoted(piece) for piece in re.split(r"(?<=#)(?=#)|(?<=:)(?=:)|(?<=_)(?=start|end|fold|time)", word))
     if bare and "\\" not in word and word[:1] not in ("=", "%"):
         return shlex.quote(word)
+    return _posix_quoted(word)
+
+
+def _posix_quoted(word: str) -> str:
     quoted = ("'" + part.replace("'", "'\"'\"'") + "'" if part else "" for part in word.split("\\"))
     return '"\\\\"'.join(quoted)
 
@@ -152,12 +162,11 @@ def comment(text: str, shell: Shell = "sh") -> list[str]:
     """
     lines = []
     for part in text.splitlines():
-        clean = "".join(c if c.isprintable() else " " for c in part)
-        if shell == "cmd":  # inert up to the first word's end; %% is no variable
-            plain = clean.replace("%", "%%")
-            lines.append(f"REM {plain if plain[:1].isalnum() else '- ' + plain}".rstrip())
+        clean = without_commands("".join(c if c.isprintable() else " " for c in part)).strip()
+        if shell == "cmd":  # REM's first word is read, and may end in an operator; all behind it is left alone; %% is no variable
+            lines.append(f"REM - {clean}".replace("%", "%%").rstrip())
         elif shell == "sh" and not _ACTIVE.isdisjoint(clean):
-            lines.append("# '" + clean.replace("'", "\u2019").strip() + "'")
+            lines.append("# '" + clean.replace("'", "\u2019") + "'")
         else:
             lines.append(f"# {clean}".rstrip())
     return lines

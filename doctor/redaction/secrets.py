@@ -244,7 +244,7 @@ def _value(text: str, start: int, end: int, name: str, strength: str) -> Iterato
             return
         place = gap.end()
         made_up = looks_made_up(_word_at(text, place))
-        if (text[place : place + 1] == "-" and not (setter and made_up)) or not (flag or setter or made_up):
+        if (text[place : place + 1] == "-" and not ((setter or flag) and made_up)) or not (flag or setter or made_up):
             return
     else:
         return
@@ -499,6 +499,12 @@ def _is_hash(text: str, place: int, piece: str) -> bool:
     return _OF_A_HASH.search(text, max(0, place - 48), place) is not None
 
 
+def _is_readable(run: str) -> bool:
+    """Whether letters in one case could be a word or a part of one."""
+    vowels = sum(c in "aeiouAEIOU" for c in run)
+    return run.lower() in vocabulary() or (len(run) >= 4 and len(run) <= 5 * vowels <= 3.5 * len(run))
+
+
 def looks_random(text: str) -> bool:
     """Whether letters and digits are mixed as no name mixes them. Sixteen characters at least."""
     core = "".join(c for c in text if c.isalnum() and c.isascii())
@@ -509,7 +515,7 @@ def looks_random(text: str) -> bool:
     digits = sum(c.isdigit() for c in core)
     classes = [_CLASSES.get(c, "u") for c in core]
     turns = sum(a != b for a, b in pairwise(classes))
-    plain = sum(len(run) for run in _PLAIN_RUN.findall(core))
+    plain = sum(len(run) for run in _PLAIN_RUN.findall(core) if _is_readable(run))
     if plain > 0.45 * len(core) or len(set(core)) < 9:
         return False
     if not digits:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from doctor.model.report import Report
 from doctor.reports import summary
+from doctor.reports.sinks import github_data, github_property
 from doctor.reports.text import safe
 
 _LEVELS = {"fault": "error", "warning": "warning", "note": "notice"}
@@ -17,13 +18,5 @@ def render(report: Report) -> str:
             continue
         fix = summary.fix_of(report, finding)
         text = f"{finding.title} {finding.detail}" + (f" Fix: {summary.offer(fix)}" if fix else "")
-        lines.append(f"::{_LEVELS[finding.severity]} title={_property('torchdoctor ' + finding.id)}::{_data(text)}")
+        lines.append(f"::{_LEVELS[finding.severity]} title={github_property('torchdoctor ' + finding.id)}::{github_data(text)}")
     return "\n".join([*lines, safe(summary.verdict(report))]) + "\n"
-
-
-def _data(text: str) -> str:
-    return safe(text).replace("%", "%25")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

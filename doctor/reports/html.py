@@ -11,8 +11,7 @@ from jinja2 import Environment, StrictUndefined
 
 from doctor.checks import check_of
 from doctor.model.report import Report
-from doctor.reports import summary
-from doctor.reports.text import safe
+from doctor.reports import sinks, summary
 
 _WORDS = {
     "ok": "ok", "!!": "fault", "!": "warning", "^": "because of another layer", "?": "not explained",
@@ -21,10 +20,9 @@ _WORDS = {
 
 
 def render(report: Report) -> str:
-    """The document. All foreign text is escaped by the template's autoescaping, after `safe`."""
+    """The document. All foreign text is escaped by the template's autoescaping, after sinks.py's escapers."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["safe_text"] = safe
-    environment.filters["safe_lines"] = lambda text: safe(text, keep_lines=True)
+    environment.filters.update(safe_text=sinks.html, safe_cell=sinks.html_cell, safe_lines=sinks.html_lines)
     windows = report.facts.host.system == "windows"
     template = files("doctor.reports").joinpath("report.html.j2").read_text(encoding="utf-8")
     return environment.from_string(template).render(

@@ -16,13 +16,14 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from doctor.decode import ABSENT_JSON, decode, loads, name_of
 from doctor.model.facts import ABSENT, Absent
 from doctor.model.report import Report
+from doctor.reports.sinks import json_text
 
 SCHEMA_ID = "urn:torchdoctor:report-1"
 
 
 def render(report: Report, *, indent: int | None = 2) -> str:
     """The report as one JSON object, ASCII only; indent=None: on one line."""
-    return json.dumps(encode(report), indent=indent, allow_nan=False) + "\n"
+    return json_text(json.dumps(encode(report), indent=indent, allow_nan=False)) + "\n"
 
 
 def parse(text: str) -> Report:

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as xml
 
 from doctor.model.report import Report
 from doctor.reports import summary
-from doctor.reports.text import safe
+from doctor.reports.sinks import junit
 
 
 def render(report: Report) -> str:
@@ -27,14 +27,14 @@ def render(report: Report) -> str:
         case = xml.SubElement(suite, "testcase", classname=f"torchdoctor.{outcome.layer}", name=outcome.id, time="0")
         finding = findings.get(outcome.id)
         if outcome.status == "skipped":
-            xml.SubElement(case, "skipped", message=safe(outcome.reason))
+            xml.SubElement(case, "skipped", message=junit(outcome.reason))
         elif outcome.status == "crashed":
-            xml.SubElement(case, "error", message=safe(outcome.reason))
+            xml.SubElement(case, "error", message=junit(outcome.reason))
         elif finding is not None and outcome.id in faults:
-            failure = xml.SubElement(case, "failure", type=finding.severity, message=safe(finding.title))
-            failure.text = safe(finding.detail)
+            failure = xml.SubElement(case, "failure", type=finding.severity, message=junit(finding.title))
+            failure.text = junit(finding.detail)
         elif finding is not None:
-            xml.SubElement(case, "system-out").text = safe(f"{finding.severity}: {finding.detail or finding.title}")
+            xml.SubElement(case, "system-out").text = junit(f"{finding.severity}: {finding.detail or finding.title}")
     _verdict(suite, report)
     suites = xml.Element("testsuites")
     suites.append(suite)
@@ -51,8 +51,8 @@ def _verdict(suite: xml.Element, report: Report) -> None:
     """A case for the verdict itself: where no check failed and health is not proven, that is an error."""
     case = xml.SubElement(suite, "testcase", classname="torchdoctor", name="verdict", time="0")
     if _without_verdict(report):
-        xml.SubElement(case, "error", message=safe(summary.verdict(report))).text = safe(
+        xml.SubElement(case, "error", message=junit(summary.verdict(report))).text = junit(
             "\n".join(f"{q.text} {q.command}".strip() for q in report.questions[:1])
         )
     else:
-        xml.SubElement(case, "system-out").text = safe(summary.verdict(report))
+        xml.SubElement(case, "system-out").text = junit(summary.verdict(report))

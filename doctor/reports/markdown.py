@@ -8,6 +8,7 @@ from doctor.checks import Check, check_of
 from doctor.model.finding import Finding
 from doctor.model.report import Report
 from doctor.reports import summary
+from doctor.reports.sinks import markdown, markdown_cell, markdown_code, markdown_line
 from doctor.reports.text import safe
 
 
@@ -22,12 +23,12 @@ def render_page(check: Check) -> str:
 
 
 def _report(report: Report) -> Iterator[str]:
-    yield f"**{_prose(summary.verdict(report))}**"
+    yield f"**{markdown(summary.verdict(report))}**"
     yield ""
     yield "| | layer | |"
     yield "|---|---|---|"
     for row in summary.rows(report):
-        yield f"| `{row.mark}` | {row.layer} | {_cell(row.text)} |"
+        yield f"| `{row.mark}` | {row.layer} | {markdown_cell(row.text)} |"
     for finding in report.findings:
         if finding.root:
             yield ""
@@ -36,14 +37,14 @@ def _report(report: Report) -> Iterator[str]:
     yield ""
     yield "<details><summary>Where this comes from</summary>"
     yield ""
-    yield f"- {_prose(report.tool)}, {report.taken_at}" + (", redacted" if report.redacted else "")
+    yield f"- {markdown(report.tool)}, {report.taken_at}" + (", redacted" if report.redacted else "")
     where = ", ".join(report.target.evidence) or report.target.python or "not found"
-    yield f"- target: {_code(where)} ({_prose(report.target.reason)})"
+    yield f"- target: {markdown_code(where)} ({markdown(report.target.reason)})"
     for outcome in report.outcomes:
         if outcome.status == "crashed":
-            yield f"- check {_code(outcome.id)} crashed: {_prose(outcome.reason)}"
+            yield f"- check {markdown_code(outcome.id)} crashed: {markdown(outcome.reason)}"
     for gap in report.facts.gaps:
-        yield f"- not known: {_code(gap.fact)}: {_prose(gap.detail or gap.reason)}"
+        yield f"- not known: {markdown_code(gap.fact)}: {markdown(gap.detail or gap.reason)}"
     yield ""
     yield "</details>"
 
@@ -73,7 +74,7 @@ def _left_over(report: Report) -> Iterator[str]:
 def _finding(report: Report, finding: Finding) -> Iterator[str]:
     yield f"### {finding.severity}: `{finding.id}`" + (" (likely)" if finding.confidence == "likely" else "")
     yield ""
-    yield _prose(f"{finding.title} {finding.detail}" if finding.detail != finding.title else finding.title)
+    yield markdown(f"{finding.title} {finding.detail}" if finding.detail != finding.title else finding.title)
     if finding.evidence:
         yield ""
         yield from table(
@@ -82,7 +83,7 @@ def _finding(report: Report, finding: Finding) -> Iterator[str]:
     caused = summary.consequences(report, finding)
     if caused:
         yield ""
-        yield "Because of it: " + ", ".join(_code(f.id) for f in caused)
+        yield "Because of it: " + ", ".join(markdown_code(f.id) for f in caused)
     fix = summary.fix_of(report, finding)
     if fix and fix.finding == finding.id:
         yield ""
@@ -90,7 +91,7 @@ def _finding(report: Report, finding: Finding) -> Iterator[str]:
             yield _prose(fix.title)
         for number, step in enumerate(fix.steps, 1):
             hints = summary.hints(step)
-            yield f"{number}. {_prose(step.text)}" + (f" ({hints})" if hints else "")
+            yield f"{number}. {markdown(step.text)}" + (f" ({hints})" if hints else "")
             command = summary.step_command(step, windows=report.facts.host.system == "windows")
             if command:
                 yield from _block(command, "   ")
@@ -99,24 +100,24 @@ def _finding(report: Report, finding: Finding) -> Iterator[str]:
             yield f"(assumes: {_prose(assumed.rstrip('.'))})"
         for other in fix.alternatives:
             yield ""
-            yield f"Or: {_prose(summary.offer(other))}"
+            yield f"Or: {markdown(summary.offer(other))}"
 
 
 def _page(check: Check) -> Iterator[str]:
     yield f"### `{check.id}`"
     yield ""
-    yield f"{_prose(check.title)} *({check.severity}, layer {check.layer})*"
+    yield f"{_own(check.title)} *({check.severity}, layer {check.layer})*"
     yield ""
-    yield _prose(summary.declared(check))
+    yield _own(summary.declared(check))
     for line in check.docs.splitlines():
         if line and not line.startswith(" "):
             yield ""
             yield f"**{line.strip()}**"
             yield ""
         elif line.strip().startswith("http"):
-            yield f"- {_prose(line.strip())}"
+            yield f"- {_own(line.strip())}"
         else:
-            yield _prose(line.strip())
+            yield _own(line.strip())
 
 
 def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
@@ -124,23 +125,15 @@ def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
     yield "| " + " | ".join(heads) + " |"
     yield "|" + "---|" * len(heads)
     for row in rows:
-        yield "| " + " | ".join(_cell(c) for c in row) + " |"
+        yield "| " + " | ".join(markdown_cell(c) for c in row) + " |"
 
 
-def _prose(text: str) -> str:
-    """Foreign text that stays text: no HTML, no emphasis, no mentions of people, no images or links."""
-    text = safe(text)
+def _own(text: str) -> str:
+    """Our own pages: addresses are links there, markup is text."""
+    text = safe(text).replace("&", "&amp;")
     for character in "\\`*_[]<>":
         text = text.replace(character, "&lt;" if character == "<" else "\\" + character)
     return text.replace("@", "@\u200b")
-
-
-def _cell(text: str) -> str:
-    return _prose(text).replace("|", "\\|")
-
-
-def _code(text: str) -> str:
-    return "`" + safe(text).replace("`", "'") + "`"
 
 
 def _block(text: str, indent: str) -> Iterator[str]:
@@ -150,5 +143,5 @@ def _block(text: str, indent: str) -> Iterator[str]:
         fence += "`"
     yield f"{indent}{fence}sh"
     for line in text.splitlines():
-        yield indent + safe(line)
+        yield indent + markdown_line(line)
     yield indent + fence

@@ -8,9 +8,13 @@ import unicodedata
 # Cf are the invisible ones, with the direction overrides that can make a line read backwards.
 _UNSAFE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 
-
-# At the start of a line (and wrapping makes such starts) a CI runner takes «::name …::» and «##[name]» for commands.
-_WORKFLOW_COMMAND = re.compile(r"(?<![^\s])(:|#)(:(?=[a-z])|#(?=\[))")
+# What the runner of a CI takes from a program's output for a command to itself. Sources: GitHub's actions/runner
+# (ActionCommand: «::» first in a line, in any letter case; «##[» anywhere), Azure's logging commands («##vso[»), TeamCity's
+# service messages («##teamcity[»), GitLab's and Travis' marks of sections. A wrapped line can begin at any word.
+_COMMAND = re.compile(
+    r"(?<!\S)(?P<colons>:{2,})|(?P<hashes>#{2,})(?=[A-Za-z]{0,40}\[)|(?P<section>section_(?:start|end)|travis_(?:fold|time)):",
+    re.IGNORECASE,
+)
 
 
 def safe(text: str, *, keep_lines: bool = False) -> str:
@@ -21,7 +25,25 @@ def safe(text: str, *, keep_lines: bool = False) -> str:
     """
     if not (text.isascii() and text.isprintable()):
         text = "".join(_safe_character(c, keep_lines) for c in text)
-    return _WORKFLOW_COMMAND.sub(r"\1 \2", text)
+    return without_commands(text)
+
+
+def without_commands(text: str) -> str:
+    """The text with a space in everything that a CI's runner would take for a command.
+
+    >>> without_commands("::Set-Output x, ##vso[task] and at::native")
+    ': :Set-Output x, # #vso[task] and at::native'
+    """
+    return _COMMAND.sub(_broken, text)
+
+
+def has_command(text: str) -> bool:
+    """Whether a CI's runner would find a command in it."""
+    return _COMMAND.search(text) is not None
+
+
+def _broken(match: re.Match[str]) -> str:
+    return f"{match['section']} :" if match["section"] else " ".join(match[0])
 
 
 def _safe_character(character: str, keep_lines: bool) -> str:
@@ -29,4 +51,6 @@ def _safe_character(character: str, keep_lines: bool) -> str:
         return "\n" if keep_lines else " "
     if character in "\t\r":
         return " "
+    if (ord(character) & 0xFFFE) == 0xFFFE or 0xFDD0 <= ord(character) <= 0xFDEF:  # no characters: XML forbids them
+        return "?"
     return "?" if unicodedata.category(character) in _UNSAFE else character

@@ -1,0 +1,135 @@
+"""Where foreign text is shown, and what makes it inert there: one escaper for each place. SINKS is the table of all.
+
+Every renderer puts foreign text through the escaper of the place where it puts it, and through no other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+
+from doctor.fixes import quoting
+from doctor.reports.text import safe
+
+# ---- Markdown, as GitHub and GitLab read it
+#
+# Nothing but plain words stays bare; every other word becomes code, where nothing is markup, a link, a mention of a person,
+# a reference to an issue or a commit, an emoji, a formula or an entity. (Escapes would not do: both look for mentions and
+# references in what they have already rendered.)
+
+_PLAIN = re.compile(r"[(«\"'“‘]*[^\W_](?:[^\W_]|[-+.,/=:'’](?=[^\W_]))*[.,;:!?)»\"'”’%…]*\Z")
+_MARKS = re.compile(r"[.,;–—…«»]{1,3}\Z")
+_NOT_PLAIN = re.compile(
+    r".*\.[^\W\d_]{2}"  # example.com, torch.cuda
+    r"|.*:.*:"  # :smile:
+    r"|\W*[0-9a-f]{7,64}\W*\Z"  # a commit
+    r"|\W*[A-Z][A-Z0-9]+-\d+\W*\Z",  # GH-1, ABC-12
+)
+_LIST = re.compile(r"(?:\d{1,9}[.)]|[-+*])\Z")  # first in a line
+
+
+def markdown(text: str) -> str:
+    """Prose: one line, in which nothing is alive."""
+    words = safe(text).split()
+    parts: list[str] = []
+    code_before = False
+    for number, word in enumerate(words):
+        plain = (_PLAIN.match(word) and not _NOT_PLAIN.match(word)) or _MARKS.match(word)
+        if plain and not (number == 0 and _LIST.match(word)):
+            parts.append(word)
+            code_before = False
+        elif code_before:  # one piece of code, not two
+            parts[-1] = f"{parts[-1][:-1]} {_without_ticks(word)}`"
+        else:
+            parts.append(f"`{_without_ticks(word)}`")
+            code_before = True
+    return " ".join(parts)
+
+
+def markdown_cell(text: str) -> str:
+    """The same in a table: a pipe is written \\|, and a backslash before it is moved away from it."""
+    return markdown(text).replace("\\|", "\\ |").replace("|", "\\|")
+
+
+def markdown_code(text: str) -> str:
+    """A piece of code."""
+    shown = " ".join(safe(text).split())
+    return f"`{_without_ticks(shown)}`" if shown else ""
+
+
+def markdown_line(text: str) -> str:
+    """A line of a fenced block whose fence is longer than any in it."""
+    return safe(text)
+
+
+def _without_ticks(text: str) -> str:
+    return text.replace("`", "'")
+
+
+# ---- the others
+
+
+def json_text(document: str) -> str:
+    """A whole JSON document: the same values, with escapes in what a CI's runner would take for a command.
+
+    >>> json_text('{"a": "##[error]x"}')
+    '{"a": "#\\\\u0023[error]x"}'
+    """
+    document = re.sub(r"#(?=#[A-Za-z]{0,40}\[)", r"\\u0023", document)
+    document = re.sub(r"(?<=[\"\s]):(?=:)", r"\\u003a", document)
+    document = re.sub(r"((?:section_(?:start|end)|travis_(?:fold|time))):(?!\s)", r"\1\\u003a", document, flags=re.IGNORECASE)
+    return document.replace("\x7f", "\\u007f")
+
+
+def html(text: str) -> str:
+    """Text for the template, which escapes it."""
+    return safe(text)
+
+
+def html_cell(text: str) -> str:
+    """The same in a table's cell: copied into a spreadsheet, it is no formula."""
+    shown = safe(text)
+    return f"'{shown}" if re.match(r"\s*(?:[=@]|[+-](?![\d.\s]))", shown) else shown
+
+
+def html_lines(text: str) -> str:
+    """Several lines of it."""
+    return safe(text, keep_lines=True)
+
+
+def junit(text: str) -> str:
+    """Text of an element or attribute, which ElementTree escapes. Jenkins and GitLab attach the files that [[ATTACHMENT|…]]
+    names, others read properties so."""
+    return re.sub(r"\[(?=\[)", "[ ", safe(text))
+
+
+def github_data(text: str) -> str:
+    """The message of a workflow command."""
+    return safe(text).replace("%", "%25")
+
+
+def github_property(text: str) -> str:
+    """A property of a workflow command, as the runner expects it."""
+    return github_data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _comment(shell: quoting.Shell, text: str) -> str:
+    return "\n".join(quoting.comment(text, shell))
+
+
+SINKS: dict[str, Callable[[str], str]] = {
+    "terminal": safe,
+    "json": json_text,
+    "markdown": markdown,
+    "markdown-cell": markdown_cell,
+    "markdown-code": markdown_code,
+    "markdown-line": markdown_line,
+    "html": html,
+    "html-cell": html_cell,
+    "html-lines": html_lines,
+    "junit": junit,
+    "github-data": github_data,
+    "github-property": github_property,
+    **{f"{shell}-comment": partial(_comment, shell) for shell in quoting.SHELLS},
+}

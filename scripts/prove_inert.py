@@ -1,0 +1,57 @@
+"""Fuzzed tickets through all formats and scripts: is there a live command of a CI in any output?
+
+python scripts/prove_inert.py [--count N] [--seed N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from doctor import pipeline
+from doctor.fixes.plan import script
+from doctor.fixes.quoting import SHELLS
+from doctor.redaction import redact
+from doctor.reports import github, junit, markdown, terminal
+from doctor.reports import html as html_format
+from doctor.reports import json as json_format
+from tests.reports.hostile import hostile_ticket, live_commands
+
+FORMATS = {"json": json_format, "markdown": markdown, "html": html_format, "junit": junit, "github": github, "terminal": terminal}
+
+
+def live_of(ticket: str) -> Iterator[tuple[str, list[str]]]:
+    """(format, what a CI would take for a command) of a ticket's outputs, redacted or not."""
+    report = pipeline.examine(pipeline.Request(evidence=(("ticket\n::error::x##[a].txt", ticket.encode("utf-8", "replace")),)))
+    for one in (report, redact(report)):
+        for name, module in FORMATS.items():
+            if found := live_commands(module.render(one), ours=name == "github"):
+                yield name, found
+    if found := live_commands(terminal.render(report, verbose=True)):
+        yield "terminal --verbose", found
+    for shell in SHELLS:
+        if found := live_commands(script(report.plan, shell=shell)):
+            yield f"script for {shell}", found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    live = 0
+    for seed in range(options.seed, options.seed + options.count):
+        for name, found in live_of(hostile_ticket(random.Random(seed))):
+            live += 1
+            print(f"LIVE  ticket {seed}, {name}: {found[:3]}")
+    print(f"tickets: {options.count}; outputs each: {2 * len(FORMATS) + 1 + len(SHELLS)}; with live commands: {live}")
+    return 1 if live else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
