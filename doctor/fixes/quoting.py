@@ -70,7 +70,7 @@ def _posix_word(word: str, *, bare: bool = True) -> str:
     """As shlex has it, but: fish takes a backslash inside single quotes for an escape at times; zsh and fish expand
     words that begin with = or %, which shlex leaves bare."""
     if has_command(word):  # two quoted pieces side by side are one word, in which no runner finds its mark
-        return "".join(_posix_quoted(piece) for piece in re.split(r"(?<=#)(?=#)|(?<=:)(?=:)|(?<=_)(?=start|end|fold|time)", word))
+        return "".join(_posix_quoted(piece) for piece in re.split(r"(?<=#)(?=#)|(?<=:)(?=:)|(?<=_)(?=(?i:start|end|fold|time))", word))
     if bare and "\\" not in word and word[:1] not in ("=", "%"):
         return shlex.quote(word)
     return _posix_quoted(word)

@@ -283,7 +283,7 @@ def _emptied(value: Any) -> Any:
 
 def _value(value: Any, how: How | None, rewrite: Rewrite, where: str, before: str) -> Any:
     if isinstance(value, str):
-        return rewrite(value, how or How.TEXT, before, where)
+        return value if how is None else rewrite(value, how, before, where)  # None: a word of a closed vocabulary
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _dataclass(value, rewrite, where)
     if isinstance(value, Mapping):

@@ -64,8 +64,8 @@ def test_foreign_text_starts_no_workflow_command() -> None:
 
 
 def test_markdown_has_no_foreign_markup() -> None:
-    text = re.sub(r"```.*?```|`[^`\n]*`", "", markdown.render(HOSTILE).replace("\\`", ""), flags=re.DOTALL)
-    assert "script" in text
+    assert "script" in markdown.render(HOSTILE)
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", markdown.render(HOSTILE), flags=re.DOTALL)
     assert "<script>" not in text
     assert "@you" not in text
 

@@ -33,7 +33,7 @@ MARKDOWN = MarkdownIt("gfm-like", {"linkify": True, "html": True})  # links also
 SPACED = st.sampled_from(("", " ", "\n", "  "))
 
 # What nobody may find in text that is not code: people, issues, commits, emoji, formulas, addresses, strikes.
-ALIVE = re.compile(r"@\w|#\d|\bGH-\d|(?<!\w)!\d|(?<!\w)[%~&]\w|://|\bwww\.|\b[0-9a-f]{7,40}\b|:[\w+-]+:|\$|\[\^|^\s*/\w|&#?\w+;", re.MULTILINE)
+ALIVE = re.compile(r"@\w|#\d|\bGH-\d|(?<!\w)!\d|(?<!\w)[%~&]\w|://|\bwww\.|\b[0-9a-f]{7,40}\b|:[a-z+-][\w+-]*:|\$|\[\^|^\s*/\w|&#?\w+;", re.MULTILINE)
 INLINE = {"text", "code_inline", "softbreak", "strong_open", "strong_close"}
 
 
