@@ -18,7 +18,7 @@ from doctor.model.finding import LAYERS
 ROOT = Path(__file__).resolve().parent.parent
 DOCTOR = ROOT / "doctor"
 MODULES = sorted(p for p in DOCTOR.rglob("*.py") if "__pycache__" not in p.parts)
-PURE = ("checks", "fixes", "evidence", "reports", "knowledge", "model")
+PURE = ("checks", "fixes", "evidence", "redaction", "reports", "knowledge", "model")
 HEADINGS = ("What it means", "How to see it yourself", "What to do", "References")
 
 # What a pure room may not use: processes, the environment, the clock, the network, and files of the machine.
@@ -206,6 +206,13 @@ def test_settings_are_said_in_exact_words(check) -> None:
             words = {word.arg: word.value for word in node.keywords}
             if ast.unparse(words["action"]) == "'system-setting'":
                 assert "text" in words, ast.unparse(node)
+
+
+def test_every_field_of_a_report_says_how_it_leaves() -> None:
+    """A new field that can hold text is declared in doctor/redaction/fields.py, in the line of its type."""
+    from doctor.redaction.fields import undeclared
+
+    assert list(undeclared()) == []
 
 
 def test_generated_files_are_current() -> None:

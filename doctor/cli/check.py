@@ -71,7 +71,7 @@ def _check_each(machines: Machines, format: str, options: dict[str, Any]) -> int
 def _json_line(report: Report, options: dict[str, Any]) -> str:
     from doctor.reports import json
 
-    return json.render(output.redacted(report, options), indent=None)
+    return json.render(output.redacted(report, options, of=f"{', '.join(report.target.evidence)}: "), indent=None)
 
 
 def _line(report: Report) -> str:

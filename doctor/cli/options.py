@@ -119,6 +119,9 @@ def _format_options(formats: tuple[str, ...]) -> list[Decorator]:
             "-o", "--output", metavar="FILE", callback=_output, help="Write there, atomically, not to stdout."
         ),
         click.option("--no-redact", is_flag=True, help="Leave names, paths and serial numbers in machine formats."),
+        click.option(
+            "--show-redacted", is_flag=True, help="List on stderr what was replaced; names only on a terminal, no secrets."
+        ),
     ]
 
 
@@ -178,12 +181,15 @@ def read_all(files: Iterable[str]) -> Evidence:
 
 
 def chosen_format(options: dict[str, Any]) -> str:
-    """The name of the format asked for. Wrong usage: --json with another --format."""
+    """The name of the format asked for. Wrong usage: --json with another --format, --show-redacted where nothing is
+    redacted."""
     asked: str | None = options.get("format")
     if options.get("as_json"):
         if asked not in (None, "json"):
             raise click.UsageError(f"--json and --format {asked} exclude each other.")
-        return "json"
+        asked = "json"
+    if options.get("show_redacted") and (options.get("no_redact") or (asked or FORMATS[0]) == "terminal"):
+        raise click.UsageError("--show-redacted is for a format that is redacted, such as --json.")
     return asked or FORMATS[0]
 
 

@@ -60,13 +60,20 @@ def text_of(report: Report, format: str, options: dict[str, Any]) -> str:
     return text
 
 
-def redacted(report: Report, options: dict[str, Any]) -> Report:
-    """The report for passing on: with stand-ins, unless --no-redact."""
+def redacted(report: Report, options: dict[str, Any], *, of: str = "") -> Report:
+    """The report for passing on: with stand-ins, unless --no-redact. How many is said on stderr (but of one machine `of`
+    many only with --show-redacted)."""
     if options.get("no_redact"):
         return report
-    from doctor.redaction import redact
+    from doctor.redaction import redaction
 
-    return redact(report, names=names_of_this_machine() if report.facts.live else ())
+    done = redaction(report, names=names_of_this_machine() if report.facts.live else ())
+    if options.get("show_redacted"):
+        for stand_in in done.stand_ins:
+            complain(f"torchdoctor: {of}{stand_in.described(show=bool(sys.stderr and sys.stderr.isatty()))}")
+    elif done.stand_ins and not of and not options.get("quiet"):
+        complain(f"torchdoctor: redacted: {done.counted()} (--show-redacted lists them, --no-redact leaves them in)")
+    return done.report
 
 
 def names_of_this_machine() -> tuple[tuple[str, str], ...]:

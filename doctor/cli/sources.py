@@ -10,6 +10,7 @@ from typing import IO
 
 import click
 
+from doctor.cli.output import complain
 from doctor.evidence.text import Shortened
 
 KEPT_BYTES = 8 << 20  # of each end
@@ -32,10 +33,9 @@ def read_source(name: str) -> tuple[str, bytes]:
         raise click.UsageError(f"cannot read '{name}': {error.strerror or error}.") from None
     if left_out:
         size = f"{left_out / (1 << 20):.0f} MB"
-        click.echo(
+        complain(
             f"torchdoctor: {name} is long: of what lies between its first and last {KEPT_BYTES >> 20} MB, {size} were "
-            "not read; only lines with words such as error, torch, CUDA or driver.",
-            err=True,
+            "not read; only lines with words such as error, torch, CUDA or driver."
         )
     return name, content
 

@@ -146,7 +146,7 @@ def secrets_in(text: str) -> Iterator[Span]:
 
 def is_secret_name(name: str) -> bool:
     """Whether what has this name (a variable, a key) holds a secret for sure."""
-    return _strength(name) == "strong" or (_strength(name) == "weak" and name.isupper())
+    return _strength(name) == "strong" or (_strength(name) == "weak" and name.isupper() and len(name) > 3)
 
 
 def opens_private_key(line: str) -> bool:

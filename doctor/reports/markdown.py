@@ -54,7 +54,7 @@ def _left_over(report: Report) -> Iterator[str]:
     for one in left:
         place = one.symptom.source + (f", line {one.symptom.line}" if one.symptom.line else "")
         yield ""
-        yield f"### not explained: {_prose(one.symptom.text)}" + (f" ({_prose(place)})" if place else "")
+        yield f"### not explained: {markdown(one.symptom.text)}" + (f" ({markdown(place)})" if place else "")
         if one.hypotheses:
             yield ""
             yield from table(
@@ -66,7 +66,7 @@ def _left_over(report: Report) -> Iterator[str]:
             )
     if report.questions and report.verdict == "unknown" and not (report.limits and not report.unproven):
         yield ""
-        yield f"To settle it: {_prose(report.questions[0].text)}"
+        yield f"To settle it: {markdown(report.questions[0].text)}"
         if report.questions[0].command:
             yield from _block(report.questions[0].command, "")
 

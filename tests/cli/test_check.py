@@ -60,7 +60,7 @@ def test_no_target_is_one_line_and_json_stays_valid(examined, capsys) -> None:
     assert run(["check", "--python", "/nowhere", "--json"]) == 3
     captured = capsys.readouterr()
     jsonschema.validate(json.loads(captured.out), schema())
-    assert captured.err.count("\n") == 1
+    assert captured.err.splitlines()[0] == "torchdoctor: /nowhere: not found"
 
 
 @pytest.mark.parametrize(
@@ -125,13 +125,39 @@ def test_json_is_redacted_unless_asked(examined, capsys) -> None:
     assert parse(capsys.readouterr().out) == FAULTY
 
 
+def test_what_was_redacted_is_listed(examined, capsys, monkeypatch) -> None:
+    examined(FAULTY)
+    run(["check", "--json", "--show-redacted"])
+    err = capsys.readouterr().err
+    assert "user1 is a user, replaced" in err
+    assert "anna" not in err  # stderr is no terminal
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    run(["check", "--json", "--show-redacted"])
+    assert "anna" in capsys.readouterr().err
+
+
+def test_a_quiet_run_says_nothing_of_it(examined, capsys) -> None:
+    examined(FAULTY)
+    run(["check", "--json", "-q"])
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("more", [[], ["--json", "--no-redact"], ["--format", "terminal"]])
+def test_nothing_to_list_where_nothing_is_redacted(examined, capsys, more: list[str]) -> None:
+    examined(FAULTY)
+    assert run(["check", "--show-redacted", *more]) == 2
+    assert "redacted" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("format", ["terminal", "json", "markdown", "junit", "github"])
 def test_formats(examined, capsys, format: str) -> None:
     examined(FAULTY)
     assert run(["check", "--format", format]) == 1
     captured = capsys.readouterr()
     assert "nvidia-driver-too-old" in captured.out
-    assert captured.err == ""
+    told = "" if format == "terminal" else "torchdoctor: redacted: 2 users (--show-redacted lists them"
+    assert captured.err.startswith(told)
+    assert captured.err.count("\n") == bool(told)
 
 
 def test_the_terminal_is_plain_when_it_is_none(examined, capsys) -> None:

@@ -25,6 +25,16 @@ def test_of_a_long_file_the_ends_are_read_and_that_is_said(tmp_path: Path, capsy
     assert "were not read" in capsys.readouterr().err
 
 
+def test_a_name_is_not_said_raw(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = tmp_path / "a\x1b[31m\n::error::x"
+    name.write_bytes(b"-" * 100)
+    read_source(str(name))
+    err = capsys.readouterr().err
+    assert "\x1b" not in err
+    assert err.count("\n") == 1
+    assert "::error" not in err.replace(": :error", "")
+
+
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     class Input:
         buffer = io.BytesIO(b"0123456789" + b"-" * 100 + b"abcdefghij")

@@ -86,7 +86,7 @@ NAMED = (
 BARE = ("{}", "using {} here", "error: invalid key {}.", "('{}',)", "token={}", "got `{}`", "x;{};y", "<{}>", "login {}")
 IN_PATH = ("/home/{}/ml/train.py", "/home2/{}/x", "/nfs/home/{}/env", "/scratch/{}/venv/lib", "/Users/{}/Library", "C:\\Users\\{}\\torch", "c:\\\\Users\\\\{}\\\\x",
            "/mnt/c/Users/{}/x", "/gpfs/users/{}/y", "/data/home/{}/z", "/homes/{}/q", "/lustre/home/{}/a", "/export/home/{}", "file:///home/{}/x",
-           "\\\\wsl$\\Ubuntu\\home\\{}\\p", "/c/Users/{}/x", "/var/home/{}/x", "/work/users/{}/b", "~{}/x", "/run/media/{}/disk")  # fmt: skip
+           "\\\\wsl$\\Ubuntu\\home\\{}\\p", "/c/Users/{}/x", "/var/home/{}/x", "/ceph/users/{}/b", "~{}/x", "/run/media/{}/disk")  # fmt: skip
 
 KINDS: dict[str, tuple[Make, tuple[str, ...]]] = {
     # keys by their form, bare
@@ -361,7 +361,7 @@ docker run --rm -u 1000:1000 pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime
 docker run -p 8888:8888 jupyter
 ssh -p 22 localhost
 root@localhost:/workspace#
-/home/runner/work/repo
+/home/runner/work
 /home/ubuntu/ml
 /home/user/ml
 /root/.cache/torch
