@@ -26,7 +26,7 @@ from doctor.redaction import redact
 from doctor.reports import github, junit, markdown
 from doctor.reports import html as html_format
 from doctor.reports import json as json_format
-from tests.redaction.planted import INNOCENT, KINDS, USERS, Planted, planted
+from tests.redaction.planted import INNOCENT, KINDS, USERS, Planted, pasted, planted
 from tests.reports.samples import FACTS, report
 
 FORMATS = {"json": json_format, "markdown": markdown, "html": html_format, "junit": junit, "github": github}
@@ -105,7 +105,7 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     leaked: Counter[str] = Counter()
-    everything = list(planted(options.seed))
+    everything = [*planted(options.seed), *pasted()]
     for one in everything:
         for where, sample in (("ticket", of_ticket(one)), ("live", live(one))):
             if found := leaks(one, outputs(sample)):

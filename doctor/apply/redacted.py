@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-_USERINFO = re.compile(r"(?<=://)[^/\s@'\"]+(?=@)")
+from doctor.redaction.secrets import without_userinfo
 
 
 def hide(text: str) -> str:
     """The text with `user:password` of every address replaced."""
-    return _USERINFO.sub("****", text)
+    return without_userinfo(text, "****")
 
 
 def hide_all(argv: Sequence[str]) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ _SHARED = re.compile(  # folders below which there are users, and other things
     rf"((?:/{_NAME}{{1,64}}){{1,4}})",
 )
 _USERS_BELOW = frozenset("home homes users user people staff students student".split())  # noqa: SIM905
-_MINE = re.compile(r"nfs\d?|scratch\d?|netscratch|lustre|gpfs|beegfs|u\Z")
+_MINE = re.compile(r"work\Z|nfs\d?|scratch\d?|netscratch|lustre|gpfs|beegfs|u\Z")
 _WINDOWS = re.compile(
     r"(?:[A-Za-z]:|\\\\wsl(?:\$|\.localhost)\\{1,2}[\w.-]{1,40}|%SystemDrive%)[\\/]{1,4}(?:Users|Documents and Settings|home)[\\/]{1,4}"
     r"([^\\/:*?\"<>|\r\n]{1,64})(?=[\\/])|(?:[A-Za-z]:)[\\/]{1,4}Users[\\/]{1,4}([^\\/:*?\"<>|\s]{1,64})",
@@ -57,6 +57,15 @@ _USER_PLACES = tuple(
         (r"\b(?:logged in as|login as|for user|by user|as user|user name is|username is|username|session opened for user"
          r"|owned by(?: user)?|invalid user|Accepted \w+ for)[ \t]{1,3}['\"`]?([A-Za-z][\w.-]{1,31})", re.I),
         (r"\b([a-z][\w.-]{1,31})\(\d{1,7}M\)", 0),  # gpustat
+        (r"\buser\.name[ =]{1,3}[\"']?([^\"'\n]{2,60})", 0),  # git
+        (r"\bsudo: {1,4}([a-z][\w.-]{1,31}) :", 0),
+        (r"\bpassword for(?: user)? ['\"]?([A-Za-z][\w.-]{1,31})", re.I),
+        (r"--account[ =]{1,3}['\"]?([A-Za-z][\w.-]{1,31})", 0),
+        (r"\bRegistered Owner:[ \t]{1,40}([^\n]{2,60})", 0),
+        (r"^[ \t]{0,8}(?:user ?name|login|account)[ \t:]{1,40}([A-Za-z][\w.-]{1,31})[ \t]{0,8}$", re.I | re.M),
+        (r"\bwandb\.ai/([\w-]{2,64})/", 0),
+        (r"\btorchinductor_([\w.-]{2,64})", 0),  # its folder in /tmp
+        (r"/tmp/((?!tmp)[a-z]{3,20}\d{0,3})(?=/)", 0),
         (r"\b([a-z_][\w.-]{1,31}):[x*!]?:\d{1,10}:\d{1,10}:", 0),  # passwd
         (r"(?<![\w.\\/:-])([A-Z][A-Z0-9-]{1,15})\\([a-z][\w.-]{1,31})(?![\w\\])", 0),  # DOMAIN\user
     )
@@ -103,6 +112,12 @@ _HOST_PLACES = tuple(
          r"(?:-(?:Pro|Air|Max|mini|Studio|\d{1,4}))*(?:\.local|\.lan)?)(?![\w-])", re.I),
         (r"(?:^|\s)[\w.*-]{1,40}[ \t]{1,4}\[([A-Za-z0-9][\w.-]{0,252})\]:\d{2,5}", 0),
         (r"\[([A-Za-z][\w.-]{0,252})\]:\d{2,5}\b", 0),  # [host]:29500 of torch.distributed
+        (r"\[([A-Za-z][A-Za-z0-9_-]{1,62}):\d{2,8}\]", 0),  # [host:pid] of a launcher
+        (r"^([A-Za-z][\w-]{0,40}\d[\w-]{0,20}): (?=Traceback|\[|INFO|ERROR|WARN)", re.M),
+        (r"<(?:stderr|stdout)>: ?([A-Za-z][\w.-]{1,62})(?=:|\s|\Z)", 0),
+        (r"^([A-Za-z][\w-]{1,40})[%$>] (?=[a-z./])", re.M),  # prompts
+        (r"\bcontainer(?: id)?[ :=]{1,3}([0-9a-f]{12,64})(?![\w-])", re.I),
+        (r"^[ \t]{0,8}(?:host ?name|computer|node ?name)[ \t:]{1,40}([A-Za-z][\w.-]{0,252})[ \t]{0,8}$", re.I | re.M),
         (r"\b(?:socket|client|server|address|peer|endpoint|rendezvous|host|hostname)\b[^\n]{0,40}\(([A-Za-z][\w.-]{0,252}), \d{2,5}\)", re.I),
     )
 )
@@ -153,6 +168,7 @@ _CLOUD = tuple(
         (r"\bprojects/([a-z][a-z0-9-]{4,30}|\d{6,14})(?=/)", 0),
         (r"(?<![\w-])(?:--project(?:[_-]id)?|GOOGLE_CLOUD_PROJECT|GCLOUD_PROJECT|CLOUDSDK_CORE_PROJECT|GCP_PROJECT)[ =]{1,3}['\"]?([a-z][a-z0-9-]{4,30})", 0),
         (r"/subscriptions/([0-9a-fA-F-]{36})", 0),
+        (r"\bAccountName=([a-z0-9]{3,24})", 0),
         (r"/resourceGroups/([\w.()-]{1,90})", re.I),
         (r"\b(?:s3|s3a|s3n|gs|gcs|az|oss|cos|obs|r2|b2|wasbs?)://([A-Za-z0-9][\w.-]{2,62})", 0),
         (r"\b([a-z0-9][a-z0-9-]{2,62})\.(?:blob|dfs|file|queue|table)\.core\.windows\.net", 0),
@@ -254,7 +270,7 @@ def _may_be_user(name: str) -> bool:
 def _hosts(text: str) -> Iterator[Span]:
     for match in _PROMPT.finditer(text):
         user, host = match[1], match[2]
-        if user.lower() in PUBLIC_USERS or is_public_host(host) or _is_version(host):
+        if user.lower() in PUBLIC_USERS or (not _IPV4.fullmatch(host) and (is_public_host(host) or _is_version(host))):
             continue
         if not is_public_account(user):
             yield Span(*match.span(1), "user")
@@ -302,7 +318,7 @@ def _may_be_host(name: str) -> bool:
 
 
 def _is_version(text: str) -> bool:
-    return re.match(r"v?\d+(?:\.\d+)*(?:[a-z+-][\w.+-]*)?\Z", text) is not None
+    return re.match(r"v?\d+(?:\.\d+)+(?:[a-z+-][\w.+-]*)?\Z|\d+\Z", text) is not None
 
 
 # ---- numbers
@@ -310,7 +326,7 @@ def _is_version(text: str) -> bool:
 _BEFORE_VERSION = re.compile(
     r"(?:[=<>~!]=|[<>]|\bv|\bversion|\bdriver|\bcuda\w*|\bcudnn\w*|\bnccl\w*|\brelease|\bbuild|\blib\w+|\bkernel|\bkmd|\brocm|\bruntime|\btoolkit|\bnvcc"
     r"|(?<![\w-])(?:nvidia|cuda|cudnn|nvidia-\w{1,20})-[\w-]{1,40}|\b[\w-]{1,40}[-_]cu\d{1,3}|\bcu(?:blas|fft|rand|solver|sparse|dnn|file|tensor)\w{0,10}|\bnv\w{3,12}"
-    r"|(?:(?<=\n)|\A)(?-i:([a-z][\w-]{1,40})))['\")\]]{0,3}[ \t]{0,40}(?::|=|is|\(|v|at|@)?[ \t]{0,24}['\"(]?\Z",
+    r"|\A(?-i:([a-z][\w-]{1,40})))['\")\]]{0,3}[ \t]{0,40}(?::|=|is|\(|v|at|@)?[ \t]{0,24}['\"(]?\Z",
     re.IGNORECASE,
 )
 _OF_AN_ADDRESS = re.compile(r"\b(?:from|to|at|on|ip|addr\w*|inet|host\w*|server|node|connect\w*|ssh|ping|peer|listen\w*|bind|via|gateway|dns|src|dst|client|"
@@ -339,7 +355,10 @@ def _is_address(text: str, match: re.Match[str]) -> bool:
     """Whether four numbers are an address and not a version such as cuBLAS's 10.3.5.147."""
     if match[0].startswith(("127.", "0.", "255.")):
         return False
-    before = text[max(0, match.start() - 64) : match.start()]
+    before = text[max(0, match.start() - 64) : match.start()].rpartition("\n")[2]
+    follows = re.match(r"[ \t]{1,20}([A-Za-z][\w.-]{1,80})", text[match.end() : match.end() + 100])
+    if not before.strip() and follows and (_MACHINE.match(follows[1]) or not is_ordinary(follows[1])):  # /etc/hosts
+        return True
     if re.match(r":\d{2,5}\b|/\d{1,2}\b", text[match.end() : match.end() + 6]) or _OF_AN_ADDRESS.search(before):
         return True
     versioned = _BEFORE_VERSION.search(before)

@@ -40,6 +40,7 @@ _FORMS = tuple(
         r"(?<![A-Za-z0-9])[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{20,}",  # Entra client secret
         r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{30,}",  # Terraform
         r"(?<![A-Za-z0-9.])s\.[A-Za-z0-9]{24}(?![A-Za-z0-9])",  # older Vault
+        r"(?<![A-Za-z0-9-])(?=[A-Z-]{0,24}\d)(?=[\d-]{0,24}[A-Z])[A-Z0-9]{4,5}(?:-[A-Z0-9]{4,5}){3,5}(?![A-Za-z0-9-])",  # licences
         r"(?<![A-Za-z0-9])T[A-Z0-9]{6,12}/B[A-Z0-9]{6,12}/[A-Za-z0-9]{16,}",  # Slack hook
     )
 )
@@ -133,9 +134,9 @@ _CLASSES = {**dict.fromkeys("0123456789", "d"), **dict.fromkeys("abcdefghijklmno
 def secrets_in(text: str) -> Iterator[Span]:
     """All secrets of a text; they may overlap."""
     yield from _private_keys(text)
-    for form in _FORMS:
+    for number, form in enumerate(_FORMS):
         for match in form.finditer(text):
-            if not is_word_with_prefix(match[0]):
+            if number or not is_word_with_prefix(match[0]):
                 yield Span(match.start(), _trimmed(text, match.start(), match.end()), "secret")
     yield from _keyed(text)
     yield from _flags(text)
@@ -197,7 +198,7 @@ def _strength(name: str) -> str:
         if part in ("pass", "pw") and (place or len(parts) > 1):
             return "strong"
     last = next((part for part in reversed(parts) if not part.isdigit() and part not in ("value", "env", "file")), "")
-    if last in _WEAK or last.endswith(("token", "key")):
+    if last in _WEAK or last.endswith(("token", "key", "sessionid")) or last in ("pass", "pw"):
         return "weak"
     return "weak" if parts[-1] in ("pass", "pw", "id") and any(p in ("session", "secret") for p in parts) else ""
 
@@ -254,12 +255,12 @@ def _value(text: str, start: int, end: int, name: str, strength: str) -> Iterato
         if text[place:line_end].strip("\"' ").lower() not in ("", "none", "required"):
             stop = line_end
             quote = text[start - 1 : start]
-            if quote in ("'", '"') and (closing := text.find(quote, place, line_end)) >= 0:
-                stop = closing
-            elif text[place : place + 1] in ("'", '"') and (
-                closing := text.find(text[place], place + 1, line_end)
-            ) >= 0:
+            if text[place : place + 1] in ("'", '"') and (closing := text.find(text[place], place + 1, line_end)) >= 0:
                 place, stop = place + 1, closing
+                if scheme := _SCHEME_WORD.match(text, place):
+                    place = scheme.end()
+            elif quote in ("'", '"') and (closing := text.find(quote, place, line_end)) >= 0:
+                stop = closing
             yield Span(place, stop, "secret")
         return
     if scheme := _SCHEME_WORD.match(text, place):
@@ -336,7 +337,7 @@ def _checked(text: str, start: int, end: int, strength: str, *, quoted: bool = F
     value = text[start:end]
     if not value.strip() or _NOT_SECRET.match(value.strip()) or is_stand_in(value):
         return
-    if _ADDRESS.match(value) and strength == "weak":
+    if (_ADDRESS.match(value) and strength == "weak") or re.match(r".{0,400}\b(?:OLD)?PWD=\Z", text[max(0, start - 8) : start]):
         return
     if strength == "weak" and not looks_made_up(value):
         return
@@ -382,6 +383,9 @@ def _flags(text: str) -> Iterator[Span]:
     for match in _NETRC.finditer(text):
         yield Span(match.start(1), match.end(1), "user")
         yield Span(match.start(2), match.end(2), "secret")
+    for match in _ECHOED.finditer(text):
+        if not _NOT_SECRET.match(match[1]):
+            yield Span(match.start(1), match.end(1), "secret")
     for match in _LOGIN_CALL.finditer(text):
         if looks_made_up(match[1]):
             yield Span(match.start(1), match.end(1), "secret")
@@ -389,6 +393,9 @@ def _flags(text: str) -> Iterator[Span]:
         head = text[max(0, match.start() - 120) : match.start()].rpartition("\n")[2]
         if _LOGIN.search(head) and not _docker_run(head) and not re.match(r"\d{1,5}(?::\d{1,5})?\Z", match[1]):
             yield Span(match.start(1), match.end(1), "secret")
+
+
+_ECHOED = re.compile(r"\becho[ \t]{1,3}(?:-n[ \t]{1,3})?['\"]?([^\s'\"]{4,200})['\"]?[ \t]{0,3}\|[^\n|]{0,60}(?:login|-stdin|passwd|sudo -S)")
 
 
 def _docker_run(head: str) -> bool:
@@ -423,6 +430,16 @@ def userinfo_of(text: str, begin: int, end: int) -> tuple[int, int] | None:
         if later >= 0 and "?" not in text[begin:later]:
             return begin, later
     return (begin, last) if last >= 0 else None
+
+
+def without_userinfo(text: str, mark: str) -> str:
+    """The text with a mark for `user:password` of every address."""
+    parts, done = [], 0
+    for _, begin, end in addresses_in(text):
+        if (place := userinfo_of(text, begin, end)) is not None:
+            parts += [text[done : place[0]], mark]
+            done = place[1]
+    return "".join([*parts, text[done:]])
 
 
 def _addresses(text: str) -> Iterator[Span]:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import base64
 import random
+import re
 import string
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 ALNUM = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
@@ -188,6 +190,14 @@ def planted(seed: int = 0, each: int = 0) -> Iterator[Planted]:
                 yield Planted(kind, line.replace("{0}", value).replace("{1}", value.upper()), value)
             else:
                 yield Planted(kind, line.replace("{}", value).replace("{{", "{").replace("}}", "}"), value)
+
+
+def pasted() -> Iterator[Planted]:
+    """The lines of pasted.txt."""
+    for line in Path(__file__).with_name("pasted.txt").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("# "):
+            value = line.partition("|")[2].split(" ")[0]
+            yield Planted("pasted", line.replace("|", "", 1), re.split(r"[@/:\"'!=\\(\[]", value)[0].rstrip(",;)%"))
 
 
 # Nothing here may be changed.

@@ -23,7 +23,7 @@ from doctor.redaction.spans import Span, merged
 from doctor.redaction.words import ACCOUNTS, is_ordinary
 from doctor.reports import json
 from scripts import prove_redaction
-from tests.redaction.planted import INNOCENT, KINDS, USERS, planted
+from tests.redaction.planted import INNOCENT, KINDS, USERS, pasted, planted
 from tests.reports.samples import FACTS, report
 
 NOBODY = Target(python=None, reason="evidence")
@@ -41,6 +41,13 @@ def test_there_are_enough() -> None:
 def test_nothing_planted_leaks(one) -> None:
     for sample in (prove_redaction.of_ticket(one), prove_redaction.live(one)):
         assert prove_redaction.leaks(one, prove_redaction.outputs(sample)) == [], one.line
+
+
+@pytest.mark.parametrize("one", list(pasted()), ids=lambda p: p.line[:40])
+def test_nothing_pasted_leaks(one) -> None:
+    assert len(one.value) >= 3
+    shown = unread(one.line)[0]
+    assert one.value.lower() not in shown.lower(), shown
 
 
 def test_what_is_planted_would_be_found_if_it_leaked() -> None:
