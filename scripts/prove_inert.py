@@ -22,12 +22,21 @@ from doctor.reports import html as html_format
 from doctor.reports import json as json_format
 from tests.reports.hostile import hostile_ticket, live_commands
 
-FORMATS = {"json": json_format, "markdown": markdown, "html": html_format, "junit": junit, "github": github, "terminal": terminal}
+FORMATS = {
+    "json": json_format,
+    "markdown": markdown,
+    "html": html_format,
+    "junit": junit,
+    "github": github,
+    "terminal": terminal,
+}
 
 
 def live_of(ticket: str) -> Iterator[tuple[str, list[str]]]:
     """(format, what a CI would take for a command) of a ticket's outputs, redacted or not."""
-    report = pipeline.examine(pipeline.Request(evidence=(("ticket\n::error::x##[a].txt", ticket.encode("utf-8", "replace")),)))
+    report = pipeline.examine(
+        pipeline.Request(evidence=(("ticket\n::error::x##[a].txt", ticket.encode("utf-8", "replace")),))
+    )
     for one in (report, redact(report)):
         for name, module in FORMATS.items():
             if found := live_commands(module.render(one), ours=name == "github"):

@@ -2,8 +2,8 @@
 
 python scripts/prove_redaction.py [--seed N] [--verbose]
 
-Prints, a line each, what was planted and how much of it leaked; which innocent lines and which words of a report about users
-with ordinary names were changed. Exit 1 where anything leaked or was changed.
+Prints, a line each, what was planted and how much of it leaked; which innocent lines and which words of a report
+about users with ordinary names were changed. Exit 1 where anything leaked or was changed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from doctor import pipeline
-from doctor.model.facts import Facts, Gap, ImportFailure, Interpreter, Origin, ProbeResult
+from doctor.model.facts import Gap, ImportFailure, Origin, ProbeResult
 from doctor.model.report import Report
 from doctor.redaction import redact
 from doctor.reports import github, junit, markdown
@@ -52,7 +52,11 @@ def outputs(sample: Report, names: Iterable[tuple[str, str]] = ()) -> dict[str, 
     redacted = redact(sample, names=tuple(names))
     texts = {name: module.render(redacted) for name, module in FORMATS.items()}
     decoded = {name: html.unescape(text).replace("\\", "") for name, text in texts.items()}
-    return {**{f"{k} decoded": v for k, v in decoded.items()}, **texts, "json values": "\n".join(strings(json.loads(texts["json"])))}
+    return {
+        **{f"{k} decoded": v for k, v in decoded.items()},
+        **texts,
+        "json values": "\n".join(strings(json.loads(texts["json"]))),
+    }
 
 
 def strings(value: object) -> Iterator[str]:
@@ -73,7 +77,11 @@ def leaks(one: Planted, texts: dict[str, str]) -> list[str]:
     value = one.value.lower()
     parts = {value} if len(value) < 12 else {value[i : i + 12] for i in range(len(value) - 11)}
     bare = {part.replace("\\", "") for part in parts}
-    return [name for name, text in texts.items() if any(p in (low := text.lower()) or b in low for p, b in zip(parts, bare, strict=False))]
+    return [
+        name
+        for name, text in texts.items()
+        if any(p in (low := text.lower()) or b in low for p, b in zip(parts, bare, strict=False))
+    ]
 
 
 def of_ticket(one: Planted) -> Report:
@@ -86,15 +94,28 @@ def live(one: Planted) -> Report:
     name, equals, value = one.line.partition("=")
     environ = {name: value} if equals and name.isidentifier() else {"CFLAGS": one.line}
     assert FACTS.torch
+    failure = ImportFailure(
+        kind="exception",
+        message=one.line,
+        exception="ImportError",
+        traceback=f"Traceback:\n  {one.line}\nImportError: x",
+    )
+    probe = ProbeResult(
+        id="cpu",
+        device="cpu",
+        status="crashed",
+        stderr_tail=f"x\n{one.line}\ny",
+        reason=one.line,
+        data={"log": one.line},
+    )
     facts = replace(
         FACTS,
         environ={**environ, "LD_LIBRARY_PATH": f"/usr/lib:{one.line}"},
-        torch=replace(FACTS.torch, imports=False, path=one.line, warnings=(one.line,), import_failure=ImportFailure(
-            kind="exception", message=one.line, exception="ImportError", traceback=f"Traceback:\n  {one.line}\nImportError: x")),
+        torch=replace(FACTS.torch, imports=False, path=one.line, warnings=(one.line,), import_failure=failure),
         gaps=(Gap(fact="gpus", reason="crashed", detail=one.line, source=one.line),),
         origins={"host": Origin(source=one.line, quote=one.line, line=1)},
-        interpreter=replace(FACTS.interpreter if isinstance(FACTS, Facts) else Interpreter(), sys_path=(one.line,), project=one.line),
-        probes=(ProbeResult(id="cpu", device="cpu", status="crashed", stderr_tail=f"x\n{one.line}\ny", reason=one.line, data={"log": one.line}),),
+        interpreter=replace(FACTS.interpreter, sys_path=(one.line,), project=one.line),
+        probes=(probe,),
     )  # fmt: skip
     return report(facts)
 
@@ -111,7 +132,10 @@ def main() -> int:
             if found := leaks(one, outputs(sample)):
                 leaked[where] += 1
                 print(f"LEAK  {where:7}{one.kind:24}{one.line[:110]!r} -> {', '.join(found)[:60]}")
-    print(f"planted: {len(everything)} of {len(KINDS)} kinds; leaked in tickets: {leaked['ticket']}, live: {leaked['live']}")
+    print(
+        f"planted: {len(everything)} of {len(KINDS)} kinds; "
+        f"leaked in tickets: {leaked['ticket']}, live: {leaked['live']}"
+    )
     print("kinds: " + ", ".join(KINDS))
     changed = list(changed_lines())
     for line, shown in changed:
@@ -137,7 +161,11 @@ def changed_lines() -> Iterator[tuple[str, str]]:
 def changed_by_users() -> Iterator[tuple[str, str, str]]:
     """Texts that differ in the reports of two users, but for their home folders."""
     for user in USERS:
-        lines = (*INNOCENT, f"/home/{user}/ml/x.py", f"File /home/{user}/.venv/lib/python3.12/site-packages/{user}/core.py")
+        lines = (
+            *INNOCENT,
+            f"/home/{user}/ml/x.py",
+            f"File /home/{user}/.venv/lib/python3.12/site-packages/{user}/core.py",
+        )
         gaps = tuple(Gap(fact="x", reason="crashed", detail=line) for line in lines)
         sample = report(replace(FACTS, gaps=gaps))
         shown = redact(sample, names=(("user", user), ("home", f"/home/{user}"), ("host", user)))

@@ -120,7 +120,9 @@ def _format_options(formats: tuple[str, ...]) -> list[Decorator]:
         ),
         click.option("--no-redact", is_flag=True, help="Leave names, paths and serial numbers in machine formats."),
         click.option(
-            "--show-redacted", is_flag=True, help="List on stderr what was replaced; names only on a terminal, no secrets."
+            "--show-redacted",
+            is_flag=True,
+            help="List on stderr what was replaced; names only on a terminal, no secrets.",
         ),
     ]
 

@@ -61,8 +61,8 @@ def text_of(report: Report, format: str, options: dict[str, Any]) -> str:
 
 
 def redacted(report: Report, options: dict[str, Any], *, of: str = "") -> Report:
-    """The report for passing on: with stand-ins, unless --no-redact. How many is said on stderr (but of one machine `of`
-    many only with --show-redacted)."""
+    """The report for passing on: with stand-ins, unless --no-redact. How many is said on stderr (but of one machine
+    `of` many only with --show-redacted)."""
     if options.get("no_redact"):
         return report
     from doctor.redaction import redaction

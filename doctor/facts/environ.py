@@ -6,8 +6,8 @@ from doctor.facts.notes import Notes
 from doctor.facts.system import System
 from doctor.redaction.secrets import is_secret_name
 
-# Prefixes of whole families, and single names. Nothing here may hold a secret or say where somebody works (no addresses of
-# machines); what a value holds all the same is found when the report is redacted.
+# Prefixes of whole families, and single names. Nothing here may hold a secret or say where somebody works (no
+# addresses of machines); what a value holds all the same is found when the report is redacted.
 PREFIXES = (
     "CUDA_", "CUDNN_", "CUBLAS_", "NVIDIA_", "NCCL_", "TORCH_", "PYTORCH_", "TORCHINDUCTOR_", "TRITON_", "HIP_", "HSA_",
     "ROCR_", "ROCM_", "MIOPEN_", "ZE_", "SYCL_", "ONEAPI_", "IPEX_", "XPU_", "MTL_", "METAL_", "OMP_", "MKL_", "KMP_",

@@ -23,6 +23,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _WINDOWS_PLAIN = re.compile(r"([A-Za-z0-9_.\\/][A-Za-z0-9_./:\\=+-]*|--?[A-Za-z0-9][A-Za-z0-9_-]*)\Z")
 _WINDOWS_PROGRAM = re.compile(r"[A-Za-z_.\\][A-Za-z0-9_.:\\-]*\Z")  # cmd would take a slash for an option's
 _BATCH = re.compile(r"(\A(conda|mamba)|\.(bat|cmd))\Z", re.IGNORECASE)
+_IN_A_MARK = re.compile(r"(?<=#)(?=#)|(?<=:)(?=:)|(?<=_)(?=(?i:start|end|fold|time))")  # of reports/text.py
 _QUOTES = "'\u2018\u2019\u201a\u201b"  # PowerShell takes all of these for a single quote,
 _DOUBLE_QUOTES = '"\u201c\u201d\u201e'  # and these for a double one
 _ACTIVE = frozenset("'\"`$\\;&|<>()!")
@@ -60,7 +61,8 @@ def line(argv: Sequence[str], *, windows: bool) -> str:
 
 
 def _joined(words: Sequence[str | None]) -> str | None:
-    """None, too, where a CI's runner would take the line for a command to itself: Windows has no spelling against it."""
+    """None, too, where a CI's runner would take the line for a command to itself: Windows has no spelling against
+    it."""
     written = [word for word in words if word is not None]
     line = " ".join(written)
     return line if len(written) == len(words) and not has_command(line) else None
@@ -70,7 +72,7 @@ def _posix_word(word: str, *, bare: bool = True) -> str:
     """As shlex has it, but: fish takes a backslash inside single quotes for an escape at times; zsh and fish expand
     words that begin with = or %, which shlex leaves bare."""
     if has_command(word):  # two quoted pieces side by side are one word, in which no runner finds its mark
-        return "".join(_posix_quoted(piece) for piece in re.split(r"(?<=#)(?=#)|(?<=:)(?=:)|(?<=_)(?=(?i:start|end|fold|time))", word))
+        return "".join(map(_posix_quoted, _IN_A_MARK.split(word)))
     if bare and "\\" not in word and word[:1] not in ("=", "%"):
         return shlex.quote(word)
     return _posix_quoted(word)
@@ -163,7 +165,7 @@ def comment(text: str, shell: Shell = "sh") -> list[str]:
     lines = []
     for part in text.splitlines():
         clean = without_commands("".join(c if c.isprintable() else " " for c in part)).strip()
-        if shell == "cmd":  # REM's first word is read, and may end in an operator; all behind it is left alone; %% is no variable
+        if shell == "cmd":  # REM's first word is read, operators and all; what follows is left alone; %% is no variable
             lines.append(f"REM - {clean}".replace("%", "%%").rstrip())
         elif shell == "sh" and not _ACTIVE.isdisjoint(clean):
             lines.append("# '" + clean.replace("'", "\u2019") + "'")

@@ -1,5 +1,5 @@
-"""Which fields of a report may leave the machine, and how. A field that can hold text and is not declared here leaves empty
-(and tests/test_laws.py fails): whoever adds one decides in one line what it may say.
+"""Which fields of a report may leave the machine, and how. A field that can hold text and is not declared here leaves
+empty (and tests/test_laws.py fails): whoever adds one decides in one line what it may say.
 
 Numbers, booleans and closed vocabularies (Literal) are harmless by their type.
 """
@@ -120,7 +120,8 @@ def undeclared() -> Iterator[str]:
 
 @cache
 def hints_of(kind: type) -> Mapping[str, Any]:
-    """The types of a dataclass's fields; a name that a module of the model imports for its annotations only is found."""
+    """The types of a dataclass's fields; a name that a module of the model imports for its annotations only is
+    found."""
     from doctor.model import facts, finding, fix
 
     return get_type_hints(kind, localns={**vars(facts), **vars(finding), **vars(fix)})

@@ -1,7 +1,7 @@
 """Recognises who and which machine in text: users, hosts, addresses of the network, mail, serial numbers, cloud ids.
 
-A name is found by its place (a home folder, a prompt, the prefix of a log line), not by what it is: only there it is sure
-to be a name. reports of redaction look for the names so found in the rest of the text.
+A name is found by its place (a home folder, a prompt, the prefix of a log line), not by what it is: only there it is
+sure to be a name. report.py looks for the names so found in the rest of the text.
 """
 
 from __future__ import annotations
@@ -17,20 +17,25 @@ from doctor.redaction.words import is_ordinary, is_public_account, is_stand_in
 # ---- users
 
 _NAME = r"[^\s/\\:'\"<>|*?,;()\[\]{}$`=]"
-_HOMES = re.compile(  # folders below which each folder is a user's, perhaps with its first letter between (/homes/a/anna)
-    r"(?<![\w.+-])(?:/[\w.-]{1,40}){0,2}?/(?:home\d{0,2}|homes|Users|users\d?|people|nethome|nfshome|rhome|ihome)/(?:([a-z])/(?=\1))?"
+# Folders below which each folder is a user's, perhaps with its first letter between (/homes/a/anna).
+_HOMES = re.compile(
+    r"(?<![\w.+-])(?:/[\w.-]{1,40}){0,2}?/(?:home\d{0,2}|homes|Users|users\d?|people|nethome|nfshome|rhome"
+    r"|ihome)/(?:([a-z])/(?=\1))?"
     rf"(?P<name>{_NAME}{{1,64}})"
-    r"|/global/(?:homes/[a-z]|u\d|cscratch\d|cfs)/(?P<other>[\w.-]{1,64})|/(?:run/)?media/(?P<medium>[\w.-]{1,64})(?=/)",
+    r"|/global/(?:homes/[a-z]|u\d|cscratch\d|cfs)/(?P<other>[\w.-]{1,64})|/(?:run/)?media/"
+    r"(?P<medium>[\w.-]{1,64})(?=/)",
 )
 _SHARED = re.compile(  # folders below which there are users, and other things
-    r"/(?:nfs|scratch\d?|gpfs\d?|lustre\d?|beegfs|work|data|storage|export|cluster|vol|u|fs\d?|netscratch|project|projects|workspaces?|raid|ssd|hdd|disk\d?"
+    r"/(?:nfs|scratch\d?|gpfs\d?|lustre\d?|beegfs|work|data|storage|export|cluster|vol|u|fs\d?|netscratch"
+    r"|project|projects|workspaces?|raid|ssd|hdd|disk\d?"
     r"|local|mnt|opt|share|afs|ceph|glusterfs|hpc|tmp|var/tmp)"
     rf"((?:/{_NAME}{{1,64}}){{1,4}})",
 )
 _USERS_BELOW = frozenset("home homes users user people staff students student".split())  # noqa: SIM905
 _MINE = re.compile(r"work\Z|nfs\d?|scratch\d?|netscratch|lustre|gpfs|beegfs|u\Z")
 _WINDOWS = re.compile(
-    r"(?:[A-Za-z]:|\\\\wsl(?:\$|\.localhost)\\{1,2}[\w.-]{1,40}|%SystemDrive%)[\\/]{1,4}(?:Users|Documents and Settings|home)[\\/]{1,4}"
+    r"(?:[A-Za-z]:|\\\\wsl(?:\$|\.localhost)\\{1,2}[\w.-]{1,40}|%SystemDrive%)[\\/]{1,4}"
+    r"(?:Users|Documents and Settings|home)[\\/]{1,4}"
     r"([^\\/:*?\"<>|\r\n]{1,64})(?=[\\/])|(?:[A-Za-z]:)[\\/]{1,4}Users[\\/]{1,4}([^\\/:*?\"<>|\s]{1,64})",
     re.IGNORECASE,
 )
@@ -39,7 +44,8 @@ _HOME_OF = re.compile(r"(?<![\w/.~])~([A-Za-z][\w.-]{1,31})(?=/)")
 _MAC_TEMPORARY = re.compile(r"/var/folders/([\w+]{2}/[\w+]{10,40})")
 _USER_KEYS = re.compile(
     r"(?<![A-Za-z0-9])(?:SUDO_|SLURM_JOB_|SLURM_|NB_|GIT_AUTHOR_|CONDA_|DB_|PG|MYSQL_|SSH_|RUN_AS_)?"
-    r"(?:USER(?:[_ -]?NAME)?|LOGNAME|LOGIN|ACCOUNT|OWNER|AUTHOR|RUNAS)['\"]?[ \t]{0,4}(?::=|=|:(?![:/\\]))[ \t]{0,4}['\"]?"
+    r"(?:USER(?:[_ -]?NAME)?|LOGNAME|LOGIN|ACCOUNT|OWNER|AUTHOR|RUNAS)['\"]?[ \t]{0,4}(?::=|=|:"
+    r"(?![:/\\]))[ \t]{0,4}['\"]?"
     r"([A-Za-z][\w.@-]{0,63}(?:\\[\w.-]{1,64})?)",
     re.IGNORECASE,
 )
@@ -48,14 +54,28 @@ _USER_PLACES = tuple(
     for p, flags in (
         (r"\b[ug]id=\d{1,10}\(([^)\s]{1,64})\)", 0),
         (r"\bgroups=[^\n]{0,20}\(([^)\s]{1,64})\)", 0),
-        (r"^[ \t]{0,8}[-dlcbsp](?:[r-][w-][xsStT-]){3}[.+@]?[ \t]{1,4}\d{1,6}[ \t]{1,6}([A-Za-z][\w.-]{1,31})[ \t]", re.M),
-        (r"^[ \t]{0,8}[-dlcbsp](?:[r-][w-][xsStT-]){3}[.+@]?[ \t]{1,4}\d{1,6}[ \t]{1,6}[\w.-]{2,32}[ \t]{1,8}"
-         r"([A-Za-z][\w.-]{1,31})[ \t]", re.M),
+        (
+            r"^[ \t]{0,8}[-dlcbsp](?:[r-][w-][xsStT-]){3}[.+@]?[ \t]{1,4}\d{1,6}[ \t]{1,6}([A-Za-z][\w.-]{1,31})[ \t]",
+            re.M,
+        ),
+        (
+            r"^[ \t]{0,8}[-dlcbsp](?:[r-][w-][xsStT-]){3}[.+@]?[ \t]{1,4}\d{1,6}[ \t]{1,6}[\w.-]{2,32}[ \t]{1,8}"
+            r"([A-Za-z][\w.-]{1,31})[ \t]",
+            re.M,
+        ),
         (r"^([a-z_][\w.+-]{1,31})[ \t]{1,12}\d{1,8}[ \t]{1,6}\d{1,4}\.\d[ \t]{1,6}\d{1,3}\.\d[ \t]", re.M),  # ps aux
-        (r"\b(?:chown|su|sudo -u|sudo -iu|runuser -u|-U|--user(?:name)?|usermod (?:-\w+ )?-?\w{0,3}G [\w,]{1,60}|adduser|useradd)"
-         r"[ =]{1,3}['\"]?([A-Za-z][\w.-]{1,31})(?=[\s:'\"]|\Z)", 0),
-        (r"\b(?:logged in as|login as|for user|by user|as user|user name is|username is|username|session opened for user"
-         r"|owned by(?: user)?|invalid user|Accepted \w+ for)[ \t]{1,3}['\"`]?([A-Za-z][\w.-]{1,31})", re.I),
+        (
+            r"\b(?:chown|su|sudo -u|sudo -iu|runuser -u|-U|--user(?:name)?|usermod "
+            r"(?:-\w+ )?-?\w{0,3}G [\w,]{1,60}|adduser|useradd)"
+            r"[ =]{1,3}['\"]?([A-Za-z][\w.-]{1,31})(?=[\s:'\"]|\Z)",
+            0,
+        ),
+        (
+            r"\b(?:logged in as|login as|for user|by user|as user|user name is|username is|username"
+            r"|session opened for user"
+            r"|owned by(?: user)?|invalid user|Accepted \w+ for)[ \t]{1,3}['\"`]?([A-Za-z][\w.-]{1,31})",
+            re.I,
+        ),
         (r"\b([a-z][\w.-]{1,31})\(\d{1,7}M\)", 0),  # gpustat
         (r"\buser\.name[ =]{1,3}[\"']?([^\"'\n]{2,60})", 0),  # git
         (r"\bsudo: {1,4}([a-z][\w.-]{1,31}) :", 0),
@@ -86,30 +106,71 @@ _HOST_PLACES = tuple(
         (r"\b(?:Linux|Darwin|FreeBSD|SunOS|AIX) ([A-Za-z0-9][\w.-]{0,252}) \d{1,3}\.\d", 0),  # uname -a
         (r"\b(?:CYGWIN|MINGW\d\d|MSYS)_NT-[\w.-]{1,20} ([A-Za-z0-9][\w.-]{0,252}) \d", 0),
         (r"uname_result\([^)]{0,80}?node(?:name)?='([^']{1,253})'", 0),
-        (rf"^\W{{0,4}}(?:{_MONTHS}) {{1,2}}\d{{1,2}} \d\d:\d\d:\d\d(?:\.\d{{1,6}})? ([A-Za-z0-9][\w.-]{{0,252}}) [^\s:]{{1,80}}:", re.M),
-        (r"^\W{0,4}\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)? ([A-Za-z0-9][\w.-]{0,252}) "
-         r"(?:kernel|systemd|sshd|sudo|dockerd|containerd|slurmd|slurmstepd|nvidia[\w-]{0,30}|[\w./-]{1,40}\[\d{1,8}\]):", re.M),
-        (r"(?:^|[\s|>\]])([A-Za-z0-9][\w.-]{0,252}):\d{1,8}:\d{1,8}(?: \[\d{1,3}\]| \[\w{1,12}\])? (?:\[\d{1,3}\] )?NCCL\b", re.M),
-        (r"\b(?:slurmstepd|srun|sbatch|salloc|slurmd): (?:error|info)?:? ?\*{0,3} ?([A-Za-z0-9][\w.-]{0,252}): task", 0),
+        (
+            rf"^\W{{0,4}}(?:{_MONTHS}) {{1,2}}\d{{1,2}} \d\d:\d\d:\d\d(?:\.\d{{1,6}})? "
+            rf"([A-Za-z0-9][\w.-]{{0,252}}) [^\s:]{{1,80}}:",
+            re.M,
+        ),
+        (
+            r"^\W{0,4}\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)? "
+            r"([A-Za-z0-9][\w.-]{0,252}) "
+            r"(?:kernel|systemd|sshd|sudo|dockerd|containerd|slurmd|slurmstepd|nvidia[\w-]{0,30}"
+            r"|[\w./-]{1,40}\[\d{1,8}\]):",
+            re.M,
+        ),
+        (
+            r"(?:^|[\s|>\]])([A-Za-z0-9][\w.-]{0,252}):\d{1,8}:\d{1,8}(?: \[\d{1,3}\]| \[\w{1,12}\])? "
+            r"(?:\[\d{1,3}\] )?NCCL\b",
+            re.M,
+        ),
+        (
+            r"\b(?:slurmstepd|srun|sbatch|salloc|slurmd): (?:error|info)?:? ?\*{0,3} ?([A-Za-z0-9][\w.-]{0,252}): task",
+            0,
+        ),
         (r"\b(?:on|from|to) (?:host|node|machine|server) ['\"`]?([A-Za-z0-9][\w.-]{0,252})", re.I),
-        (r"(?<![A-Za-z0-9_])(?:MASTER_ADDR|HOSTNAME|COMPUTERNAME|SLURMD_NODENAME|SLURM_(?:JOB_|STEP_)?NODELIST|SLURM_SUBMIT_HOST|SLURM_LAUNCH_NODE_IPADDR"
-         r"|NODE_?NAME|NODELIST|HOST(?:_?NAME)?|LOGONSERVER|USERDOMAIN|CLIENTNAME|PGHOST|\w{1,40}_HOST|\w{1,40}_HOSTNAME|\w{1,40}_ADDR|QDRANT_URL)['\"]?[ \t]{0,4}(?:=|:(?!:))[ \t]{0,4}['\"]?"
-         r"([A-Za-z0-9][\w.-]{0,252})", 0),
-        (r"\b(?:host ?name|computer ?name|node ?name|static hostname|transient hostname|local host ?name|machine ?name|server ?name|nodelist|fqdn|domain|hostfqdn|"
-         r"master[_-]addr|node)['\"]?[ \t]{0,24}(?:=|:(?!:))[ \t]{0,8}['\"]?([A-Za-z0-9][\w.-]{0,252})", re.I),
+        (
+            r"(?<![A-Za-z0-9_])(?:MASTER_ADDR|HOSTNAME|COMPUTERNAME|SLURMD_NODENAME|SLURM_"
+            r"(?:JOB_|STEP_)?NODELIST|SLURM_SUBMIT_HOST|SLURM_LAUNCH_NODE_IPADDR"
+            r"|NODE_?NAME|NODELIST|HOST(?:_?NAME)?|LOGONSERVER|USERDOMAIN|CLIENTNAME|PGHOST|\w{1,40}_HOST"
+            r"|\w{1,40}_HOSTNAME|\w{1,40}_ADDR|QDRANT_URL)['\"]?[ \t]{0,4}(?:=|:(?!:))[ \t]{0,4}['\"]?"
+            r"([A-Za-z0-9][\w.-]{0,252})",
+            0,
+        ),
+        (
+            r"\b(?:host ?name|computer ?name|node ?name|static hostname|transient hostname|local host ?name"
+            r"|machine ?name|server ?name|nodelist|fqdn|domain|hostfqdn|"
+            r"master[_-]addr|node)['\"]?[ \t]{0,24}(?:=|:(?!:))[ \t]{0,8}['\"]?([A-Za-z0-9][\w.-]{0,252})",
+            re.I,
+        ),
         (r"(?<![\w-])host['\"]?(?:=|:[ \t]{1,4})[ \t]{0,4}['\"]?([A-Za-z0-9][\w.-]{0,252})", 0),
-        (r"--(?:host|hostname|master[_-]addr|rdzv[_-]endpoint|server|nodelist|nodes|add-host|address|node-rank-host|remote|machine)[ =]{1,3}['\"]?"
-         r"([A-Za-z][\w.-]{0,252})", 0),
-        (r"(?:^|[\s;&|$`])(?:ssh|ping|telnet|nslookup|dig|host|traceroute|mosh|nc|ssh-copy-id)[ \t]{1,3}(?:-[46CNfvqXYAtT]{1,6}[ \t]{1,3}|-[pilLRJDoc][ \t]{0,2}\S{1,120}[ \t]{1,3}){0,4}"
-         r"([A-Za-z][\w-]{0,60}(?:[.\d-][\w.-]{0,190})?)(?=\s|\Z)", re.M),
-        (r"\b(?:Could not resolve host(?:name)?|resolve hostname|connect to host|unknown host|failed to connect to|connecting to|Connection (?:refused|reset) by|closed by remote host)"
-         r":?[ \t]{1,3}['\"`(\[]{0,2}([A-Za-z0-9][\w.-]{0,252})", re.I),
+        (
+            r"--(?:host|hostname|master[_-]addr|rdzv[_-]endpoint|server|nodelist|nodes|add-host|address"
+            r"|node-rank-host|remote|machine)[ =]{1,3}['\"]?"
+            r"([A-Za-z][\w.-]{0,252})",
+            0,
+        ),
+        (
+            r"(?:^|[\s;&|$`])(?:ssh|ping|telnet|nslookup|dig|host|traceroute|mosh|nc|ssh-copy-id)[ \t]{1,3}"
+            r"(?:-[46CNfvqXYAtT]{1,6}[ \t]{1,3}|-[pilLRJDoc][ \t]{0,2}\S{1,120}[ \t]{1,3}){0,4}"
+            r"([A-Za-z][\w-]{0,60}(?:[.\d-][\w.-]{0,190})?)(?=\s|\Z)",
+            re.M,
+        ),
+        (
+            r"\b(?:Could not resolve host(?:name)?|resolve hostname|connect to host|unknown host"
+            r"|failed to connect to|connecting to|Connection (?:refused|reset) by|closed by remote host)"
+            r":?[ \t]{1,3}['\"`(\[]{0,2}([A-Za-z0-9][\w.-]{0,252})",
+            re.I,
+        ),
         (r"\bHTTPS?Connection(?:Pool)?\(host='([^']{1,253})'", 0),
         (r"(?<![\w:/\\])\\\\([A-Za-z0-9][\w.-]{0,62})\\[\w$.-]", 0),  # \\SERVER\share
         (r"(?<![\w.-])((?:DESKTOP|LAPTOP|WIN|EC2AMAZ|PC|MININT)-[A-Z0-9]{4,15})(?![\w-])", 0),
         (r"(?<![\w.-])(ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.[\w.-]{1,80})?)", re.I),
-        (r"(?<![\w.-])([A-Za-z0-9]{2,40}(?:s|-s)?-(?:MacBook|MBP|iMac|Mac-?mini|Mac-Studio|MacBookPro|MacBookAir|Mac|PC|Laptop|Desktop|Workstation)"
-         r"(?:-(?:Pro|Air|Max|mini|Studio|\d{1,4}))*(?:\.local|\.lan)?)(?![\w-])", re.I),
+        (
+            r"(?<![\w.-])([A-Za-z0-9]{2,40}(?:s|-s)?-(?:MacBook|MBP|iMac|Mac-?mini|Mac-Studio|MacBookPro"
+            r"|MacBookAir|Mac|PC|Laptop|Desktop|Workstation)"
+            r"(?:-(?:Pro|Air|Max|mini|Studio|\d{1,4}))*(?:\.local|\.lan)?)(?![\w-])",
+            re.I,
+        ),
         (r"(?:^|\s)[\w.*-]{1,40}[ \t]{1,4}\[([A-Za-z0-9][\w.-]{0,252})\]:\d{2,5}", 0),
         (r"\[([A-Za-z][\w.-]{0,252})\]:\d{2,5}\b", 0),  # [host]:29500 of torch.distributed
         (r"\[([A-Za-z][A-Za-z0-9_-]{1,62}):\d{2,8}\]", 0),  # [host:pid] of a launcher
@@ -118,12 +179,18 @@ _HOST_PLACES = tuple(
         (r"^([A-Za-z][\w-]{1,40})[%$>] (?=[a-z./])", re.M),  # prompts
         (r"\bcontainer(?: id)?[ :=]{1,3}([0-9a-f]{12,64})(?![\w-])", re.I),
         (r"^[ \t]{0,8}(?:host ?name|computer|node ?name)[ \t:]{1,40}([A-Za-z][\w.-]{0,252})[ \t]{0,8}$", re.I | re.M),
-        (r"\b(?:socket|client|server|address|peer|endpoint|rendezvous|host|hostname)\b[^\n]{0,40}\(([A-Za-z][\w.-]{0,252}), \d{2,5}\)", re.I),
+        (
+            r"\b(?:socket|client|server|address|peer|endpoint|rendezvous|host|hostname)\b[^\n]{0,40}\("
+            r"([A-Za-z][\w.-]{0,252}), \d{2,5}\)",
+            re.I,
+        ),
     )
 )
 _INTERNAL = re.compile(
-    r"(?<![\w.@-])((?:[A-Za-z0-9][A-Za-z0-9_-]{0,62}\.){1,8}(?:local|lan|corp|internal|intranet|intra|localdomain|home\.arpa|private|cluster|"
-    r"com|org|net|edu|gov|mil|int|io|ai|dev|cloud|co|info|biz|example|ac\.[a-z]{2}|de|fr|uk|ch|at|cn|jp|kr|eu|nl|se|fi|dk|ca|au|br|ru|pl|it|es))"
+    r"(?<![\w.@-])((?:[A-Za-z0-9][A-Za-z0-9_-]{0,62}\.){1,8}(?:local|lan|corp|internal|intranet|intra"
+    r"|localdomain|home\.arpa|private|cluster|"
+    r"com|org|net|edu|gov|mil|int|io|ai|dev|cloud|co|info|biz|example|ac\.[a-z]{2}|de|fr|uk|ch|at|cn|jp|kr|eu|nl"
+    r"|se|fi|dk|ca|au|br|ru|pl|it|es))"
     r"(?![\w-]|\.[A-Za-z0-9])",
     re.IGNORECASE,
 )
@@ -131,31 +198,54 @@ _CODE_LIKE = frozenset("local private internal cluster io ai dev int home at it 
 
 # Names of which everybody knows whose they are, by their top level: they name no machine of a user.
 _PUBLIC_DOMAINS = {
-    "org": "pytorch python pypi pythonhosted anaconda conda-forge debian archlinux kernel gnu llvm opensuse numpy scipy apache "
-    "mozilla w3 wikipedia rpmfusion conda ietf json-schema pdm-project python-poetry freedesktop x openmp jupyter arxiv ubuntu "
+    "org": "pytorch python pypi pythonhosted anaconda conda-forge debian archlinux kernel gnu llvm opensuse nump"
+    "y scipy apache "
+    "mozilla w3 wikipedia rpmfusion conda ietf json-schema pdm-project python-poetry freedesktop x openmp jupyte"
+    "r arxiv ubuntu "
     "readthedocs gitlab fedoraproject centos launchpad iana tensorflow mpi-forum open-mpi",
-    "com": "nvidia amd intel apple microsoft github githubusercontent githubassets google googleapis gstatic googleusercontent docker ubuntu redhat "
-    "anaconda stackoverflow jetbrains visualstudio azure amazon aliyun huaweicloud tencent openai anthropic kaggle reddit medium "
+    "com": "nvidia amd intel apple microsoft github githubusercontent githubassets google googleapis gstatic goo"
+    "gleusercontent docker ubuntu redhat "
+    "anaconda stackoverflow jetbrains visualstudio azure amazon aliyun huaweicloud tencent openai anthropic kagg"
+    "le reddit medium "
     "discord lambdalabs phoronix youtube stackexchange superuser askubuntu fastly modelscope",
     "io": "readthedocs pypa nvidia gcr quay docker github ghcr kubernetes gitlab jetson-ai-lab conda anaconda",
-    "co": "huggingface hf", "sh": "astral brew uv", "dev": "prefix pixi", "net": "launchpad sourceforge alicdn", "ai": "pytorch jetson wandb fast",
-    "ms": "aka", "cn": "ac.ustc edu.tsinghua edu.sjtu com.aliyun", "edu": "", "us": "", "me": "", "be": "youtu", "cc": "",
+    "co": "huggingface hf", "sh": "astral brew uv", "dev": "prefix pixi", "net": "launchpad sourceforge alicd"
+    "n", "ai": "pytorch jetson wandb fast",
+    "ms": "aka", "cn": "ac.ustc edu.tsinghua edu.sjtu com.aliyu"
+    "n", "edu": "", "us": "", "me": "", "be": "youtu", "cc": "",
 }  # fmt: skip
 _PUBLIC = frozenset(f"{name}.{top}" for top, names in _PUBLIC_DOMAINS.items() for name in names.split())
-_LOCAL = frozenset("localhost localhost.localdomain ip6-localhost host.docker.internal local none unknown example.com example.org example.net".split())  # noqa: SIM905
+_LOCAL = frozenset(
+    """
+    localhost localhost.localdomain ip6-localhost host.docker.internal local none unknown
+    example.com example.org example.net
+    """.split()  # noqa: SIM905
+)
 
 # ---- numbers of machines
 
 _IPV4 = re.compile(r"(?<![\w.+-])(?:\d{1,3}\.){3}\d{1,3}(?![\w+-]|\.\d)")
 _IPV6 = re.compile(r"(?<![\w:.])[0-9A-Fa-f:]{4,39}(?:\.\d{1,3}){0,3}(?![\w:])")
-_MAC = re.compile(r"(?<![\w:-])(?:[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4})(?![\w:-])")
-_GUID = re.compile(r"(?i:guid)\b[^\n]{0,12}?[:= ]\s{0,3}((?:0x)?[0-9a-fA-F]{4}:?[0-9a-fA-F]{4}:?[0-9a-fA-F]{4}:?[0-9a-fA-F]{4}|(?:[0-9a-fA-F]{2}:){7}[0-9a-fA-F]{2})")
-_UUID = re.compile(r"(?<![A-Za-z0-9])((?:GPU|MIG)-(?:GPU-)?)?[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(?![A-Za-z0-9])(?:/\d{1,3}/\d{1,3})?")
+_MAC = re.compile(
+    r"(?<![\w:-])(?:[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4})"
+    r"(?![\w:-])"
+)
+_GUID = re.compile(
+    r"(?i:guid)\b[^\n]{0,12}?[:= ]\s{0,3}((?:0x)?[0-9a-fA-F]{4}:?[0-9a-fA-F]{4}:?[0-9a-fA-F]{4}:?[0-9a-fA-F]{4}|"
+    r"(?:[0-9a-fA-F]{2}:){7}[0-9a-fA-F]{2})"
+)
+_UUID = re.compile(
+    r"(?<![A-Za-z0-9])((?:GPU|MIG)-(?:GPU-)?)?[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+    r"(?![A-Za-z0-9])(?:/\d{1,3}/\d{1,3})?"
+)
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}(?![\w-])")
 _SERIAL = re.compile(
-    r"(?<![A-Za-z])(?:(?:serial|ser)(?:[ _.-]{0,2}(?:numbers?|num|no\.?|nr\.?|#))?(?:[ \t]{0,2}\((?:system|tray)\))?|S/N|SN|(?:chassis|product|board|system|disk|gpu|module|rack|slot)[_ -]serial(?:[_ ]number)?"
-    r"|id_serial(?:_short)?|asset[ _-]?tag|service[ _-]?tag|imei|udid|provisioning udid|product[ _-]?key|machine[ _-]?id|boot[ _-]?id|invocation[ _-]?id|device[ _-]?id|"
-    r"hardware[ _-]?uuid|chassis|tray[ _-]?id|platform[ _-]?serial|host[ _-]?id|systemid|uuid)['\"]?[ \t]{0,40}(?:[:=|#]|is)[ \t]{0,6}['\"]?([A-Za-z0-9][A-Za-z0-9/._-]{4,63})",
+    r"(?<![A-Za-z])(?:(?:serial|ser)(?:[ _.-]{0,2}(?:numbers?|num|no\.?|nr\.?|#))?(?:[ \t]{0,2}\("
+    r"(?:system|tray)\))?|S/N|SN|(?:chassis|product|board|system|disk|gpu|module|rack|slot)[_ -]serial(?:[_ ]number)?"
+    r"|id_serial(?:_short)?|asset[ _-]?tag|service[ _-]?tag|imei|udid|provisioning udid|product[ _-]?key"
+    r"|machine[ _-]?id|boot[ _-]?id|invocation[ _-]?id|device[ _-]?id|"
+    r"hardware[ _-]?uuid|chassis|tray[ _-]?id|platform[ _-]?serial|host[ _-]?id|systemid|uuid)['\"]?[ \t]{0,40}"
+    r"(?:[:=|#]|is)[ \t]{0,6}['\"]?([A-Za-z0-9][A-Za-z0-9/._-]{4,63})",
     re.IGNORECASE,
 )
 _CLOUD = tuple(
@@ -163,10 +253,13 @@ _CLOUD = tuple(
     for p, flags in (
         (r"\barn:aws[\w-]{0,10}:[\w-]{1,30}:[\w-]{0,20}:(\d{12}:[^\s'\"]{1,120}|\d{12})", 0),
         (r"(?<!\d)(\d{12})\.dkr\.ecr\.", 0),
-        (r"\b(?:account|owner|aws)[ _-]?(?:id|number)?['\"]?[ \t]{0,3}[:=][ \t]{0,3}['\"]?(\d{4}-?\d{4}-?\d{4})(?!\d)", re.I),
-        (r"(?<![\w-])((?:i|vpc|subnet|sg|eni|vol|snap|acl|rtb|igw|nat|eipalloc|vpce|lt|asg|r|tgw|fs|ami)-[0-9a-f]{8}(?:[0-9a-f]{9})?)(?![\w-])", 0),
+        (r"\b(?:account|owner|aws)[ _-]?(?:id|number)?['\"]?[ \t]{0,3}[:=][ \t]{0,3}['\"]?(\d{4}-?\d{4}-?\d{4})"
+         r"(?!\d)", re.I),
+        (r"(?<![\w-])((?:i|vpc|subnet|sg|eni|vol|snap|acl|rtb|igw|nat|eipalloc|vpce|lt|asg|r|tgw|fs"
+         r"|ami)-[0-9a-f]{8}(?:[0-9a-f]{9})?)(?![\w-])", 0),
         (r"\bprojects/([a-z][a-z0-9-]{4,30}|\d{6,14})(?=/)", 0),
-        (r"(?<![\w-])(?:--project(?:[_-]id)?|GOOGLE_CLOUD_PROJECT|GCLOUD_PROJECT|CLOUDSDK_CORE_PROJECT|GCP_PROJECT)[ =]{1,3}['\"]?([a-z][a-z0-9-]{4,30})", 0),
+        (r"(?<![\w-])(?:--project(?:[_-]id)?|GOOGLE_CLOUD_PROJECT|GCLOUD_PROJECT|CLOUDSDK_CORE_PROJECT"
+         r"|GCP_PROJECT)[ =]{1,3}['\"]?([a-z][a-z0-9-]{4,30})", 0),
         (r"/subscriptions/([0-9a-fA-F-]{36})", 0),
         (r"\bAccountName=([a-z0-9]{3,24})", 0),
         (r"/resourceGroups/([\w.()-]{1,90})", re.I),
@@ -174,7 +267,8 @@ _CLOUD = tuple(
         (r"\b([a-z0-9][a-z0-9-]{2,62})\.(?:blob|dfs|file|queue|table)\.core\.windows\.net", 0),
         (r"\b([a-z0-9][a-z0-9.-]{2,62})\.s3[.-][\w.-]{0,30}amazonaws\.com", 0),
         (r"\bocid1\.[a-z]{2,30}\.[\w-]{0,20}\.[\w-]{0,20}\.([a-z0-9]{20,80})", 0),
-        (r"\b(?:tenant|subscription|client|application|directory|organization|org|installation|customer)[ _-]?id['\"]?[ \t]{0,3}[:=][ \t]{0,3}['\"]?"
+        (r"\b(?:tenant|subscription|client|application|directory|organization|org|installation"
+         r"|customer)[ _-]?id['\"]?[ \t]{0,3}[:=][ \t]{0,3}['\"]?"
          r"([A-Za-z0-9][\w.-]{7,63})", re.I),
         (r"\bsha256:([0-9a-f]{64})\b(?=[^\n]{0,12}container)", 0),
         (r"/(?:docker|containers|kubepods|cri-containerd|libpod|crio|overlay2)[-/]([0-9a-f]{32,64})", 0),
@@ -226,7 +320,12 @@ def _users(text: str) -> Iterator[Span]:
     for match in _WINDOWS.finditer(text):
         group = 1 if match[1] else 2
         name = match[group].rstrip(". ")
-        if name and not is_public_account(name.partition("~")[0]) and name.lower() != "all users" and name[0] not in "%{$":
+        if (
+            name
+            and not is_public_account(name.partition("~")[0])
+            and name.lower() != "all users"
+            and name[0] not in "%{$"
+        ):
             yield Span(match.start(group), match.start(group) + len(name), "user")
     for match in _MAC_TEMPORARY.finditer(text):
         yield Span(*match.span(1), "id")
@@ -291,7 +390,21 @@ def _hosts(text: str) -> Iterator[Span]:
         labels = match[1].lower().split(".")
         if labels[-1] in _CODE_LIKE and len(labels) < 3 and all(is_ordinary(label) for label in labels):
             continue
-        if labels[0] in ("torch", "self", "os", "sys", "np", "numpy", "nn", "model", "config", "args", "this", "cls", "logging"):
+        if labels[0] in (
+            "torch",
+            "self",
+            "os",
+            "sys",
+            "np",
+            "numpy",
+            "nn",
+            "model",
+            "config",
+            "args",
+            "this",
+            "cls",
+            "logging",
+        ):
             continue
         if not is_public_host(match[1]) and not text[match.end() :].startswith(("(", "=")):
             yield Span(*match.span(1), "host")
@@ -313,7 +426,15 @@ def _may_be_host(name: str) -> bool:
         return False
     parts = name.split(".")
     if len(parts) > 1 and not parts[-1].isdigit() and len(parts[-1]) > 1:
-        return not all(is_ordinary(p) for p in parts) or parts[-1].lower() in ("com", "net", "org", "local", "lan", "internal", "corp")
+        return not all(is_ordinary(p) for p in parts) or parts[-1].lower() in (
+            "com",
+            "net",
+            "org",
+            "local",
+            "lan",
+            "internal",
+            "corp",
+        )
     return not is_ordinary(name) or (any(c.isdigit() for c in name) and name[:1].isalpha() and "-" in name)
 
 
@@ -324,13 +445,19 @@ def _is_version(text: str) -> bool:
 # ---- numbers
 
 _BEFORE_VERSION = re.compile(
-    r"(?:[=<>~!]=|[<>]|\bv|\bversion|\bdriver|\bcuda\w*|\bcudnn\w*|\bnccl\w*|\brelease|\bbuild|\blib\w+|\bkernel|\bkmd|\brocm|\bruntime|\btoolkit|\bnvcc"
-    r"|(?<![\w-])(?:nvidia|cuda|cudnn|nvidia-\w{1,20})-[\w-]{1,40}|\b[\w-]{1,40}[-_]cu\d{1,3}|\bcu(?:blas|fft|rand|solver|sparse|dnn|file|tensor)\w{0,10}|\bnv\w{3,12}"
+    r"(?:[=<>~!]=|[<>]|\bv|\bversion|\bdriver|\bcuda\w*|\bcudnn\w*|\bnccl\w*|\brelease|\bbuild|\blib\w+|\bkernel"
+    r"|\bkmd|\brocm|\bruntime|\btoolkit|\bnvcc"
+    r"|(?<![\w-])(?:nvidia|cuda|cudnn|nvidia-\w{1,20})-[\w-]{1,40}|\b[\w-]{1,40}[-_]cu\d{1,3}|\bcu(?:blas|fft"
+    r"|rand|solver|sparse|dnn|file|tensor)\w{0,10}|\bnv\w{3,12}"
     r"|\A(?-i:([a-z][\w-]{1,40})))['\")\]]{0,3}[ \t]{0,40}(?::|=|is|\(|v|at|@)?[ \t]{0,24}['\"(]?\Z",
     re.IGNORECASE,
 )
-_OF_AN_ADDRESS = re.compile(r"\b(?:from|to|at|on|ip|addr\w*|inet|host\w*|server|node|connect\w*|ssh|ping|peer|listen\w*|bind|via|gateway|dns|src|dst|client|"
-                            r"remote|local|tcp|udp|interface|eth\d|ib\d|eno\d|endpoint|MASTER_ADDR)[\s:=(\[\"'@/]{1,6}\Z", re.IGNORECASE)
+_OF_AN_ADDRESS = re.compile(
+    r"\b(?:from|to|at|on|ip|addr\w*|inet|host\w*|server|node|connect\w*|ssh|ping|peer|listen\w*|bind|via|gateway"
+    r"|dns|src|dst|client|"
+    r"remote|local|tcp|udp|interface|eth\d|ib\d|eno\d|endpoint|MASTER_ADDR)[\s:=(\[\"'@/]{1,6}\Z",
+    re.IGNORECASE,
+)
 
 
 def _numbers(text: str) -> Iterator[Span]:
@@ -377,7 +504,11 @@ def _is_ipv6(text: str) -> bool:
         address = ipaddress.IPv6Address(text)
     except ValueError:
         return False
-    return not address.is_loopback and not address.is_unspecified and (text.count(":") >= 3 or len(text.partition(":")[0]) == 4)
+    return (
+        not address.is_loopback
+        and not address.is_unspecified
+        and (text.count(":") >= 3 or len(text.partition(":")[0]) == 4)
+    )
 
 
 def kind_of_number(text: str) -> Kind | None:

@@ -1,8 +1,9 @@
 """A report that may be passed on: who, which machine and which secrets are replaced by stand-ins, the same everywhere.
 
 Two walks over the report's declared fields (fields.py). In the first, the recognisers find what must not leave; in the
-second every place so found is replaced, and what was found in one place is replaced where it stands alone in another: whole
-words only, and no name that is an ordinary word (a user may be called pip). In commands, the target's Python becomes {python}.
+second every place so found is replaced, and what was found in one place is replaced where it stands alone in another:
+whole words only, and no name that is an ordinary word (a user may be called pip). In commands, the target's Python
+becomes {python}.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ NOT_DECLARED = "(not declared)"
 _OWN_SHAPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/+ -]{0,79}\Z")
 _WORDS_OF = {
     "secret": "a secret", "user": "a user", "host": "a host", "ip": "an IP address", "mac": "a hardware address",
-    "email": "a mail address", "serial": "a serial number", "uuid": "a UUID", "gpu": "a GPU's UUID", "id": "an id of a cloud or a system",
+    "email": "a mail address", "serial": "a serial number", "uuid": "a UUID", "gpu": "a GPU's UUID",
+    "id": "an id of a cloud or a system",
     "home": "a home folder",
 }  # fmt: skip
 _NAMED = {"gpu": "GPU-"}
@@ -48,7 +50,8 @@ class StandIn:
     first: str  # the dotted name of the field where it was first seen
 
     def described(self, *, show: bool) -> str:
-        """One line: the stand-in, what it is, how often, where. The text itself only if `show`, and never a secret's."""
+        """One line: the stand-in, what it is, how often, where. The text itself only if `show`, and never a
+        secret's."""
         shown = f": {self.text}" if show and self.kind != "secret" else ""
         times = "once" if self.times == 1 else f"{self.times} times"
         return f"{self.name} is {_WORDS_OF[self.kind]}, replaced {times}, first in {self.first}{shown}"
@@ -127,7 +130,11 @@ class _Known:
             self.stand_in("user", name, "this machine")
             if is_ordinary(name) or len(name) < 3:
                 self.ordinary_users.append(name)
-        elif kind == "host" and len(name) >= 2 and not (is_public_host(name) or is_public_account(name) or is_ordinary(name)):
+        elif (
+            kind == "host"
+            and len(name) >= 2
+            and not (is_public_host(name) or is_public_account(name) or is_ordinary(name))
+        ):
             self.stand_in("host", name, "this machine")
 
     def stand_in(self, kind: Kind, text: str, field: str) -> str:
@@ -177,13 +184,22 @@ class _Rewriter:
     def __init__(self, known: _Known) -> None:
         self._known = known
         self._times: Counter[str] = Counter()
-        self._names = _any_of(known.alone, r"(?<![A-Za-z0-9_])(?<![A-Za-z0-9][-.+])", r"(?![A-Za-z0-9_])(?![-.+][A-Za-z0-9])", re.I)
+        self._names = _any_of(
+            known.alone, r"(?<![A-Za-z0-9_])(?<![A-Za-z0-9][-.+])", r"(?![A-Za-z0-9_])(?![-.+][A-Za-z0-9])", re.I
+        )
         long = [name for name in known.alone if len(name) >= 4]
         self._in_paths = _any_of(long, r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])", re.I)
         self._secrets = _any_of(known.secrets, r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])", 0)
         self._homes = _any_of(known.homes, "", r"(?![A-Za-z0-9_-])", 0)
         mine = "|".join(map(re.escape, sorted(known.ordinary_users, key=len, reverse=True)))
-        self._mine = re.compile(rf"/(?:nfs|scratch|work|data|gpfs|lustre|home|users|u)\d?/(?:home/|users/)?({mine})(?=[/\s:'\"]|\Z)", re.I) if mine else None
+        self._mine = (
+            re.compile(
+                rf"/(?:nfs|scratch|work|data|gpfs|lustre|home|users|u)\d?/(?:home/|users/)?({mine})(?=[/\s:'\"]|\Z)",
+                re.I,
+            )
+            if mine
+            else None
+        )
 
     def rewrite(self, text: str, how: How, before: str, field: str) -> str:
         if not text or _is_own(text, how):
@@ -278,7 +294,9 @@ def _emptied(value: Any) -> Any:
         return NOT_DECLARED
     if isinstance(value, (tuple, list)):
         return type(value)()
-    return {} if isinstance(value, Mapping) else value if value is None or isinstance(value, (bool, int, float)) else None
+    return (
+        {} if isinstance(value, Mapping) else value if value is None or isinstance(value, (bool, int, float)) else None
+    )
 
 
 def _value(value: Any, how: How | None, rewrite: Rewrite, where: str, before: str) -> Any:
@@ -293,7 +311,9 @@ def _value(value: Any, how: How | None, rewrite: Rewrite, where: str, before: st
             return type(value)(_lines(value, rewrite, where))
         if how is How.WORDS:
             pairs = zip(value, ("", *value), strict=False)
-            return type(value)(rewrite(word, How.TEXT, f"{previous} " if previous else "", where) for word, previous in pairs)
+            return type(value)(
+                rewrite(word, How.TEXT, f"{previous} " if previous else "", where) for word, previous in pairs
+            )
         return type(value)(_value(v, how, rewrite, where, before) for v in value)
     return value
 

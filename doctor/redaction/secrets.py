@@ -19,11 +19,13 @@ from doctor.redaction.words import is_ordinary, is_stand_in, vocabulary
 
 _PREFIXED = (
     r"gh[opusr]_|github_pat_|gl(?:pat|dt|rt|cbt|ptt|soat|ffct|ft|imt|agent|oas|wt)-|hf_|api_org_|pypi-|npm_|"  # code
-    r"sk-(?:proj-|ant-|or-v1-|svcacct-|lf-)?|sess-|gsk_|xai-|pplx-|r8_|nvapi-|KGAT_|wandb_v1_|lsv2_[ps][tk]_|pcsk_|"  # AI
+    r"sk-(?:proj-|ant-|or-v1-|svcacct-|lf-)?|sess-|gsk_|xai-|pplx-|r8_|nvapi-|KGAT_|wandb_v1_|lsv2_[ps][tk]_"
+    r"|pcsk_|"  # AI
     r"[sr]k_(?:live|test)_|pk_live_|whsec_|sq0[a-z]{3}-|EAAA|shp(?:at|ss|pa|ca)_|"  # payment
     r"xox[abeoprs](?:\.xox[bp])?-|xapp-|"  # Slack
     r"hv[sbr]\.|dop_v1_|doo_v1_|dor_v1_|dckr_[po]at_|dapi|dp\.(?:pt|st|ct)\.|pul-|tskey-|nfp_|sbp_|pscale_tkn_|bkua_|"
-    r"CCIPAT_|rubygems_|HRKU-|FlyV1 fm2_|fm2_|glsa_|glc_|eyJrIjoi|NRAK-|sntry[su]_|sq[apu]_|AKCp|cmVmdGtu|LTAI|AKID|AQVN|"
+    r"CCIPAT_|rubygems_|HRKU-|FlyV1 fm2_|fm2_|glsa_|glc_|eyJrIjoi|NRAK-|sntry[su]_|sq[apu]_|AKCp|cmVmdGtu|LTAI"
+    r"|AKID|AQVN|"
     r"ATATT3|ATCTT3|lin_api_|secret_|ntn_|figd_|PMAK-|tfp_|EZ[AT]K|aio_|pnu_|rpa_|ops_eyJ|GOCSPX-|ya29\.|1//0|"
     r"AGE-SECRET-KEY-1|key-|SG\.|sl\.|EAACEdEose0cBA|tok_|vercel_|rnd_|phc_|phx_|apify_api_|duffel_(?:test|live)_"
 )
@@ -40,7 +42,8 @@ _FORMS = tuple(
         r"(?<![A-Za-z0-9])[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{20,}",  # Entra client secret
         r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{30,}",  # Terraform
         r"(?<![A-Za-z0-9.])s\.[A-Za-z0-9]{24}(?![A-Za-z0-9])",  # older Vault
-        r"(?<![A-Za-z0-9-])(?=[A-Z-]{0,24}\d)(?=[\d-]{0,24}[A-Z])[A-Z0-9]{4,5}(?:-[A-Z0-9]{4,5}){3,5}(?![A-Za-z0-9-])",  # licences
+        r"(?<![A-Za-z0-9-])(?=[A-Z-]{0,24}\d)(?=[\d-]{0,24}[A-Z])[A-Z0-9]{4,5}(?:-[A-Z0-9]{4,5}){3,5}"
+        r"(?![A-Za-z0-9-])",  # licences
         r"(?<![A-Za-z0-9])T[A-Z0-9]{6,12}/B[A-Z0-9]{6,12}/[A-Za-z0-9]{16,}",  # Slack hook
     )
 )
@@ -55,7 +58,34 @@ _KEY = re.compile(
     re.IGNORECASE,
 )
 _STRONG = frozenset(
-    ["password", "passwd", "passphrase", "passcode", "kennwort", "pwd", "secret", "secrets", "credential", "credentials", "creds", "apikey", "secretkey", "accesskey", "privatekey", "authtoken", "accesstoken", "refreshtoken", "authorization", "cookie", "connectionstring", "accountkey", "sharedaccesskey", "clientsecret", "masterkey", "sessiontoken"]
+    [
+        "password",
+        "passwd",
+        "passphrase",
+        "passcode",
+        "kennwort",
+        "pwd",
+        "secret",
+        "secrets",
+        "credential",
+        "credentials",
+        "creds",
+        "apikey",
+        "secretkey",
+        "accesskey",
+        "privatekey",
+        "authtoken",
+        "accesstoken",
+        "refreshtoken",
+        "authorization",
+        "cookie",
+        "connectionstring",
+        "accountkey",
+        "sharedaccesskey",
+        "clientsecret",
+        "masterkey",
+        "sessiontoken",
+    ]
 )
 _WEAK = frozenset("token bearer auth oauth jwt dsn signature sig sid otp sessionid cred pat session webhook".split())  # noqa: SIM905
 _OF_A_KEY = frozenset(
@@ -86,7 +116,8 @@ _SCHEME_WORD = re.compile(r"(?:Bearer|Basic|Token|Digest|Negotiate|ApiKey|AWS4-H
 _NOT_SECRET = re.compile(
     r"""(?:none|null|nil|true|false|yes|no|on|off|n/?a|required|missing|invalid|expired|empty|unset|undefined|redacted
         |\W*|[*xX•.…_#-]{2,}|<[\w .|/-]{0,40}>|\[[\w .-]{0,40}\]|\{[\w.-]{0,40}\}|\$\{?[\w.:-]{1,60}\}?|%\w{1,60}%
-        |\$env:\w{1,60}|\$\([^)]{0,80}\)?|\$\{\{[^}]{0,80}\}?\}?|os\.(?:environ|getenv).{0,80}|your[-_ ].{0,40}|\*{3,}.{0,4}
+        |\$env:\w{1,60}|\$\([^)]{0,80}\)?|\$\{\{[^}]{0,80}\}?\}?|os\.(?:environ|getenv).{0,80}|your[-_ ].{0,40}
+        |\*{3,}.{0,4}
         |\(?(?:un)?set\)?|not|[A-Za-z_][\w.]{0,60}\([^)]{0,80}\)?)\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -94,11 +125,16 @@ _NOT_SECRET = re.compile(
 # ---- flags that take a secret without saying so
 
 _USER_FLAG = re.compile(
-    r"(?<![\w-])(?:-u|--user|--proxy-user|--creds|--src-creds|--dest-creds)[ =]{1,3}['\"]?([^\s'\":]{1,80}):([^\s'\"]{1,200})"
+    r"(?<![\w-])(?:-u|--user|--proxy-user|--creds|--src-creds|--dest-creds)[ =]{1,3}['\"]?([^\s'\":]{1,80}):"
+    r"([^\s'\"]{1,200})"
 )
-_LOGIN = re.compile(r"sshpass|docker|podman|mysql|mariadb|twine|login|smbclient|psql|mongo|redis-cli|nmcli", re.IGNORECASE)
+_LOGIN = re.compile(
+    r"sshpass|docker|podman|mysql|mariadb|twine|login|smbclient|psql|mongo|redis-cli|nmcli", re.IGNORECASE
+)
 _PASSWORD_FLAG = re.compile(r"(?<![\w-])-(?:p|a)[ =]{0,2}['\"]?([^\s'\"]{3,200})")
-_NETRC = re.compile(r"\blogin[ \t]{1,4}(\S{1,80})[ \t]{1,4}(?:account[ \t]{1,4}\S{1,80}[ \t]{1,4})?password[ \t]{1,4}(\S{1,200})")
+_NETRC = re.compile(
+    r"\blogin[ \t]{1,4}(\S{1,80})[ \t]{1,4}(?:account[ \t]{1,4}\S{1,80}[ \t]{1,4})?password[ \t]{1,4}(\S{1,200})"
+)
 _LOGIN_CALL = re.compile(r"\blogin[ \t]{0,2}\(?[ \t]{0,2}(?:--relogin[ \t]{1,2})?['\"]?([A-Za-z0-9_-]{20,200})")
 
 # ---- addresses
@@ -111,10 +147,13 @@ _HOOK = re.compile(r"/(?:services|api/webhooks|webhooks?|hooks?|bot)/?([^\s?#\"'
 _QUERY = re.compile(r"[?&;]([A-Za-z0-9_.%-]{1,60})=([^\s&;\"'<>#]{1,2000})")
 _SIGNED = re.compile(
     r"(?:x-amz-|x-goog-|x-oss-|x-cos-)?(?:signature|credential|security-token|accesskeyid|.{0,10}accesskeyid)\Z"
-    r"|sig\Z|sign\Z|key\Z|key-pair-id\Z|policy\Z|code\Z|state\Z|auth\Z|skoid\Z|sktid\Z|st\Z|tk\Z|access_id\Z|googleaccessid\Z",
+    r"|sig\Z|sign\Z|key\Z|key-pair-id\Z|policy\Z|code\Z|state\Z|auth\Z|skoid\Z|sktid\Z|st\Z|tk\Z|access_id\Z"
+    r"|googleaccessid\Z",
     re.IGNORECASE,
 )
-PUBLIC_USERS = frozenset("git hg svn oauth2 token __token__ x-access-token x-oauth-basic user username anonymous aws".split())  # noqa: SIM905
+PUBLIC_USERS = frozenset(
+    "git hg svn oauth2 token __token__ x-access-token x-oauth-basic user username anonymous aws".split()  # noqa: SIM905
+)
 
 # ---- by the look
 
@@ -337,7 +376,9 @@ def _checked(text: str, start: int, end: int, strength: str, *, quoted: bool = F
     value = text[start:end]
     if not value.strip() or _NOT_SECRET.match(value.strip()) or is_stand_in(value):
         return
-    if (_ADDRESS.match(value) and strength == "weak") or re.match(r".{0,400}\b(?:OLD)?PWD=\Z", text[max(0, start - 8) : start]):
+    if (_ADDRESS.match(value) and strength == "weak") or re.match(
+        r".{0,400}\b(?:OLD)?PWD=\Z", text[max(0, start - 8) : start]
+    ):
         return
     if strength == "weak" and not looks_made_up(value):
         return
@@ -366,7 +407,10 @@ def _trimmed(text: str, start: int, end: int) -> int:
     opened = text[start:end]
     while end > start and (
         text[end - 1] in "\"'`,;.>"
-        or (text[end - 1] in ")]}" and opened.count(text[end - 1]) > opened.count({")": "(", "]": "[", "}": "{"}[text[end - 1]]))
+        or (
+            text[end - 1] in ")]}"
+            and opened.count(text[end - 1]) > opened.count({")": "(", "]": "[", "}": "{"}[text[end - 1]])
+        )
     ):
         end -= 1
     return end
@@ -395,7 +439,10 @@ def _flags(text: str) -> Iterator[Span]:
             yield Span(match.start(1), match.end(1), "secret")
 
 
-_ECHOED = re.compile(r"\becho[ \t]{1,3}(?:-n[ \t]{1,3})?['\"]?([^\s'\"]{4,200})['\"]?[ \t]{0,3}\|[^\n|]{0,60}(?:login|-stdin|passwd|sudo -S)")
+_ECHOED = re.compile(
+    r"\becho[ \t]{1,3}(?:-n[ \t]{1,3})?['\"]?([^\s'\"]{4,200})['\"]?[ \t]{0,3}\|[^\n|]{0,60}(?:login|-stdin"
+    r"|passwd|sudo -S)"
+)
 
 
 def _docker_run(head: str) -> bool:
@@ -469,7 +516,9 @@ def _addresses(text: str) -> Iterator[Span]:
             if telling and len(value) >= 3 and not _NOT_SECRET.match(value):
                 yield Span(match.start(2), match.end(2), "secret")
         hash_sign = text.find("#", begin, end)
-        if hash_sign >= 0 and (m := re.compile(r"[\w&=.-]{0,40}token=([^&\s]{1,2000})").match(text, hash_sign + 1, end)):
+        if hash_sign >= 0 and (
+            m := re.compile(r"[\w&=.-]{0,40}token=([^&\s]{1,2000})").match(text, hash_sign + 1, end)
+        ):
             yield Span(m.start(1), m.end(1), "secret")
 
 
@@ -505,7 +554,8 @@ def _random_segment(text: str, place: int, segment: str) -> bool:
     if segment.endswith((".whl", ".so", ".dll", ".dylib", ".gz", ".zip", ".conda", ".bz2", ".py", ".html", ".json")):
         return False
     return any(
-        looks_random(piece[0]) and not _is_hash(text, place + piece.start(), piece[0]) for piece in _PIECE.finditer(segment)
+        looks_random(piece[0]) and not _is_hash(text, place + piece.start(), piece[0])
+        for piece in _PIECE.finditer(segment)
     )
 
 

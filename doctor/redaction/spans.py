@@ -22,8 +22,8 @@ _RANK = {"secret": 0, "email": 1, "uuid": 1, "gpu": 1}
 
 def merged(spans: Iterable[Span]) -> list[Span]:
     """Spans without overlap, in order. Of two that overlap the secret stays, then the one that begins first; what a
-    second one has beyond the first is kept as a span of its own, so that nothing found is shown. Overlapping secrets are
-    one."""
+    second one has beyond the first is kept as a span of its own, so that nothing found is shown. Overlapping secrets
+    are one."""
     kept: list[Span] = []
     every = sorted(spans, key=lambda s: (_RANK.get(s.kind, 2), s.start, -s.end))
     for rank in (0, 1, 2):

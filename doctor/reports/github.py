@@ -18,5 +18,6 @@ def render(report: Report) -> str:
             continue
         fix = summary.fix_of(report, finding)
         text = f"{finding.title} {finding.detail}" + (f" Fix: {summary.offer(fix)}" if fix else "")
-        lines.append(f"::{_LEVELS[finding.severity]} title={github_property('torchdoctor ' + finding.id)}::{github_data(text)}")
+        title = github_property(f"torchdoctor {finding.id}")
+        lines.append(f"::{_LEVELS[finding.severity]} title={title}::{github_data(text)}")
     return "\n".join([*lines, safe(summary.verdict(report))]) + "\n"

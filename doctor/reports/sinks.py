@@ -14,9 +14,9 @@ from doctor.reports.text import safe
 
 # ---- Markdown, as GitHub and GitLab read it
 #
-# Nothing but plain words stays bare; every other word becomes code, where nothing is markup, a link, a mention of a person,
-# a reference to an issue or a commit, an emoji, a formula or an entity. (Escapes would not do: both look for mentions and
-# references in what they have already rendered.)
+# Nothing but plain words stays bare; every other word becomes code, where nothing is markup, a link, a mention of a
+# person, a reference to an issue or a commit, an emoji, a formula or an entity. (Escapes would not do: both look for
+# mentions and references in what they have already rendered.)
 
 _PLAIN = re.compile(r"[(«\"'“‘]*[^\W_](?:[^\W_]|[-+.,/=:'’](?=[^\W_]))*[.,;:!?)»\"'”’%…]*\Z")
 _MARKS = re.compile(r"[.,;–—…«»]{1,3}\Z")
@@ -78,7 +78,9 @@ def json_text(document: str) -> str:
     """
     document = re.sub(r"#(?=#[A-Za-z]{0,40}\[)", r"\\u0023", document)
     document = re.sub(r"(?<=[\"\s]):(?=:)", r"\\u003a", document)
-    document = re.sub(r"((?:section_(?:start|end)|travis_(?:fold|time))):(?!\s)", r"\1\\u003a", document, flags=re.IGNORECASE)
+    document = re.sub(
+        r"((?:section_(?:start|end)|travis_(?:fold|time))):(?!\s)", r"\1\\u003a", document, flags=re.IGNORECASE
+    )
     return document.replace("\x7f", "\\u007f")
 
 
@@ -99,8 +101,8 @@ def html_lines(text: str) -> str:
 
 
 def junit(text: str) -> str:
-    """Text of an element or attribute, which ElementTree escapes. Jenkins and GitLab attach the files that [[ATTACHMENT|…]]
-    names, others read properties so."""
+    """Text of an element or attribute, which ElementTree escapes. Jenkins and GitLab attach the files that
+    [[ATTACHMENT|…]] names, others read properties so."""
     return re.sub(r"\[(?=\[)", "[ ", safe(text))
 
 

@@ -197,7 +197,7 @@ def pasted() -> Iterator[Planted]:
     for line in Path(__file__).with_name("pasted.txt").read_text(encoding="utf-8").splitlines():
         if not line.startswith("# "):
             value = line.partition("|")[2].split(" ")[0]
-            yield Planted("pasted", line.replace("|", "", 1), re.split(r"[@/:\"'!=\\(\[]", value)[0].rstrip(",;)%"))
+            yield Planted("pasted", line.replace("|", "", 1), re.split(r"[@/\"'!=\\(\[]", value)[0].rstrip(",;)%"))
 
 
 # Nothing here may be changed.
@@ -439,8 +439,4 @@ libcudart.so.12
 )  # fmt: skip
 
 # People who are called like this exist; nothing but their home folder may change.
-USERS = tuple(
-    "pip numpy GeForce RTX the version install cuda torch nvidia-smi conda python gpu driver linux import error RuntimeError "
-    "cu124 mps apple intel amd ubuntu cpu root lib site-packages bin venv home build whl index url file memory device kernel "
-    "module not found is on a of to in no none true false null healthy faulty unknown fault note warning json text".split()
-)
+USERS = ("pip", "numpy", "GeForce", "RTX", "the", "version", "install", "cuda", "torch", "nvidia-smi", "conda", "python", "gpu", "driver", "linux", "import", "error", "RuntimeError", "cu124", "mps", "apple", "intel", "amd", "ubuntu", "cpu", "root", "lib", "site-packages", "bin", "venv", "home", "build", "whl", "index", "url", "file", "memory", "device", "kernel", "module", "not", "found", "is", "on", "a", "of", "to", "in", "no", "none", "true", "false", "null", "healthy", "faulty", "unknown", "fault", "note", "warning", "json", "text")

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
@@ -76,7 +77,9 @@ def test_every_field_is_declared() -> None:
 
 def test_an_undeclared_field_leaves_empty(monkeypatch) -> None:
     real = report_module.declared
-    monkeypatch.setattr(report_module, "declared", lambda k: {n: h for n, h in real(k).items() if n not in ("detail", "unread")})
+    monkeypatch.setattr(
+        report_module, "declared", lambda k: {n: h for n, h in real(k).items() if n not in ("detail", "unread")}
+    )
     sample = replace(report(replace(FACTS, gaps=(Gap(fact="x", reason="crashed", detail="a"),))), unread=("b",))
     shown = redact(sample)
     assert shown.facts.gaps[0].detail == NOT_DECLARED
@@ -122,7 +125,9 @@ SECRET = "ghp_4fT9kQ2mZx7Lw3Rb8Yc5Nd1Vs6Hj0Pa2Ge4K"
 @pytest.mark.parametrize("text", [SECRET, f"x {SECRET} y", f"HF_TOKEN={SECRET}", "https://u:Xk3v9w8z@h.example.net/x"])
 def test_no_field_of_any_type_leaks(text: str) -> None:
     sample = planted_object(Report, text)
-    assert {f"{k.__name__}.{f.name}" for k in types_of_report() for f in dataclasses.fields(k)} - SEEN == {"Fix.alternatives"}
+    assert {f"{k.__name__}.{f.name}" for k in types_of_report() for f in dataclasses.fields(k)} - SEEN == {
+        "Fix.alternatives"
+    }
     shown = json.render(redact(sample))
     assert SECRET[:12] not in shown
     assert "Xk3v9w8z" not in shown
@@ -158,7 +163,9 @@ def test_a_value_on_the_next_line() -> None:
 
 
 def test_the_key_of_a_mapping_says_what_its_value_is() -> None:
-    sample = report(replace(FACTS, environ={"MY_PASSWORD": "correct horse", "MASTER_ADDR": "qnode7", "CUDA_VISIBLE_DEVICES": "0"}))
+    sample = report(
+        replace(FACTS, environ={"MY_PASSWORD": "correct horse", "MASTER_ADDR": "qnode7", "CUDA_VISIBLE_DEVICES": "0"})
+    )
     environ = redact(sample).facts.environ
     assert environ == {"MY_PASSWORD": "secret1", "MASTER_ADDR": "host1", "CUDA_VISIBLE_DEVICES": "0"}
 
@@ -183,7 +190,9 @@ def test_names_are_the_same_in_any_case() -> None:
 
 
 def test_what_was_replaced_is_counted_and_told_without_secrets() -> None:
-    sample = replace(report(Facts()), target=NOBODY, unread=("/home/tgarcia/x", "export DB_PASSWORD=abcd12345", "/home/tgarcia/y"))
+    sample = replace(
+        report(Facts()), target=NOBODY, unread=("/home/tgarcia/x", "export DB_PASSWORD=abcd12345", "/home/tgarcia/y")
+    )
     done = redaction(sample)
     told = {s.name: s for s in done.stand_ins}
     assert told["user1"].described(show=True).endswith(": tgarcia")
@@ -209,10 +218,12 @@ def test_any_text_can_be_looked_at(text: str) -> None:
     spans = find(text)
     assert spans == sorted(spans)
     assert all(0 <= s.start < s.end <= len(text) for s in spans)
-    assert all(a.end <= b.start for a, b in zip(spans, spans[1:], strict=False))
+    assert all(a.end <= b.start for a, b in pairwise(spans))
 
 
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9), st.sampled_from(["secret", "user", "email"])), max_size=8))
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9), st.sampled_from(["secret", "user", "email"])), max_size=8)
+)
 def test_merged_spans_cover_the_same(raw: list[tuple[int, int, Any]]) -> None:
     spans = [Span(start, start + length, kind) for start, length, kind in raw]
     done = merged(spans)

@@ -1,4 +1,4 @@
-"""Foreign text is inert wherever it is shown: asked of real parsers of Markdown, XML, HTML, JSON, PowerShell, and real shells."""
+"""Foreign text is inert wherever it is shown: asked of real parsers and real shells."""
 
 from __future__ import annotations
 
@@ -28,12 +28,22 @@ from tests.reports.hostile import PIECES, hostile_report, hostile_text, hostile_
 from tests.reports.samples import ALL
 
 HOSTILE = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), min_size=1, max_size=7).map("".join)
-FORMATS = {"json": json_format, "markdown": markdown, "html": html, "junit": junit, "github": github, "terminal": terminal}
+FORMATS = {
+    "json": json_format,
+    "markdown": markdown,
+    "html": html,
+    "junit": junit,
+    "github": github,
+    "terminal": terminal,
+}
 MARKDOWN = MarkdownIt("gfm-like", {"linkify": True, "html": True})  # links also where nobody marked them
 SPACED = st.sampled_from(("", " ", "\n", "  "))
 
 # What nobody may find in text that is not code: people, issues, commits, emoji, formulas, addresses, strikes.
-ALIVE = re.compile(r"@\w|#\d|\bGH-\d|(?<!\w)!\d|(?<!\w)[%~&]\w|://|\bwww\.|\b[0-9a-f]{7,40}\b|:[a-z+-][\w+-]*:|\$|\[\^|^\s*/\w|&#?\w+;", re.MULTILINE)
+ALIVE = re.compile(
+    r"@\w|#\d|\bGH-\d|(?<!\w)!\d|(?<!\w)[%~&]\w|://|\bwww\.|\b[0-9a-f]{7,40}\b|:[a-z+-][\w+-]*:|\$|\[\^|^\s*/\w|&#?\w+;",
+    re.MULTILINE,
+)
 INLINE = {"text", "code_inline", "softbreak", "strong_open", "strong_close"}
 
 
@@ -109,6 +119,7 @@ def test_a_whole_page_of_markdown(text: str, name: str) -> None:
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_a_whole_page_of_html(text: str, name: str) -> None:
     """The same elements and attributes as with a harmless word."""
+
     def shape(document: str) -> list:
         parser = html5lib.HTMLParser(strict=False, namespaceHTMLElements=False)
         tree = parser.parse(document)
@@ -117,7 +128,10 @@ def test_a_whole_page_of_html(text: str, name: str) -> None:
 
     sample = hostile_report(text, ALL[name])
     words = hostile_report("word", ALL[name])
-    assert set(map(str, shape(html.render(sample)))) <= set(map(str, shape(html.render(words)))) | {"('pre', [])", "('p', ['class'])"}
+    assert set(map(str, shape(html.render(sample)))) <= set(map(str, shape(html.render(words)))) | {
+        "('pre', [])",
+        "('p', ['class'])",
+    }
 
 
 def test_cells_of_html_are_no_formulas() -> None:
@@ -131,7 +145,15 @@ def test_cells_of_html_are_no_formulas() -> None:
 def test_a_whole_page_of_xml(text: str, name: str) -> None:
     document = junit.render(hostile_report(text, ALL[name]))
     tree = ElementTree.fromstring(document)
-    assert {e.tag for e in tree.iter()} <= {"testsuites", "testsuite", "testcase", "skipped", "error", "failure", "system-out"}
+    assert {e.tag for e in tree.iter()} <= {
+        "testsuites",
+        "testsuite",
+        "testcase",
+        "skipped",
+        "error",
+        "failure",
+        "system-out",
+    }
     assert not any("[[" in str(value) for e in tree.iter() for value in (e.text, *e.attrib.values()))
 
 
@@ -178,7 +200,9 @@ def test_shells_run_nothing_of_a_comment(name: str, program: str) -> None:
     r = random.Random(3)
     texts = [*PIECES, *(hostile_text(r) for _ in range(150))]
     text = "".join(comment_of(t, shell) for t in texts).encode("utf-8", "replace").decode()
-    done = subprocess.run([program, "-c", text + "\nprintf end"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [program, "-c", text + "\nprintf end"], capture_output=True, text=True, timeout=60, check=False
+    )
     assert (done.stdout, done.stderr, done.returncode) == ("end", "", 0)
 
 
@@ -197,7 +221,8 @@ def test_powershell_reads_comments_only(text: str) -> None:
 
 @given(HOSTILE)
 def test_cmd_reads_only_our_word_of_a_comment(text: str) -> None:
-    """REM reads one word, in which operators count; the second and all that follow are left alone (`cmd /?`, and SS64 on REM)."""
+    """REM reads one word, in which operators count; the second and all that follow are left alone (`cmd /?`, and SS64
+    on REM)."""
     for line in quoting.comment(text, "cmd"):
         assert line.startswith("REM -")
         assert line[5:6] in ("", " ")
@@ -205,7 +230,10 @@ def test_cmd_reads_only_our_word_of_a_comment(text: str) -> None:
         assert line.isprintable()
 
 
-@given(st.lists(st.sampled_from([p for p in PIECES if quoting.is_printable(p)]), min_size=1, max_size=4), st.sampled_from(quoting.SHELLS))
+@given(
+    st.lists(st.sampled_from([p for p in PIECES if quoting.is_printable(p)]), min_size=1, max_size=4),
+    st.sampled_from(quoting.SHELLS),
+)
 @example(["/tmp/##[error]x/python"], "sh")
 @example(["::set-output name=x::y"], "fish")
 @example(["/tmp/##[error]x/python"], "powershell")
@@ -240,5 +268,10 @@ def test_scripts_are_inert(text: str, shell: quoting.Shell) -> None:
 
 def test_tickets_are_judged() -> None:
     """The fuzzed tickets are not so broken that nothing is read from them."""
-    verdicts = [pipeline.examine(pipeline.Request(evidence=(("t", hostile_ticket(random.Random(s)).encode("utf-8", "replace")),))).verdict for s in range(8)]
+    verdicts = [
+        pipeline.examine(
+            pipeline.Request(evidence=(("t", hostile_ticket(random.Random(s)).encode("utf-8", "replace")),))
+        ).verdict
+        for s in range(8)
+    ]
     assert "faulty" in verdicts
