@@ -32,10 +32,13 @@ OWN, NAME, VERSION, TEXT, WORDS, LINES, UUID = How
 
 # By the name of the type: the fields that can hold text.
 _DECLARED: dict[str, dict[How, str]] = {
-    "Report": {OWN: "schema tool taken_at", LINES: "unread"},
+    "Report": {OWN: "schema tool taken_at limits", TEXT: "unproven", LINES: "unread"},
     "Target": {TEXT: "python reason evidence"},
     "Other": {TEXT: "name summary"},
     "Outcome": {OWN: "id layer", TEXT: "reason"},
+    "Symptom": {OWN: "id causes explained_by", TEXT: "text subject source"},
+    "Hypothesis": {OWN: "id symptom", TEXT: "speaks_for speaks_against would_settle"},
+    "Question": {TEXT: "text command"},
     "Finding": {OWN: "id layer explained_by", TEXT: "title detail values"},
     "Evidence": {OWN: "fact", TEXT: "value source quote"},
     "Remedy": {OWN: "action", TEXT: "details text"},
@@ -43,7 +46,7 @@ _DECLARED: dict[str, dict[How, str]] = {
     "Fix": {OWN: "finding action also_cures", NAME: "changes", TEXT: "title details assumes"},
     "Step": {TEXT: "text shell", WORDS: "argv undo verify"},
     "TomlEdit": {TEXT: "file toml"},
-    "Facts": {OWN: "as_of", TEXT: "environ"},
+    "Facts": {OWN: "as_of asked_devices", TEXT: "environ"},
     "Gap": {OWN: "fact", TEXT: "detail source"},
     "Origin": {TEXT: "source quote"},
     "Host": {
@@ -52,7 +55,7 @@ _DECLARED: dict[str, dict[How, str]] = {
         VERSION: "os_version macos kernel libc_version jetson",
     },
     "StartFailure": {VERSION: "version", TEXT: "message"},
-    "Kernel": {NAME: "environ", TEXT: "name file"},
+    "Kernel": {OWN: "started_at", NAME: "environ", TEXT: "name file"},
     "OtherEnvironment": {VERSION: "version torch", TEXT: "python how kernel"},
     "Interpreter": {
         OWN: "implementation architecture platform_tag environment manager",
@@ -64,6 +67,7 @@ _DECLARED: dict[str, dict[How, str]] = {
     "ImportFailure": {NAME: "exception", OWN: "stage", TEXT: "message traceback"},
     "TorchDevice": {OWN: "backend", NAME: "name", VERSION: "capability gfx"},
     "Torch": {
+        OWN: "installed_at",
         VERSION: "version cuda hip xpu git build cudnn",
         NAME: "installer libraries requires arch_list cpu_capability",
         TEXT: "path missing_files leftovers shadowed_by warnings cuda_error numpy_error loaded_libraries",
@@ -73,9 +77,9 @@ _DECLARED: dict[str, dict[How, str]] = {
     "Source": {TEXT: "name message"},
     "Nvidia": {
         VERSION: "driver driver_cuda kernel_module library smi_version fabric_manager_version toolkit",
-        OWN: "fabric_manager compute_mode",
+        OWN: "fabric_manager compute_mode module_flavour",
         NAME: "packages",
-        TEXT: "libcuda smi_error device_nodes",
+        TEXT: "libcuda libcuda_broken libcuda_elsewhere smi_error device_nodes false_nodes closed_nodes",
     },
     "Amd": {VERSION: "rocm", TEXT: "groups"},
     "Intel": {OWN: "kernel_driver"},
