@@ -484,7 +484,8 @@ def _is_address(text: str, match: re.Match[str]) -> bool:
         return False
     before = text[max(0, match.start() - 64) : match.start()].rpartition("\n")[2]
     follows = re.match(r"[ \t]{1,20}([A-Za-z][\w.-]{1,80})", text[match.end() : match.end() + 100])
-    if not before.strip() and follows and (_MACHINE.match(follows[1]) or not is_ordinary(follows[1])):  # /etc/hosts
+    stands_first = not before.strip() or before.endswith("=")
+    if stands_first and follows and (_MACHINE.match(follows[1]) or not is_ordinary(follows[1])):  # /etc/hosts
         return True
     if re.match(r":\d{2,5}\b|/\d{1,2}\b", text[match.end() : match.end() + 6]) or _OF_AN_ADDRESS.search(before):
         return True
