@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from doctor import pipeline
 from doctor.fixes.plan import script
 from doctor.fixes.quoting import SHELLS
-from doctor.redaction import redact
+from doctor.redaction.report import redact
 from doctor.reports import github, junit, markdown, terminal
 from doctor.reports import html as html_format
 from doctor.reports import json as json_format

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from doctor import pipeline
 from doctor.model.facts import Gap, ImportFailure, Origin, ProbeResult
 from doctor.model.report import Report
-from doctor.redaction import redact
+from doctor.redaction.report import redact
 from doctor.reports import github, junit, markdown
 from doctor.reports import html as html_format
 from doctor.reports import json as json_format

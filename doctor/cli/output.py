@@ -65,7 +65,7 @@ def redacted(report: Report, options: dict[str, Any], *, of: str = "") -> Report
     `of` many only with --show-redacted)."""
     if options.get("no_redact"):
         return report
-    from doctor.redaction import redaction
+    from doctor.redaction.report import redaction
 
     done = redaction(report, names=names_of_this_machine() if report.facts.live else ())
     if options.get("show_redacted"):

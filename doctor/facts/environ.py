@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
-from doctor.redaction.secrets import is_secret_name
+from doctor.redaction.keys import is_secret_name
 
 # Prefixes of whole families, and single names. Nothing here may hold a secret or say where somebody works (no
 # addresses of machines); what a value holds all the same is found when the report is redacted.

@@ -19,7 +19,8 @@ from doctor.model.fix import Step
 from doctor.model.report import Report
 from doctor.redaction.fields import How, declared, hints_of, holds_text
 from doctor.redaction.identities import identities_in, is_public_host
-from doctor.redaction.secrets import closes_private_key, is_secret_name, opens_private_key, secrets_in
+from doctor.redaction.keys import is_secret_name
+from doctor.redaction.secrets import closes_private_key, opens_private_key, secrets_in
 from doctor.redaction.spans import Kind, Span, merged
 from doctor.redaction.words import is_ordinary, is_plain, is_public_account, is_stand_in
 

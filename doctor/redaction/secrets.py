@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from doctor.redaction.keys import strength
 from doctor.redaction.spans import Span
 from doctor.redaction.words import is_ordinary, is_stand_in, vocabulary
 
@@ -57,46 +58,7 @@ _KEY = re.compile(
     r"session|connection_?string|pat\b|otp|webhook",
     re.IGNORECASE,
 )
-_STRONG = frozenset(
-    [
-        "password",
-        "passwd",
-        "passphrase",
-        "passcode",
-        "kennwort",
-        "pwd",
-        "secret",
-        "secrets",
-        "credential",
-        "credentials",
-        "creds",
-        "apikey",
-        "secretkey",
-        "accesskey",
-        "privatekey",
-        "authtoken",
-        "accesstoken",
-        "refreshtoken",
-        "authorization",
-        "cookie",
-        "connectionstring",
-        "accountkey",
-        "sharedaccesskey",
-        "clientsecret",
-        "masterkey",
-        "sessiontoken",
-    ]
-)
-_WEAK = frozenset("token bearer auth oauth jwt dsn signature sig sid otp sessionid cred pat session webhook".split())  # noqa: SIM905
-_OF_A_KEY = frozenset(
-    """
-    api access secret private account auth encryption signing sign license licence storage shared master ssh client
-    session consumer deploy service subscription wandb hf ngc comet neptune function host admin product app openai
-    anthropic primary secondary server aws azure gcp rsa crypto webhook bot project write ingest registration
-    """.split()  # noqa: SIM905
-)
 _HEADERS = frozenset("authorization proxy-authorization cookie set-cookie x-auth-token x-api-key".split())  # noqa: SIM905
-_SPLIT = re.compile(r"[-_.]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _IDENTIFIER = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 
 _SEPARATOR = re.compile(
@@ -184,11 +146,6 @@ def secrets_in(text: str) -> Iterator[Span]:
         yield Span(start, end, "secret")
 
 
-def is_secret_name(name: str) -> bool:
-    """Whether what has this name (a variable, a key) holds a secret for sure."""
-    return _strength(name) == "strong" or (_strength(name) == "weak" and name.isupper() and len(name) > 3)
-
-
 def opens_private_key(line: str) -> bool:
     """Whether a private key begins in a line and does not end there: what follows belongs to it."""
     found = _PRIVATE_KEY.search(line)
@@ -224,24 +181,6 @@ def _made_up_piece(piece: str) -> bool:
 # ---- names and values
 
 
-def _strength(name: str) -> str:
-    """ "strong": a secret whatever its value is; "weak": one if it looks like one; "": none."""
-    parts = [part.lower() for part in _SPLIT.split(name) if part]
-    if not parts:
-        return ""
-    for place, part in enumerate(parts):
-        if part in _STRONG or part.endswith(("password", "passwd", "passphrase", "secretkey", "apikey", "accesskey")):
-            return "strong"
-        if part == "key" and place and (parts[place - 1] in _OF_A_KEY or parts[place - 1].endswith(("api", "secret"))):
-            return "strong"
-        if part in ("pass", "pw") and (place or len(parts) > 1):
-            return "strong"
-    last = next((part for part in reversed(parts) if not part.isdigit() and part not in ("value", "env", "file")), "")
-    if last in _WEAK or last.endswith(("token", "key", "sessionid")) or last in ("pass", "pw"):
-        return "weak"
-    return "weak" if parts[-1] in ("pass", "pw", "id") and any(p in ("session", "secret") for p in parts) else ""
-
-
 def _keyed(text: str) -> Iterator[Span]:
     done = -1
     for match in _KEY.finditer(text):
@@ -254,12 +193,12 @@ def _keyed(text: str) -> Iterator[Span]:
             end += 1
         done = end
         name = text[start:end].strip(".-")
-        strength = _strength(name)
-        if strength:
-            yield from _value(text, start, end, name, strength)
+        how_sure = strength(name)
+        if how_sure:
+            yield from _value(text, start, end, name, how_sure)
 
 
-def _value(text: str, start: int, end: int, name: str, strength: str) -> Iterator[Span]:
+def _value(text: str, start: int, end: int, name: str, how_sure: str) -> Iterator[Span]:
     """The value that follows a name, in any spelling of an assignment."""
     line_end = _end_of_line(text, end)
     header = name.lower() in _HEADERS
@@ -269,12 +208,12 @@ def _value(text: str, start: int, end: int, name: str, strength: str) -> Iterato
     elif text[end : end + 1] == ">" and text[start - 1 : start] == "<":
         place = end + 1
         close = text.find("<", place)
-        yield from _checked(text, place, close if close >= 0 else line_end, strength, quoted=True)
+        yield from _checked(text, place, close if close >= 0 else line_end, how_sure, quoted=True)
         return
     elif (prose := _IN_PROSE.match(text, end)) is not None:
         word = re.compile(r"[\"'`]?([^\s\"'`]{1,200})").match(text, prose.end())
         if word and (looks_made_up(word[1]) or text[prose.end()] in "\"'`"):
-            yield from _checked(text, *word.span(1), strength)
+            yield from _checked(text, *word.span(1), how_sure)
         return
     elif gap := _GAP.match(text, end):
         flag = text[start : start + 1] == "-"
@@ -304,10 +243,10 @@ def _value(text: str, start: int, end: int, name: str, strength: str) -> Iterato
         return
     if scheme := _SCHEME_WORD.match(text, place):
         place = scheme.end()
-    yield from _value_at(text, start, place, line_end, name, strength)
+    yield from _value_at(text, start, place, line_end, name, how_sure)
 
 
-def _value_at(text: str, start: int, place: int, line_end: int, name: str, strength: str) -> Iterator[Span]:
+def _value_at(text: str, start: int, place: int, line_end: int, name: str, how_sure: str) -> Iterator[Span]:
     escaped = text[place : place + 1] == "\\" and text[place + 1 : place + 2] in ('"', "'")
     if text[place : place + 1] in ("b", "r", "f") and text[place + 1 : place + 2] in ('"', "'"):
         place += 1
@@ -319,7 +258,7 @@ def _value_at(text: str, start: int, place: int, line_end: int, name: str, stren
                 return
         begin = place + len(quote)
         close = _closing(text, begin, quote, line_end)
-        yield from _checked(text, begin, close, strength, quoted=True)
+        yield from _checked(text, begin, close, how_sure, quoted=True)
         return
     if text[place : place + 1] in ("|", ">") and text[place + 1 : place + 2] in ("", "-", "\n", "+"):  # YAML's block
         yield Span(place + 1, len(text), "secret")
@@ -328,13 +267,13 @@ def _value_at(text: str, start: int, place: int, line_end: int, name: str, stren
     if before in ("?", "&"):
         found = re.compile(r"[\s&#\"'<>]").search(text, place, min(line_end, place + _LONGEST))
         stop = found.start() if found else min(line_end, place + _LONGEST)
-        yield from _checked(text, place, stop, strength)
+        yield from _checked(text, place, stop, how_sure)
         return
     found = _VALUE_END.search(text, place, min(line_end, place + _LONGEST))
     stop = found.start() if found else min(line_end, place + _LONGEST)
-    if strength == "strong" and text[place - 1].isspace() and _is_whole_line(text, start, name):
+    if how_sure == "strong" and text[place - 1].isspace() and _is_whole_line(text, start, name):
         stop = max(stop, len(text[:line_end].rstrip())) if stop < line_end else stop
-    yield from _checked(text, place, stop, strength)
+    yield from _checked(text, place, stop, how_sure)
 
 
 def _end_of_line(text: str, place: int) -> int:
@@ -369,18 +308,18 @@ def _closing(text: str, begin: int, quote: str, line_end: int) -> int:
     return line_end
 
 
-def _checked(text: str, start: int, end: int, strength: str, *, quoted: bool = False) -> Iterator[Span]:
+def _checked(text: str, start: int, end: int, how_sure: str, *, quoted: bool = False) -> Iterator[Span]:
     """The span of a value, if it is a secret at all. A known prefix of an address belongs to the rules of addresses."""
     if not quoted:
         end = _trimmed(text, start, end)
     value = text[start:end]
     if not value.strip() or _NOT_SECRET.match(value.strip()) or is_stand_in(value):
         return
-    if (_ADDRESS.match(value) and strength == "weak") or re.match(
+    if (_ADDRESS.match(value) and how_sure == "weak") or re.match(
         r".{0,400}\b(?:OLD)?PWD=\Z", text[max(0, start - 8) : start]
     ):
         return
-    if strength == "weak" and not looks_made_up(value):
+    if how_sure == "weak" and not looks_made_up(value):
         return
     yield Span(start, end, "secret")
 
@@ -512,7 +451,7 @@ def _addresses(text: str) -> Iterator[Span]:
                 yield Span(match.start(1), match.end(1), "secret")
         for match in _QUERY.finditer(text, begin, end):
             value = match[2]
-            telling = _SIGNED.match(match[1]) or _strength(match[1]) or looks_random(value) or len(value) >= 32
+            telling = _SIGNED.match(match[1]) or strength(match[1]) or looks_random(value) or len(value) >= 32
             if telling and len(value) >= 3 and not _NOT_SECRET.match(value):
                 yield Span(match.start(2), match.end(2), "secret")
         hash_sign = text.find("#", begin, end)

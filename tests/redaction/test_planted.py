@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from doctor.model.facts import Facts, Gap
 from doctor.model.report import Report, Target
-from doctor.redaction import identities, redact, redaction, secrets
+from doctor.redaction import identities, secrets
 from doctor.redaction import report as report_module
 from doctor.redaction.fields import declared, hints_of, types_of_report, undeclared
-from doctor.redaction.report import LINES_AT_MOST, NOT_DECLARED, find
+from doctor.redaction.report import LINES_AT_MOST, NOT_DECLARED, find, redact, redaction
 from doctor.redaction.spans import Span, merged
 from doctor.redaction.words import ACCOUNTS, is_ordinary
 from doctor.reports import json

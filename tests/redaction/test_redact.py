@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from doctor.model.facts import ErrorText, Gpu
 from doctor.model.fix import Fix, Plan, Step
-from doctor.redaction import redact
+from doctor.redaction.report import redact
 from doctor.redaction.words import ACCOUNTS as PUBLIC
 from doctor.reports import json
 from tests.examples import linux, with_torch

@@ -20,7 +20,7 @@ from tree_sitter import Language, Parser
 from doctor import pipeline
 from doctor.fixes import quoting
 from doctor.fixes.plan import script
-from doctor.redaction import redact
+from doctor.redaction.report import redact
 from doctor.reports import github, html, junit, markdown, sinks, terminal
 from doctor.reports import json as json_format
 from doctor.reports.text import has_command, safe, without_commands
