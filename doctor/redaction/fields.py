@@ -46,7 +46,7 @@ _DECLARED: dict[str, dict[How, str]] = {
     "Fix": {OWN: "finding action also_cures", NAME: "changes", TEXT: "title details assumes"},
     "Step": {TEXT: "text shell", WORDS: "argv undo verify"},
     "TomlEdit": {TEXT: "file toml"},
-    "Facts": {OWN: "as_of asked_devices", TEXT: "environ"},
+    "Facts": {OWN: "as_of asked_devices", NAME: "wheels", TEXT: "environ"},
     "Gap": {OWN: "fact", TEXT: "detail source"},
     "Origin": {TEXT: "source quote"},
     "Host": {
@@ -60,7 +60,7 @@ _DECLARED: dict[str, dict[How, str]] = {
     "Interpreter": {
         OWN: "implementation architecture platform_tag environment manager",
         VERSION: "version macos_reported pip",
-        TEXT: "executable prefix base_prefix project sys_path shadowed",
+        TEXT: "executable prefix base_prefix project sys_path shadowed shadowed_packages",
         WORDS: "receipt",
     },
     "TorchCopy": {NAME: "installer", VERSION: "version", TEXT: "path"},

@@ -88,7 +88,7 @@ def _finding(report: Report, finding: Finding) -> Iterator[str]:
     if fix and fix.finding == finding.id:
         yield ""
         if not fix.steps:
-            yield _prose(fix.title)
+            yield markdown(fix.title)
         for number, step in enumerate(fix.steps, 1):
             hints = summary.hints(step)
             yield f"{number}. {markdown(step.text)}" + (f" ({hints})" if hints else "")
@@ -97,7 +97,7 @@ def _finding(report: Report, finding: Finding) -> Iterator[str]:
                 yield from _block(command, "   ")
         for assumed in fix.assumes:
             yield ""
-            yield f"(assumes: {_prose(assumed.rstrip('.'))})"
+            yield f"(assumes: {markdown(assumed.rstrip('.'))})"
         for other in fix.alternatives:
             yield ""
             yield f"Or: {markdown(summary.offer(other))}"
