@@ -76,8 +76,8 @@ class _Restoring:
         return (key[0], folder) in self.delta.after and (key[0], folder) not in self.snapshot.entries
 
     def _stashed(self) -> frozenset[Key]:
-        """What pip moved aside, to a name with ~, in a folder of the user's, when it was killed. It is known by being the
-        very file that is kept, so nothing is lost with it."""
+        """What pip moved aside, to a name with ~, in a folder of the user's, when it was killed. It is known by being
+        the very file that is kept, so nothing is lost with it."""
         names = [
             key for key, entry in self.now.items()
             if entry.kind == "f" and key not in self.snapshot.entries and not self.snapshot.owns(key)
