@@ -11,7 +11,7 @@ import pytest
 from tests.hostile.doctor import MEMORY_MB, TORCH, Ran, run, target
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc, subreapers")
-LIMIT_S = 6.0
+LIMIT_S = 4.0
 
 # What a sitecustomize can find out: the secret stands in the text on stdin.
 THIEF = """
