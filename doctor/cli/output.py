@@ -71,7 +71,7 @@ def redacted(report: Report, options: dict[str, Any], *, of: str = "") -> Report
     if options.get("show_redacted"):
         for stand_in in done.stand_ins:
             complain(f"torchdoctor: {of}{stand_in.described(show=bool(sys.stderr and sys.stderr.isatty()))}")
-    elif done.stand_ins and not of and not options.get("quiet"):
+    elif done.stand_ins and not of and not options.get("quiet") and wrong_target(report) is None:
         complain(f"torchdoctor: redacted: {done.counted()} (--show-redacted lists them, --no-redact leaves them in)")
     return done.report
 
