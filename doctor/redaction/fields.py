@@ -67,8 +67,8 @@ _DECLARED: dict[str, dict[How, str]] = {
     "ImportFailure": {NAME: "exception", OWN: "stage", TEXT: "message traceback"},
     "TorchDevice": {OWN: "backend", NAME: "name", VERSION: "capability gfx"},
     "Torch": {
-        OWN: "installed_at",
-        VERSION: "version cuda hip xpu git build cudnn",
+        OWN: "installed_at git",
+        VERSION: "version cuda hip xpu build cudnn",
         NAME: "installer libraries requires arch_list cpu_capability",
         TEXT: "path missing_files leftovers shadowed_by warnings cuda_error numpy_error loaded_libraries",
     },
