@@ -25,7 +25,7 @@ TABLES = (
     "interfaces",
     "libraries",
     "pins",
-    "defects",
+    "errata",
     "vendors",
     "system_packages",
     "downloads",
