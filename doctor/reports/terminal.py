@@ -14,6 +14,7 @@ from rich.text import Text
 
 from doctor.checks import Check, check_of
 from doctor.fixes import quoting
+from doctor.knowledge import lookup
 from doctor.model.finding import Evidence, Finding
 from doctor.model.fix import Fix, Plan, Step
 from doctor.model.report import Report
@@ -26,9 +27,18 @@ _SEVERITIES = {"fault": ("FAULT", "bold red"), "warning": ("WARNING", "yellow"),
 Lines = Iterator[Text]
 
 
-def render(report: Report, *, color: bool = False, width: int = 80, verbose: bool = False, quiet: bool = False) -> str:
-    """The whole report as text with a newline at the end; with escape sequences only if `color`."""
-    lines = _verdict(report, width) if quiet else _report(report, width, verbose)
+def render(
+    report: Report,
+    *,
+    color: bool = False,
+    width: int = 80,
+    verbose: bool = False,
+    quiet: bool = False,
+    errata: bool = False,
+) -> str:
+    """The whole report as text with a newline at the end; with escape sequences only if `color`. `errata`: all that is
+    known to be broken here, in full."""
+    lines = _verdict(report, width) if quiet else _report(report, width, verbose, errata)
     return _printed(lines, color)
 
 
@@ -97,12 +107,14 @@ def _table(rows: Iterable[tuple[str, ...]], *, heads: tuple[str, ...] = (), inde
         yield line
 
 
-def _report(report: Report, width: int, verbose: bool) -> Lines:
+def _report(report: Report, width: int, verbose: bool, errata: bool) -> Lines:
     yield from _header(report, width)
     yield Text()
     for row in summary.rows(report):
         yield from _row(row, width)
-    roots = [f for f in report.findings if f.root]
+    if not errata:
+        yield from _errata_in_short(report, width)
+    roots = [f for f in report.findings if f.root and f.id != summary.ERRATA]
     for finding in roots:
         if finding.severity == "fault":
             yield Text()
@@ -111,6 +123,8 @@ def _report(report: Report, width: int, verbose: bool) -> Lines:
         if finding.severity != "fault":
             yield Text()
             yield from _remark(report, finding, width)
+    if errata:
+        yield from _errata_in_full(report, width)
     yield from _left_over(report, width)
     yield from _others(report, width)
     if verbose:
@@ -139,6 +153,42 @@ def _row(row: summary.Row, width: int) -> Lines:
     first.append(lines[0].plain[start:])
     yield first
     yield from lines[1:]
+
+
+def _errata_in_short(report: Report, width: int) -> Lines:
+    """Three lines at most, after the layers: what is known of this release is no news each time."""
+    start = 18
+    mark = "!" if any(f.id == summary.ERRATA and f.severity == "warning" for f in report.findings) else "-"
+    for number, line in enumerate(summary.errata_lines(report, width - start)):
+        first = Text.assemble((f"{mark:>3}", _STYLES[mark]), "  errata       ") if number == 0 else Text(" " * start)
+        yield first.append(safe(line))
+
+
+def _errata_in_full(report: Report, width: int) -> Lines:
+    """--errata: each one with what it means, what fixes it and how to work around it."""
+    known = summary.errata(report)
+    yield Text()
+    if not known:
+        yield _text("No erratum is known to hold here.")
+        return
+    yield _text(f"Known errata ({len(known)})", style="bold")
+    for one in known:
+        yield from render_erratum_lines(one.fact, width)
+
+
+def render_erratum_lines(id: str, width: int) -> Lines:
+    """One erratum: its id and title, what is seen, the release with the fix, the workaround, the source."""
+    erratum = lookup.erratum_of(id)
+    if erratum is None:
+        return
+    yield Text()
+    yield Text.assemble("  ", (safe(erratum.id), "bold"), f"  ({erratum.kind}, {erratum.severity})")
+    yield from _prose(f"{erratum.title}.", width, indent=4)
+    yield from _prose(erratum.symptom, width, indent=4)
+    yield from _prose(summary.erratum_fix(erratum), width, indent=4)
+    if erratum.workaround:
+        yield from _prose(f"Until then: {erratum.workaround}", width, indent=4)
+    yield _text(f"    {erratum.sources[0]}", style="dim")
 
 
 def _heading(finding: Finding) -> Text:
@@ -319,7 +369,7 @@ def _verdict(report: Report, width: int) -> Lines:
     style = {"faulty": "bold red", "healthy": "green", "unknown": "yellow"}[report.verdict]
     sentence = summary.verdict(report)
     duration = f"{report.duration_ms / 1000:.1f} s"
-    wrong = [f for f in report.findings if f.root and f.severity != "note"]
+    wrong = [f for f in report.findings if f.root and f.severity != "note" and f.id != summary.ERRATA]
     more = [f"More: torchdoctor explain {f.id}" for f in wrong[:1]]
     if not wrong and report.hypotheses and report.verdict == "unknown":
         more = [f"More: torchdoctor explain {report.hypotheses[0].id}"]
