@@ -10,7 +10,6 @@ from doctor.accounting.accelerators import accelerators
 from doctor.checks import Check
 from doctor.fixes import quoting
 from doctor.knowledge import lookup
-from doctor.knowledge.errata import Erratum
 from doctor.model.facts import ABSENT, Absent, Facts, Gpu, ProbeResult, StartFailure, Torch
 from doctor.model.finding import Evidence, Finding
 from doctor.model.fix import Fix, Step
@@ -486,15 +485,6 @@ def errata_lines(report: Report, room: int) -> tuple[str, ...]:
         end += f"; {more} more: --errata" if more > 0 and number == ERRATA_SHOWN else ""
         lines.append(_shortened(erratum.title, room - len(end)) + end)
     return tuple(lines)
-
-
-def erratum_fix(erratum: Erratum) -> str:
-    """Where it is fixed, in one sentence."""
-    if erratum.fixed_in is None:
-        return "No release with a fix is known."
-    if lookup.fix_is_ahead(erratum):
-        return f"It will be fixed in torch {erratum.fixed_in}."
-    return f"It is fixed in torch {erratum.fixed_in}."
 
 
 def _shortened(text: str, room: int) -> str:

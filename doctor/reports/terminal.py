@@ -15,9 +15,11 @@ from rich.text import Text
 from doctor.checks import Check, check_of
 from doctor.fixes import quoting
 from doctor.knowledge import lookup
+from doctor.knowledge.errata import Erratum
 from doctor.model.finding import Evidence, Finding
 from doctor.model.fix import Fix, Plan, Step
 from doctor.model.report import Report
+from doctor.reports import errata as errata_text
 from doctor.reports import summary
 from doctor.reports.text import safe
 
@@ -166,29 +168,60 @@ def _errata_in_short(report: Report, width: int) -> Lines:
 
 def _errata_in_full(report: Report, width: int) -> Lines:
     """--errata: each one with what it means, what fixes it and how to work around it."""
-    known = summary.errata(report)
+    known = [e for one in summary.errata(report) if (e := lookup.erratum_of(one.fact))]
     yield Text()
     if not known:
         yield _text("No erratum is known to hold here.")
         return
-    yield _text(f"Known errata ({len(known)})", style="bold")
-    for one in known:
-        yield from render_erratum_lines(one.fact, width)
+    serving = errata_text.serving(report.facts, known)
+    yield from _sections([(f"Known errata ({len(known)})", [(e, serving.get(e.id, "")) for e in known])], width)
 
 
-def render_erratum_lines(id: str, width: int) -> Lines:
+def render_erratum(erratum: Erratum, *, color: bool = False, width: int = 80) -> str:
+    """The page of `torchdoctor explain ERRATUM-ID`."""
+    return _printed(_erratum_page(erratum, width), color)
+
+
+def render_errata(
+    sections: Iterable[tuple[str, Iterable[tuple[Erratum, str]]]], *, color: bool = False, width: int = 80
+) -> str:
+    """Sections of errata in full, each erratum with a remark (""  for none)."""
+    return _printed(_sections(sections, width), color)
+
+
+def _sections(sections: Iterable[tuple[str, Iterable[tuple[Erratum, str]]]], width: int) -> Lines:
+    for number, (heading, rows) in enumerate(sections):
+        if number:
+            yield Text()
+        yield from _prose(heading, width, style="bold")
+        for erratum, remark in rows:
+            yield from _erratum(erratum, remark, width)
+
+
+def _erratum(erratum: Erratum, remark: str, width: int) -> Lines:
     """One erratum: its id and title, what is seen, the release with the fix, the workaround, the source."""
-    erratum = lookup.erratum_of(id)
-    if erratum is None:
-        return
     yield Text()
     yield Text.assemble("  ", (safe(erratum.id), "bold"), f"  ({erratum.kind}, {erratum.severity})")
-    yield from _prose(f"{erratum.title}.", width, indent=4)
-    yield from _prose(erratum.symptom, width, indent=4)
-    yield from _prose(summary.erratum_fix(erratum), width, indent=4)
+    for line in (f"{erratum.title}.", erratum.symptom, errata_text.fix(erratum), remark):
+        yield from _prose(line, width, indent=4)
     if erratum.workaround:
-        yield from _prose(f"Until then: {erratum.workaround}", width, indent=4)
+        yield from _prose(f"Workaround: {erratum.workaround}", width, indent=4)
     yield _text(f"    {erratum.sources[0]}", style="dim")
+
+
+def _erratum_page(erratum: Erratum, width: int) -> Lines:
+    yield Text.assemble((safe(erratum.id), "bold"), f"  ({erratum.kind}, {erratum.severity})")
+    yield from _prose(f"{erratum.title}.", width)
+    yield Text()
+    yield from _table(errata_text.fields(erratum), indent=2, gap=2)
+    for heading, text in (("What is seen", erratum.symptom), ("Workaround", erratum.workaround or "None is known.")):
+        yield Text()
+        yield _text(heading, style="bold")
+        yield from _prose(text, width, indent=4)
+    yield Text()
+    yield _text("Sources", style="bold")
+    for source in erratum.sources:
+        yield _text(f"    {source}")
 
 
 def _heading(finding: Finding) -> Text:
