@@ -204,3 +204,67 @@ def test_fragments_in_any_form(tmp_path) -> None:
     for text in (json.dumps([row]), json.dumps({"rows": [row]}), json.dumps(row), f"[\n{json.dumps(row)},\n]"):
         (tmp_path / "rows.json").write_text(text)
         assert merge_errata.rows_in(tmp_path / "rows.json") == [row]
+
+
+# ---- the choice
+
+
+def chosen(facts, **options):
+    from doctor.knowledge.choose import choose
+
+    return choose(facts, **options).builds[:2]
+
+
+def test_a_neighbour_without_a_grave_erratum_is_chosen(only) -> None:
+    from tests.examples import mac
+
+    only(erratum(versions="==2.15.0", fixed_in=None))
+    first, second = chosen(mac(macos="15.1"))
+    assert (first.release, second.release) == ("2.14.1", "2.15.0")
+    assert "2.15.0 is newer, but it has a known fault here: An example of a row (mps-example)" in first.reasons
+    assert second.behind == "it has a grave fault here that is known"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"severity": "moderate"},
+        {"status": "single"},
+        {"backends": ("cuda",)},
+        {"devices": ("M1",)},
+        {"systems": {"darwin": "<15"}},
+        {"needs": {"scipy": ""}},
+        {"versions": ">=2.13,<=2.15"},  # its neighbours have it, too
+    ],
+)
+def test_the_newest_stays_first(only, changes: dict) -> None:
+    from tests.examples import mac
+
+    only(erratum(**{"versions": "==2.15.0", "fixed_in": None, **changes}))
+    assert chosen(mac(macos="15.1", chip="Apple M4"))[0].release == "2.15.0"
+
+
+def test_a_neighbour_with_a_grave_erratum_of_its_own_is_no_better(only) -> None:
+    from tests.examples import mac
+
+    older = (erratum(id=f"mps-of-{n}", versions=f"=={v}", fixed_in="2.15.0") for n, v in enumerate(("2.14.0", "2.14.1")))
+    only(erratum(versions="==2.15.0", fixed_in=None), *older)
+    assert chosen(mac(macos="15.1"))[0].release == "2.15.0"
+
+
+def test_the_cudnn_of_the_wheel_counts(only) -> None:
+    from tests.examples import linux, with_nvidia
+
+    machine = with_nvidia(linux(), "NVIDIA GeForce RTX 4090")
+    row = erratum(backends=("cuda",), versions="==2.9.1", fixed_in="2.10.0", needs={"cudnn": "<9.15"})
+    only(row)
+    assert chosen(machine, torch="<2.10")[0].release in ("2.9.0", "2.8.0")
+    only(replace(row, needs={"cudnn": ">=9.20"}))
+    assert chosen(machine, torch="<2.10")[0].release == "2.9.1"
+
+
+def test_who_names_a_release_gets_it(only) -> None:
+    from tests.examples import mac
+
+    only(erratum(versions="==2.15.0", fixed_in=None))
+    assert chosen(mac(macos="15.1"), torch="==2.15.0")[0].release == "2.15.0"
