@@ -22,7 +22,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from doctor.knowledge.errata import Erratum, newest_with  # noqa: E402
+from doctor.knowledge.errata import Erratum, newest_in  # noqa: E402
 from doctor.knowledge.load import BUILT_IN, SCHEMA, KnowledgeError  # noqa: E402
 from doctor.knowledge.releases import torch_versions  # noqa: E402
 from doctor.knowledge.schema import check_table  # noqa: E402
@@ -41,6 +41,7 @@ AREAS = (
 DEVICE = re.compile(r"sm_\d{2,3}|gfx[0-9a-f]{3,4}|[MA]\d{1,2}|[a-z][a-z0-9-]*")
 # Registries' hosts, put together here so that this file does not hold them.
 NOT_NAMED = ("py" + "pi.org", "python" + "hosted.org", "registry.npm" + "js")
+ASIDE = ("basis", "trigger_idea")  # notes of those who collect: dropped when a row is taken
 LONGEST = 260  # characters of a symptom or a workaround
 
 Row = dict[str, Any]
@@ -93,7 +94,7 @@ def _versions(erratum: Erratum) -> Iterator[str]:
     if not erratum.versions:
         return
     spec = specifier(erratum.versions)
-    if newest_with(erratum) is None:
+    if newest_in(erratum.versions) is None:
         yield f"no release of the tables is in {erratum.versions}"
     for bound in re.findall(r"\d+(?:\.\d+)*", erratum.versions):
         if len(numbers(bound)) > 3:
@@ -103,7 +104,7 @@ def _versions(erratum: Erratum) -> Iterator[str]:
             yield f"fixed_in {erratum.fixed_in} is inside of versions {erratum.versions}"
         if erratum.fixed_in not in torch_versions():
             yield f"fixed_in {erratum.fixed_in} is not a release of the tables (write 2.9.0, not 2.9)"
-        newest = newest_with(erratum)
+        newest = newest_in(erratum.versions)
         if newest and numbers(erratum.fixed_in) < numbers(newest):
             yield f"fixed_in {erratum.fixed_in} is older than {newest}, which is in versions"
 
@@ -140,9 +141,13 @@ def rows_in(path: Path) -> list[Any]:
 
 
 def same_thing(row: Row, others: Iterable[Row]) -> str | None:
-    """The id of a row that cites the same first source for the same versions: the same fault told twice."""
+    """The id of a row of the same kind that cites the same thread first, for the same versions and backends: one fault
+    told twice. (Release notes and lists of known issues are the source of many rows.)"""
+    if not re.search(r"/(issues|pull)/\d+", row["sources"][0]):
+        return None
+    essence = ("versions", "kind", "backends")
     for other in others:
-        if other["sources"][0] == row["sources"][0] and other["versions"] == row["versions"]:
+        if other["sources"][0] == row["sources"][0] and all(other[name] == row[name] for name in essence):
             return str(other["id"])
     return None
 
@@ -168,6 +173,7 @@ def merged(own: list[Row], given: Iterable[tuple[str, Any]], *, replace: bool) -
             rejected.append(f"{place}: is not an object")
             continue
         name = f"{place}, {row.get('id', 'without an id')}"
+        row = {key: value for key, value in row.items() if key not in ASIDE}
         found = list(problems(row, known))
         others = [r for id, r in table.items() if id != row.get("id")]
         if not found and row["id"] in table and not replace:

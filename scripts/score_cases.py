@@ -43,6 +43,7 @@ FAMILIES = {
     "add-index": "fix-index",
 }  # fmt: skip
 MEASURES = ("top1", "recall", "specificity", "wrong", "action", "backend")
+BESIDE = ("known-errata",)  # tells of the release, not of what the ticket is about
 HIGHER_IS_WORSE = ("wrong",)
 
 
@@ -124,7 +125,7 @@ def examine_by_command(case: Case) -> Mapping[str, Any]:
 
 def score(case: Case, report: Mapping[str, Any]) -> Score:
     """Compare a report with the label."""
-    findings = report["findings"]
+    findings = [f for f in report["findings"] if f["id"] not in BESIDE]
     faults = [f["id"] for f in findings if f["severity"] == "fault"]
     ids = [f["id"] for f in findings]
     first = findings[0]["id"] if findings else report["verdict"]
@@ -153,7 +154,8 @@ def _top1(case: Case, report: Mapping[str, Any], faults: list[str], ids: list[st
 
 def _score_fix(case: Case, report: Mapping[str, Any], result: Score) -> None:
     wanted = case.label["fix"]
-    offered = [f for fix in report["plan"]["fixes"][:2] for f in (fix, *fix["alternatives"][:1])]
+    fixes = [fix for fix in report["plan"]["fixes"] if fix["finding"] not in BESIDE]
+    offered = [f for fix in fixes[:2] for f in (fix, *fix["alternatives"][:1])]
     families = {_family(f["action"]) for f in offered}
     result.action = _family(wanted["action"]) in families or (wanted["action"] == "none" and not offered)
     if not result.action:

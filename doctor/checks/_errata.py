@@ -12,7 +12,7 @@ from doctor.checks._machine import macos
 from doctor.checks._torch import build, capability_of, kind
 from doctor.knowledge import lookup
 from doctor.knowledge.errata import Erratum, Match, Place
-from doctor.model.facts import ErrorText, Facts, Gpu, Torch
+from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, Torch
 from doctor.model.finding import Evidence, Remedy
 
 BACKEND_OF = {"nvidia": "cuda", "amd": "rocm", "intel": "xpu", "apple": "mps"}
@@ -33,14 +33,13 @@ class _ById:
 
 
 def matches(facts: Facts) -> tuple[Match, ...]:
-    """The errata that hold here or may, the gravest first. () where no torch is known."""
+    """The errata that hold here or may, the gravest first. () where no torch is installed."""
     return _matches(_ById(facts))
 
 
 @lru_cache(maxsize=8)
 def _matches(key: _ById) -> tuple[Match, ...]:
-    torch = key.facts.torch
-    if not isinstance(torch, Torch) or torch.version is None:
+    if key.facts.torch is ABSENT:
         return ()
     return lookup.errata_for(place_of(key.facts))
 
@@ -129,6 +128,8 @@ def _libraries(facts: Facts, torch: Torch | None) -> dict[str, str]:
         "glibc": facts.host.libc_version if facts.host.libc == "glibc" else None,
     }
     found = {name: str(version) for name, version in known.items() if version}
+    if made and made.backend:  # one build is made for one of them
+        found = {"cuda": "", "rocm": "", **found}
     for package in facts.packages or ():
         if package.version:
             found[package.name] = package.version
@@ -142,16 +143,28 @@ def _libraries(facts: Facts, torch: Torch | None) -> dict[str, str]:
 # ---- what explains a symptom
 
 
-def with_message(facts: Facts) -> tuple[Match, ErrorText] | None:
-    """The erratum whose message was heard, with the message."""
+def with_message(facts: Facts, diagnosis: str) -> tuple[Match, ErrorText] | None:
+    """The erratum whose message was heard, with the message. Left out: what a recognised message says that does not
+    mean `diagnosis`; and a build that is only judged by the releases around it."""
+    causes = {p.id: p.causes for p in lookup.error_patterns()}
+    meant = {e.text for e in facts.errors if diagnosis not in causes.get(e.pattern, (diagnosis,))}
+    spoken = [(e, " ".join(e.text.lower().split())) for e in facts.errors if not any(m in e.text for m in meant)]
     for match in matches(facts):
         wanted = " ".join(match.erratum.message.lower().split())
-        if not wanted:
+        if not wanted or not _is_certain(match, facts):
             continue
-        for error in facts.errors:
-            if wanted in " ".join(error.text.lower().split()):
+        for error, text in spoken:
+            if wanted in text:
                 return match, error
     return None
+
+
+def _is_certain(match: Match, facts: Facts) -> bool:
+    """Whether this very build is known to have it, whatever else is not known of the machine."""
+    torch = facts.torch
+    dated = bool(match.erratum.nightlies)
+    version = torch.version if isinstance(torch, Torch) else None
+    return bool(version) and (match.exact or dated) and lookup.affects(match.erratum, str(version)) is True
 
 
 def explaining(facts: Facts, kinds: Iterable[str], backends: Iterable[str]) -> tuple[Match, ...]:
@@ -181,25 +194,34 @@ def explaining(facts: Facts, kinds: Iterable[str], backends: Iterable[str]) -> t
 # ---- what is said of them
 
 
+def alone(facts: Facts, kind: str, backend: str) -> tuple[Match, ...]:
+    """The erratum of a kind that holds on a backend whatever the operation, if it is the only one of that kind there: a
+    text that names no operation leads to it."""
+    found = [m for m in matches(facts) if m.erratum.kind == kind and backend in m.backends and m.applies]
+    return tuple(found) if len(found) == 1 else ()
+
+
 def as_evidence(match: Match) -> Evidence:
     """An erratum as evidence: its id, what goes wrong and what helps, and where that is known from."""
     return Evidence(fact=match.erratum.id, value=in_a_sentence(match.erratum), source=match.erratum.sources[0])
 
 
 def in_a_sentence(erratum: Erratum) -> str:
-    """What goes wrong, in which release it no longer does, and the way round."""
+    """What goes wrong, in which release it no longer does, and the workaround."""
     fixed = f"fixed in torch {erratum.fixed_in}" if erratum.fixed_in else "no release with a fix is known"
     return f"{erratum.title} ({fixed})." + (f" {erratum.workaround}" if erratum.workaround else "")
 
 
-def cure(erratum: Erratum) -> Remedy | None:
-    """The newer torch that does not have it; None where none is known."""
+def cure(erratum: Erratum, as_of: str | None = None) -> Remedy | None:
+    """The newer torch that does not have it; None where none is known (at that date)."""
     if erratum.fixed_in is None or lookup.fix_is_ahead(erratum):
+        return None
+    if as_of and erratum.fixed_in not in lookup.torch_versions(as_of=as_of):
         return None
     return Remedy(action="upgrade-torch", details={"torch": f">={erratum.fixed_in}"})
 
 
-def way_round(erratum: Erratum) -> Remedy | None:
+def workaround_of(erratum: Erratum) -> Remedy | None:
     """What the user can do without another torch."""
     if not erratum.workaround:
         return None

@@ -36,9 +36,9 @@ _PLAIN_LOCAL = re.compile(
 @dataclass(frozen=True, kw_only=True)
 class Erratum:
     """One row. `versions` is a PEP 440 specifier ("" where only nightlies are bad); `nightlies` the first and the last
-    bad date (None: it has not ended). `devices` empty: all of the backends. `systems` and `needs`: name to specifier,
-    "" for any version; systems empty: everywhere. `message`: a literal part of what is printed. `looked`: the ISO date
-    on which the sources were last read."""
+    bad date (None: when it ended is not known). `devices` empty: all of the backends. `systems` and `needs`: name to
+    specifier, "" for any version; systems empty: everywhere. `message`: a literal part of what is printed. `looked`:
+    the ISO date on which the sources were last read."""
 
     id: str
     title: str
@@ -150,28 +150,27 @@ def _match(erratum: Erratum, place: Place, stand_ins: tuple[str, ...], exact: bo
     backends = erratum.backends
     if place.backends is not None:
         backends = tuple(b for b in backends if b in place.backends)
-    unknown: list[str] = []
-    if place.version is None:
-        unknown.append("the version of torch")
-    else:
-        hit = affects(erratum, place.version, stand_ins)
-        if hit is False:
-            return None
-        if hit is None:
-            unknown.append(f"whether {place.version} has it")
     met = [b for b in backends if _on_device(erratum, place, b) is not False]
     if not met:
         return None
+    beside = (*_systems(erratum, place), *_needs(erratum, place))
+    if any(answer is False for answer, _ in beside):
+        return None
+    hit = affects(erratum, place.version, stand_ins) if place.version else None
+    if hit is False:
+        return None
+    unknown: list[str] = []
+    if place.version is None:
+        unknown.append("the version of torch")
+    elif hit is None:
+        unknown.append(f"whether {place.version} has it")
     if place.backends is None:
         unknown.append("the device")
     elif not any(_on_device(erratum, place, b) for b in met):
         unknown.append("the model of the device")
-    for answer, what in (*_systems(erratum, place), *_needs(erratum, place)):
-        if answer is False:
-            return None
-        if answer is None:
-            unknown.append(what)
-    return Match(erratum=erratum, backends=tuple(met), unknown=tuple(unknown), exact=exact)
+    unknown += [what for answer, what in beside if answer is None]
+    dated = bool(erratum.nightlies and place.version and nightly_date(place.version) and hit)
+    return Match(erratum=erratum, backends=tuple(met), unknown=tuple(unknown), exact=exact or dated)
 
 
 def _on_device(erratum: Erratum, place: Place, backend: str) -> bool | None:
@@ -230,10 +229,10 @@ def affects(erratum: Erratum, version: str, stand_ins: tuple[str, ...] | None = 
     day = nightly_date(version)
     if day and erratum.nightlies:
         first, last = erratum.nightlies[0], erratum.nightlies[-1]
-        if (first or "") <= day and (last is None or day <= last):
+        if day == first or (last and (first or "") <= day <= last):
             return True
         if not erratum.versions:
-            return False
+            return None if last is None and day > (first or "") else False
     elif erratum.nightlies and not erratum.versions:
         return None if _is_early(version) else False
     stand_ins = stands_for(version) if stand_ins is None else stand_ins
@@ -251,18 +250,18 @@ def _has(erratum: Erratum, release: str) -> bool | None:
             return True
         day = release_date(release)
         return True if day and day <= erratum.looked else None
-    newest = newest_with(erratum)
-    if newest is None or compared(release) < compared(newest):
+    if erratum.fixed_in and compared(release) >= compared(erratum.fixed_in):
         return False
-    return False if erratum.fixed_in and compared(release) >= compared(erratum.fixed_in) else None
+    newest = newest_in(erratum.versions)
+    return False if newest is None or compared(release) < compared(newest) else None
 
 
 @of_tables
-def newest_with(erratum: Erratum) -> str | None:
-    """The newest stable release of the tables that has it; None where only nightlies have."""
-    if not erratum.versions:
+def newest_in(versions: str) -> str | None:
+    """The newest stable release of the tables that a specifier admits; None for "", and where there is none."""
+    if not versions:
         return None
-    spec = specifier(erratum.versions)
+    spec = specifier(versions)
     return next((v for v in reversed(torch_versions()) if spec.contains(v)), None)
 
 

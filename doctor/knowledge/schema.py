@@ -62,6 +62,14 @@ def _truth(value: Any) -> bool:
     return isinstance(value, bool)
 
 
+def _link(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith("https://") and value.isprintable() and " " not in value
+
+
+def _sentence(value: Any) -> bool:
+    return isinstance(value, str) and 10 <= len(value) <= 110 and value.isprintable()
+
+
 def _regex(value: Any) -> bool:
     return isinstance(value, str) and bool(value)  # whether it compiles is for check_patterns: that costs time
 
@@ -97,8 +105,6 @@ OPTION = _matching(r"[a-z][a-z0-9_]*")
 HEX = _matching(r"[0-9a-f]{4}")
 NAME = _matching(r"[a-z0-9]+(-[a-z0-9]+)*")
 URL = _matching(r"https://[a-z0-9.-]+/[A-Za-z0-9._~/-]*")
-LINK = _matching(r"https://[a-zA-Z0-9.-]+/[^\s<>\"'`]*")
-SENTENCE = _matching(r"\S.{8,108}\S")
 ERRATUM_KIND = _matching(r"wrong-result|nan|crash|leak|hang|slow|import|install|error")
 ERRATUM_BACKEND = _matching(r"cpu|cuda|rocm|mps|xpu")
 SEVERITY = _matching(r"grave|moderate|minor")
@@ -245,9 +251,9 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
     "errata": {
         "rows": (
             {
-                "id": CAUSE, "title": SENTENCE, "kind": ERRATUM_KIND, "versions": PLAIN_SPECIFIER,
+                "id": CAUSE, "title": _sentence, "kind": ERRATUM_KIND, "versions": PLAIN_SPECIFIER,
                 "backends": _some(ERRATUM_BACKEND), "ops": _list_of(_text), "symptom": _text, "severity": SEVERITY,
-                "fixed_in": _or_null(VERSION), "workaround": _text, "sources": _some(LINK), "status": CERTAINTY,
+                "fixed_in": _or_null(VERSION), "workaround": _text, "sources": _some(_link), "status": CERTAINTY,
                 "looked": DATE,
             },
             {

@@ -16,7 +16,7 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._errata import as_evidence, cure, explaining, matches, way_round
+from doctor.checks._errata import alone, as_evidence, cure, explaining, workaround_of
 from doctor.checks._machine import heard
 from doctor.checks._torch import numbers, quote, release_of
 from doctor.checks.run.device_wrong_results import LEAK
@@ -40,9 +40,7 @@ def judge(facts: Facts) -> Judgement:
     if (error is None and measured is None) or facts.host.system not in ("darwin", None):
         return None
     release, macos = release_of(facts), facts.host.macos or None
-    named = explaining(facts, ("leak",), ("mps",)) or tuple(
-        m for m in matches(facts) if m.erratum.kind == "leak" and m.backends == ("mps",) and m.applies
-    )
+    named = explaining(facts, ("leak",), ("mps",)) or alone(facts, "leak", "mps")
     first = named[0].erratum if named else None
     system = Remedy(action="upgrade-os", details={"minimum": "15.4"})
     avoid = Remedy(
@@ -52,8 +50,8 @@ def judge(facts: Facts) -> Judgement:
     )
     newer = release is None or numbers(release)[:2] < numbers(lookup.newest_torch(facts.as_of))[:2]
     by_system = error is not None and "pool" in error.text.lower() and (macos is None or numbers(macos) < (15, 4))
-    around = (first and way_round(first)) or avoid
-    upgrade = (first and cure(first)) or (Remedy(action="upgrade-torch") if newer else None)
+    around = (first and workaround_of(first)) or avoid
+    upgrade = (first and cure(first, facts.as_of)) or (Remedy(action="upgrade-torch") if newer else None)
     remedies = (system, around) if by_system else (upgrade, around) if upgrade else (around,)
     return check.found(
         facts,

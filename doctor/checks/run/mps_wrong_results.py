@@ -17,7 +17,7 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._errata import as_evidence, cure, explaining, matches, way_round
+from doctor.checks._errata import as_evidence, cure, explaining, matches, workaround_of
 from doctor.checks._machine import heard
 from doctor.checks._torch import build, numbers, quote, release_of
 from doctor.knowledge import lookup
@@ -87,10 +87,10 @@ def _others(facts: Facts) -> str:
 
 
 def _remedies(facts: Facts, erratum: Erratum | None, avoid: Remedy) -> tuple[Remedy, ...]:
-    """Of a known fault the release that cures it, then the way round it."""
+    """Of a known fault the release that cures it, then the workaround."""
     if erratum is None:
         return _upgrade(facts, avoid)
-    fix, around = cure(erratum), way_round(erratum) or avoid
+    fix, around = cure(erratum, facts.as_of), workaround_of(erratum) or avoid
     return (fix, around) if fix else (around, *(r for r in _upgrade(facts, avoid) if r is not avoid))
 
 

@@ -10,7 +10,7 @@ How to see it yourself
     tries those for which a short computation is known.
 
 What to do
-    Where you use one of the operations named, take the way round that is given, or install the release with the fix.
+    Where you use one of the operations named, take the workaround that is given, or install the release with the fix.
 
 References
     https://github.com/pytorch/pytorch/issues?q=label%3A%22module%3A+correctness+%28silent%29%22
@@ -55,12 +55,13 @@ def _found(facts: Facts, known: list[Match], severity: Severity) -> Finding:
     more = f"; and {len(known) - SHOWN} more: torchdoctor errata" if len(known) > SHOWN else ""
     free = _first_without(release, known)
     cured = f" torch {free} has {'none of them' if len(known) > 1 else 'it fixed'}." if free else ""
-    advice = "where you use what they name, take the way round" + (f", or torch {free}" if free else "")
+    reason = "where you use the operations named, take the workaround" + (f", or torch {free}" if free else "")
+    advice = Remedy(action="none", details={"reason": reason}, text=f"{reason[0].upper()}{reason[1:]}.")
     return check.found(
         facts,
         f"Known of torch {release} here: {titles}{more}.{cured}",
         evidence=("torch.version", *(as_evidence(m) for m in known)),
-        remedies=(Remedy(action="none", details={"reason": advice}, text=f"{advice[0].upper()}{advice[1:]}."),),
+        remedies=(advice,) if severity == "warning" else (),
         severity=severity,
         torch=release,
         count=len(known),

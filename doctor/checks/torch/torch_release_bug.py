@@ -15,7 +15,7 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._errata import as_evidence, cure, way_round, with_message
+from doctor.checks._errata import as_evidence, cure, with_message, workaround_of
 from doctor.checks._machine import heard
 from doctor.checks._torch import numbers, quote, release_of
 from doctor.knowledge import lookup
@@ -36,17 +36,16 @@ def judge(facts: Facts) -> Judgement:
     release = release_of(facts)
     if release is None:
         return None
-    if found := with_message(facts):
+    if found := with_message(facts, check.id):
         match, error = found
         erratum = match.erratum
-        remedies = (cure(erratum), way_round(erratum))
+        remedies = (cure(erratum), workaround_of(erratum))
         return check.found(
             facts,
             f"torch {release}: {erratum.title[0].lower() if erratum.title[1].islower() else erratum.title[0]}"
             f"{erratum.title[1:]}.",
             evidence=(quote(error), "torch.version", as_evidence(match)),
             remedies=tuple(r for r in remedies if r) or (Remedy(action="upgrade-torch"),),
-            confidence="certain" if match.exact else "likely",
             torch=release,
             erratum=erratum.id,
             source=erratum.sources[0],
