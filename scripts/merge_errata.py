@@ -2,7 +2,8 @@
 
 merge_errata.py FILE…           say which rows would be taken, and why the others not; exit 1 if any is not
 merge_errata.py --write FILE…   take them
-merge_errata.py --replace …     rows whose id the table has take the place of those (otherwise they are rejected)
+merge_errata.py --replace …     rows whose id the table has take the place of those, but for their triggers
+                                (without it they are rejected)
 merge_errata.py                 check the table itself
 
 A FILE holds a JSON list of rows, an object with "rows", or one row a line. docs/errata.md explains the fields.
@@ -22,6 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from doctor.evidence import cpuinfo  # noqa: E402
 from doctor.knowledge.errata import Erratum, newest_in  # noqa: E402
 from doctor.knowledge.load import BUILT_IN, SCHEMA, KnowledgeError  # noqa: E402
 from doctor.knowledge.releases import torch_versions  # noqa: E402
@@ -32,12 +34,13 @@ from doctor.knowledge.versions import numbers  # noqa: E402
 TABLE = BUILT_IN / "errata.json"
 STAGES = ROOT / "doctor" / "inside" / "stages"
 ORDER = (
-    "id", "title", "kind", "versions", "nightlies", "backends", "devices", "systems", "needs", "ops", "symptom",
+    "id", "title", "kind", "versions", "nightlies", "backends", "devices", "cpu", "systems", "needs", "ops", "symptom",
     "message", "severity", "fixed_in", "workaround", "trigger", "sources", "status", "looked",
 )  # fmt: skip
 AREAS = (
     "mps", "cuda", "rocm", "xpu", "cpu", "install", "import", "compile", "dist", "win", "tv", "ta", "linux", "mac",
 )  # fmt: skip
+ARCHITECTURES = ("x86_64", "arm64")
 DEVICE = re.compile(r"sm_\d{2,3}|gfx[0-9a-f]{3,4}|[MA]\d{1,2}|[a-z][a-z0-9-]*")
 # Registries' hosts, put together here so that this file does not hold them.
 NOT_NAMED = ("py" + "pi.org", "python" + "hosted.org", "registry.npm" + "js")
@@ -79,6 +82,10 @@ def problems(row: Row, known_triggers: Iterable[str]) -> Iterator[str]:
     yield from _words(row)
     if "trigger" in row and row["trigger"] not in known_triggers:
         yield f"there is no trigger {row['trigger']}"
+    known_of_cpus = {*cpuinfo.MATTER, *ARCHITECTURES}
+    for token in erratum.cpu:
+        if token.removeprefix("-") not in known_of_cpus:
+            yield f"{token!r} is no architecture and no instruction set that is collected (doctor/evidence/cpuinfo.py)"
     for device in erratum.devices:
         if not DEVICE.fullmatch(device):
             yield f"device {device!r} is not sm_XX, gfxXXX, M1 … or a family of Intel"
@@ -183,7 +190,8 @@ def merged(own: list[Row], given: Iterable[tuple[str, Any]], *, replace: bool) -
         if found:
             rejected.append(f"{name}: {'; '.join(found)}")
             continue
-        table[row["id"]] = row
+        kept = {"trigger": table[row["id"]]["trigger"]} if "trigger" in table.get(row["id"], ()) else {}
+        table[row["id"]] = {**kept, **row}
         taken += 1
     return list(table.values()), rejected, taken
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from doctor.accounting.accelerators import accelerators, torch_runs
 from doctor.checks._machine import macos
 from doctor.checks._torch import build, capability_of, kind
+from doctor.evidence import cpuinfo
 from doctor.knowledge import lookup
 from doctor.knowledge.errata import Erratum, Match, Place
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, Torch
@@ -62,6 +63,7 @@ def place_of(facts: Facts) -> Place:
         system=host.system,
         system_version=system_version,
         libraries=_libraries(facts, torch),
+        cpu=_cpu(facts),
         imported=torch_runs(facts),
     )
 
@@ -114,6 +116,16 @@ def device_name(backend: str, name: str | None, capability: str | None, gfx: str
     if backend == "rocm":
         return gfx or (model.gfx if model else None)
     return model.architecture.lower() if model and model.architecture and backend == "xpu" else None
+
+
+def _cpu(facts: Facts) -> dict[str, bool]:
+    """What the CPU is and has, as far as that is collected."""
+    found = {}
+    if architecture := facts.interpreter.architecture or facts.host.architecture:
+        found = {name: name == architecture for name in ("x86_64", "arm64")}
+    if facts.host.cpu_flags:
+        found |= {flag: flag in facts.host.cpu_flags for flag in cpuinfo.MATTER}
+    return found
 
 
 def _libraries(facts: Facts, torch: Torch | None) -> dict[str, str]:

@@ -36,9 +36,10 @@ _PLAIN_LOCAL = re.compile(
 @dataclass(frozen=True, kw_only=True)
 class Erratum:
     """One row. `versions` is a PEP 440 specifier ("" where only nightlies are bad); `nightlies` the first and the last
-    bad date (None: when it ended is not known). `devices` empty: all of the backends. `systems` and `needs`: name to
-    specifier, "" for any version; systems empty: everywhere. `message`: a literal part of what is printed. `looked`:
-    the ISO date on which the sources were last read."""
+    bad date (None: when it ended is not known). `devices` empty: all of the backends. `cpu`: what the CPU must be or
+    have ("arm64", "amx_tile"), and with "-" must not. `systems` and `needs`: name to specifier, "" for any version;
+    systems empty: everywhere. `message`: a literal part of what is printed. `looked`: the ISO date on which the sources
+    were last read."""
 
     id: str
     title: str
@@ -55,6 +56,7 @@ class Erratum:
     looked: str
     nightlies: tuple[str | None, ...] = ()
     devices: tuple[str, ...] = ()
+    cpu: tuple[str, ...] = ()
     systems: Mapping[str, str] = field(default_factory=dict, hash=False)
     needs: Mapping[str, str] = field(default_factory=dict, hash=False)
     message: str = ""
@@ -70,7 +72,8 @@ class Erratum:
 class Place:
     """Where errata are asked for. None is not known, everywhere. `backends`: those that torch can compute on here.
     `devices`: backend to what its devices are called in the rows ("sm_90", "gfx1100", "M1"). `libraries`: partner to
-    its version, "" where it is absent; those that are not named are not known. `imported`: torch is known to import."""
+    its version, "" where it is absent; those that are not named are not known. `cpu`: architectures and instruction
+    sets, each with whether the CPU has it. `imported`: torch is known to import."""
 
     version: str | None = None
     backends: tuple[str, ...] | None = None
@@ -78,6 +81,7 @@ class Place:
     system: str | None = None
     system_version: str | None = None
     libraries: Mapping[str, str] = field(default_factory=dict)
+    cpu: Mapping[str, bool] = field(default_factory=dict)
     imported: bool = False
 
 
@@ -103,7 +107,7 @@ def errata() -> tuple[Erratum, ...]:
 
 
 def _erratum(row: Mapping[str, object]) -> Erratum:
-    lists = ("backends", "ops", "sources", "nightlies", "devices")
+    lists = ("backends", "ops", "sources", "nightlies", "devices", "cpu")
     return Erratum(**{k: tuple(v) if k in lists else v for k, v in row.items()})  # type: ignore[arg-type]
 
 
@@ -139,7 +143,7 @@ def gravity(match: Match) -> tuple[object, ...]:
         not match.applies,
         GRAVITY.index(e.severity),
         not e.silent,
-        -len(e.devices) - len(e.needs) - len(e.systems) if match.applies else 0,
+        -len(e.devices) - len(e.cpu) - len(e.needs) - len(e.systems) if match.applies else 0,
         e.status != "verified",
         _KINDS.index(e.kind),
         e.id,
@@ -153,7 +157,7 @@ def _match(erratum: Erratum, place: Place, stand_ins: tuple[str, ...], exact: bo
     met = [b for b in backends if _on_device(erratum, place, b) is not False]
     if not met:
         return None
-    beside = (*_systems(erratum, place), *_needs(erratum, place))
+    beside = (*_systems(erratum, place), *_cpu(erratum, place), *_needs(erratum, place))
     if any(answer is False for answer, _ in beside):
         return None
     hit = affects(erratum, place.version, stand_ins) if place.version else None
@@ -196,6 +200,13 @@ def _systems(erratum: Erratum, place: Place) -> Iterable[tuple[bool | None, str]
     elif wanted:
         name = {"darwin": "macOS", "windows": "Windows", "linux": "Linux"}[place.system]
         yield _admits(wanted, place.system_version), f"the version of {name}"
+
+
+def _cpu(erratum: Erratum, place: Place) -> Iterable[tuple[bool | None, str]]:
+    for token in erratum.cpu:
+        name = token.removeprefix("-")
+        has = place.cpu.get(name)
+        yield None if has is None else has != token.startswith("-"), f"whether the CPU has {name}"
 
 
 def _needs(erratum: Erratum, place: Place) -> Iterable[tuple[bool | None, str]]:

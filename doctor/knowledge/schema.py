@@ -111,6 +111,7 @@ SEVERITY = _matching(r"grave|moderate|minor")
 CERTAINTY = _matching(r"verified|single|unclear")
 PLAIN_SPECIFIER = _matching(r"|(==|>=|<=|<|>|!=)\d+(\.\d+)*(,(==|>=|<=|<|>|!=)\d+(\.\d+)*)*")  # needs no packaging
 PARTNER = _matching(r"[a-z0-9]+([-._][a-z0-9]+)*")
+CPU = _matching(r"-?[a-z][a-z0-9_]*")
 FUNCTION = _matching(r"[a-z][a-z0-9_]*")
 
 # table -> list of rows, or one row -> (fields that must be there, fields that may be)
@@ -257,7 +258,7 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
                 "looked": DATE,
             },
             {
-                "nightlies": _list_of(_or_null(DATE)), "devices": _some(_text),
+                "nightlies": _list_of(_or_null(DATE)), "devices": _some(_text), "cpu": _some(CPU),
                 "systems": _map_of(SYSTEM, PLAIN_SPECIFIER), "needs": _map_of(PARTNER, PLAIN_SPECIFIER),
                 "message": _text, "trigger": FUNCTION,
             },

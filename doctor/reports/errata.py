@@ -47,6 +47,8 @@ def where(erratum: Erratum) -> str:
     """On what it is met: "MPS on M1, M2; macOS >=14.4,<15; beside cudnn <9.15"."""
     backends = ", ".join(NAMES[b] for b in BACKENDS if b in erratum.backends)
     parts = [backends + (f" on {', '.join(erratum.devices)}" if erratum.devices else "")]
+    if erratum.cpu:
+        parts.append("CPUs " + ", ".join(f"without {c[1:]}" if c[0] == "-" else f"with {c}" for c in erratum.cpu))
     parts += [f"{_SYSTEMS[name]} {spec}".strip() for name, spec in erratum.systems.items()]
     parts += [f"beside {name} {spec}".strip() for name, spec in erratum.needs.items()]
     return "; ".join(parts)

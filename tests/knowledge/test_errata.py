@@ -97,7 +97,7 @@ def only(monkeypatch):
 
 MAC = Place(
     version="2.8.0", backends=("mps", "cpu"), devices={"mps": ("M2",)}, system="darwin", system_version="15.1",
-    libraries={"numpy": "2.1.3", "triton": ""},
+    libraries={"numpy": "2.1.3", "triton": ""}, cpu={"arm64": True, "sve": False},
 )  # fmt: skip
 
 
@@ -118,6 +118,9 @@ MAC = Place(
         ({"needs": {"numpy": "<2"}}, {}, "no"),
         ({"needs": {"triton": ""}}, {}, "no"),
         ({"needs": {"scipy": ""}}, {}, "not known"),
+        ({"cpu": ("arm64", "-sve")}, {}, "applies"),
+        ({"cpu": ("sve",)}, {}, "no"),
+        ({"cpu": ("amx_tile",)}, {}, "not known"),
         ({}, {"backends": None}, "not known"),
         ({}, {"version": None}, "not known"),
         ({"kind": "import", "ops": ()}, {"imported": True}, "no"),

@@ -187,19 +187,19 @@ def long_sum(here, multiply):
 
 @trigger
 def mm_long_sum(here):
-    """mps-mm-long-reduction"""
+    """mps-mm-k-over-32768-m1-m2"""
     return long_sum(here, lambda x, y: x @ y)
 
 
 @trigger
 def bmm_long_sum(here):
-    """mps-bmm-long-reduction"""
+    """mps-bmm-k-32767-m1-m2"""
     return long_sum(here, lambda x, y: here.torch.bmm(x.expand(2, -1, -1), y.expand(2, -1, -1))[1])
 
 
 @trigger
 def max_pool_training(here):
-    """mps-maxpool2d-leak-macos"""
+    """mps-leak-maxpool2d"""
     pool = here.torch.nn.MaxPool2d(2)
     x = here.there(here.randn(8, 16, 128, 128)).requires_grad_(True)
     return here.grows(lambda: pool(x).sum().backward())
@@ -207,7 +207,7 @@ def max_pool_training(here):
 
 @trigger
 def conv3d_half_memory(here):
-    """cuda-conv3d-slow-2-9: without cuDNN's kernel it unfolds its input, which takes many times the memory"""
+    """cuda-conv3d-slow-2-9-0: without cuDNN's kernel it unfolds its input, which takes many times the memory"""
     here.needs_memory(4 * GIB)
     if here.device.type != "cuda":
         raise Untried("not for this type of device")
