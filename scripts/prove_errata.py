@@ -2,9 +2,9 @@
 
 prove_errata.py --python PYTHON [--device cpu] [--only ID]… [--json FILE]
 
-Every row with a trigger is tried on the device, also those of other releases and of other backends: a trigger that finds
-something outside of its row's range accuses a torch wrongly, and the exit code is 1. One that finds nothing inside of the
-range "misses": it is too weak, or this build is patched.
+Every row with a trigger is tried on the device, also those of other releases and of other backends. One that finds
+something outside of its row's range accuses a torch wrongly: exit code 1. One that finds nothing inside of it "misses":
+it is too weak, or this build is patched.
 """
 
 from __future__ import annotations

@@ -13,8 +13,6 @@ from doctor.evidence.text import Document
 from doctor.knowledge import lookup
 from doctor.knowledge.load import of_tables
 
-_OWN_NAME = re.compile(r"\w*(?:[a-z0-9]_[a-z0-9]|[a-z][A-Z]|[a-z]\d+[a-z])\w*|[A-Z]{3,}")
-
 
 @of_tables
 def _names() -> tuple[tuple[str, str], ...]:
@@ -35,6 +33,16 @@ def read(document: Document, notes: Notes) -> None:
 
 def _is_named(name: str, document: Document) -> bool:
     quoted = re.escape(name)
-    if _OWN_NAME.fullmatch(name):
+    if _is_own_name(name):
         return re.search(rf"(?<![\w-]){quoted}(?![\w-])", document.text, re.I) is not None
     return re.search(rf"(?:[.`]{quoted}\b|(?<![\w.]){quoted}(?=\())", document.text) is not None
+
+
+def _is_own_name(name: str) -> bool:
+    """Whether no sentence would hold it by chance.
+
+    >>> [_is_own_name(n) for n in ("MaxPool2d", "index_put", "SDPA", "conv3d", "Linear", "mm")]
+    [True, True, True, True, False, False]
+    """
+    in_capitals = name.isupper() and len(name) > 2
+    return in_capitals or "_" in name or name[1:] != name[1:].lower() or any(c.isdigit() for c in name[:-1])

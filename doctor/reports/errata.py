@@ -86,7 +86,7 @@ def markdown_page(erratum: Erratum) -> str:
 
 
 def _markdown(erratum: Erratum, level: int) -> Iterator[str]:
-    from doctor.reports.markdown import prose
+    from doctor.reports.sinks import markdown as prose
 
     yield f"{'#' * level} `{erratum.id}`"
     yield ""

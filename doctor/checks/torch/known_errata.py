@@ -61,7 +61,7 @@ def _found(facts: Facts, known: list[Match], severity: Severity) -> Finding:
         facts,
         f"Known of torch {release} here: {titles}{more}.{cured}",
         evidence=("torch.version", *(as_evidence(m) for m in known)),
-        remedies=(advice,) if severity == "warning" else (),
+        remedies=(advice,),
         severity=severity,
         torch=release,
         count=len(known),
