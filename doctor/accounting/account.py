@@ -214,11 +214,10 @@ def likely(hypothesis: Hypothesis, symptom: Symptom, facts: Facts) -> Finding:
     assert check is not None
     because = f" {hypothesis.speaks_for[0][0].upper()}{hypothesis.speaks_for[0][1:]}." if hypothesis.speaks_for else ""
     source = symptom.source + (f", line {symptom.line}" if symptom.line else "")
-    settles = f" {hypothesis.would_settle} would settle it." if hypothesis.would_settle else ""
     said = symptom.text if symptom.id == "accelerator-unused" else f"«{symptom.text[:160]}»"
     return check.found(
         facts,
-        f"Concluded from {said.rstrip('.')}.{because}{settles}",
+        f"Concluded from {said.rstrip('.')}.{because}",
         evidence=(
             Evidence(fact="message", value=symptom.text, source=source, quote=symptom.text),
             *check.needs_shown(facts),

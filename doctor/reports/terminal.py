@@ -243,8 +243,17 @@ def _fault(report: Report, finding: Finding, width: int) -> Lines:
         yield Text()
         yield from _evidence(finding.evidence, width)
     yield from _consequences(report, finding, width)
+    yield from _settled_by(finding)
     yield Text()
     yield from _cure(report, finding, width)
+
+
+def _settled_by(finding: Finding) -> Lines:
+    """What would make a conclusion certain."""
+    if command := finding.values.get("would_settle"):
+        yield Text()
+        yield _text("  To be certain first")
+        yield _text(" " * 9 + command, style="bold")
 
 
 def _evidence(evidence: Iterable[Evidence], width: int) -> Lines:

@@ -25,7 +25,7 @@ from doctor.knowledge.errata import Match
 from doctor.model.facts import Facts
 from doctor.model.finding import Finding, Remedy, Severity
 
-check = Check(severity="warning", needs=("torch.version",))
+check = Check(severity="warning", needs=("torch.version",), usual=(Remedy(action="upgrade-torch"),))
 
 SHOWN = 3
 
