@@ -154,8 +154,7 @@ def _top1(case: Case, report: Mapping[str, Any], faults: list[str], ids: list[st
 
 def _score_fix(case: Case, report: Mapping[str, Any], result: Score) -> None:
     wanted = case.label["fix"]
-    fixes = [fix for fix in report["plan"]["fixes"] if fix["finding"] not in BESIDE]
-    offered = [f for fix in fixes[:2] for f in (fix, *fix["alternatives"][:1])]
+    offered = [f for fix in report["plan"]["fixes"][:2] for f in (fix, *fix["alternatives"][:1])]
     families = {_family(f["action"]) for f in offered}
     result.action = _family(wanted["action"]) in families or (wanted["action"] == "none" and not offered)
     if not result.action:

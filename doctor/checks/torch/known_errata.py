@@ -17,29 +17,39 @@ References
     https://github.com/pytorch/pytorch/releases (the known issues of each release)
 """
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Judgement, Unknown
 from doctor.checks._errata import as_evidence, matches, used_backends
 from doctor.checks._torch import release_of
 from doctor.knowledge import lookup
 from doctor.knowledge.errata import Match
-from doctor.model.facts import Facts
+from doctor.model.facts import Facts, Torch
 from doctor.model.finding import Finding, Remedy, Severity
 
-check = Check(severity="warning", needs=("torch.version",), usual=(Remedy(action="upgrade-torch"),))
+NOTHING = "take the workaround where you use the operations that are named"
+check = Check(
+    severity="warning",
+    needs=("torch.version",),
+    usual=(Remedy(action="none", details={"reason": NOTHING}, text=f"{NOTHING[0].upper()}{NOTHING[1:]}."),),
+)
 
 SHOWN = 3
 
 
 @check
 def judge(facts: Facts) -> Judgement:
+    torch = facts.torch
+    if not isinstance(torch, Torch) or torch.imports is False or torch.version is None:
+        return None
     used = used_backends(facts)
     if not used:
-        return None
+        return Unknown("whether torch computes on a device here is not known")
     known = [m for m in matches(facts) if m.applies and m.erratum.status != "unclear"]
     silent = [m for m in known if _warns(m, used)]
     rest = [m for m in known if m not in silent]
     found = [_found(facts, silent, "warning")] if silent else []
-    return [*found, _found(facts, rest, "note")] if rest else found or None
+    found += [_found(facts, rest, "note")] if rest else []
+    may = len(matches(facts))
+    return found or (Unknown(f"whether {may} errata hold here is not known: torchdoctor errata -v") if may else None)
 
 
 def _warns(match: Match, used: tuple[str, ...]) -> bool:
@@ -55,7 +65,7 @@ def _found(facts: Facts, known: list[Match], severity: Severity) -> Finding:
     more = f"; and {len(known) - SHOWN} more: torchdoctor errata" if len(known) > SHOWN else ""
     free = _first_without(release, known)
     cured = f" torch {free} has {'none of them' if len(known) > 1 else 'it fixed'}." if free else ""
-    reason = "where you use the operations named, take the workaround" + (f", or torch {free}" if free else "")
+    reason = NOTHING + (f", or torch {free}" if free else "")
     advice = Remedy(action="none", details={"reason": reason}, text=f"{reason[0].upper()}{reason[1:]}.")
     return check.found(
         facts,
