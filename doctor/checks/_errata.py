@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -181,8 +182,9 @@ def _is_certain(match: Match, facts: Facts) -> bool:
 
 def explaining(facts: Facts, kinds: Iterable[str], backends: Iterable[str]) -> tuple[Match, ...]:
     """The errata of these kinds and backends that the text or the probes lead to: those that concern an operation
-    which it names, or whose own computation was found wrong. The best fit comes first."""
-    ops = {op.lower() for op in facts.operations}
+    which it names (one that few errata concern says more), or whose own computation was found wrong. The best fit
+    comes first."""
+    ops = {_name(op) for op in facts.operations}
     faults = {
         str(fault).replace("-", "_")
         for probe in facts.probes or ()
@@ -191,16 +193,22 @@ def explaining(facts: Facts, kinds: Iterable[str], backends: Iterable[str]) -> t
         for fault in listed
     }
     kinds, backends = set(kinds), set(backends)
+    how_common = Counter(name for e in lookup.errata() for name in {_name(op) for op in e.ops})
     found = []
     for place, match in enumerate(matches(facts)):
         e = match.erratum
         if e.kind not in kinds or not backends & set(match.backends):
             continue
-        named = sum(op.lower() in ops for op in e.ops)
+        named = sum(1 / how_common[name] for name in {_name(op) for op in e.ops} & ops)
         proven = bool(e.trigger) and e.trigger in faults
         if named or proven:
             found.append((not proven, -named, not match.applies, place, match))
     return tuple(m for *_, m in sorted(found, key=lambda one: one[:-1]))
+
+
+def _name(op: str) -> str:
+    """The last part of an operation's name, in lower case: "nn.functional.linear" and "Linear" are one."""
+    return op.rpartition(".")[2].lower()
 
 
 # ---- what is said of them

@@ -13,6 +13,8 @@ from doctor.evidence.text import Document
 from doctor.knowledge import lookup
 from doctor.knowledge.load import of_tables
 
+_INFIX = re.compile(r"[\w\])] @ [\w(]")  # x @ y is matmul
+
 
 @of_tables
 def _names() -> tuple[tuple[str, str], ...]:
@@ -27,12 +29,14 @@ def read(document: Document, notes: Notes) -> None:
     if "torch" not in low:
         return
     for op, name in _names():
-        if name in low and _is_named(op.rpartition(".")[2], document):
+        if (name in low or name == "matmul") and _is_named(op.rpartition(".")[2], document):
             notes.operations.append(op)
 
 
 def _is_named(name: str, document: Document) -> bool:
     quoted = re.escape(name)
+    if name == "matmul" and _INFIX.search(document.text):
+        return True
     if _is_own_name(name):
         return re.search(rf"(?<![\w-]){quoted}(?![\w-])", document.text, re.I) is not None
     return re.search(rf"(?:[.`]{quoted}\b|(?<![\w.]){quoted}(?=\())", document.text) is not None
