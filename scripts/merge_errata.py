@@ -4,6 +4,8 @@ merge_errata.py FILE…           say which rows would be taken, and why the oth
 merge_errata.py --write FILE…   take them
 merge_errata.py --replace …     rows whose id the table has take the place of those, but for their triggers
                                 (without it they are rejected)
+merge_errata.py --link …        rows without a trigger get the computation of the silent-fault pack that was written
+                                for their first source
 merge_errata.py                 check the table itself
 
 A FILE holds a JSON list of rows, an object with "rows", or one row a line. docs/errata.md explains the fields.
@@ -61,6 +63,26 @@ def triggers() -> dict[str, str]:
             if isinstance(node, ast.FunctionDef) and any(_named(d) in marks for d in node.decorator_list):
                 found[node.name] = piece
     return found
+
+
+def computations() -> dict[str, str]:
+    """thread -> the computation of the silent-fault pack that was written for it."""
+    found = {}
+    for node in ast.parse((STAGES / "silent.py").read_text(encoding="utf-8")).body:
+        for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+            if isinstance(decorator, ast.Call) and _named(decorator) == "silent":
+                (issue, *_) = (argument.value for argument in decorator.args if isinstance(argument, ast.Constant))
+                thread = f"{issue}" if "/" in str(issue) else f"pytorch/pytorch/issues/{issue}"
+                found.setdefault(f"https://github.com/{thread}", node.name)  # type: ignore[union-attr]
+    return found
+
+
+def linked(rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows; those without a trigger with the computation that was written for their first source."""
+    written = computations()
+    for row in rows:
+        name = written.get(row["sources"][0])
+        yield {**row, "trigger": name} if name and "trigger" not in row else row
 
 
 def _named(decorator: ast.expr) -> str:
@@ -202,9 +224,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--replace", action="store_true")
+    parser.add_argument("--link", action="store_true")
     options = parser.parse_args(arguments)
     data = json.loads(TABLE.read_text(encoding="utf-8"))
-    if not options.files:
+    if not options.files and not options.link:
         known = triggers()
         bad = [f"{row['id']}: {'; '.join(found)}" for row in data["rows"] if (found := list(problems(row, known)))]
         print("\n".join(bad) or f"{len(data['rows'])} rows, all sound")
@@ -218,11 +241,16 @@ def main(arguments: list[str]) -> int:
             rejected.append(f"{path.name}: cannot be read: {error}")
     rows, refused, taken = merged(data["rows"], given, replace=options.replace)
     rejected += refused
+    if options.link:
+        before, rows = rows, list(linked(rows))
+        for old, new in zip(before, rows, strict=True):
+            if old != new:
+                print(f"linked    {new['id']}: {new['trigger']}")
     for line in rejected:
         print(f"rejected  {line}")
     done = "taken" if options.write else "would be taken"
     print(f"{taken} rows {done}, {len(rejected)} rejected, {len(rows)} in all")
-    if options.write and taken:
+    if options.write and rows != data["rows"]:
         date = max(data["date"], *(row["looked"] for row in rows))
         TABLE.write_text(table_text(date, rows), encoding="utf-8", newline="\n")
     return 1 if rejected else 0

@@ -206,7 +206,7 @@ def _tried_as_table(report: Report, tried: Iterable[Any], without: int, options:
     from doctor.reports import terminal
 
     rows = [
-        (t.match.erratum.id, t.device, _OUTCOMES[t.outcome], t.detail or ("a patched build" if t.match.applies else ""))
+        (t.match.erratum.id, t.device, _OUTCOMES[t.outcome], t.detail or ("it was not seen: this build may be patched" if t.match.applies else ""))
         for t in tried
     ]
     color = output.wants_color(options["color"], to_file=bool(options["output"]))

@@ -273,3 +273,31 @@ def test_who_names_a_release_gets_it(only) -> None:
 
     only(erratum(versions="==2.15.0", fixed_in=None))
     assert chosen(mac(macos="15.1"), torch="==2.15.0")[0].release == "2.15.0"
+
+
+def test_a_row_is_linked_with_the_computation_that_was_written_for_its_thread() -> None:
+    thread = {**good_row(), "sources": ["https://github.com/pytorch/pytorch/issues/118117"]}
+    thread.pop("trigger", None)
+    other = {**thread, "sources": ["https://example.org/1", *thread["sources"]]}
+    own = {**thread, "trigger": "clamp_twice"}
+    assert [row.get("trigger") for row in merge_errata.linked([thread, other, own])] == [
+        "rprop_noncontiguous_parameter", None, "clamp_twice",
+    ]  # fmt: skip
+    assert len(merge_errata.computations()) > 50
+
+
+def test_what_is_to_be_looked_at_again(monkeypatch) -> None:
+    from scripts import refresh_errata
+
+    rows = (
+        erratum(id="mps-fixed", fixed_in="2.15.0", looked="2026-10-01"),
+        erratum(id="mps-newer", versions="==2.14.1", fixed_in=None, looked="2026-10-05", trigger="clamp_twice"),
+        erratum(id="mps-stale", versions="==2.15.0", fixed_in=None, looked="2025-01-01", trigger="clamp_twice"),
+        erratum(id="mps-well", trigger="clamp_twice"),
+        erratum(id="mps-untried"),
+    )
+    found = [(name, id) for name, id, _ in refresh_errata.to_look_at(rows, "2026-11-22")]
+    assert found == [
+        ("fixed", "mps-fixed"), ("untried", "mps-fixed"), ("newer", "mps-newer"), ("stale", "mps-stale"),
+        ("untried", "mps-untried"),
+    ]  # fmt: skip
