@@ -172,6 +172,20 @@ def with_message(facts: Facts, diagnosis: str) -> tuple[Match, ErrorText] | None
     return None
 
 
+def out_of_memory(facts: Facts) -> tuple[Match, ErrorText] | None:
+    """The erratum that makes an operation take far too much memory, where a text names that operation and memory ran
+    out, with the message that says so."""
+    kinds = {p.id: p.kind for p in lookup.error_patterns()}
+    error = next((e for e in facts.errors if kinds.get(e.pattern) == "memory"), None)
+    if error is None:
+        return None
+    for match in explaining(facts, ("slow", "leak"), ("cuda", "rocm", "xpu")):
+        e = match.erratum
+        if "memory" in f"{e.title} {e.symptom}" and e.status == "verified" and _is_certain(match, facts):
+            return match, error
+    return None
+
+
 def _is_certain(match: Match, facts: Facts) -> bool:
     """Whether this very build is known to have it, whatever else is not known of the machine."""
     torch = facts.torch

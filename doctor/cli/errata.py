@@ -205,8 +205,9 @@ _OUTCOMES = {"confirmed": "confirmed here", "not here": "not here", "untried": "
 def _tried_as_table(report: Report, tried: Iterable[Any], without: int, options: dict[str, Any]) -> str:
     from doctor.reports import terminal
 
+    unseen = "it was not seen: this build may be patched"
     rows = [
-        (t.match.erratum.id, t.device, _OUTCOMES[t.outcome], t.detail or ("it was not seen: this build may be patched" if t.match.applies else ""))
+        (t.match.erratum.id, t.device, _OUTCOMES[t.outcome], t.detail or (unseen if t.match.applies else ""))
         for t in tried
     ]
     color = output.wants_color(options["color"], to_file=bool(options["output"]))

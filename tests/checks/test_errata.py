@@ -84,6 +84,15 @@ def test_a_message_leads_to_its_row_unless_it_means_something_else() -> None:
     assert named(other, "torch-release-bug") is None
 
 
+def test_memory_that_ran_out_leads_to_the_operation_that_takes_too_much(monkeypatch) -> None:
+    row = erratum(id="cuda-conv", kind="slow", backends=("cuda",), ops=("Conv3d",), title="Conv3d takes much memory")
+    monkeypatch.setattr(engine, "errata", lambda: (row,))
+    facts = with_error(used_nvidia("2.8.0+cu128", "9.10.2"), "cuda-out-of-memory", "CUDA out of memory.")
+    assert named(replace(facts, operations=("conv3d",)), "torch-release-bug") == "cuda-conv"
+    assert named(facts, "torch-release-bug") is None
+    assert named(replace(used_nvidia("2.8.0+cu128", "9.10.2"), operations=("conv3d",)), "torch-release-bug") is None
+
+
 def test_which_operations_a_text_names() -> None:
     text = b"torch 2.8.0 on mps: nn.MaxPool2d is wrong, linear regression is not; `Linear` neither, says torch"
     assert set(read((("t", text),)).facts.operations) == {"MaxPool2d", "Linear"}

@@ -15,7 +15,7 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._errata import as_evidence, cure, with_message, workaround_of
+from doctor.checks._errata import as_evidence, cure, out_of_memory, with_message, workaround_of
 from doctor.checks._machine import heard
 from doctor.checks._torch import numbers, quote, release_of
 from doctor.knowledge import lookup
@@ -36,7 +36,8 @@ def judge(facts: Facts) -> Judgement:
     release = release_of(facts)
     if release is None:
         return None
-    if found := with_message(facts, check.id):
+    told = with_message(facts, check.id)
+    if found := told or out_of_memory(facts):
         match, error = found
         erratum = match.erratum
         remedies = (cure(erratum), workaround_of(erratum))
@@ -46,6 +47,7 @@ def judge(facts: Facts) -> Judgement:
             f"{erratum.title[1:]}.",
             evidence=(quote(error), "torch.version", as_evidence(match)),
             remedies=tuple(r for r in remedies if r) or (Remedy(action="upgrade-torch"),),
+            confidence="certain" if told else "likely",
             torch=release,
             erratum=erratum.id,
             source=erratum.sources[0],
