@@ -87,6 +87,7 @@ def test_a_message_leads_to_its_row_unless_it_means_something_else() -> None:
 def test_memory_that_ran_out_leads_to_the_operation_that_takes_too_much(monkeypatch) -> None:
     row = erratum(id="cuda-conv", kind="slow", backends=("cuda",), ops=("Conv3d",), title="Conv3d takes much memory")
     monkeypatch.setattr(engine, "errata", lambda: (row,))
+    monkeypatch.setattr("doctor.knowledge.lookup.errata", lambda: (row,))
     facts = with_error(used_nvidia("2.8.0+cu128", "9.10.2"), "cuda-out-of-memory", "CUDA out of memory.")
     assert named(replace(facts, operations=("conv3d",)), "torch-release-bug") == "cuda-conv"
     assert named(facts, "torch-release-bug") is None
