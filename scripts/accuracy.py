@@ -25,7 +25,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts.score_cases import Case, cases_below, examine_in_process, score  # noqa: E402
+from scripts.score_cases import BESIDE, Case, cases_below, examine_in_process, score  # noqa: E402
 
 CASES = ROOT / "tests/cases"
 PAGE = ROOT / "docs/accuracy.md"
@@ -73,8 +73,9 @@ MEASURES = {
 def outcome(case: Case, report: Mapping[str, Any]) -> Outcome:
     """Compare one report with its label."""
     scored = score(case, report)
-    ids = [f["id"] for f in report["findings"]]
-    faults = [f["id"] for f in report["findings"] if f["severity"] == "fault"]
+    findings = [f for f in report["findings"] if f["id"] not in BESIDE]
+    ids = [f["id"] for f in findings]
+    faults = [f["id"] for f in findings if f["severity"] == "fault"]
     verdict, cause = report["verdict"], case.label["cause"]
     said = (faults or ids or [verdict])[0] if verdict != "healthy" else "healthy"
     unknown = verdict == "unknown"
