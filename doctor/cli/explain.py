@@ -30,7 +30,7 @@ _CAUSES_SHOWN = 8
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto", show_default=True)
 def command(what: tuple[str, ...], listed: bool, format: str, as_json: bool, color: str) -> int:
-    """Explain a diagnosis, an erratum, or what a pasted error line can mean.
+    """Explain a diagnosis, an erratum, or a pasted error line.
 
     \b
     torchdoctor explain gpu-hidden
