@@ -109,7 +109,8 @@ def _explanation(
     symptom: Symptom, findings: Sequence[Finding], facts: Facts, status: Mapping[str, str]
 ) -> str | None:
     for finding in findings:
-        if finding.id in symptom.causes or _rests_on(finding, symptom):
+        guess = finding.severity == "note" and finding.confidence == "likely"  # explains nothing graver than itself
+        if (finding.id in symptom.causes or _rests_on(finding, symptom)) and not (guess and symptom.kind != "program"):
             return finding.id
     for finding in findings:
         if finding.severity == "fault" and set(_consequences(finding.id)) & {*symptom.causes}:
