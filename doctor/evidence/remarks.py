@@ -44,7 +44,7 @@ _VIOLENT = re.compile(
 )
 _HEAD = re.compile(r"\s*#{1,6} ")  # of an issue's form: «### Describe the bug»
 _OF_A_HEAD = re.compile(r"\b(?:bug|issue|problem|error)s?\b")
-_LEVEL = re.compile(r"warn(?:ing)?\b|\binfo\b|\bdebug\b|\w+warning\b")
+_LEVEL = re.compile(r"warn(?:ing)?\b|\binfo\b|\bdebug\b")
 # Words of a form, not of a statement: «Could not collect», the heads of an error report, types that a program raises.
 _FORM = re.compile(
     r"could not collect|not affected|\berror (?:report|details?)\b|\bexception (?:type|message)\b|\bn/a\b|"
