@@ -31,10 +31,11 @@ _FAILURE = re.compile(
     r"refus|denied|reject|terminat|exit(?:ed)? ?(?:with|code|status)|\bexit \d|exitcode|\breturned\b|return ?code|\brc ?=|"
     r"\bsignal\b|\berr\b|\berrno|\bstatus ?:? ?\d|cudaerror|cuda_error|status_not|cuinit|\bxid\b|nvrm|\binstead\b|"
     r"fall(?:s|ing)? ?back|only (?:the )?cpu|cpu (?:device|only)|device ?[:=] ?['\"]?cpu|: no\b|\bno (?:gpu|cuda|device)|stays? at 0|"
-    r"\b0 ?(?:gpus?|devices?)\b|(?:count|gpus?|devices?|available)(?:\(\))?\W{0,3}[=:>]\W{0,3}(?:0|false)\b|is_available.{0,40}false|worker|canceled|"
+    r"\b0 ?(?:gpus?|devices?)\b|(?:count|gpus?|devices?|available)(?:\(\))?\W{0,3}[=:>]\W{0,3}(?:0|false)\b|is_available\W{0,4}(?:is |->|returns? )?\W{0,4}false|worker|canceled|"
     r"visible_devices ?= ?(?:-1|['\"]{0,2}$)|[✗✘❌×⛔]|!!"
-    # other languages
-    r"|fehl|absturz|abgest|speicherzug|abgebroch|get[öo]tet|ung[üu]ltig|nicht|kein|erreur|[ée]chou|plant[ée]|\bpas\b|\btué\b|"
+)
+_IN_OTHER_LANGUAGES = re.compile(
+    r"fehl|absturz|abgest|speicherzug|abgebroch|get[öo]tet|ung[üu]ltig|nicht|kein|erreur|[ée]chou|plant[ée]|\bpas\b|\btué\b|"
     r"errores|fallo|fall[óo]|violaci|\berro\b|falha|n[ãa]o\b|errore|memoria|\bnon\b|\bfout|\bniet\b|b[łl][ąa]d|\bnie\b|\bhata|\bfel\b"
 )  # fmt: skip
 _ALONE = re.compile(r"\W*(?:false|none|null|no|-?\d{1,5})\W*\Z")  # all of a line: what a command answered
@@ -44,6 +45,7 @@ _VIOLENT = re.compile(
 )
 _HEAD = re.compile(r"\s*#{1,6} ")  # of an issue's form: «### Describe the bug»
 _OF_A_HEAD = re.compile(r"\b(?:bug|issue|problem|error)s?\b")
+_RAISED = re.compile(r"^[\w.]{0,80}(?:Error|Exception|Iteration|Interrupt|Exit|Timeout)(?::|$)", re.M)  # ends a traceback
 _LEVEL = re.compile(r"warn(?:ing)?\b|\binfo\b|\bdebug\b")
 # Words of a form, not of a statement: «Could not collect», the heads of an error report, types that a program raises.
 _FORM = re.compile(
@@ -57,8 +59,8 @@ def read(documents: Iterable[Document], notes: Notes) -> tuple[ErrorText, ...]:
     said = [ErrorText(pattern=PATTERN, text=text, source="text") for text in _disputed(notes)]
     said += [replace(error, pattern=PATTERN) for error in notes.errors if _is_more_than_it_seems(error, notes)]
     known = {e.line for e in notes.errors}
-    excused = any(e.pattern == "exception" for e in notes.errors)
     for one in documents:
+        excused = _RAISED.search(one.text) is not None
         for i, line in enumerate(one.lines):
             if len(said) >= AT_MOST:
                 return tuple(said[:AT_MOST])
@@ -79,6 +81,7 @@ def speaks(line: str, *, traceback: bool = True) -> bool:
     [True, False, True, True]
     """
     text = unicodedata.normalize("NFKC", line[:_READ])
+    raised = _RAISED.match(text)
     if not text.isascii() and any(c.isalpha() and not _is_latin(c) for c in text):
         return True
     text = _FORM.sub(" ", text.casefold())
@@ -88,10 +91,16 @@ def speaks(line: str, *, traceback: bool = True) -> bool:
         return False
     if _ALONE.match(text):
         return True
-    if _LEVEL.search(text):  # a message that only warns or tells; of a device it may be what is wrong
+    if raised:
+        text = text.partition(":")[2]
+    if raised or _LEVEL.search(text):  # a message that only warns or tells; of a device it may be what is wrong
         text = re.sub(_LEVEL, " ", text)
-        return _VIOLENT.search(text) is not None or (_DEVICE.search(text) is not None and bool(_FAILURE.search(text)))
-    return _FAILURE.search(text) is not None
+        return _VIOLENT.search(text) is not None or (_DEVICE.search(text) is not None and _fails(text))
+    return _fails(text)
+
+
+def _fails(text: str) -> bool:
+    return any(words.search(text) for words in (_FAILURE, _IN_OTHER_LANGUAGES))
 
 
 def _is_more_than_it_seems(error: ErrorText, notes: Notes) -> bool:
