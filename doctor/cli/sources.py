@@ -36,12 +36,16 @@ def read_source(name: str, among: int = 1) -> tuple[str, bytes]:
     except OSError as error:
         raise click.UsageError(f"cannot read '{name}': {error.strerror or error}.") from None
     if left_out:
-        size = f"{left_out / (1 << 20):.0f} MB"
+        size = _megabytes(left_out)
         complain(
-            f"torchdoctor: {name} is long: of what lies between its first and last {keep / (1 << 20):.0f} MB, {size} were "
+            f"torchdoctor: {name} is long: of what lies between its first and last {_megabytes(keep)}, {size} were "
             "not read; only lines with words such as error, torch, CUDA or driver."
         )
     return name, content
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / (1 << 20):.{0 if size >= 1 << 20 else 2}f} MB"
 
 
 def _bounded(stream: IO[bytes], keep: int = KEPT_BYTES) -> tuple[bytes, int]:

@@ -22,17 +22,22 @@ _READ = 400  # characters of a line
 _AVAILABLE = ("torch.cuda_available", "torch.mps_available", "torch.xpu_available")
 
 _FAILURE = re.compile(
-    r"segmentation|segfault|\bsig[a-z]{3,4}\b|\bcore\b.{0,4}\bdump|dumped|\babort|\btrap\b|kill|crash|\bhang|\bhung\b|stuck|"
-    r"freez|froze|deadlock|\bdead\b|\bdied\b|\bdies?\b|fail|error|exception|traceback|fatal|panic|lockup|fault\b|violation|"
-    r"corrupt|invalid|illegal|bad_alloc|\boom\b|out of memory|time(?:d )?-?out|unable|cannot|can ?not|could not|"
-    r"\w(?:n't|n´t)\b|\b(?:cant|dont|doesnt|isnt|wont)\b|\bnot\b|\bnone\b|never|nothing|missing|\blost\b|unknown|unexpected|"
-    r"unhandled|uncorr|\breset|wrong|incorrect|differ|mismatch|\bnan\b|\binf\b|zeros|garbage|slow|worse|\bblack\b|blue ?screen|assert|"
-    r"\bquit\b|stopped|broken|problem|issues?\b|\bbug\b|\bwhy\b|undefined|unsupported|incompatib|too (?:old|new)|"
-    r"refus|denied|reject|terminat|exit(?:ed)? ?(?:with|code|status)|\bexit \d|exitcode|\breturned\b|return ?code|\brc ?=|"
-    r"\bsignal\b|\berr\b|\berrno|\bstatus ?:? ?\d|cudaerror|cuda_error|status_not|cuinit|\bxid\b|nvrm|\binstead\b|"
-    r"fall(?:s|ing)? ?back|only (?:the )?cpu|cpu (?:device|only)|device ?[:=] ?['\"]?cpu|: no\b|\bno (?:gpu|cuda|device)|stays? at 0|"
-    r"\b0 ?(?:gpus?|devices?)\b|(?:count|gpus?|devices?|available)(?:\(\))?\W{0,3}[=:>]\W{0,3}(?:0|false)\b|is_available\W{0,4}(?:is |->|returns? )?\W{0,4}false|worker|canceled|"
-    r"visible_devices ?= ?(?:-1|['\"]{0,2}$)|[✗✘❌×⛔]|!!"
+    # how a process ends
+    r"segmentation|segfault|\bsig[a-z]{3,4}\b|\bcore\b.{0,4}\bdump|dumped|\babort|\btrap\b|kill|crash|\bhang|\bhung\b|"
+    r"stuck|freez|froze|deadlock|\bdead\b|\bdied\b|\bdies?\b|panic|lockup|terminat|\bquit\b|stopped|\bsignal\b|worker|canceled|"
+    r"exit(?:ed)? ?(?:with|code|status)|\bexit \d|exitcode|\breturned\b|return ?code|\brc ?=|\bstatus ?:? ?\d|"
+    # what a message says
+    r"fail|error|exception|traceback|fatal|fault\b|violation|corrupt|invalid|illegal|bad_alloc|\boom\b|"
+    r"out of memory|time(?:d )?-?out|unexpected|unhandled|uncorr|assert|undefined|unsupported|incompatib|too (?:old|new)|refus|denied|"
+    r"reject|\berr\b|\berrno|cudaerror|cuda_error|status_not|cuinit|\bxid\b|nvrm|unknown|\breset|mismatch|[✗✘❌×⛔]|!!|"
+    # what is not so
+    r"unable|cannot|can ?not|could not|\w(?:n't|n´t)\b|\b(?:cant|dont|doesnt|isnt|wont)\b|\bnot\b|\bnone\b|never|nothing|"
+    r"missing|\blost\b|: no\b|\bno (?:gpu|cuda|device)|stays? at 0|\b0 ?(?:gpus?|devices?)\b|"
+    r"(?:count|gpus?|devices?|available)(?:\(\))?\W{0,3}[=:>]\W{0,3}(?:0|false)\b|"
+    r"is_available\W{0,4}(?:is |->|returns? )?\W{0,4}false|visible_devices ?= ?(?:-1|['\"]{0,2}$)|"
+    # what a person says
+    r"wrong|incorrect|differ|\bnan\b|\binf\b|zeros|garbage|slow|worse|\bblack\b|blue ?screen|broken|problem|issues?\b|"
+    r"\bbug\b|\bwhy\b|\binstead\b|fall(?:s|ing)? ?back|only (?:the )?cpu|cpu (?:device|only)|device ?[:=] ?['\"]?cpu"
 )
 _IN_OTHER_LANGUAGES = re.compile(
     r"fehl|absturz|abgest|speicherzug|abgebroch|get[öo]tet|ung[üu]ltig|nicht|kein|erreur|[ée]chou|plant[ée]|\bpas\b|\btué\b|"
@@ -41,11 +46,14 @@ _IN_OTHER_LANGUAGES = re.compile(
 _ALONE = re.compile(r"\W*(?:false|none|null|no|-?\d{1,5})\W*\Z")  # all of a line: what a command answered
 _DEVICE = re.compile(r"torch|cuda|gpu|nvidia|driver|rocm|\bhip|\bmps\b|\bxpu\b|device|kernel image|cudnn|cublas|nccl")
 _VIOLENT = re.compile(
-    r"segmentation fault|segfault|\bkill(?:s|ed)\b|\bdie[sd]\b|\bcrash|\bdumped|\bsignal \d|\bhangs?\b|\bfreez|\bstuck\b"
+    r"segmentation fault|segfault|\bkill(?:s|ed)\b|\bdie[sd]\b|\bcrash|\bdumped|\bsignal \d|\bhangs?\b|\bfreez|"
+    r"\bstuck\b"
 )
 _HEAD = re.compile(r"\s*#{1,6} ")  # of an issue's form: «### Describe the bug»
 _OF_A_HEAD = re.compile(r"\b(?:bug|issue|problem|error)s?\b")
-_RAISED = re.compile(r"^[\w.]{0,80}(?:Error|Exception|Iteration|Interrupt|Exit|Timeout)(?::|$)", re.M)  # ends a traceback
+# the last line of a traceback
+_RAISED = re.compile(r"^[\w.]{0,80}(?:Error|Exception|Iteration|Interrupt|Exit|Timeout)(?::|$)", re.M)
+_LATIN = ("LATIN", "MICRO", "GREEK SMALL LETTER MU", "FEMININE", "MASCULINE")  # first words of names of letters: µ, º
 _LEVEL = re.compile(r"warn(?:ing)?\b|\binfo\b|\bdebug\b")
 # Words of a form, not of a statement: «Could not collect», the heads of an error report, types that a program raises.
 _FORM = re.compile(
@@ -112,11 +120,11 @@ def _is_more_than_it_seems(error: ErrorText, notes: Notes) -> bool:
     if any(e.line == error.line or error.text in e.text or e.text in error.text for e in rows):
         return False
     said = text.partition(":")[2] if error.pattern == "exception" else text
-    return _DEVICE.search(said) is not None and speaks(said) or _VIOLENT.search(said) is not None
+    return (_DEVICE.search(said) is not None and speaks(said)) or _VIOLENT.search(said) is not None
 
 
 def _is_latin(character: str) -> bool:
-    return unicodedata.name(character, "").startswith(("LATIN", "MICRO", "GREEK SMALL LETTER MU", "FEMININE", "MASCULINE"))
+    return unicodedata.name(character, "").startswith(_LATIN)
 
 
 def _disputed(notes: Notes) -> Iterable[str]:

@@ -119,8 +119,8 @@ def _cmd_word(word: str) -> str | None:
 
 
 def is_printable(text: str) -> bool:
-    """No control characters, line separators, direction marks or blanks that are letters: nothing that would make a script do or show
-    another thing."""
+    """No control characters, line separators, direction marks or blanks that are letters: nothing that would make a
+    script do or show another thing."""
     return text.isprintable() and is_visible(text)
 
 

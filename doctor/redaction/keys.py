@@ -7,8 +7,8 @@ from typing import Literal
 
 # "password" in other languages
 PASSWORDS = (
-    "passwort", "mot de passe", "contraseña", "contrasena", "senha", "parola", "hasło", "wachtwoord", "lösenord", "şifre",
-    "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호",
+    "passwort", "mot de passe", "contraseña", "contrasena", "senha", "parola", "hasło", "wachtwoord", "lösenord",
+    "şifre", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호",
 )  # fmt: skip
 _NO_PASSWORD = frozenset("bypass compass trespass overpass underpass encompass surpass".split())  # noqa: SIM905
 _STRONG = frozenset(
@@ -42,7 +42,9 @@ _STRONG = frozenset(
         "sessiontoken",
     ]
 )
-_WEAK = frozenset("token bearer auth oauth jwt dsn signature sig sid otp sessionid cred pat session webhook psk".split())  # noqa: SIM905
+_WEAK = frozenset(
+    "token bearer auth oauth jwt dsn signature sig sid otp sessionid cred pat session webhook psk".split()  # noqa: SIM905
+)
 _OF_A_KEY = frozenset(
     """
     api access secret private account auth encryption signing sign license licence storage shared master ssh client

@@ -76,8 +76,14 @@ _LOOSE = re.compile(
     r"[\"'`]?[ \t]{0,8}:?(?:[ \t]{1,8}|[ \t]*\n[ \t]{0,16}|[ \t]{0,8}(?:->|→|[–—|,;/…(\[]|\.{3})[ \t]{0,8})[\"'`]?"
 )
 _NEXT_LINE = re.compile(r"[ \t]*\n[ \t]{0,16}[\"'`]?")
-_LIKE_PASSWORD = re.compile(r"(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[A-Za-z])[^\s/~|,;()\[\]\"'`<][^\s|,;()\[\]\"'`<>]{5,199}")
-_VERSION = re.compile(r"v?\d+(?:\.\d+)+\S*|-{0,2}[a-z]+v?\d{1,2}\Z|.{0,60}\.(?:py|cfg|txt|toml|json|ya?ml|ini|c|h|cpp|rs|md)\b", re.IGNORECASE)
+_LIKE_PASSWORD = re.compile(
+    r"(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[A-Za-z])[^\s/~|,;()\[\]\"'`<][^\s|,;()\[\]\"'`<>]{5,199}"
+)
+_VERSION = re.compile(
+    r"v?\d+(?:\.\d+)+\S*|-{0,2}[a-z]+v?\d{1,2}\Z"
+    r"|.{0,60}\.(?:py|cfg|txt|toml|json|ya?ml|ini|c|h|cpp|rs|md)\b",
+    re.IGNORECASE,
+)
 _SETTERS = re.compile(
     r"(?:\b(?:setx|env|arg|set|export|setenv|unset|config|login|machine|configure|put|by|secret)|-[gU]?x|-e|--env)"
     r"[ \t]{1,4}(?:/[mM][ \t]{1,4})?[\w.]{0,40}[ \t\"']{0,4}\Z",
@@ -259,16 +265,16 @@ def _value(text: str, start: int, end: int, name: str, how_sure: str) -> Iterato
     if separator := _SEPARATOR.match(text, end):
         place = separator.end()
         line_end = max(line_end, _end_of_line(text, place))
-        if how_sure == "strong" and (word := _loosely(text, place, _NEXT_LINE)):
-            yield from _checked(text, *word, how_sure)
+        if how_sure == "strong" and (below := _loosely(text, place, _NEXT_LINE)):
+            yield from _checked(text, *below, how_sure)
             return
     elif text[end : end + 1] == ">" and text[start - 1 : start] == "<":
         place = end + 1
         close = text.find("<", place)
         yield from _checked(text, place, close if close >= 0 else line_end, how_sure, quoted=True)
         return
-    elif how_sure == "strong" and _PASSWORD.search(name) and (word := _loosely(text, end)):
-        yield from _checked(text, *word, how_sure)
+    elif how_sure == "strong" and _PASSWORD.search(name) and (near := _loosely(text, end)):
+        yield from _checked(text, *near, how_sure)
         return
     elif (prose := _IN_PROSE.match(text, end)) is not None:
         word = re.compile(r"[\"'`]?([^\s\"'`]{1,200})").match(text, prose.end())
@@ -538,7 +544,7 @@ _BARE_USERINFO = re.compile(
 def _bare_userinfo(text: str) -> Iterator[Span]:
     """«user:password@host:3128» without a scheme, as a proxy's variable may hold it."""
     for match in _BARE_USERINFO.finditer(text) if "@" in text else ():
-        known = _VERSION.match(match[2]) or _NOT_SECRET.match(match[2])
+        known = re.match(r"v?\d+(?:\.\d+)+", match[2]) or _NOT_SECRET.match(match[2])
         if not known and (match[3] or looks_made_up(match[2])):
             yield Span(*match.span(1), "user")
             yield Span(*match.span(2), "secret")
