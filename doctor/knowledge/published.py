@@ -26,6 +26,13 @@ class Work:
     address: str | None
     suites: tuple[str, ...]
     about: str
+    source: str
+
+    @property
+    def where(self) -> str:
+        """Its address, or what is on record instead."""
+        own = self.source.startswith("measured for this table")
+        return self.address or (self.source if own else f"no address on record ({self.source})")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,17 +119,20 @@ class Near:
 
     row: Published
     differs: tuple[str, ...]
+    distance: float = 0.0
 
 
 @of_tables
 def works() -> dict[str, Work]:
     """By id."""
+    content = table("published")
     return {
         row["id"]: Work(
-            id=row["id"], title=row["title"], address=row["address"], suites=tuple(row["suites"]), about=row["about"]
+            id=row["id"], title=row["title"], address=row["address"], suites=tuple(row["suites"]), about=row["about"],
+            source="; ".join(content["sources"][key] for key in row["sources"]),
         )
-        for row in table("published")["works"]
-    }
+        for row in content["works"]
+    }  # fmt: skip
 
 
 @of_tables
@@ -197,7 +207,7 @@ def nearest(
         if row.workload != workload or row.phase != phase or row.wrong or row.samples_per_s is None:
             continue
         far, differs = _distance(row, device, name, batch, dtype, torch, with_loader)
-        found.append((far, number, Near(row, differs)))
+        found.append((far, number, Near(row, differs, far)))
     return tuple(near for _, _, near in sorted(found, key=lambda f: f[:2])[:most])
 
 

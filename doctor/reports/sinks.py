@@ -95,6 +95,11 @@ def html_cell(text: str) -> str:
     return f"'{shown}" if re.match(r"\s*(?:[=@]|[+-](?![\d.\s]))", shown) else shown
 
 
+def csv_cell(text: str) -> str:
+    """A field of a CSV file, which the csv module quotes: no formula either, one line."""
+    return html_cell(text)
+
+
 def html_lines(text: str) -> str:
     """Several lines of it."""
     return safe(text, keep_lines=True)
@@ -130,6 +135,7 @@ SINKS: dict[str, Callable[[str], str]] = {
     "html": html,
     "html-cell": html_cell,
     "html-lines": html_lines,
+    "csv-cell": csv_cell,
     "junit": junit,
     "github-data": github_data,
     "github-property": github_property,
