@@ -18,8 +18,8 @@ TRIAL = 768  # side of the product that says how fast a device is at first
 class Speaker(object):
     """Says what is done, as the probe does: an open line names where a child died."""
 
-    def __init__(self, talk, described):
-        self.talk, self.described = talk, described
+    def __init__(self, talk):
+        self.talk = talk
 
     def stage(self, name, key, work):
         self.talk.say(event="begin", stage=name, cell=key)
@@ -32,10 +32,11 @@ class Speaker(object):
         self.talk.say(event="cell", stage="cell", cell=key, data=data)
 
 
-def main(probe, talk, described, plan):
+def main(probe, talk, plan):
     """Run the plan. `probe` is the device's; the CPU's cells of a plan get a Probe of their own."""
-    runner = Runner(probe, Speaker(talk, described), plan)
-    talk.say(event="end", stage="open", data=runner.facts())
+    probe.pieces = by_short_names(probe.pieces)
+    runner = Runner(probe, Speaker(talk), plan)
+    talk.say(event="facts", data=runner.facts())
     for number, group in enumerate(plan["groups"]):
         if not runner.group(group, plan["groups"][number:]):
             break
@@ -47,7 +48,7 @@ class Runner(object):
         self.speaker, self.plan = speaker, plan
         self.torch, self.pieces = probe.torch, probe.pieces
         host = probe if probe.is_cpu else type(probe)(probe.torch, "cpu", 0)
-        host.threads = probe.threads = probe.torch.get_num_threads() if probe.threads is None else probe.threads
+        host.threads = probe.threads  # opening a device left one thread to torch
         host.pieces = probe.pieces
         self.probes = {"cpu": host, str(probe.device): probe}
         self.until = time.perf_counter() + plan["seconds"]
@@ -136,7 +137,8 @@ class Runner(object):
             probe.ask("cuda.reset_peak_memory_stats", probe.device)
         meter = self.pieces["meter"].Meter(cell, self.pieces)
         self.speaker.stage("first", key, meter.first_call)
-        gated = self.speaker.stage("gate", key, lambda: self.pieces["gate"].looked(self.pieces["cell"], cell, reference))
+        gated = {} if spec.get("ungated") else self.speaker.stage(
+            "gate", key, lambda: self.pieces["gate"].looked(self.pieces["cell"], cell, reference))
         left = seconds - (time.perf_counter() - began)
         least = min(self.plan["warm_s"], max(left * 0.5, 0.1))
         self.speaker.stage("warm", key, lambda: (meter.calibrate(), meter.warm_up(least, max(least * 1.5, 0.1))))
@@ -180,7 +182,7 @@ class Runner(object):
             if self.plan["loader"] and hasattr(meter.cell.work, "SHAPE"):
                 measured["loader_s"], measured["workers"] = self.speaker.stage(
                     "loader", spec["key"], lambda: self.pieces["loader"].step_seconds(meter.cell, spec["seconds"]))
-            again = self.speaker.stage("again", spec["key"], lambda: self.pieces["gate"].looked_again(
+            again = {} if spec.get("ungated") else self.speaker.stage("again", spec["key"], lambda: self.pieces["gate"].looked_again(
                 meter.cell, reference))
             fallback = [w for w in self.kept_warnings[said.pop("warnings_before"):] if FALLBACK in w]
             self.speaker.cell(
@@ -315,7 +317,11 @@ def is_missing_tool(error):
     return module.startswith(("torch._dynamo", "torch._inductor"))
 
 
-def registered(pieces):
-    """torch.compile looks modules up by their names."""
+def by_short_names(pieces):
+    """bench/clock as "clock", bench/workloads/vae as "workloads.vae". torch.compile looks modules up by their names."""
+    found = {}
     for name, piece in pieces.items():
         sys.modules.setdefault(piece.__name__, piece)
+        short = name[len("bench/"):] if name.startswith("bench/") else name
+        found[short.replace("/", ".")] = piece
+    return found
