@@ -1,7 +1,7 @@
-"""Square matrix products. The size is the batch: rows of x."""
+"""Square matrix products; a batch of two has twice the rows."""
 
 NAME, UNIT, PARAMETERS = "matmul", "products", None
-PHASES, BATCH, DEPTH = ("product",), 1024, 1
+PHASES, BATCH, DEPTH = ("product",), 1, 1
 SIZES = {"cpu": (512, 1024, 2048), "other": (1024, 4096, 8192)}
 COMPARED = 16  # rows
 
