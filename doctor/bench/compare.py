@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from doctor.bench import statistics
 from doctor.model.bench import BenchDevice, BenchReport, Conditions, Row, Timing
 
 SAME = 1.03  # ratios within 1/SAME to SAME are no difference: two runs of one program on an idle machine differ as much
@@ -66,12 +67,8 @@ def compare(old: BenchReport, new: BenchReport) -> Comparison:
 
 
 def ratio_of(old: Timing, new: Timing) -> tuple[float, float, float]:
-    """(ratio, low, high) of the new median to the old one. The half-widths of both are added as squares, in logarithms,
-    for they are independent."""
-    ratio = new.median_ms / old.median_ms
-    down = math.hypot(_below(new), _above(old))
-    up = math.hypot(_above(new), _below(old))
-    return ratio, ratio * math.exp(-down), ratio * math.exp(up)
+    """(ratio, low, high) of the new median to the old one."""
+    return statistics.ratio(_ends(new), _ends(old))
 
 
 def verdict_of(low: float, high: float) -> Verdict:
@@ -87,12 +84,11 @@ def verdict_of(low: float, high: float) -> Verdict:
     return "SAME" if low >= 1 / SAME and high <= SAME else "UNSURE"
 
 
-def _below(timing: Timing) -> float:
-    return max(math.log(timing.median_ms / timing.low_ms), _drift(timing))
-
-
-def _above(timing: Timing) -> float:
-    return max(math.log(timing.high_ms / timing.median_ms), _drift(timing))
+def _ends(timing: Timing) -> tuple[float, float, float]:
+    """The median and its interval, which is at least as wide as the drift between rounds."""
+    drift = math.exp(_drift(timing))
+    middle = timing.median_ms
+    return middle, min(timing.low_ms, middle / drift), max(timing.high_ms, middle * drift)
 
 
 def _drift(timing: Timing) -> float:

@@ -16,7 +16,7 @@ from doctor.reports import html
 from doctor.reports.bench import layout
 
 LINE = 40  # height of one row of a drawing, in CSS pixels: its name, then its bar
-ROOM = 72.0  # per cent of the width that the longest bar takes; the rest is for its number
+ROOM = 98.0  # per cent of the width that the longest interval reaches to
 LEFT, RIGHT = 2.0, 96.0  # per cent: the ends of the speed-ups' axis
 
 
