@@ -1,4 +1,4 @@
-"""From what the children said to rows: whether a time may be shown, where it stands, and why it is slow. Pure.
+"""From what the children said to rows: whether a time may be shown, and where it stands. Pure.
 
 Tolerances. u = 2^-bits is the unit of the products (float32 on a CPU 24 bits; on other devices 20, since fast convolutions
 transform their inputs and tensor cores truncate; TF32 and float16 11, bfloat16 8). A layer rounds with relative errors of
@@ -24,7 +24,6 @@ from doctor.model.bench import (
     GateCheck,
     Mean,
     Ratio,
-    Reason,
     Row,
     Scaling,
     Stopped,
@@ -43,8 +42,6 @@ GROWS = (1.4, 2.6)  # of the time, with twice the work, where computing bounds i
 COMPUTE_SHARE = 0.3  # of the peak, or of the device's best row, from which on computing bounds a row
 OVERHEAD_SHARE = 0.1
 LEAK_BYTES, LEAK_STEP_BYTES, LEAK_RISES = 32 << 20, 64 << 10, 0.6
-IDLE_CPUS = 0.25  # of a core for each thread: the processor mostly waited
-HOLDS_BACK = ("power cap", "hardware slowdown", "temperature", "temperature (hardware)", "power brake")
 
 
 def outputs_tolerance(bits: int, depth: int) -> float:
@@ -228,7 +225,7 @@ def _row(cell: PlannedCell, said: CellSaid | None, machine: Machine, suite: str 
         rate = said.flops / timing.median_ms / 1e9 if said.flops else None
         row = replace(row, timing=timing, tflops=rate, conditions=_with_energy(row.conditions, timing))
         row = _placed(row, said, machine.devices.get(cell.device))
-    return replace(row, reasons=tuple(_reasons(row, said, measured, machine)))
+    return row
 
 
 def _timing(measured: Measured, samples: int) -> Timing:
@@ -403,53 +400,6 @@ def means_of(rows: Iterable[Row]) -> tuple[Mean, ...]:
                 Mean(device=device, dtype=members[0].dtype, speedup=mean[0], low=mean[1], high=mean[2], rows=len(members))
             )
     return tuple(means)
-
-
-# --- why it is slow
-
-
-def _reasons(row: Row, said: CellSaid, measured: Measured, machine: Machine) -> Iterable[Reason]:
-    seen, device = measured.conditions, machine.devices.get(row.device)
-    if said.fallback:
-        yield Reason(id="mps-op-missing", text=f"a part ran on the CPU: {said.fallback[0][:200]}")
-    if row.conditions.memory_growth_bytes_per_step:
-        mib = row.conditions.memory_growth_bytes_per_step / 2**20
-        yield Reason(
-            id="mps-memory-leak" if row.device == "mps" else "device-wrong-results",
-            text=f"memory grows by {mib:.3g} MiB a step",
-        )
-    if row.device == "cpu":
-        yield from _cpu_reasons(row, measured, machine)
-        return
-    for name in ("CUDA_LAUNCH_BLOCKING", "PYTORCH_NO_CUDA_MEMORY_CACHING"):
-        if machine.environ.get(name, "0") not in ("0", ""):
-            yield Reason(id="harmful-variable", text=f"{name} is set: it is for finding errors, and slows every step")
-    if seen.power_limit_w and seen.power_limit_default_w and seen.power_limit_w < 0.9 * seen.power_limit_default_w:
-        text = f"its power is limited to {seen.power_limit_w:g} W, {seen.power_limit_default_w:g} W are usual"
-        yield Reason(id="device-slow", text=text)
-    held = [t for t in seen.throttles if t in HOLDS_BACK and t != "power cap"]
-    if held:
-        yield Reason(id="device-slow", text=f"it was held back by {' and '.join(held)}")
-    if seen.pcie_width and seen.pcie_width_max and seen.pcie_width < seen.pcie_width_max:
-        yield Reason(id="device-slow", text=f"its link has {seen.pcie_width} of {seen.pcie_width_max} lanes")
-    if seen.busy:
-        yield Reason(id="device-slow", text="other programs used it meanwhile")
-    if device is not None and row.bound == "compute" and not held and (row.roofline_share or 1.0) < OVERHEAD_SHARE:
-        yield Reason(id="device-slow", text=f"only {row.roofline_share:.0%} of its peak, and nothing known holds it back")
-
-
-def _cpu_reasons(row: Row, measured: Measured, machine: Machine) -> Iterable[Reason]:
-    threads, usable = measured.threads or 1, measured.cpus_usable or 1
-    if threads == 1 and usable > 1:
-        if machine.environ.get("OMP_NUM_THREADS") == "1":
-            text = f"OMP_NUM_THREADS is 1: torch uses one thread, and {usable} processors may be used"
-            yield Reason(id="harmful-variable", text=text)
-        else:
-            yield Reason(id="device-slow", text=f"torch uses one thread, and {usable} processors may be used")
-    used = measured.cpus_used
-    if used is not None and used < IDLE_CPUS * min(threads, usable):
-        text = f"it computed only {used / min(threads, usable):.0%} of the time: it slept, or other programs had it"
-        yield Reason(id="device-slow", text=text)
 
 
 # --- what the catalogue says of it

@@ -73,7 +73,8 @@ VGG = report(
     row(batch=32, ms=9640.0, suite="vgg16", flops_per_step=32 * 3 * 30.96e9, parameters=134_301_514),
     row(
         device="cuda:0", batch=32, ms=46.2, suite="vgg16", speedup=speedup(208.7), flops_per_step=32 * 3 * 30.96e9,
-        parameters=134_301_514, conditions=Conditions(clock_mhz=1755.0, power_w=560.0, tf32=True, throttles=("power cap",)),
+        parameters=134_301_514, tflops=64.3, roofline_share=0.13, bound="compute",
+        conditions=Conditions(clock_mhz=1755.0, power_w=560.0, tf32=True, throttles=("power cap",)),
     ),
     row(phase="inference", batch=32, ms=3080.0, suite="vgg16"),
     row(phase="inference", device="cuda:0", batch=32, ms=None, suite="vgg16"),

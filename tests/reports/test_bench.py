@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from syrupy.assertion import SnapshotAssertion
 
 from doctor.bench.compare import compare, merge
-from doctor.bench.standing import standing
+from doctor.bench.reasons import with_reasons
 from doctor.bench.suites import SUITES
 from doctor.decode import Refused
 from doctor.knowledge import published
@@ -57,7 +57,7 @@ def unique(value: BenchReport) -> BenchReport:
 @pytest.mark.parametrize("format", RENDERERS)
 @pytest.mark.parametrize("name", ALL)
 def test_formats(name: str, format: str, snapshot: SnapshotAssertion) -> None:
-    assert RENDERERS[format].render(standing(ALL[name])) == snapshot
+    assert RENDERERS[format].render(with_reasons(ALL[name])) == snapshot
 
 
 def test_comparison_and_merged_table(snapshot: SnapshotAssertion) -> None:
@@ -72,8 +72,8 @@ def test_comparison_and_merged_table(snapshot: SnapshotAssertion) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_json_is_read_back_and_fits_its_schema(name: str) -> None:
-    written = json.render(standing(ALL[name]))
-    assert json.parse(written) == standing(ALL[name])
+    written = json.render(with_reasons(ALL[name]))
+    assert json.parse(written) == with_reasons(ALL[name])
     jsonschema.Draft202012Validator(json.schema()).validate(json_module.loads(written))
 
 

@@ -31,6 +31,11 @@ def render_merged(result: Merged) -> str:
     return "\n".join(lines)
 
 
+def render_known() -> str:
+    """The published numbers that are wrong, or not comparable."""
+    return "\n".join(_table(layout.references())) + "\n"
+
+
 def _report(report: BenchReport) -> Iterator[str]:
     yield f"**{markdown(layout.verdict(report))}**"
     yield ""
