@@ -34,7 +34,7 @@ SPREAD = 16.0
 MOST = 0.5  # no tolerance is larger: half of what zeros are off by
 LOSS_FLOOR = 1e-6
 DEVICE_BITS = 20  # of float32 on other devices than CPUs
-BAND_REACH, BAND_MARGIN = 2.0, 0.02  # times the range of the seeds, and of their mean
+BAND_REACH, BAND_MARGIN = 2.0, 0.02  # times the range of the seeds, and the loss of step 0
 STALE = 0.5  # share of the steps whose result repeats the one before
 PROOF_SHARE, PROOF_S = 0.25, 0.0005  # of a block: how long reading its last result may take after the wait
 PEAK_MARGIN = 1.05
@@ -129,7 +129,7 @@ def _band(gate: GateSaid) -> GateCheck:
     if gate.band_own is None or len(band) < 2:
         return GateCheck(name="band", ok=False, error=gate.band_own)
     middle, reach = 0.5 * (min(band) + max(band)), max(band) - min(band)
-    allowed = BAND_REACH * reach + BAND_MARGIN * abs(middle)
+    allowed = BAND_REACH * reach + BAND_MARGIN * max(abs(gate.band_first or 0.0), abs(middle))
     off = abs(gate.band_own - middle)
     return GateCheck(name="band", ok=off <= allowed, error=off, tolerance=allowed)
 

@@ -95,7 +95,11 @@ def _run_child(
             on_said=heard.hear,
             env=_environ(system),
         )
-        result = started.result()
+        try:
+            result = started.result()
+        except BaseException:  # Ctrl-C: what it said stays
+            started.kill()
+            raise
         died = heard.ended_badly(result)
         if died is None:
             return

@@ -8,6 +8,7 @@ SETTLE_S = 0.2  # an accelerator's clock ramps up again after it waited for the 
 MOST_BLOCKS = 3000
 ROUND_BLOCKS = 3  # at least, in each round
 PROOFS = 3
+SMALL = 1e-3  # of losses: two that have come close to zero may well be equal
 
 
 class Meter(object):
@@ -65,7 +66,7 @@ class Meter(object):
                 bad = [i for i, v in enumerate(values) if v - v != 0]
                 self.nonfinite = self.total_steps - len(values) + bad[0] if bad else None
             self.looked += len(values) - 1
-            self.repeated += sum(1 for a, b in zip(values, values[1:]) if a == b)
+            self.repeated += sum(1 for a, b in zip(values, values[1:]) if a == b and abs(a) > SMALL)
         elif len(kept) > 1:
             last, before = [listed(k)[0].detach().float() for k in kept[::-1]]
             if self.nonfinite is None and not bool(torch.isfinite(last).all()):
