@@ -17,7 +17,7 @@ from doctor.model.facts import Facts
 from doctor.model.report import Report, Target
 
 if TYPE_CHECKING:
-    from doctor.model.bench import BenchOptions, BenchReport
+    from doctor.model.bench import BenchOptions, BenchReport, Row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,10 +129,13 @@ class NothingToMeasure(Exception):
 
 
 def benchmark(
-    request: Request, options: BenchOptions, progress: Callable[[str, float], None] = lambda what, share: None
+    request: Request,
+    options: BenchOptions,
+    progress: Callable[[str, float], None] = lambda what, share: None,
+    on_rows: Callable[[tuple[Row, ...]], None] | None = None,
 ) -> BenchReport:
-    """`torchdoctor bench`: look, plan, measure in children, judge. Ctrl-C gives the report of what is done. Raises
-    NothingToMeasure."""
+    """`torchdoctor bench`: look, plan, measure in children, judge. Ctrl-C gives the report of what is done. `progress`
+    hears what is running and how much of the time is over, `on_rows` all rows that are done. Raises NothingToMeasure."""
     started = time.monotonic()
     target, facts, _ = look_at_machine(replace(request, probe=False), lambda stage: progress(stage, 0.0))
 
@@ -152,9 +155,20 @@ def benchmark(
     system = replace(System.of_this_process(), until=time.monotonic() + 2 * sum(p.seconds for p in plans) + 300)
     found = find_target(system, request.python)
     answers = benching.Answers()
+    cells = tuple(cell for p in plans for cell in p.cells)
+    shown = 0
+
+    def tell(what: str, share: float) -> None:
+        nonlocal shown
+        progress(what, share)
+        if on_rows is not None and len(answers.cells) > shown:
+            said = dict(answers.cells)
+            shown = len(said)
+            on_rows(report.rows_so_far(facts, devices, cells, said, options))
+
     interrupted = False
     try:
-        benching.run(found.seen_from(system), found.python or "", plans, options, answers, progress)
+        benching.run(found.seen_from(system), found.python or "", plans, options, answers, tell)
     except KeyboardInterrupt:
         interrupted = True
     return report.report_of(
@@ -164,7 +178,7 @@ def benchmark(
         facts=facts,
         machine=report.machine_of(facts, devices, answers.environ),
         options=options,
-        cells=tuple(cell for p in plans for cell in p.cells),
+        cells=cells,
         said=dict(answers.cells),
         notes=tuple(answers.notes),
         interrupted=interrupted,

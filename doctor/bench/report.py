@@ -122,6 +122,19 @@ def with_limits(machine: BenchMachine, said: Mapping[str, CellSaid], cells: Iter
     )
 
 
+def rows_so_far(
+    facts: Facts,
+    devices: Iterable[str],
+    cells: Iterable[PlannedCell],
+    said: Mapping[str, CellSaid],
+    options: BenchOptions,
+) -> tuple[Row, ...]:
+    """The rows of the cells that have an answer, while others are still measured."""
+    held = {d.device: d for d in machine_of(facts, devices, {}).devices}
+    done = [cell for cell in cells if cell.key in said and cell.scale == 1]
+    return verdicts.rows_of(done, said, verdicts.Machine(devices=held, environ={}), options.suite)
+
+
 def report_of(
     *,
     tool: str,

@@ -3,6 +3,7 @@ errors. The measuring itself is asked for in cli/bench.py."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import click
 
 from doctor.cli import output
 from doctor.cli.codes import FAULT
+from doctor.cli.options import _output
 
 if TYPE_CHECKING:
     from doctor.model.bench import BenchReport, Row
@@ -30,7 +32,7 @@ def output_options() -> Decorator:
             click.option(f"--{name}", f"as_{name}", is_flag=True, help=f"The same as --format {name}.")
             for name in FORMATS[1:]
         ),
-        click.option("-o", "--output", metavar="FILE", help="Write there, atomically, not to stdout."),
+        click.option("-o", "--output", metavar="FILE", callback=_output, help="Write there, atomically, not to stdout."),
         click.option("--known", is_flag=True, help="List published numbers that are wrong or not comparable, and stop."),
         click.option("--compare", metavar="OLD.json", help="Compare with this report: FASTER, SLOWER, SAME or UNSURE a row."),
         click.option("--merge", is_flag=True, help="One table of all the FILES: many machines side by side."),
@@ -174,6 +176,7 @@ class Live:
     nobody watches."""
 
     def __init__(self, *, quiet: bool = False) -> None:
+        self._lock = threading.Lock()  # the child's lines are heard in a thread
         self._rows: list[Row] = []
         self._display: Any = None
         self._bar: Any = None
@@ -207,13 +210,15 @@ class Live:
         if self._bar is not None:
             from doctor.reports.text import safe
 
-            self._bar.update(self._task, description=safe(what)[:60], completed=share)
+            with self._lock:
+                self._bar.update(self._task, description=safe(what)[:60], completed=share)
 
     def rows(self, rows: tuple[Row, ...]) -> None:
         """All rows so far."""
-        self._rows = list(rows)
-        if self._display is not None:
-            self._display.update(self._shown())
+        with self._lock:
+            self._rows = list(rows)
+            if self._display is not None:
+                self._display.update(self._shown())
 
     def _shown(self) -> Any:
         from rich import box
