@@ -135,7 +135,8 @@ def benchmark(
     on_rows: Callable[[tuple[Row, ...]], None] | None = None,
 ) -> BenchReport:
     """`torchdoctor bench`: look, plan, measure in children, judge. Ctrl-C gives the report of what is done. `progress`
-    hears what is running and how much of the time is over, `on_rows` all rows that are done. Raises NothingToMeasure."""
+    hears what is running and how much of the time is over, `on_rows` all rows that are done. Raises
+    NothingToMeasure."""
     started = time.monotonic()
     target, facts, _ = look_at_machine(replace(request, probe=False), lambda stage: progress(stage, 0.0))
 

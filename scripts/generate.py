@@ -1,4 +1,4 @@
-"""Make what follows from the code: three pages of docs/, the report's schema, the help in README.md.
+"""Make what follows from the code: three pages of docs/, the schemas of the reports, the help in README.md.
 
 python scripts/generate.py           write them
 python scripts/generate.py --check   exit 1 and name what is not current
@@ -44,6 +44,13 @@ def schema() -> str:
     return json.dumps(schema(), indent=2) + "\n"
 
 
+def bench_schema() -> str:
+    """doctor/reports/bench-1.schema.json."""
+    from doctor.reports.bench.json import schema
+
+    return json.dumps(schema(), indent=2) + "\n"
+
+
 def help_text() -> str:
     """What `torchdoctor --help` prints at 80 columns."""
     from click import Context
@@ -83,6 +90,7 @@ MADE = {
     "docs/knowledge.md": knowledge,
     "docs/machines.md": machines,
     "doctor/reports/report-1.schema.json": schema,
+    "doctor/reports/bench-1.schema.json": bench_schema,
     "README.md": readme,
 }
 

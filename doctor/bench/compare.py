@@ -1,8 +1,8 @@
 """Two reports beside each other, and many in one table. Pure.
 
-A verdict rests on the interval of the ratio of two medians. Two runs of the same thing differ by more than each run's own
-interval says: clocks, placement and neighbours change between runs. So the spread of a run's rounds counts, too, and a
-difference below `SAME` is no difference.
+A verdict rests on the interval of the ratio of two medians. Two runs of the same thing differ by more than each run's
+own interval says: clocks, placement and neighbours change between runs. So the spread of a run's rounds counts, too,
+and a difference below `SAME` is no difference.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Verdict = Literal["FASTER", "SLOWER", "SAME", "UNSURE", "NOT COMPARED"]
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """One row of both reports. `ratio` is the new time over the old one: below 1 is faster. `lost`: it had a time and has
-    none any more; `changed`: what else is different in this row, a clause each."""
+    """One row of both reports. `ratio` is the new time over the old one: below 1 is faster. `lost`: it had a time
+    and has none any more; `changed`: what else is different in this row, a clause each."""
 
     key: str
     verdict: Verdict
@@ -99,7 +99,7 @@ def _drift(timing: Timing) -> float:
 
 def _compared(old: Row | None, new: Row | None) -> Compared:
     key = (new or old).key  # type: ignore[union-attr]
-    was, now = old and old.timing, new and new.timing
+    was, now = old.timing if old else None, new.timing if new else None
     old_ms, new_ms = was.median_ms if was else None, now.median_ms if now else None
     if why := _not_comparable(old, new):
         return Compared(
@@ -156,8 +156,9 @@ def _links(a: Conditions, b: Conditions) -> Iterable[str]:
 
 
 _OF_MACHINE = (
-    ("torch", "torch"), ("cuda", "CUDA of torch"), ("hip", "HIP of torch"), ("xpu", "SYCL of torch"), ("cudnn", "cuDNN"),
-    ("driver", "driver"), ("python", "Python"), ("os_name", "operating system"), ("arch", "architecture"),
+    ("torch", "torch"), ("cuda", "CUDA of torch"), ("hip", "HIP of torch"), ("xpu", "SYCL of torch"),
+    ("cudnn", "cuDNN"), ("driver", "driver"), ("python", "Python"), ("os_name", "operating system"),
+    ("arch", "architecture"),
 )  # fmt: skip
 _OF_DEVICE = (
     ("name", ""), ("threads", "threads"), ("cpu_capability", "instruction set"), ("logical_cores", "cores"),
@@ -243,7 +244,7 @@ def merge(reports: Sequence[BenchReport]) -> Merged:
 
 def setting_of(row: Row) -> str:
     """What was asked for besides the defaults: "bf16, channels-last, compiled, twice the work"."""
-    words = [row.dtype] if row.dtype != "fp32" else []
+    words: list[str] = [row.dtype] if row.dtype != "fp32" else []
     words += ["channels-last"] * row.channels_last + ["compiled"] * row.compile
     words += [f"{row.scale}x the work"] * (row.scale != 1)
     return ", ".join(words)

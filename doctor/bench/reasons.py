@@ -61,14 +61,17 @@ def _variables(row: Row, report: BenchReport) -> Iterator[Reason]:
     builds = {"cuda": ("cuda", "rocm"), "xpu": ("xpu",)}.get(row.device.partition(":")[0], ())
     for name, value in report.machine.environ:
         for variable in harmful_variables():
-            if name not in AT_START and variable.name == name and variable.accelerator in builds and variable.has(value):
+            if variable.name != name or name in AT_START or variable.accelerator not in builds:
+                continue
+            if variable.has(value):
                 yield Reason(id="harmful-variable", text=f"{name}={value}: {variable.effect}.")
 
 
 def _of_cpu(row: Row, device: BenchDevice | None, report: BenchReport) -> Iterator[Reason]:
     environ, threads = dict(report.machine.environ), row.threads
     said = next((f"{name}={environ[name]}" for name in THREAD_VARIABLES if environ.get(name)), "")
-    if threads and report.options.threads is None and (cores := _cores(device, bool(said))) and threads < FEW_THREADS * cores:
+    cores = None if report.options.threads else _cores(device, bool(said))
+    if threads and cores and threads < FEW_THREADS * cores:
         words = "one thread" if threads == 1 else f"{threads} threads"
         yield Reason(id="device-slow", text=f"torch used {words} of {cores} cores" + (f" ({said})." if said else "."))
     capability = (device.cpu_capability if device else None) or ""
@@ -84,8 +87,8 @@ def _of_cpu(row: Row, device: BenchDevice | None, report: BenchReport) -> Iterat
 
 
 def _cores(device: BenchDevice | None, said: bool) -> int | None:
-    """How many threads torch would take by itself, at least. Half of the logical cores may be a second thread of a core;
-    where a variable sets the number, it was not torch's choice."""
+    """How many threads torch would take by itself, at least. Half of the logical cores may be a second thread of a
+    core; where a variable sets the number, it was not torch's choice."""
     if device is None or device.physical_cores:
         return device.physical_cores if device else None
     logical = device.logical_cores
@@ -119,6 +122,6 @@ def _of_loader(row: Row) -> Iterator[Reason]:
     if timing and timing.loader_ms and timing.loader_share and timing.loader_share > LOADER:
         yield Reason(
             id="program-error",
-            text=f"With the loader a step takes {timing.loader_ms:.3g} ms, of which it is {100 * timing.loader_share:.0f} %: "
-            "the loader sets the pace, not the device.",
+            text=f"With the loader a step takes {timing.loader_ms:.3g} ms, of which it is "
+            f"{100 * timing.loader_share:.0f} %: the loader sets the pace, not the device.",
         )

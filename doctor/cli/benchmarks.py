@@ -32,9 +32,9 @@ def output_options() -> Decorator:
             click.option(f"--{name}", f"as_{name}", is_flag=True, help=f"The same as --format {name}.")
             for name in FORMATS[1:]
         ),
-        click.option("-o", "--output", metavar="FILE", callback=_output, help="Write there, atomically, not to stdout."),
-        click.option("--known", is_flag=True, help="List published numbers that are wrong or not comparable, and stop."),
-        click.option("--compare", metavar="OLD.json", help="Compare with this report: FASTER, SLOWER, SAME or UNSURE a row."),
+        click.option("-o", "--output", metavar="FILE", callback=_output, help="Write there, not to stdout."),
+        click.option("--known", is_flag=True, help="List published numbers that are wrong or not comparable."),
+        click.option("--compare", metavar="OLD.json", help="Compare with that report, row by row."),
         click.option("--merge", is_flag=True, help="One table of all the FILES: many machines side by side."),
         click.argument("files", nargs=-1, metavar="[FILES]..."),
     ]
@@ -172,8 +172,8 @@ def _looks(options: dict[str, Any]) -> dict[str, Any]:
 
 
 class Live:
-    """The table while it grows, on stderr: rows that are done, what is running, and the time that is left. Nothing where
-    nobody watches."""
+    """The table while it grows, on stderr: rows that are done, what is running, and the time that is left. Nothing
+    where nobody watches."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._lock = threading.Lock()  # the child's lines are heard in a thread

@@ -99,7 +99,8 @@ LOADER = report(
         timing=timing(0.42, loader_ms=14.0, loader_share=0.97, unsynchronised_ms=0.11, item_ms=0.61),
         conditions=Conditions(busy=True, pcie_width=4, pcie_width_max=16),
     ),
-    replace(row("mnist-cnn", "cpu", 64, 35.6, suite="mnist"), threads=1, batch=32, notes=("batch 64 ran out of memory: 32",)),
+    replace(row("mnist-cnn", "cpu", 64, 35.6, suite="mnist"), threads=1, batch=32,
+            notes=("batch 64 ran out of memory: 32",)),
 )  # fmt: skip
 
 EMPTY = report(interrupted=True)

@@ -9,7 +9,7 @@ import pytest
 from doctor.bench.reasons import reasons_of, with_reasons
 from doctor.checks import all_checks
 from doctor.model.bench import BenchOptions, BenchReport, Conditions, Row
-from tests.bench.samples import CPU, FIVE, H200, LOADER, MACHINE, VGG, report, row, timing
+from tests.bench.samples import CPU, FIVE, H200, LOADER, MACHINE, VGG, report, timing
 
 GPU = replace(VGG.rows[1], conditions=Conditions(clock_mhz=1900.0, tf32=False, pcie_width=16, pcie_width_max=16))
 
@@ -25,22 +25,26 @@ def test_healthy_rows_have_no_reasons() -> None:
 
 
 CAUSES = {
-    "one thread": (replace(VGG.rows[0], threads=1), CPU, {}, "device-slow", "one thread of 16 cores (OMP_NUM_THREADS=1)"),
+    "one thread": (replace(VGG.rows[0], threads=1), CPU, {}, "device-slow",
+                   "one thread of 16 cores (OMP_NUM_THREADS=1)"),
     "power limit": (GPU, replace(H200, power_limit_w=300.0), {}, "device-slow", "limited to 300 of 700 W"),
     "power cap": (
-        replace(GPU, roofline_share=0.3, bound="compute", conditions=Conditions(throttles=("power cap",))), H200, {}, "device-slow",
+        replace(GPU, roofline_share=0.3, bound="compute", conditions=Conditions(throttles=("power cap",))), H200, {},
+        "device-slow",
         "power limit of 700 W",
     ),
     "heat": (replace(GPU, conditions=Conditions(throttles=("temperature",))), H200, {}, "device-slow", "temperature"),
     "clock": (
-        replace(GPU, bound="compute", conditions=Conditions(clock_mhz=600.0)), H200, {}, "device-slow", "600 of 1980 MHz"
+        replace(GPU, bound="compute", conditions=Conditions(clock_mhz=600.0)), H200, {}, "device-slow",
+        "600 of 1980 MHz",
     ),
     "link": (
         replace(GPU, conditions=Conditions(pcie_width=4, pcie_width_max=16)), H200, {}, "device-slow", "4 of 16 lanes"
     ),
     "shared": (replace(GPU, conditions=Conditions(busy=True)), H200, {}, "device-slow", "Other programs"),
     "fallback": (
-        replace(GPU, device="mps", conditions=Conditions(cpu_fallback=("aten::foo",))), H200, {}, "mps-op-missing", "aten::foo"
+        replace(GPU, device="mps", conditions=Conditions(cpu_fallback=("aten::foo",))), H200, {}, "mps-op-missing",
+        "aten::foo",
     ),
     "loader": (
         replace(GPU, timing=timing(5.0, loader_ms=20.0, loader_share=0.75)), H200, {}, "program-error", "75 %"
@@ -93,4 +97,4 @@ def test_a_variable_of_the_start_slows_no_step() -> None:
 def test_every_reason_is_a_diagnosis() -> None:
     ids = {check.id for check in all_checks()}
     assert {cause[3] for cause in CAUSES.values()} <= ids
-    assert {r.id for row in with_reasons(LOADER).rows for r in row.reasons} <= ids
+    assert {r.id for one in with_reasons(LOADER).rows for r in one.reasons} <= ids

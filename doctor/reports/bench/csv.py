@@ -11,8 +11,9 @@ from doctor.model.bench import BenchReport, Row
 from doctor.reports.sinks import csv_cell
 
 COLUMNS = (
-    "taken_at", "torch", "driver", "device_name", "key", "suite", "workload", "phase", "size", "device", "dtype", "batch",
-    "batch_wanted", "threads", "channels_last", "compile", "scale", "method", "status", "why", "median_ms", "low_ms",
+    "taken_at", "torch", "driver", "device_name", "key", "suite", "workload", "phase", "size", "device", "dtype",
+    "batch", "batch_wanted", "threads", "channels_last", "compile", "scale", "method", "status", "why", "median_ms",
+    "low_ms",
     "high_ms", "p5_ms", "p95_ms", "first_call_ms", "blocks", "steps_per_block", "stopped", "samples_per_s", "unit",
     "speedup", "speedup_low", "speedup_high", "tflops", "roofline_share", "bound", "clock_mhz", "power_w",
     "joules_per_sample", "throttles", "peak_memory_bytes", "memory_growth_bytes_per_step", "cpu_fallback", "tf32",
@@ -27,12 +28,13 @@ def render(report: BenchReport) -> str:
 
 def render_merged(result: Merged) -> str:
     """The rows of all reports, in long form: a line for each column that has a row."""
-    heads = ("method", "machine", "about", "device", "workload", "phase", "size", "batch", "setting", "status", "median_ms",
-             "low_ms", "high_ms", "samples_per_s", "unit")  # fmt: skip
+    heads = ("method", "machine", "about", "device", "workload", "phase", "size", "batch", "setting", "status",
+             "median_ms", "low_ms", "high_ms", "samples_per_s", "unit")  # fmt: skip
     lines = (
         (
-            table.method, column.machine, column.about, column.device, entry.workload, entry.phase, entry.size, entry.batch,
-            entry.setting, row.gate.status, *_of(row, "timing", "median_ms", "low_ms", "high_ms", "samples_per_s"),
+            table.method, column.machine, column.about, column.device, entry.workload, entry.phase, entry.size,
+            entry.batch, entry.setting, row.gate.status,
+            *_of(row, "timing", "median_ms", "low_ms", "high_ms", "samples_per_s"),
             entry.unit,
         )
         for table in result.tables

@@ -19,8 +19,8 @@ def render(value: object, *, indent: int | None = 2) -> str:
 
 
 def parse(text: str | bytes) -> BenchReport:
-    """The report that `render` made, whoever changed it since. Raises Refused, whose text is one line: it is no JSON, no
-    report of a benchmark, of a newer schema, or its numbers cannot be times."""
+    """The report that `render` made, whoever changed it since. Raises Refused, whose text is one line: it is no JSON,
+    no report of a benchmark, of a newer schema, or its numbers cannot be times."""
     data = loads(text)
     said = data.get("schema") if isinstance(data, dict) else None
     if said != SCHEMA:
@@ -68,9 +68,9 @@ def schema() -> dict[str, Any]:
         SCHEMA_ID,
         title="torchdoctor benchmark",
         description=(
-            f'Schema "{SCHEMA}". It only changes compatibly: fields may be added, so ignore those you do not know. null '
-            "is not known, or not to be had on this device. A row has a timing only where its gate is ok. Rows of "
-            f"different methods (this version measures by method {METHOD}) are not comparable. Times are UTC, ISO 8601; "
-            "units are in the names. Nothing in it names a person, a host or a path."
+            f'Schema "{SCHEMA}". It only changes compatibly: fields may be added, so ignore those you do not know. '
+            "null is not known, or not to be had on this device. A row has a timing only where its gate is ok. Rows of "
+            f"different methods (this version measures by method {METHOD}) are not comparable. Times are UTC, ISO "
+            "8601; units are in the names. Nothing in it names a person, a host or a path."
         ),
     )

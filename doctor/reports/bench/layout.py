@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
-from doctor.bench.compare import Compared, Comparison, Entry, Merged, MergedTable, setting_of
+from doctor.bench.compare import Compared, Comparison, Entry, Merged, MergedTable, Verdict, setting_of
 from doctor.knowledge import published
 from doctor.knowledge.published import Caveat, Published
 from doctor.model.bench import BenchDevice, BenchReport, Row, Timing
@@ -114,7 +115,8 @@ def _measured(rows: Sequence[Row], suite: str | None) -> Table:
             for (name, device, setting), group in groups.items()
         )
         return Table(title=title, heads=tuple(heads), lines=tuple(lines))
-    heads = ["workload", "device", *["setting"] * settings, "batch", "time", "95 %", "samples/s", "speed-up", "roofline"]
+    heads = ["workload", "device", *["setting"] * settings]
+    heads += ["batch", "time", "95 %", "samples/s", "speed-up", "roofline"]
     flat = [_flat(row, settings) for row in rows]
     return _without_empty(Table(title=title, heads=tuple(heads), lines=tuple(flat)))
 
@@ -175,7 +177,7 @@ def _unsynchronised(rows: Iterable[Row]) -> Table | None:
          time_of(row.timing.item_ms) if row.timing.item_ms else Own(""))
         for row in rows if row.timing and row.timing.unsynchronised_ms
     )  # fmt: skip
-    heads = ("workload", "device", "batch", "time", "a clock that does not wait", "too fast by", "loss.item() every step")
+    heads = ("workload", "device", "batch", "time", "a clock that does not wait", "too fast by", "with loss.item()")
     title = "what a clock without synchronisation would have said (no result)"
     return _without_empty(Table(title=title, heads=heads, lines=lines)) if lines else None
 
@@ -260,8 +262,8 @@ def _work(id: str) -> str:
 def references() -> Table:
     """`bench --known`: what is published and wrong, or not comparable, each with its reason and source."""
     lines = tuple(
-        (Own(k.kind.replace("-", " ")), k.work.title, k.claim, k.reason, Own(f"{k.factor:g}x" if k.factor else ""), k.see,
-         k.work.where)
+        (Own(k.kind.replace("-", " ")), k.work.title, k.claim, k.reason, Own(f"{k.factor:g}x" if k.factor else ""),
+         k.see, k.work.where)
         for k in published.known()
     )  # fmt: skip
     heads = ("", "where", "what it says", "what is wrong", "by", "see it yourself", "address")
@@ -301,8 +303,8 @@ def means(report: BenchReport) -> Iterator[str]:
     """The geometric means, a line a device and type."""
     for mean in report.means:
         yield (
-            f"{mean.device} {mean.dtype}: {times_of(mean.speedup)} ({mean.low:.3g}-{mean.high:.3g}) of the CPU, geometric "
-            f"mean of {mean.rows} rows"
+            f"{mean.device} {mean.dtype}: {times_of(mean.speedup)} ({mean.low:.3g}-{mean.high:.3g}) of the CPU, "
+            f"geometric mean of {mean.rows} rows"
         )
 
 
@@ -360,7 +362,8 @@ def verdict(report: BenchReport) -> str:
 def comparison(result: Comparison) -> tuple[Table, ...]:
     """What became faster or slower, then what else changed."""
     lines = tuple(
-        (Own(c.verdict), c.key, _maybe(c.old_ms), _maybe(c.new_ms), _change(c), "; ".join((*[c.why] * bool(c.why), *c.changed)))
+        (Own(c.verdict), c.key, _maybe(c.old_ms), _maybe(c.new_ms), _change(c),
+         "; ".join((*[c.why] * bool(c.why), *c.changed)))
         for c in result.rows
     )  # fmt: skip
     heads = ("verdict", "row", "then", "now", "time", "what else")
@@ -373,8 +376,8 @@ def comparison(result: Comparison) -> tuple[Table, ...]:
 
 def compared_in_a_line(result: Comparison) -> str:
     """ "1 FASTER, 2 SAME, 1 NOT COMPARED."."""
-    counts = {v: sum(c.verdict == v for c in result.rows) for v in ("FASTER", "SLOWER", "SAME", "UNSURE", "NOT COMPARED")}
-    return ", ".join(f"{n} {v}" for v, n in counts.items() if n) + "." if result.rows else "no rows."
+    counts = {word: sum(c.verdict == word for c in result.rows) for word in get_args(Verdict)}
+    return ", ".join(f"{n} {word}" for word, n in counts.items() if n) + "." if result.rows else "no rows."
 
 
 def _maybe(ms: float | None) -> Own:

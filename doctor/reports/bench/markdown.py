@@ -70,9 +70,9 @@ def _table(table: layout.Table) -> Iterator[str]:
     yield "|" + "---|" * len(table.heads)
     for line in table.lines:
         yield "| " + " | ".join(_cell(cell) for cell in line) + " |"
-    for line in table.below:
+    for said in table.below:
         yield ""
-        yield markdown(line)
+        yield markdown(said)
 
 
 def _cell(text: str) -> str:
