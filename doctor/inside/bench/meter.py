@@ -82,6 +82,7 @@ class Meter(object):
         self.cell.wait()
         self.said["first_call_s"] = time.perf_counter() - started
         self.said["device"] = listed(self.cell.kept[-1])[0].device.type
+        self.cell.reset()
 
     def calibrate(self):
         """Steps of a block: of at least 10 ms."""
