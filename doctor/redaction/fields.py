@@ -11,6 +11,7 @@ import types
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cache
+from sys import modules
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from doctor.model.bench import BenchReport
@@ -143,10 +144,10 @@ def undeclared() -> Iterator[str]:
 @cache
 def hints_of(kind: type) -> Mapping[str, Any]:
     """The types of a dataclass's fields; a name that a module of the model imports for its annotations only is
-    found."""
+    found; the type's own module comes first."""
     from doctor.model import facts, finding, fix
 
-    return get_type_hints(kind, localns={**vars(facts), **vars(finding), **vars(fix)})
+    return get_type_hints(kind, localns={**vars(facts), **vars(finding), **vars(fix), **vars(modules[kind.__module__])})
 
 
 def holds_text(hint: Any) -> bool:
