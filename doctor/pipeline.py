@@ -95,8 +95,10 @@ def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[
     collection = collect.start(system, target)
     from doctor.checks import all_checks  # loaded while the children work
     from doctor.facts.said import with_messages
+    from doctor.knowledge import lookup
 
     all_checks()
+    lookup.errata()
     progress("looking at the machine")
     facts = replace(collection.finish(), as_of=request.as_of, asked_devices=request.devices)
     facts = with_messages(children.finish(first, system, target, facts, request=request, progress=progress))

@@ -2,7 +2,8 @@
 
 For every case whose label names a cause, each of its symptoms (by id, those that no message names also by subject)
 counts once for that cause, if the symptom can have it. Writes doctor/knowledge/tables/causes.json, which weighs the
-hypotheses about a symptom that no finding explains.
+hypotheses about a symptom that no finding explains. Collections with a first-run.json are left out: they measure the
+tool (scripts/accuracy.py) and must not teach it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def counted(folders: Iterable[Path]) -> tuple[dict[str, Counter[str]], int]:
     for folder in folders:
         for label in sorted(folder.rglob("case.json")):
             text = label.parent / "input.txt"
-            if not text.is_file():
+            if not text.is_file() or any((above / "first-run.json").is_file() for above in label.parents):
                 continue
             cases += 1
             cause = json.loads(label.read_text(encoding="utf-8"))["cause"]

@@ -30,8 +30,6 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from doctor.reports.redact import redact  # noqa: E402
-
 from doctor import process  # noqa: E402
 from doctor.accounting.judgement import judged  # noqa: E402
 from doctor.decode import Refused  # noqa: E402
@@ -45,6 +43,7 @@ from doctor.model.facts import ABSENT, Facts, Host, Interpreter, Torch  # noqa: 
 from doctor.model.report import Report, Target  # noqa: E402
 from doctor.pipeline import Request, examine, read_evidence  # noqa: E402
 from doctor.probes import children  # noqa: E402
+from doctor.redaction.report import redact  # noqa: E402
 
 SECONDS = 1.0
 MACHINES = ROOT / "tests" / "machines"

@@ -1,4 +1,4 @@
-"""Make what follows from the code: three pages of docs/, the schemas of the reports, the help in README.md.
+"""Make what follows from the code: four pages of docs/, the schemas of the reports, the help in README.md.
 
 python scripts/generate.py           write them
 python scripts/generate.py --check   exit 1 and name what is not current
@@ -85,8 +85,17 @@ def machines() -> str:
     return machines_page.text()
 
 
+def errata() -> str:
+    """docs/errata.md: what is known to be broken, by release and by backend."""
+    from doctor.knowledge import lookup
+    from doctor.reports.errata import page
+
+    return page(lookup.errata(), lookup.torch_versions())
+
+
 MADE = {
     "docs/checks.md": catalogue,
+    "docs/errata.md": errata,
     "docs/knowledge.md": knowledge,
     "docs/machines.md": machines,
     "doctor/reports/report-1.schema.json": schema,

@@ -23,7 +23,7 @@ def case(cause: str, action: str = "none", **label: Any) -> Any:
 
 
 def report(*findings: tuple[str, str], verdict: str = "faulty", fixes: Any = ()) -> dict[str, Any]:
-    made = [{"alternatives": [], "details": {}, **f} for f in fixes]
+    made = [{"finding": "", "alternatives": [], "details": {}, **f} for f in fixes]
     return {"findings": [{"id": i, "severity": s} for i, s in findings], "verdict": verdict, "plan": {"fixes": made}}
 
 

@@ -109,7 +109,8 @@ def _explanation(
     symptom: Symptom, findings: Sequence[Finding], facts: Facts, status: Mapping[str, str]
 ) -> str | None:
     for finding in findings:
-        if finding.id in symptom.causes or _rests_on(finding, symptom):
+        guess = finding.severity == "note" and finding.confidence == "likely"  # explains nothing graver than itself
+        if (finding.id in symptom.causes or _rests_on(finding, symptom)) and not (guess and symptom.kind != "program"):
             return finding.id
     for finding in findings:
         if finding.severity == "fault" and set(_consequences(finding.id)) & {*symptom.causes}:
@@ -214,11 +215,10 @@ def likely(hypothesis: Hypothesis, symptom: Symptom, facts: Facts) -> Finding:
     assert check is not None
     because = f" {hypothesis.speaks_for[0][0].upper()}{hypothesis.speaks_for[0][1:]}." if hypothesis.speaks_for else ""
     source = symptom.source + (f", line {symptom.line}" if symptom.line else "")
-    settles = f" {hypothesis.would_settle} would settle it." if hypothesis.would_settle else ""
     said = symptom.text if symptom.id == "accelerator-unused" else f"«{symptom.text[:160]}»"
     return check.found(
         facts,
-        f"Concluded from {said.rstrip('.')}.{because}{settles}",
+        f"Concluded from {said.rstrip('.')}.{because}",
         evidence=(
             Evidence(fact="message", value=symptom.text, source=source, quote=symptom.text),
             *check.needs_shown(facts),

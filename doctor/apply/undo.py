@@ -110,6 +110,7 @@ def undo(store: str, id: str | None = None, *, seal: Seal, allow: Collection[str
         raise ApplyError("there is nothing to undo: torchdoctor has changed nothing in this environment.")
     store = real_store(store)
     with held(store):
+        _sweep(store, seal)
         saved = _chosen(store, id, seal)
         if not saved.genuine and FOREIGN not in allow:
             raise ApplyError(
@@ -254,16 +255,30 @@ def _erase(path: str) -> None:
         os.unlink(path)
 
 
+def _sweep(store: str, seal: Seal) -> None:
+    """Remove what is left of snapshots that are of no more use: a kill came between going back and their end."""
+    for one in saved_in(store, seal):
+        if one.genuine and one.state == "undone":
+            snapshot = None
+            with contextlib.suppress(ApplyError):
+                snapshot = snapshot_of(Journal(one.folder, seal))
+            far = snapshot is not None and any(os.path.isdir(root.home) for root in snapshot.roots if root.home)
+            discard(one.folder, seal)
+            if snapshot is not None and far:
+                settle_roots(snapshot)
+    for name in os.listdir(store):
+        if name.startswith(_GONE) and _ID.match(name[len(_GONE) :]):
+            _remove(os.path.join(store, name), seal)
+
+
 def prune(store: str, seal: Seal) -> tuple[Saved, ...]:
     """Remove all but the newest KEPT snapshots, and what is left of undone ones; those that are kept. One without the
     seal is none of ours."""
+    _sweep(store, seal)
     saved = [one for one in saved_in(store, seal) if one.genuine]
     useful = [s for s in saved if s.state in ("applied", "interrupted")]
     keep = useful[-KEPT:]
     for one in saved:
         if one not in keep and one.state != "interrupted":
             discard(one.folder, seal)
-    for name in os.listdir(store):
-        if name.startswith(_GONE) and _ID.match(name[len(_GONE) :]):
-            _remove(os.path.join(store, name), seal)
     return tuple(keep)

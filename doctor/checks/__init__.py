@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from doctor.model.facts import ABSENT, ErrorText, Facts, Gap
+from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, Gpu, Source
 from doctor.model.finding import LAYERS, Evidence, Finding, Remedy, Severity
 
 
@@ -143,7 +143,7 @@ class Check:
         if value is None:
             return None
         if isinstance(value, tuple):
-            value = ", ".join(str(v) for v in value) or "none"
+            value = ", ".join(_in_words(v) for v in value) or "none"
         elif value is ABSENT:
             value = "none"
         origin = origin_of(facts, name)
@@ -153,6 +153,17 @@ class Check:
             source=origin.source if origin else "",
             quote=origin.quote if origin else "",
         )
+
+
+def _in_words(value: object) -> str:
+    """One value of a list as people read it: a GPU by its name, a source by its answer; never a Python repr."""
+    if isinstance(value, Gpu):
+        return value.name or value.pci_id or value.vendor
+    if isinstance(value, Source):
+        return f"{value.name}: {value.status}"
+    if isinstance(value, tuple):
+        return ": ".join(map(str, value))
+    return str(getattr(value, "name", None) or getattr(value, "path", None) or value)
 
 
 def look_up(facts: Facts, name: str) -> Any:

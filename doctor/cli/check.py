@@ -16,6 +16,7 @@ from doctor.model.report import Report
 
 @click.command()
 @machine_options()
+@click.option("--errata", is_flag=True, help="All that is known to be broken in this torch here, in full.")
 def command(**options: Any) -> int:
     """Examine this machine and its torch, and name what is wrong.
 

@@ -1,4 +1,4 @@
-"""`torchdoctor explain`: the page of a diagnosis, the list of all, or what a pasted error line can mean."""
+"""`torchdoctor explain`: the page of a diagnosis or an erratum, the list of all, or what a pasted line can mean."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ _CAUSES_SHOWN = 8
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto", show_default=True)
 def command(what: tuple[str, ...], listed: bool, format: str, as_json: bool, color: str) -> int:
-    """Explain a diagnosis, or what a pasted error line can mean.
+    """Explain a diagnosis, an erratum, or a pasted error line.
 
     \b
     torchdoctor explain gpu-hidden
     torchdoctor explain "CUDA error: no kernel image is available for execution"
+    torchdoctor explain mps-sdpa-noncontiguous-2-8
     torchdoctor explain --list
 
     WHAT is an id, or text; «-» reads the text from stdin.
@@ -50,12 +51,44 @@ def command(what: tuple[str, ...], listed: bool, format: str, as_json: bool, col
         raise click.UsageError("name a diagnosis, paste an error line, or ask for --list.")
     text = text.strip()
     checks = [c for c in all_checks() if c.id == text]
+    if not checks and (page := _erratum(text, format, color)) is not None:
+        output.emit(page)
+        return 0
     if not checks and _ID.match(text) and "-" in text:
-        raise click.UsageError(unknown_id(text, (c.id for c in all_checks())))
+        raise click.UsageError(unknown_id(text, _all_ids()))
     if checks:
         output.emit(_pages_or_list(checks, format, color, pages=True))
         return 0
     return _explain_text(text, format, color)
+
+
+def _all_ids() -> Iterable[str]:
+    from doctor.checks import all_checks
+    from doctor.knowledge import lookup
+
+    return (*(c.id for c in all_checks()), *(e.id for e in lookup.errata()))
+
+
+def _erratum(id: str, format: str, color: str) -> str | None:
+    """The page of an erratum; None where there is none of that id."""
+    from doctor.knowledge import lookup
+
+    erratum = lookup.erratum_of(id)
+    if erratum is None:
+        return None
+    if format == "json":
+        import json
+
+        from doctor.reports import errata
+
+        return json.dumps(errata.as_json(erratum), indent=2, ensure_ascii=False)
+    if format == "markdown":
+        from doctor.reports import errata
+
+        return errata.markdown_page(erratum)
+    from doctor.reports import terminal
+
+    return terminal.render_erratum(erratum, color=output.wants_color(color), width=output.width())
 
 
 def _pages_or_list(checks: Iterable[Check], format: str, color: str, *, pages: bool) -> str:

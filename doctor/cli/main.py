@@ -29,7 +29,8 @@ COMMANDS = (
     ("install", "doctor.cli.install", "Choose the torch build for this machine, and install it."),
     ("probe", "doctor.cli.probe", "Prove each device with a short computation, and time it."),
     ("bench", "doctor.cli.bench", "Time well-known workloads, each proved right before it is timed."),
-    ("explain", "doctor.cli.explain", "Explain a diagnosis, or what a pasted error line can mean."),
+    ("explain", "doctor.cli.explain", "Explain a diagnosis, an erratum, or a pasted error line."),
+    ("errata", "doctor.cli.errata", "What is known to be broken in this torch, or in another."),
     ("knowledge", "doctor.cli.knowledge", "What the tables know of builds, drivers and GPUs."),
     ("schema", "doctor.cli.schema", "Print the JSON schema of reports."),
 )

@@ -49,6 +49,7 @@ def text_of(report: Report, format: str, options: dict[str, Any]) -> str:
             width=width(),
             verbose=bool(options.get("verbose")),
             quiet=bool(options.get("quiet")),
+            errata=bool(options.get("errata")),
         )
     try:
         renderer = importlib.import_module(f"doctor.reports.{format}")

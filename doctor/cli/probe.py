@@ -26,6 +26,7 @@ from doctor.reports.text import safe
 @click.option("--full", is_flag=True, help="About 20 s a device: silent faults, training, all memory, long rates.")
 @click.option("--soak", type=Positive(), metavar="MINUTES",
               help="Compute for that long, compare every result, and watch rate and clocks.")  # fmt: skip
+@click.option("--errata", is_flag=True, help="Try what is known to be broken in this torch, one child each.")
 def command(**options: Any) -> int:
     """Prove each device with a short computation, and time it.
 
@@ -36,8 +37,12 @@ def command(**options: Any) -> int:
         raise click.UsageError("probe works on the live machine; it takes no --from.")
     if options["no_probe"]:
         raise click.UsageError("--no-probe leaves nothing to do.")
-    if sum((options["quick"], options["full"], options["soak"] is not None)) > 1:
-        raise click.UsageError("--quick, --full and --soak exclude each other.")
+    if sum((options["quick"], options["full"], options["soak"] is not None, options["errata"])) > 1:
+        raise click.UsageError("--quick, --full, --soak and --errata exclude each other.")
+    if options["errata"]:
+        from doctor.cli.errata import try_them
+
+        return try_them(options)
     report = _examine(options)
     if (problem := output.wrong_target(report)) is not None:
         output.complain(f"torchdoctor: {problem}")

@@ -72,6 +72,7 @@ class Notes:
     environ: dict[str, str] = field(default_factory=dict)
     errors: list[ErrorText] = field(default_factory=list)
     attempts: list[InstallAttempt] = field(default_factory=list)
+    operations: list[str] = field(default_factory=list)
     others: list[OtherEnvironment] = field(default_factory=list)
     understood: set[tuple[str, int]] = field(default_factory=set)  # (document, line index)
     listed_packages: bool = False  # a package list was seen: what is not in it is not there
@@ -193,6 +194,7 @@ class Notes:
             environ=dict(self.environ) if self.environ else None,
             errors=tuple(self.errors),
             attempts=tuple(self.attempts),
+            operations=tuple(dict.fromkeys(self.operations)),
             gaps=tuple(gap for fact, gap in self.gaps.items() if fact not in self.noted),
             origins=origins,
         )

@@ -26,6 +26,7 @@ from doctor.evidence import (
     messages,
     mps,
     nvidia,
+    operations,
     own_report,
     packages,
     prose,
@@ -53,6 +54,7 @@ READERS = (
     messages,
     tracebacks,
     pythons,
+    operations,
     prose,
     inference,
 )

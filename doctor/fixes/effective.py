@@ -143,7 +143,9 @@ def _driver_cannot_run_it(fix: Fix, finding: Finding, facts: Facts) -> str | Non
     if driver and lookup.driver_runs(str(driver), cuda, whose) is False:
         return f"driver {driver} cannot run CUDA {cuda}"
     needed, need = finding.values.get("needed", ""), lookup.driver_need(cuda, whose)
-    if finding.id == "nvidia-driver-too-old" and not driver and fix.action not in DRIVERS and need and needed:
+    if finding.id == "nvidia-driver-too-old" and not driver and fix.action not in DRIVERS and need:
+        if not needed:  # then only a build for much older drivers may help
+            return "which CUDA the driver runs is not known" if numbers(cuda) >= (12,) else None
         return f"CUDA {cuda} needs driver {need.minimum}, too" if numbers(need.minimum) >= numbers(needed) else None
     return None
 

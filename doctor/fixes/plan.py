@@ -19,6 +19,7 @@ from doctor.model.fix import Fix, Plan, Step
 from doctor.reports.text import has_command
 
 MAX_ALTERNATIVES = 3
+ONLY_TOLD = ("known-errata",)  # every torch has some: no reason to change a machine
 
 
 def plan(
@@ -32,7 +33,8 @@ def plan(
     they are no reason to change a machine. `wheels`: names of the wheel files that alone can be installed (None: any).
     """
     facts = replace(facts, wheels=wheels)
-    roots = [finding for finding in findings if finding.root and finding.explained_by is None]
+    wanted = (finding for finding in findings if finding.id not in ONLY_TOLD)
+    roots = [finding for finding in wanted if finding.root and finding.explained_by is None]
     draft = _Draft(situation=situation_of(as_found(facts, roots), tool, shell))
     for root in roots:
         draft.add(root)

@@ -6,8 +6,9 @@ Run BY the target interpreter, on its stdin:
 
 DEVICE is "cpu", "cuda:0", "mps", "xpu:0". In the modes "facts" and "quick" the child of "cpu" also
 gives torch's dynamic facts. MODE is "facts" (no probe), "quick", "full", "soak:MINUTES", "peers" (copies between all
-GPUs), "bench" (the cells of PLAN, by the pieces of bench/), or "cpu-only" (quick, without touching any driver: used where
-the driver hung). Nothing here judges the machine: the probe measures and compares, checks/ decides.
+GPUs), "bench" (the cells of PLAN, by the pieces of bench/), "errata:TRIGGER" (one trigger of an erratum), or
+"cpu-only" (quick, without touching any driver: used where the driver hung). Nothing here judges the machine: the
+probe measures and compares, checks/ decides.
 
 What is here is what every probe does first. Further stages are the files of stages/; the parent puts the text of those
 that the mode needs in front of this one, as the table PIECES. A piece has a table STAGES: (stage's name, function of
@@ -724,7 +725,7 @@ def probe_device(torch, device, seed, mode, talk, pieces):
     if talk.stage("open", open_stage) is None:
         return
     probe = opened[0]
-    stages = [] if mode == "peers" else [(name, getattr(probe, name)) for name in STAGES]
+    stages = [] if probe.mode in ("peers", "errata") else [(name, getattr(probe, name)) for name in STAGES]
     for piece in pieces.values():
         stages += [
             (name, bound(work, probe))

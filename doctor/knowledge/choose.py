@@ -8,7 +8,8 @@ The rules, in the order in which they rank what works:
   2. Builds with code for the GPUs themselves come before builds that need a crutch: PTX that the driver must compile,
      or HSA_OVERRIDE_GFX_VERSION.
   3. A publication that is verified comes before one that follows from the rules of earlier releases.
-  4. The newest torch.
+  4. The newest torch; but a neighbour comes first that lacks a grave erratum which the newest has on this machine's
+     device, and has no other (choosing/avoiding.py).
   5. Among backends of one torch: one whose companions are published too; the build of the package index itself (no
      extra index to name); a CUDA version that the driver knows natively (else minor-version compatibility has to carry
      it); the highest CUDA version.

@@ -1,6 +1,6 @@
-"""What torch's releases offer and lack: names of the interface, the libraries that they load, known defects.
+"""What torch's releases offer and lack: names of the interface, the libraries that they load.
 
-The rows are in tables/interfaces.json, libraries.json, pins.json and defects.json. The public names are those of
+The rows are in tables/interfaces.json, libraries.json and pins.json. The public names are those of
 lookup.py.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from doctor.knowledge.load import of_tables, table
 from doctor.knowledge.versions import numbers
@@ -19,20 +18,6 @@ TORCH_IMPORTS = (
     "filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networkx", "numpy", "setuptools", "sympy", "triton",
     "typing_extensions",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class Defect:
-    """A message (`regex`) that the releases `first` to `last` give for reasons of their own; `cured` (a specifier)
-    mends it. `system`: only there; `source`: where it was reported."""
-
-    regex: str
-    first: str
-    last: str
-    cured: str
-    system: str | None
-    effect: str
-    source: str
 
 
 @of_tables
@@ -117,21 +102,3 @@ def pins_of(release: str, backend: str | None) -> dict[str, str]:
     if row is None or backend not in (None, row["backend"]):
         return {}
     return dict(p.split("==") for p in row["pins"].split())
-
-
-@of_tables
-def defects() -> tuple[Defect, ...]:
-    """The known defects of single releases."""
-    content = table("defects")
-    return tuple(
-        Defect(
-            regex=row["regex"],
-            first=row["first"],
-            last=row["last"],
-            cured=row["cured"],
-            system=row["system"],
-            effect=row["effect"],
-            source=content["sources"][row["sources"][0]],
-        )
-        for row in content["rows"]
-    )

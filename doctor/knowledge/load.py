@@ -26,7 +26,7 @@ TABLES = (
     "interfaces",
     "libraries",
     "pins",
-    "defects",
+    "errata",
     "vendors",
     "system_packages",
     "downloads",

@@ -15,10 +15,18 @@ from __future__ import annotations
 from doctor.knowledge.archs import arch_list_of, gfx_runs_on, hsa_override, runs_on
 from doctor.knowledge.downloads import download_mb
 from doctor.knowledge.drivers import DriverNeed, architecture_of, branches_of, cuda_of_driver, driver_need, driver_runs
+from doctor.knowledge.errata import (
+    Erratum,
+    Match,
+    Place,
+    affects,
+    errata,
+    errata_for,
+    erratum_of,
+    fix_is_ahead,
+)  # fmt: skip
 from doctor.knowledge.gpus import GpuModel, Peaks, gpu_model, peaks_of
 from doctor.knowledge.interfaces import (
-    Defect,
-    defects,
     device_since,
     has_own_library,
     is_name,
@@ -31,10 +39,8 @@ from doctor.knowledge.interfaces import (
 from doctor.knowledge.load import KnowledgeError, refused, use
 from doctor.knowledge.messages import (
     ErrorPattern,
-    KnownFault,
     error_patterns,
     macos_of_darwin,
-    mps_faults,
     times_behind,
 )
 from doctor.knowledge.releases import (
@@ -75,14 +81,15 @@ from doctor.knowledge.variables import HarmfulVariable, allocator_option_since, 
 from doctor.knowledge.versions import release_of
 
 __all__ = [
-    "Build", "Defect", "Distribution", "DistributionDriver", "DriverNeed", "ErrorPattern", "GpuModel",
-    "HarmfulVariable", "KnowledgeError", "KnownFault", "Packages", "Peaks", "allocator_option_since", "arch_list_of",
-    "architecture_of", "backends_of", "branches_of", "build_of", "commands_elsewhere", "companion", "conda_packages",
-    "cuda_of_backend", "cuda_of_driver", "default_backend", "defects", "device_since", "distribution_driver",
-    "download_mb", "driver_need", "driver_runs", "error_patterns", "gfx_runs_on", "gpu_model", "harmful_variables",
-    "has_own_library", "hsa_override", "index_url", "is_name", "macos_of_darwin", "mps_faults", "mps_minimum",
-    "name_removed", "name_since", "newest_torch", "newest_with_mps", "numpy_majors", "nvidia_component",
-    "on_conda_channel", "package_manager", "peaks_of", "pins_of", "platform_of", "published", "pythons_of", "refused",
-    "release_date", "release_of", "runs_on", "system_package", "system_packages", "tables_date", "times_behind",
-    "torch_of_companion", "torch_versions", "use", "what_is", "wheel_minimum_glibc", "wheel_minimum_macos",
+    "Build", "Distribution", "DistributionDriver", "DriverNeed", "Erratum", "ErrorPattern", "GpuModel",
+    "HarmfulVariable", "KnowledgeError", "Match", "Packages", "Peaks", "Place", "affects", "allocator_option_since",
+    "arch_list_of", "architecture_of", "backends_of", "branches_of", "build_of", "commands_elsewhere", "companion",
+    "conda_packages", "cuda_of_backend", "cuda_of_driver", "default_backend", "device_since", "distribution_driver",
+    "download_mb", "driver_need", "driver_runs", "errata", "errata_for", "erratum_of", "error_patterns", "fix_is_ahead",
+    "gfx_runs_on", "gpu_model", "harmful_variables", "has_own_library", "hsa_override", "index_url", "is_name",
+    "macos_of_darwin", "mps_minimum", "name_removed", "name_since", "newest_torch", "newest_with_mps",
+    "numpy_majors", "nvidia_component", "on_conda_channel", "package_manager", "peaks_of", "pins_of", "platform_of",
+    "published", "pythons_of", "refused", "release_date", "release_of", "runs_on", "system_package",
+    "system_packages", "tables_date", "times_behind", "torch_of_companion", "torch_versions", "use", "what_is",
+    "wheel_minimum_glibc", "wheel_minimum_macos",
 ]  # fmt: skip

@@ -65,26 +65,6 @@ def error_patterns() -> tuple[ErrorPattern, ...]:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class KnownFault:
-    """A known silent fault or leak of torch on macOS. `torch` and `macos` are ranges in words."""
-
-    id: str
-    torch: str
-    macos: str
-    effect: str
-    fix: str
-    cause: str
-    source: str
-    status: str
-
-
-@of_tables
-def mps_faults() -> tuple[KnownFault, ...]:
-    """Known faults of the MPS backend."""
-    return tuple(KnownFault(**row) for row in table("macos")["known_broken"])
-
-
 def macos_of_darwin(kernel: str) -> str | None:
     """ "21.4.0" -> "12.3"; the lowest macOS where a kernel number stands for several ("21.6.0" -> "12.5"), its major
     version where the minor one is not known."""

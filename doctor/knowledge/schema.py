@@ -31,6 +31,10 @@ def _list_of(rule: Rule) -> Rule:
     return lambda value: isinstance(value, list) and all(rule(v) for v in value)
 
 
+def _some(rule: Rule) -> Rule:
+    return lambda value: isinstance(value, list) and bool(value) and all(rule(v) for v in value)
+
+
 def _map_of(key: Rule, value: Rule) -> Rule:
     return lambda found: isinstance(found, dict) and all(key(k) and value(v) for k, v in found.items())
 
@@ -60,6 +64,14 @@ def _whole(value: Any) -> bool:
 
 def _truth(value: Any) -> bool:
     return isinstance(value, bool)
+
+
+def _link(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith("https://") and value.isprintable() and " " not in value
+
+
+def _sentence(value: Any) -> bool:
+    return isinstance(value, str) and 10 <= len(value) <= 110 and value.isprintable()
 
 
 def _regex(value: Any) -> bool:
@@ -103,6 +115,14 @@ OPTION = _matching(r"[a-z][a-z0-9_]*")
 HEX = _matching(r"[0-9a-f]{4}")
 NAME = _matching(r"[a-z0-9]+(-[a-z0-9]+)*")
 URL = _matching(r"https://[a-z0-9.-]+/[A-Za-z0-9._~/-]*")
+ERRATUM_KIND = _matching(r"wrong-result|nan|crash|leak|hang|slow|import|install|error")
+ERRATUM_BACKEND = _matching(r"cpu|cuda|rocm|mps|xpu")
+SEVERITY = _matching(r"grave|moderate|minor")
+CERTAINTY = _matching(r"verified|single|unclear")
+PLAIN_SPECIFIER = _matching(r"|(==|>=|<=|<|>|!=)\d+(\.\d+)*(,(==|>=|<=|<|>|!=)\d+(\.\d+)*)*")  # needs no packaging
+PARTNER = _matching(r"[a-z0-9]+([-._][a-z0-9]+)*")
+CPU = _matching(r"-?[a-z][a-z0-9_]*")
+FUNCTION = _matching(r"[a-z][a-z0-9_]*")
 
 # table -> list of rows, or one row -> (fields that must be there, fields that may be)
 _CITED: Mapping[str, Rule] = {"sources": _list_of(_text), "status": STATUS}
@@ -208,11 +228,6 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
     },
     "macos": {
         "darwin": ({"darwin": DRIVER, "macos": DRIVER, **_CITED}, {"note": _text}),
-        "known_broken": (
-            {"id": ID, "torch": _text, "macos": _text, "effect": _text, "fix": _text, "cause": CAUSE, "source": _text,
-             "status": STATUS},
-            {},
-        ),
         "dtypes": ({"what": _text, "rule": _text, "source": _text, "status": STATUS}, {}),
     },
     "messages": {
@@ -267,13 +282,19 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
         "rows": ({"torch": VERSION, "mb": _map_of(PLATFORM, _map_of(BACKEND, _whole)), **_CITED}, {"note": _text})
     },
     "pins": {"rows": ({"torch": VERSION, "backend": BACKEND, "pins": PINS, **_CITED}, {"note": _text})},
-    "defects": {
+    "errata": {
         "rows": (
             {
-                "regex": _regex, "literals": _list_of(_text), "first": VERSION, "last": VERSION, "cured": SPECIFIER,
-                "system": _or_null(SYSTEM), "effect": _text, **_CITED,
+                "id": CAUSE, "title": _sentence, "kind": ERRATUM_KIND, "versions": PLAIN_SPECIFIER,
+                "backends": _some(ERRATUM_BACKEND), "ops": _list_of(_text), "symptom": _text, "severity": SEVERITY,
+                "fixed_in": _or_null(VERSION), "workaround": _text, "sources": _some(_link), "status": CERTAINTY,
+                "looked": DATE,
             },
-            {"note": _text},
+            {
+                "nightlies": _list_of(_or_null(DATE)), "devices": _some(_text), "cpu": _some(CPU),
+                "systems": _map_of(SYSTEM, PLAIN_SPECIFIER), "needs": _map_of(PARTNER, PLAIN_SPECIFIER),
+                "message": _text, "trigger": FUNCTION,
+            },
         )
     },
     "vendors": {
@@ -348,7 +369,7 @@ def _check_row(
         if not optional[field](value):
             raise KnowledgeError(where, f"field {field}: {value!r} is not allowed")
     for key in row.get("sources", ()):
-        if key not in sources:
+        if key not in sources and not key.startswith("https://"):
             raise KnowledgeError(where, f"field sources: {key!r} is not among the table's sources")
 
 

@@ -432,6 +432,7 @@ class Facts:
     environ: Mapping[str, str] | None = None  # allow-listed variables that are set; {} is «none of them is set»
     errors: tuple[ErrorText, ...] = ()
     attempts: tuple[InstallAttempt, ...] = ()
+    operations: tuple[str, ...] = ()  # of torch, that a text names, as the table of errata spells them
     probes: tuple[ProbeResult, ...] | None = None
     gaps: tuple[Gap, ...] = ()
     asked_devices: tuple[str, ...] = ()  # devices named by --device

@@ -59,6 +59,7 @@ WORDS = {
     "transfer": "measuring transfers",
     "soak": "soaking",
     "peers": "copying between GPUs",
+    "errata": "trying an erratum",
 }
 # The pieces of inside/stages/ that a mode needs, in the order of their stages.
 QUICK = ("monitor", "layouts", "draws", "speed")
@@ -69,6 +70,7 @@ PIECES = {
     "full": (*QUICK, "cores", "silent", "training", "memory", "endurance"),
     "soak": ("monitor", "speed", "endurance"),
     "peers": ("peers",),
+    "errata": ("silent", "errata"),
 }
 PEERS = "peers"  # the id of the result of all copies between GPUs
 STATES = {  # what a process did when its time was over

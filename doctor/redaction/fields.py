@@ -27,10 +27,11 @@ class How(Enum):
     TEXT = "text from outside, or with text from outside in it: everything that is recognised is replaced"
     WORDS = "the words of a command: as TEXT, each seen after the one before it"
     LINES = "lines that nobody understood: as TEXT, line by line, few and short"
+    COMMIT = "a commit of torch: hexadecimal is kept, anything else is seen as TEXT"
     UUID = "an identity as a whole: replaced whatever it is"
 
 
-OWN, NAME, VERSION, TEXT, WORDS, LINES, UUID = How
+OWN, NAME, VERSION, TEXT, WORDS, LINES, COMMIT, UUID = How
 
 # By the name of the type: the fields that can hold text.
 _DECLARED: dict[str, dict[How, str]] = {
@@ -48,7 +49,7 @@ _DECLARED: dict[str, dict[How, str]] = {
     "Fix": {OWN: "finding action also_cures", NAME: "changes", TEXT: "title details assumes"},
     "Step": {TEXT: "text shell", WORDS: "argv undo verify"},
     "TomlEdit": {TEXT: "file toml"},
-    "Facts": {OWN: "as_of asked_devices", NAME: "wheels", TEXT: "environ"},
+    "Facts": {OWN: "as_of asked_devices", NAME: "operations wheels", TEXT: "environ"},
     "Gap": {OWN: "fact", TEXT: "detail source"},
     "Origin": {TEXT: "source quote"},
     "Host": {
@@ -70,7 +71,8 @@ _DECLARED: dict[str, dict[How, str]] = {
     "TorchDevice": {OWN: "backend", NAME: "name", VERSION: "capability gfx"},
     "Torch": {
         OWN: "installed_at",
-        VERSION: "version cuda hip xpu git build cudnn",
+        COMMIT: "git",
+        VERSION: "version cuda hip xpu build cudnn",
         NAME: "installer libraries requires arch_list cpu_capability",
         TEXT: "path missing_files leftovers shadowed_by warnings cuda_error numpy_error loaded_libraries",
     },

@@ -29,6 +29,7 @@ LINES_AT_MOST = 100  # of those that nobody understood
 LINE_LENGTH = 200
 NOT_DECLARED = "(not declared)"
 
+_COMMIT_SHAPE = re.compile(r"[0-9a-f]{7,40}\Z")
 _OWN_SHAPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/+ -]{0,79}\Z")
 _WORDS_OF = {
     "secret": "a secret", "user": "a user", "host": "a host", "ip": "an IP address", "mac": "a hardware address",
@@ -186,6 +187,8 @@ class _Known:
 
 
 def _is_own(text: str, how: How) -> bool:
+    if how is How.COMMIT:
+        return _COMMIT_SHAPE.match(text) is not None
     return how is How.OWN and _OWN_SHAPE.match(text) is not None and not any(secrets_in(text))
 
 

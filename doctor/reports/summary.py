@@ -9,14 +9,17 @@ from dataclasses import dataclass
 from doctor.accounting.accelerators import accelerators
 from doctor.checks import Check
 from doctor.fixes import quoting
+from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Absent, Facts, Gpu, ProbeResult, StartFailure, Torch
-from doctor.model.finding import Finding
+from doctor.model.finding import Evidence, Finding
 from doctor.model.fix import Fix, Step
 from doctor.model.report import Report
 from doctor.model.symptom import Hypothesis, Symptom
 
 # Shown layer <- layers of the findings. What goes wrong while installing or running has a line only when it does.
 ROWS = ("machine", "driver", "interpreter", "torch", "libraries", "install", "run", "device")
+ERRATA = "known-errata"  # has lines of its own, after the layers
+ERRATA_SHOWN = 3
 _PACKAGES_SHOWN = ("torchvision", "torchaudio", "numpy", "triton", "xformers", "flash-attn", "bitsandbytes")
 _ENVIRONMENTS = {
     "venv": "virtual environment", "conda": "conda environment", "conda-base": "conda base environment",
@@ -52,7 +55,7 @@ def _rows(report: Report) -> Iterator[Row]:
         "device": device(report),
     }
     for layer in ROWS:
-        found = [f for f in report.findings if f.layer == layer]
+        found = [f for f in report.findings if f.layer == layer and f.id != ERRATA]
         if layer in ("install", "run"):
             if not found:
                 continue
@@ -461,7 +464,32 @@ def verdict(report: Report) -> str:
     if report.verdict == "unknown":
         return f"No verdict{also}: {_why_no_verdict(report)}."
     start = f"No fault, but {warnings}" if warnings else "Nothing is wrong"
+    if found["warning"] == [ERRATA]:
+        start = "No fault, but known errata"
     return f"{start}: {_what_works(report)}.{_programs_own(report)}"
+
+
+def errata(report: Report) -> tuple[Evidence, ...]:
+    """What is known to be broken here, the gravest first: the evidence of the findings that say so."""
+    found = (e for f in report.findings if f.id == ERRATA for e in f.evidence)
+    return tuple(e for e in found if lookup.erratum_of(e.fact))
+
+
+def errata_lines(report: Report, room: int) -> tuple[str, ...]:
+    """The gravest three, a line each of at most `room` characters, and how many more there are."""
+    known = [e for one in errata(report) if (e := lookup.erratum_of(one.fact))]
+    more = len(known) - ERRATA_SHOWN
+    lines = []
+    for number, erratum in enumerate(known[:ERRATA_SHOWN], 1):
+        end = f" (fixed in {erratum.fixed_in})" if erratum.fixed_in else ""
+        end += f"; {more} more: --errata" if more > 0 and number == ERRATA_SHOWN else ""
+        lines.append(_shortened(erratum.title, room - len(end)) + end)
+    return tuple(lines)
+
+
+def _shortened(text: str, room: int) -> str:
+    """The text, or as many of its words as there is room for."""
+    return text if len(text) <= room else text[: room - 1].rpartition(" ")[0].rstrip(",;") + " …"
 
 
 def _counted(ids: list[str], noun: str) -> str:

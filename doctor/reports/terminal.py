@@ -14,9 +14,12 @@ from rich.text import Text
 
 from doctor.checks import Check, check_of
 from doctor.fixes import quoting
+from doctor.knowledge import lookup
+from doctor.knowledge.errata import Erratum
 from doctor.model.finding import Evidence, Finding
 from doctor.model.fix import Fix, Plan, Step
 from doctor.model.report import Report
+from doctor.reports import errata as errata_text
 from doctor.reports import summary
 from doctor.reports.text import safe
 
@@ -26,9 +29,18 @@ _SEVERITIES = {"fault": ("FAULT", "bold red"), "warning": ("WARNING", "yellow"),
 Lines = Iterator[Text]
 
 
-def render(report: Report, *, color: bool = False, width: int = 80, verbose: bool = False, quiet: bool = False) -> str:
-    """The whole report as text with a newline at the end; with escape sequences only if `color`."""
-    lines = _verdict(report, width) if quiet else _report(report, width, verbose)
+def render(
+    report: Report,
+    *,
+    color: bool = False,
+    width: int = 80,
+    verbose: bool = False,
+    quiet: bool = False,
+    errata: bool = False,
+) -> str:
+    """The whole report as text with a newline at the end; with escape sequences only if `color`. `errata`: all that is
+    known to be broken here, in full."""
+    lines = _verdict(report, width) if quiet else _report(report, width, verbose, errata)
     return _printed(lines, color)
 
 
@@ -102,12 +114,14 @@ def _table(rows: Iterable[tuple[str, ...]], *, heads: tuple[str, ...] = (), inde
         yield line
 
 
-def _report(report: Report, width: int, verbose: bool) -> Lines:
+def _report(report: Report, width: int, verbose: bool, errata: bool) -> Lines:
     yield from _header(report, width)
     yield Text()
     for row in summary.rows(report):
         yield from _row(row, width)
-    roots = [f for f in report.findings if f.root]
+    if not errata:
+        yield from _errata_in_short(report, width)
+    roots = [f for f in report.findings if f.root and f.id != summary.ERRATA]
     for finding in roots:
         if finding.severity == "fault":
             yield Text()
@@ -116,6 +130,8 @@ def _report(report: Report, width: int, verbose: bool) -> Lines:
         if finding.severity != "fault":
             yield Text()
             yield from _remark(report, finding, width)
+    if errata:
+        yield from _errata_in_full(report, width)
     yield from _left_over(report, width)
     yield from _others(report, width)
     if verbose:
@@ -146,6 +162,73 @@ def _row(row: summary.Row, width: int) -> Lines:
     yield from lines[1:]
 
 
+def _errata_in_short(report: Report, width: int) -> Lines:
+    """Three lines at most, after the layers: what is known of this release is no news each time."""
+    start = 18
+    mark = "!" if any(f.id == summary.ERRATA and f.severity == "warning" for f in report.findings) else "-"
+    for number, line in enumerate(summary.errata_lines(report, width - start)):
+        first = Text.assemble((f"{mark:>3}", _STYLES[mark]), "  errata       ") if number == 0 else Text(" " * start)
+        yield first.append(safe(line))
+
+
+def _errata_in_full(report: Report, width: int) -> Lines:
+    """--errata: each one with what it means, what fixes it and how to work around it."""
+    known = [e for one in summary.errata(report) if (e := lookup.erratum_of(one.fact))]
+    yield Text()
+    if not known:
+        yield _text("No erratum is known to hold here.")
+        return
+    serving = errata_text.serving(report.facts, known)
+    yield from _sections([(f"Known errata ({len(known)})", [(e, serving.get(e.id, "")) for e in known])], width)
+
+
+def render_erratum(erratum: Erratum, *, color: bool = False, width: int = 80) -> str:
+    """The page of `torchdoctor explain ERRATUM-ID`."""
+    return _printed(_erratum_page(erratum, width), color)
+
+
+def render_errata(
+    sections: Iterable[tuple[str, Iterable[tuple[Erratum, str]]]], *, color: bool = False, width: int = 80
+) -> str:
+    """Sections of errata in full, each erratum with a remark (""  for none)."""
+    return _printed(_sections(sections, width), color)
+
+
+def _sections(sections: Iterable[tuple[str, Iterable[tuple[Erratum, str]]]], width: int) -> Lines:
+    for number, (heading, rows) in enumerate(sections):
+        if number:
+            yield Text()
+        yield from _prose(heading, width, style="bold")
+        for erratum, remark in rows:
+            yield from _erratum(erratum, remark, width)
+
+
+def _erratum(erratum: Erratum, remark: str, width: int) -> Lines:
+    """One erratum: its id and title, what is seen, the release with the fix, the workaround, the source."""
+    yield Text()
+    yield Text.assemble("  ", (safe(erratum.id), "bold"), f"  ({erratum.kind}, {erratum.severity})")
+    for line in (f"{erratum.title}.", erratum.symptom, errata_text.fix(erratum), remark):
+        yield from _prose(line, width, indent=4)
+    if erratum.workaround:
+        yield from _prose(f"Workaround: {erratum.workaround}", width, indent=4)
+    yield _text(f"    {erratum.sources[0]}", style="dim")
+
+
+def _erratum_page(erratum: Erratum, width: int) -> Lines:
+    yield Text.assemble((safe(erratum.id), "bold"), f"  ({erratum.kind}, {erratum.severity})")
+    yield from _prose(f"{erratum.title}.", width)
+    yield Text()
+    yield from _table(errata_text.fields(erratum), indent=2, gap=2)
+    for heading, text in (("What is seen", erratum.symptom), ("Workaround", erratum.workaround or "None is known.")):
+        yield Text()
+        yield _text(heading, style="bold")
+        yield from _prose(text, width, indent=4)
+    yield Text()
+    yield _text("Sources", style="bold")
+    for source in erratum.sources:
+        yield _text(f"    {source}")
+
+
 def _heading(finding: Finding) -> Text:
     word, style = _SEVERITIES[finding.severity]
     line = Text()
@@ -165,8 +248,17 @@ def _fault(report: Report, finding: Finding, width: int) -> Lines:
         yield Text()
         yield from _evidence(finding.evidence, width)
     yield from _consequences(report, finding, width)
+    yield from _settled_by(finding)
     yield Text()
     yield from _cure(report, finding, width)
+
+
+def _settled_by(finding: Finding) -> Lines:
+    """What would make a conclusion certain."""
+    if command := finding.values.get("would_settle"):
+        yield Text()
+        yield _text("  To be certain first")
+        yield _text(" " * 9 + command, style="bold")
 
 
 def _evidence(evidence: Iterable[Evidence], width: int) -> Lines:
@@ -324,7 +416,7 @@ def _verdict(report: Report, width: int) -> Lines:
     style = {"faulty": "bold red", "healthy": "green", "unknown": "yellow"}[report.verdict]
     sentence = summary.verdict(report)
     duration = f"{report.duration_ms / 1000:.1f} s"
-    wrong = [f for f in report.findings if f.root and f.severity != "note"]
+    wrong = [f for f in report.findings if f.root and f.severity != "note" and f.id != summary.ERRATA]
     more = [f"More: torchdoctor explain {f.id}" for f in wrong[:1]]
     if not wrong and report.hypotheses and report.verdict == "unknown":
         more = [f"More: torchdoctor explain {report.hypotheses[0].id}"]

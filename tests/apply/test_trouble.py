@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -245,8 +246,12 @@ def test_what_is_no_cure_is_undone(patient: Make, index: Index) -> None:
     for path in (real / "cu130").glob("*.whl"):
         if not path.name.startswith("torch-"):
             (house / path.name).symlink_to(path)
-    (torch,) = (real / "cpu").glob("torch-2.13.0*.whl")
-    (house / torch.name).symlink_to(torch)
+    (cpu,) = (real / "cpu").glob("torch-2.13.0*.whl")
+    (cuda,) = (real / "cu130").glob("torch-2.13.0*.whl")
+    with zipfile.ZipFile(cpu) as of_cpu, zipfile.ZipFile(cuda) as named, zipfile.ZipFile(house / cuda.name, "w") as lie:
+        code = {name for name in of_cpu.namelist() if name.startswith("torch/")}
+        for name in named.namelist():
+            lie.writestr(name, (of_cpu if name in code else named).read(name))
     done = sick.fix("--offline", "--find-links", str(house))
     assert done.returncode == 1, done.stderr
     assert "not cured: torch-cpu-only is still found; putting the environment back" in done.stderr

@@ -321,6 +321,36 @@ def test_on_another_file_system_the_content_is_kept_there(tmp_path: Path, elsewh
     assert not (target / ".torchdoctor").exists()
 
 
+@pytest.mark.parametrize("elsewhere", ["another file system"], indirect=True)
+@pytest.mark.parametrize("deed", ["rename", "rmtree"])
+def test_a_kill_between_going_back_and_its_end_leaves_nothing(
+    tmp_path: Path, elsewhere: Path, deed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next undo has nothing to undo, and clears up."""
+    place = make(tmp_path)
+    site = tmp_path / "env" / "lib" / "site-packages"
+    shutil.move(site / "torch", elsewhere / "torch")
+    (site / "torch").symlink_to(elsewhere / "torch")
+    before = content(tmp_path), content(elsewhere)
+    folder = applied(place)
+
+    def die(*_: object, **__: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os if deed == "rename" else shutil, deed, die)
+        with pytest.raises(Killed):
+            undo.undo(place.store, seal=SEAL)
+    assert (elsewhere / "torch" / ".torchdoctor").exists()
+    with pytest.raises(ApplyError, match="nothing to undo"):
+        undo.undo(place.store, seal=SEAL)
+    assert not folder.exists()
+    assert os.listdir(place.store) == ["lock"]
+    if deed == "rename":
+        assert (content(tmp_path), content(elsewhere)) == before
+    assert not (elsewhere / "torch" / ".torchdoctor").exists()
+
+
 def test_a_link_to_what_holds_the_environment_is_refused(tmp_path: Path) -> None:
     place = whole(tmp_path)
     (tmp_path / "env" / "share" / "all").symlink_to(tmp_path)

@@ -1,8 +1,6 @@
-"""What torch's releases offer and lack: names, libraries, pins, known defects."""
+"""What torch's releases offer and lack: names, libraries, pins."""
 
 from __future__ import annotations
-
-import re
 
 import pytest
 
@@ -51,12 +49,6 @@ def test_pins_are_those_of_the_default_wheel() -> None:
     assert lookup.pins_of("2.2.0", "cu121")["nvidia-nccl-cu12"] == "2.19.3"
     assert lookup.pins_of("2.2.0", "cu118") == {}
     assert lookup.pins_of("1.5.0", None) == {}
-
-
-def test_defects_are_ranges_that_their_cure_lies_behind() -> None:
-    for defect in lookup.defects():
-        assert numbers(defect.first) <= numbers(defect.last) < numbers(re.sub(r"^[>=]+", "", defect.cured))
-        assert defect.source.startswith("https://")
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,8 @@ def probed(folder: Path, body: str, limit_s: float = 15.0) -> ProbeResult:
     system, found = machine(folder, text)
     system.environ["PID_FILE"] = str(folder / "pid")  # type: ignore[index]
     facts: Facts = look(system, found, limit_s=limit_s, devices=("cuda",))
-    (result,) = facts.probes or ()
+    assert facts.probes, (facts.torch, facts.gaps)
+    (result,) = facts.probes
     return result
 
 

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import gpus_of, heard, named, on_mac, shown
 from doctor.checks._torch import imports_fail, installed, kind, quote
-from doctor.model.facts import Absent, ErrorText, Facts, Limits
+from doctor.model.facts import Absent, ErrorText, Facts, Limits, StartFailure
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(
@@ -52,6 +52,7 @@ check = Check(
         "cuda-out-of-memory",
     ),
     instead_of=(
+        "interpreter-broken",
         "gpu-busy",
         "gpu-blocked-by-sandbox",
         "gpu-hidden",
@@ -143,12 +144,17 @@ def _told(facts: Facts, low: Low) -> ErrorText | None:
 
 
 def _fails(facts: Facts) -> bool:
-    """Whether torch does not import, or does not use the GPU that the driver has, or a probe failed."""
+    """Whether the Python does not start, torch does not import or use the GPU that the driver has, or a probe
+    failed."""
     torch = installed(facts)
     refused = torch is not None and torch.cuda_available is False and kind(facts) in ("cuda", "rocm")
     broken = any(p.status in ("failed", "crashed") and not p.data.get("wrong") for p in facts.probes or ())
     driver = bool(facts.nvidia.kernel_module or facts.amd.kfd)
-    return imports_fail(facts) or broken or (refused and driver) or facts.nvidia.cuinit in OUT_OF_MEMORY
+    starts = not isinstance(facts.interpreter.start_failure, StartFailure)
+    unasked = facts.live and any(g.fact == "interpreter" and "[Errno 24]" in g.detail for g in facts.gaps)
+    if not starts or unasked or imports_fail(facts) or broken:
+        return True
+    return (refused and driver) or facts.nvidia.cuinit in OUT_OF_MEMORY
 
 
 def _by_message(facts: Facts) -> Judgement:

@@ -15,7 +15,10 @@ References
     https://docs.pytorch.org/docs/stable/notes/numerical_accuracy.html
 """
 
+from dataclasses import replace
+
 from doctor.checks import Check, Judgement
+from doctor.checks._errata import as_evidence, cure, explaining
 from doctor.checks.run.peer_copy_broken import wrong_copies
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Finding, Remedy
@@ -27,6 +30,8 @@ check = Check(
 )
 
 LEAK = "memory leak"  # how the probe's texts on it begin
+KINDS = ("wrong-result", "nan", "leak")
+BACKENDS = {"cpu": ("cpu",), "cuda": ("cuda", "rocm"), "mps": ("mps",), "xpu": ("xpu",)}
 
 
 @check
@@ -39,6 +44,8 @@ def judge(facts: Facts) -> Judgement:
         wrong = [w for w in listed if w not in wrong_copies(probe)]
         if not wrong:
             continue
+        known = explaining(replace(facts, probes=(probe,)), KINDS, BACKENDS[probe.device.partition(":")[0]])
+        cured = cure(known[0].erratum) if known else None
         found.append(
             check.found(
                 facts,
@@ -47,9 +54,10 @@ def judge(facts: Facts) -> Judgement:
                     *(Evidence(fact=probe.device, value=str(w), source="probe") for w in wrong[:3]),
                     "torch.version",
                     "nvidia.driver",
+                    *(as_evidence(match) for match in known[:3]),
                 ),
                 remedies=(
-                    Remedy(action="upgrade-torch"),
+                    cured or Remedy(action="upgrade-torch"),
                     Remedy(action="upgrade-driver"),
                     Remedy(action="hardware-service"),
                 ),
@@ -58,6 +66,7 @@ def judge(facts: Facts) -> Judgement:
                 else f"{probe.device} computes wrong results.",
                 device=probe.device,
                 stage=probe.stage,
+                erratum=known[0].erratum.id if known else None,
             )
         )
     return found or None

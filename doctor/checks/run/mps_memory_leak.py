@@ -16,9 +16,9 @@ References
 """
 
 from doctor.checks import Check, Judgement
+from doctor.checks._errata import alone, as_evidence, cure, explaining, workaround_of
 from doctor.checks._machine import heard
 from doctor.checks._torch import numbers, quote, release_of
-from doctor.checks.run._mps import known_faults
 from doctor.checks.run.device_wrong_results import LEAK
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts, ProbeResult
@@ -40,7 +40,8 @@ def judge(facts: Facts) -> Judgement:
     if (error is None and measured is None) or facts.host.system not in ("darwin", None):
         return None
     release, macos = release_of(facts), facts.host.macos or None
-    known = known_faults(facts, "mps-memory-leak")
+    named = explaining(facts, ("leak",), ("mps",)) or alone(facts, "leak", "mps")
+    first = named[0].erratum if named else None
     system = Remedy(action="upgrade-os", details={"minimum": "15.4"})
     avoid = Remedy(
         action="none",
@@ -49,20 +50,24 @@ def judge(facts: Facts) -> Judgement:
     )
     newer = release is None or numbers(release)[:2] < numbers(lookup.newest_torch(facts.as_of))[:2]
     by_system = error is not None and "pool" in error.text.lower() and (macos is None or numbers(macos) < (15, 4))
-    remedies = (system, avoid) if by_system else (Remedy(action="upgrade-torch"), avoid) if newer else (avoid,)
+    around = (first and workaround_of(first)) or avoid
+    upgrade = (first and cure(first, facts.as_of)) or (Remedy(action="upgrade-torch") if newer else None)
+    remedies = (system, around) if by_system else (upgrade, around) if upgrade else (around,)
     return check.found(
         facts,
-        "The memory of MPS grows from step to step" + (f": {known[0].effect} ({known[0].source})." if known else "."),
+        "The memory of MPS grows from step to step." + (f" Known here: {first.title}." if first else ""),
         evidence=(
             quote(error) if error else None,
             Evidence(fact="probe of mps", value=measured, source="probe") if measured else None,
             "torch.version",
             "host.macos",
+            *(as_evidence(match) for match in named[:3]),
         ),
         remedies=remedies,
         confidence="certain" if measured else "likely",
         torch=release,
         macos=macos,
+        erratum=first.id if first else None,
     )
 
 

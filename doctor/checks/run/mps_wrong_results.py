@@ -17,10 +17,11 @@ References
 """
 
 from doctor.checks import Check, Judgement
+from doctor.checks._errata import as_evidence, cure, explaining, matches, workaround_of
 from doctor.checks._machine import heard
 from doctor.checks._torch import build, numbers, quote, release_of
-from doctor.checks.run._mps import known_faults
 from doctor.knowledge import lookup
+from doctor.knowledge.errata import Erratum, Match
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
 
@@ -33,6 +34,7 @@ check = Check(
 )
 
 DIFFERS = ("mps-differs",)
+KINDS = ("wrong-result", "nan")
 
 
 @check
@@ -42,9 +44,10 @@ def judge(facts: Facts) -> Judgement:
     if (probe is None and error is None) or facts.host.system not in ("darwin", None):
         return None
     release = release_of(facts)
-    known = known_faults(facts, "mps-wrong-results")
-    if probe is not None and not known:
+    named = explaining(facts, KINDS, ("mps",))
+    if probe is not None and not named and not _known(facts):
         return None  # device-wrong-results
+    first = named[0].erratum if named else None
     avoid = Remedy(
         action="none",
         details={"reason": "let the operation run on the CPU, or hand it smaller or contiguous tensors"},
@@ -53,22 +56,42 @@ def judge(facts: Facts) -> Judgement:
     wrong = str(probe.data["wrong"]) if probe else ""
     return check.found(
         facts,
-        "MPS computes wrongly here" + (f": {known[0].effect} ({known[0].source})." if known else "."),
+        "MPS computes wrongly here" + (f", and this is known: {first.title}." if first else f".{_others(facts)}"),
         evidence=(
             quote(error) if error else None,
             Evidence(fact="probe of mps", value=wrong) if probe else None,
             "torch.version",
             "host.macos",
-            *(
-                Evidence(fact="known fault", value=f"{k.effect}: torch {k.torch}, macOS {k.macos}", source=k.source)
-                for k in known[:3]
-            ),
+            *(as_evidence(match) for match in named[:3]),
         ),
-        remedies=_upgrade(facts, avoid),
+        remedies=_remedies(facts, first, avoid),
         confidence="certain" if probe else "likely",
         torch=release,
         macos=facts.host.macos or None,
+        erratum=first.id if first else None,
     )
+
+
+def _known(facts: Facts) -> list[Match]:
+    """The faults of this kind that MPS is known to have here."""
+    return [m for m in matches(facts) if m.erratum.kind in KINDS and m.backends == ("mps",) and m.applies]
+
+
+def _others(facts: Facts) -> str:
+    """How many are known, where the text names no operation that would tell which of them it is."""
+    known, release = _known(facts), release_of(facts)
+    if not known:
+        return ""
+    count = f"{len(known)} faults of this kind are" if len(known) > 1 else "One fault of this kind is"
+    return f" {count} known of torch {release}: torchdoctor errata --torch {release} --backend mps"
+
+
+def _remedies(facts: Facts, erratum: Erratum | None, avoid: Remedy) -> tuple[Remedy, ...]:
+    """Of a known fault the release that cures it, then the workaround."""
+    if erratum is None:
+        return _upgrade(facts, avoid)
+    fix, around = cure(erratum, facts.as_of), workaround_of(erratum) or avoid
+    return (fix, around) if fix else (around, *(r for r in _upgrade(facts, avoid) if r is not avoid))
 
 
 def _upgrade(facts: Facts, avoid: Remedy) -> tuple[Remedy, ...]:

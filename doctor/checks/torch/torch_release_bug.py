@@ -15,8 +15,9 @@ References
 """
 
 from doctor.checks import Check, Judgement
+from doctor.checks._errata import as_evidence, cure, out_of_memory, with_message, workaround_of
 from doctor.checks._machine import heard
-from doctor.checks._torch import numbers, quote, release_of, search
+from doctor.checks._torch import numbers, quote, release_of
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
@@ -35,21 +36,22 @@ def judge(facts: Facts) -> Judgement:
     release = release_of(facts)
     if release is None:
         return None
-    for defect in lookup.defects():
-        if not numbers(defect.first) <= numbers(release) <= numbers(defect.last) or defect.system not in (
-            None,
-            facts.host.system,
-        ):
-            continue
-        if found := search(facts, defect.regex):
-            return check.found(
-                facts,
-                f"torch {release}: {defect.effect}.",
-                evidence=(quote(found[0]), "torch.version"),
-                remedies=(Remedy(action="upgrade-torch", details={"torch": defect.cured}),),
-                torch=release,
-                source=defect.source,
-            )
+    told = with_message(facts, check.id)
+    if found := told or out_of_memory(facts):
+        match, error = found
+        erratum = match.erratum
+        remedies = (cure(erratum), workaround_of(erratum))
+        return check.found(
+            facts,
+            f"torch {release}: {erratum.title[0].lower() if erratum.title[1].islower() else erratum.title[0]}"
+            f"{erratum.title[1:]}.",
+            evidence=(quote(error), "torch.version", as_evidence(match)),
+            remedies=tuple(r for r in remedies if r) or (Remedy(action="upgrade-torch"),),
+            confidence="certain" if told else "likely",
+            torch=release,
+            erratum=erratum.id,
+            source=erratum.sources[0],
+        )
     return _abort_in_metal(facts, release)
 
 

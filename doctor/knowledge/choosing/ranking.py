@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from doctor.knowledge import lookup, vendors
+from doctor.knowledge.choosing.avoiding import preferred
 from doctor.knowledge.choosing.machines import Card, Kind, Machine, Wanted, kind_of, names, newest_of, spoken
 from doctor.knowledge.load import of_tables
 from doctor.knowledge.versions import numbers
@@ -86,6 +87,7 @@ class Trial:
     strongest: tuple[int, ...] = ()
     missing_companions: int = 0
     native_toolkit: bool = True
+    known_fault: bool = False  # a grave erratum, for which another build comes first (avoiding.py)
 
 
 def rank(machine: Machine, wanted: Wanted) -> Choice:
@@ -98,7 +100,7 @@ def rank(machine: Machine, wanted: Wanted) -> Choice:
         trials = list(_trials(machine, kind, wanted))
         works = sorted((t for t in trials if not t.blocked), key=_order)
         full = [t for t in works if not t.candidate.leaves_out]
-        builds = full or works
+        builds = preferred(full or works, machine, kind)
         rejected += [t for t in trials if t.blocked or (full and t.candidate.leaves_out)]
         if builds:
             newest = numbers(builds[0].candidate.release)
@@ -231,6 +233,9 @@ def _with_reasons_for_the_order(trials: list[Trial]) -> Iterator[Candidate]:
     first = _order(trials[0])
     yield trials[0].candidate
     for trial in trials[1:]:
+        if trial.known_fault:
+            yield replace(trial.candidate, behind="it has a grave fault here that is known")
+            continue
         place = next((i for i, (a, b) in enumerate(zip(first, _order(trial), strict=True)) if a != b), None)
         platform = "ROCm" if trial.candidate.backend.startswith("rocm") else "CUDA"
         yield replace(trial.candidate, behind=_BEHIND[place].format(platform) if place is not None else "")

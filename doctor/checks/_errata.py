@@ -1,0 +1,262 @@
+"""The errata of the torch that is here, and which of them explain what a text or a probe shows. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from doctor.accounting.accelerators import accelerators, torch_runs
+from doctor.checks._machine import macos
+from doctor.checks._torch import build, capability_of, kind
+from doctor.evidence import cpuinfo
+from doctor.knowledge import lookup
+from doctor.knowledge.errata import Erratum, Match, Place
+from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, Torch
+from doctor.model.finding import Evidence, Remedy
+
+BACKEND_OF = {"nvidia": "cuda", "amd": "rocm", "intel": "xpu", "apple": "mps"}
+TRITONS = ("triton", "pytorch-triton", "triton-windows", "pytorch-triton-rocm", "pytorch-triton-xpu")
+
+
+@dataclass(frozen=True, eq=False)
+class _ById:
+    """Facts are compared by identity here: they hold mappings, and several checks ask for the same."""
+
+    facts: Facts
+
+    def __hash__(self) -> int:
+        return id(self.facts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ById) and other.facts is self.facts
+
+
+def matches(facts: Facts) -> tuple[Match, ...]:
+    """The errata that hold here or may, the gravest first. () where no torch is installed."""
+    return _matches(_ById(facts))
+
+
+@lru_cache(maxsize=8)
+def _matches(key: _ById) -> tuple[Match, ...]:
+    if key.facts.torch is ABSENT:
+        return ()
+    return lookup.errata_for(place_of(key.facts))
+
+
+def used_backends(facts: Facts) -> tuple[str, ...]:
+    """The backends that torch is known to compute on here: of each accelerator that it uses, else the CPU."""
+    used = dict.fromkeys(BACKEND_OF[a.vendor] for a in accelerators(facts) if a.state in ("proven", "used"))
+    return tuple(used) or (("cpu",) if torch_runs(facts) else ())
+
+
+def place_of(facts: Facts) -> Place:
+    """Where errata are asked for: what is known of torch, its devices, the system and the libraries."""
+    torch = facts.torch if isinstance(facts.torch, Torch) else None
+    host = facts.host
+    system_version = {"darwin": macos(facts), "windows": host.os_version}.get(host.system or "")
+    return Place(
+        version=torch.version if torch else None,
+        backends=_backends(facts),
+        devices=_devices(facts, torch),
+        system=host.system,
+        system_version=system_version,
+        libraries=_libraries(facts, torch),
+        cpu=_cpu(facts),
+        imported=torch_runs(facts),
+    )
+
+
+def _backends(facts: Facts) -> tuple[str, ...] | None:
+    """What torch can compute on: the accelerators that it uses, or in a text the kind of the build; always the CPU."""
+    used = used_backends(facts)
+    if used and used != ("cpu",):
+        return (*used, "cpu")
+    made = kind(facts)
+    if made is None:
+        return None
+    unused = facts.live or any(a.state == "unused" for a in accelerators(facts))
+    return ("cpu",) if made == "cpu" or unused else tuple(dict.fromkeys((made, "cpu")))
+
+
+def _devices(facts: Facts, torch: Torch | None) -> dict[str, tuple[str, ...]]:
+    """What the rows call the devices here, backend by backend."""
+    found: dict[str, list[str]] = {}
+    for device in (torch.devices or ()) if torch else ():
+        backend = "rocm" if torch and torch.hip and device.backend == "cuda" else device.backend
+        if name := device_name(backend, device.name, device.capability, device.gfx):
+            found.setdefault(backend, []).append(name)
+    for gpu in facts.gpus or ():
+        backend = BACKEND_OF[gpu.vendor]
+        if backend not in found and (name := _gpu_name(backend, gpu)):
+            found.setdefault(backend, []).append(name)
+    if "mps" not in found and (chip := device_name("mps", facts.host.cpu_model, None, None)):
+        found["mps"] = [chip]
+    return {backend: tuple(names) for backend, names in found.items()}
+
+
+def _gpu_name(backend: str, gpu: Gpu) -> str | None:
+    return device_name(backend, gpu.name, capability_of(gpu) if gpu.vendor == "nvidia" else None, gpu.gfx)
+
+
+def device_name(backend: str, name: str | None, capability: str | None, gfx: str | None) -> str | None:
+    """A device as the rows call it: "sm_90", "gfx1100", "M1", an Intel family; None where that is not known.
+
+    >>> device_name("cuda", None, "8.9", None), device_name("mps", "Apple M2 Max", None, None)
+    ('sm_89', 'M2')
+    """
+    if backend == "mps":
+        chip = re.search(r"\bM(\d{1,2})\b", name or "")
+        return f"M{chip[1]}" if chip else None
+    model = lookup.gpu_model(name) if name else None
+    if backend == "cuda":
+        capability = capability or (model.capability if model else None)
+        return f"sm_{capability.replace('.', '')}" if capability else None
+    if backend == "rocm":
+        return gfx or (model.gfx if model else None)
+    return model.architecture.lower() if model and model.architecture and backend == "xpu" else None
+
+
+def _cpu(facts: Facts) -> dict[str, bool]:
+    """What the CPU is and has, as far as that is collected."""
+    found = {}
+    if architecture := facts.interpreter.architecture or facts.host.architecture:
+        found = {name: name == architecture for name in ("x86_64", "arm64")}
+    if facts.host.cpu_flags:
+        found |= {flag: flag in facts.host.cpu_flags for flag in cpuinfo.MATTER}
+    return found
+
+
+def _libraries(facts: Facts, torch: Torch | None) -> dict[str, str]:
+    """Versions of what stands beside torch; "" for what is known to be absent."""
+    made = build(facts)
+    known = {
+        "python": facts.interpreter.version,
+        "cudnn": torch.cudnn if torch else None,
+        "cuda": made.cuda if made else None,
+        "rocm": made.rocm if made else None,
+        "driver": facts.nvidia.driver or None,
+        "glibc": facts.host.libc_version if facts.host.libc == "glibc" else None,
+    }
+    found = {name: str(version) for name, version in known.items() if version}
+    if made and made.backend:  # one build is made for one of them
+        found = {"cuda": "", "rocm": "", **found}
+    for package in facts.packages or ():
+        if package.version:
+            found[package.name] = package.version
+        if package.name in TRITONS and package.version:
+            found["triton"] = package.version
+    if facts.live and facts.packages is not None:
+        found |= {name: "" for name in ("numpy", "triton", "torchvision", "torchaudio") if name not in found}
+    return found
+
+
+# ---- what explains a symptom
+
+
+def with_message(facts: Facts, diagnosis: str) -> tuple[Match, ErrorText] | None:
+    """The erratum whose message was heard, with the message. Left out: what a recognised message says that does not
+    mean `diagnosis`; and a build that is only judged by the releases around it."""
+    causes = {p.id: p.causes for p in lookup.error_patterns()}
+    meant = {e.text for e in facts.errors if diagnosis not in causes.get(e.pattern, (diagnosis,))}
+    spoken = [(e, " ".join(e.text.lower().split())) for e in facts.errors if not any(m in e.text for m in meant)]
+    for match in matches(facts):
+        wanted = " ".join(match.erratum.message.lower().split())
+        if not wanted or not _is_certain(match, facts):
+            continue
+        for error, text in spoken:
+            if wanted in text:
+                return match, error
+    return None
+
+
+def out_of_memory(facts: Facts) -> tuple[Match, ErrorText] | None:
+    """The erratum that makes an operation take far too much memory, where a text names that operation and memory ran
+    out, with the message that says so."""
+    kinds = {p.id: p.kind for p in lookup.error_patterns()}
+    error = next((e for e in facts.errors if kinds.get(e.pattern) == "memory"), None)
+    if error is None:
+        return None
+    for match in explaining(facts, ("slow", "leak"), ("cuda", "rocm", "xpu")):
+        e = match.erratum
+        if "memory" in f"{e.title} {e.symptom}" and e.status == "verified" and _is_certain(match, facts):
+            return match, error
+    return None
+
+
+def _is_certain(match: Match, facts: Facts) -> bool:
+    """Whether this very build is known to have it, whatever else is not known of the machine."""
+    torch = facts.torch
+    dated = bool(match.erratum.nightlies)
+    version = torch.version if isinstance(torch, Torch) else None
+    return bool(version) and (match.exact or dated) and lookup.affects(match.erratum, str(version)) is True
+
+
+def explaining(facts: Facts, kinds: Iterable[str], backends: Iterable[str]) -> tuple[Match, ...]:
+    """The errata of these kinds and backends that the text or the probes lead to: those that concern an operation
+    which it names (one that few errata concern says more), or whose own computation was found wrong. The best fit
+    comes first."""
+    ops = {_name(op) for op in facts.operations}
+    faults = {
+        str(fault).replace("-", "_")
+        for probe in facts.probes or ()
+        for listed in (probe.data.get("silent_faults"),)
+        if isinstance(listed, list | tuple)
+        for fault in listed
+    }
+    kinds, backends = set(kinds), set(backends)
+    how_common = Counter(name for e in lookup.errata() for name in {_name(op) for op in e.ops})
+    found = []
+    for place, match in enumerate(matches(facts)):
+        e = match.erratum
+        if e.kind not in kinds or not backends & set(match.backends):
+            continue
+        named = sum(1 / how_common[name] for name in {_name(op) for op in e.ops} & ops)
+        proven = bool(e.trigger) and e.trigger in faults
+        if named or proven:
+            found.append((not proven, -named, not match.applies, place, match))
+    return tuple(m for *_, m in sorted(found, key=lambda one: one[:-1]))
+
+
+def _name(op: str) -> str:
+    """The last part of an operation's name, in lower case: "nn.functional.linear" and "Linear" are one."""
+    return op.rpartition(".")[2].lower()
+
+
+# ---- what is said of them
+
+
+def alone(facts: Facts, kind: str, backend: str) -> tuple[Match, ...]:
+    """The erratum of a kind that holds on a backend whatever the operation, if it is the only one of that kind there: a
+    text that names no operation leads to it."""
+    found = [m for m in matches(facts) if m.erratum.kind == kind and backend in m.backends and m.applies]
+    return tuple(found) if len(found) == 1 else ()
+
+
+def as_evidence(match: Match) -> Evidence:
+    """An erratum as evidence: its id, what goes wrong and what helps, and where that is known from."""
+    return Evidence(fact=match.erratum.id, value=in_a_sentence(match.erratum), source=match.erratum.sources[0])
+
+
+def in_a_sentence(erratum: Erratum) -> str:
+    """What goes wrong, in which release it no longer does, and the workaround."""
+    fixed = f"fixed in torch {erratum.fixed_in}" if erratum.fixed_in else "no release with a fix is known"
+    return f"{erratum.title} ({fixed})." + (f" {erratum.workaround}" if erratum.workaround else "")
+
+
+def cure(erratum: Erratum, as_of: str | None = None) -> Remedy | None:
+    """The newer torch that does not have it; None where none is known (at that date)."""
+    if erratum.fixed_in is None or lookup.fix_is_ahead(erratum):
+        return None
+    if as_of and erratum.fixed_in not in lookup.torch_versions(as_of=as_of):
+        return None
+    return Remedy(action="upgrade-torch", details={"torch": f">={erratum.fixed_in}"})
+
+
+def workaround_of(erratum: Erratum) -> Remedy | None:
+    """What the user can do without another torch."""
+    if not erratum.workaround:
+        return None
+    return Remedy(action="none", details={"reason": erratum.workaround}, text=erratum.workaround)

@@ -1,0 +1,100 @@
+"""Newest is not always best: a build with a grave erratum on this machine comes behind one that serves as well.
+
+Only a neighbour takes its place (of the same minor release or the one before), and only one that lacks a grave erratum
+of the newer one and has no other: of older releases less is written down, which does not make them better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from doctor.knowledge import lookup
+from doctor.knowledge.choosing.machines import Kind, Machine
+from doctor.knowledge.errata import Erratum, Match, Place, errata_for
+from doctor.knowledge.versions import numbers
+
+if TYPE_CHECKING:
+    from doctor.knowledge.choosing.ranking import Candidate, Trial
+
+NAMED = 2  # errata told in a reason
+
+
+def preferred(trials: Sequence[Trial], machine: Machine, kind: Kind) -> list[Trial]:
+    """The trials, best first, with the first one behind a neighbour where that is better off, and both saying why."""
+    if not trials:
+        return []
+    first = trials[0]
+    bad = {m.erratum.id: m.erratum for m in grave(first.candidate, machine, kind) if m.applies}
+    if not bad:
+        return list(trials)
+    for other in trials[1:]:
+        if not _serves_as_well(first, other):
+            continue
+        there = {m.erratum.id: m.applies for m in grave(other.candidate, machine, kind)}
+        lacks = [e for id, e in bad.items() if id not in there]
+        if lacks and all(id in bad for id, applies in there.items() if applies):
+            return _swapped(trials, other, lacks)
+    return list(trials)
+
+
+def _swapped(trials: Sequence[Trial], other: Trial, lacks: list[Erratum]) -> list[Trial]:
+    said = "; ".join(f"{e.title} ({e.id})" for e in lacks[:NAMED])
+    said += f"; and {len(lacks) - NAMED} more" if len(lacks) > NAMED else ""
+    newest = trials[0].candidate
+    reason = f"{newest.release} is newer, but it has a known fault here: {said}"
+    chosen = replace(other, candidate=replace(other.candidate, reasons=(*other.candidate.reasons, reason)))
+    behind = replace(
+        trials[0],
+        candidate=replace(newest, against=(*newest.against, f"known fault: {said}")),
+        known_fault=True,
+    )
+    return [chosen, behind, *(t for t in trials[1:] if t is not other)]
+
+
+def _serves_as_well(first: Trial, other: Trial) -> bool:
+    a, b = first.candidate, other.candidate
+    newer, older = numbers(a.release)[:2], numbers(b.release)[:2]
+    near = newer == older or older == _minor_before(newer)
+    return (
+        near
+        and b.covers == a.covers
+        and other.strongest == first.strongest
+        and other.crutch == first.crutch
+        and other.missing_companions <= first.missing_companions
+        and (b.status == "verified" or a.status != "verified")
+    )
+
+
+def _minor_before(minor: tuple[int, ...]) -> tuple[int, ...] | None:
+    minors = sorted({numbers(v)[:2] for v in lookup.torch_versions()})
+    return minors[minors.index(minor) - 1] if minor in minors and minors.index(minor) else None
+
+
+def grave(candidate: Candidate, machine: Machine, kind: Kind) -> list[Match]:
+    """The grave errata of that build on this machine, those that may hold too. What it would bring along is known where
+    its wheel pins it."""
+    if not candidate.release or kind == "jetson":
+        return []
+    cuda = lookup.cuda_of_backend(candidate.backend)
+    pins = lookup.pins_of(candidate.release, candidate.backend)
+    cudnn = next((version for name, version in pins.items() if name.startswith("nvidia-cudnn")), None)
+    known = {"python": machine.python, "cuda": cuda, "cudnn": cudnn}
+    place = Place(
+        version=candidate.release,
+        backends=(kind,),
+        devices={kind: tuple(name for c in machine.of(kind) if (name := _device(c.target, kind, c.name)))},
+        system={"linux": "linux", "macos": "darwin", "win": "windows"}[machine.platform.partition("_")[0]],
+        system_version=machine.macos,
+        libraries={name: version for name, version in known.items() if version},
+    )
+    return [m for m in errata_for(place) if m.erratum.severity == "grave" and m.erratum.status == "verified"]
+
+
+def _device(target: str | None, kind: Kind, name: str) -> str | None:
+    if kind == "cuda":
+        return f"sm_{target.replace('.', '')}" if target else None
+    if kind == "mps":
+        return next((word for word in name.split() if word[:1] == "M" and word[1:].isdigit()), None)
+    return target

@@ -1,0 +1,253 @@
+"""docs/accuracy.md: how often the answer is right, on every collection of labelled tickets.
+
+python scripts/accuracy.py                            score tests/cases and write the page
+python scripts/accuracy.py --check                    exit 1 if the page is not current
+python scripts/accuracy.py --record DIR --tool COMMIT write DIR/first-run.json, once, before anything is changed for DIR
+
+A first run is recorded once and never again: the figure is that of tickets that the tool had not seen. The file holds
+a digest of the tickets and their labels, so a label that is changed later shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import date
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scripts.score_cases import BESIDE, Case, cases_below, examine_in_process, score  # noqa: E402
+
+CASES = ROOT / "tests/cases"
+PAGE = ROOT / "docs/accuracy.md"
+FIRST_RUN = "first-run.json"
+COLLECTIONS = {
+    "bank": "pytorch's own tracker and large projects; the tool was made with them",
+    "own": "further tickets; the tool was made with them",
+    "blind": "labelled before the tool first read them; since then, what it missed has been worked on",
+    "unseen": "from users' projects, labelled before the first run, not used to improve the tool",
+}
+SHORT = 8  # lines
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one ticket."""
+
+    label: str  # the labelled cause
+    said: str  # the first finding's id, or the verdict
+    verdict: str
+    lines: int
+    right: bool  # as scripts/score_cases.py counts: `cause` or one of `also`
+    exact: bool  # `cause` itself
+    other_fault: bool  # the first fault is not among the right ones
+    wrong: bool  # a fault that the label rules out, or any fault on a healthy machine
+    falsely_healthy: bool
+    hinted: bool  # unknown, and a likely finding or one of the first three hypotheses is right
+    near: bool  # hinted, and not counted as right
+    asked: bool  # unknown, and a question is asked
+
+
+MEASURES = {
+    "right": "The first answer is right (the labelled cause, or one that the label counts as right, too)",
+    "exact": "The first answer is the labelled cause itself",
+    "other_fault": "It names a fault, but another one",
+    "wrong": "It names a fault that the label rules out, or any fault on a healthy machine",
+    "falsely_healthy": "It says healthy, and there is a fault",
+    "unknown": "It says unknown",
+    "hinted": "… with a likely finding or one of the first three hypotheses right",
+    "near": "… the same, without those that already count as right",
+    "asked": "… with a question what to show next",
+}
+
+
+def outcome(case: Case, report: Mapping[str, Any]) -> Outcome:
+    """Compare one report with its label."""
+    scored = score(case, report)
+    findings = [f for f in report["findings"] if f["id"] not in BESIDE]
+    ids = [f["id"] for f in findings]
+    faults = [f["id"] for f in findings if f["severity"] == "fault"]
+    verdict, cause = report["verdict"], case.label["cause"]
+    said = (faults or ids or [verdict])[0] if verdict != "healthy" else "healthy"
+    unknown = verdict == "unknown"
+    hinted = unknown and not {*ids[:3], *(h["id"] for h in report["hypotheses"][:3])}.isdisjoint(case.right)
+    return Outcome(
+        label=cause,
+        said=said,
+        verdict=verdict,
+        lines=len((case.folder / "input.txt").read_text(encoding="utf-8").splitlines()),
+        right=scored.top1,
+        exact=cause in (said, verdict),
+        other_fault=bool(faults) and faults[0] not in case.right,
+        wrong=bool(faults) and (cause == "healthy" or any(i in case.label.get("not", ()) for i in faults)),
+        falsely_healthy=verdict == "healthy" and "healthy" not in case.right and _is_fault(cause),
+        hinted=hinted,
+        near=hinted and not scored.top1,
+        asked=unknown and bool(report["questions"]),
+    )
+
+
+def _is_fault(id: str) -> bool:
+    from doctor.checks import check_of
+
+    check = check_of(id)
+    return check is None or check.severity == "fault"
+
+
+def outcomes(folder: Path) -> dict[str, Outcome]:
+    """Case name -> outcome, of all cases below the folder."""
+    return {case.name: outcome(case, examine_in_process(case)) for case in cases_below([folder])}
+
+
+def count(found: Iterable[Outcome], measure: str) -> int:
+    """How many tickets meet the measure."""
+    return sum(one.verdict == "unknown" if measure == "unknown" else getattr(one, measure) for one in found)
+
+
+def interval(hits: int, of: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share."""
+    z, share = 1.96, hits / of
+    middle, spread = share + z * z / (2 * of), z * sqrt(share * (1 - share) / of + z * z / (4 * of * of))
+    return (middle - spread) / (1 + z * z / of), (middle + spread) / (1 + z * z / of)
+
+
+def digest(folder: Path) -> str:
+    """SHA-256 over the tickets and the labels below the folder."""
+    whole = hashlib.sha256()
+    for path in sorted(folder.rglob("*/*/*")):
+        if path.name in ("input.txt", "case.json"):
+            whole.update(f"{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+    return whole.hexdigest()
+
+
+def record(folder: Path, tool: str) -> dict[str, Any]:
+    """The first run on the folder, as it is written beside its cases."""
+    cases = outcomes(folder)
+    return {
+        "date": date.today().isoformat(),
+        "tool": tool,
+        "digest": digest(folder),
+        "counts": {"cases": len(cases), **{name: count(cases.values(), name) for name in MEASURES}},
+        "cases": {name: asdict(one) for name, one in cases.items()},
+    }
+
+
+def page() -> str:
+    """The whole page."""
+    first = json.loads((CASES / "unseen" / FIRST_RUN).read_text(encoding="utf-8"))
+    then = {name: Outcome(**one) for name, one in first["cases"].items()}
+    now = {name: outcomes(CASES / name) for name in COLLECTIONS}
+    low, high = interval(first["counts"]["right"], len(then))
+    columns = {"unseen, first run": then, **{f"{name}, now": found for name, found in now.items()}}
+    return "\n".join([
+        "# How often the answer is right",
+        "",
+        "Made by scripts/accuracy.py from the labelled tickets in tests/cases. A ticket is what somebody pasted when "
+        "asking for help; its label was taken from the thread.",
+        "",
+        f"**On {len(then)} tickets that it had never seen, torchdoctor's first answer was right "
+        f"{first['counts']['right']} times ({_share(first['counts']['right'], len(then))}; 95 % interval "
+        f"{low:.0%} to {high:.0%}).** That was on {first['date']}, at commit `{first['tool'][:7]}`; the labels were "
+        "committed before the run. The other columns are not estimates for a new ticket: what the tool missed there "
+        "has been worked on.",
+        "",
+        "| | " + " | ".join(columns) + " |",
+        "| --- |" + " ---: |" * len(columns),
+        "| Tickets | " + " | ".join(str(len(found)) for found in columns.values()) + " |",
+        *(
+            f"| {title} | " + " | ".join(_cell(found.values(), measure) for found in columns.values()) + " |"
+            for measure, title in MEASURES.items()
+        ),
+        "",
+        *(f"- **{name}**: {what}." for name, what in COLLECTIONS.items()),
+        "",
+        "## The first run, by what the ticket is about",
+        "",
+        *_by_layer(then),
+        "",
+        f"Of the tickets of at most {SHORT} lines "
+        f"{_of((one for one in then.values() if one.lines <= SHORT), 'right')}, of the longer ones "
+        f"{_of((one for one in then.values() if one.lines > SHORT), 'right')} were answered right.",
+        "",
+        "## The first run, what was said instead",
+        "",
+        "| label | said | tickets |",
+        "| --- | --- | ---: |",
+        *(f"| {label} | {said} | {n} |" for (label, said), n in _confusion(then.values())),
+        "",
+    ])  # fmt: skip
+
+
+def _share(hits: int, of: int) -> str:
+    return f"{hits / of:.0%}"
+
+
+def _cell(found: Iterable[Outcome], measure: str) -> str:
+    found = list(found)
+    if measure in ("hinted", "near", "asked"):
+        unknown = [one for one in found if one.verdict == "unknown"]
+        return f"{count(found, measure)} of {len(unknown)}"
+    return f"{count(found, measure)} ({_share(count(found, measure), len(found))})"
+
+
+def _of(found: Iterable[Outcome], measure: str) -> str:
+    found = list(found)
+    return f"{count(found, measure)} of {len(found)}"
+
+
+def _by_layer(found: Mapping[str, Outcome]) -> list[str]:
+    groups: dict[str, list[Outcome]] = defaultdict(list)
+    for name, one in found.items():
+        groups[name.split("/")[0]].append(one)
+    return [
+        "| layer | tickets | right | another fault | unknown |",
+        "| --- | ---: | ---: | ---: | ---: |",
+        *(
+            f"| {layer} | {len(group)} | {count(group, 'right')} | {count(group, 'other_fault')} | "
+            f"{count(group, 'unknown')} |"
+            for layer, group in sorted(groups.items())
+        ),
+    ]
+
+
+def _confusion(found: Iterable[Outcome]) -> list[tuple[tuple[str, str], int]]:
+    """(label, said) -> tickets, of all where the labelled cause itself was not said; the most frequent first."""
+    counts = Counter((one.label, one.said) for one in found if not one.exact)
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def main() -> int:
+    """Write the page, check it, or record a first run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the page is not current")
+    parser.add_argument("--record", type=Path, metavar="DIR", help="record the first run on these cases")
+    parser.add_argument("--tool", metavar="COMMIT", help="with --record: the commit of the tool that ran")
+    options = parser.parse_args()
+    if options.record:
+        target = options.record / FIRST_RUN
+        if target.exists():
+            parser.error(f"{target} exists: there is one first run")
+        if not options.tool:
+            parser.error("--record needs --tool COMMIT")
+        target.write_text(json.dumps(record(options.record, options.tool), indent=1) + "\n", encoding="utf-8")
+        return 0
+    text = page()
+    if not options.check:
+        PAGE.write_text(text, encoding="utf-8")
+    elif not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text:
+        print(f"{PAGE.relative_to(ROOT)} is not current; run scripts/accuracy.py", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

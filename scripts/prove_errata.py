@@ -1,0 +1,73 @@
+"""Run the triggers of all errata with a torch, and compare what they say with what the rows say of its version.
+
+prove_errata.py --python PYTHON [--device cpu] [--only ID]… [--json FILE]
+
+Every row with a trigger is tried on the device, also those of other releases and of other backends. One that finds
+something outside of its row's range accuses a torch wrongly: exit code 1. One that finds nothing inside of it "misses":
+it is too weak, or this build is patched.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from doctor.knowledge import lookup  # noqa: E402
+from doctor.knowledge.errata import Match  # noqa: E402
+from doctor.model.facts import Torch  # noqa: E402
+from doctor.pipeline import Request, examine  # noqa: E402
+from doctor.probes.errata import Trial, Tried, attempt  # noqa: E402
+
+BACKENDS = {"cuda": ("cuda", "rocm")}
+
+
+def said(tried: Tried, version: str) -> str:
+    """What a trial comes to beside its row: "agrees", "accuses", "misses", "untried"."""
+    device = tried.device.partition(":")[0]
+    ours = bool(set(BACKENDS.get(device, (device,))) & set(tried.match.erratum.backends))
+    has = lookup.affects(tried.match.erratum, version) if ours else False
+    if tried.outcome == "untried":
+        return "untried"
+    if tried.outcome == "confirmed":
+        return "accuses" if has is False else "agrees"
+    return "misses" if has else "agrees"
+
+
+def main(arguments: list[str]) -> int:
+    """Exit code 0; 1 where a trigger accuses a release outside of its row's range; 3 where torch does not import."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--python", required=True)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args(arguments)
+    request = Request(python=options.python, probe=False)
+    torch = examine(request).facts.torch
+    if not isinstance(torch, Torch) or not torch.imports or torch.version is None:
+        print("torch does not import there")
+        return 3
+    wanted = [
+        Trial(Match(erratum=e, backends=e.backends), options.device)
+        for e in lookup.errata()
+        if e.trigger and (not options.only or e.id in options.only)
+    ]
+    tried = attempt(wanted, request, lambda text: print(text, file=sys.stderr))
+    rows = [(said(t, torch.version), t) for t in tried]
+    for verdict, t in sorted(rows, key=lambda row: (row[0], row[1].match.erratum.id)):
+        print(f"{verdict:<8} {t.match.erratum.id:<44} {t.outcome:<10} {t.detail[:100]}")
+    counts = Counter(verdict for verdict, _ in rows)
+    print(f"torch {torch.version} on {options.device}: {dict(counts)}")
+    if options.json:
+        made = [{"id": t.match.erratum.id, "verdict": v, "outcome": t.outcome, "detail": t.detail} for v, t in rows]
+        options.json.write_text(json.dumps({"torch": torch.version, "device": options.device, "rows": made}, indent=1))
+    return 1 if counts["accuses"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,63 @@
+"""The triggers of errata: none accuses a healthy torch on the CPU, and their helpers see what is wrong."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.inside import probe
+from doctor.knowledge import lookup
+from scripts import merge_errata
+
+SOURCE = Path(probe.__file__).parent / "stages" / "errata.py"
+OWN = [name for name, piece in merge_errata.triggers().items() if piece == "errata"]
+
+
+@pytest.fixture(scope="module")
+def said(torch_python: str) -> dict[str, Any]:
+    script = Path(__file__).with_name("all_triggers.py")
+    argv = [torch_python, "-B", str(script), probe.__file__]
+    child = subprocess.run(argv, capture_output=True, text=True, timeout=300)
+    assert child.returncode == 0, child.stderr
+    return json.loads(child.stdout)
+
+
+@pytest.mark.real_torch
+@pytest.mark.parametrize("name", OWN)
+def test_a_trigger_says_nothing_of_a_release_outside_its_range(said: dict[str, Any], name: str) -> None:
+    answer = said["answers"][name]
+    rows = [e for e in lookup.errata() if e.trigger == name and "cpu" in e.backends]
+    if any(lookup.affects(e, said["version"]) is not False for e in rows):
+        assert set(answer) in ({"seen"}, {"untried"})
+    else:
+        assert answer.get("seen", "") == ""
+        assert answer.get("untried", "words") != ""
+
+
+@pytest.mark.real_torch
+def test_what_the_helpers_see(said: dict[str, Any]) -> None:
+    helpers = said["helpers"]
+    assert helpers["same"] == helpers["both nan"] == helpers["no error"] == ""
+    assert helpers["wrong"].startswith("6 of 6 elements are wrong; element (0,) is 1.0, not 0.0")
+    assert "shape" in helpers["shape"]
+    assert helpers["nan"].startswith("6 of 6")
+    assert helpers["integers"].startswith("6 of 6")
+    assert helpers["error"].startswith("RuntimeError: shape")
+
+
+def test_every_trigger_belongs_to_a_row() -> None:
+    named = {e.trigger for e in lookup.errata()}
+    assert [name for name in OWN if name not in named] == []
+
+
+def test_every_trigger_says_which_row_it_shows() -> None:
+    ids = {e.id for e in lookup.errata()}
+    for node in ast.parse(SOURCE.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and node.name in OWN:
+            first = (ast.get_docstring(node) or "").split(":")[0].split(",")[0].strip()
+            assert first in ids, f"{node.name} begins its docstring with no id of a row"
