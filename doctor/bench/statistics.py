@@ -21,18 +21,17 @@ def median(values: Sequence[float]) -> float:
     """
     if not values:
         raise ValueError("no values")
-    return float(clock.median(values))
+    return clock.median(list(values))
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
     """(low, high) of the median with 95 % confidence, by order statistics; of fewer than six values all of them."""
-    low, high = clock.interval(values)
-    return float(low), float(high)
+    return clock.interval(list(values))
 
 
 def is_precise(values: Sequence[float]) -> bool:
     """Whether the half-width of the interval is within 2 % of the median."""
-    return bool(clock.is_precise(values))
+    return clock.is_precise(list(values))
 
 
 def percentile(values: Sequence[float], share: float) -> float:

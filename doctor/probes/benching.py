@@ -173,12 +173,12 @@ class _Heard:
         return None
 
     def _cell(self, line: Line) -> None:
-        if line.cell not in self._keys:
+        if line.cell is None or line.cell not in self._keys:
             raise Refused("a cell that is not of the plan")
         data: dict[str, Any] = dict(line.data)
         said = decode(CellSaid, data)
         with self._answers.lock:
-            self._answers.cells[line.cell] = said  # type: ignore[index]
+            self._answers.cells[line.cell] = said
         self._open = ("", None)
 
     def ended_badly(self, result: process.Result) -> tuple[str | None, str] | None:

@@ -37,7 +37,11 @@ def loss_of(torch, work, outputs, targets):
 def optimizer_of(torch, work, parameters):
     if hasattr(work, "optimizer"):
         return work.optimizer(torch, parameters)
-    return torch.optim.Adam(parameters, lr=getattr(work, "LEARNING_RATE", 1e-4 if len(work.SHAPE) > 1 else 1e-3))
+    return torch.optim.Adam(parameters, lr=learning_rate(work))
+
+
+def learning_rate(work):
+    return getattr(work, "LEARNING_RATE", 1e-4 if len(getattr(work, "SHAPE", ())) > 1 else 1e-3)
 
 
 def copied(model):

@@ -15,13 +15,13 @@ GROUP = 3  # blocks of which one median is made
 Z = 1.96
 
 
-def median(values):
+def median(values: "list[float]") -> float:
     ordered = sorted(values)
     middle = len(ordered) // 2
     return ordered[middle] if len(ordered) % 2 else 0.5 * (ordered[middle - 1] + ordered[middle])
 
 
-def interval(values):
+def interval(values: "list[float]") -> "tuple[float, float]":
     """(low, high) of the median, 95 %; of fewer than six values the smallest and the largest."""
     ordered = sorted(values)
     n = len(ordered)
@@ -30,14 +30,14 @@ def interval(values):
     return ordered[max(low, 1) - 1], ordered[min(high, n) - 1]
 
 
-def is_precise(values):
+def is_precise(values: "list[float]") -> bool:
     if len(values) < LEAST_BLOCKS:
         return False
     low, high = interval(values)
     return high - low <= 2 * PRECISE * median(values)
 
 
-def slope(values):
+def slope(values: "list[float]") -> float:
     """How much the values change over their whole length, as a share of their mean: the line of least squares."""
     n = len(values)
     mean_x, mean_y = (n - 1) / 2.0, sum(values) / float(n)
@@ -46,7 +46,7 @@ def slope(values):
     return above / below * (n - 1) / mean_y
 
 
-def is_warm(blocks):
+def is_warm(blocks: "list[float]") -> bool:
     """Whether the last ten medians, of three blocks each, lie level."""
     if len(blocks) < MEDIANS * GROUP:
         return False
@@ -54,6 +54,6 @@ def is_warm(blocks):
     return abs(slope([median(last[i:i + GROUP]) for i in range(0, len(last), GROUP)])) < SLOPE
 
 
-def steps_for(seconds_a_step):
+def steps_for(seconds_a_step: float) -> int:
     """Steps of a block."""
     return max(1, int(math.ceil(1.1 * BLOCK_S / max(seconds_a_step, 1e-7))))

@@ -5,6 +5,7 @@ the norm of the reference; None stands for a result that is not finite.
 """
 
 STEPS, SEEDS, BAND_BATCH = 20, 4, 32
+SMALL = 2000000  # parameters
 LAST = 3  # losses whose mean ends a training
 
 
@@ -111,13 +112,19 @@ class Reference(object):
     def band(self):
         """The loss at the end of short trainings in float32, one for each seed of the data and of dropout."""
         if self.losses is None:
-            self.torch.set_num_threads(self.threads)
+            self.torch.set_num_threads(threads_of(self.start, self.threads))
             seeds = range(1, 1 + getattr(self.work, "SEEDS", SEEDS))
             self.losses = [
                 trained(self.cells, self.start, self.cells.copied(self.start.model), s, lambda t: t, Plain)[-1]
                 for s in seeds
             ]
         return self.losses
+
+
+def threads_of(start, threads):
+    """Threads for a short training: of a small network one, for threads wait for each other, and for long where other
+    programs are at work. Step 0 is computed with as many as the timed steps have."""
+    return 1 if sum(p.numel() for p in start.model.parameters()) < SMALL else threads
 
 
 class Plain(object):
@@ -186,13 +193,14 @@ def looked(cells, cell, reference):
             cell.model.train(cell.trains)
     if cell.trains:
         said["band"] = [number(b) for b in reference.band()]
-        torch.set_num_threads(cell.threads)
+        torch.set_num_threads(threads_of(cell.start, cell.threads))
         own = trained(cells, cell.start, cell.model, 0, lambda t: cell.placed(t, t)[0], cell.casting)
         said["band_first"], said["band_own"] = number(own[0]), number(own[-1])
         said["band_nonfinite_step"] = next((i for i, v in enumerate(own) if v - v != 0), None)
         said["band_steps"] = len(own) - 1
         cell.model.zero_grad()
         cell.reset()
+        torch.set_num_threads(cell.threads)
     return said
 
 

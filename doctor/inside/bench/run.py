@@ -258,10 +258,17 @@ class Runner(object):
 
 
 def gate_seconds(runner, work, flops, factor, batch):
-    """About how long it takes to check a cell: float64 at half the rate on the CPU, two outputs more, a training."""
+    """About how long it takes to check a cell: step 0 and two outputs more in float64, at half the rate of the CPU, and
+    for a training those of the seeds."""
     gate = runner.pieces["gate"]
-    count = gate.compared(work, batch)
-    return flops["step"] * count * (factor + 4.0) * 2.0 / runner.rate(runner.probes["cpu"]) if factor > 1 else 0.0
+    operations = flops["step"] * gate.compared(work, batch) * (factor + 2.0) * 2.0
+    if factor > 1:
+        side = getattr(work, "BAND_SIDE", None)
+        whole = work.SHAPE[-1] if hasattr(work, "SHAPE") else work.TOKENS
+        count = 4 * (side / float(whole)) ** 2 if side else gate.BAND_BATCH
+        steps = getattr(work, "STEPS", gate.STEPS) * (1 + getattr(work, "SEEDS", gate.SEEDS))
+        operations += flops["step"] * factor * count * steps
+    return operations / runner.rate(runner.probes["cpu"]) if "product" not in work.PHASES else 0.0
 
 
 def parameters(start):
