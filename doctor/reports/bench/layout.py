@@ -116,7 +116,7 @@ def _measured(rows: Sequence[Row], suite: str | None) -> Table:
         )
         return Table(title=title, heads=tuple(heads), lines=tuple(lines))
     heads = ["workload", "device", *["setting"] * settings]
-    heads += ["batch", "time", "95 %", "samples/s", "speed-up", "roofline"]
+    heads += ["batch", "time", Own("95 %"), "samples/s", "speed-up", "roofline"]
     flat = [_flat(row, settings) for row in rows]
     return _without_empty(Table(title=title, heads=tuple(heads), lines=tuple(flat)))
 

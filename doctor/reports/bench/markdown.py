@@ -19,7 +19,7 @@ def render_comparison(result: Comparison) -> str:
     """The verdicts, and what else changed."""
     lines = [f"**{markdown(layout.compared_in_a_line(result))}**", ""]
     for table in layout.comparison(result):
-        lines += [*_table(table), ""]
+        lines += [*table_lines(table), ""]
     return "\n".join(lines)
 
 
@@ -27,13 +27,13 @@ def render_merged(result: Merged) -> str:
     """A table for each method."""
     lines: list[str] = []
     for table in layout.merged(result):
-        lines += [*_table(table), ""]
+        lines += [*table_lines(table), ""]
     return "\n".join(lines)
 
 
 def render_known() -> str:
     """The published numbers that are wrong, or not comparable."""
-    return "\n".join(_table(layout.references())) + "\n"
+    return "\n".join(table_lines(layout.references())) + "\n"
 
 
 def _report(report: BenchReport) -> Iterator[str]:
@@ -45,7 +45,7 @@ def _report(report: BenchReport) -> Iterator[str]:
         yield f"- {markdown(line)}"
     for table in layout.tables(report):
         yield ""
-        yield from _table(table)
+        yield from table_lines(table)
     if means := list(layout.means(report)):
         yield ""
         for line in means:
@@ -62,7 +62,8 @@ def _report(report: BenchReport) -> Iterator[str]:
             yield "</details>"
 
 
-def _table(table: layout.Table) -> Iterator[str]:
+def table_lines(table: layout.Table) -> Iterator[str]:
+    """One table, with its title before and its notes after it."""
     if table.title:
         yield f"{markdown(table.title)}:"
         yield ""
