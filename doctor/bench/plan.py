@@ -70,8 +70,7 @@ def plan(options: BenchOptions, devices: tuple[str, ...]) -> tuple[ChildPlan, ..
     accelerators = [d for d in devices if d != "cpu"]
     first = accelerators[:1] or ["cpu"]
     opened = [*first, *accelerators[1:]]
-    limit = (TOUR_S if options.suite is None else SUITE_S)[options.effort]
-    seconds = (options.time_limit_s or limit) / len(opened)
+    seconds = planned_seconds(options) / len(opened)
     return tuple(
         ChildPlan(
             device=device,
@@ -80,6 +79,11 @@ def plan(options: BenchOptions, devices: tuple[str, ...]) -> tuple[ChildPlan, ..
         )
         for device in opened
     )
+
+
+def planned_seconds(options: BenchOptions) -> float:
+    """Of all measuring."""
+    return options.time_limit_s or (TOUR_S if options.suite is None else SUITE_S)[options.effort]
 
 
 def _sides(device: str, devices: tuple[str, ...], first: str) -> tuple[str, ...]:

@@ -122,6 +122,6 @@ def _of_loader(row: Row) -> Iterator[Reason]:
     if timing and timing.loader_ms and timing.loader_share and timing.loader_share > LOADER:
         yield Reason(
             id="program-error",
-            text=f"With the loader a step takes {timing.loader_ms:.3g} ms, of which it is "
-            f"{100 * timing.loader_share:.0f} %: the loader sets the pace, not the device.",
+            text=f"With a loader a step takes {timing.loader_ms / timing.median_ms:.2g} times as long; of that time "
+            f"{100 * timing.loader_share:.0f} % is the loader: it sets the pace, not the device.",
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from doctor.bench.plan import planned_seconds
 from doctor.cli import output
 from doctor.cli.benchmarks import COMPARED, Live, compare, format_of, on_files, output_options, read_report, text_of
 from doctor.cli.codes import FAULT, INTERRUPTED, NO_VERDICT
@@ -89,7 +90,7 @@ def exit_code(report: BenchReport) -> int:
 
 
 def _measured(request: Request, wanted: BenchOptions, *, quiet: bool) -> BenchReport:
-    with Live(quiet=quiet) as live:
+    with Live(planned_seconds(wanted), quiet=quiet) as live:
         return benchmark(request, wanted, live, live.rows)
 
 

@@ -175,7 +175,8 @@ class Live:
     """The table while it grows, on stderr: rows that are done, what is running, and the time that is left. Nothing
     where nobody watches."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, planned_s: float, *, quiet: bool = False) -> None:
+        self._planned_s = planned_s  # of measuring: what is left of it is shown
         self._lock = threading.Lock()  # the child's lines are heard in a thread
         self._rows: list[Row] = []
         self._display: Any = None
@@ -186,12 +187,20 @@ class Live:
     def _start(self) -> None:
         from rich.console import Console, Group
         from rich.live import Live as Display
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
+        from rich.text import Text
+
+        planned_s = self._planned_s
+
+        class Left(ProgressColumn):
+            """What is left of the planned time; the shares come too seldom to tell."""
+
+            def render(self, task: Task) -> Text:
+                return Text(f"about {max(0.0, planned_s - (task.elapsed or 0.0)):.0f} s left")
 
         self._bar = Progress(
-            TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn(), TextColumn("left"),
-            TimeRemainingColumn(),
-        )  # fmt: skip
+            TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn(), Left()
+        )
         self._task = self._bar.add_task("starting", total=1.0)
         self._group = Group
         self._display = Display(self._shown(), console=Console(stderr=True), transient=True, refresh_per_second=4)
@@ -230,7 +239,7 @@ class Live:
 
         table = Table(box=box.SIMPLE)
         for head in ("workload", "device", "batch", "time", "95 %", "speed-up"):
-            table.add_column(head)
+            table.add_column(head, no_wrap=True)
         for row in self._rows[-20:]:
             cells = (
                 layout.name_of(row), row.device, str(row.batch), layout.shown_time(row),

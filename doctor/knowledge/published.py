@@ -238,7 +238,7 @@ def _distance(
 
 def same_model(machine: str, name: str | None) -> bool:
     """Whether a machine as it is named in print has that GPU or processor: all words of the shorter name are in the
-    longer one, and none that tells models apart is in only one of them.
+    longer one, and none that tells models apart is in only one of them. A name without a number ("AMD EPYC") is none.
 
     >>> same_model("RTX 4090", "NVIDIA GeForce RTX 4090"), same_model("RTX 4090", "NVIDIA GeForce RTX 4090 Laptop GPU")
     (True, False)
@@ -252,7 +252,8 @@ def same_model(machine: str, name: str | None) -> bool:
         for text in (machine.split(" (")[0], name)
     )
     shorter, longer = sorted((printed, held), key=len)
-    return bool(shorter) and shorter <= longer and not (longer - shorter) & _TELLING
+    numbered = any(character.isdigit() for word in shorter for character in word)
+    return numbered and shorter <= longer and not (longer - shorter) & _TELLING
 
 
 _FILLERS = {"apple", "gpu", "macbook", "air", "pro-macbook", "mini", "mac", "with", "plain", "24", "2020"}

@@ -79,6 +79,7 @@ def test_nothing_wrong_and_no_other_phase_is_near() -> None:
         ("M3 Pro", "Apple M3", False),
         ("NVIDIA H200", "NVIDIA H200", True),
         ("anything", None, False),
+        ("2 vCPU AMD EPYC Zen 4", "AMD EPYC", False),
     ],
 )
 def test_models_are_told_apart(machine: str, name: str | None, same: bool) -> None:
@@ -90,3 +91,10 @@ def test_what_is_known_to_be_wrong_comes_first_and_has_a_source() -> None:
     assert kinds == sorted(kinds, key=lambda k: k != "wrong")
     assert all(k.source and k.reason.endswith(".") for k in numbers.known())
     assert any(k.work.id == "five-models-article" for k in numbers.known())
+
+
+def test_workloads_and_suites_are_those_of_the_benchmark() -> None:
+    from doctor.bench.suites import SUITES, WORKLOADS
+
+    assert {r.workload for r in numbers.published() if r.workload} <= {*WORKLOADS, "resnet50"}
+    assert {s for w in numbers.works().values() for s in w.suites} <= set(SUITES)

@@ -163,7 +163,7 @@ def _loader(rows: Iterable[Row]) -> Table | None:
     lines = tuple(
         (name_of(row), row.device, _batch(row), time_of(row.timing.median_ms), time_of(row.timing.loader_ms),
          Own(f"{100 * row.timing.loader_share:.0f} %" if row.timing.loader_share is not None else ""))
-        for row in rows if row.timing and row.timing.loader_ms
+        for row in rows if row.timing and row.timing.loader_ms and row.scale == 1
     )  # fmt: skip
     heads = ("workload", "device", "batch", "compute alone", "with a loader", "of it the loader")
     title = "with a DataLoader in the clock, as the articles measured (never mixed with the times above)"
@@ -171,11 +171,12 @@ def _loader(rows: Iterable[Row]) -> Table | None:
 
 
 def _unsynchronised(rows: Iterable[Row]) -> Table | None:
+    """Of accelerators: a CPU has nothing to wait for."""
     lines = tuple(
         (name_of(row), row.device, _batch(row), time_of(row.timing.median_ms), time_of(row.timing.unsynchronised_ms),
          times_of(row.timing.median_ms / row.timing.unsynchronised_ms),
          time_of(row.timing.item_ms) if row.timing.item_ms else Own(""))
-        for row in rows if row.timing and row.timing.unsynchronised_ms
+        for row in rows if row.timing and row.timing.unsynchronised_ms and row.scale == 1 and row.device != "cpu"
     )  # fmt: skip
     heads = ("workload", "device", "batch", "time", "a clock that does not wait", "too fast by", "with loss.item()")
     title = "what a clock without synchronisation would have said (no result)"
