@@ -1,12 +1,12 @@
 """From what the children said to rows: whether a time may be shown, where it stands, and why it is slow. Pure.
 
-Tolerances. u = 2^-bits is the unit of the products (float32 on a CPU 24 bits; on other devices 20, since fast convolutions
-transform their inputs and tensor cores truncate; TF32 and float16 11, bfloat16 8). A layer rounds with relative errors of
-the order of u, which are independent from layer to layer, so that after `depth` operations the norm of the outputs is off
-by some u sqrt(depth): `SPREAD` times that is allowed. A gradient also passes kinks (ReLU, maxima): a perturbation e turns
-a share of order e of them, and each takes a whole term away, so the norm of the gradient is off by some sqrt(e). Zeros are
-off by 1, results of another input by about 1.4: no tolerance comes near. Calibrated on healthy devices (docs/bench.md).
-"""
+Tolerances. u = 2^-bits is the unit of the products (float32 on a CPU 24 bits; on other devices 20, since fast
+convolutions transform their inputs and tensor cores truncate; TF32 and float16 11, bfloat16 8). A layer rounds with
+relative errors of the order of u, which are independent from layer to layer, so that after `depth` operations the norm
+of the outputs is off by some u sqrt(depth): `SPREAD` times that is allowed. A gradient also passes kinks (ReLU,
+maxima): a perturbation e turns a share of order e of them, and each takes a whole term away, so the norm of the
+gradient is off by some sqrt(e). Zeros are off by 1, results of another input by about 1.4: no tolerance comes near.
+Calibrated on healthy devices (docs/bench.md). """
 
 from __future__ import annotations
 
@@ -315,7 +315,9 @@ def _placed(row: Row, said: CellSaid, device: BenchDevice | None) -> Row:
     if peak is None:
         return row
     computing = said.flops / (peak * 1e12) / seconds
-    moving = said.bytes_moved / (device.bandwidth_gbs * 1e9) / seconds if said.bytes_moved and device.bandwidth_gbs else 0.0
+    moving = 0.0
+    if said.bytes_moved and device.bandwidth_gbs:
+        moving = said.bytes_moved / (device.bandwidth_gbs * 1e9) / seconds
     share = max(computing, moving)
     bound = "overhead" if share < OVERHEAD_SHARE else "compute" if computing >= moving else "memory"
     return replace(row, roofline_share=share, bound=bound)  # type: ignore[arg-type]
@@ -399,9 +401,9 @@ def means_of(rows: Iterable[Row]) -> tuple[Mean, ...]:
     for (device, _), members in groups.items():
         mean = statistics.geometric_mean((r.speedup.ratio, r.speedup.low, r.speedup.high) for r in members if r.speedup)
         if mean is not None:
-            means.append(
-                Mean(device=device, dtype=members[0].dtype, speedup=mean[0], low=mean[1], high=mean[2], rows=len(members))
-            )
+            middle, low, high = mean
+            dtype, count = members[0].dtype, len(members)
+            means.append(Mean(device=device, dtype=dtype, speedup=middle, low=low, high=high, rows=count))
     return tuple(means)
 
 
@@ -435,7 +437,8 @@ def _reasons(row: Row, said: CellSaid, measured: Measured, machine: Machine) -> 
     if seen.busy:
         yield Reason(id="device-slow", text="other programs used it meanwhile")
     if device is not None and row.bound == "compute" and not held and (row.roofline_share or 1.0) < OVERHEAD_SHARE:
-        yield Reason(id="device-slow", text=f"only {row.roofline_share:.0%} of its peak, and nothing known holds it back")
+        text = f"only {row.roofline_share:.0%} of its peak, and nothing known holds it back"
+        yield Reason(id="device-slow", text=text)
 
 
 def _cpu_reasons(row: Row, measured: Measured, machine: Machine) -> Iterable[Reason]:

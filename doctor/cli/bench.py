@@ -24,7 +24,7 @@ SUITES = ("mnist", "vae", "vgg16", "five-models", "mlp")
 @click.option("--list", "listing", is_flag=True, help="List suites and workloads, and measure nothing.")
 @click.option("--python", metavar="PATH", callback=_python, help="The Python to measure, or its environment's folder.")
 @click.option("--device", multiple=True, metavar="DEVICE", callback=_devices,
-              help="Only this one: cpu, cuda, cuda:1, mps, xpu (repeatable). Default: the CPU and the first GPU.")  # fmt: skip
+              help="Only this one: cpu, cuda, cuda:1, mps, xpu (repeatable). Default: CPU and first GPU.")  # fmt: skip
 @click.option("--dtype", multiple=True, type=click.Choice(("fp32", "bf16", "fp16")),
               help="Types to compute with, by autocast (repeatable). Default: fp32.")  # fmt: skip
 @click.option("--channels-last", is_flag=True, help="Images in the order NHWC.")
@@ -39,10 +39,9 @@ SUITES = ("mnist", "vae", "vgg16", "five-models", "mlp")
 def command(**options: Any) -> int:
     """Time well-known workloads on this machine.
 
-    Each is first compared with the CPU in float64; what computes wrongly shows no time. The CPU and the GPU take turns, and
-    a speed-up is a ratio of medians with its interval. Exit code 1 where something is INVALID or IMPOSSIBLE, 3 where
-    nothing could be measured; Ctrl-C keeps what is done.
-    """
+    Each is first compared with the CPU in float64; what computes wrongly shows no time. The CPU and the GPU take turns,
+    and a speed-up is a ratio of medians with its interval. Exit code 1 where something is INVALID or IMPOSSIBLE, 3
+    where nothing could be measured; Ctrl-C keeps what is done. """
     if options["listing"]:
         output.emit(_listing(), options["output"])
         return 0
@@ -122,7 +121,8 @@ def _listing() -> str:
     width = max(map(len, KNOWN))
     lines = ["Suites"]
     lines += [f"  {name:{width}}  {suite.title}" for name, suite in KNOWN.items()]
-    return "\n".join([*lines, "", "Workloads (of the suites, and of the tour with --full)", *(f"  {w}" for w in WORKLOADS)])
+    lines += ["", "Workloads (of the suites, and of the tour with --full)", *(f"  {name}" for name in WORKLOADS)]
+    return "\n".join(lines)
 
 
 def _json(report: BenchReport) -> str:
@@ -152,8 +152,8 @@ def _cells(row: Row) -> tuple[str, ...]:
     """A row of the table."""
     batch = f"{row.batch}" if row.batch == row.batch_wanted else f"{row.batch} (of {row.batch_wanted})"
     settings = "".join(
-        word for word, there in ((f" t{row.threads}", row.threads and row.device == "cpu"), (" NHWC", row.channels_last),
-                                 (" compiled", row.compile), (" x2", row.scale > 1)) if there
+        word for word, there in ((f" t{row.threads}", row.threads and row.device == "cpu"), (" NHWC",
+        row.channels_last), (" compiled", row.compile), (" x2", row.scale > 1)) if there
     )  # fmt: skip
     named = (row.workload + (f" {row.size}" if row.size else ""), row.phase, row.device, row.dtype + settings, batch)
     if row.timing is None:

@@ -4,10 +4,10 @@ Run BY the target interpreter, on its stdin:
 
     python -B -X faulthandler - DEVICE MODE [SEED]
 
-DEVICE is "cpu", "cuda:0", "mps", "xpu:0". In the modes "facts" and "quick" the child of "cpu" also
-gives torch's dynamic facts. MODE is "facts" (no probe), "quick", "full", "soak:MINUTES", "peers" (copies between all
-GPUs), "bench" (the cells of PLAN, by the pieces of bench/), or "cpu-only" (quick, without touching any driver: used where
-the driver hung). Nothing here judges the machine: the probe measures and compares, checks/ decides.
+DEVICE is "cpu", "cuda:0", "mps", "xpu:0". In the modes "facts" and "quick" the child of "cpu" also gives torch's
+dynamic facts. MODE is "facts" (no probe), "quick", "full", "soak:MINUTES", "peers" (copies between all GPUs), "bench"
+(the cells of PLAN, by the pieces of bench/), or "cpu-only" (quick, without touching any driver: used where the driver
+hung). Nothing here judges the machine: the probe measures and compares, checks/ decides.
 
 What is here is what every probe does first. Further stages are the files of stages/; the parent puts the text of those
 that the mode needs in front of this one, as the table PIECES. A piece has a table STAGES: (stage's name, function of
