@@ -41,7 +41,8 @@ def command(**options: Any) -> int:
 
     Each is first compared with the CPU in float64; what computes wrongly shows no time. The CPU and the GPU take turns,
     and a speed-up is a ratio of medians with its interval. Exit code 1 where something is INVALID or IMPOSSIBLE, 3
-    where nothing could be measured; Ctrl-C keeps what is done. """
+    where nothing could be measured; Ctrl-C keeps what is done.
+    """
     if options["listing"]:
         output.emit(_listing(), options["output"])
         return 0
@@ -152,9 +153,15 @@ def _cells(row: Row) -> tuple[str, ...]:
     """A row of the table."""
     batch = f"{row.batch}" if row.batch == row.batch_wanted else f"{row.batch} (of {row.batch_wanted})"
     settings = "".join(
-        word for word, there in ((f" t{row.threads}", row.threads and row.device == "cpu"), (" NHWC",
-        row.channels_last), (" compiled", row.compile), (" x2", row.scale > 1)) if there
-    )  # fmt: skip
+        word
+        for word, there in (
+            (f" t{row.threads}", row.threads and row.device == "cpu"),
+            (" NHWC", row.channels_last),
+            (" compiled", row.compile),
+            (" x2", row.scale > 1),
+        )
+        if there
+    )
     named = (row.workload + (f" {row.size}" if row.size else ""), row.phase, row.device, row.dtype + settings, batch)
     if row.timing is None:
         status = row.gate.status if row.gate.status in ("INVALID", "IMPOSSIBLE") else row.gate.status.replace("-", " ")

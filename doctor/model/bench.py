@@ -5,7 +5,8 @@ all others have `timing` None, and say why. Times are milliseconds of one step (
 optimizer; an inference: one forward pass; a decoder: all tokens of one call; a sweep: one product), rates are
 floating-point operations (a multiply-add counts two) in 1e12 per second, sizes are bytes, power is watts. None: not
 known, or not to be had here; `Row.notes` says why where that is worth a word. Nothing here names a person, a host or a
-path. """
+path.
+"""
 
 from __future__ import annotations
 
