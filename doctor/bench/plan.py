@@ -1,8 +1,7 @@
 """What is run, in which order, and how long. Pure: from the suite, the options and the devices that torch sees.
 
-One child for each accelerator, one after the other. The first one also runs the CPU's cells, in turn with its own, so that
-a drift of the machine hits both sides of a speed-up. Without an accelerator there is a child of the CPU.
-"""
+One child for each accelerator, one after the other. The first one also runs the CPU's cells, in turn with its own, so
+that a drift of the machine hits both sides of a speed-up. Without an accelerator there is a child of the CPU. """
 
 from __future__ import annotations
 

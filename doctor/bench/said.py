@@ -9,8 +9,8 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True)
 class GateSaid:
-    """Errors of step 0 and of a short training (inside/bench/gate.py). None: not finite, or not looked at; `looked` says
-    which, by the names that are there."""
+    """Errors of step 0 and of a short training (inside/bench/gate.py). None: not finite, or not looked at; `looked`
+    says which, by the names that are there."""
 
     compared: int | None = None
     device: str | None = None  # where the outputs lay

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from doctor.inside.bench import clock
 
@@ -78,5 +79,5 @@ def growth(series: Sequence[tuple[int, ...]], column: int) -> tuple[float, float
     if len(readings) < 2 or readings[-1][0] <= readings[0][0]:
         return 0.0, 0.0, 0.0
     total = readings[-1][1] - readings[0][1]
-    rises = sum(b[1] > a[1] for a, b in zip(readings, readings[1:], strict=False))
+    rises = sum(b[1] > a[1] for a, b in pairwise(readings))
     return total / (readings[-1][0] - readings[0][0]), float(total), rises / (len(readings) - 1)

@@ -1,5 +1,5 @@
-"""The suites, by the name of what people read, and the tour of `bench` without arguments. In the order in which they run:
-what matters most comes first, for the time may end before the list does."""
+"""The suites, by the name of what people read, and the tour of `bench` without arguments. In the order in which they
+run: what matters most comes first, for the time may end before the list does."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 """From what the children said to rows: whether a time may be shown, and where it stands. Pure.
 
-Tolerances. u = 2^-bits is the unit of the products (float32 on a CPU 24 bits; on other devices 20, since fast convolutions
-transform their inputs and tensor cores truncate; TF32 and float16 11, bfloat16 8). A layer rounds with relative errors of
-the order of u, which are independent from layer to layer, so that after `depth` operations the norm of the outputs is off
-by some u sqrt(depth): `SPREAD` times that is allowed. A gradient also passes kinks (ReLU, maxima): a perturbation e turns
-a share of order e of them, and each takes a whole term away, so the norm of the gradient is off by some sqrt(e). Zeros are
-off by 1, results of another input by about 1.4: no tolerance comes near. Calibrated on healthy devices (docs/bench.md).
-"""
+Tolerances. u = 2^-bits is the unit of the products (float32 on a CPU 24 bits; on other devices 20, since fast
+convolutions transform their inputs and tensor cores truncate; TF32 and float16 11, bfloat16 8). A layer rounds with
+relative errors of the order of u, which are independent from layer to layer, so that after `depth` operations the norm
+of the outputs is off by some u sqrt(depth): `SPREAD` times that is allowed. A gradient also passes kinks (ReLU,
+maxima): a perturbation e turns a share of order e of them, and each takes a whole term away, so the norm of the
+gradient is off by some sqrt(e). Zeros are off by 1, results of another input by about 1.4: no tolerance comes near.
+Calibrated on healthy devices (docs/bench.md). """
 
 from __future__ import annotations
 
@@ -312,7 +312,9 @@ def _placed(row: Row, said: CellSaid, device: BenchDevice | None) -> Row:
     if peak is None:
         return row
     computing = said.flops / (peak * 1e12) / seconds
-    moving = said.bytes_moved / (device.bandwidth_gbs * 1e9) / seconds if said.bytes_moved and device.bandwidth_gbs else 0.0
+    moving = 0.0
+    if said.bytes_moved and device.bandwidth_gbs:
+        moving = said.bytes_moved / (device.bandwidth_gbs * 1e9) / seconds
     share = max(computing, moving)
     bound = "overhead" if share < OVERHEAD_SHARE else "compute" if computing >= moving else "memory"
     return replace(row, roofline_share=share, bound=bound)  # type: ignore[arg-type]
@@ -396,9 +398,9 @@ def means_of(rows: Iterable[Row]) -> tuple[Mean, ...]:
     for (device, _), members in groups.items():
         mean = statistics.geometric_mean((r.speedup.ratio, r.speedup.low, r.speedup.high) for r in members if r.speedup)
         if mean is not None:
-            means.append(
-                Mean(device=device, dtype=members[0].dtype, speedup=mean[0], low=mean[1], high=mean[2], rows=len(members))
-            )
+            middle, low, high = mean
+            dtype, count = members[0].dtype, len(members)
+            means.append(Mean(device=device, dtype=dtype, speedup=middle, low=low, high=high, rows=count))
     return tuple(means)
 
 

@@ -1,10 +1,11 @@
 """What `torchdoctor bench` measured: schema "bench-1", which its JSON, its tables and its comparisons share.
 
-A row is a cell of the plan: one workload on one device with one setting. A row has a time only where its gate is "ok"; all
-others have `timing` None, and say why. Times are milliseconds of one step (a training step: forward, backward, optimizer; an
-inference: one forward pass; a decoder: all tokens of one call; a sweep: one product), rates are floating-point operations
-(a multiply-add counts two) in 1e12 per second, sizes are bytes, power is watts. None: not known, or not to be had here;
-`Row.notes` says why where that is worth a word. Nothing here names a person, a host or a path.
+A row is a cell of the plan: one workload on one device with one setting. A row has a time only where its gate is "ok";
+all others have `timing` None, and say why. Times are milliseconds of one step (a training step: forward, backward,
+optimizer; an inference: one forward pass; a decoder: all tokens of one call; a sweep: one product), rates are
+floating-point operations (a multiply-add counts two) in 1e12 per second, sizes are bytes, power is watts. None: not
+known, or not to be had here; `Row.notes` says why where that is worth a word. Nothing here names a person, a host or a
+path.
 """
 
 from __future__ import annotations
@@ -83,8 +84,8 @@ class BenchOptions:
 @dataclass(frozen=True, kw_only=True)
 class GateCheck:
     """One comparison with the CPU's fp64 run of the same seed, or with the band of several seeds. It holds where
-    `error` <= `tolerance`; both in the unit that `name` implies (relative errors, but for "band": distance from the middle of
-    the band, in loss)."""
+    `error` <= `tolerance`; both in the unit that `name` implies (relative errors, but for "band": distance from the
+    middle of the band, in loss)."""
 
     name: str  # "loss", "outputs", "gradients", "band", "inputs-change", "finite", "memory"
     ok: bool
@@ -94,9 +95,9 @@ class GateCheck:
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
-    """Whether a time may be shown. "INVALID": the computation is wrong; "IMPOSSIBLE": the time is (above the peak, or it does
-    not grow with the work); "not-here": this torch or device lacks the workload; "not-run": the time was over, or it was
-    interrupted. `why` is one plain sentence, "" where ok."""
+    """Whether a time may be shown. "INVALID": the computation is wrong; "IMPOSSIBLE": the time is (above the peak, or
+    it does not grow with the work); "not-here": this torch or device lacks the workload; "not-run": the time was over,
+    or it was interrupted. `why` is one plain sentence, "" where ok."""
 
     status: Status
     why: str = ""
@@ -105,8 +106,8 @@ class Gate:
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """Milliseconds of one step. The interval is that of the median with 95 % confidence, by order statistics of the blocks'
-    means; no distribution is assumed."""
+    """Milliseconds of one step. The interval is that of the median with 95 % confidence, by order statistics of the
+    blocks' means; no distribution is assumed."""
 
     first_call_ms: float  # the very first step: libraries load, kernels or graphs are compiled
     warmup_ms: float  # how long it warmed up, all in all
@@ -129,8 +130,8 @@ class Timing:
 
 @dataclass(frozen=True, kw_only=True)
 class Ratio:
-    """A ratio of two medians, with a 95 % interval. `against` is the key of the row in the denominator's place: the speed-up is
-    that row's time over this one's, so above 1 is faster."""
+    """A ratio of two medians, with a 95 % interval. `against` is the key of the row in the denominator's place: the
+    speed-up is that row's time over this one's, so above 1 is faster."""
 
     ratio: float
     low: float
@@ -140,8 +141,8 @@ class Ratio:
 
 @dataclass(frozen=True, kw_only=True)
 class Scaling:
-    """The time of twice the work over the time of the work. Bounds are None where the cell is not bound by computing: then the
-    ratio is only shown."""
+    """The time of twice the work over the time of the work. Bounds are None where the cell is not bound by computing:
+    then the ratio is only shown."""
 
     ratio: float
     low_bound: float | None = None
@@ -174,7 +175,8 @@ class Conditions:
 
 @dataclass(frozen=True, kw_only=True)
 class Reason:
-    """Why a row is slow, or wrong: an id of the catalogue (`torchdoctor explain ID`) and one sentence with its values."""
+    """Why a row is slow, or wrong: an id of the catalogue (`torchdoctor explain ID`) and one sentence with its
+    values."""
 
     id: str
     text: str
@@ -182,7 +184,8 @@ class Reason:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One cell. `key` names workload, phase, device and every setting, so that equal keys of two reports can be compared."""
+    """One cell. `key` names workload, phase, device and every setting, so that equal keys of two reports can be
+    compared."""
 
     key: str
     workload: str
@@ -238,6 +241,6 @@ class BenchReport:
     options: BenchOptions
     rows: tuple[Row, ...] = ()
     means: tuple[Mean, ...] = ()
-    findings: tuple[Reason, ...] = ()  # of the machine or of torch, over all rows: "mps-wrong-results", "mps-memory-leak"
+    findings: tuple[Reason, ...] = ()  # over all rows: "mps-wrong-results", "mps-memory-leak"
     notes: tuple[str, ...] = ()  # what was left out, and why
     interrupted: bool = False  # Ctrl-C: what was done by then is here

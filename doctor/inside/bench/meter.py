@@ -1,4 +1,5 @@
-"""The clock of one cell: warm-up, blocks between two synchronisations, proof that the clock waits, memory, conditions."""
+"""The clock of one cell: warm-up, blocks between two synchronisations, proof that the clock waits, memory,
+conditions."""
 
 import os
 import time

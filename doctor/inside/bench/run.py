@@ -182,8 +182,8 @@ class Runner(object):
             if self.plan["loader"] and hasattr(meter.cell.work, "SHAPE"):
                 measured["loader_s"], measured["workers"] = self.speaker.stage(
                     "loader", spec["key"], lambda: self.pieces["loader"].step_seconds(meter.cell, spec["seconds"]))
-            again = {} if spec.get("ungated") else self.speaker.stage("again", spec["key"], lambda: self.pieces["gate"].looked_again(
-                meter.cell, reference))
+            again = {} if spec.get("ungated") else self.speaker.stage(
+                "again", spec["key"], lambda: self.pieces["gate"].looked_again(meter.cell, reference))
             fallback = [w for w in self.kept_warnings[said.pop("warnings_before"):] if FALLBACK in w]
             self.speaker.cell(
                 spec["key"], status="measured", measured=measured, fallback=fallback, **dict(
@@ -285,7 +285,8 @@ def moved(start, cell, spec):
 
 
 def counted(torch, start, size):
-    """Floating-point operations of the forward pass of one sample, and of its first layer; a multiply-add counts two."""
+    """Floating-point operations of the forward pass of one sample, and of its first layer; a multiply-add counts
+    two."""
     work = start.work
     if hasattr(work, "flops"):
         return {"step": work.flops(1, **({"size": size} if size else {})), "first": 0.0}
