@@ -112,6 +112,22 @@ def test_output_goes_to_a_file(capsys: pytest.CaptureFixture[str], files: Path) 
     assert "method 1" in (files / "all.txt").read_text()
 
 
+def test_the_table_while_it_runs_shows_nothing_raw(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from doctor.cli import benchmarks, output
+
+    monkeypatch.setattr(output, "somebody_types", lambda: True)
+    with benchmarks.Live(10.0) as live:
+        live("gate \x1b]0;x\x07[bold]", 0.5)
+        live.rows((replace(VGG.rows[1], workload="a\x1b[31mb"),))
+        live("over", 2.0)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "\x1b]0;" not in shown.err
+    assert "\x1b[31mb" not in shown.err
+
+
 def test_an_empty_report_is_no_error(capsys: pytest.CaptureFixture[str], files: Path) -> None:
     (files / "empty.json").write_text(render(report()))
     assert run(capsys, "--compare", "empty.json", "empty.json")[0] == 0

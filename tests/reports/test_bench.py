@@ -137,6 +137,19 @@ def test_a_page_has_the_same_elements_whatever_it_quotes(words: str, name: str) 
     assert shape(html.render(hostile(ALL[name], words))) == shape(html.render(hostile(ALL[name], "word")))
 
 
+def test_a_product_is_held_against_healthy_devices_of_the_model() -> None:
+    product = row("matmul", "cuda:0", 1, 2.5, phase="product", size="4096", tflops=48.0)
+    [(name, said)] = layout.standing(report(product))
+    assert name == "matmul 4096, cuda:0"
+    assert said.startswith("48 TFLOP/s FP32, 94 % of the 51.2 that a healthy NVIDIA H200 reaches")
+
+
+def test_the_nearest_published_row_names_what_differs() -> None:
+    [(_, said)] = layout.standing(report(row(device="cuda:0", batch=32, ms=100.0)))
+    assert "nearest published: 224 on RTX 3090" in said or "nearest published" in said
+    assert "differs: another device" in said
+
+
 def test_html_asks_nobody() -> None:
     page = html.render(VGG)
     assert "default-src 'none'" in page

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from doctor.bench.compare import Compared, Comparison, Entry, Merged, MergedTable, Verdict, setting_of
-from doctor.knowledge import published
+from doctor.knowledge import published, speeds
 from doctor.knowledge.published import Caveat, Published
 from doctor.model.bench import BenchDevice, BenchReport, Row, Timing
 
@@ -324,13 +324,22 @@ def remarks(report: BenchReport) -> Iterator[tuple[str, str]]:
 
 
 def standing(report: BenchReport) -> Iterator[tuple[str, str]]:
-    """(row, sentence): the nearest published row of each measured one, where one is near enough to say something."""
+    """(row, sentence): of a product what healthy devices of the model reach, of all others the nearest published row,
+    where one is near enough to say something."""
     known = {device.device: device for device in report.machine.devices}
     for row in report.rows:
         if row.timing is None or row.timing.samples_per_s is None or row.scale != 1:
             continue
         device = known.get(row.device)
         dtype = "tf32" if row.dtype == "fp32" and row.conditions.tf32 else row.dtype
+        if row.workload == "matmul" and row.tflops and device and device.name:
+            if expected := speeds.product_rate(device.name, dtype):
+                share = 100 * row.tflops / expected.rate
+                yield name_of(row) + f", {row.device}", (
+                    f"{row.tflops:.3g} TFLOP/s {dtype.upper()}, {share:.0f} % of the {expected.rate:.3g} that a healthy "
+                    f"{device.name} reaches ({expected.source})"
+                )
+            continue
         near = published.nearest(
             row.workload, row.phase, device=row.device.partition(":")[0], name=device.name if device else None,
             batch=row.batch, dtype=dtype, torch=report.machine.torch, most=1,
