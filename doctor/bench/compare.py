@@ -7,7 +7,6 @@ and a difference below `SAME` is no difference.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -85,16 +84,7 @@ def verdict_of(low: float, high: float) -> Verdict:
 
 
 def _ends(timing: Timing) -> tuple[float, float, float]:
-    """The median and its interval, which is at least as wide as the drift between rounds."""
-    drift = math.exp(_drift(timing))
-    middle = timing.median_ms
-    return middle, min(timing.low_ms, middle / drift), max(timing.high_ms, middle * drift)
-
-
-def _drift(timing: Timing) -> float:
-    """Half of the span of the rounds' medians, as a logarithm: how much the machine itself changed meanwhile."""
-    rounds = timing.rounds_ms
-    return math.log(max(rounds) / min(rounds)) / 2 if len(rounds) > 1 else 0.0
+    return statistics.with_drift(timing.median_ms, timing.low_ms, timing.high_ms, timing.rounds_ms)
 
 
 def _compared(old: Row | None, new: Row | None) -> Compared:

@@ -61,6 +61,19 @@ def ratio(above: tuple[float, float, float], below: tuple[float, float, float]) 
     return middle, round(middle * math.exp(-down), 9), round(middle * math.exp(up), 9)
 
 
+def with_drift(
+    middle: float, low: float, high: float, rounds: Sequence[float]
+) -> tuple[float, float, float]:
+    """(median, low, high), at least as wide as half of the span of the rounds' medians, in logarithms: so much the
+    machine itself changed meanwhile, which the interval of all blocks together does not say.
+
+    >>> with_drift(10.0, 9.9, 10.1, (10.0, 12.1))
+    (10.0, 9.090909, 11.0)
+    """
+    drift = math.sqrt(max(rounds) / min(rounds)) if len(rounds) > 1 else 1.0
+    return middle, min(low, round(middle / drift, 6)), max(high, round(middle * drift, 6))
+
+
 def geometric_mean(ratios: Iterable[tuple[float, float, float]]) -> tuple[float, float, float] | None:
     """(mean, low, high) of ratios; None of none. Errors of rows are independent."""
     logs = [tuple(math.log(r) for r in one) for one in ratios]

@@ -38,6 +38,7 @@ BAND_REACH, BAND_MARGIN = 2.0, 0.02  # times the range of the seeds, and the los
 STALE = 0.5  # share of the steps whose result repeats the one before
 PROOF_SHARE, PROOF_S = 0.25, 0.0005  # of a block: how long reading its last result may take after the wait
 PEAK_MARGIN = 1.05
+UNDISTURBED = 0.75  # of the time of its threads that a CPU's row must have had
 GROWS = (1.4, 2.6)  # of the time, with twice the work, where computing bounds it
 COMPUTE_SHARE = 0.3  # of the peak, or of the device's best row, from which on computing bounds a row
 OVERHEAD_SHARE = 0.1
@@ -363,14 +364,24 @@ def _with_scaling(rows: dict[str, Row], machine: Machine) -> dict[str, Row]:
 
 def _computes(row: Row, rows: Iterable[Row]) -> bool:
     """Whether computing bounds it: near the peak, or, where that is not known, near the best of the device's rows."""
+    if _disturbed(row):
+        return False
     if row.roofline_share is not None:
         return row.bound == "compute" and row.roofline_share >= COMPUTE_SHARE
     best = max((r.tflops or 0.0 for r in rows if r.device == row.device and r.dtype == row.dtype), default=0.0)
     return bool(row.tflops) and (row.tflops or 0.0) >= COMPUTE_SHARE * best
 
 
+def _disturbed(row: Row) -> bool:
+    """Whether other programs had a part of the device meanwhile: then a time says little of the work."""
+    used = row.conditions.cpus_used
+    if row.device == "cpu":
+        return used is not None and row.threads is not None and used < UNDISTURBED * row.threads
+    return bool(row.conditions.busy)
+
+
 def _ends(timing: Timing) -> tuple[float, float, float]:
-    return timing.median_ms, timing.low_ms, timing.high_ms
+    return statistics.with_drift(timing.median_ms, timing.low_ms, timing.high_ms, timing.rounds_ms)
 
 
 def _with_speedup(rows: dict[str, Row], machine: Machine) -> dict[str, Row]:

@@ -336,8 +336,8 @@ def standing(report: BenchReport) -> Iterator[tuple[str, str]]:
             if expected := speeds.product_rate(device.name, dtype):
                 share = 100 * row.tflops / expected.rate
                 yield name_of(row) + f", {row.device}", (
-                    f"{row.tflops:.3g} TFLOP/s {dtype.upper()}, {share:.0f} % of the {expected.rate:.3g} that a healthy "
-                    f"{device.name} reaches ({expected.source})"
+                    f"{row.tflops:.3g} TFLOP/s {dtype.upper()}, {share:.0f} % of the {expected.rate:.3g} that a "
+                    f"healthy {device.name} reaches ({expected.source})"
                 )
             continue
         near = published.nearest(
