@@ -10,11 +10,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from doctor import __version__
 from doctor.model.facts import Facts
 from doctor.model.report import Report, Target
+
+if TYPE_CHECKING:
+    from doctor.model.bench import BenchOptions, BenchReport, Row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,4 +119,70 @@ def read_evidence(request: Request) -> tuple[Target, Facts, dict[str, Any]]:
             "others": seen.others,
             "unread": seen.unread,
         },
+    )
+
+
+class NothingToMeasure(Exception):
+    """Why there is no benchmark, in one line: torch does not import, or a device that was asked for is not there."""
+
+    def __init__(self, message: str, *, usage: bool) -> None:
+        super().__init__(message)
+        self.usage = usage  # the command line named what is not there
+
+
+def benchmark(
+    request: Request,
+    options: BenchOptions,
+    progress: Callable[[str, float], None] = lambda what, share: None,
+    on_rows: Callable[[tuple[Row, ...]], None] | None = None,
+) -> BenchReport:
+    """`torchdoctor bench`: look, plan, measure in children, judge. Ctrl-C gives the report of what is done. `progress`
+    hears what is running and how much of the time is over, `on_rows` all rows that are done. Raises
+    NothingToMeasure."""
+    started = time.monotonic()
+    target, facts, _ = look_at_machine(replace(request, probe=False), lambda stage: progress(stage, 0.0))
+
+    from doctor.bench import plan, report
+    from doctor.facts.system import System
+    from doctor.facts.target import find_target
+    from doctor.probes import benching
+
+    available = report.devices_of(facts)
+    if not available:
+        raise NothingToMeasure(f"torch does not import in {target.python}: torchdoctor check says why", usage=False)
+    devices, missing = report.chosen(available, options.devices)
+    if missing:
+        names = ", ".join(available)
+        raise NothingToMeasure(f"this torch sees no device {', '.join(missing)}; it sees {names}", usage=True)
+    plans = plan.plan(options, devices)
+    system = replace(System.of_this_process(), until=time.monotonic() + 2 * sum(p.seconds for p in plans) + 300)
+    found = find_target(system, request.python)
+    answers = benching.Answers()
+    cells = tuple(cell for p in plans for cell in p.cells)
+    shown = 0
+
+    def tell(what: str, share: float) -> None:
+        nonlocal shown
+        progress(what, share)
+        if on_rows is not None and len(answers.cells) > shown:
+            said = dict(answers.cells)
+            shown = len(said)
+            on_rows(report.rows_so_far(facts, devices, cells, said, options))
+
+    interrupted = False
+    try:
+        benching.run(found.seen_from(system), found.python or "", plans, options, answers, tell)
+    except KeyboardInterrupt:
+        interrupted = True
+    return report.report_of(
+        tool=f"torchdoctor {__version__}",
+        taken_at=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        duration_ms=round((time.monotonic() - started) * 1000, 1),
+        facts=facts,
+        machine=report.machine_of(facts, devices, answers.environ),
+        options=options,
+        cells=cells,
+        said=dict(answers.cells),
+        notes=tuple(answers.notes),
+        interrupted=interrupted,
     )

@@ -1,4 +1,4 @@
-"""Make what follows from the code: four pages of docs/, the report's schema, the help in README.md.
+"""Make what follows from the code: four pages of docs/, the schemas of the reports, the help in README.md.
 
 python scripts/generate.py           write them
 python scripts/generate.py --check   exit 1 and name what is not current
@@ -40,6 +40,13 @@ def catalogue() -> str:
 def schema() -> str:
     """doctor/reports/report-1.schema.json."""
     from doctor.reports.json import schema
+
+    return json.dumps(schema(), indent=2) + "\n"
+
+
+def bench_schema() -> str:
+    """doctor/reports/bench-1.schema.json."""
+    from doctor.reports.bench.json import schema
 
     return json.dumps(schema(), indent=2) + "\n"
 
@@ -92,6 +99,7 @@ MADE = {
     "docs/knowledge.md": knowledge,
     "docs/machines.md": machines,
     "doctor/reports/report-1.schema.json": schema,
+    "doctor/reports/bench-1.schema.json": bench_schema,
     "README.md": readme,
 }
 

@@ -572,6 +572,8 @@ def _row_name(row: dict[str, Any]) -> str:
     )
     if "pattern" in row:
         return f"`{row['pattern']}`".replace("|", "¦")
+    if "quantity" in row:  # a published number
+        return f"{row['work']} {row['machine']}"
     if "jetpack" in row:
         return f"JetPack {row['jetpack']}"
     if "first" in row and "last" in row and "vendor" in row:

@@ -28,6 +28,7 @@ COMMANDS = (
     ("fix", "doctor.cli.fix", "Say how to mend it, or do it: plan, script, --run, --undo."),
     ("install", "doctor.cli.install", "Choose the torch build for this machine, and install it."),
     ("probe", "doctor.cli.probe", "Prove each device with a short computation, and time it."),
+    ("bench", "doctor.cli.bench", "Time well-known workloads, each proved right before it is timed."),
     ("explain", "doctor.cli.explain", "Explain a diagnosis, an erratum, or a pasted error line."),
     ("errata", "doctor.cli.errata", "What is known to be broken in this torch, or in another."),
     ("knowledge", "doctor.cli.knowledge", "What the tables know of builds, drivers and GPUs."),

@@ -120,7 +120,7 @@ def _replace(path: str, text: str) -> None:
         raise
 
 
-_ASCII = str.maketrans({"«": '"', "»": '"', "…": "...", "–": "-", "≥": ">=", "≤": "<="})
+_ASCII = str.maketrans({"«": '"', "»": '"', "…": "...", "–": "-", "≥": ">=", "≤": "<=", "±": "+-", "×": "x"})
 
 
 def _encodable(text: str) -> str:

@@ -1,4 +1,4 @@
-"""`torchdoctor schema`: the JSON schema of reports, as it is packaged."""
+"""`torchdoctor schema`: the JSON schemas of reports, as they are packaged."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import click
 
 from doctor.cli import output
 
+FILES = {"report": "report-1.schema.json", "bench": "bench-1.schema.json"}
+
 
 @click.command()
+@click.argument("of", type=click.Choice(tuple(FILES)), default="report", metavar="[report|bench]")
 @click.option("-o", "--output", "file", metavar="FILE", help="Write there, atomically, not to stdout.")
-def command(file: str | None) -> int:
-    """Print the JSON schema of reports (check --json)."""
+def command(of: str, file: str | None) -> int:
+    """Print the JSON schema of reports (check --json), or of benchmarks (bench --json)."""
     from importlib.resources import files
 
-    output.emit(files("doctor.reports").joinpath("report-1.schema.json").read_text(encoding="utf-8"), file)
+    output.emit(files("doctor.reports").joinpath(FILES[of]).read_text(encoding="utf-8"), file)
     return 0

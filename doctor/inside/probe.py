@@ -6,8 +6,9 @@ Run BY the target interpreter, on its stdin:
 
 DEVICE is "cpu", "cuda:0", "mps", "xpu:0". In the modes "facts" and "quick" the child of "cpu" also
 gives torch's dynamic facts. MODE is "facts" (no probe), "quick", "full", "soak:MINUTES", "peers" (copies between all
-GPUs), "errata:TRIGGER" (one trigger of an erratum), or "cpu-only" (quick, without touching any driver: used where
-the driver hung). Nothing here judges the machine: the probe measures and compares, checks/ decides.
+GPUs), "bench" (the cells of PLAN, by the pieces of bench/), "errata:TRIGGER" (one trigger of an erratum), or
+"cpu-only" (quick, without touching any driver: used where the driver hung). Nothing here judges the machine: the
+probe measures and compares, checks/ decides.
 
 What is here is what every probe does first. Further stages are the files of stages/; the parent puts the text of those
 that the mode needs in front of this one, as the table PIECES. A piece has a table STAGES: (stage's name, function of
@@ -705,8 +706,9 @@ def load_pieces(sources):
     """The modules of the pieces, by name, in order. A traceback names the file, not the text on stdin."""
     pieces = {}
     for name, source in sources:
-        piece = type(sys)("stages." + name)
-        exec(compile(source, "<torchdoctor>/inside/stages/%s.py" % name, "exec"), piece.__dict__)
+        path = name if "/" in name else "stages/" + name
+        piece = type(sys)(path.replace("/", "."))
+        exec(compile(source, "<torchdoctor>/inside/%s.py" % path, "exec"), piece.__dict__)
         pieces[name] = piece
     return pieces
 
@@ -739,6 +741,18 @@ def probe_device(torch, device, seed, mode, talk, pieces):
 
 def bound(work, probe):
     return lambda: work(probe)
+
+
+def bench_device(torch, device, seed, talk, pieces, plan, kept):
+    """The benchmark's cells of one device, and of the CPU beside it (bench/run.py)."""
+    opened = []
+
+    def open_stage():
+        opened.append(open_device(torch, device, seed, "bench", pieces))
+        return memory_of(torch, opened[0].device)
+
+    if talk.stage("open", open_stage) is not None:
+        pieces["bench/run"].main(opened[0], talk, dict(plan, warnings=kept))
 
 
 def host_memory_available():
@@ -781,7 +795,10 @@ def main(arguments):
         if device == "cpu" and mode in ("facts", "quick"):
             talk.stage("facts", static_facts, torch)
             talk.stage("driver", driver_facts, torch, kept)
-        if mode != "facts":
+        if mode == "bench":
+            pieces = load_pieces(globals().get("PIECES", ()))
+            bench_device(torch, device, seed, talk, pieces, globals()["PLAN"], kept)
+        elif mode != "facts":
             probe_device(torch, device, seed, mode, talk, load_pieces(globals().get("PIECES", ())))
     talk.say(event="done")
 

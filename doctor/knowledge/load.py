@@ -19,6 +19,7 @@ TABLES = (
     "gpus",
     "peaks",
     "speeds",
+    "published",
     "macos",
     "messages",
     "causes",

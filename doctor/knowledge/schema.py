@@ -54,6 +54,10 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
 
 
+def _amount(value: Any) -> bool:
+    return value == 0 or _number(value)
+
+
 def _whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
@@ -94,6 +98,12 @@ VENDOR = _matching(r"nvidia|amd|intel|apple")
 KIND = _matching(r"fp32|tf32|fp16|bf16")
 SYMPTOM = _matching("|".join(KINDS))
 SUBJECT = _matching("|".join(SUBJECTS))
+PRECISION = _matching(r"fp32|tf32|fp16|bf16|fp64")
+PHASE = _matching(r"training|inference|generation|forward|backward|forward-backward|product|not-stated")
+QUANTITY = _matching(r"epoch_s|step_ms|samples_per_s|speedup|tflops")
+DEVICE = _matching(r"cpu|cuda|mps|xpu|hpu")
+BLAME = _matching(r"wrong|not-comparable")
+WORKLOAD = _matching(r"[a-z0-9]+([-_][a-z0-9]+)*")
 ID = _matching(r"[a-z0-9.-]+")
 SYMPTOM_ID = _matching(r"[a-z0-9]+(?:-[a-z0-9]+)*(?:/[a-z]+)?")
 CAUSE = _matching(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -191,6 +201,29 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
         "families": (
             {"family": _text, "vendor": VENDOR, "models": _list_of(_text), "parts": _map_of(KIND, _number), **_CITED},
             {"note": _text, "except": _list_of(_text)},
+        ),
+    },
+    "published": {
+        "works": (
+            {"id": NAME, "title": _text, "address": _or_null(URL), "suites": _list_of(NAME), "about": _text, **_CITED},
+            {"note": _text},
+        ),
+        "caveats": ({"id": NAME, "means": _text, "wrong": _truth, **_CITED}, {"note": _text}),
+        "known": (
+            {
+                "id": NAME, "work": NAME, "kind": BLAME, "claim": _text, "reason": _text, "factor": _or_null(_number),
+                "see": _text, **_CITED,
+            },
+            {"note": _text},
+        ),
+        "rows": (
+            {
+                "work": NAME, "workload": _or_null(WORKLOAD), "model": _text, "phase": PHASE, "device": DEVICE,
+                "machine": _text, "batch": _or_null(_whole), "dtype": PRECISION, "really": _or_null(PRECISION),
+                "quantity": QUANTITY, "value": _number, "samples": _or_null(_whole), "torch": _or_null(_text),
+                "caveats": _list_of(NAME), **_CITED,
+            },
+            {"accuracy_percent": _amount, "note": _text},
         ),
     },
     "macos": {

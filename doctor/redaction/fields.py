@@ -11,8 +11,10 @@ import types
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cache
+from sys import modules
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from doctor.model.bench import BenchReport
 from doctor.model.report import Report
 
 
@@ -90,6 +92,22 @@ _DECLARED: dict[str, dict[How, str]] = {
     "InstallAttempt": {OWN: "tool", NAME: "requirements", VERSION: "offered", TEXT: "command indexes wheel message"},
     "Stage": {OWN: "name", TEXT: "data"},
     "ProbeResult": {OWN: "id device stage", TEXT: "reason data stderr_tail"},
+    "BenchReport": {OWN: "schema tool taken_at", TEXT: "notes"},
+    "BenchMachine": {
+        OWN: "system arch",
+        NAME: "os_name",
+        VERSION: "python torch cuda hip xpu cudnn driver",
+        TEXT: "environ",
+    },
+    "BenchDevice": {OWN: "device", NAME: "name cpu_capability", VERSION: "capability gfx"},
+    "BenchOptions": {OWN: "suite devices"},
+    "GateCheck": {OWN: "name"},
+    "Gate": {TEXT: "why"},
+    "Ratio": {OWN: "against"},
+    "Conditions": {OWN: "throttles float32_precision", NAME: "cpu_fallback"},
+    "Reason": {OWN: "id", TEXT: "text"},
+    "Row": {OWN: "key workload device suite unit size", TEXT: "notes"},
+    "Mean": {OWN: "device"},
 }
 
 
@@ -100,7 +118,7 @@ def declared(kind: type) -> Mapping[str, How]:
 
 
 def types_of_report() -> tuple[type, ...]:
-    """Report, and every dataclass that a report can hold."""
+    """The two kinds of reports, and every dataclass that they can hold."""
     found: list[type] = []
 
     def visit(kind: Any) -> None:
@@ -112,6 +130,7 @@ def types_of_report() -> tuple[type, ...]:
             visit(part)
 
     visit(Report)
+    visit(BenchReport)
     return tuple(found)
 
 
@@ -127,10 +146,10 @@ def undeclared() -> Iterator[str]:
 @cache
 def hints_of(kind: type) -> Mapping[str, Any]:
     """The types of a dataclass's fields; a name that a module of the model imports for its annotations only is
-    found."""
+    found; the type's own module comes first."""
     from doctor.model import facts, finding, fix
 
-    return get_type_hints(kind, localns={**vars(facts), **vars(finding), **vars(fix)})
+    return get_type_hints(kind, localns={**vars(facts), **vars(finding), **vars(fix), **vars(modules[kind.__module__])})
 
 
 def holds_text(hint: Any) -> bool:

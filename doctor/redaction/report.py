@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from doctor.model.bench import BenchReport
 from doctor.model.fix import Step
 from doctor.model.report import Report
 from doctor.redaction.fields import How, declared, hints_of, holds_text
@@ -96,6 +97,15 @@ def redaction(report: Report, *, names: Iterable[tuple[str, str]] = ()) -> Redac
         fixes = tuple(_with_placeholder(f, python) for f in redacted.plan.fixes)
         redacted = dataclasses.replace(redacted, plan=dataclasses.replace(redacted.plan, fixes=fixes))
     return Redaction(dataclasses.replace(redacted, redacted=True), rewriter.stand_ins())
+
+
+def redact_bench(report: BenchReport, *, names: Iterable[tuple[str, str]] = ()) -> BenchReport:
+    """A benchmark's report with stand-ins. It has no place for a name of a person or a path; what a library said of an
+    error may hold one."""
+    known = _Known(names)
+    _walk(report, known.learn)
+    redacted: BenchReport = _walk(report, _Rewriter(known).rewrite)
+    return redacted
 
 
 @lru_cache(maxsize=4096)
@@ -273,7 +283,7 @@ def _is_in_path(text: str, place: int) -> bool:
 # ---- the walk
 
 
-def _walk(report: Report, rewrite: Rewrite) -> Any:
+def _walk(report: Report | BenchReport, rewrite: Rewrite) -> Any:
     return _dataclass(report, rewrite, "")
 
 

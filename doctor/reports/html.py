@@ -21,11 +21,9 @@ _WORDS = {
 
 def render(report: Report) -> str:
     """The document. All foreign text is escaped by the template's autoescaping, after sinks.py's escapers."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters.update(safe_text=sinks.html, safe_cell=sinks.html_cell, safe_lines=sinks.html_lines)
     windows = report.facts.host.system == "windows"
-    template = files("doctor.reports").joinpath("report.html.j2").read_text(encoding="utf-8")
-    return environment.from_string(template).render(
+    return page(
+        "report.html.j2",
         report=report,
         rows=summary.rows(report),
         words=_WORDS,
@@ -43,3 +41,11 @@ def render(report: Report) -> str:
         why=lambda h: summary.why(h, check.title if (check := check_of(h.id)) else ""),
         question=report.questions[0] if report.questions and report.verdict == "unknown" and report.unproven else None,
     )
+
+
+def page(name: str, **values: object) -> str:
+    """A template of doctor/reports, filled in."""
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters.update(safe_text=sinks.html, safe_cell=sinks.html_cell, safe_lines=sinks.html_lines)
+    template = files("doctor.reports").joinpath(name).read_text(encoding="utf-8")
+    return environment.from_string(template).render(**values)

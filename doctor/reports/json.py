@@ -56,18 +56,28 @@ def encode(value: object) -> Any:
 
 def schema() -> dict[str, Any]:
     """JSON schema (draft 2020-12) of what `render` prints."""
-    definitions: dict[str, Any] = {}
-    root = _schema_of(Report, definitions)
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": SCHEMA_ID,
-        "title": "torchdoctor report",
-        "description": (
+    return schema_of(
+        Report,
+        SCHEMA_ID,
+        title="torchdoctor report",
+        description=(
             'Schema "1". It only changes compatibly: fields may be added, so ignore those you do not know. null is '
             '"not known" (facts.gaps says why), {"absent": true} is "known to be absent", an empty array is "known to '
             'be none". Times are UTC, ISO 8601; units are in the names; ids are kebab-case and never reused. In a '
             "redacted report commands say {python} for target.python."
         ),
+    )
+
+
+def schema_of(kind: type, id: str, *, title: str, description: str) -> dict[str, Any]:
+    """The schema of any dataclass of the model; its field `schema` is a constant, the field's default."""
+    definitions: dict[str, Any] = {}
+    root = _schema_of(kind, definitions)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": id,
+        "title": title,
+        "description": description,
         **root,
         "$defs": dict(sorted(definitions.items())),
     }
@@ -109,6 +119,7 @@ def _schema_of_class(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
     hints = get_type_hints(kind)
     definition["properties"] = {name_of(f): _schema_of(hints[f.name], definitions) for f in dataclasses.fields(kind)}
     definition["required"] = list(definition["properties"])
-    if kind is Report:
-        definition["properties"]["schema"] = {"const": "1"}
+    for field in dataclasses.fields(kind):
+        if field.name == "schema":
+            definition["properties"]["schema"] = {"const": field.default}
     return reference

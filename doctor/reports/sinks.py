@@ -99,6 +99,11 @@ _FORMULA = re.compile(r"\s*[=@+\-\uff1d\uff20\uff0b\uff0d]")  # a spreadsheet ta
 _QUANTITY = re.compile(r"\s*[+-]?\d[\d.,]*(?:\s?[A-Za-z%°]{0,8})?\Z|\s*-\s[\w\s]*\Z")  # -1.5 GB; - a
 
 
+def csv_cell(text: str) -> str:
+    """A field of a CSV file, which the csv module quotes: no formula either, one line."""
+    return html_cell(text)
+
+
 def html_lines(text: str) -> str:
     """Several lines of it."""
     return safe(text, keep_lines=True)
@@ -134,6 +139,7 @@ SINKS: dict[str, Callable[[str], str]] = {
     "html": html,
     "html-cell": html_cell,
     "html-lines": html_lines,
+    "csv-cell": csv_cell,
     "junit": junit,
     "github-data": github_data,
     "github-property": github_property,

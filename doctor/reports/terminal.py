@@ -55,10 +55,15 @@ def render_page(check: Check, *, color: bool = False, width: int = 80) -> str:
 
 
 def render_table(
-    rows: Iterable[tuple[str, ...]], *, heads: tuple[str, ...] = (), color: bool = False, indent: int = 0
+    rows: Iterable[tuple[str, ...]],
+    *,
+    heads: tuple[str, ...] = (),
+    color: bool = False,
+    indent: int = 0,
+    gap: int = 4,
 ) -> str:
     """Columns of foreign text, as wide as they need to be; the last one is never cut."""
-    return _printed(_table(rows, heads=heads, indent=indent), color)
+    return _printed(_table(rows, heads=heads, indent=indent, gap=gap), color)
 
 
 def _printed(lines: Iterable[Text], color: bool) -> str:

@@ -1,0 +1,127 @@
+"""Why a row is slow, each reason with an id of the catalogue and one sentence with its values. Pure.
+
+Only what was seen is named: a row without a reason is as fast as nothing that was looked at forbids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from doctor.knowledge.variables import harmful_variables
+from doctor.model.bench import BenchDevice, BenchReport, Reason, Row
+
+LOW_POWER = 0.95  # of the default limit
+LOW_CLOCK = 0.7  # of the highest
+HELD_BACK = 0.6  # share of the roofline from which on a power cap is no reason any more: most GPUs run into theirs
+FEW_THREADS = 0.6  # of the cores
+IDLE_CPUS = 0.25  # of a core for each thread: the processor mostly waited
+LOADER = 0.3  # of a step with the loader
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+CAPABILITY = "ATEN_CPU_CAPABILITY"
+AT_START = ("CUDA_MODULE_LOADING", "CUDA_CACHE_DISABLE")  # they slow the start, and no step after it
+NO_REASON = ("power cap", "display clocks")  # throttle reasons of a healthy GPU at work
+
+
+def with_reasons(report: BenchReport) -> BenchReport:
+    """The report with the reasons of each row that was measured."""
+    devices = {device.device: device for device in report.machine.devices}
+    rows = tuple(
+        replace(row, reasons=tuple(reasons_of(row, devices.get(row.device), report))) for row in report.rows
+    )
+    return replace(report, rows=rows)
+
+
+def reasons_of(row: Row, device: BenchDevice | None, report: BenchReport) -> Iterator[Reason]:
+    """The most telling first."""
+    if row.gate.status in ("not-run", "not-here"):
+        return
+    yield from _elsewhere(row)
+    yield from _variables(row, report)
+    if row.device == "cpu":
+        yield from _of_cpu(row, device, report)
+    else:
+        yield from _of_gpu(row, device)
+    yield from _of_loader(row)
+
+
+def _elsewhere(row: Row) -> Iterator[Reason]:
+    """Work that left the device, and memory that never comes back."""
+    if names := row.conditions.cpu_fallback:
+        shown = ", ".join(name[:100] for name in names[:3]) + (" …" if len(names) > 3 else "")
+        yield Reason(id="mps-op-missing", text=f"A part ran on the CPU, not on {row.device}: {shown}.")
+    if growth := row.conditions.memory_growth_bytes_per_step:
+        yield Reason(
+            id="mps-memory-leak" if row.device == "mps" else "device-wrong-results",
+            text=f"Memory grows by {growth / 2**20:.3g} MiB a step.",
+        )
+
+
+def _variables(row: Row, report: BenchReport) -> Iterator[Reason]:
+    builds = {"cuda": ("cuda", "rocm"), "xpu": ("xpu",)}.get(row.device.partition(":")[0], ())
+    for name, value in report.machine.environ:
+        for variable in harmful_variables():
+            if variable.name != name or name in AT_START or variable.accelerator not in builds:
+                continue
+            if variable.has(value):
+                yield Reason(id="harmful-variable", text=f"{name}={value}: {variable.effect}.")
+
+
+def _of_cpu(row: Row, device: BenchDevice | None, report: BenchReport) -> Iterator[Reason]:
+    environ, threads = dict(report.machine.environ), row.threads
+    said = next((f"{name}={environ[name]}" for name in THREAD_VARIABLES if environ.get(name)), "")
+    cores = None if report.options.threads else _cores(device, bool(said))
+    if threads and cores and threads < FEW_THREADS * cores:
+        words = "one thread" if threads == 1 else f"{threads} threads"
+        yield Reason(id="device-slow", text=f"torch used {words} of {cores} cores" + (f" ({said})." if said else "."))
+    capability = (device.cpu_capability if device else None) or ""
+    if capability.upper() in ("DEFAULT", "NO AVX") and (report.machine.arch or "").lower() in ("x86_64", "amd64"):
+        forced = f", because {CAPABILITY}={environ[CAPABILITY]}" if environ.get(CAPABILITY) else ""
+        yield Reason(id="device-slow", text=f"torch runs its plainest kernels on this CPU, without AVX2{forced}.")
+    used, usable = row.conditions.cpus_used, device.logical_cores if device else None
+    if used is not None and threads and used < IDLE_CPUS * (share := min(threads, usable or threads)):
+        yield Reason(
+            id="device-slow",
+            text=f"It computed only {100 * used / share:.0f} % of the time: it slept, or other programs had the CPU.",
+        )
+
+
+def _cores(device: BenchDevice | None, said: bool) -> int | None:
+    """How many threads torch would take by itself, at least. Half of the logical cores may be a second thread of a
+    core; where a variable sets the number, it was not torch's choice."""
+    if device is None or device.physical_cores:
+        return device.physical_cores if device else None
+    logical = device.logical_cores
+    return logical if said or not logical else logical // 2
+
+
+def _of_gpu(row: Row, device: BenchDevice | None) -> Iterator[Reason]:
+    conditions = row.conditions
+    limit, default = (device.power_limit_w, device.power_limit_default_w) if device else (None, None)
+    low_share = row.roofline_share is not None and row.roofline_share < HELD_BACK
+    if limit and default and limit < LOW_POWER * default:
+        yield Reason(id="device-slow", text=f"The GPU's power is limited to {limit:g} of {default:g} W.")
+    hot = [t for t in conditions.throttles if t not in NO_REASON]
+    if hot:
+        yield Reason(id="device-slow", text=f"The driver slowed the GPU down: {', '.join(hot)}.")
+    elif "power cap" in conditions.throttles and low_share and row.bound == "compute":
+        watts = f" of {limit:g} W" if limit else ""
+        yield Reason(id="device-slow", text=f"The GPU's power limit{watts} held its clock back.")
+    clock, most = conditions.clock_mhz, device.clock_max_mhz if device else None
+    if clock and most and clock < LOW_CLOCK * most and row.bound == "compute" and not conditions.throttles:
+        yield Reason(id="device-slow", text=f"The GPU's clock stayed at {clock:.0f} of {most:.0f} MHz.")
+    if conditions.busy:
+        yield Reason(id="device-slow", text="Other programs used the GPU meanwhile: its time is shared.")
+    width, widest = conditions.pcie_width, conditions.pcie_width_max
+    if width and widest and width < widest:
+        yield Reason(id="device-slow", text=f"The PCIe link has {width} of {widest} lanes: what crosses it is slower.")
+
+
+def _of_loader(row: Row) -> Iterator[Reason]:
+    timing = row.timing
+    if timing and timing.loader_ms and timing.loader_share and timing.loader_share > LOADER:
+        yield Reason(
+            id="program-error",
+            text=f"With a loader a step takes {timing.loader_ms / timing.median_ms:.2g} times as long; of that time "
+            f"{100 * timing.loader_share:.0f} % is the loader: it sets the pace, not the device.",
+        )

@@ -1,0 +1,237 @@
+"""The clock of one cell: warm-up, blocks between two synchronisations, proof that the clock waits, memory,
+conditions."""
+
+import os
+import time
+
+RESET_STEPS = 200  # a training begins anew after so many, outside the clock
+SETTLE_S = 0.2  # an accelerator's clock ramps up again after it waited for the CPU's turn
+MOST_BLOCKS = 3000
+ROUND_BLOCKS = 3  # at least, in each round
+PROOFS = 3
+SMALL = 1e-3  # of losses: two that have come close to zero may well be equal
+
+
+class Meter(object):
+    """Measures a cell. `pieces` are clock, monitor and training (whose counters of memory it uses)."""
+
+    def __init__(self, cell, pieces):
+        self.cell, self.torch = cell, cell.torch
+        self.clock, self.monitor = pieces["clock"], pieces["monitor"]
+        self.counters = pieces["training"].memory_counters(cell.probe)
+        self.resident = pieces["training"].resident_bytes
+        self.watch = self.monitor.Watch(cell.probe)
+        self.steps = 1
+        self.since_reset = 0
+        self.blocks, self.rounds = [], []  # seconds of a step
+        self.total_steps = 0
+        self.memory = []  # [steps so far, bytes of each counter]
+        self.proof = []  # [seconds of a block, seconds until its last result could be read]
+        self.nonfinite = None  # the step, counted from the first one that was timed
+        self.repeated = self.looked = 0
+        self.cpu_s = self.wall_s = self.joules = self.energy_s = 0.0
+        self.said = {"warmup_s": 0.0, "warm": False}
+
+    # --- a block
+
+    def block(self, steps=None):
+        """Seconds of a step. What the steps gave is looked at when the clock has stopped."""
+        cell = self.cell
+        steps = steps or self.steps
+        if cell.trains and self.since_reset + steps > RESET_STEPS and self.since_reset:
+            cell.reset()
+            cell.wait()
+            self.since_reset = 0
+        cell.kept = []
+        cpu = time.process_time()
+        started = time.perf_counter()
+        for _ in range(steps):
+            cell.step()
+        cell.wait()
+        seconds = time.perf_counter() - started
+        self.cpu_s += time.process_time() - cpu
+        self.wall_s += seconds
+        self.since_reset += steps
+        self.total_steps += steps
+        self.watch.look()
+        return seconds / steps
+
+    def look(self):
+        """At what the last block gave: values that are not finite, and results that repeat the one before."""
+        torch, kept = self.torch, self.cell.kept
+        if not kept:
+            return
+        if self.cell.trains:
+            values = [float(v) for v in torch.stack(kept).float().cpu()]
+            if self.nonfinite is None:
+                bad = [i for i, v in enumerate(values) if v - v != 0]
+                self.nonfinite = self.total_steps - len(values) + bad[0] if bad else None
+            self.looked += len(values) - 1
+            self.repeated += sum(1 for a, b in zip(values, values[1:]) if a == b and abs(a) > SMALL)
+        elif len(kept) > 1:
+            last, before = [listed(k)[0].detach().float() for k in kept[::-1]]
+            if self.nonfinite is None and not bool(torch.isfinite(last).all()):
+                self.nonfinite = self.total_steps
+            self.looked += 1
+            self.repeated += int(torch.equal(last, before))
+
+    # --- before the clock counts
+
+    def first_call(self):
+        started = time.perf_counter()
+        self.cell.step()
+        self.cell.wait()
+        self.said["first_call_s"] = time.perf_counter() - started
+        self.said["device"] = listed(self.cell.kept[-1])[0].device.type
+        self.cell.reset()
+
+    def calibrate(self):
+        """Steps of a block: of at least 10 ms."""
+        seconds = self.block(1)
+        while True:
+            wanted = self.clock.steps_for(seconds)
+            if wanted <= self.steps:
+                return
+            self.steps = wanted if wanted <= 4 * self.steps else 4 * self.steps
+            seconds = self.block()
+
+    def warm_up(self, least, most):
+        """Until the last ten medians are level, and at least so many seconds; at most so many."""
+        started = time.perf_counter()
+        seen = []
+        while True:
+            seen.append(self.block())
+            passed = time.perf_counter() - started
+            if passed >= least and self.clock.is_warm(seen):
+                self.said["warm"] = True
+                break
+            if passed >= most:
+                break
+        self.steps = max(self.steps, self.clock.steps_for(self.clock.median(seen)))
+        self.said["warmup_s"] = time.perf_counter() - started
+        self.cpu_s = self.wall_s = 0.0
+
+    # --- the clock counts
+
+    def round(self, seconds):
+        """Blocks for so many seconds, or until the median is known precisely."""
+        self.torch.set_num_threads(self.cell.threads)
+        started = time.perf_counter()
+        while not self.cell.probe.is_cpu and time.perf_counter() - started < SETTLE_S:
+            self.block()
+        if self.cell.probe.is_cpu:
+            self.block(1)
+        self.cpu_s, self.wall_s = self.cpu_s * bool(self.rounds), self.wall_s * bool(self.rounds)
+        own = []
+        started = time.perf_counter()
+        energy = self.energy()
+        while len(self.blocks) < MOST_BLOCKS:
+            taken = self.block()
+            self.blocks.append(taken)
+            own.append(taken)
+            if len(self.proof) < PROOFS:
+                self.prove(taken)
+            self.look()
+            self.memory.append([self.total_steps] + [int(count()) for _, count in self.counters])
+            passed = time.perf_counter() - started
+            enough = len(own) >= ROUND_BLOCKS and self.clock.is_precise(self.blocks)
+            if enough or passed >= seconds and (len(own) >= ROUND_BLOCKS or passed >= 3 * seconds):
+                break
+        if energy is not None:
+            self.joules += self.energy() - energy
+            self.energy_s += time.perf_counter() - started
+        self.rounds.append(self.clock.median(own))
+
+    def prove(self, seconds_a_step):
+        """After the wait the last result can be read at once, or the wait was none."""
+        kept = self.cell.kept
+        if kept:
+            started = time.perf_counter()
+            listed(kept[-1])[0].detach().reshape(-1)[:1].cpu()
+            self.proof.append([seconds_a_step * self.steps, time.perf_counter() - started])
+
+    def energy(self):
+        """Joules that the device has used so far; None where it does not say."""
+        nvml = self.watch.nvml
+        used = nvml.number("GetTotalEnergyConsumption", wide=True) if nvml else None
+        return None if used is None else used / 1000.0
+
+    # --- what others would measure
+
+    def unsynchronised(self):
+        """Seconds of a step by a clock that does not wait for the device."""
+        self.cell.wait()
+        started = time.perf_counter()
+        for _ in range(self.steps):
+            self.cell.step()
+        seconds = time.perf_counter() - started
+        self.cell.wait()
+        return seconds / self.steps
+
+    def with_item(self):
+        """Seconds of a step after each of which its loss is read."""
+        started = time.perf_counter()
+        for _ in range(self.steps):
+            self.cell.step()
+            listed(self.cell.kept[-1])[0].detach().reshape(-1)[:1].cpu()
+        return (time.perf_counter() - started) / self.steps
+
+    # --- all of it
+
+    def peak_memory(self):
+        kind = self.cell.device.type
+        if kind in ("cuda", "xpu"):
+            return self.cell.probe.ask(kind + ".max_memory_allocated", self.cell.device)
+        if kind == "mps":
+            return self.cell.probe.ask("mps.driver_allocated_memory")
+        return self.resident() or None
+
+    def report(self):
+        """Everything that was measured, as numbers: seconds of a step."""
+        said = dict(
+            self.said,
+            blocks_s=[float("%.6g" % b) for b in self.blocks],
+            rounds_s=[float("%.6g" % r) for r in self.rounds],
+            steps=self.steps,
+            proof=self.proof,
+            nonfinite_step=self.nonfinite,
+            repeated=self.repeated,
+            looked=self.looked,
+            peak_memory_bytes=self.peak_memory(),
+            memory=thinned(self.memory),
+            counters=[name for name, _ in self.counters],
+            threads=self.cell.threads,
+            cpus_used=round(self.cpu_s / self.wall_s, 3) if self.wall_s else None,
+            cpus_usable=self.monitor.usable_cpus(),
+        )
+        kept = self.watch.kept
+        for key, name in (("sm_clock_mhz", "clock_mhz"), ("power_w", "power_w")):
+            values = [s[key] for s in kept if s[key] is not None]
+            if values:
+                said[name] = self.clock.median(values)
+        if self.energy_s:
+            said["power_w"] = self.joules / self.energy_s
+        said["conditions"] = dict(self.watch.summary(), **self.watch.others())
+        return said
+
+
+def listed(outputs):
+    return list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
+
+
+def thinned(series, most=60):
+    """At most so many of them, the first and the last among them."""
+    if len(series) <= most:
+        return series
+    return [series[i * (len(series) - 1) // (most - 1)] for i in range(most)]
+
+
+def debug_variables():
+    """Variables of the environment that change speed."""
+    names = (
+        "OMP_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_LAUNCH_BLOCKING", "PYTORCH_NO_CUDA_MEMORY_CACHING",
+        "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+        "PYTORCH_DEBUG_MPS_ALLOCATOR", "MKL_DEBUG_CPU_TYPE", "ATEN_CPU_CAPABILITY", "PYTORCH_ENABLE_MPS_FALLBACK",
+        "CUDA_DEVICE_MAX_CONNECTIONS", "KMP_AFFINITY",
+    )
+    return {name: os.environ[name] for name in names if name in os.environ}

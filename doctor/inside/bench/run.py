@@ -1,0 +1,335 @@
+"""All cells of the plan, group by group: a group is one workload, and its cells take turns in rounds.
+
+PLAN (written by doctor/bench/plan.py): {"seconds", "warm_s", "rounds", "loader", "unsynchronised", "seed", "groups":
+[{"workload", "size", "weight", "cells": [{"key", "device", "phase", "dtype", "batch", "threads", "channels_last",
+"compile", "seconds"}]}]}. Lines: begin and end of each stage ("cells" are named by their key), "cell" with what was
+measured, "share", "done".
+"""
+
+import sys
+import time
+
+MOST_STEPS_TO_START = 5  # the first call, one to warm up, and three to measure
+LEAST_BATCH = 1
+FALLBACK = "fall back to run on the CPU"
+TRIAL = 768  # side of the product that says how fast a device is at first
+
+
+class Speaker(object):
+    """Says what is done, as the probe does: an open line names where a child died."""
+
+    def __init__(self, talk):
+        self.talk = talk
+
+    def stage(self, name, key, work):
+        self.talk.say(event="begin", stage=name, cell=key)
+        try:
+            return work()
+        finally:
+            self.talk.say(event="end", stage=name, cell=key)
+
+    def cell(self, key, **data):
+        self.talk.say(event="cell", stage="cell", cell=key, data=data)
+
+
+def main(probe, talk, plan):
+    """Run the plan. `probe` is the device's; the CPU's cells of a plan get a Probe of their own."""
+    probe.pieces = by_short_names(probe.pieces)
+    runner = Runner(probe, Speaker(talk), plan)
+    talk.say(event="facts", data=runner.facts())
+    for number, group in enumerate(plan["groups"]):
+        if not runner.group(group, plan["groups"][number:]):
+            break
+        talk.say(event="share", share=round((number + 1.0) / len(plan["groups"]), 3))
+
+
+class Runner(object):
+    def __init__(self, probe, speaker, plan):
+        self.speaker, self.plan = speaker, plan
+        self.torch, self.pieces = probe.torch, probe.pieces
+        host = probe if probe.is_cpu else type(probe)(probe.torch, "cpu", 0)
+        host.threads = probe.threads  # opening a device left one thread to torch
+        host.pieces = probe.pieces
+        self.probes = {"cpu": host, str(probe.device): probe}
+        self.until = time.perf_counter() + plan["seconds"]
+        self.rates = {}  # operations a second, by device
+        self.kept_warnings = plan.get("warnings", [])
+
+    def facts(self):
+        return {"environ": self.pieces["meter"].debug_variables()}
+
+    def group(self, group, left):
+        """False where the device is lost."""
+        share = group["weight"] / float(sum(g["weight"] for g in left))
+        budget = max(0.0, self.until - time.perf_counter()) * share
+        until = time.perf_counter() + budget
+        work = self.pieces["workloads." + group["workload"].replace("-", "_")]
+        try:
+            start = self.speaker.stage("make", group["workload"], lambda: self.made(work, group))
+        except Exception as error:
+            for spec in group["cells"]:
+                self.speaker.cell(spec["key"], **self.failed(error))
+            return True
+        flops = counted(self.torch, start, group.get("size"))
+        gate = self.pieces["gate"]
+        reference = gate.Reference(self.pieces["cell"], start, self.probes["cpu"].threads)
+        meters = []
+        alive = True
+        for position, spec in enumerate(group["cells"]):
+            seconds = max(0.0, until - time.perf_counter()) / (len(group["cells"]) - position)
+            try:
+                meter = self.begun(start, spec, reference, flops, seconds, meters)
+                if meter is not None:
+                    meters.append(meter)
+            except Exception as error:
+                data = self.failed(error)
+                self.speaker.cell(spec["key"], **data)
+                if data["lost"] and spec["device"] != "cpu":
+                    alive = False
+                    break
+        if alive:
+            self.rounds(meters, until)
+        for spec, meter, said in meters:
+            alive = self.ended(spec, meter, said, reference) and alive
+        return alive
+
+    def made(self, work, group):
+        self.torch.set_num_threads(self.probes["cpu"].threads)
+        others = {name.partition(".")[2]: p for name, p in self.pieces.items() if name.startswith("workloads.")}
+        return self.pieces["cell"].Start(self.torch, work, group.get("size"), self.plan["seed"], others)
+
+    def begun(self, start, spec, reference, flops, seconds, meters):
+        """(spec, meter, what the gate saw) of a cell that is warm; None where it is not to be."""
+        probe, work = self.probes[spec["device"]], start.work
+        batch = spec["batch"]
+        notes = []
+        if spec["compile"] and not hasattr(self.torch, "compile"):
+            raise NotImplementedError("this torch has no torch.compile; it came with 2.0")
+        if spec["compile"] and hasattr(work, "step"):
+            raise NotImplementedError("generating token by token is not compiled here")
+        factor = 3.0 if spec["phase"] in ("training", "forward-backward") else 1.0
+        while True:
+            per_step = flops["step"] * batch * factor - flops["first"] * batch * (factor > 1)
+            expected = per_step / self.rate(probe)
+            checking = 0.0 if spec.get("ungated") else gate_seconds(self, work, flops, factor, batch)
+            if checking + MOST_STEPS_TO_START * expected > 2.0 * seconds:
+                self.speaker.cell(spec["key"], status="not-run", parameters=parameters(start), flops=per_step, why=(
+                    "checking it and %d steps would take about %.0f s here, and this cell has %.0f s"
+                    % (MOST_STEPS_TO_START, checking + MOST_STEPS_TO_START * expected, seconds)))
+                return None
+            try:
+                return self.warmed(start, spec, batch, reference, per_step, seconds, notes)
+            except Exception as error:
+                if not is_out_of_memory(error) or batch <= LEAST_BATCH:
+                    raise
+                notes.append("a batch of %d ran out of memory" % batch)
+                batch //= 2
+            self.forget(probe)
+
+    def warmed(self, start, spec, batch, reference, per_step, seconds, notes):
+        probe, key = self.probes[spec["device"]], spec["key"]
+        began = time.perf_counter()
+        kept = len(self.kept_warnings)
+        cell = self.pieces["cell"].Cell(probe, start, spec, batch)
+        self.tampered(cell)
+        self.speaker.stage("prepare", key, cell.prepare)
+        if probe.device.type == "cuda":
+            probe.ask("cuda.reset_peak_memory_stats", probe.device)
+        meter = self.pieces["meter"].Meter(cell, self.pieces)
+        self.speaker.stage("first", key, meter.first_call)
+        gated = {} if spec.get("ungated") else self.speaker.stage(
+            "gate", key, lambda: self.pieces["gate"].looked(self.pieces["cell"], cell, reference))
+        left = seconds - (time.perf_counter() - began)
+        least = min(self.plan["warm_s"], max(left * 0.5, 0.1))
+        self.speaker.stage("warm", key, lambda: (meter.calibrate(), meter.warm_up(least, max(least * 1.5, 0.1))))
+        rate = per_step / max(self.pieces["clock"].median([meter.block()]), 1e-9)
+        self.rates[str(probe.device)] = max(self.rates.get(str(probe.device), 0.0), 0.5 * rate)
+        said = {
+            "gate": gated, "batch": batch, "flops": per_step, "parameters": parameters(start), "notes": notes,
+            "depth": start.work.DEPTH, "bits": self.bits(probe, spec), "warnings_before": kept,
+            "samples": batch * getattr(start.work, "PER_SAMPLE", 1) if start.work.UNIT != "products" else batch,
+            "bytes_moved": moved(start, cell, spec), "unit": start.work.UNIT,
+        }
+        said.update(self.precision(probe))
+        return spec, meter, said
+
+    def tampered(self, cell):
+        """For tests: a fault that is put into a cell (tests/inside/faulty_bench.py)."""
+
+    def rounds(self, meters, until):
+        """The cells take turns, so that drift of the machine hits all of them."""
+        rounds = self.plan["rounds"]
+        for number in range(rounds):
+            for position, (spec, meter, said) in enumerate(meters):
+                turns = (rounds - number - 1) * len(meters) + len(meters) - position
+                seconds = min(spec["seconds"] / rounds, max(0.0, until - time.perf_counter()) / turns)
+                if "failed" not in said:
+                    try:
+                        self.speaker.stage("measure", spec["key"], lambda: meter.round(max(seconds, 0.05)))
+                    except Exception as error:
+                        said["failed"] = self.failed(error)
+
+    def ended(self, spec, meter, said, reference):
+        """Say what was measured; False where the device is lost."""
+        if "failed" in said:
+            self.speaker.cell(spec["key"], **said["failed"])
+            return not said["failed"]["lost"] or spec["device"] == "cpu"
+        try:
+            measured = meter.report()
+            if self.plan["unsynchronised"]:
+                measured["unsynchronised_s"] = self.speaker.stage("unsynchronised", spec["key"], meter.unsynchronised)
+                measured["item_s"] = self.speaker.stage("unsynchronised", spec["key"], meter.with_item)
+            if self.plan["loader"] and hasattr(meter.cell.work, "SHAPE"):
+                measured["loader_s"], measured["workers"] = self.speaker.stage(
+                    "loader", spec["key"], lambda: self.pieces["loader"].step_seconds(meter.cell, spec["seconds"]))
+            again = {} if spec.get("ungated") else self.speaker.stage(
+                "again", spec["key"], lambda: self.pieces["gate"].looked_again(meter.cell, reference))
+            fallback = [w for w in self.kept_warnings[said.pop("warnings_before"):] if FALLBACK in w]
+            self.speaker.cell(
+                spec["key"], status="measured", measured=measured, fallback=fallback, **dict(
+                    said, gate=dict(said["gate"], **again)))
+        except Exception as error:
+            data = self.failed(error)
+            self.speaker.cell(spec["key"], **data)
+            return not data["lost"] or spec["device"] == "cpu"
+        finally:
+            meter.cell.release()
+            self.forget(self.probes[spec["device"]])
+        return True
+
+    def failed(self, error):
+        """How a cell ended that raised."""
+        missing = self.probes["cpu"].unsupported(error) or isinstance(error, (ImportError, AttributeError, TypeError))
+        text = " ".join(str(error).split())[:300]
+        return {
+            "status": "not-here" if missing or is_missing_tool(error) else "failed",
+            "why": "%s: %s" % (type(error).__name__, text),
+            "lost": "CUDA error" in text or "HIP error" in text or "device-side" in text,
+            "memory": is_out_of_memory(error),
+        }
+
+    def rate(self, probe):
+        """Operations a second that the device reaches, roughly and rather too low."""
+        name = str(probe.device)
+        if name not in self.rates:
+            torch = self.torch
+            torch.set_num_threads(probe.threads)
+            x = torch.randn(TRIAL, TRIAL, device=probe.device)
+            torch.mm(x, x)
+            probe.wait()
+            best = None
+            for _ in range(3):
+                started = time.perf_counter()
+                torch.mm(x, x)
+                probe.wait()
+                taken = time.perf_counter() - started
+                best = taken if best is None else min(best, taken)
+            self.rates[name] = 0.4 * 2.0 * TRIAL ** 3 / max(best, 1e-9)
+        return self.rates[name]
+
+    def bits(self, probe, spec):
+        """Significant bits of the products."""
+        if spec["dtype"] != "fp32":
+            return {"bf16": 8, "fp16": 11}[spec["dtype"]]
+        if probe.device.type == "cuda" and not getattr(self.torch.version, "hip", None):
+            tf32 = self.precision(probe)
+            modern = self.torch.cuda.get_device_capability(probe.device)[0] >= 8
+            if modern and (tf32["tf32"] or tf32["tf32_convolutions"]):
+                return 11
+        asked = probe.ask("get_float32_matmul_precision")
+        return 8 if asked == "medium" else 24
+
+    def precision(self, probe):
+        torch = self.torch
+        if probe.device.type != "cuda":
+            return {"tf32": None, "tf32_convolutions": None,
+                    "float32_precision": probe.ask("get_float32_matmul_precision")}
+        return {
+            "tf32": bool(torch.backends.cuda.matmul.allow_tf32),
+            "tf32_convolutions": bool(torch.backends.cudnn.allow_tf32),
+            "float32_precision": probe.ask("get_float32_matmul_precision"),
+        }
+
+    def forget(self, probe):
+        import gc
+
+        gc.collect()
+        probe.ask(probe.device.type + ".empty_cache")
+
+
+def gate_seconds(runner, work, flops, factor, batch):
+    """About how long it takes to check a cell: step 0 and two outputs more in float64, at half the rate of the CPU, and
+    for a training those of the seeds."""
+    gate = runner.pieces["gate"]
+    operations = flops["step"] * gate.compared(work, batch) * (factor + 2.0) * 2.0
+    if factor > 1:
+        side = getattr(work, "BAND_SIDE", None)
+        whole = work.SHAPE[-1] if hasattr(work, "SHAPE") else work.TOKENS
+        count = 4 * (side / float(whole)) ** 2 if side else gate.BAND_BATCH
+        steps = getattr(work, "STEPS", gate.STEPS) * (1 + getattr(work, "SEEDS", gate.SEEDS))
+        operations += flops["step"] * factor * count * steps
+    return operations / runner.rate(runner.probes["cpu"]) if "product" not in work.PHASES else 0.0
+
+
+def parameters(start):
+    return sum(p.numel() for p in start.model.parameters())
+
+
+def moved(start, cell, spec):
+    """Bytes that a step reads and writes at least: each parameter once for each of its uses."""
+    size = 2 if spec["dtype"] != "fp32" else 4
+    uses = {"training": 10, "forward-backward": 3, "generation": getattr(start.work, "GENERATED", 1)}
+    inputs = sum(t.numel() * t.element_size() for t in cell.pool[0][:1])
+    products = 2 * inputs if spec["phase"] == "product" else inputs
+    return parameters(start) * size * uses.get(spec["phase"], 1) + products
+
+
+def counted(torch, start, size):
+    """Floating-point operations of the forward pass of one sample, and of its first layer; a multiply-add counts
+    two."""
+    work = start.work
+    if hasattr(work, "flops"):
+        return {"step": work.flops(1, **({"size": size} if size else {})), "first": 0.0}
+    nn, seen = torch.nn, []
+
+    def hook(module, inputs, output):
+        if hasattr(module, "flops"):
+            seen.append(module.flops(inputs, output))
+        elif isinstance(module, nn.Linear):
+            seen.append(2.0 * output.numel() * module.in_features)
+        else:
+            side = module.kernel_size[0] * module.kernel_size[1]
+            seen.append(2.0 * output.numel() * side * module.in_channels / module.groups)
+
+    hooks = [
+        m.register_forward_hook(hook) for m in start.model.modules()
+        if hasattr(m, "flops") or isinstance(m, (nn.Linear, nn.Conv2d))
+    ]
+    start.model.eval()
+    with torch.no_grad():
+        start.model(start.drawn(1, 0)[0])
+    for one in hooks:
+        one.remove()
+    start.model.train()
+    return {"step": sum(seen), "first": seen[0] if seen else 0.0}
+
+
+def is_out_of_memory(error):
+    text = str(error)
+    return isinstance(error, MemoryError) or "out of memory" in text or "can't allocate memory" in text
+
+
+def is_missing_tool(error):
+    """Whether torch.compile lacks a compiler, or Triton, or a system that it knows."""
+    module = type(error).__module__ or ""
+    return module.startswith(("torch._dynamo", "torch._inductor"))
+
+
+def by_short_names(pieces):
+    """bench/clock as "clock", bench/workloads/vae as "workloads.vae". torch.compile looks modules up by their names."""
+    found = {}
+    for name, piece in pieces.items():
+        sys.modules.setdefault(piece.__name__, piece)
+        short = name[len("bench/"):] if name.startswith("bench/") else name
+        found[short.replace("/", ".")] = piece
+    return found

@@ -1,0 +1,1 @@
+"""The workloads, a file each. What a file declares: docs/design.md, section 14."""
