@@ -28,10 +28,12 @@ _FAILURE = re.compile(
     r"exit(?:ed)? ?(?:with|code|status)|\bexit \d|exitcode|\breturned\b|return ?code|\brc ?=|\bstatus ?:? ?\d|"
     # what a message says
     r"fail|error|exception|traceback|fatal|fault\b|violation|corrupt|invalid|illegal|bad_alloc|\boom\b|"
-    r"out of memory|time(?:d )?-?out|unexpected|unhandled|uncorr|assert|undefined|unsupported|incompatib|too (?:old|new)|refus|denied|"
+    r"out of memory|time(?:d )?-?out|unexpected|unhandled|uncorr|assert|undefined|unsupported|incompatib|"
+    r"too (?:old|new)|refus|denied|"
     r"reject|\berr\b|\berrno|cudaerror|cuda_error|status_not|cuinit|\bxid\b|nvrm|unknown|\breset|mismatch|[✗✘❌×⛔]|!!|"
     # what is not so
-    r"unable|cannot|can ?not|could not|\w(?:n't|n´t)\b|\b(?:cant|dont|doesnt|isnt|wont)\b|\bnot\b|\bnone\b|never|nothing|"
+    r"unable|cannot|can ?not|could not|\w(?:n't|n´t)\b|\b(?:cant|dont|doesnt|isnt|wont)\b|\bnot\b|\bnone\b|"
+    r"never|nothing|"
     r"missing|\blost\b|: no\b|\bno (?:gpu|cuda|device)|stays? at 0|\b0 ?(?:gpus?|devices?)\b|"
     r"(?:count|gpus?|devices?|available)(?:\(\))?\W{0,3}[=:>]\W{0,3}(?:0|false)\b|"
     r"is_available\W{0,4}(?:is |->|returns? )?\W{0,4}false|visible_devices ?= ?(?:-1|['\"]{0,2}$)|"
