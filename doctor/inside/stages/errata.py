@@ -55,6 +55,8 @@ class Here(object):
     def compiled(self, work, backend):
         """torch.compile of a function with that backend; it can't be tried without."""
         self.needs("compile")
+        piece = self.probe.pieces["errata"]
+        self.module("sys").modules.setdefault(piece.__name__, piece)  # Dynamo imports the module of what it compiles
         return self.torch.compile(work, backend=backend)
 
     def needs(self, *names):
@@ -298,34 +300,6 @@ def compiled_exception_in_autocast(here):
 
 
 @trigger
-def compiled_shared_submodule(here):
-    """compile-sequential-duplicate-2-0"""
-    linear = here.torch.nn.Linear(3, 3).to(here.device)
-    net = here.torch.nn.Sequential(linear, here.torch.nn.ReLU(), linear)
-    x = here.there(here.randn(2, 3))
-    return here.differs(here.compiled(net, "eager")(x), net(x))
-
-
-@trigger
-def compiled_list_changed(here):
-    """compile-list-guards-2-0"""
-    factors = [2.0, 3.0]
-
-    def scaled(x):
-        for factor in factors:
-            x = x * factor
-        return x
-
-    fast = here.compiled(scaled, "eager")
-    x = here.ones(2)
-    first = here.differs(fast(x), x * 6)
-    factors[1] = 5.0
-    second = here.differs(fast(x), x * 10)
-    factors.append(7.0)
-    return first or second or here.differs(fast(x), x * 70)
-
-
-@trigger
 def compiled_embedding_bag_max_norm(here):
     """compile-embeddingbag-max-norm-2-0"""
     weight = here.there(here.randn(8, 2)).requires_grad_(True)
@@ -334,20 +308,21 @@ def compiled_embedding_bag_max_norm(here):
     return here.error_of(lambda: work(weight), "is being used in an in-place operation")
 
 
-@trigger
-def compiled_view_of_another_type(here):
-    """compile-view-dtype-copy-2-7"""
-    bits = here.whole(15360, 16384, 17408).to(here.torch.int16)  # 1, 2 and 4 in float16
-
-    def filled(x, y):
-        x.view(here.torch.int16).copy_(y)
-        return x
-
-    got = here.compiled(filled, "aot_eager")(here.ones(3).half(), bits)
-    return here.differs(got.float(), here.torch.tensor([1.0, 2.0, 4.0]))
-
-
 # --- modules, hooks and optimizers --------------------------------------------------------------------------
+
+
+@trigger
+def hook_and_second_derivative(here):
+    """cpu-full-backward-hook-double-backward-1-13"""
+    module = here.torch.nn.Tanh()
+    module.register_full_backward_hook(lambda module, into, out: None)
+    x = here.there(here.randn(3)).requires_grad_(True)
+
+    def twice():
+        (gradient,) = here.torch.autograd.grad(module(x).sum(), x, create_graph=True)
+        here.torch.autograd.grad(gradient.sum(), x)
+
+    return here.error_of(twice, "is called before the grad_output one")
 
 
 @trigger
@@ -366,12 +341,7 @@ def attention_layer_without_bias(here):
     """cpu-mha-no-bias-batch-first-1-13"""
     layer = here.torch.nn.MultiheadAttention(8, 2, bias=False, batch_first=True).to(here.device).eval()
     x = here.there(here.randn(2, 3, 8))
-
-    def attend():
-        with here.torch.no_grad():
-            layer(x, x, x)
-
-    return here.error_of(attend)
+    return here.error_of(lambda: layer(x, x, x), "no attribute 'is_cuda'")
 
 
 @trigger
@@ -517,20 +487,6 @@ def numpy_there_and_back(here):
 
 
 @trigger
-def conv1d_transposed(here):
-    """cpu-conv1d-noncontiguous-max-size-2-2"""
-    x, w = here.randn(1, 8, 4).transpose(1, 2), here.randn(3, 4, 3)
-    got = []
-
-    def convolve():
-        with here.torch.no_grad():
-            got.append(here.f.conv1d(here.there(x), here.there(w)))
-
-    wrong = here.error_of(convolve, "max_size", "std::vector")
-    return wrong or here.differs(got[0], here.f.conv1d(x.contiguous().double(), w.double()))
-
-
-@trigger
 def linear_one_output(here):
     """cpu-aarch64-linear-one-output-2-1, cpu-aarch64-linear-one-output"""
     linear, x = here.torch.nn.Linear(512, 1).to(here.device), here.there(here.randn(2, 100, 512))
@@ -583,19 +539,6 @@ def gather_one_column(here):
     """cpu-gather-n-by-1-index-2-0"""
     x = here.torch.arange(25.0).view(5, 5)
     return here.differs(here.there(x).gather(0, here.whole(0, 1, 2, 3, 4).view(5, 1)), x[:, :1])
-
-
-@trigger
-def gather_expanded_index(here):
-    """cpu-gather-expanded-index-2-3"""
-    x = here.randn(10, 100, 4).double()
-    rows = here.torch.randint(10, (100,), generator=here.generator)
-    for index in (rows.view(1, 100, 1).expand(1, 100, 4), rows.view(1, 100, 1).expand(1, 100, 4)[:, :, :1]):
-        got = here.there(x).gather(0, here.there(index))
-        wrong = here.differs(got, x.gather(0, index.contiguous()))
-        if wrong:
-            return wrong
-    return ""
 
 
 @trigger
@@ -690,6 +633,266 @@ def store_of_one_process(here):
 def import_torchtext(here):
     """tv-text-torch-2-4"""
     return here.error_of(lambda: here.module("torchtext"), "undefined symbol", "could not be found", "Symbol not found")
+
+
+# --- on CUDA ------------------------------------------------------------------------------------------------
+
+
+@trigger
+def tf32_settings_mixed(here):
+    """cuda-tf32-legacy-new-mix"""
+    here.only("cuda")
+    here.needs("backends.fp32_precision")
+    matmul = here.torch.backends.cuda.matmul
+
+    def mix():
+        matmul.fp32_precision = "ieee"
+        return matmul.allow_tf32
+
+    return here.error_of(mix, "mix of the legacy and new APIs")
+
+
+@trigger
+def full_precision_for_all(here):
+    """cuda-fp32-precision-not-propagated"""
+    here.only("cuda")
+    here.needs("backends.fp32_precision", "backends.cudnn.conv.fp32_precision")
+    here.torch.backends.fp32_precision = "ieee"
+    kept = here.torch.backends.cudnn.conv.fp32_precision
+    return "convolutions keep %s" % kept if kept != "ieee" else ""
+
+
+def only_kernel(here, name):
+    """A context in which attention takes one kernel alone: "efficient", "cudnn" or "flash"."""
+    here.needs(SDPA)
+    here.only("cuda")
+    new = getattr(getattr(here.torch.nn, "attention", None), "sdpa_kernel", None)
+    if new is not None:
+        kernels = here.torch.nn.attention.SDPBackend
+        kernel = {"efficient": "EFFICIENT_ATTENTION", "cudnn": "CUDNN_ATTENTION", "flash": "FLASH_ATTENTION"}[name]
+        if not hasattr(kernels, kernel):
+            raise Untried("this torch has no such kernel of attention")
+        return new(getattr(kernels, kernel))
+    if name == "cudnn":
+        raise Untried("this torch has no such kernel of attention")
+    return here.torch.backends.cuda.sdp_kernel(
+        enable_flash=name == "flash", enable_math=False, enable_mem_efficient=name == "efficient"
+    )
+
+
+def by_kernel(here, name, q, k, v, mask=None):
+    """Attention of tensors on the device by that kernel, against attention written out in float32."""
+    with only_kernel(here, name):
+        got = here.f.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    if mask is not None and mask.dtype.is_floating_point:
+        mask = mask.float()
+    return here.differs(got.float(), attention(q.float(), k.float(), v.float(), mask), 4e-2)
+
+
+@trigger
+def attention_cudnn_masked_gradient(here):
+    """cuda-sdpa-cudnn-mask-nan-grad: scores of about -120 in each row, and a length of 64 modulo 128"""
+    length, width = 704, 64
+    q, k, v = [here.randn(1, 1, length, width) * factor for factor in (0.1, 0.1, 1.0)]
+    q[..., 0], k[..., 0] = 1.0, -120.0 * width ** 0.5
+    q, k, v = [here.there(t, "bfloat16").requires_grad_(True) for t in (q, k, v)]
+    mask = here.torch.ones(length, length, dtype=here.torch.bool, device=here.device).tril()
+    with only_kernel(here, "cudnn"):
+        here.f.scaled_dot_product_attention(q, k, v, attn_mask=mask[None, None]).float().sum().backward()
+    bad = int((~here.torch.isfinite(q.grad)).sum())
+    return "%d of %d gradients of the queries are not finite" % (bad, q.numel()) if bad else ""
+
+
+@trigger
+def attention_efficient_expanded(here):
+    """cuda-sdpa-efficient-broadcast-kv"""
+    wrong = ""
+    for length in (33, 65, 545):
+        q = here.there(here.randn(1, 8, length, 512), "bfloat16")
+        k, v = [here.there(here.randn(1, 1, length, 512), "bfloat16").expand(1, 8, length, 512) for _ in range(2)]
+        mask = here.torch.ones(1, 1, length, length, dtype=here.torch.bool, device=here.device).tril()
+        wrong = wrong or by_kernel(here, "efficient", q, k, v, mask)
+    return wrong
+
+
+@trigger
+def attention_efficient_other_length(here):
+    """cuda-sdpa-efficient-masked-nan-2-2: 8 queries look at 16 keys, of which one batch hides nine"""
+    q, k, v = [here.there(here.randn(2, 4, length, 128) * 0.004) for length in (8, 16, 16)]
+    mask = here.torch.zeros(2, 1, 8, 16)
+    mask[0, :, :, 7:] = here.torch.finfo(here.torch.float32).min
+    return by_kernel(here, "efficient", q, k, v, here.there(mask).expand(2, 4, 8, 16))
+
+
+@trigger
+def attention_efficient_strided(here):
+    """cuda-sdpa-noncontig-mask-2-1, cuda-sdpa-noncontig-qkv-2-1"""
+    q, k, v = [here.there(here.randn(2, 16, 4, 64)).transpose(1, 2) for _ in range(3)]
+    plain = here.there(here.randn(2, 4, 16, 16))
+    other = here.there(here.randn(2, 1, 1, 16)).expand(2, 4, 16, 16)
+    return by_kernel(here, "efficient", q, k, v, plain) or by_kernel(
+        here, "efficient", q.contiguous(), k.contiguous(), v.contiguous(), other)
+
+
+@trigger
+def attention_mask_gradient_alone(here):
+    """cuda-sdpa-mask-grad-only-ima"""
+    here.needs(SDPA)
+    here.only("cuda")
+    q, k, v = [here.there(here.randn(1, 2, 16, 32)) for _ in range(3)]
+    mask = here.there(here.randn(1, 2, 16, 16)).requires_grad_(True)
+
+    def backward():
+        here.f.scaled_dot_product_attention(q, k, v, attn_mask=mask).sum().backward()
+
+    return here.error_of(backward, "illegal memory access")
+
+
+@trigger
+def attention_flash_backward_128(here):
+    """cuda-sdpa-sm86-backward-2-0-0"""
+    q, k, v = [here.there(here.randn(1, 2, 32, 128), "float16").requires_grad_(True) for _ in range(3)]
+
+    def backward():
+        with only_kernel(here, "flash"):
+            here.f.scaled_dot_product_attention(q, k, v).sum().backward()
+
+    return here.error_of(backward, "is_sm80")
+
+
+@trigger
+def attention_of_odd_shapes(here):
+    """cuda-sdpa-cudnn-2-5-0-no-plan: as the release chooses"""
+    here.needs(SDPA)
+    here.only("cuda")
+
+    def attend():
+        for shape, keys in (((2, 8, 4096, 40), 77), ((1, 10, 1024, 64), 77), ((2, 16, 1, 128), 333), ((1, 2, 5, 8), 5)):
+            q, k, v = [here.there(here.randn(*(shape[:2] + (n,) + shape[3:])), "float16") for n in (shape[2], keys, keys)]
+            here.f.scaled_dot_product_attention(q, k, v)
+
+    return here.error_of(attend, "No execution plans support the graph")
+
+
+@trigger
+def attention_efficient_mask_beyond_2_32(here):
+    """cuda-sdpa-efficient-mask-over-65536: the last rows are masked as rows at the beginning"""
+    kernel = only_kernel(here, "efficient")
+    here.needs_memory(14 * GIB)
+    length = 65664
+    q, k, v = [here.there(here.randn(1, 1, length, 32), "bfloat16") for _ in range(3)]
+    mask = here.torch.zeros(1, 1, length, length, dtype=here.torch.bfloat16, device=here.device)
+    mask[..., -8:, 64:] = float("-inf")
+    with kernel:
+        got = here.f.scaled_dot_product_attention(q, k, v, attn_mask=mask)[:, :, -8:]
+    expected = attention(q[:, :, -8:].float(), k[:, :, :64].float(), v[:, :, :64].float())
+    return here.differs(got.float(), expected, 4e-2)
+
+
+@trigger
+def sparse_product_odd_size(here):
+    """cuda-sparse-spgemm-1-13"""
+    here.only("cuda")
+    places = here.torch.tensor([[0, 1000, 2522], [5, 7000, 13715]])
+    a = here.torch.sparse_coo_tensor(places, here.torch.ones(3), (2523, 13716)).to(here.device)
+    return here.error_of(lambda: here.torch.sparse.mm(a, a.t()), "SpGEMM")
+
+
+@trigger
+def svd_first_call(here):
+    """cuda-svd-zeros-first-call-1-12: in a fresh process"""
+    x = here.there(here.torch.tensor([[2.0, 1.0, 0.0], [0.0, 3.0, 1.0], [1.0, 0.0, 4.0]]), "float64")
+    u, s, v = here.torch.linalg.svd(x)
+    return here.differs(u @ here.torch.diag(s) @ v, x)
+
+
+@trigger
+def topk_of_long_rows(here):
+    """cuda-topk-large-slice-1-12: reads outside of its memory"""
+    here.only("cuda")
+    here.needs_memory(2 * GIB)
+    x = here.torch.zeros(60, 1000, 1000, device=here.device)
+    x[..., 990:] = 1.0
+    found = []
+    wrong = here.error_of(lambda: found.append(x.topk(10)[0].min().item()), "illegal memory access")
+    return wrong or ("" if found == [1.0] else "the smallest of the ten largest is %r, not 1.0" % found[0])
+
+
+@trigger
+def topk_of_a_billion(here):
+    """cuda-topk-indices-garbage-1-13"""
+    here.only("cuda")
+    here.needs_memory(20 * GIB)
+    x = here.torch.zeros(10, 212, 500000, device=here.device)
+    x[..., 499980:] = 1.0
+    places = x.topk(20)[1]
+    low, high = int(places.min()), int(places.max())
+    return "" if (low, high) == (499980, 499999) else "indices from %d to %d, not 499980 to 499999" % (low, high)
+
+
+@trigger
+def arange_beyond_2_32(here):
+    """cuda-arange-over-2-32"""
+    here.only("cuda")
+    here.needs_memory(40 * GIB)
+    count = (1 << 32) + 64
+    last = int(here.torch.arange(count, device=here.device)[-1])
+    return "" if last == count - 1 else "the last element is %d, not %d" % (last, count - 1)
+
+
+@trigger
+def cumsum_inner_beyond_2_32(here):
+    """cuda-cumsum-outer-over-2-32: of zeros"""
+    here.only("cuda")
+    here.needs_memory(24 * GIB)
+    x = here.torch.zeros(309504, 1, 16384, dtype=here.torch.float16, device=here.device)
+    most = float(x.cumsum(1).abs().max())
+    return "" if most == 0 else "the sums of zeros reach %r" % most
+
+
+@trigger
+def layer_norm_beyond_2_32(here):
+    """cuda-layer-norm-over-2-32"""
+    here.only("cuda")
+    here.needs_memory(24 * GIB)
+    x = here.torch.zeros((1 << 26) + 1024, 64, dtype=here.torch.float16, device=here.device)
+    x[-8:] = here.there(here.randn(8, 64), "float16")
+    return here.differs(here.f.layer_norm(x, (64,))[-8:].float(), here.f.layer_norm(x[-8:].float(), (64,)), 4e-2)
+
+
+@trigger
+def layer_norm_many_rows_backward(here):
+    """cuda-layer-norm-huge-batch-backward"""
+    here.only("cuda")
+    x, w, b = here.ones(100000, 8, 16), here.ones(8, 16), here.ones(8, 16)
+
+    def backward():
+        leaves = [t.requires_grad_(True) for t in (x, w, b)]
+        here.f.layer_norm(x, (8, 16), *leaves[1:]).sum().backward()
+
+    wrong = here.error_of(backward, "invalid gradient")
+    return wrong or here.differs(b.grad, here.torch.full((8, 16), 100000.0))
+
+
+@trigger
+def adaptive_pool_to_many(here):
+    """cuda-adaptive-avg-pool-overflow"""
+    here.only("cuda")
+    size, count = 47, 1 << 26
+    x = here.torch.arange(float(size)).view(1, 1, size, 1)
+    got = here.torch.nn.AdaptiveAvgPool2d((count, 1))(here.there(x)).view(-1)
+    places = list(range(count - 1, 0, -(count // 61)))
+    spans = [range(p * size // count, -(-(p + 1) * size // count)) for p in places]
+    expected = here.torch.tensor([sum(span) / float(len(span)) for span in spans])
+    return here.differs(got[here.whole(*places)], expected)
+
+
+@trigger
+def half_linear(here):
+    """cuda-half-linear-invalid-value-2-9"""
+    here.only("cuda")
+    x, w = here.there(here.randn(14, 4096), "float16"), here.there(here.randn(4096, 4096), "float16")
+    return here.error_of(lambda: here.f.linear(x, w), "CUBLAS_STATUS_INVALID_VALUE")
 
 
 # --- on MPS: what it gets wrong; any device can be asked ----------------------------------------------------
@@ -1092,16 +1295,6 @@ def copy_without_waiting(here):
 
 
 @trigger
-def sources_let_go(here):
-    """mps-nonblocking-source-released"""
-    made = []
-    for number in range(60):
-        made.append(here.torch.tensor([float(number)]).to(here.device, non_blocking=True))
-        here.torch.full((1,), -1.0)
-    return here.differs(here.torch.cat(made), here.torch.arange(60.0))
-
-
-@trigger
 def random_numbers_twice(here):
     """mps-randn-constant-may-2022"""
     x, y = [here.torch.randn(100, device=here.device).cpu() for _ in range(2)]
@@ -1117,11 +1310,3 @@ def group_norm_blocks(here):
         return x
 
     return here.agrees(lambda x: here.gradients(blocks, x), here.randn(2, 4, 5, 5), tolerance=1e-2)
-
-
-@trigger
-def copy_every_second(here):
-    """mps-copy-gappy-views"""
-    x, target = here.there(here.torch.arange(20)), here.torch.zeros(20, dtype=here.torch.int64)
-    target[::2].copy_(x[::2])
-    return here.differs(target, here.torch.arange(20) * (here.torch.arange(20) % 2 == 0))
