@@ -1,10 +1,14 @@
-"""Prove that the form of a ticket does not change the verdict: scripts/prove_forms.py [--mixtures] [--fuzz N] [DIR…]
+"""Prove that the form of a ticket does not change the verdict.
+
+scripts/prove_forms.py [--mixtures] [--pairs] [--fuzz N] [DIR…]
 
 Every case below the folders (tests/cases) is judged as it is and in every form that people paste a text in: quoted,
 fenced, wrapped, in another encoding, with its blocks in another order, cut after the last line that says something.
-The verdict, the first finding and the first fix must be the same. --mixtures: with a healthy machine's block before or
-behind it, too. --fuzz N: also N texts made of damaged and mixed lines of the cases, and of any bytes; none may raise or
-take more than a second. Prints a table and every change; exit code 1 if there is one.
+The verdict, the first finding and the first fix must be the same. What programs, pagers and mailers put before each
+line (PREFIXES) is a form, too; there 1 case in 100 may change. --mixtures: with a healthy machine's block before or
+behind it, too. --pairs: also with two prefixes, one before the other, every third case. --fuzz N: also N texts made of
+damaged and mixed lines of the cases, and of any bytes; none may raise or take more than a second. Prints a table and
+every change; exit code 1 if there are too many.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from doctor.pipeline import Request, examine  # noqa: E402
 
 Case = tuple[str, str, str]  # name, text, date
 SECONDS = 1.0  # for one text of the fuzz
+PREFIXED = 0.01  # of the cases that may change by what stands before their lines
 
 
 def each_line(change: Callable[[str], str]) -> Callable[[str], bytes]:
@@ -90,6 +95,55 @@ FORMS: dict[str, Callable[[str], bytes]] = {
         f"Hello,\n\nI get this since yesterday:\n\n{t}\n\nThank you for any help!\n".encode()
     ),
 }
+
+
+def numbered(text: str, pattern: str) -> str:
+    """Each line behind its number: `pattern` holds {n}, and {t}, the seconds since the first line."""
+    return "\n".join(
+        pattern.format(n=n, t=f"{n // 60 % 60:02}:{n % 60:02}") + line for n, line in enumerate(text.split("\n"), 1)
+    )
+
+
+# What stands before each line: the form as {n} (number of the line) and {t} (minutes and seconds) make it.
+_PREFIX_PATTERNS = {
+    "line numbers and bars": "{n:4} | ",
+    "line numbers and tabs": "{n:6}\t",
+    "line numbers and colons": "{n}: ",
+    "a timestamp": "2025-03-04 12:{t},123 ",
+    "a timestamp and a level": "2025-03-04 12:{t},123 - app.main - INFO - ",
+    "a time in brackets": "[12:{t}] ",
+    "docker compose": "worker-1  | ",
+    "docker compose, a named container": "trainer  | ",
+    "docker logs -t": "2025-03-04T12:{t}.123456789Z ",
+    "a container's log file": "2025-03-04T12:{t}.123456789Z stderr F ",
+    "kubectl logs --prefix": "[pod/train-5d4f7c9b8-x2x9z/trainer] ",
+    "journalctl": "Mar 04 12:{t} gpubox python3[4242]: ",
+    "GitHub Actions": "2025-03-04T12:{t}.1234567Z ",
+    "gh run view --log": "test (3.11)\tRun tests\t2025-03-04T12:{t}.1234567Z ",
+    "a rank": "[rank0]: ",
+    "a worker": "(EngineCore_0 pid=4242) ",
+    "a quote mark": "> ",
+}
+PREFIXES: dict[str, Callable[[str], bytes]] = {
+    name: lambda t, p=pattern: numbered(t, p).encode()  # type: ignore[misc]
+    for name, pattern in _PREFIX_PATTERNS.items()
+}
+PREFIXES |= {
+    "a greeting before the fence": lambda t: f"Hello, it does not work here, please help:\n\n```\n{t}\n```\n".encode(),
+    "an answer to a mail": lambda t: (
+        "On Tue, 4 Mar 2025 at 12:01, Jo <jo@example.org> wrote:\n\n" + "\n".join(f"> {s}" for s in t.split("\n"))
+    ).encode(),
+    "headings of an issue": lambda t: (
+        f"### Describe the bug\n\n{t}\n\n### Expected behavior\n\n_No response_\n".encode()
+    ),
+}
+PAIRS: dict[str, Callable[[str], bytes]] = {
+    f"{one}, then {two}": lambda t, a=before, b=behind: numbered(numbered(t, b), a).encode()  # type: ignore[misc]
+    for one, before in _PREFIX_PATTERNS.items()
+    for two, behind in _PREFIX_PATTERNS.items()
+    if one != two
+}
+EVERY = 3  # of the cases with two prefixes
 HEALTHY_LINUX = """\
 PyTorch version: 2.5.1+cu124
 Is debug build: False
@@ -188,10 +242,12 @@ def matrix(found: list[Case], forms: dict[str, Callable[[str], bytes]], changes:
             made["cut after the last fact"] = cut(plain, text)
         for form, data in made.items():
             compared += 1
-            said = essence(judged(data, date))
-            if said != essence(plain):
+            said, before = essence(judged(data, date)), essence(plain)
+            if forms is not FORMS:  # who reads another prefix may rank the fixes of one finding otherwise
+                said, before = said[:2], before[:2]
+            if said != before:
                 changes[form] += 1
-                print(f"  {form}: {name}: {essence(plain)} -> {said}")
+                print(f"  {form}: {name}: {before} -> {said}")
     return compared
 
 
@@ -244,12 +300,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", type=Path, default=[ROOT / "tests/cases"], metavar="DIR")
     parser.add_argument("--mixtures", action="store_true", help="also with another machine's block around it")
+    parser.add_argument("--pairs", action="store_true", help="also with two prefixes before each line")
     parser.add_argument("--fuzz", type=int, default=0, metavar="N", help="also N strange texts")
     options = parser.parse_args()
     found = list(cases(options.folders))
     changes: Counter[str] = Counter()
     compared = matrix(found, FORMS, changes)
     print(f"{len(found)} cases, {len(FORMS) + 1} forms, {compared} comparisons: {sum(changes.values())} changes")
+    for title, forms, chosen in (
+        ("a prefix", PREFIXES, found), ("two prefixes", PAIRS if options.pairs else {}, found[::EVERY]),
+    ):  # fmt: skip
+        prefixed: Counter[str] = Counter()
+        compared = matrix(chosen, forms, prefixed)
+        count = sum(prefixed.values())
+        print(f"{compared} comparisons with {title}: {count} changes ({1 - count / max(1, compared):.2%} as before)")
+        for form, one in prefixed.most_common():
+            print(f"  {one:4} {form}")
+        if count > PREFIXED * compared:
+            changes += prefixed
     if options.mixtures:
         mixed: Counter[str] = Counter()
         compared = matrix(found, MIXTURES, mixed)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
 
+from doctor.evidence import prefixes
+
 LINE_LIMIT = 4_000  # longer lines are cut into pieces: bounds the work of every regex
 BIG = 400_000  # characters; of a longer text only the ends and the telling lines of the middle are read
 END = 150_000
@@ -40,7 +42,6 @@ _TAG_LINE = re.compile(
     r"[ \t]*(?:</?(?:details|summary|pre|code|p|br|div|span|b|i|blockquote|table|tr|td)\b[^<>]{0,200}>[ \t]*)+$"
 )
 _TAGS = re.compile(r"</?(?:details|summary|pre|code|blockquote|br|span|div)\b[^<>\n]{0,200}>")
-_COMPOSE = re.compile(r"[ \t]*[\w.-]{1,60}[-_]\d{1,3}[ ]{1,30}\|(?: |$)")
 _PYTEST = re.compile(r"^[ \t]*E {3,11}(?=\S)")
 _TYPOGRAPHY = str.maketrans({
     "\u00a0": " ", "\u2007": " ", "\u202f": " ", "\u3000": " ", "\u2018": "'", "\u2019": "'", "\u201c": '"',
@@ -134,7 +135,7 @@ def document(name: str, data: bytes) -> Document:
     lines, numbers = _split(text)
     left_out = _left_out(name, text, sum(map(len, lines)) + len(lines))
     numbers = _numbered(text, numbers)
-    lines = [_without_prefix(line) for line in _unquote([_tidy(line) for line in lines])]
+    lines = [_PYTEST.sub("", line, count=1) if "E   " in line else line for line in _bare([_tidy(s) for s in lines])]
     lines, numbers = _rejoin(*_without_gaps(*_single_spaced(_dedented(lines), numbers)))
     return Document(name, "\n".join(lines), tuple(numbers), left_out)
 
@@ -333,12 +334,18 @@ def _tidy(line: str) -> str:
     return line.rstrip()
 
 
-def _without_prefix(line: str) -> str:
-    """A line without the names that docker compose and pytest put before it."""
-    for _ in range(2):
-        if " |" in line and (named := _COMPOSE.match(line)):
-            line = line[named.end() :]
-    return _PYTEST.sub("", line, count=1) if "E   " in line else line
+def _bare(lines: list[str]) -> list[str]:
+    """The lines without quote marks and prefixes, in whatever order they stand before each other."""
+    lines = _unquote(lines)
+    for _ in range(prefixes.ROUNDS):
+        bare = prefixes.without_prefixes(lines)
+        changed = [i for i, (line, was) in enumerate(zip(bare, lines, strict=True)) if line is not was]
+        if not changed:
+            break
+        for i in changed:  # a fence or a tag that stood behind the prefix
+            bare[i] = _tidy(bare[i])
+        lines = _unquote(bare)
+    return lines
 
 
 def _dedented(lines: list[str]) -> list[str]:

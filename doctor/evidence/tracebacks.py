@@ -40,7 +40,7 @@ _LOADERS = Regex(
 _IMPORTS = Regex(r"[ \t]*(?:import|from)[ \t]+(\w+)(?![\w.])")
 _INSTALLED = Regex(r"[/\\](?:lib(?:64)?[/\\]python\d|Lib[/\\]|python\d+\.zip|(?:site|dist)-packages[/\\])|^<")
 _EXCEPTION = Regex(
-    r"^[ \t]*(?:\[rank\d+\]:?[ \t]*)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Failed|Fai"
+    r"^[ \t]*((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Failed|Fai"
     r"lure|Fault|Timeout|Unavailable|Mismatch|Missing)"
     r"|(?:torch|subprocess|concurrent|multiprocessing)(?:\.\w+)+)(?::[ \t]*([^\n]*))?$",
     re.M,

@@ -83,3 +83,45 @@ def test_what_begins_anew_stays_apart(lines: tuple[str, str]) -> None:
 def test_a_word_cut_at_the_width_is_put_together() -> None:
     said = "ERROR: Could not find a version that satisfies the requirement torch==2.4.1 (from versions: 2.2.0, 2.2.2)"
     assert document("x", prove_forms.folded(said).encode()).text == said
+
+
+SHORT = [case for case in BANK if len(case[1]) < 1_500][::6]
+
+
+@pytest.mark.parametrize("form", prove_forms.PREFIXES)
+def test_no_prefix_changes_a_verdict(form: str) -> None:
+    different = []
+    for name, text, date in SHORT:
+        plain, changed = (prove_forms.judged(data, date) for data in (text.encode(), prove_forms.PREFIXES[form](text)))
+        if prove_forms.essence(plain)[:2] != prove_forms.essence(changed)[:2]:
+            different.append(name)
+    assert len(SHORT) > 5
+    assert not different
+
+
+@pytest.mark.parametrize("share", range(4))
+def test_no_two_prefixes_change_a_line(share: int) -> None:
+    text = "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    main()\n\n| a | b |\nKeyError: 'x'"
+    for form in list(prove_forms.PAIRS.values())[share::4]:
+        assert document("x", form(text)).lines == document("x", text.encode()).lines
+
+
+def test_a_line_keeps_its_number_behind_a_prefix() -> None:
+    text = "[rank0]: a\n12 | b\n[rank0]: \n[rank0]: 2025-03-04 12:00:00,1 - app - ERROR - RuntimeError: c"
+    made = document("x", text.encode())
+    assert made.lines == ("a", "12 | b", "", "RuntimeError: c")
+    assert made.numbers == (1, 2, 3, 4)
+
+
+NO_PREFIX = (
+    "| a | b |\n|---|---|\n| 1 | 2 |",
+    "GPU   | VRAM\n3090  | 24\n4090  | 24\nP40   | 24",
+    "Total time: 3\n1: x\n2: y",
+    "Sat Nov 22 11:45:12 2025\n12:00:00 up 3 days",
+    "[W socket.cpp:464] [c10d] The server socket has failed\n[Rank 0] Watchdog caught collective operation timeout",
+)
+
+
+@pytest.mark.parametrize("text", NO_PREFIX)
+def test_what_is_no_prefix_stays(text: str) -> None:
+    assert document("x", text.encode()).lines == tuple(text.split("\n"))

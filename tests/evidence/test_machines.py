@@ -65,3 +65,10 @@ def test_a_working_machine_is_not_the_one_of_another_driver_error() -> None:
     result = seen(f"{error}\n\n{COLLECT_ENV}")
     assert result.facts.nvidia.driver is None
     assert "Driver/library version mismatch" in str(result.facts.nvidia.smi_error)
+
+
+def test_words_that_deny_tell_of_no_other_machine() -> None:
+    for words in ("Hello, it does not work here, please help:", "This doesn't work on my machine:"):
+        result = seen(f"{words}\n\n{COLLECT_ENV}")
+        assert result.others == ()
+        assert result.facts.nvidia.driver == "545.23.08"
