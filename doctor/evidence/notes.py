@@ -78,7 +78,10 @@ class Notes:
     denied: dict[str, Origin] = field(default_factory=dict)  # facts that one line says are False, be it believed or not
     understood: set[tuple[str, int]] = field(default_factory=set)  # (document, line index)
     listed_packages: bool = False  # a package list was seen: what is not in it is not there
-    in_prose: list[tuple[str, int, str]] = field(default_factory=list)  # GPUs of sentences: model, line, document
+    # GPUs of sentences: model, line, document, whether it is the one that fails
+    in_prose: list[tuple[str, int, str, bool]] = field(default_factory=list)
+    said_system: str | None = None  # the system that a sentence names first
+    disputed: set[str] = field(default_factory=set)  # facts of which sentences say different things
     no_gpu: bool = False  # the PCI bus was listed, and none is on it
     linux_paths: bool = False  # paths that only a Linux has
 

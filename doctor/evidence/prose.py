@@ -1,20 +1,50 @@
-"""What a person says of his machine in a sentence: «I have an RTX 3090, win10».
+"""What a person says of his machine in words: «I have an RTX 3090, win10», «Apple M1 Pro | 32 GB | Sonoma 14.4.1».
 
-A sentence may speak of another machine, or of what is wished for. So a GPU counts only where no tool or program names
-one, where all the models that are named are of one maker, and where nothing beside it denies or compares.
+A line that a person wrote is cut into clauses at punctuation and at «but»; in each clause the expressions below look
+for values, and the tables of doctor/knowledge say whether one exists: a model of a GPU, a release of torch, a branch of
+drivers, a name of macOS. A clause may speak of another machine or of what is wished for: then it says nothing of this
+one. «Works on my 4070, not on the 5090»: the patient is the one that fails. All that is read here is of the lowest
+rank: whatever a tool or a program says stands above it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import cache
 
-from doctor.evidence import machine
+from doctor.evidence import machine, transcript
 from doctor.evidence.notes import Notes
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
+from doctor.knowledge import lookup
 
 SOURCE = "text"
 RANK = 12
+CHIP_RANK = 15  # an Apple chip counts on a Mac only, see inference.py
+_LONGEST = 600  # characters of a line that a person writes; a log's may be longer
+_OUTPUT = Regex(
+    r"^[ \t]*(?:File |Traceback|\w*(?:Error|Warning|Exception):|\[|[|+]|>>>|\$ |at |#\d|\{|\"|<)|https?://|[\w-]\.py\b|"
+    r"[/\\][\w.-]+[/\\]|==[^=\n]*==|\)$"
+)
+_CLAUSE = re.compile(r"[,.;:!?()|](?:\s|$)|(?<=\s)(?:/|-|\bbut\b)\s|\n")
+# Another machine, a wish, a table of what others have.
+_NOT_THIS = Regex(
+    r"\b(?:no|not|n't|without|instead|other|another|also (?:on|with)|works? (?:on|with|fine)|tested|support(?:s|ed)?|"
+    r"compatible|previous(?:ly)?|old|friend|colleague|would|should|if|e\.g\.|like|vs|than|requires?|minimum|install)\b",
+    re.I,
+)
+# Of a version also what is asked for, tried or left behind.
+_ASKED_FOR = Regex(
+    r"\b(?:needs?|wants?|tr(?:y|ied|ying)|from|until|before|since|pip|(?:up|down)grad\w+|latest|build(?:s|ing)?)\b|[<>~]=?",
+    re.I,
+)
+# The machine that this is about is the one of which a failure is told.
+_FAILS = Regex(
+    r"\b(?:(?:not|n't|never|fails?|failing|crash(?:es|ing)?|broken|hangs?|stuck|errors?)\b(?: work(?:ing)?)? (?:here )?"
+    r"(?:on|with|for)\b|CPU (?:instead of|rather than|and not)\b)",
+    re.I,
+)
 _MODEL = Regex(
     r"(?<![\w./-])(?:"
     r"(?:NVIDIA )?(?:GeForce )?(?P<geforce>[RG]TX) ?(?P<series>\d{3,4})(?P<kind>(?: ?(?:Ti|SUPER|Laptop))*)(?!\w|\.\d)|"
@@ -24,40 +54,184 @@ _MODEL = Regex(
     r")",
     re.I,
 )
-# Another machine, a wish, a table of what others have.
-_NOT_THIS = Regex(
-    r"\b(?:no|not|n't|without|instead|other|another|also (?:on|with)|works? (?:on|with|fine)|tested|support(?:s|ed)?|"
-    r"compatible|previous(?:ly)?|old|friend|colleague|would|should|if|e\.g\.|like|vs|than|requires?|minimum|install)\b",
+# A number or a short name alone: only behind a word that a thing follows, and only if the tables know it.
+_BARE = Regex(
+    r"\b(?:the|my|an?|our|this|on|with|have|has|dual|single|two|four|eight|AMD|NVIDIA|GeForce|Radeon|\d ?x)[ ]"
+    r"(?P<bare>\d{4})(?: ?(?P<first>Ti|SUPER|XTX|XT|GRE))?(?: ?(?P<second>SUPER))?\b"
+    r"(?![ ]?(?:x|×|p|px|M|G|MiB|MB|GB|GiB|steps?|images?|ms|it|s|tokens?|%)\b)",
     re.I,
 )
-_OUTPUT = Regex(r"^[ \t]*(?:File |Traceback|\w*(?:Error|Warning|Exception):|[|+]|>>>|\$ |at )|https?://|[\w-]\.py\b")
-_CLAUSE = re.compile(r"[,.;:!?()](?:\s|$)")
-_LONGEST = 300  # characters of a line that a person writes; a log's may be longer
+_CARD = Regex(
+    r"\b(?:the|my|an?|our|this|on|with|have|has|dual|single|two|four|eight|NVIDIA|AMD|Instinct|\d ?x)[ ]"
+    r"(?P<card>(?:RTX |Quadro (?:RTX )?|TITAN |Instinct )?(?:[ABHLTVPK]\d{1,4}[A-Z]?|GH200|MI\d{2,3}[AX]?|RTX|Xp|V)"
+    r"(?: Ada)?|Radeon VII)\b(?![-.]\w)"
+)
+_TORCH = Regex(
+    r"\b(?:py)?torch(?:[ ]version)?[ ]?(?:[:=]{1,2}|is\b|v(?=\d))?[ ]?v?(\d\.\d{1,2}(?:\.\d{1,2})?(?:\.dev\d{8})?"
+    r"(?:\+[a-z]\w{1,11}(?:\.\d)*)?)(?!\w|\.\w)",
+    re.I,
+)
+_PYTHON = Regex(r"\bpython(?:[ ]version)?[ ]?(?::|=|is\b|v(?=\d))?[ ]?v?(3\.\d{1,2}(?:\.\d{1,2})?)(?!\w|\.\w)", re.I)
+_DRIVER = Regex(
+    r"\b(?:drivers?(?:[ ]version)?[ ]?(?::|=|is\b|v(?=\d))?|nvidia)[ ]?v?(\d{3}(?:\.\d{2,3}(?:\.\d{2})?)?)(?!\w|\.\w)",
+    re.I,
+)
+_WINDOWS = Regex(r"\bWin(?:dows)?[ ]?(1[01]|8(?:\.1)?|7|Server 20\d\d)(?!\w|\.\w)", re.I)
+_MACOS = Regex(
+    r"\b(?:mac ?os|os x)(?: x)?(?:[ ]([a-z]{4,8}(?: Sur| Sierra)?))?(?:[ ]v?(\d\d(?:\.\d{1,2}){0,2}))?\b", re.I
+)
+_NAMED_MACOS = Regex(r"\b((?:High |Big )?[A-Z][a-z]{2,8})[ ](\d\d\.\d{1,2}(?:\.\d{1,2})?)\b")
+_LINUX = Regex(
+    r"\b(Ubuntu|Debian|Fedora|CentOS|RHEL|Rocky|AlmaLinux|Alpine|Arch|Manjaro|openSUSE|SUSE|NixOS|Gentoo|Kali|Mint|"
+    r"Pop!_OS|Raspbian|EndeavourOS|CachyOS|Zorin|Bazzite|Garuda)(?P<linux> Linux)?"
+    r"(?P<version>[ ]\d{1,2}(?:\.\d{1,2})*)?(?!\w|\.\w)"
+)
+_CPU = Regex(
+    r"\b((?:Intel(?:\(R\))? )?(?:Core(?:\(TM\))? )?(?:i[3579]|Ultra [579])[- ]?\d{3,5}[A-Z]{0,3}\d?|"
+    r"(?:Intel(?:\(R\))? )?Xeon(?:\(R\))? [\w-]{2,12}(?: v\d)?|"
+    r"(?:Intel )?(?:Celeron|Pentium|Atom|Core 2 \w{3,7}) [\w-]{2,10}|"
+    r"(?:AMD )?(?:Ryzen(?: AI)?(?: Threadripper)?(?: PRO)?(?: Max\+?)? (?:\d )?\w{3,8}|EPYC \w{4,6}|"
+    r"(?:Athlon|Phenom)(?: \w{1,3}){0,2} \d{3,4}\w?|FX-\d{4}))\b",
+    re.I,
+)
+_APPLE = Regex(
+    r"(?<![\w./-])(?P<maker>Apple )?(?:Silicon )?(?P<chip>M[1-9])(?:[ ]?(?P<kind>Pro|Max|Ultra))?(?!\w|\.\w)", re.I
+)
+_RAM = Regex(r"\b(\d{1,4}) ?(?:GB|GiB|G)(?: of)?(?: unified| system)? ?(?:RAM|DDR\d\w?|memory)\b", re.I)
+_VARIABLE = Regex(
+    r"(?<![\w$./-])([A-Z]{2,10}(?:_[A-Z0-9]{1,20}){1,5})=[\"']?([\w.:,;/-]{0,80}?)[\"'`]?(?=[.,;:)]?(?:\s|$))"
+)
+# A variable that somebody has set; advice sets none.
+_SET = Regex(r"\b(?:I|we|with|has|have|is|was|my|our)\b", re.I)
+_ADVICE = Regex(r"\b(?:you|can|could|consider\w*|passing|workaround|use|may|might|must|please|needs?|to)\b", re.I)
 
 
 def read(document: Document, notes: Notes) -> None:
-    """Note the models of GPUs that sentences name."""
-    if not document.has("rtx", "gtx", "tesla", "rx", "arc "):
-        return
-    seen: set[str] = set()
-    for m in _MODEL.finditer(document.text):
-        line = document.line_at(m.start())
-        said = document.lines[line]
-        if len(said) > _LONGEST or _OUTPUT.search(said) or _NOT_THIS.search(_clause(said, m[0])):
+    """Note what the sentences name."""
+    mac = document.has("mac", "apple")
+    for line, said in enumerate(document.lines):
+        if len(said) > _LONGEST or not said.strip() or _OUTPUT.search(said):
             continue
-        name = _name(m)
-        if name not in seen:
-            seen.add(name)
-            notes.in_prose.append((name, line, document.name))
+        for clause in _clauses(said):
+            fails = _FAILS.search(clause) is not None
+            if fails or not _NOT_THIS.search(clause):
+                _gpus(clause, line, notes, fails=fails)
+                _machine(clause, line, notes, mac=mac)
+                if not _ASKED_FOR.search(clause):
+                    _versions(clause, line, notes)
 
 
-def _clause(line: str, words: str) -> str:
-    """The part of a line, between punctuation marks, in which the words stand.
+def _clauses(line: str) -> Iterator[str]:
+    """The parts of a line between punctuation marks that hold words.
 
-    >>> _clause("RTX 3090, no display. Works on CPU", "RTX 3090")
-    'RTX 3090'
+    >>> list(_clauses("RTX 3090, no display. Works on the CPU but not here | torch 2.6.0"))
+    ['RTX 3090', 'no display', 'Works on the CPU', 'not here', 'torch 2.6.0']
     """
-    return next((part for part in _CLAUSE.split(line) if words in part), line)
+    return (part.strip() for part in _CLAUSE.split(line) if part and part.strip())
+
+
+def _gpus(clause: str, line: int, notes: Notes, *, fails: bool) -> None:
+    names = [_name(m) for m in _MODEL.finditer(clause)]
+    names += [name for m in _BARE.finditer(clause) if (name := _of_number(m))]
+    if not names:
+        names = [_card(m["card"]) for m in _CARD.finditer(clause) if lookup.gpu_model(m["card"])]
+    for name in names:
+        if all(not other.endswith(name.split()[-1]) or fails > failing for other, _, _, failing in notes.in_prose):
+            notes.in_prose.append((name, line, notes.document.name, fails))
+
+
+def _machine(clause: str, line: int, notes: Notes, *, mac: bool) -> None:
+    """The system, the processor, the memory and the variables."""
+
+    def put(fact: str, value: object, rank: int = RANK) -> None:
+        notes.put(fact, value, source=SOURCE, rank=rank, line=line)
+
+    if said := _system(clause):
+        system = "windows" if said.startswith("W") else "darwin" if said.startswith("mac") else "linux"
+        if notes.said_system in (None, system):  # of two the first stands
+            machine.note_os(said, notes, source=SOURCE, rank=RANK, line=line)
+            notes.said_system = system
+    chip = _APPLE.search(clause)
+    if chip and (chip["maker"] or mac):
+        name = " ".join(w for w in ("Apple", chip["chip"].upper(), (chip["kind"] or "").title()) if w)
+        if lookup.peaks_of(name):
+            put("host.cpu_model", name, CHIP_RANK)
+            put("host.system", "darwin" if chip["maker"] else None)
+    elif cpu := _CPU.search(clause):
+        put("host.cpu_model", cpu[1])
+    if ram := _RAM.search(clause):
+        put("host.memory_bytes", int(ram[1]) << 30)
+    if "=" in clause and not _ADVICE.search(clause):
+        for m in _VARIABLE.finditer(clause):
+            if m[1] not in notes.environ and transcript.is_kept(m[1]) and _SET.search(clause[: m.start()]):
+                transcript.keep(m[1], m[2], line, notes)
+
+
+def _system(clause: str) -> str | None:
+    """The operating system that a clause names, as the tools write it.
+
+    >>> [_system(s) for s in ("I use win10", "macOS Sonoma 14.4.1", "Sonoma 14.4.1", "Ubuntu 22.04", "Windows into")]
+    ['Windows 10', 'macOS 14.4.1', 'macOS 14.4.1', 'Ubuntu 22.04', None]
+    """
+    if m := _WINDOWS.search(clause):
+        return f"Windows {m[1]}"
+    named = lookup.macos_named()
+    if (m := _NAMED_MACOS.search(clause)) and m[2].startswith(named.get(m[1].lower(), "?")):
+        return f"macOS {m[2]}"
+    if m := _MACOS.search(clause):
+        return f"macOS {m[2] or named.get((m[1] or '').lower(), '')}".strip()
+    if (m := _LINUX.search(clause)) and (m["linux"] or m["version"] or m[0] == clause or m[1] in ("Ubuntu", "Debian")):
+        return m[0]
+    return None
+
+
+def _versions(clause: str, line: int, notes: Notes) -> None:
+    """Releases that run here. Two different ones in sentences say nothing."""
+    for fact, regex, exists in (
+        ("torch.version", _TORCH, _is_release),
+        ("interpreter.version", _PYTHON, lambda _: True),
+        ("nvidia.driver", _DRIVER, _is_driver),
+    ):
+        for m in regex.finditer(clause):
+            if exists(m[1]):
+                before = notes.get(fact)
+                if notes.rank_of(fact) == RANK and before != m[1] and not m[1].startswith(before):
+                    notes.disputed.add(fact)
+                notes.put(fact, m[1], source=SOURCE, rank=RANK, line=line)
+
+
+@cache
+def _releases() -> frozenset[str]:
+    return frozenset(lookup.torch_versions())
+
+
+def _is_release(version: str) -> bool:
+    return ".dev" in version or lookup.release_of(version) in _releases()
+
+
+def _is_driver(version: str) -> bool:
+    """Whether it is of a branch of NVIDIA's drivers, or one that followed."""
+    return lookup.cuda_of_driver(version) is not None and (len(version) > 3 or int(version) < 700)
+
+
+def _card(name: str) -> str:
+    """A model's own name with its maker's, as the tools write it."""
+    model = lookup.gpu_model(name)
+    return f"{'AMD' if model and model.vendor == 'amd' else 'NVIDIA'} {name}"
+
+
+def _of_number(m: re.Match[str]) -> str | None:
+    """The model that a number alone stands for, where the tables know exactly one.
+
+    >>> [_of_number(_BARE.search(s)) for s in ("my 4070ti", "an AMD 6600XT", "the 5090", "on 1024", "the 1080 SUPER")]
+    ['GeForce RTX 4070 Ti', 'Radeon RX 6600 XT', 'GeForce RTX 5090', None, 'GeForce GTX 1080 SUPER']
+    """
+    written = {"ti": "Ti", "super": "SUPER", "xt": "XT", "xtx": "XTX", "gre": "GRE"}
+    rest = [written[word.lower()] for word in (m["first"], m["second"]) if word]
+    lines = ("Radeon RX",) if {"XT", "XTX", "GRE"} & {*rest} else ("GeForce RTX", "GeForce GTX")
+    lines = lines if rest else (*lines, "Radeon RX")
+    found = [name for line in lines if lookup.gpu_model(name := " ".join((line, m["bare"], *rest)))]
+    return found[0] if len(found) == 1 else None
 
 
 def _name(m: re.Match[str]) -> str:
@@ -78,10 +252,19 @@ def _name(m: re.Match[str]) -> str:
 
 
 def settle(notes: Notes) -> None:
-    """The named GPUs are the machine's, where nothing better is known and they are of one maker."""
+    """What sentences dispute is not known. The named GPUs are the machine's, where nothing better is known and they are
+    of one maker; where one is said to fail, it is that one."""
+    for fact in notes.disputed:
+        if notes.rank_of(fact) == RANK:
+            del notes.noted[fact]
+    system = notes.get("host.system")
+    for fact in ("host.os_id", "host.os_name", "host.os_version", "host.macos"):
+        if notes.rank_of(fact) == RANK and system != notes.said_system:
+            del notes.noted[fact]
     if notes.gpus or notes.no_gpu or notes.get("host.jetson"):
         return
-    if len({machine.vendor_of(name) for name, _, _ in notes.in_prose}) != 1:
+    mentions = [one for one in notes.in_prose if one[3]] or notes.in_prose
+    if len({machine.vendor_of(name) for name, *_ in mentions}) != 1:
         return
-    for name, _, _ in notes.in_prose:
+    for name, *_ in mentions:
         machine.note_gpu(name, notes, group="prose", source=SOURCE, rank=RANK, line=None)

@@ -572,15 +572,21 @@ def _variables(document: Document, notes: Notes) -> None:
             if asked := _ECHO.search(command.text):
                 said = next((s for s in command.output(document) if s), None)
                 if said is not None and "not found" not in said and _KEPT.match(asked[1]) and " " not in said:
-                    _keep(asked[1], said, command.line, notes)
+                    keep(asked[1], said, command.line, notes)
 
 
 def _note_variable(m: re.Match[str], document: Document, notes: Notes) -> None:
     value = next((v for v in (m["vd"], m["vs"], m["vb"]) if v is not None), "")
     if _KEPT.match(m["name"]) and value.lower() not in ("(null)", "none", "null", "unset", "not", "<not"):
-        _keep(m["name"], value, document.line_at(m.start()), notes)
+        keep(m["name"], value, document.line_at(m.start()), notes)
 
 
-def _keep(name: str, value: str, line: int, notes: Notes) -> None:
+def is_kept(name: str) -> bool:
+    """Whether a variable of that name can matter to torch."""
+    return _KEPT.match(name) is not None
+
+
+def keep(name: str, value: str, line: int, notes: Notes) -> None:
+    """Note a variable of the environment; the first value stands."""
     notes.environ.setdefault(name, value[:2000])
     notes.put(f"environ.{name}", value[:2000] or "(empty)", source=SOURCE, rank=70, line=line)

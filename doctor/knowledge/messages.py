@@ -65,6 +65,11 @@ def error_patterns() -> tuple[ErrorPattern, ...]:
     )
 
 
+def macos_named() -> dict[str, str]:
+    """The major version of macOS by its name in lower case: {"sonoma": "14", …}."""
+    return {row["name"].lower(): row["macos"] for row in table("macos")["names"]}
+
+
 def macos_of_darwin(kernel: str) -> str | None:
     """ "21.4.0" -> "12.3"; the lowest macOS where a kernel number stands for several ("21.6.0" -> "12.5"), its major
     version where the minor one is not known."""

@@ -228,6 +228,7 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
     },
     "macos": {
         "darwin": ({"darwin": DRIVER, "macos": DRIVER, **_CITED}, {"note": _text}),
+        "names": ({"name": _text, "macos": DRIVER, **_CITED}, {}),
         "dtypes": ({"what": _text, "rule": _text, "source": _text, "status": STATUS}, {}),
     },
     "messages": {

@@ -191,14 +191,9 @@ def test_most_messages_of_texts_can_occur_live() -> None:
     }  # fmt: skip
 
 
-# The ticket is held out (nothing is changed for it): no GPU is known, so the text gives no finding, and the same message
-# from a live probe is device-crashes.
-DIFFER = {"unseen/torch/interiordesign-5": pytest.mark.xfail(strict=True, reason="device-crashes, live only")}
-
-
 @pytest.mark.parametrize(
     ("facts", "live"),
-    [pytest.param(f, live, id=name, marks=DIFFER.get(name, ())) for name, f, live in ELIGIBLE],
+    [pytest.param(f, live, id=name) for name, f, live in ELIGIBLE],
 )
 def test_live_is_judged_like_the_text(facts: Facts, live: Facts) -> None:
     assert first(live) in (first(facts), OTHERWISE.get(first(facts)))

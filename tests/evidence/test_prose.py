@@ -5,7 +5,7 @@ import doctest
 import pytest
 
 from doctor.evidence import prose
-from doctor.model.facts import ABSENT
+from doctor.model.facts import ABSENT, Torch
 from doctor.pipeline import Request, examine
 from tests.evidence.tickets import facts
 
@@ -96,3 +96,71 @@ def test_wsl_by_name(said: str, wsl: int | None) -> None:
 )
 def test_docker_compose_by_its_words(said: str) -> None:
     assert facts(said).host.container == "docker"
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("macOS, M1 Max and 64GB, torch 2.4.0. It runs.", ("darwin", None, "Apple M1 Max", "2.4.0", None, None)),
+        (
+            "Apple M1 Pro | 32 GB | Sonoma 14.4.1 (23E224) | torch==2.2.2",
+            ("darwin", "14.4.1", "Apple M1 Pro", "2.2.2", None, None),
+        ),
+        ("I use windows 11, python 3.11, driver 570.86.16", ("windows", None, None, None, "3.11", "570.86.16")),
+        (
+            "Ubuntu 22.04 / Intel Core i7-9700K / Python 3.10.12; torch 2.1.0+cu118",
+            ("linux", None, "Intel Core i7-9700K", "2.1.0+cu118", "3.10.12", None),
+        ),
+        ("Windows 10, AMD Athlon II x4 640, 16gb DDR3", ("windows", None, "AMD Athlon II x4 640", None, None, None)),
+        ("It needs python 3.11 and torch 2.4.0", (None, None, None, None, None, None)),
+        ("I tried Python 3.10, python 3.11 is here", (None, None, None, None, "3.11", None)),
+        ("Python 3.10 on the one side, python 3.11 on the other side", (None, None, None, None, "3.10", None)),
+        ("It is python 3.10. It is python 3.11.", (None, None, None, None, None, None)),
+        ("PyTorch 9.9, driver 99.1, the M1 key", (None, None, None, None, None, None)),
+        ("an M4 screw and windows to the garden", (None, None, None, None, None, None)),
+    ],
+)
+def test_several_facts_in_one_sentence(said: str, expected: tuple[str | None, ...]) -> None:
+    found = facts(said)
+    torch = found.torch.version if isinstance(found.torch, Torch) else None
+    macos = None if found.host.macos is ABSENT else found.host.macos
+    host = found.host
+    read = (host.system, macos, host.cpu_model, torch, found.interpreter.version, found.nvidia.driver)
+    assert tuple(None if one is ABSENT else one for one in read) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "gpus"),
+    [
+        ("It fails since I have the 5090", ["GeForce RTX 5090"]),
+        ("Linux Mint 21.2, AMD 6600XT", ["Radeon RX 6600 XT"]),
+        ("two A100 and an H100", ["NVIDIA A100", "NVIDIA H100"]),
+        ("a T4 on Colab", ["NVIDIA T4"]),
+        ("Works on my 4070ti, not on the 5090.", ["GeForce RTX 5090"]),
+        ("I have a 3090 and a 4090. It crashes on the 4090", ["GeForce RTX 4090"]),
+        ("It uses my CPU instead of the RTX 5090", ["GeForce RTX 5090"]),
+        ("an image of 1024 x 1024, the 1080 p video, on 3060 steps", None),
+        ("the 2024 release on 4000 images", None),
+    ],
+)
+def test_the_patient_and_numbers_alone(said: str, gpus: list[str] | None) -> None:
+    found = facts(said).gpus
+    assert (found and [g.name for g in found]) == gpus
+
+
+def test_a_program_outranks_a_sentence() -> None:
+    said = "I use windows 11 with python 3.11, torch 2.4.0"
+    found = facts(f"{said}\n\nPyTorch version: 2.6.0\nOS: Ubuntu 22.04.3 LTS (x86_64)\n")
+    assert isinstance(found.torch, Torch)
+    assert (found.torch.version, found.host.system, found.host.os_id) == ("2.6.0", "linux", "ubuntu")
+
+
+def test_a_variable_in_a_sentence() -> None:
+    said = "I have set CUDA_VISIBLE_DEVICES=7, and it says there is no GPU"
+    assert facts(said).environ == {"CUDA_VISIBLE_DEVICES": "7"}
+    assert not facts("Without CUDA_VISIBLE_DEVICES=7 it works, EPOCHS_MAX=3").environ
+
+
+def test_a_number_of_macos_follows_its_name() -> None:
+    assert facts("I have macOS Sonoma").host.macos == "14"
+    assert facts("My mac has Sonoma 15.1").host.macos is None

@@ -16,8 +16,8 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard
-from doctor.checks._torch import numbers, quote, search
+from doctor.checks._machine import apple_silicon, heard
+from doctor.checks._torch import numbers, quote, release_of, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
@@ -34,6 +34,7 @@ OPERATOR = (
     r"complex\w*)|(\w+)\(\)? ?(?:op )?(?:is )?(?:only )?supported on MPS for (\w+)"
 )
 NEEDS = {"bfloat16": "14.0", "int64": "13.3", "complex": "14.0"}
+SINCE = {"bfloat16": "2.3"}  # the torch that has it on such a macOS, see tables/macos.json
 
 
 @check
@@ -58,6 +59,8 @@ def judge(facts: Facts) -> Judgement:
         upgrade_os = Remedy(action="upgrade-os", details={"minimum": macos})
         upgrade = Remedy(action="upgrade-torch")
         remedies = (upgrade, upgrade_os) if dtype == "int64" else (upgrade_os, upgrade)
+    elif too_old := _torch_too_old(facts, dtype):
+        remedies = (Remedy(action="upgrade-torch", details={"torch": f">={too_old}"}), *remedies)
     return check.found(
         facts,
         f"MPS can't use {dtype} here" + (f": that needs macOS {macos}." if old else "."),
@@ -66,6 +69,13 @@ def judge(facts: Facts) -> Judgement:
         dtype=dtype,
         needed=macos,
     )
+
+
+def _torch_too_old(facts: Facts, dtype: str) -> str | None:
+    """The first torch that has the type, where this one is older."""
+    since, release = SINCE.get(dtype), release_of(facts)
+    newer = apple_silicon(facts) and since is not None and release is not None  # Intel Macs get none
+    return since if newer and numbers(release or "") < numbers(since or "") else None
 
 
 def _dtype(error: ErrorText) -> str:

@@ -9,6 +9,9 @@ BAD = {
     "bfloat16 on macOS 13": with_error(
         with_torch(mac(macos="13.5"), "2.4.0"), "mps-bfloat16-needs-macos-14", "BFloat16 is not supported on MPS"
     ),
+    "bfloat16 on macOS 15 with a torch before 2.3": with_error(
+        with_torch(mac(macos="15.5"), "2.2.2"), "mps-bfloat16-needs-macos-14", "BFloat16 is not supported on MPS"
+    ),
     "int64 before macOS 13.3": with_error(with_torch(mac(macos="13.1"), "2.0.1"), "exception", CUMSUM, "RuntimeError"),
     "pasted: TypeError: Cannot convert a MPS Tensor to float64 dtype as t": (
         "TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64. Please use float32 instead.\n"
