@@ -8,7 +8,17 @@ import click
 
 from doctor.bench.plan import planned_seconds
 from doctor.cli import output
-from doctor.cli.benchmarks import COMPARED, Live, compare, format_of, on_files, output_options, read_report, text_of
+from doctor.cli.benchmarks import (
+    COMPARED,
+    Live,
+    compare,
+    format_of,
+    on_files,
+    output_options,
+    read_report,
+    renderer_of,
+    text_of,
+)
 from doctor.cli.codes import FAULT, INTERRUPTED, NO_VERDICT
 from doctor.cli.options import _devices, _python
 from doctor.model.bench import BenchOptions, BenchReport
@@ -51,7 +61,7 @@ def command(**options: Any) -> int:
         format_of(options, COMPARED)
         old = read_report(options["compare"])
     else:
-        format_of(options)
+        renderer_of(format_of(options))
         old = None
     if options["quick"] and options["full"]:
         raise click.UsageError("--quick and --full exclude each other.")

@@ -116,8 +116,6 @@ def compare(old: BenchReport, new: BenchReport, options: dict[str, Any]) -> int:
 
 def text_of(report: BenchReport, options: dict[str, Any]) -> str:
     """The report in the format asked for; what is for passing on is redacted."""
-    from importlib import import_module
-
     from doctor.redaction.report import redact_bench
 
     format = format_of(options)
@@ -125,14 +123,20 @@ def text_of(report: BenchReport, options: dict[str, Any]) -> str:
         from doctor.reports.bench import text
 
         return text.render(report, **_looks(options))
+    shown: str = renderer_of(format).render(redact_bench(report, names=output.names_of_this_machine()))
+    return shown
+
+
+def renderer_of(format: str) -> Any:
+    """The module of a format. Wrong usage, said before anything is measured, where it needs what is not installed."""
+    from importlib import import_module
+
     try:
-        renderer = import_module(f"doctor.reports.bench.{format}")
+        return import_module(f"doctor.reports.bench.{'text' if format == 'terminal' else format}")
     except ModuleNotFoundError as error:
         if error.name != "jinja2":
             raise
         raise click.UsageError("--html needs jinja2: install torchdoctor[html].") from error
-    shown: str = renderer.render(redact_bench(report, names=output.names_of_this_machine()))
-    return shown
 
 
 def _known(options: dict[str, Any]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -126,6 +127,18 @@ def test_the_table_while_it_runs_shows_nothing_raw(
     assert shown.out == ""
     assert "\x1b]0;" not in shown.err
     assert "\x1b[31mb" not in shown.err
+
+
+def test_without_jinja2_nothing_is_measured_for_a_page(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    for name in ("doctor.reports.html", "doctor.reports.bench.html"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.delattr("doctor.reports.html", raising=False)
+    code, out, err = run(capsys, "--html", "--python", "/no/such/python")
+    assert (code, out) == (2, "")
+    assert "torchdoctor[html]" in err
 
 
 def test_an_empty_report_is_no_error(capsys: pytest.CaptureFixture[str], files: Path) -> None:
