@@ -7,7 +7,7 @@ and a difference below `SAME` is no difference.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -187,11 +187,10 @@ def _said(value: object) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """One device of one report: a machine's name in the table."""
+    """One device of a machine, as it was in one or several reports."""
 
     machine: str  # "NVIDIA H200", "NVIDIA H200 (2)" where two reports have one
     about: str  # "torch 2.11.0+cu130, driver 580.159, Ubuntu 22.04, 2026-11-21"
-    report: int  # which of the merged ones, from 0
     device: str
 
 
@@ -233,7 +232,7 @@ def merge(reports: Sequence[BenchReport]) -> Merged:
 
 
 def setting_of(row: Row) -> str:
-    """What was asked for besides the defaults: "bf16, channels-last, compiled, twice the work"."""
+    """What was asked for besides the defaults: "bf16, channels-last, compiled, 2x the work"."""
     words: list[str] = [row.dtype] if row.dtype != "fp32" else []
     words += ["channels-last"] * row.channels_last + ["compiled"] * row.compile
     words += [f"{row.scale}x the work"] * (row.scale != 1)
@@ -241,36 +240,61 @@ def setting_of(row: Row) -> str:
 
 
 def _merged(method: int, reports: Sequence[BenchReport]) -> MergedTable:
-    columns: list[Column] = []
-    found: dict[tuple[str, str, int, str, str, str], dict[int, Row]] = {}
-    names: dict[str, int] = {}
-    for number, report in enumerate(reports):
+    columns: list[list[Row]] = []
+    heads: list[tuple[str, str, str]] = []  # name, device, environment
+    dates: list[list[str]] = []
+    for report in reports:
         for device in dict.fromkeys(row.device for row in report.rows if row.method == method):
-            name = _name_of(report, device)
-            names[name] = names.get(name, 0) + 1
-            shown = name if names[name] == 1 else f"{name} ({names[name]})"
-            columns.append(Column(machine=shown, about=_about(report), report=number, device=device))
-            for row in report.rows:
-                if row.method == method and row.device == device:
-                    key = (row.workload, row.phase, row.batch_wanted, setting_of(row), row.size, row.unit)
-                    found.setdefault(key, {})[len(columns) - 1] = row
-    entries = (
-        Entry(
-            workload=key[0], phase=key[1], batch=key[2], setting=key[3], size=key[4], unit=key[5],
-            rows=tuple(rows.get(i) for i in range(len(columns))),
-        )
-        for key, rows in found.items()
+            rows = [row for row in report.rows if row.method == method and row.device == device]
+            head = (_name_of(report, device), device, _about(report))
+            place = next((i for i, h in enumerate(heads) if h == head and _disjoint(columns[i], rows)), None)
+            if place is None:
+                heads.append(head)
+                columns.append([])
+                dates.append([])
+                place = len(heads) - 1
+            columns[place] += rows
+            dates[place].append(report.taken_at[:10])
+    keys = dict.fromkeys(_entry_of(row) for rows in columns for row in rows)
+    found = [{_entry_of(row): row for row in rows} for rows in columns]
+    return MergedTable(
+        method=method,
+        columns=tuple(_columns(heads, dates)),
+        entries=tuple(
+            Entry(
+                workload=key[0], phase=key[1], batch=key[2], setting=key[3], size=key[4], unit=key[5],
+                rows=tuple(rows.get(key) for rows in found),
+            )
+            for key in keys
+        ),
     )  # fmt: skip
-    return MergedTable(method=method, columns=tuple(columns), entries=tuple(entries))
+
+
+def _columns(heads: Sequence[tuple[str, str, str]], dates: Sequence[Sequence[str]]) -> Iterator[Column]:
+    """With a number where two have one name."""
+    seen: dict[str, int] = {}
+    for (name, device, about), days in zip(heads, dates, strict=True):
+        seen[name] = seen.get(name, 0) + 1
+        shown = name if seen[name] == 1 else f"{name} ({seen[name]})"
+        yield Column(machine=shown, about=", ".join((about, *sorted(set(days)))), device=device)
+
+
+def _entry_of(row: Row) -> tuple[str, str, int, str, str, str]:
+    return row.workload, row.phase, row.batch_wanted, setting_of(row), row.size, row.unit
+
+
+def _disjoint(some: Iterable[Row], others: Iterable[Row]) -> bool:
+    """Whether no cell is in both: several suites of one machine share a column, two runs of one suite do not."""
+    return not {_entry_of(row) for row in some} & {_entry_of(row) for row in others}
 
 
 def _name_of(report: BenchReport, device: str) -> str:
     known = next((d for d in report.machine.devices if d.device == device), None)
-    if known is None or not known.name:
-        return device
-    if device == "cpu" and known.threads:
-        return f"{known.name}, {known.threads} threads"
-    return known.name
+    name = known.name if known and known.name else device
+    if device != "cpu":
+        return name
+    threads = sorted({row.threads for row in report.rows if row.device == device and row.threads})
+    return f"{name}, {' or '.join(map(str, threads))} thread{'' if threads == [1] else 's'}" if threads else name
 
 
 def _about(report: BenchReport) -> str:
@@ -279,6 +303,5 @@ def _about(report: BenchReport) -> str:
         f"torch {machine.torch}" if machine.torch else "torch not known",
         f"driver {machine.driver}" if machine.driver else "",
         machine.os_name or machine.system or "",
-        report.taken_at[:10],
     )
     return ", ".join(p for p in parts if p)

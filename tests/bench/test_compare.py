@@ -146,6 +146,18 @@ def test_equal_machines_are_numbered() -> None:
     assert [c.machine for c in columns if c.device != "cpu"] == ["NVIDIA H200", "NVIDIA H200 (2)"]
 
 
+def test_suites_of_one_machine_share_a_column() -> None:
+    columns = merge([FIVE, VGG]).tables[0].columns
+    assert [c.machine for c in columns if c.device != "cpu"] == ["NVIDIA H200"]
+    other = replace(VGG, machine=replace(MACHINE, torch="2.12.0"))
+    assert len([c for c in merge([FIVE, other]).tables[0].columns if c.device != "cpu"]) == 2
+
+
+def test_a_processor_is_named_with_the_threads_that_ran() -> None:
+    [column] = merge([report(replace(row(), threads=1))]).tables[0].columns
+    assert column.machine == "Intel(R) Xeon(R) Platinum 8480C, 1 thread"
+
+
 def test_a_row_without_a_time_is_kept() -> None:
     bad = replace(row(ms=None), gate=Gate(status="INVALID", why="x"))
     [entry] = merge([report(bad)]).tables[0].entries
