@@ -144,9 +144,9 @@ class Meter(object):
 
     def prove(self, seconds_a_step):
         """After the wait the last result can be read at once, or the wait was none."""
+        started = time.perf_counter()
         kept = self.cell.kept
         if kept:
-            started = time.perf_counter()
             listed(kept[-1])[0].detach().reshape(-1)[:1].cpu()
             self.proof.append([seconds_a_step * self.steps, time.perf_counter() - started])
 
