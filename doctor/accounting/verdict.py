@@ -16,6 +16,7 @@ from doctor.accounting.account import PROGRAM, Account
 from doctor.model.facts import ABSENT, Absent, Facts, ProbeResult, Torch
 from doctor.model.finding import Outcome
 
+REMARK = "remark"  # of evidence/remarks.py
 Value = Literal["healthy", "faulty", "unknown"]
 
 
@@ -66,6 +67,18 @@ def _unproven(facts: Facts, account: Account, *, limited: bool) -> Iterator[str]
     for symptom in account.left_over:
         if symptom.id not in ("accelerator-unused", "cuda-not-available"):
             yield f"«{symptom.text[:120]}» is not explained"
+    if not facts.live:
+        yield from _not_understood(facts)
+
+
+def _not_understood(facts: Facts) -> Iterator[str]:
+    """Of a text: the lines that may say that something is wrong, and what was not read at all."""
+    for error in facts.errors:
+        if error.pattern == REMARK:
+            yield f"«{error.text[:120]}» was not understood"
+    for gap in facts.gaps:
+        if gap.fact.partition(".")[0] == "evidence":
+            yield gap.detail or "a part of the text was not read"
 
 
 def _no_gpu_expected(facts: Facts, torch: Torch) -> bool:

@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import os
 import secrets
-import shutil
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,6 +22,8 @@ from doctor.apply import ApplyError
 from doctor.apply.journal import NAME, Journal
 from doctor.apply.lock import held
 from doctor.apply.place import STORE, state_folder
+from doctor.apply.tree import erase, walk
+from doctor.facts.system import read_regular
 
 if TYPE_CHECKING:
     from doctor.facts.system import System
@@ -118,16 +119,14 @@ def why_not_ours(half: HalfMade) -> str | None:
 
 def _marked(folder: str) -> str | None:
     try:
-        with open(os.path.join(folder, MARK), encoding="ascii", errors="replace") as file:
-            return file.read(100).strip()
+        return read_regular(os.path.join(folder, MARK), 100).decode("ascii", "replace").strip()
     except OSError:
         return None
 
 
 def _newest(folder: str) -> float:
     """When something below a folder was last made or changed."""
-    paths = (os.path.join(where, name) for where, folders, files in os.walk(folder) for name in (*folders, *files))
-    return max((os.lstat(path).st_ctime for path in paths), default=0.0)
+    return max((entry.stat(follow_symlinks=False).st_ctime for entry in walk(folder)), default=0.0)
 
 
 def _seconds(at: str) -> float:
@@ -142,7 +141,7 @@ def remove(half: HalfMade) -> None:
     be removed."""
     with held(half.store):
         _remove(half)
-        shutil.rmtree(half.store, ignore_errors=True)
+        erase(half.store)
 
 
 def _remove(half: HalfMade) -> None:
@@ -163,7 +162,7 @@ def _remove(half: HalfMade) -> None:
 def remove_folder(folder: str, journal: Journal | None) -> None:
     """Remove an environment that is no more wanted, and the folders above it that the run made for it and that are
     empty again."""
-    shutil.rmtree(folder, ignore_errors=True)
+    erase(folder)
     above = journal.last("begun").get("above") if journal else None
     for place in above if isinstance(above, list) else ():
         if isinstance(place, str) and folder.startswith(place + os.sep):
@@ -255,4 +254,4 @@ def making(system: System, folder: str, tell: Callable[[str], None]) -> Iterator
             yield one
         finally:
             if _read(store) is None:
-                shutil.rmtree(store, ignore_errors=True)
+                erase(store)

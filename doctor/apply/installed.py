@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from doctor.apply.listing import normalised
+from doctor.facts.system import read_regular
 
 _HEADER_BYTES = 1 << 16
 
@@ -37,8 +38,7 @@ def installed_in(roots: Iterable[str]) -> dict[str, Installed]:
 
 def _read(info: str) -> Installed | None:
     try:
-        with open(os.path.join(info, "METADATA"), "rb") as file:
-            text = file.read(_HEADER_BYTES).decode("utf-8", "replace")
+        text = read_regular(os.path.join(info, "METADATA"), _HEADER_BYTES).decode("utf-8", "replace")
     except OSError:
         return None
     head = [line.rstrip("\r") for line in text.split("\n\n", 1)[0].split("\n")]

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import io
 import os
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from doctor.apply import ApplyError
 from doctor.apply.place import SCHEME, STORE, Place, Root, is_within
+from doctor.facts.system import read_regular
 
 KINDS = ("f", "l", "d", "o", "n")
 BESIDE_LIMIT = 100_000  # entries of one folder of the user's that are compared
+RECORD_BYTES, RECORD_ROWS = 8 << 20, 200_000  # of a RECORD: torch's has 2 MB and 15,000 rows
 LINKS_HAVE_TIMES = os.utime in os.supports_follow_symlinks  # that can be set
 LINKED_LIMIT = 500_000  # entries behind links that leave the environment
 
@@ -26,7 +30,7 @@ Key = tuple[int, str]
 Xattrs = tuple[tuple[str, str], ...]  # (name, value in hexadecimal), sorted
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # an environment has 100,000 of them
 class Entry:
     """One thing on the disk. `kind`: f(ile), l(ink), d(irectory), o(ther: a socket, a device), n(othing, for a single
     file that is not there). Sizes in bytes, times in ns."""
@@ -50,13 +54,15 @@ class Entry:
         they change. `times`: also the time of change of a folder, which tells only who was in it, and of a link."""
         if other is None or self.kind != other.kind:
             return False
-        if self.kind in "on":
+        if self.kind == "n":
             return True
         if (self.uid, self.gid, self.xattrs) != (other.uid, other.gid, other.xattrs):
             return False
         if self.kind == "l":
             timed = times and LINKS_HAVE_TIMES
             return self.target == other.target and (self.mtime_ns == other.mtime_ns or not timed)
+        if self.kind == "o":
+            return self.mode == other.mode
         if self.mode != other.mode or (self.kind == "f" and self.size != other.size):
             return False
         return self.mtime_ns == other.mtime_ns or (self.kind == "d" and not times)
@@ -121,17 +127,25 @@ class _Walk:
             return []
 
     def one(self, number: int, root: Root, path: str) -> None:
+        if self.note(number, root, path):
+            self.below(number, root, path)
+
+    def note(self, number: int, root: Root, path: str) -> bool:
+        """Whether it is a folder."""
         entry = entry_of(os.path.join(root.path, *path.split("/")), root.path)
         if entry is not None:
             self.found[number, path] = entry
-            if entry.kind == "d":
-                self.below(number, root, path)
+        return entry is not None and entry.kind == "d"
 
     def below(self, number: int, root: Root, path: str) -> None:
-        """All of a folder."""
-        for name in self.names(os.path.join(root.path, *path.split("/")) if path else root.path):
-            if path or name not in self.leave:
-                self.one(number, root, f"{path}/{name}" if path else name)
+        """All of a folder. Without recursion: folders may be nested deeper than Python's calls."""
+        folders = [path]
+        while folders:
+            folder = folders.pop()
+            for name in self.names(os.path.join(root.path, *folder.split("/")) if folder else root.path):
+                inner = f"{folder}/{name}" if folder else name
+                if (folder or name not in self.leave) and self.note(number, root, inner):
+                    folders.append(inner)
 
     def beside(self, number: int, root: Root, top: str) -> None:
         """What is not the tools', up to a limit."""
@@ -306,10 +320,11 @@ def path_of(roots: tuple[Root, ...], key: Key) -> str:
 
 
 def recorded(record: str) -> list[str]:
-    """The paths that a RECORD file names."""
+    """The paths that a RECORD file names, up to RECORD_ROWS."""
     try:
-        with open(record, encoding="utf-8", errors="surrogateescape", newline="") as file:
-            return [row[0] for row in csv.reader(file) if row]
+        text = read_regular(record, RECORD_BYTES).decode("utf-8", "surrogateescape")
+        rows = csv.reader(io.StringIO(text, newline=""))
+        return [row[0] for row in islice(rows, RECORD_ROWS) if row]
     except (OSError, csv.Error):
         return []
 

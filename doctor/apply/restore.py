@@ -320,7 +320,7 @@ class _Restoring:
         return Restored(tuple(wrong), tuple(left))
 
     def _is_back(self, key: Key, entry: Entry, now: Entry | None, later: set[Key]) -> bool:
-        times = key[1] != "" and key not in later and self._settles(key)
+        times = key[1] != "" and key not in later and (self._settles(key) or entry.kind == "l")
         if not entry.same_as(now, times=times):
             return False
         if entry.kind == "f" and entry.number is None:

@@ -22,6 +22,7 @@ from typing import Any
 from doctor.apply import ApplyError
 from doctor.apply.listing import KINDS, Entry, Key, Listing, Scan, claims, entry_of, path_of, scan, survey
 from doctor.apply.place import STORE, Place, Root, is_within
+from doctor.apply.tree import walk
 
 LIST, AFTER, CONTENT = "files.jsonl", "after.jsonl", "content"
 COPIED_BYTES = 256 << 10  # a touched file up to this size is copied
@@ -405,11 +406,10 @@ def is_cache(key: Key) -> bool:
 def size_of(folder: str) -> int:
     """Bytes that a snapshot alone holds: its lists, its copies, and linked files whose original is gone."""
     total = 0
-    for path, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):
-                said = os.lstat(os.path.join(path, name))
-                total += said.st_size if said.st_nlink == 1 else 0
+    for entry in walk(folder):
+        with contextlib.suppress(OSError):
+            said = entry.stat(follow_symlinks=False)
+            total += said.st_size if said.st_nlink == 1 and not entry.is_dir(follow_symlinks=False) else 0
     return total
 
 

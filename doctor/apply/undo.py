@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -21,6 +20,7 @@ from doctor.apply.place import PROJECT_FILES, STORE
 from doctor.apply.restore import restore, settle_roots
 from doctor.apply.seal import Seal
 from doctor.apply.snapshot import Delta, Snapshot, changed_since, load, load_delta, size_of
+from doctor.apply.tree import erase
 
 KEPT = 3  # snapshots of an environment
 LATER, FOREIGN = "later-changes", "foreign-snapshot"  # consents
@@ -238,21 +238,15 @@ def _remove(gone: str, seal: Seal) -> None:
     id = os.path.basename(gone)[len(_GONE) :]
     for root in journal.last("begun").get("roots", ()) if journal.genuine else ():
         if isinstance(root, list) and len(root) == 4 and root[3] == os.path.join(str(root[0]), STORE, id):
-            shutil.rmtree(root[3], ignore_errors=True)
+            erase(root[3])
             with contextlib.suppress(OSError):
                 os.rmdir(os.path.dirname(root[3]))
     if os.path.islink(gone):
         return
     for name in os.listdir(gone) if os.path.isdir(gone) else ():
         if name != NAME:
-            _erase(os.path.join(gone, name))
-    shutil.rmtree(gone, ignore_errors=True)
-
-
-def _erase(path: str) -> None:
-    shutil.rmtree(path, ignore_errors=True)
-    with contextlib.suppress(OSError):
-        os.unlink(path)
+            erase(os.path.join(gone, name))
+    erase(gone)
 
 
 def _sweep(store: str, seal: Seal) -> None:

@@ -179,7 +179,8 @@ def read_all(files: Iterable[str]) -> Evidence:
     """The contents of the files of one machine, within the limits of cli/sources.py."""
     from doctor.cli.sources import read_source
 
-    return tuple(read_source(f) for f in files)
+    files = tuple(files)
+    return tuple(read_source(f, len(files)) for f in files)
 
 
 def chosen_format(options: dict[str, Any]) -> str:

@@ -74,6 +74,8 @@ class Notes:
     attempts: list[InstallAttempt] = field(default_factory=list)
     operations: list[str] = field(default_factory=list)
     others: list[OtherEnvironment] = field(default_factory=list)
+    remarks: list[ErrorText] = field(default_factory=list)  # of lines that may say that something is wrong
+    denied: dict[str, Origin] = field(default_factory=dict)  # facts that one line says are False, be it believed or not
     understood: set[tuple[str, int]] = field(default_factory=set)  # (document, line index)
     listed_packages: bool = False  # a package list was seen: what is not in it is not there
     in_prose: list[tuple[str, int, str]] = field(default_factory=list)  # GPUs of sentences: model, line, document
@@ -103,6 +105,8 @@ class Notes:
         if value is None or value == "" or (fact == "torch.version" and taken_apart(value) is None):
             return
         origin = self.origin(source, line)
+        if value is False:
+            self.denied.setdefault(fact, origin)
         before = self.noted.get(fact)
         if before is None or rank > before.rank or (rank == before.rank and last):
             self.noted[fact] = _Noted(value, rank, origin)
@@ -192,7 +196,7 @@ class Notes:
             packages=packages if packages or self.listed_packages else None,
             gpus=self._gpus(),
             environ=dict(self.environ) if self.environ else None,
-            errors=tuple(self.errors),
+            errors=(*self.errors, *self.remarks),
             attempts=tuple(self.attempts),
             operations=tuple(dict.fromkeys(self.operations)),
             gaps=tuple(gap for fact, gap in self.gaps.items() if fact not in self.noted),

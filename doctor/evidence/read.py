@@ -4,6 +4,7 @@ Besides the patterns of doctor/knowledge ("no-kernel-image" …) these are noted
   * "exception": the last line of a Python traceback; groups (type, message), path: the file that raised it;
   * "line": a line that speaks of a failure and that no pattern knows;
   * "warning": a warning of a live `import torch` that no pattern knows, see doctor/facts/said.py;
+  * "remark": a line that no reader understood and that may say that something is wrong, see remarks.py;
   * "mps-differs", "mps-memory-grows": measurements on MPS, see mps.py;
   * "container-run": a `docker run` command line; groups: its flags that matter (--gpus all, --shm-size 8g, --device
     /dev/kfd).
@@ -31,6 +32,7 @@ from doctor.evidence import (
     packages,
     prose,
     pythons,
+    remarks,
     systems,
     tracebacks,
     transcript,
@@ -84,6 +86,7 @@ def read(texts: Iterable[tuple[str, bytes]]) -> Seen:
     ]
     chosen, others = machines.choose(documents, take_notes)
     notes = take_notes(chosen)
+    _guarded(remarks, lambda: notes.remarks.extend(remarks.read(chosen, notes)), notes)
     facts = notes.facts()
     gaps = (*facts.gaps, *long)
     return Seen(

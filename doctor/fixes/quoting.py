@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Literal
 
-from doctor.reports.text import has_command, without_commands
+from doctor.reports.text import has_command, is_visible, without_commands
 
 Shell = Literal["sh", "fish", "powershell", "cmd"]
 SHELLS: tuple[Shell, ...] = ("sh", "fish", "powershell", "cmd")
@@ -119,9 +119,9 @@ def _cmd_word(word: str) -> str | None:
 
 
 def is_printable(text: str) -> bool:
-    """No control characters, line separators or direction marks: nothing that would make a script do or show
-    another thing."""
-    return text.isprintable()
+    """No control characters, line separators, direction marks or blanks that are letters: nothing that would make a
+    script do or show another thing."""
+    return text.isprintable() and is_visible(text)
 
 
 def set_variable(name: str, value: str, *, shell: Shell) -> str | None:

@@ -5,6 +5,12 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+# "password" in other languages
+PASSWORDS = (
+    "passwort", "mot de passe", "contraseña", "contrasena", "senha", "parola", "hasło", "wachtwoord", "lösenord",
+    "şifre", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호",
+)  # fmt: skip
+_NO_PASSWORD = frozenset("bypass compass trespass overpass underpass encompass surpass".split())  # noqa: SIM905
 _STRONG = frozenset(
     [
         "password",
@@ -12,6 +18,7 @@ _STRONG = frozenset(
         "passphrase",
         "passcode",
         "kennwort",
+        *PASSWORDS,
         "pwd",
         "secret",
         "secrets",
@@ -35,7 +42,9 @@ _STRONG = frozenset(
         "sessiontoken",
     ]
 )
-_WEAK = frozenset("token bearer auth oauth jwt dsn signature sig sid otp sessionid cred pat session webhook".split())  # noqa: SIM905
+_WEAK = frozenset(
+    "token bearer auth oauth jwt dsn signature sig sid otp sessionid cred pat session webhook psk".split()  # noqa: SIM905
+)
 _OF_A_KEY = frozenset(
     """
     api access secret private account auth encryption signing sign license licence storage shared master ssh client
@@ -64,6 +73,8 @@ def strength(name: str) -> Literal["strong", "weak", ""]:
         if part in ("pass", "pw") and (place or len(parts) > 1):
             return "strong"
     last = next((part for part in reversed(parts) if not part.isdigit() and part not in ("value", "env", "file")), "")
-    if last in _WEAK or last.endswith(("token", "key", "sessionid")) or last in ("pass", "pw"):
+    if last.endswith(("pass", "pw")) and last not in _NO_PASSWORD:  # requirepass, DBPASS, bindpw
+        return "weak"
+    if last in _WEAK or last.endswith(("token", "key", "sessionid")):
         return "weak"
     return "weak" if parts[-1] in ("pass", "pw", "id") and any(p in ("session", "secret") for p in parts) else ""

@@ -8,11 +8,13 @@ the one needs a network library, the other is a program.
 
 from __future__ import annotations
 
+import html
 import re
+import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 
-from doctor.redaction.keys import strength
+from doctor.redaction.keys import PASSWORDS, strength
 from doctor.redaction.spans import Span
 from doctor.redaction.words import is_ordinary, is_stand_in, vocabulary
 
@@ -55,20 +57,33 @@ _PRIVATE_KEY_END = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,30}(?:KEY|MESSAGE)[A-Z ]
 
 _KEY = re.compile(
     r"token|secret|passw(?:or)?d|passwd|passphrase|passcode|kennwort|pwd|pass|key|auth|cred|cookie|bearer|jwt|dsn|sig|"
-    r"session|connection_?string|pat\b|otp|webhook",
+    r"session|connection_?string|pat\b|otp|webhook|pw(?![a-z])|psk|" + "|".join(PASSWORDS),
     re.IGNORECASE,
 )
 _HEADERS = frozenset("authorization proxy-authorization cookie set-cookie x-auth-token x-api-key".split())  # noqa: SIM905
 _IDENTIFIER = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 
 _SEPARATOR = re.compile(
-    r"""[ \t]{1,3}for[ \t]{1,3}[^\s:]{1,80}:[ \t]{1,4}|"""
+    r"""[ \t]{1,3}(?:for[ \t]{1,3}\S{1,120}|\([^)\n]{1,40}\)):[ \t]{1,4}|"""
     r"""\\?["'`]?[\])]?[ \t]{0,8}(?::=|=>|==?|:(?!:))[ \t]{0,8}"""
     r"""|\\?["']?,?\s{1,8}\\?["']?[Vv]alue\\?["']?\s{0,4}[:=]\s{0,4}"""  # {"name": …, "value": …}, name="" value=""
-    r"""|\\?["'],\s{1,4}(?=["'])"""  # ("--token", "…")
+    r"""|\\?["'],\s{0,4}(?=["'])"""  # ("--token", "…")
 )
 _IN_PROSE = re.compile(r"[ \t]{1,3}(?:is|was|were|are)[ \t]{0,3}[:=]?[ \t]{1,3}", re.IGNORECASE)
 _GAP = re.compile(r"[ \t]{1,8}")
+# After a name that is a secret's for sure, what may stand between it and a value that looks like a password.
+_LOOSE = re.compile(
+    r"[\"'`]?[ \t]{0,8}:?(?:[ \t]{1,8}|[ \t]*\n[ \t]{0,16}|[ \t]{0,8}(?:->|→|[–—|,;/…(\[]|\.{3})[ \t]{0,8})[\"'`]?"
+)
+_NEXT_LINE = re.compile(r"[ \t]*\n[ \t]{0,16}[\"'`]?")
+_LIKE_PASSWORD = re.compile(
+    r"(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[A-Za-z])[^\s/~|,;()\[\]\"'`<][^\s|,;()\[\]\"'`<>]{5,199}"
+)
+_VERSION = re.compile(
+    r"v?\d+(?:\.\d+)+\S*|-{0,2}[a-z]+v?\d{1,2}\Z"
+    r"|.{0,60}\.(?:py|cfg|txt|toml|json|ya?ml|ini|c|h|cpp|rs|md)\b",
+    re.IGNORECASE,
+)
 _SETTERS = re.compile(
     r"(?:\b(?:setx|env|arg|set|export|setenv|unset|config|login|machine|configure|put|by|secret)|-[gU]?x|-e|--env)"
     r"[ \t]{1,4}(?:/[mM][ \t]{1,4})?[\w.]{0,40}[ \t\"']{0,4}\Z",
@@ -133,7 +148,51 @@ _CLASSES = {**dict.fromkeys("0123456789", "d"), **dict.fromkeys("abcdefghijklmno
 
 
 def secrets_in(text: str) -> Iterator[Span]:
-    """All secrets of a text; they may overlap."""
+    """All secrets of a text, also of what its percent signs, entities and escapes stand for; they may overlap."""
+    yield from _secrets_in(text)
+    plain, places = text, list(range(len(text) + 1)) if _ENCODED.search(text) else []
+    for _ in range(_ENCODED_AT_MOST if places else 0):
+        plain, places = _decoded(plain, places)
+        for span in _secrets_in(plain):
+            yield Span(places[span.start], places[span.end], span.kind)
+        if not _ENCODED.search(plain):
+            return
+
+
+_ENCODED_AT_MOST = 3  # times that a text is encoded
+_INVISIBLE = "\u00ad\u034f\u200b-\u200f\u2060\ufeff"
+_ENCODED = re.compile(
+    r"%[0-9A-Fa-f]{2}|&(?:quot|apos|amp|lt|gt|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,5});|\\u00[0-9a-fA-F]{2}|\\x[0-9a-fA-F]{2}"
+    rf"|[\uff01-\uff5e\u3000]|[{_INVISIBLE}]+"
+)
+
+
+def _decoded(text: str, places: list[int]) -> tuple[str, list[int]]:
+    """The text with each code as its character, and the place of each character, and of the end, in the first text."""
+    parts: list[str] = []
+    found: list[int] = []
+    at = 0
+    for match in _ENCODED.finditer(text):
+        parts.append(text[at : match.start()])
+        found += places[at : match.start()]
+        character = _meant(match[0])
+        parts.append(character)
+        found += [places[match.start()]] * len(character)
+        at = match.end()
+    return "".join([*parts, text[at:]]), [*found, *places[at:]]
+
+
+def _meant(code: str) -> str:
+    if code[0] == "%":
+        return chr(int(code[1:], 16))
+    if code[0] == "&":
+        return html.unescape(code)[:1]
+    if code[0] == "\\":
+        return chr(int(code[2:], 16))
+    return unicodedata.normalize("NFKC", code)[:1] if "\u3000" <= code[0] <= "\uff5e" else ""
+
+
+def _secrets_in(text: str) -> Iterator[Span]:
     yield from _private_keys(text)
     for number, form in enumerate(_FORMS):
         for match in form.finditer(text):
@@ -142,6 +201,7 @@ def secrets_in(text: str) -> Iterator[Span]:
     yield from _keyed(text)
     yield from _flags(text)
     yield from _addresses(text)
+    yield from _bare_userinfo(text)
     for start, end in random_runs(text):
         yield Span(start, end, "secret")
 
@@ -205,10 +265,16 @@ def _value(text: str, start: int, end: int, name: str, how_sure: str) -> Iterato
     if separator := _SEPARATOR.match(text, end):
         place = separator.end()
         line_end = max(line_end, _end_of_line(text, place))
+        if how_sure == "strong" and (below := _loosely(text, place, _NEXT_LINE)):
+            yield from _checked(text, *below, how_sure)
+            return
     elif text[end : end + 1] == ">" and text[start - 1 : start] == "<":
         place = end + 1
         close = text.find("<", place)
         yield from _checked(text, place, close if close >= 0 else line_end, how_sure, quoted=True)
+        return
+    elif how_sure == "strong" and _PASSWORD.search(name) and (near := _loosely(text, end)):
+        yield from _checked(text, *near, how_sure)
         return
     elif (prose := _IN_PROSE.match(text, end)) is not None:
         word = re.compile(r"[\"'`]?([^\s\"'`]{1,200})").match(text, prose.end())
@@ -244,6 +310,15 @@ def _value(text: str, start: int, end: int, name: str, how_sure: str) -> Iterato
     if scheme := _SCHEME_WORD.match(text, place):
         place = scheme.end()
     yield from _value_at(text, start, place, line_end, name, how_sure)
+
+
+def _loosely(text: str, end: int, between: re.Pattern[str] = _LOOSE) -> tuple[int, int] | None:
+    """The place of what looks like a password behind the name of one: «password Tr0ub4d», «| password | Tr0ub4d |»."""
+    gap = between.match(text, end)
+    word = _LIKE_PASSWORD.match(text, gap.end()) if gap else None
+    if word is None or _VERSION.match(word[0]) or is_ordinary(word[0]) or word[0].endswith(":") or "=" in word[0]:
+        return None
+    return word.span()
 
 
 def _value_at(text: str, start: int, place: int, line_end: int, name: str, how_sure: str) -> Iterator[Span]:
@@ -284,7 +359,7 @@ def _end_of_line(text: str, place: int) -> int:
 _LONGEST = 400  # characters of a value; what is longer is found by its form, or is cut to pieces of this length
 _VALUE_END = re.compile(r"\s|;(?= ?[A-Za-z][\w ]{0,40}=)")
 _LINE_HEAD = re.compile(r"[\s\"'#>*+-]{0,12}(?:export |set |setx |env |\$env:)?[\"']?\Z", re.IGNORECASE)
-_PASSWORD = re.compile(r"passw|passphrase|kennwort|pwd", re.IGNORECASE)
+_PASSWORD = re.compile("passw|passphrase|kennwort|pwd|" + "|".join(PASSWORDS), re.IGNORECASE)
 
 
 def _is_whole_line(text: str, start: int, name: str) -> bool:
@@ -459,6 +534,20 @@ def _addresses(text: str) -> Iterator[Span]:
             m := re.compile(r"[\w&=.-]{0,40}token=([^&\s]{1,2000})").match(text, hash_sign + 1, end)
         ):
             yield Span(m.start(1), m.end(1), "secret")
+
+
+_BARE_USERINFO = re.compile(
+    r"(?<![\w@/:.+-])([A-Za-z][\w.+-]{0,60}):([^\s:@/'\"<>]{3,200})@(?!sha\d|md5|latest)[A-Za-z0-9][\w.-]{0,253}(:\d{1,5}\b)?"
+)
+
+
+def _bare_userinfo(text: str) -> Iterator[Span]:
+    """«user:password@host:3128» without a scheme, as a proxy's variable may hold it."""
+    for match in _BARE_USERINFO.finditer(text) if "@" in text else ():
+        known = re.match(r"v?\d+(?:\.\d+)+", match[2]) or _NOT_SECRET.match(match[2])
+        if not known and (match[3] or looks_made_up(match[2])):
+            yield Span(*match.span(1), "user")
+            yield Span(*match.span(2), "secret")
 
 
 # ---- random text

@@ -21,10 +21,10 @@ from doctor.reports.text import safe
 _PLAIN = re.compile(r"[(«\"'“‘]*[^\W_](?:[^\W_]|[-+.,/=:'’](?=[^\W_]))*[.,;:!?)»\"'”’%…]*\Z")
 _MARKS = re.compile(r"[.,;–—…«»]{1,3}\Z")
 _NOT_PLAIN = re.compile(
-    r".*\.[^\W\d_]{2}"  # example.com, torch.cuda
-    r"|.*:.*:"  # :smile:
-    r"|\W*[0-9a-f]{7,64}\W*\Z"  # a commit
-    r"|\W*[A-Z][A-Z0-9]+-\d+\W*\Z",  # GH-1, ABC-12
+    r"\.[^\W\d_]{2}|(?i:www)\."  # example.com, torch.cuda, www.a1
+    r"|:.*:"  # :smile:
+    # in any part of a word, for marks part words there, too: a commit; GH-1, ABC-12; an advisory
+    r"|(?<![^\W_])(?:[0-9a-fA-F]{7,64}(?![^\W_])|[A-Z][A-Z0-9_]+-\d+(?![^\W_])|(?i:g[hl]-\d|ghsa-))",
 )
 _LIST = re.compile(r"(?:\d{1,9}[.)]|[-+*])\Z")  # first in a line
 
@@ -35,7 +35,7 @@ def markdown(text: str) -> str:
     parts: list[str] = []
     code_before = False
     for number, word in enumerate(words):
-        plain = (_PLAIN.match(word) and not _NOT_PLAIN.match(word)) or _MARKS.match(word)
+        plain = (_PLAIN.match(word) and not _NOT_PLAIN.search(word)) or _MARKS.match(word)
         if plain and not (number == 0 and _LIST.match(word)):
             parts.append(word)
             code_before = False
@@ -92,7 +92,11 @@ def html(text: str) -> str:
 def html_cell(text: str) -> str:
     """The same in a table's cell: copied into a spreadsheet, it is no formula."""
     shown = safe(text)
-    return f"'{shown}" if re.match(r"\s*(?:[=@]|[+-](?![\d.\s]))", shown) else shown
+    return f"'{shown}" if _FORMULA.match(shown) and not _QUANTITY.match(shown) else shown
+
+
+_FORMULA = re.compile(r"\s*[=@+\-\uff1d\uff20\uff0b\uff0d]")  # a spreadsheet takes the wide ones for the same
+_QUANTITY = re.compile(r"\s*[+-]?\d[\d.,]*(?:\s?[A-Za-z%°]{0,8})?\Z|\s*-\s[\w\s]*\Z")  # -1.5 GB; - a
 
 
 def csv_cell(text: str) -> str:

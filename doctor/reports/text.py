@@ -27,6 +27,7 @@ def safe(text: str, *, keep_lines: bool = False) -> str:
     """
     if not (text.isascii() and text.isprintable()):
         text = "".join(_safe_character(c, keep_lines) for c in text)
+        text = text if text.isascii() else _without_towers(text)
     return without_commands(text)
 
 
@@ -37,6 +38,11 @@ def without_commands(text: str) -> str:
     ': :Set-Output x, # #vso[task] and at::native'
     """
     return _COMMAND.sub(_broken, text)
+
+
+def is_visible(text: str) -> bool:
+    """Whether every character of it shows."""
+    return text.isascii() or not any(c in _INVISIBLE or "\ufe00" <= c <= "\ufe0f" for c in text)
 
 
 def has_command(text: str) -> bool:
@@ -55,4 +61,22 @@ def _safe_character(character: str, keep_lines: bool) -> str:
         return " "
     if (ord(character) & 0xFFFE) == 0xFFFE or 0xFDD0 <= ord(character) <= 0xFDEF:  # no characters: XML forbids them
         return "?"
-    return "?" if unicodedata.category(character) in _UNSAFE else character
+    if "\ufe00" <= character <= "\ufe0f":  # chooses the look of the emoji before it
+        return ""
+    return "?" if unicodedata.category(character) in _UNSAFE or character in _INVISIBLE else character
+
+
+# Letters and marks that show nothing: Unicode's Default_Ignorable_Code_Point beyond Cf, and the blank of Braille.
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u2800\u3164\uffa0") | frozenset(
+    map(chr, (*range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)))
+)
+_STACKED = 4  # marks on one letter; no script needs more, and a tower of them covers the lines around
+
+
+def _without_towers(text: str) -> str:
+    parts, marks = [], 0
+    for character in text:
+        marks = marks + 1 if unicodedata.category(character) in ("Mn", "Me") else 0
+        if marks <= _STACKED:
+            parts.append(character)
+    return "".join(parts)

@@ -81,3 +81,12 @@ def test_of_the_middle_the_telling_lines_are_kept_with_their_numbers(
         lines[1_990]: 1_991,
     }
     assert "bytes more" in found.left_out
+
+
+def test_many_files_keep_less_of_each(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sources, "KEPT_BYTES", 1_000)
+    monkeypatch.setattr(sources, "KEPT_IN_ALL", 4_000)
+    monkeypatch.setattr(sources, "_KEPT_AT_LEAST", 100)
+    (tmp_path / "a").write_bytes(b"x" * 3_000)
+    kept = [read_source(str(tmp_path / "a"), among)[1].count(b"x") for among in (1, 4, 8, 1_000)]
+    assert kept == [2_000, 2_000, 1_000, 200]

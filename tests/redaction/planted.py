@@ -134,6 +134,12 @@ KINDS: dict[str, tuple[Make, tuple[str, ...]]] = {
     "flag": (password, ("--token {}", "--password={}", "--api-key {}", "--hf-token '{}'", "--access-token={}", "curl --oauth2-bearer {} x", "sshpass -p {} ssh x",
                         "docker login -u me -p {}", "mysql -u root -p{}", "huggingface-cli login --token {}", "('--token', '{}')", "['--api-key', '{}']")),
     "user:password flag": (password, ("curl -u me:{} https://example.com", "curl --user bob:{} x", "wget --user=x --password={} y", "curl --proxy-user a:{} z")),
+    "password loosely": (password, ("password {}", "Password for 'https://bob@github.com': {}", "Password (again): {}", "| password | {} |", "password -> {}",
+                                    "password → {}", '"password","{}"', "password,{}", "password ({})", "Passwort: {}", "contraseña: {}", "пароль: {}", "密码: {}",
+                                    "LDAP_BIND_PW={}", "DBPASS={}", 'os.environ.setdefault("DB_PASSWORD","{}")')),
+    "password encoded": (password, ("x=1&password%3D{}", "%22password%22%3A%22{}%22", "next=https%253A%252F%252Fx%253Fpassword%253D{}", "password&#61;{}",
+                                    "&quot;password&quot;:&quot;{}&quot;", "\\u0022password\\u0022:\\u0022{}\\u0022", "pass\u200bword={}", "ｐａｓｓｗｏｒｄ={}")),
+    "proxy without a scheme": (password, ("HTTPS_PROXY=bob:{}@proxy.example.net:8080", "proxy = bob:{}@192.0.2.9:3128")),
     "netrc": (password, ("machine github.com login bob password {}", "machine api.wandb.ai login user password {}")),
     "authorization": (chars(URL64, 30), ("Authorization: Bearer {}", "authorization: token {}", "-H 'Authorization: Bearer {}'", '"Authorization": "Bearer {}"',
                                          "Authorization: Basic {}", "Proxy-Authorization: Basic {}", "X-Api-Key: {}", "PRIVATE-TOKEN: {}", "x-auth-token: {}")),
@@ -204,7 +210,9 @@ def pasted() -> Iterator[Planted]:
 INNOCENT = tuple(
     line
     for line in """
-torch==2.6.0+cu124
+python:3.12-slim@sha256:abc, torch:2.6.0@cuda, progress 100%25 of torch%3D%3D2.6.0 &quot;cuda&quot; &#61; 12.4
+the password prompt was shown, then password2.py failed; secrets: none; see password.md, or password authentication v2
+bypass1, compass = 5, key -> value, token, 3 tokens | secret | none |
 nvidia-cublas-cu12==12.4.5.8
 nvidia-cublas-cu12 12.4.5.8
 nvidia-cudnn-cu12 9.1.0.70

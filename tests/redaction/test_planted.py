@@ -164,6 +164,13 @@ def test_a_value_on_the_next_line() -> None:
     assert unread("- name: HF_TOKEN", '  value: "abcd1234"')[1] == '  value: "secret1"'
 
 
+@pytest.mark.parametrize("lines", [
+    ("DB_PASSWORD:", "  Tr0ub4dor"), ("machine x", "  login bob", "  password Tr0ub4dor"), ("--password", "Tr0ub4dor"),
+])  # fmt: skip
+def test_a_password_on_a_line_of_its_own(lines: tuple[str, ...]) -> None:
+    assert "Tr0ub4dor" not in "\n".join(unread(*lines))
+
+
 def test_the_key_of_a_mapping_says_what_its_value_is() -> None:
     sample = report(
         replace(FACTS, environ={"MY_PASSWORD": "correct horse", "MASTER_ADDR": "qnode7", "CUDA_VISIBLE_DEVICES": "0"})

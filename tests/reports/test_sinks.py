@@ -140,6 +140,33 @@ def test_cells_of_html_are_no_formulas() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("text", [
+    "-2+3+cmd|' /C calc'!A0", "+1+cmd|'x'!A", "-.5+cmd|x", "\uff1d1+1", "\uff0d1+cmd|x", "\uff20SUM(A1)", "-1-1",
+    "+1 (x)",
+])  # fmt: skip
+def test_a_number_in_front_makes_no_formula_harmless(text: str) -> None:
+    assert sinks.html_cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["-1.5 GB", "-40°C", "+12.5%", "- a word", "-1,024"])
+def test_quantities_stay(text: str) -> None:
+    assert sinks.html_cell(text) == text
+
+
+@pytest.mark.parametrize("word", [
+    "www.a1", "WWW.7", "GH-1,GH-2", "see:GH-1", "gh-12", "a/GH-1", "deadbeef1,deadbeef2", "commit:deadbeef1",
+    "DEADBEEF1", "x=deadbeef123", "ABC-1/ABC-2", "v1:ABC-12", "GHSA-abcd-efgh-ijkl", "ghsa-abcd", "(deadbeef1)",
+])  # fmt: skip
+def test_what_a_tracker_makes_a_link_of_is_code(word: str) -> None:
+    """In any part of a word: marks part words for a tracker, too."""
+    assert sinks.markdown(f"see {word} there") == f"see `{word}` there"
+
+
+@pytest.mark.parametrize("word", ["A100-SXM4-80GB", "cp-311", "x86-64", "torch/lib", "2024-01-01", "1,024,000", "face"])
+def test_plain_words_stay_plain(word: str) -> None:
+    assert sinks.markdown(word) == word
+
+
 @given(HOSTILE, st.sampled_from(sorted(ALL)))
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_a_whole_page_of_xml(text: str, name: str) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doctor.fixes.quoting import command
 from doctor.reports.text import safe
 
 
@@ -35,3 +36,18 @@ def test_is_printable_and_settled(text: str) -> None:
     shown = safe(text)
     assert not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in shown)
     assert safe(shown) == shown
+
+
+@pytest.mark.parametrize("blank", "\u115f\u1160\u3164\uffa0\u2800\u034f\u180b\u17b4\u2065\ufff0\U000e0100\U000e0fff")
+def test_nothing_invisible(blank: str) -> None:
+    """Letters and marks that show nothing, though Unicode calls them printable."""
+    assert safe(f"pip{blank}install") == "pip?install"
+    assert command(("pip", f"to{blank}rch"), "sh") is None
+
+
+def test_an_emoji_keeps_its_place_and_letters_their_accents() -> None:
+    assert safe("\u26a0\ufe0f caf\u0065\u0301") == "\u26a0 caf\u0065\u0301"
+
+
+def test_no_tower_of_marks() -> None:
+    assert safe("a" + "\u0301" * 500 + "b") == "a" + "\u0301" * 4 + "b"

@@ -1,0 +1,136 @@
+"""Lines that no reader understood, and that may say that something is wrong.
+
+They become ErrorText "remark". No check reads them and they cause no finding: they only keep a text from being called
+healthy, for health is proven by what was understood. So the words below are many and broad; a line that is taken for a
+complaint and is none costs a verdict, one that is missed makes the doctor lie.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import replace
+
+from doctor.evidence.notes import Notes
+from doctor.evidence.text import Document
+from doctor.model.facts import ErrorText
+
+PATTERN = "remark"
+AT_MOST = 5
+_READ = 400  # characters of a line
+_AVAILABLE = ("torch.cuda_available", "torch.mps_available", "torch.xpu_available")
+
+_FAILURE = re.compile(
+    # how a process ends
+    r"segmentation|segfault|\bsig[a-z]{3,4}\b|\bcore\b.{0,4}\bdump|dumped|\babort|\btrap\b|kill|crash|\bhang|\bhung\b|"
+    r"stuck|freez|froze|deadlock|\bdead\b|\bdied\b|\bdies?\b|panic|lockup|terminat|\bquit\b|stopped|\bsignal\b|worker|canceled|"
+    r"exit(?:ed)? ?(?:with|code|status)|\bexit \d|exitcode|\breturned\b|return ?code|\brc ?=|\bstatus ?:? ?\d|"
+    # what a message says
+    r"fail|error|exception|traceback|fatal|fault\b|violation|corrupt|invalid|illegal|bad_alloc|\boom\b|"
+    r"out of memory|time(?:d )?-?out|unexpected|unhandled|uncorr|assert|undefined|unsupported|incompatib|"
+    r"too (?:old|new)|refus|denied|"
+    r"reject|\berr\b|\berrno|cudaerror|cuda_error|status_not|cuinit|\bxid\b|nvrm|unknown|\breset|mismatch|[✗✘❌×⛔]|!!|"
+    # what is not so
+    r"unable|cannot|can ?not|could not|\w(?:n't|n´t)\b|\b(?:cant|dont|doesnt|isnt|wont)\b|\bnot\b|\bnone\b|"
+    r"never|nothing|"
+    r"missing|\blost\b|: no\b|\bno (?:gpu|cuda|device)|stays? at 0|\b0 ?(?:gpus?|devices?)\b|"
+    r"(?:count|gpus?|devices?|available)(?:\(\))?\W{0,3}[=:>]\W{0,3}(?:0|false)\b|"
+    r"is_available\W{0,4}(?:is |->|returns? )?\W{0,4}false|visible_devices ?= ?(?:-1|['\"]{0,2}$)|"
+    # what a person says
+    r"wrong|incorrect|differ|\bnan\b|\binf\b|zeros|garbage|slow|worse|\bblack\b|blue ?screen|broken|problem|issues?\b|"
+    r"\bbug\b|\bwhy\b|\binstead\b|fall(?:s|ing)? ?back|only (?:the )?cpu|cpu (?:device|only)|device ?[:=] ?['\"]?cpu"
+)
+_IN_OTHER_LANGUAGES = re.compile(
+    r"fehl|absturz|abgest|speicherzug|abgebroch|get[öo]tet|ung[üu]ltig|nicht|kein|erreur|[ée]chou|plant[ée]|\bpas\b|\btué\b|"
+    r"errores|fallo|fall[óo]|violaci|\berro\b|falha|n[ãa]o\b|errore|memoria|\bnon\b|\bfout|\bniet\b|b[łl][ąa]d|\bnie\b|\bhata|\bfel\b"
+)  # fmt: skip
+_ALONE = re.compile(r"\W*(?:false|none|null|no|-?\d{1,5})\W*\Z")  # all of a line: what a command answered
+_DEVICE = re.compile(r"torch|cuda|gpu|nvidia|driver|rocm|\bhip|\bmps\b|\bxpu\b|device|kernel image|cudnn|cublas|nccl")
+_VIOLENT = re.compile(
+    r"segmentation fault|segfault|\bkill(?:s|ed)\b|\bdie[sd]\b|\bcrash|\bdumped|\bsignal \d|\bhangs?\b|\bfreez|"
+    r"\bstuck\b"
+)
+_HEAD = re.compile(r"\s*#{1,6} ")  # of an issue's form: «### Describe the bug»
+_OF_A_HEAD = re.compile(r"\b(?:bug|issue|problem|error)s?\b")
+# the last line of a traceback
+_RAISED = re.compile(r"^[\w.]{0,80}(?:Error|Exception|Iteration|Interrupt|Exit|Timeout)(?::|$)", re.M)
+_LATIN = ("LATIN", "MICRO", "GREEK SMALL LETTER MU", "FEMININE", "MASCULINE")  # first words of names of letters: µ, º
+_LEVEL = re.compile(r"warn(?:ing)?\b|\binfo\b|\bdebug\b")
+# Words of a form, not of a statement: «Could not collect», the heads of an error report, types that a program raises.
+_FORM = re.compile(
+    r"could not collect|not affected|\berror (?:report|details?)\b|\bexception (?:type|message)\b|\bn/a\b|"
+    r"\b(?:eof|key|value|type|index|name)error\b"
+)
+
+
+def read(documents: Iterable[Document], notes: Notes) -> tuple[ErrorText, ...]:
+    """The remarks of the texts, up to AT_MOST."""
+    said = [ErrorText(pattern=PATTERN, text=text, source="text") for text in _disputed(notes)]
+    said += [replace(error, pattern=PATTERN) for error in notes.errors if _is_more_than_it_seems(error, notes)]
+    known = {e.line for e in notes.errors}
+    for one in documents:
+        excused = _RAISED.search(one.text) is not None
+        for i, line in enumerate(one.lines):
+            if len(said) >= AT_MOST:
+                return tuple(said[:AT_MOST])
+            if (one.name, i) not in notes.understood:
+                told = speaks(line, traceback=not excused)
+            else:  # a version or a model in it was read; what is said of it was not
+                told = one.numbers[i] not in known and _VIOLENT.search(line[:_READ].casefold()) is not None
+            if told:
+                said.append(ErrorText(pattern=PATTERN, text=line.strip()[:200], source=one.name, line=one.numbers[i]))
+    return tuple(said[:AT_MOST])
+
+
+def speaks(line: str, *, traceback: bool = True) -> bool:
+    """Whether a line that nobody understood may say that something is wrong. What is not in Latin letters is not
+    understood at all, so it may. `traceback`: whether the head of a traceback says so, too.
+
+    >>> [speaks(line) for line in ("Segmentation fault (core dumped)", "Product name: Pi 5", "False", "段错误")]
+    [True, False, True, True]
+    """
+    text = unicodedata.normalize("NFKC", line[:_READ])
+    raised = _RAISED.match(text)
+    if not text.isascii() and any(c.isalpha() and not _is_latin(c) for c in text):
+        return True
+    text = _FORM.sub(" ", text.casefold())
+    if _HEAD.match(text):
+        text = _OF_A_HEAD.sub(" ", text)
+    if not traceback and text.strip().startswith("traceback (most recent call last"):
+        return False
+    if _ALONE.match(text):
+        return True
+    if raised:
+        text = text.partition(":")[2]
+    if raised or _LEVEL.search(text):  # a message that only warns or tells; of a device it may be what is wrong
+        text = re.sub(_LEVEL, " ", text)
+        return _VIOLENT.search(text) is not None or (_DEVICE.search(text) is not None and _fails(text))
+    return _fails(text)
+
+
+def _fails(text: str) -> bool:
+    return any(words.search(text) for words in (_FAILURE, _IN_OTHER_LANGUAGES))
+
+
+def _is_more_than_it_seems(error: ErrorText, notes: Notes) -> bool:
+    """Whether a warning that no row knows, or an exception that a program may raise, speaks of a device that fails."""
+    text = error.text.casefold()
+    if error.pattern not in ("line", "exception") or not (_LEVEL.search(text) or error.pattern == "exception"):
+        return False
+    rows = [e for e in notes.errors if e.pattern not in ("line", "exception")]
+    if any(e.line == error.line or error.text in e.text or e.text in error.text for e in rows):
+        return False
+    said = text.partition(":")[2] if error.pattern == "exception" else text
+    return (_DEVICE.search(said) is not None and speaks(said)) or _VIOLENT.search(said) is not None
+
+
+def _is_latin(character: str) -> bool:
+    return unicodedata.name(character, "").startswith(_LATIN)
+
+
+def _disputed(notes: Notes) -> Iterable[str]:
+    """What a text says of is_available() beside the answer that was believed."""
+    for fact in _AVAILABLE:
+        if notes.get(fact) is True and (origin := notes.denied.get(fact)):
+            yield origin.quote or f"{fact} is False"
