@@ -67,7 +67,7 @@ def stale(cell):
 
 
 def unsynchronised(cell):
-    """Waiting waits for nothing: nine of ten steps are done when their result is asked for, so time is 10 x too short."""
+    """Waiting waits for nothing: nine of ten steps are done when their result is asked for. Time is 10 x too short."""
     kind = type(cell)
 
     class Queued(kind):
