@@ -1,1 +1,1 @@
-"""The workloads, a file each. What a file declares: docs/design.md, section 14."""
+"""The workloads, a file each. What a file declares: docs/design.md, section 13."""
