@@ -149,7 +149,8 @@ def report_of(
 ) -> BenchReport:
     """All rows, judged, with what the catalogue says of them."""
     machine = with_limits(machine, said, cells)
-    held = verdicts.Machine(devices={d.device: d for d in machine.devices}, environ=dict(machine.environ), arch=machine.arch)
+    known = {device.device: device for device in machine.devices}
+    held = verdicts.Machine(devices=known, environ=dict(machine.environ), arch=machine.arch)
     rows = verdicts.rows_of(cells, said, held, options.suite)
     return BenchReport(
         tool=tool,

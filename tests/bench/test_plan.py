@@ -25,7 +25,8 @@ def test_the_cpu_takes_turns_with_the_first_accelerator() -> None:
 
 def test_without_an_accelerator() -> None:
     (child,) = plan(BenchOptions(suite="vae"), ("cpu",))
-    assert child.device == "cpu" and [c.scale for c in child.cells] == [1, 2]
+    assert child.device == "cpu"
+    assert [c.scale for c in child.cells] == [1, 2]
     (child,) = plan(BenchOptions(suite="vae"), ("mps",))
     assert {c.device for c in child.cells} == {"mps"}
 
@@ -34,11 +35,13 @@ def test_without_an_accelerator() -> None:
 @pytest.mark.parametrize("effort", ["quick", "full"])
 @pytest.mark.parametrize("devices", [("cpu",), ("cpu", "cuda:0")])
 def test_keys_are_unique_and_have_partners(suite, effort, devices) -> None:
-    options = BenchOptions(suite=suite, effort=effort, dtypes=("fp32", "bf16"), threads=4, channels_last=True, compile=True)
+    dtypes = ("fp32", "bf16")
+    options = BenchOptions(suite=suite, effort=effort, dtypes=dtypes, threads=4, channels_last=True, compile=True)
     plans = plan(options, devices)
     keys = [c.key for p in plans for c in p.cells]
     assert len(keys) == len(set(keys))
-    assert all(k.partition("/")[0] for k in keys) and all("/t4/channels-last/compile" in k for k in keys)
+    assert all(k.partition("/")[0] for k in keys)
+    assert all("/t4/channels-last/compile" in k for k in keys)
     for key in keys:
         if "/cuda:0/" in key and "matmul" not in key and "conv" not in key:
             assert partner(key) in keys
@@ -56,7 +59,8 @@ def test_the_plan_is_a_literal() -> None:
 def test_without_what_is_done() -> None:
     (child,) = plan(BenchOptions(suite="mnist"), ("cpu",))
     rest = child.without(frozenset(c.key for c in child.cells[:2]))
-    assert [c.workload for c in rest.cells] == ["mnist-mlp", "lenet5"] and len(rest.groups) == 2
+    assert [c.workload for c in rest.cells] == ["mnist-mlp", "lenet5"]
+    assert len(rest.groups) == 2
 
 
 def test_every_workload_is_a_file() -> None:

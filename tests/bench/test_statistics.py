@@ -30,7 +30,8 @@ def test_precise() -> None:
 
 def test_warm() -> None:
     falling = [1.0 - 0.005 * n for n in range(30)]
-    assert not clock.is_warm(falling) and not clock.is_warm([1.0] * 29)
+    assert not clock.is_warm(falling)
+    assert not clock.is_warm([1.0] * 29)
     assert clock.is_warm(falling + [0.85] * 30)
 
 
@@ -41,7 +42,9 @@ def test_a_block_is_at_least_ten_milliseconds() -> None:
 
 def test_ratio_and_mean() -> None:
     ratio = statistics.ratio((10.0, 9.0, 11.0), (2.0, 1.9, 2.1))
-    assert ratio[0] == 5 and 4.4 < ratio[1] < 4.5 and 5.5 < ratio[2] < 5.65
+    assert ratio[0] == 5
+    assert 4.4 < ratio[1] < 4.5
+    assert 5.5 < ratio[2] < 5.65
     mean = statistics.geometric_mean([(2.0, 2.0, 2.0), (8.0, 8.0, 8.0)])
     assert mean == pytest.approx((4.0, 4.0, 4.0))
     assert statistics.geometric_mean([]) is None

@@ -47,7 +47,9 @@ def test_parameter_counts_are_the_published_ones(torch_python: str) -> None:
     (counts,) = said_by(torch_python, "-c", COUNTS, str(INSIDE))
     assert len(counts) == 14
     assert all(here == published for here, published in counts.values()), counts
-    assert counts["vgg16"][0] == 138357544 and counts["bert_base"][0] == 109482240 and counts["vae"][0] == 652824
+    assert counts["vgg16"][0] == 138357544
+    assert counts["bert_base"][0] == 109482240
+    assert counts["vae"][0] == 652824
 
 
 def judged(line: dict) -> Row:
@@ -68,9 +70,12 @@ def faulty(torch_python: str) -> dict[str, Row]:
 
 def test_a_healthy_cell_has_a_time(faulty: dict[str, Row]) -> None:
     row = faulty["none"]
-    assert row.gate.status == "ok" and row.timing is not None and row.timing.median_ms > 0
+    assert row.gate.status == "ok"
+    assert row.timing is not None
+    assert row.timing.median_ms > 0
     assert row.conditions.memory_growth_bytes_per_step is None
-    assert row.parameters == 658698 and row.flops_per_step == 742129664  # 3 forward passes less the first input's
+    assert row.parameters == 658698
+    assert row.flops_per_step == 742129664
 
 
 @pytest.mark.parametrize(
@@ -84,7 +89,8 @@ def test_a_healthy_cell_has_a_time(faulty: dict[str, Row]) -> None:
 )
 def test_faults_show_no_time(faulty: dict[str, Row], fault: str, status: str, words: str) -> None:
     row = faulty[fault]
-    assert row.gate.status == status and words in row.gate.why, row.gate
+    assert row.gate.status == status, row.gate
+    assert words in row.gate.why
     assert row.timing is None
 
 
