@@ -444,7 +444,7 @@ def _reasons(row: Row, said: CellSaid, measured: Measured, machine: Machine) -> 
 
 def _cpu_reasons(row: Row, measured: Measured, machine: Machine) -> Iterable[Reason]:
     threads, usable = measured.threads or 1, measured.cpus_usable or 1
-    if threads == 1 and usable > 1:
+    if threads == 1 and usable > 1 and "t1" not in row.key.split("/"):  # unless --threads asked for it
         if machine.environ.get("OMP_NUM_THREADS") == "1":
             text = f"OMP_NUM_THREADS is 1: torch uses one thread, and {usable} processors may be used"
             yield Reason(id="harmful-variable", text=text)

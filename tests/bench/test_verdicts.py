@@ -181,6 +181,8 @@ def test_reasons() -> None:
     assert "one thread" in row.reasons[0].text
     (row,) = rows((cell(), said(threads=1, cpus_used=1.0)), environ={"OMP_NUM_THREADS": "1"})
     assert [r.id for r in row.reasons] == ["harmful-variable"]
+    (row,) = rows((cell(key=KEY.format("cpu") + "/t1", threads=1), said(threads=1, cpus_used=1.0)))
+    assert not row.reasons, "the user asked for one thread"
     (row,) = rows((cell(), said(cpus_used=0.2)))
     assert "slept" in row.reasons[0].text
     (row,) = rows((cell(), replace(said(), fallback=("aten::x will fall back to run on the CPU",))))
