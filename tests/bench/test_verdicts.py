@@ -182,6 +182,8 @@ def test_reasons() -> None:
     assert rows((cell(threads=1), said(threads=1, cpus_used=1.0, cpus_usable=8)))[0].reasons == ()  # as asked for
     (row,) = rows((cell(), said(threads=1, cpus_used=1.0)), environ={"OMP_NUM_THREADS": "1"})
     assert [(r.id, "OMP_NUM_THREADS=1" in r.text) for r in row.reasons] == [("device-slow", True)]
+    (row,) = rows((cell(key=KEY.format("cpu") + "/t1", threads=1), said(threads=1, cpus_used=1.0)))
+    assert not row.reasons, "the user asked for one thread"
     (row,) = rows((cell(), said(cpus_used=0.2)))
     assert "slept" in row.reasons[0].text
     (row,) = rows((cell(), replace(said(), fallback=("aten::x will fall back to run on the CPU",))))
@@ -191,7 +193,7 @@ def test_reasons() -> None:
     (row,) = rows((cell("cuda:0"), on_gpu(said(conditions=seen))))
     assert {r.id for r in row.reasons} == {"device-slow"}
     text = "; ".join(r.text for r in row.reasons)
-    assert "300 W" in text
+    assert "300 of 700 W" in text
     assert "4 of 16 lanes" in text
     assert "temperature" in text
 
