@@ -24,17 +24,16 @@ _AVAILABLE = ("torch.cuda_available", "torch.mps_available", "torch.xpu_availabl
 _FAILURE = re.compile(
     # how a process ends
     r"segmentation|segfault|\bsig[a-z]{3,4}\b|\bcore\b.{0,4}\bdump|dumped|\babort|\btrap\b|kill|crash|\bhang|\bhung\b|"
-    r"stuck|freez|froze|deadlock|\bdead\b|\bdied\b|\bdies?\b|panic|lockup|terminat|\bquit\b|stopped|\bsignal\b|worker|canceled|"
-    r"exit(?:ed)? ?(?:with|code|status)|\bexit \d|exitcode|\breturned\b|return ?code|\brc ?=|\bstatus ?:? ?\d|"
+    r"stuck|freez|froze|deadlock|\bdead\b|\bdied\b|\bdies?\b|panic|lockup|terminat|\bquit\b|stopped|\bsignal\b|worker|"
+    r"canceled|exit(?:ed)? ?(?:with|code|status)|\bexit \d|exitcode|\breturned\b|return ?code|\brc ?=|\bstatus ?:? ?\d|"
     # what a message says
-    r"fail|error|exception|traceback|fatal|fault\b|violation|corrupt|invalid|illegal|bad_alloc|\boom\b|"
-    r"out of memory|time(?:d )?-?out|unexpected|unhandled|uncorr|assert|undefined|unsupported|incompatib|"
-    r"too (?:old|new)|refus|denied|"
-    r"reject|\berr\b|\berrno|cudaerror|cuda_error|status_not|cuinit|\bxid\b|nvrm|unknown|\breset|mismatch|[✗✘❌×⛔]|!!|"
+    r"fail|error|exception|traceback|fatal|fault\b|violation|corrupt|invalid|illegal|bad_alloc|\boom\b|out of memory|"
+    r"time(?:d )?-?out|unexpected|unhandled|uncorr|assert|undefined|unsupported|incompatib|too (?:old|new)|refus|"
+    r"denied|reject|\berr\b|\berrno|cudaerror|cuda_error|status_not|cuinit|\bxid\b|nvrm|unknown|\breset|mismatch|"
+    r"[✗✘❌×⛔]|!!|"
     # what is not so
-    r"unable|cannot|can ?not|could not|\w(?:n't|n´t)\b|\b(?:cant|dont|doesnt|isnt|wont)\b|\bnot\b|\bnone\b|"
-    r"never|nothing|"
-    r"missing|\blost\b|: no\b|\bno (?:gpu|cuda|device)|stays? at 0|\b0 ?(?:gpus?|devices?)\b|"
+    r"unable|cannot|can ?not|could not|\w(?:n't|n´t)\b|\b(?:cant|dont|doesnt|isnt|wont)\b|\bnot\b|\bnone\b|never|"
+    r"nothing|missing|\blost\b|: no\b|\bno (?:gpu|cuda|device)|stays? at 0|\b0 ?(?:gpus?|devices?)\b|"
     r"(?:count|gpus?|devices?|available)(?:\(\))?\W{0,3}[=:>]\W{0,3}(?:0|false)\b|"
     r"is_available\W{0,4}(?:is |->|returns? )?\W{0,4}false|visible_devices ?= ?(?:-1|['\"]{0,2}$)|"
     # what a person says

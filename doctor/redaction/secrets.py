@@ -254,7 +254,7 @@ def _keyed(text: str) -> Iterator[Span]:
         done = end
         name = text[start:end].strip(".-")
         how_sure = strength(name)
-        if how_sure:
+        if how_sure and text[max(0, start - 2) : start] != "$(":  # $(pwd) is a command
             yield from _value(text, start, end, name, how_sure)
 
 

@@ -212,6 +212,7 @@ INNOCENT = tuple(
     for line in """
 python:3.12-slim@sha256:abc, torch:2.6.0@cuda, progress 100%25 of torch%3D%3D2.6.0 &quot;cuda&quot; &#61; 12.4
 the password prompt was shown, then password2.py failed; secrets: none; see password.md, or password authentication v2
+docker run --rm -v $(pwd):/$(pwd) -w $(pwd) -it image
 bypass1, compass = 5, key -> value, token, 3 tokens | secret | none |
 nvidia-cublas-cu12==12.4.5.8
 nvidia-cublas-cu12 12.4.5.8
