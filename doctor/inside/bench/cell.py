@@ -17,8 +17,8 @@ class Start(object):
         self.normalise()
 
     def normalise(self):
-        """Running statistics as after one batch: with those of a fresh network (mean 0, variance 1) the signal of a deep
-        one fades away or explodes where it is evaluated, and its outputs would say nothing."""
+        """Running statistics as after one batch: with those of a fresh network (mean 0, variance 1) the signal of a
+        deep one fades away or explodes where it is evaluated, and its outputs would say nothing."""
         torch = self.torch
         layers = [m for m in self.model.modules() if isinstance(m, torch.nn.BatchNorm2d)]
         if layers:
