@@ -21,6 +21,7 @@ class GateSaid:
     outputs_error: float | None = None
     second_outputs_error: float | None = None
     after_error: float | None = None
+    stale: bool | None = None  # whether two different inputs gave the same outputs, to the bit
     band: tuple[float | None, ...] = ()
     band_first: float | None = None
     band_own: float | None = None

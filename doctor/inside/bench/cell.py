@@ -1,5 +1,6 @@
 """A workload on one device with one setting: its model, its data, and one step of it."""
 
+NORMALISED = 8  # samples of that batch
 POOL = 2  # batches that the steps take in turn: a stale result would show as the same loss twice
 SCALE = 1024.0  # of the loss in float16, so that gradients do not vanish
 TYPES = {"bf16": "bfloat16", "fp16": "float16"}
@@ -13,6 +14,21 @@ class Start(object):
         self.sized = {"size": size} if size else {}
         torch.manual_seed(seed)
         self.model = work.model(torch, getattr(work, "CLASSES", 10), pieces, **self.sized)
+        self.normalise()
+
+    def normalise(self):
+        """Running statistics as after one batch: with those of a fresh network (mean 0, variance 1) the signal of a
+        deep one fades away or explodes where it is evaluated, and its outputs would say nothing."""
+        torch = self.torch
+        layers = [m for m in self.model.modules() if isinstance(m, torch.nn.BatchNorm2d)]
+        if layers:
+            usual = layers[0].momentum
+            for layer in layers:
+                layer.momentum = 1.0
+            with torch.no_grad():
+                self.model(self.drawn(NORMALISED, 0)[0])
+            for layer in layers:
+                layer.momentum = usual
 
     def drawn(self, count, number, side=None):
         """(inputs, targets) of a batch on the CPU. `number` tells the batches of a seed apart."""

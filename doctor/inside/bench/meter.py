@@ -7,6 +7,7 @@ import time
 RESET_STEPS = 200  # a training begins anew after so many, outside the clock
 SETTLE_S = 0.2  # an accelerator's clock ramps up again after it waited for the CPU's turn
 MOST_BLOCKS = 3000
+MOST_STEPS = 2000  # of a block
 ROUND_BLOCKS = 3  # at least, in each round
 PROOFS = 3
 SMALL = 1e-3  # of losses: two that have come close to zero may well be equal
@@ -89,7 +90,7 @@ class Meter(object):
         """Steps of a block: of at least 10 ms."""
         seconds = self.block(1)
         while True:
-            wanted = self.clock.steps_for(seconds)
+            wanted = min(MOST_STEPS, self.clock.steps_for(seconds))
             if wanted <= self.steps:
                 return
             self.steps = wanted if wanted <= 4 * self.steps else 4 * self.steps
@@ -107,7 +108,7 @@ class Meter(object):
                 break
             if passed >= most:
                 break
-        self.steps = max(self.steps, self.clock.steps_for(self.clock.median(seen)))
+        self.steps = max(self.steps, min(MOST_STEPS, self.clock.steps_for(self.clock.median(seen))))
         self.said["warmup_s"] = time.perf_counter() - started
         self.cpu_s = self.wall_s = 0.0
 
@@ -144,9 +145,9 @@ class Meter(object):
 
     def prove(self, seconds_a_step):
         """After the wait the last result can be read at once, or the wait was none."""
+        started = time.perf_counter()
         kept = self.cell.kept
         if kept:
-            started = time.perf_counter()
             listed(kept[-1])[0].detach().reshape(-1)[:1].cpu()
             self.proof.append([seconds_a_step * self.steps, time.perf_counter() - started])
 

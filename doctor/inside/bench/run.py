@@ -11,6 +11,8 @@ import time
 
 MOST_STEPS_TO_START = 5  # the first call, one to warm up, and three to measure
 LEAST_BATCH = 1
+LEAST_S = 0.5  # of a cell
+MOST_PACE = 20.0
 FALLBACK = "fall back to run on the CPU"
 TRIAL = 768  # side of the product that says how fast a device is at first
 
@@ -53,6 +55,7 @@ class Runner(object):
         self.probes = {"cpu": host, str(probe.device): probe}
         self.until = time.perf_counter() + plan["seconds"]
         self.rates = {}  # operations a second, by device
+        self.pace = 1.0  # how much longer things take than foreseen: other programs may be at work
         self.kept_warnings = plan.get("warnings", [])
 
     def facts(self):
@@ -112,19 +115,29 @@ class Runner(object):
             per_step = flops["step"] * batch * factor - flops["first"] * batch * (factor > 1)
             expected = per_step / self.rate(probe)
             checking = 0.0 if spec.get("ungated") else gate_seconds(self, work, flops, factor, batch)
-            if checking + MOST_STEPS_TO_START * expected > 2.0 * seconds:
-                self.speaker.cell(spec["key"], status="not-run", parameters=parameters(start), flops=per_step, why=(
+            foreseen = self.pace * (checking + MOST_STEPS_TO_START * expected)
+            if seconds < LEAST_S or foreseen > 1.5 * seconds:
+                why = "the time was over before its turn" if seconds < LEAST_S else (
                     "checking it and %d steps would take about %.0f s here, and this cell has %.0f s"
-                    % (MOST_STEPS_TO_START, checking + MOST_STEPS_TO_START * expected, seconds)))
+                    % (MOST_STEPS_TO_START, foreseen, seconds))
+                said = {"status": "not-run", "why": why, "parameters": parameters(start), "flops": per_step}
+                self.speaker.cell(spec["key"], **said)
                 return None
             try:
-                return self.warmed(start, spec, batch, reference, per_step, seconds, notes)
+                found = self.warmed(start, spec, batch, reference, per_step, seconds, notes)
+                self.keep_pace(found[1].said["start_s"], checking + 2 * expected)
+                return found
             except Exception as error:
                 if not is_out_of_memory(error) or batch <= LEAST_BATCH:
                     raise
                 notes.append("a batch of %d ran out of memory" % batch)
                 batch //= 2
             self.forget(probe)
+
+    def keep_pace(self, taken, foreseen):
+        """What took long here will take long the next time."""
+        if taken > LEAST_S:
+            self.pace = max(self.pace, min(MOST_PACE, taken / max(foreseen, LEAST_S)))
 
     def warmed(self, start, spec, batch, reference, per_step, seconds, notes):
         probe, key = self.probes[spec["device"]], spec["key"]
@@ -139,7 +152,8 @@ class Runner(object):
         self.speaker.stage("first", key, meter.first_call)
         gated = {} if spec.get("ungated") else self.speaker.stage(
             "gate", key, lambda: self.pieces["gate"].looked(self.pieces["cell"], cell, reference))
-        left = seconds - (time.perf_counter() - began)
+        meter.said["start_s"] = time.perf_counter() - began
+        left = seconds - meter.said["start_s"]
         least = min(self.plan["warm_s"], max(left * 0.5, 0.1))
         self.speaker.stage("warm", key, lambda: (meter.calibrate(), meter.warm_up(least, max(least * 1.5, 0.1))))
         rate = per_step / max(self.pieces["clock"].median([meter.block()]), 1e-9)
