@@ -1,4 +1,4 @@
-"""Make what follows from the code: four pages of docs/, the schemas of the reports, the help in README.md.
+"""Make what follows from the code: five pages of docs/, the schemas of the reports, the help in README.md.
 
 python scripts/generate.py           write them
 python scripts/generate.py --check   exit 1 and name what is not current
@@ -51,6 +51,33 @@ def bench_schema() -> str:
     return json.dumps(schema(), indent=2) + "\n"
 
 
+def bench_page() -> str:
+    """docs/bench.md with the tolerances in force between its marks."""
+    from doctor.bench import verdicts
+
+    depths = (10, 50, 200)
+    elsewhere = ("float32 elsewhere", verdicts.DEVICE_BITS)
+    kinds = (("float32 on a CPU", 24), elsewhere, ("TF32 and float16", 11), ("bfloat16", 8))
+    heads = ("norm of the error, at most", *(f"depth {depth}" for depth in depths))
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for what, tolerance in (("outputs", verdicts.outputs_tolerance), ("gradients", verdicts.gradients_tolerance)):
+        lines += [
+            f"| {what}, {kind} | " + " | ".join(f"{tolerance(bits, depth):.2g}" for depth in depths) + " |"
+            for kind, bits in kinds
+        ]
+    lines += [
+        "",
+        f"The loss at the end of the short training may be as far from the middle of the CPU's seeds as "
+        f"{verdicts.BAND_REACH:g} times their range and {100 * verdicts.BAND_MARGIN:g} % of their middle.",
+    ]
+    text = (ROOT / "docs" / "bench.md").read_text(encoding="utf-8")
+    before, begin, rest = text.partition("<!-- begin: tolerances -->")
+    _, end, after = rest.partition("<!-- end: tolerances -->")
+    if not begin or not end:
+        raise SystemExit("docs/bench.md has no section for the tolerances")
+    return f"{before}{begin}\n" + "\n".join(lines) + f"\n{end}{after}"
+
+
 def help_text() -> str:
     """What `torchdoctor --help` prints at 80 columns."""
     from click import Context
@@ -94,6 +121,7 @@ def errata() -> str:
 
 
 MADE = {
+    "docs/bench.md": bench_page,
     "docs/checks.md": catalogue,
     "docs/errata.md": errata,
     "docs/knowledge.md": knowledge,

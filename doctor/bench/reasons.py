@@ -5,11 +5,11 @@ Only what was seen is named: a row without a reason is as fast as nothing that w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from doctor.knowledge.variables import harmful_variables
-from doctor.model.bench import BenchDevice, BenchReport, Reason, Row
+from doctor.model.bench import BenchDevice, Reason, Row
 
 LOW_POWER = 0.95  # of the default limit
 LOW_CLOCK = 0.7  # of the highest
@@ -23,25 +23,24 @@ AT_START = ("CUDA_MODULE_LOADING", "CUDA_CACHE_DISABLE")  # they slow the start,
 NO_REASON = ("power cap", "display clocks")  # throttle reasons of a healthy GPU at work
 
 
-def with_reasons(report: BenchReport) -> BenchReport:
-    """The report with the reasons of each row that was measured."""
-    devices = {device.device: device for device in report.machine.devices}
-    rows = tuple(
-        replace(row, reasons=tuple(reasons_of(row, devices.get(row.device), report))) for row in report.rows
-    )
-    return replace(report, rows=rows)
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What a row was measured in. `environ`: the variables of the child that change speed; `arch` as the host says it;
+    `threads_asked`: the user set the number of threads."""
+
+    device: BenchDevice
+    environ: Mapping[str, str]
+    arch: str | None = None
+    threads_asked: bool = False
 
 
-def reasons_of(row: Row, device: BenchDevice | None, report: BenchReport) -> Iterator[Reason]:
+def reasons_of(row: Row, around: Surroundings) -> Iterator[Reason]:
     """The most telling first."""
     if row.gate.status in ("not-run", "not-here"):
         return
     yield from _elsewhere(row)
-    yield from _variables(row, report)
-    if row.device == "cpu":
-        yield from _of_cpu(row, device, report)
-    else:
-        yield from _of_gpu(row, device)
+    yield from _variables(row, around)
+    yield from _of_cpu(row, around) if row.device == "cpu" else _of_gpu(row, around.device)
     yield from _of_loader(row)
 
 
@@ -57,9 +56,9 @@ def _elsewhere(row: Row) -> Iterator[Reason]:
         )
 
 
-def _variables(row: Row, report: BenchReport) -> Iterator[Reason]:
+def _variables(row: Row, around: Surroundings) -> Iterator[Reason]:
     builds = {"cuda": ("cuda", "rocm"), "xpu": ("xpu",)}.get(row.device.partition(":")[0], ())
-    for name, value in report.machine.environ:
+    for name, value in around.environ.items():
         for variable in harmful_variables():
             if variable.name != name or name in AT_START or variable.accelerator not in builds:
                 continue
@@ -67,18 +66,18 @@ def _variables(row: Row, report: BenchReport) -> Iterator[Reason]:
                 yield Reason(id="harmful-variable", text=f"{name}={value}: {variable.effect}.")
 
 
-def _of_cpu(row: Row, device: BenchDevice | None, report: BenchReport) -> Iterator[Reason]:
-    environ, threads = dict(report.machine.environ), row.threads
+def _of_cpu(row: Row, around: Surroundings) -> Iterator[Reason]:
+    device, environ, threads = around.device, around.environ, row.threads
     said = next((f"{name}={environ[name]}" for name in THREAD_VARIABLES if environ.get(name)), "")
-    cores = None if report.options.threads else _cores(device, bool(said))
+    cores = None if around.threads_asked else _cores(device, bool(said))
     if threads and cores and threads < FEW_THREADS * cores:
         words = "one thread" if threads == 1 else f"{threads} threads"
         yield Reason(id="device-slow", text=f"torch used {words} of {cores} cores" + (f" ({said})." if said else "."))
-    capability = (device.cpu_capability if device else None) or ""
-    if capability.upper() in ("DEFAULT", "NO AVX") and (report.machine.arch or "").lower() in ("x86_64", "amd64"):
+    capability = device.cpu_capability or ""
+    if capability.upper() in ("DEFAULT", "NO AVX") and (around.arch or "").lower() in ("x86_64", "amd64"):
         forced = f", because {CAPABILITY}={environ[CAPABILITY]}" if environ.get(CAPABILITY) else ""
         yield Reason(id="device-slow", text=f"torch runs its plainest kernels on this CPU, without AVX2{forced}.")
-    used, usable = row.conditions.cpus_used, device.logical_cores if device else None
+    used, usable = row.conditions.cpus_used, device.logical_cores
     if used is not None and threads and used < IDLE_CPUS * (share := min(threads, usable or threads)):
         yield Reason(
             id="device-slow",
@@ -86,18 +85,18 @@ def _of_cpu(row: Row, device: BenchDevice | None, report: BenchReport) -> Iterat
         )
 
 
-def _cores(device: BenchDevice | None, said: bool) -> int | None:
+def _cores(device: BenchDevice, said: bool) -> int | None:
     """How many threads torch would take by itself, at least. Half of the logical cores may be a second thread of a
     core; where a variable sets the number, it was not torch's choice."""
-    if device is None or device.physical_cores:
-        return device.physical_cores if device else None
+    if device.physical_cores:
+        return device.physical_cores
     logical = device.logical_cores
     return logical if said or not logical else logical // 2
 
 
-def _of_gpu(row: Row, device: BenchDevice | None) -> Iterator[Reason]:
+def _of_gpu(row: Row, device: BenchDevice) -> Iterator[Reason]:
     conditions = row.conditions
-    limit, default = (device.power_limit_w, device.power_limit_default_w) if device else (None, None)
+    limit, default = device.power_limit_w, device.power_limit_default_w
     low_share = row.roofline_share is not None and row.roofline_share < HELD_BACK
     if limit and default and limit < LOW_POWER * default:
         yield Reason(id="device-slow", text=f"The GPU's power is limited to {limit:g} of {default:g} W.")
@@ -107,7 +106,7 @@ def _of_gpu(row: Row, device: BenchDevice | None) -> Iterator[Reason]:
     elif "power cap" in conditions.throttles and low_share and row.bound == "compute":
         watts = f" of {limit:g} W" if limit else ""
         yield Reason(id="device-slow", text=f"The GPU's power limit{watts} held its clock back.")
-    clock, most = conditions.clock_mhz, device.clock_max_mhz if device else None
+    clock, most = conditions.clock_mhz, device.clock_max_mhz
     if clock and most and clock < LOW_CLOCK * most and row.bound == "compute" and not conditions.throttles:
         yield Reason(id="device-slow", text=f"The GPU's clock stayed at {clock:.0f} of {most:.0f} MHz.")
     if conditions.busy:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from doctor.accounting.judgement import judged
 from doctor.bench import verdicts
 from doctor.bench.plan import PlannedCell
-from doctor.bench.reasons import with_reasons
 from doctor.bench.said import CellSaid
 from doctor.knowledge import gpus
 from doctor.model.bench import BenchDevice, BenchMachine, BenchOptions, BenchReport, Reason, Row
@@ -150,9 +149,10 @@ def report_of(
 ) -> BenchReport:
     """All rows, judged, with what the catalogue says of them."""
     machine = with_limits(machine, said, cells)
-    held = verdicts.Machine(devices={d.device: d for d in machine.devices}, environ=dict(machine.environ))
+    known = {device.device: device for device in machine.devices}
+    held = verdicts.Machine(devices=known, environ=dict(machine.environ), arch=machine.arch)
     rows = verdicts.rows_of(cells, said, held, options.suite)
-    report = BenchReport(
+    return BenchReport(
         tool=tool,
         taken_at=taken_at,
         duration_ms=duration_ms,
@@ -164,7 +164,6 @@ def report_of(
         notes=notes,
         interrupted=interrupted,
     )
-    return with_reasons(report)
 
 
 def findings_of(facts: Facts, rows: tuple[Row, ...]) -> tuple[Reason, ...]:

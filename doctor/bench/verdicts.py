@@ -1,4 +1,5 @@
-"""From what the children said to rows: whether a time may be shown, and where it stands. Pure.
+"""From what the children said to rows: whether a time may be shown, and where it stands (why it is slow:
+reasons.py). Pure.
 
 Tolerances. u = 2^-bits is the unit of the products (float32 on a CPU 24 bits; on other devices 20, since fast
 convolutions transform their inputs and tensor cores truncate; TF32 and float16 11, bfloat16 8). A layer rounds with
@@ -16,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from doctor.bench import statistics
 from doctor.bench.plan import PlannedCell, partner
+from doctor.bench.reasons import Surroundings, reasons_of
 from doctor.bench.said import CellSaid, GateSaid, Measured
 from doctor.model.bench import (
     BenchDevice,
@@ -181,16 +183,37 @@ class Machine:
 
     devices: Mapping[str, BenchDevice]
     environ: Mapping[str, str]
+    arch: str | None = None
 
 
 def rows_of(
     cells: Iterable[PlannedCell], said: Mapping[str, CellSaid], machine: Machine, suite: str | None = None
 ) -> tuple[Row, ...]:
     """A row for each planned cell. One of which nothing was said is «not-run»."""
+    cells = tuple(cells)
     rows = {cell.key: _row(cell, said.get(cell.key), machine, suite) for cell in cells}
     for judge in (_above_peak, _with_scaling, _with_speedup):
         rows = judge(rows, machine)
-    return tuple(rows.values())
+    return tuple(_with_reasons(cell, rows[cell.key], said.get(cell.key), machine) for cell in cells)
+
+
+def _with_reasons(cell: PlannedCell, row: Row, said: CellSaid | None, machine: Machine) -> Row:
+    """What a child saw of its device counts where the facts don't say it."""
+    measured = said.measured if said else None
+    if measured is None:
+        return row
+    device, seen = machine.devices.get(row.device) or BenchDevice(device=row.device), measured.conditions
+    device = replace(
+        device,
+        power_limit_w=device.power_limit_w or seen.power_limit_w,
+        power_limit_default_w=device.power_limit_default_w or seen.power_limit_default_w,
+        clock_max_mhz=device.clock_max_mhz or seen.sm_clock_max_mhz,
+        logical_cores=measured.cpus_usable or device.logical_cores,
+    )
+    around = Surroundings(
+        device=device, environ=machine.environ, arch=machine.arch, threads_asked=cell.threads is not None
+    )
+    return replace(row, reasons=tuple(reasons_of(row, around)))
 
 
 def _row(cell: PlannedCell, said: CellSaid | None, machine: Machine, suite: str | None) -> Row:

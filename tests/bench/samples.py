@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
+from doctor.bench.reasons import Surroundings, reasons_of
 from doctor.model.bench import (
     BenchDevice,
     BenchMachine,
@@ -102,6 +103,16 @@ LOADER = report(
     replace(row("mnist-cnn", "cpu", 64, 35.6, suite="mnist"), threads=1, batch=32,
             notes=("batch 64 ran out of memory: 32",)),
 )  # fmt: skip
+
+def explained(sample: BenchReport) -> BenchReport:
+    """With the reasons of its rows."""
+    devices = {device.device: device for device in sample.machine.devices}
+    rows = (
+        replace(one, reasons=tuple(reasons_of(one, Surroundings(device=devices[one.device], environ={}))))
+        for one in sample.rows
+    )
+    return replace(sample, rows=tuple(rows))
+
 
 EMPTY = report(interrupted=True)
 ALL = {"vgg16": VGG, "five-models": FIVE, "loader": LOADER, "empty": EMPTY}

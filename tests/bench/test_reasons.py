@@ -6,22 +6,26 @@ from dataclasses import replace
 
 import pytest
 
-from doctor.bench.reasons import reasons_of, with_reasons
+from doctor.bench.reasons import Surroundings, reasons_of
 from doctor.checks import all_checks
-from doctor.model.bench import BenchOptions, BenchReport, Conditions, Row
+from doctor.model.bench import BenchDevice, BenchOptions, BenchReport, Conditions, Row
 from tests.bench.samples import CPU, FIVE, H200, LOADER, MACHINE, VGG, report, timing
 
 GPU = replace(VGG.rows[1], conditions=Conditions(clock_mhz=1900.0, tf32=False, pcie_width=16, pcie_width_max=16))
 
 
-def said(one: Row, device: object = H200, of: BenchReport = VGG) -> list[tuple[str, str]]:
-    return [(r.id, r.text) for r in reasons_of(one, device, of)]  # type: ignore[arg-type]
+def said(one: Row, device: BenchDevice = H200, of: BenchReport = VGG) -> list[tuple[str, str]]:
+    asked = of.options.threads is not None
+    around = Surroundings(
+        device=device, environ=dict(of.machine.environ), arch=of.machine.arch, threads_asked=asked
+    )
+    return [(r.id, r.text) for r in reasons_of(one, around)]
 
 
 def test_healthy_rows_have_no_reasons() -> None:
     assert said(GPU) == []
     assert said(VGG.rows[0], CPU) == []
-    assert all(r.reasons == () for r in with_reasons(FIVE).rows)
+    assert all(said(one, CPU if one.device == "cpu" else H200, FIVE) == [] for one in FIVE.rows)
 
 
 CAUSES = {
@@ -97,4 +101,4 @@ def test_a_variable_of_the_start_slows_no_step() -> None:
 def test_every_reason_is_a_diagnosis() -> None:
     ids = {check.id for check in all_checks()}
     assert {cause[3] for cause in CAUSES.values()} <= ids
-    assert {r.id for one in with_reasons(LOADER).rows for r in one.reasons} <= ids
+    assert {id for one in LOADER.rows for id, _ in said(one, of=LOADER)} <= ids

@@ -8,7 +8,7 @@ import pytest
 
 from doctor.bench import verdicts
 from doctor.bench.plan import PlannedCell
-from doctor.bench.said import CellSaid, GateSaid, Measured
+from doctor.bench.said import CellSaid, ConditionsSaid, GateSaid, Measured
 from doctor.model.bench import BenchDevice, Row
 
 KEY = "mlp/forward-backward/{}/fp32/b1024"
@@ -64,6 +64,7 @@ def test_what_is_right_has_a_time() -> None:
     assert row.timing.low_ms <= row.timing.median_ms <= row.timing.high_ms
     assert row.tflops == pytest.approx(0.4, rel=1e-3)
     assert row.timing.samples_per_s == pytest.approx(102400, rel=1e-3)
+    assert not row.reasons
 
 
 @pytest.mark.parametrize(
@@ -174,10 +175,34 @@ def test_half_the_batch_is_said() -> None:
     assert row.notes == ("a batch of 1024 ran out of memory: 512",)
 
 
+def test_reasons() -> None:
+    (row,) = rows((cell(), said(threads=1, cpus_used=1.0, cpus_usable=8)))
+    assert [r.id for r in row.reasons] == ["device-slow"]
+    assert "one thread" in row.reasons[0].text
+    assert rows((cell(threads=1), said(threads=1, cpus_used=1.0, cpus_usable=8)))[0].reasons == ()  # as asked for
+    (row,) = rows((cell(), said(threads=1, cpus_used=1.0)), environ={"OMP_NUM_THREADS": "1"})
+    assert [(r.id, "OMP_NUM_THREADS=1" in r.text) for r in row.reasons] == [("device-slow", True)]
+    (row,) = rows((cell(key=KEY.format("cpu") + "/t1", threads=1), said(threads=1, cpus_used=1.0)))
+    assert not row.reasons, "the user asked for one thread"
+    (row,) = rows((cell(), said(cpus_used=0.2)))
+    assert "slept" in row.reasons[0].text
+    (row,) = rows((cell(), replace(said(), fallback=("aten::x will fall back to run on the CPU",))))
+    assert [r.id for r in row.reasons] == ["mps-op-missing"]
+    seen = ConditionsSaid(power_limit_w=300, power_limit_default_w=700, pcie_width=4, pcie_width_max=16,
+                          throttles=("temperature",))  # fmt: skip
+    (row,) = rows((cell("cuda:0"), on_gpu(said(conditions=seen))))
+    assert {r.id for r in row.reasons} == {"device-slow"}
+    text = "; ".join(r.text for r in row.reasons)
+    assert "300 of 700 W" in text
+    assert "4 of 16 lanes" in text
+    assert "temperature" in text
+
+
 def test_memory_that_grows() -> None:
     growing = tuple((n, 10**9 + n * (10 << 20)) for n in range(2, 40, 2))
     (row,) = rows((cell("mps"), replace(said(memory=growing), gate=replace(HEALTHY, device="mps"))))
     assert row.conditions.memory_growth_bytes_per_step == 10 << 20
+    assert "mps-memory-leak" in [r.id for r in row.reasons]
     assert verdicts.wrong_texts([row], "mps")[-1].startswith("memory leak")
     once = ((2, 10**9), *((n, 10**9 + (256 << 20)) for n in range(4, 40, 2)))  # a pool that was enlarged
     assert rows((cell(), said(memory=once)))[0].conditions.memory_growth_bytes_per_step is None

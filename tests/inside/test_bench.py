@@ -10,10 +10,9 @@ import pytest
 
 from doctor.bench import verdicts
 from doctor.bench.plan import PlannedCell
-from doctor.bench.reasons import with_reasons
 from doctor.bench.said import CellSaid
 from doctor.decode import decode
-from doctor.model.bench import BenchDevice, BenchMachine, BenchOptions, BenchReport, Row
+from doctor.model.bench import Row
 
 ROOT = Path(__file__).resolve().parents[2]
 INSIDE = ROOT / "doctor" / "inside"
@@ -59,13 +58,8 @@ def judged(line: dict) -> Row:
         key=key, workload="mlp", phase="forward-backward", device="cpu", dtype="fp32", batch=256, size="", scale=1,
         threads=None, channels_last=False, compile=False,
     )  # fmt: skip
-    (row,) = verdicts.rows_of([cell], {key: decode(CellSaid, answer)}, verdicts.Machine(devices={}, environ={}))
-    cpu = BenchDevice(device="cpu", logical_cores=2)
-    report = BenchReport(
-        tool="test", taken_at="2026-11-22T12:00:00Z", duration_ms=1, options=BenchOptions(), rows=(row,),
-        machine=BenchMachine(devices=(cpu,)),
-    )  # fmt: skip
-    return with_reasons(report).rows[0]
+    machine = verdicts.Machine(devices={}, environ={})
+    return verdicts.rows_of([cell], {key: decode(CellSaid, answer)}, machine)[0]
 
 
 @pytest.fixture(scope="module")

@@ -17,14 +17,13 @@ from markdown_it import MarkdownIt
 from syrupy.assertion import SnapshotAssertion
 
 from doctor.bench.compare import compare, merge
-from doctor.bench.reasons import with_reasons
 from doctor.bench.suites import SUITES
 from doctor.decode import Refused
 from doctor.knowledge import published
 from doctor.model.bench import BenchReport
 from doctor.redaction.report import redact_bench
 from doctor.reports.bench import csv, html, json, layout, markdown, text
-from tests.bench.samples import ALL, FIVE, VGG, report, row
+from tests.bench.samples import ALL, FIVE, VGG, explained, report, row
 from tests.reports.hostile import PIECES, live_commands
 from tests.reports.test_sinks import ALIVE
 
@@ -57,7 +56,7 @@ def unique(value: BenchReport) -> BenchReport:
 @pytest.mark.parametrize("format", RENDERERS)
 @pytest.mark.parametrize("name", ALL)
 def test_formats(name: str, format: str, snapshot: SnapshotAssertion) -> None:
-    assert RENDERERS[format].render(with_reasons(ALL[name])) == snapshot
+    assert RENDERERS[format].render(explained(ALL[name])) == snapshot
 
 
 def test_comparison_and_merged_table(snapshot: SnapshotAssertion) -> None:
@@ -73,8 +72,8 @@ def test_comparison_and_merged_table(snapshot: SnapshotAssertion) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_json_is_read_back_and_fits_its_schema(name: str) -> None:
-    written = json.render(with_reasons(ALL[name]))
-    assert json.parse(written) == with_reasons(ALL[name])
+    written = json.render(explained(ALL[name]))
+    assert json.parse(written) == explained(ALL[name])
     jsonschema.Draft202012Validator(json.schema()).validate(json_module.loads(written))
 
 

@@ -305,7 +305,7 @@ def means(report: BenchReport) -> Iterator[str]:
     for mean in report.means:
         yield (
             f"{mean.device} {mean.dtype}: {times_of(mean.speedup)} ({mean.low:.3g}-{mean.high:.3g}) of the CPU, "
-            f"geometric mean of {mean.rows} rows"
+            f"geometric mean of {mean.rows} row{'' if mean.rows == 1 else 's'}"
         )
 
 
