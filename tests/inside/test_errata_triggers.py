@@ -50,6 +50,38 @@ def test_what_the_helpers_see(said: dict[str, Any]) -> None:
     assert helpers["error"].startswith("RuntimeError: shape")
 
 
+@pytest.fixture(scope="module")
+def beside_faults(torch_python: str) -> dict[str, Any]:
+    script = Path(__file__).with_name("faulty_triggers.py")
+    argv = [torch_python, "-B", str(script), probe.__file__]
+    child = subprocess.run(argv, capture_output=True, text=True, timeout=300)
+    assert child.returncode == 0, child.stderr
+    return json.loads(child.stdout)
+
+
+@pytest.mark.real_torch
+def test_triggers_see_the_fault_that_is_there_and_only_then(beside_faults: dict[str, Any]) -> None:
+    assert {name: answer for name, answer in beside_faults["healthy"].items() if answer != {"seen": ""}} == {}
+    assert [name for name, answer in beside_faults["faulty"].items() if not answer.get("seen")] == []
+    assert "Placeholder" in beside_faults["faulty"]["sort_of_nothing"]["seen"]
+
+
+@pytest.mark.real_torch
+def test_another_error_or_device_is_not_the_fault(beside_faults: dict[str, Any]) -> None:
+    for answer in beside_faults["another error"].values():
+        assert answer == {"untried": "RuntimeError: out of memory"}
+    for answer in beside_faults["not this device"].values():
+        assert answer == {"untried": "not for this type of device"}
+    assert "no trigger no_such_trigger" in beside_faults["unknown"]["untried"]
+
+
+def test_the_registry_holds_every_trigger_once() -> None:
+    functions = [n.name for n in ast.parse(SOURCE.read_text(encoding="utf-8")).body if isinstance(n, ast.FunctionDef)]
+    assert len(functions) == len(set(functions))
+    assert len(OWN) >= 60
+    assert not set(OWN) & {name for name, piece in merge_errata.triggers().items() if piece == "silent"}
+
+
 def test_every_trigger_belongs_to_a_row() -> None:
     named = {e.trigger for e in lookup.errata()}
     assert [name for name in OWN if name not in named] == []
