@@ -30,6 +30,7 @@ class Here(object):
         self.f = probe.torch.nn.functional
         self.generator = probe.torch.Generator()
         self.generator.manual_seed(20)
+        probe.torch.manual_seed(20)  # for the weights that modules draw
 
     def randn(self, *shape):
         """Normal float32 numbers on the CPU."""
