@@ -30,7 +30,7 @@ _OUTPUT = Regex(
 _CLAUSE = re.compile(r"[,.;:!?()|](?:\s|$)|(?<=\s)(?:/|-|\bbut\b)\s|\n")
 # Another machine, a wish, a table of what others have.
 _NOT_THIS = Regex(
-    r"\b(?:no|not|n't|without|instead|other|another|also (?:on|with)|works? (?:on|with|fine)|tested|support(?:s|ed)?|"
+    r"(?:\b|(?=n't))(?:no|not|n't|without|instead|other|another|also (?:on|with)|works? (?:on|with|fine)|tested|support(?:s|ed)?|"
     r"compatible|previous(?:ly)?|old|friend|colleague|would|should|if|e\.g\.|like|vs|than|requires?|minimum|install)\b",
     re.I,
 )
@@ -41,7 +41,7 @@ _ASKED_FOR = Regex(
 )
 # The machine that this is about is the one of which a failure is told.
 _FAILS = Regex(
-    r"\b(?:(?:not|n't|never|fails?|failing|crash(?:es|ing)?|broken|hangs?|stuck|errors?)\b(?: work(?:ing)?)? (?:here )?"
+    r"(?:\b|(?=n't))(?:(?:not|n't|never|fails?|failing|crash(?:es|ing)?|broken|hangs?|stuck|errors?)\b(?: work(?:ing)?)? (?:here )?"
     r"(?:on|with|for)\b|CPU (?:instead of|rather than|and not)\b)",
     re.I,
 )
@@ -104,6 +104,22 @@ _VARIABLE = Regex(
 # A variable that somebody has set; advice sets none.
 _SET = Regex(r"\b(?:I|we|with|has|have|is|was|my|our)\b", re.I)
 _ADVICE = Regex(r"\b(?:you|can|could|consider\w*|passing|workaround|use|may|might|must|please|needs?|to)\b", re.I)
+# torch, or the program on it, computes on the CPU although there is a GPU, or does not see that GPU.
+_GPU = (
+    r"(?:(?:my|the|an?|any|its|your)[ ])?(?:NVIDIA[ ]|AMD[ ]|Intel[ ]|dedicated[ ]|discrete[ ])?"
+    r"(?:GPUs?|graphics|cuda|[RG]TX|RX|\d{4})\b"
+)
+_UNUSED = Regex(
+    r"\bCPU[ ](?:instead[ ]of|rather[ ]than|and[ ]not|not)[ ](?:on[ ])?" + _GPU + r"|"
+    r"(?:\b|(?=n't))(?:not|n't|never|cannot|unable[ ]to|fails?[ ]to|refuses[ ]to)[ ](?:even[ ])?(?:us(?:e|ing)|utili[sz](?:e|ing)|"
+    r"see(?:ing)?|detect(?:ing)?|recogni[sz](?:e|ing)|find(?:ing)?)[ ]" + _GPU + r"|"
+    r"\bGPU[ ](?:is|was|are)(?:[ ]not|n't|[ ]never)[ ](?:being[ ])?(?:used|detected|recogni[sz]ed|found|seen)\b",
+    re.I,
+)
+_WISHED = Regex(
+    r"\b(?:if|wants?|wanted|would|how|force|should|could|let|make|friend|colleague|others?|another|some|older|when)\b",
+    re.I,
+)
 
 
 def read(document: Document, notes: Notes) -> None:
@@ -112,6 +128,8 @@ def read(document: Document, notes: Notes) -> None:
     for line, said in enumerate(document.lines):
         if len(said) > _LONGEST or not said.strip() or _OUTPUT.search(said):
             continue
+        if not mac and (m := _UNUSED.search(said)) and not _WISHED.search(_sentence(said, m.start())):
+            notes.put("torch.cuda_available", False, source=SOURCE, rank=RANK, line=line)
         for clause in _clauses(said):
             fails = _FAILS.search(clause) is not None
             if fails or not _NOT_THIS.search(clause):
@@ -128,6 +146,15 @@ def _clauses(line: str) -> Iterator[str]:
     ['RTX 3090', 'no display', 'Works on the CPU', 'not here', 'torch 2.6.0']
     """
     return (part.strip() for part in _CLAUSE.split(line) if part and part.strip())
+
+
+def _sentence(line: str, at: int) -> str:
+    """The sentence up to a place in the line.
+
+    >>> _sentence("Is it? It runs on the CPU", 14)
+    ' It runs'
+    """
+    return re.split(r"[.!?](?=\s)", line[:at])[-1]
 
 
 def _gpus(clause: str, line: int, notes: Notes, *, fails: bool) -> None:

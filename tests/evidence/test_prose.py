@@ -164,3 +164,59 @@ def test_a_variable_in_a_sentence() -> None:
 def test_a_number_of_macos_follows_its_name() -> None:
     assert facts("I have macOS Sonoma").host.macos == "14"
     assert facts("My mac has Sonoma 15.1").host.macos is None
+
+
+HEALTHY = "\n\n>>> torch.__version__, torch.cuda.is_available(), torch.cuda.get_device_name()\n('2.6.0+cu124', True, 'NVIDIA GeForce RTX 3090')\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "available"),
+    [
+        ("The renderer is using my CPU instead of the RTX 5090.", False),
+        ("whisper runs on CPU and not on the GPU", False),
+        ("torch does not see my GPU", False),
+        ("It can't detect the NVIDIA GPU, why?", False),
+        ("My GPU is not being used", False),
+        ("How do I use the CPU instead of the GPU?", None),
+        ("If torch does not see the GPU, install it anew", None),
+        ("I want it on the CPU instead of the GPU", None),
+        ("It uses the GPU and not the CPU", None),
+    ],
+)
+def test_a_gpu_that_is_said_not_to_be_used(said: str, available: bool | None) -> None:
+    torch = facts(said).torch
+    assert (torch.cuda_available if isinstance(torch, Torch) else None) is available
+
+
+def test_what_python_says_of_the_gpu_stands_above_the_complaint() -> None:
+    torch = facts("It uses my CPU instead of the GPU" + HEALTHY).torch
+    assert isinstance(torch, Torch)
+    assert torch.cuda_available is True
+
+
+def test_an_unused_gpu_is_a_symptom() -> None:
+    report = examine(Request(evidence=(("mail", b"I have an RTX 3060, and torch does not use my GPU.\n"),)))
+    assert "accelerator-unused" in {s.id for s in report.symptoms}
+    assert report.verdict != "healthy"
+
+
+@pytest.mark.parametrize(
+    ("said", "id"),
+    [
+        ("Since yesterday it only gives noise.", "complaint-wrong-images"),
+        ("The images are all black, no error.", "complaint-wrong-images"),
+        ("Then the training hangs for ever.", "complaint-hangs"),
+        ("ComfyUI closes without any error.", "complaint-ends-silently"),
+        ("It fails after suspend.", "complaint-after-suspend"),
+    ],
+)
+def test_a_complaint_is_never_healthy(said: str, id: str) -> None:
+    plain, report = (examine(Request(evidence=(("mail", text.encode()),))) for text in (HEALTHY, said + HEALTHY))
+    assert plain.verdict == "healthy"
+    assert id in {s.id for s in report.symptoms}
+    assert report.verdict != "healthy"
+
+
+@pytest.mark.parametrize("said", ["noise schedule: linear", "noise_level 3", "garbage collection took 3 s", "hang on"])
+def test_words_that_are_no_complaint(said: str) -> None:
+    assert not [e for e in facts(said).errors if e.pattern.startswith("complaint")]

@@ -16,7 +16,7 @@ References
     https://github.com/pytorch/pytorch/issues?q=label%3A%22module%3A+mps%22+label%3A%22module%3A+correctness+%28silent%29%22
 """
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._errata import as_evidence, cure, explaining, matches, workaround_of
 from doctor.checks._machine import heard
 from doctor.checks._torch import build, numbers, quote, release_of
@@ -70,6 +70,12 @@ def judge(facts: Facts) -> Judgement:
         macos=facts.host.macos or None,
         erratum=first.id if first else None,
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    known = _known(facts) if facts.host.system == "darwin" else []
+    return Fit(4, f"of torch {release_of(facts)} such a fault on MPS is known") if known else None
 
 
 def _known(facts: Facts) -> list[Match]:

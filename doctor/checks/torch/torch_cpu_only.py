@@ -79,7 +79,11 @@ def fits(facts: Facts) -> Fit | None:
     found, torch = kind(facts), installed(facts)
     if found == "cpu":
         return Fit(6, f"torch {torch.version if torch else ''} is a CPU build")
-    return Fit(0, f"the installed build is for {found}") if found else None
+    if found:
+        return Fit(0, f"the installed build is for {found}")
+    if facts.host.system == "windows":
+        return Fit(3, "for Windows the package index has CPU builds alone")
+    return None
 
 
 def _could_serve(facts: Facts, accelerator: str) -> bool:
