@@ -44,6 +44,17 @@ KEYS = {
     "Is XPU available", "XPU used to build PyTorch", "Intel GPU driver version", "Intel GPU models onboard",
     "Intel GPU models detected", "Versions of relevant libraries", "CPU", "CUDA SDK version",
 }  # fmt: skip
+# The same as JSON, with the names of the fields of its SystemEnv: sysinfo of the Stable Diffusion web UIs.
+_FIELD = Regex(r"^[ \t]*\"([a-z_]{2,40})\"[ \t]*:[ \t]*(?:\"([^\"\n]{0,300})\"|null)", re.M)
+_FIELDS = {
+    "torch_version": "PyTorch version", "is_debug_build": "Is debug build",
+    "cuda_compiled_version": "CUDA used to build PyTorch", "hip_compiled_version": "ROCM used to build PyTorch",
+    "os": "OS", "libc_version": "Libc version", "python_version": "Python version",
+    "python_platform": "Python platform", "is_cuda_available": "Is CUDA available",
+    "cuda_runtime_version": "CUDA runtime version", "nvidia_gpu_models": "GPU models and configuration",
+    "nvidia_driver_version": "Nvidia driver version", "cudnn_version": "cuDNN version",
+    "is_xpu_available": "Is XPU available",
+}  # fmt: skip
 
 
 def starts(document: Document) -> list[int]:
@@ -55,9 +66,16 @@ def starts(document: Document) -> list[int]:
 
 def read(document: Document, notes: Notes) -> None:
     """Note what collect_env says."""
-    if not document.has(*_MARKS):
-        return
     values: dict[str, tuple[str, int]] = {}
+    if "\"torch_version\"" in document.text:
+        for m in _FIELD.finditer(document.text):
+            key, line = _FIELDS.get(m[1]), document.line_at(m.start())
+            if key and m[2] is not None:  # null: nobody could tell
+                values.setdefault(key, (m[2].strip(), line))
+                if key == "GPU models and configuration":
+                    _gpu_models(document.part(line, line + 1), notes, 0, m[2].split("\\n")[0].strip())
+    elif not document.has(*_MARKS):
+        return
     for i, line in enumerate(document.lines):
         match = _LINE.match(line)
         if match and match[1] in KEYS:

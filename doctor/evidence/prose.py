@@ -30,8 +30,8 @@ _OUTPUT = Regex(
 _CLAUSE = re.compile(r"[,.;:!?()|](?:\s|$)|(?<=\s)(?:/|-|\bbut\b)\s|\n")
 # Another machine, a wish, a table of what others have.
 _NOT_THIS = Regex(
-    r"(?:\b|(?=n't))(?:no|not|n't|without|instead|other|another|also (?:on|with)|works? (?:on|with|fine)|tested|support(?:s|ed)?|"
-    r"compatible|previous(?:ly)?|old|friend|colleague|would|should|if|e\.g\.|like|vs|than|requires?|minimum|install)\b",
+    r"(?:\b|(?=n't))(?:no|not|n't|without|instead|other|another|also (?:on|with)|works? (?:on|with|fine)|tested|"
+    r"support(?:s|ed)?|compatible|previous(?:ly)?|old|friend|colleague|would|should|if|e\.g\.|like|vs|than|requires?|minimum|install)\b",
     re.I,
 )
 # Of a version also what is asked for, tried or left behind.
@@ -41,8 +41,8 @@ _ASKED_FOR = Regex(
 )
 # The machine that this is about is the one of which a failure is told.
 _FAILS = Regex(
-    r"(?:\b|(?=n't))(?:(?:not|n't|never|fails?|failing|crash(?:es|ing)?|broken|hangs?|stuck|errors?)\b(?: work(?:ing)?)? (?:here )?"
-    r"(?:on|with|for)\b|CPU (?:instead of|rather than|and not)\b)",
+    r"(?:\b|(?=n't))(?:(?:not|n't|never|fails?|failing|crash(?:es|ing)?|broken|hangs?|stuck|errors?)\b"
+    r"(?: work(?:ing)?)? (?:here )?(?:on|with|for)\b|CPU (?:instead of|rather than|and not)\b)",
     re.I,
 )
 _MODEL = Regex(
@@ -111,8 +111,8 @@ _GPU = (
 )
 _UNUSED = Regex(
     r"\bCPU[ ](?:instead[ ]of|rather[ ]than|and[ ]not|not)[ ](?:on[ ])?" + _GPU + r"|"
-    r"(?:\b|(?=n't))(?:not|n't|never|cannot|unable[ ]to|fails?[ ]to|refuses[ ]to)[ ](?:even[ ])?(?:us(?:e|ing)|utili[sz](?:e|ing)|"
-    r"see(?:ing)?|detect(?:ing)?|recogni[sz](?:e|ing)|find(?:ing)?)[ ]" + _GPU + r"|"
+    r"(?:\b|(?=n't))(?:not|n't|never|cannot|unable[ ]to|fails?[ ]to|refuses[ ]to)[ ](?:even[ ])?"
+    r"(?:us(?:e|ing)|utili[sz](?:e|ing)|see(?:ing)?|detect(?:ing)?|recogni[sz](?:e|ing)|find(?:ing)?)[ ]" + _GPU + r"|"
     r"\bGPU[ ](?:is|was|are)(?:[ ]not|n't|[ ]never)[ ](?:being[ ])?(?:used|detected|recogni[sz]ed|found|seen)\b",
     re.I,
 )

@@ -45,6 +45,14 @@ _EXCEPTION = Regex(
     r"|(?:torch|subprocess|concurrent|multiprocessing)(?:\.\w+)+)(?::[ \t]*([^\n]*))?$",
     re.M,
 )
+# «- **Exception Type:** X» and below it «- **Exception Message:** …»: ComfyUI's report
+_REPORTED = Regex(
+    r"^[-* \t]{0,8}Exception Type:?\*{0,2}:?[ \t]{0,4}([\w.]{1,120})[ \t]{0,8}\n"
+    r"[-* \t]{0,8}Exception Message:?\*{0,2}:?[ \t]{0,4}([^\n]{0,2000})$",
+    re.M,
+)
+# «Failed to import torch: No module named 'x'»: a program that prints the message alone
+_UNNAMED = Regex(r"^[^\n]{0,200}?(?<![Ee]rror): (No module named ['\"][\w.]{1,100}['\"])[^\n]{0,200}$", re.M)
 _LINES_AT_MOST = 40
 _TELLING_WORDS = (
     "error",
@@ -111,7 +119,7 @@ def nearest_path(found: list[Frame], line: int) -> str | None:
 
 def read(document: Document, notes: Notes) -> None:
     """Note the exceptions."""
-    if not document.has("error", "exception", "warning", "traceback", "torch."):
+    if not document.has("error", "exception", "warning", "traceback", "torch.", "no module named"):
         return
     found = frames(document)
     for frame in found:
@@ -128,8 +136,13 @@ def _exceptions(document: Document, notes: Notes, found: list[Frame]) -> None:
         if m[1].endswith("Warning") or (m[2] is None and "." in m[1] and not m[1].endswith(("Error", "Exception"))):
             continue
         last[line] = m
-    for line, m in last.items():
-        kind, message = m[1], (m[2] or "").strip()
+    said = {line: (m[1], (m[2] or "").strip()) for line, m in last.items()}
+    for m in _REPORTED.finditer(document.text):
+        said.setdefault(document.line_at(m.start(2)), (m[1], m[2].strip()))
+    if "No module named" in document.text:
+        for m in _UNNAMED.finditer(document.text):
+            said.setdefault(document.line_at(m.start(1)), ("ModuleNotFoundError", m[1]))
+    for line, (kind, message) in said.items():
         if not message or message.endswith(":"):
             message = " ".join([message, *(s.strip() for s in following(document, line))]).strip()
         origin = notes.origin(SOURCE, line)

@@ -127,3 +127,24 @@ def test_xpu_on_windows() -> None:
 
 def test_glibc_2_9_is_a_guess_of_python() -> None:
     assert facts("PyTorch version: 1.9.0\nLibc version: glibc-2.9\n").host.libc_version is None
+
+
+def test_as_json() -> None:
+    text = """{
+    "Platform": "Windows-10-10.0.19045-SP0",
+    "Torch env info": {
+        "torch_version": "2.2.0+cu121",
+        "is_debug_build": "False",
+        "cuda_compiled_version": "12.1",
+        "os": "Microsoft Windows 10 Pro",
+        "python_version": "3.10.6 (tags/v3.10.6:9c7b4bd, Aug  1 2022, 21:53:49) [MSC v.1932 64 bit (AMD64)] (64-bit runtime)",
+        "is_cuda_available": "True",
+        "nvidia_driver_version": "546.33",
+        "nvidia_gpu_models": "GPU 0: NVIDIA GeForce RTX 3060",
+        "cudnn_version": null
+    }
+}"""
+    found = facts(text)
+    assert (found.torch.version, found.torch.cuda, found.torch.cuda_available) == ("2.2.0+cu121", "12.1", True)
+    assert (found.host.system, found.interpreter.version, found.nvidia.driver) == ("windows", "3.10.6", "546.33")
+    assert [g.name for g in found.gpus] == ["NVIDIA GeForce RTX 3060"]

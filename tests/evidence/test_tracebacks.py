@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.evidence.tickets import facts
 
 
@@ -24,3 +26,21 @@ def test_frames_of_a_notebook() -> None:
     )
     error = next(e for e in facts(text).errors if e.pattern == "exception")
     assert error.path == "~/venv/lib/python3.8/site-packages/torchaudio/_extension.py"
+
+
+@pytest.mark.parametrize(
+    ("text", "groups"),
+    [
+        (
+            "- **Exception Type:** FileNotFoundError\n- **Exception Message:** No such file: 'x.safetensors'\n",
+            ("FileNotFoundError", "No such file: 'x.safetensors'"),
+        ),
+        ("Exception Type: torch.OutOfMemoryError\nException Message: Allocation on device\n",
+         ("torch.OutOfMemoryError", "Allocation on device")),
+        ("Failed to import torch: No module named 'torch.futures'\n",
+         ("ModuleNotFoundError", "No module named 'torch.futures'")),
+        ("ModuleNotFoundError: No module named 'yaml'\n", ("ModuleNotFoundError", "No module named 'yaml'")),
+    ],
+)  # fmt: skip
+def test_exceptions_in_other_spellings(text: str, groups: tuple[str, str]) -> None:
+    assert [e.groups for e in facts(text).errors if e.pattern == "exception"] == [groups]
