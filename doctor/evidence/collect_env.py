@@ -69,11 +69,11 @@ def read(document: Document, notes: Notes) -> None:
     values: dict[str, tuple[str, int]] = {}
     if "\"torch_version\"" in document.text:
         for m in _FIELD.finditer(document.text):
-            key, line = _FIELDS.get(m[1]), document.line_at(m.start())
+            key, at = _FIELDS.get(m[1]), document.line_at(m.start())
             if key and m[2] is not None:  # null: nobody could tell
-                values.setdefault(key, (m[2].strip(), line))
+                values.setdefault(key, (m[2].strip(), at))
                 if key == "GPU models and configuration":
-                    _gpu_models(document.part(line, line + 1), notes, 0, m[2].split("\\n")[0].strip())
+                    _gpu_models(document.part(at, at + 1), notes, 0, m[2].split("\\n")[0].strip())
     elif not document.has(*_MARKS):
         return
     for i, line in enumerate(document.lines):
