@@ -129,7 +129,9 @@ PREFIXES: dict[str, Callable[[str], bytes]] = {
     for name, pattern in _PREFIX_PATTERNS.items()
 }
 PREFIXES |= {
-    "a greeting before the fence": lambda t: f"Hello, this is what I get here, please have a look:\n\n```\n{t}\n```\n".encode(),
+    "a greeting before the fence": lambda t: (
+        f"Hello, this is what I get here, please have a look:\n\n```\n{t}\n```\n".encode()
+    ),
     "an answer to a mail": lambda t: (
         "On Tue, 4 Mar 2025 at 12:01, Jo <jo@example.org> wrote:\n\n" + "\n".join(f"> {s}" for s in t.split("\n"))
     ).encode(),

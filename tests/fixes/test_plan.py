@@ -12,6 +12,7 @@ from doctor.fixes.actions import BUILDERS, TORCH
 from doctor.fixes.plan import plan, script
 from doctor.fixes.situation import as_found
 from doctor.knowledge import lookup
+from doctor.knowledge.choosing import avoiding
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.fix import Plan
 from tests.examples import linux, mac, windows, with_amd, with_nvidia, with_packages, with_torch
@@ -376,8 +377,9 @@ def test_a_driver_package_inside_wsl_goes_by_the_systems_package_manager(
     assert made.splitlines() == [line]
 
 
-def test_back_means_to_an_older_torch() -> None:
+def test_back_means_to_an_older_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the installed one is not known and the machine forces no older one, there is no way back to name."""
+    monkeypatch.setattr(avoiding, "grave", lambda *_: [])  # no release is passed over for its errata
     older = finding("a", ("upgrade-os", {}), "downgrade-torch")
     unknown = replace(rtx(), torch=None)
     assert [f.alternatives for f in plan([older], unknown).fixes] == [()]
