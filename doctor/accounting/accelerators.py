@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
+from doctor.accounting.memo import once_for_facts
 from doctor.model.facts import ABSENT, Facts, Gpu, ProbeResult, Torch, TorchDevice
 
 State = Literal[
@@ -43,27 +43,10 @@ class Accelerator:
         return {"nvidia": "an NVIDIA GPU", "amd": "an AMD GPU", "intel": "an Intel GPU"}.get(self.vendor, "the GPU")
 
 
-@lru_cache(maxsize=8)
-def _cached(key: _ById) -> tuple[Accelerator, ...]:
-    return tuple(_listed(key.facts))
-
-
-@dataclass(frozen=True, eq=False)
-class _ById:
-    """Facts are compared by identity here: they hold mappings, and every check asks for the same list."""
-
-    facts: Facts
-
-    def __hash__(self) -> int:
-        return id(self.facts)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ById) and other.facts is self.facts
-
-
+@once_for_facts
 def accelerators(facts: Facts) -> tuple[Accelerator, ...]:
     """Every accelerator that the facts name, vendor by vendor."""
-    return _cached(_ById(facts))
+    return tuple(_listed(facts))
 
 
 def torch_runs(facts: Facts) -> bool:

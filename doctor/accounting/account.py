@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from doctor.accounting import questions
 from doctor.accounting.accelerators import Accelerator, accelerators
@@ -54,7 +55,12 @@ def account(facts: Facts, outcomes: Iterable[Outcome], findings: Iterable[Findin
     status = {o.id: o.status for o in outcomes}
     found = outranked(tuple(findings), facts)
     symptoms = explained(symptoms_of(facts), found, facts, status)
-    likely = _likely(symptoms, found, status, facts)
+
+    @cache
+    def about(symptom: Symptom) -> list[Hypothesis]:
+        return weighed(symptom, status, facts)
+
+    likely = _likely({s: about(s) for s in symptoms if s.explained_by is None}, found, facts)
     if likely:
         found = settle((*found, *likely), all_checks())
         symptoms = explained(symptoms, found, facts, status)
@@ -62,15 +68,12 @@ def account(facts: Facts, outcomes: Iterable[Outcome], findings: Iterable[Findin
     if unusable:
         found = settle((*found, unusable), all_checks())
         symptoms = explained(symptoms, found, facts, status)
-    hypotheses: list[Hypothesis] = []
-    for symptom in symptoms:
-        if symptom.explained_by is None:
-            hypotheses += weighed(symptom, status, facts)[:SHOWN]
+    left = [h for s in symptoms if s.explained_by is None for h in about(s)[:SHOWN]]
     return Account(
         findings=found,
         symptoms=symptoms,
-        hypotheses=tuple(dict.fromkeys(hypotheses)),
-        questions=_questions(symptoms, hypotheses, found, facts),
+        hypotheses=tuple(dict.fromkeys(left)),
+        questions=_questions(symptoms, left, found, facts),
     )
 
 
@@ -78,7 +81,8 @@ def account(facts: Facts, outcomes: Iterable[Outcome], findings: Iterable[Findin
 
 
 def outranked(findings: Sequence[Finding], facts: Facts) -> tuple[Finding, ...]:
-    """A fault that keeps torch from GPUs all of which passed their probe is a warning: a stray tool said so."""
+    """A fault that keeps torch from GPUs all of which passed their probe is a warning: a stray tool said so.
+    `findings` are settled."""
     listed = accelerators(facts)
     kept = []
     for finding in findings:
@@ -90,7 +94,7 @@ def outranked(findings: Sequence[Finding], facts: Facts) -> tuple[Finding, ...]:
                 finding, severity="warning", detail=f"{finding.detail} But the probe of {names} passed: torch uses it."
             )
         kept.append(finding)
-    return settle(kept, all_checks())
+    return tuple(kept) if kept == list(findings) else settle(kept, all_checks())
 
 
 # ---- which finding explains which symptom
@@ -199,12 +203,12 @@ def _leader(hypotheses: Sequence[Hypothesis]) -> Hypothesis | None:
 
 
 def _likely(
-    symptoms: Iterable[Symptom], findings: Sequence[Finding], status: Mapping[str, str], facts: Facts
+    hypotheses: Mapping[Symptom, Sequence[Hypothesis]], findings: Sequence[Finding], facts: Facts
 ) -> tuple[Finding, ...]:
     """For each symptom left over that has a leading hypothesis, its finding; each diagnosis once."""
     made: dict[str, Finding] = {}
-    for symptom in symptoms:
-        if symptom.explained_by is None and (leader := _leader(weighed(symptom, status, facts))):
+    for symptom, about in hypotheses.items():
+        if leader := _leader(about):
             made.setdefault(leader.id, likely(leader, symptom, facts))
     return tuple(f for id, f in made.items() if id not in {f.id for f in findings})
 
@@ -214,13 +218,12 @@ def likely(hypothesis: Hypothesis, symptom: Symptom, facts: Facts) -> Finding:
     check = check_of(hypothesis.id)
     assert check is not None
     because = f" {hypothesis.speaks_for[0][0].upper()}{hypothesis.speaks_for[0][1:]}." if hypothesis.speaks_for else ""
-    source = symptom.source + (f", line {symptom.line}" if symptom.line else "")
     said = symptom.text if symptom.id == "accelerator-unused" else f"«{symptom.text[:160]}»"
     return check.found(
         facts,
         f"Concluded from {said.rstrip('.')}.{because}",
         evidence=(
-            Evidence(fact="message", value=symptom.text, source=source, quote=symptom.text),
+            Evidence(fact="message", value=symptom.text, source=symptom.place, quote=symptom.text),
             *check.needs_shown(facts),
         ),
         remedies=check.usual,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from doctor.accounting.accelerators import accelerators, torch_runs
 from doctor.checks import all_checks
@@ -76,8 +75,6 @@ def _unused(facts: Facts) -> Iterator[Symptom]:
                 source=_source(facts, one.vendor),
                 causes=keep_from(one.vendor, facts),
             )
-
-
     if not_known_whether_a_gpu(facts):
         yield Symptom(
             id="cuda-not-available",
@@ -135,15 +132,6 @@ def import_causes() -> tuple[str, ...]:
     return (*causes, "torch-missing", last)
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where a message stands: two rows that know the same line speak of one thing."""
-
-    source: str
-    line: int | None
-    text: str
-
-
 def _messages(facts: Facts) -> Iterator[Symptom]:
     rows = {row.id: row for row in lookup.error_patterns()}
     known = [e for e in facts.errors if e.pattern in rows]
@@ -160,10 +148,10 @@ def _messages(facts: Facts) -> Iterator[Symptom]:
             line=error.line,
             causes=row.causes,
         )
-    places = {_Place(e.source, e.line, "") for e in known if e.line is not None}
+    places = {(e.source, e.line) for e in known if e.line is not None}  # two rows that know a line speak of one thing
     texts = [e.text for e in known]
     for error in facts.errors:
-        if error.pattern not in ("exception", "line") or _Place(error.source, error.line, "") in places:
+        if error.pattern not in ("exception", "line") or (error.source, error.line) in places:
             continue
         if any(error.text in text or text in error.text for text in texts):
             continue

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from doctor.accounting.accelerators import Accelerator, accelerators, torch_runs
-from doctor.accounting.account import PROGRAM, Account
+from doctor.accounting.account import Account
 from doctor.model.facts import ABSENT, Absent, Facts, ProbeResult, Torch
 from doctor.model.finding import Outcome
 
@@ -109,8 +109,3 @@ def _not_probed(facts: Facts, listed: tuple[Accelerator, ...]) -> Iterator[str]:
 def _computed(probe: ProbeResult) -> bool:
     """Whether a result was compared with its reference: the words «ok» and «done» alone prove nothing."""
     return any(stage.name == "correct" and stage.ok for stage in probe.stages)
-
-
-def programs_own(account: Account) -> str | None:
-    """The text of the program's own error beside an environment that is healthy."""
-    return next((s.text for s in account.symptoms if s.explained_by in (PROGRAM, "program-error")), None)

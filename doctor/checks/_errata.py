@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import lru_cache
 
 from doctor.accounting.accelerators import accelerators, torch_runs
+from doctor.accounting.memo import once_for_facts
 from doctor.checks._machine import macos
 from doctor.checks._torch import build, capability_of, kind
 from doctor.evidence import cpuinfo
@@ -21,29 +20,10 @@ BACKEND_OF = {"nvidia": "cuda", "amd": "rocm", "intel": "xpu", "apple": "mps"}
 TRITONS = ("triton", "pytorch-triton", "triton-windows", "pytorch-triton-rocm", "pytorch-triton-xpu")
 
 
-@dataclass(frozen=True, eq=False)
-class _ById:
-    """Facts are compared by identity here: they hold mappings, and several checks ask for the same."""
-
-    facts: Facts
-
-    def __hash__(self) -> int:
-        return id(self.facts)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ById) and other.facts is self.facts
-
-
+@once_for_facts
 def matches(facts: Facts) -> tuple[Match, ...]:
     """The errata that hold here or may, the gravest first. () where no torch is installed."""
-    return _matches(_ById(facts))
-
-
-@lru_cache(maxsize=8)
-def _matches(key: _ById) -> tuple[Match, ...]:
-    if key.facts.torch is ABSENT:
-        return ()
-    return lookup.errata_for(place_of(key.facts))
+    return () if facts.torch is ABSENT else lookup.errata_for(place_of(facts))
 
 
 def used_backends(facts: Facts) -> tuple[str, ...]:

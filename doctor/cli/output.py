@@ -26,8 +26,7 @@ def exit_code(report: Report, *, strict: bool = False) -> int:
     severities = {f.severity for f in report.findings}
     if report.verdict == "faulty" or (strict and "warning" in severities):
         return FAULT
-    answered = report.verdict == "healthy" or (report.limits and not report.unproven)
-    return 0 if answered else NO_VERDICT
+    return NO_VERDICT if report.is_open else 0
 
 
 def wrong_target(report: Report) -> str | None:

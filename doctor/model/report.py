@@ -50,3 +50,9 @@ class Report:
     others: tuple[Other, ...] = ()
     unread: tuple[str, ...] = ()  # lines of the evidence that were not understood (at most 200), quoted
     redacted: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is no verdict though one was wanted. Where the user limited the judgement, and all that was
+        asked for has an answer, none was."""
+        return self.verdict == "unknown" and not (self.limits and not self.unproven)

@@ -44,6 +44,11 @@ class Symptom:
     causes: tuple[str, ...] = ()
     explained_by: str | None = None
 
+    @property
+    def place(self) -> str:
+        """Where it stands: "ticket.txt, line 7"."""
+        return self.source + (f", line {self.line}" if self.line else "")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Hypothesis:

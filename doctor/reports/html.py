@@ -39,7 +39,7 @@ def render(report: Report) -> str:
         left_over=summary.left_over(report),
         how_likely=summary.how_likely,
         why=lambda h: summary.why(h, check.title if (check := check_of(h.id)) else ""),
-        question=report.questions[0] if report.questions and report.verdict == "unknown" and report.unproven else None,
+        question=report.questions[0] if report.questions and report.is_open else None,
     )
 
 

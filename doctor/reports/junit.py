@@ -18,7 +18,7 @@ def render(report: Report) -> str:
         name="torchdoctor",
         tests=str(len(report.outcomes) + 1),
         failures=str(sum(o.id in faults for o in report.outcomes)),
-        errors=str(sum(o.status == "crashed" for o in report.outcomes) + _without_verdict(report)),
+        errors=str(sum(o.status == "crashed" for o in report.outcomes) + report.is_open),
         skipped=str(sum(o.status == "skipped" for o in report.outcomes)),
         time=f"{report.duration_ms / 1000:.3f}",
         timestamp=report.taken_at.rstrip("Z"),
@@ -42,15 +42,10 @@ def render(report: Report) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + xml.tostring(suites, encoding="unicode") + "\n"
 
 
-def _without_verdict(report: Report) -> bool:
-    """Whether neither a fault nor health was proven, though the user wanted a verdict on the whole."""
-    return report.verdict == "unknown" and not (report.limits and not report.unproven)
-
-
 def _verdict(suite: xml.Element, report: Report) -> None:
     """A case for the verdict itself: where no check failed and health is not proven, that is an error."""
     case = xml.SubElement(suite, "testcase", classname="torchdoctor", name="verdict", time="0")
-    if _without_verdict(report):
+    if report.is_open:
         xml.SubElement(case, "error", message=junit(summary.verdict(report))).text = junit(
             "\n".join(f"{q.text} {q.command}".strip() for q in report.questions[:1])
         )

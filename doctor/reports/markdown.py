@@ -52,7 +52,7 @@ def _report(report: Report) -> Iterator[str]:
 def _left_over(report: Report) -> Iterator[str]:
     left = summary.left_over(report)
     for one in left:
-        place = one.symptom.source + (f", line {one.symptom.line}" if one.symptom.line else "")
+        place = one.symptom.place
         yield ""
         yield f"### not explained: {markdown(one.symptom.text)}" + (f" ({markdown(place)})" if place else "")
         if one.hypotheses:
@@ -64,7 +64,7 @@ def _left_over(report: Report) -> Iterator[str]:
                     for h in one.hypotheses
                 ),
             )
-    if report.questions and report.verdict == "unknown" and not (report.limits and not report.unproven):
+    if report.questions and report.is_open:
         yield ""
         yield f"To settle it: {markdown(report.questions[0].text)}"
         if report.questions[0].command:

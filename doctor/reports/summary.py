@@ -459,7 +459,7 @@ def verdict(report: Report) -> str:
         faults = _counted(found["fault"], "fault") or "a fault"
         return f"{faults}; {warnings}." if warnings else f"{faults}."
     also = f" ({warnings})" if warnings else ""
-    if report.verdict == "unknown" and report.limits and not report.unproven:
+    if report.verdict == "unknown" and not report.is_open:
         return f"No fault in what was asked for ({', '.join(report.limits)}){also}; the rest was not judged."
     if report.verdict == "unknown":
         return f"No verdict{also}: {_why_no_verdict(report)}."

@@ -357,7 +357,7 @@ def _left_over(report: Report, width: int) -> Lines:
     """What nothing explains, what could be behind it, and what to ask."""
     for left in summary.left_over(report):
         yield Text()
-        place = left.symptom.source + (f", line {left.symptom.line}" if left.symptom.line else "")
+        place = left.symptom.place
         said = left.symptom.text if len(left.symptom.text) <= 160 else left.symptom.text[:159] + "…"
         where = f" ({place})" if place else ""
         text = list(_prose(f"«{said.rstrip('.')}» is not explained{where}", width, indent=3))
@@ -370,18 +370,13 @@ def _left_over(report: Report, width: int) -> Lines:
             lines = list(_prose(summary.why(hypothesis, check.title), width, indent=len(start)))
             yield Text.assemble(start, lines[0].plain[len(start) :])
             yield from lines[1:]
-    if report.questions and report.verdict != "faulty" and not _answered(report):
+    if report.questions and report.is_open:
         first = report.questions[0]
         yield Text()
         yield _text("  To settle it")
         yield from _prose(first.text, width, indent=4)
         if first.command:
             yield _text(" " * 9 + first.command, style="bold")
-
-
-def _answered(report: Report) -> bool:
-    """Whether the user got an answer to what he asked for, and no verdict on the whole was wanted."""
-    return report.verdict == "healthy" or bool(report.limits and not report.unproven)
 
 
 def _others(report: Report, width: int) -> Lines:
