@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from doctor.bench import statistics
-from doctor.model.bench import BenchDevice, BenchReport, Conditions, Row, Timing
+from doctor.model.bench import BenchDevice, BenchReport, Conditions, Row
 
 SAME = 1.03  # ratios within 1/SAME to SAME are no difference: two runs of one program on an idle machine differ as much
 CLOCK = 0.03  # clocks that differ by more are named
@@ -65,11 +65,6 @@ def compare(old: BenchReport, new: BenchReport) -> Comparison:
     return Comparison(old=old.taken_at, new=new.taken_at, rows=tuple(rows), changes=tuple(_changes(old, new)))
 
 
-def ratio_of(old: Timing, new: Timing) -> tuple[float, float, float]:
-    """(ratio, low, high) of the new median to the old one."""
-    return statistics.ratio(_ends(new), _ends(old))
-
-
 def verdict_of(low: float, high: float) -> Verdict:
     """By where the interval of the ratio lies: wholly beyond what counts as no difference, wholly within, or neither.
 
@@ -83,10 +78,6 @@ def verdict_of(low: float, high: float) -> Verdict:
     return "SAME" if low >= 1 / SAME and high <= SAME else "UNSURE"
 
 
-def _ends(timing: Timing) -> tuple[float, float, float]:
-    return statistics.with_drift(timing.median_ms, timing.low_ms, timing.high_ms, timing.rounds_ms)
-
-
 def _compared(old: Row | None, new: Row | None) -> Compared:
     key = (new or old).key  # type: ignore[union-attr]
     was, now = old.timing if old else None, new.timing if new else None
@@ -96,7 +87,7 @@ def _compared(old: Row | None, new: Row | None) -> Compared:
             key=key, verdict="NOT COMPARED", old_ms=old_ms, new_ms=new_ms, why=why, lost=bool(was and new and not now)
         )
     assert old is not None and new is not None and was is not None and now is not None
-    ratio, low, high = ratio_of(was, now)
+    ratio, low, high = statistics.ratio_of(now, was)
     return Compared(
         key=key, verdict=verdict_of(low, high), old_ms=old_ms, new_ms=new_ms, ratio=ratio, low=low, high=high,
         changed=tuple(_conditions(old, new)),

@@ -93,6 +93,8 @@ class CellSaid:
     samples: int | None = None
     unit: str | None = None
     flops: float | None = None
+    least_flops: float | None = None  # what remains of them with fast convolutions
+    product_rate: float | None = None  # FLOP/s of a large product, with this type and these threads: the CPU's cells
     bytes_moved: float | None = None
     parameters: int | None = None
     depth: int | None = None

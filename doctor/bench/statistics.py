@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from doctor.inside.bench import clock
+from doctor.model.bench import Timing
 
 PRECISE = clock.PRECISE
 
@@ -72,6 +73,11 @@ def with_drift(
     """
     drift = math.sqrt(max(rounds) / min(rounds)) if len(rounds) > 1 else 1.0
     return middle, min(low, round(middle / drift, 6)), max(high, round(middle * drift, 6))
+
+
+def ratio_of(above: Timing, below: Timing) -> tuple[float, float, float]:
+    """(ratio, low, high) of the medians of two rows, whose intervals are as wide as their drift."""
+    return ratio(*(with_drift(t.median_ms, t.low_ms, t.high_ms, t.rounds_ms) for t in (above, below)))
 
 
 def geometric_mean(ratios: Iterable[tuple[float, float, float]]) -> tuple[float, float, float] | None:

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from doctor.bench import statistics
+from doctor.bench import limits, statistics
 from doctor.bench.plan import PlannedCell, partner
 from doctor.bench.reasons import Surroundings, reasons_of
 from doctor.bench.said import CellSaid, GateSaid, Measured
@@ -27,7 +27,6 @@ from doctor.model.bench import (
     Mean,
     Ratio,
     Row,
-    Scaling,
     Stopped,
     Timing,
 )
@@ -39,10 +38,6 @@ DEVICE_BITS = 20  # of float32 on other devices than CPUs
 BAND_REACH, BAND_MARGIN = 2.0, 0.02  # times the range of the seeds, and the loss of step 0
 STALE = 0.5  # share of the steps whose result repeats the one before
 PROOF_SHARE, PROOF_S = 0.25, 0.0005  # of a block: how long reading its last result may take after the wait
-PEAK_MARGIN = 1.05
-UNDISTURBED = 0.75  # of the time of its threads that a CPU's row must have had
-GROWS = (1.4, 2.6)  # of the time, with twice the work, where computing bounds it
-COMPUTE_SHARE = 0.3  # of the peak, or of the device's best row, from which on computing bounds a row
 OVERHEAD_SHARE = 0.1
 LEAK_BYTES, LEAK_STEP_BYTES, LEAK_RISES = 32 << 20, 64 << 10, 0.6
 
@@ -192,8 +187,7 @@ def rows_of(
     """A row for each planned cell. One of which nothing was said is «not-run»."""
     cells = tuple(cells)
     rows = {cell.key: _row(cell, said.get(cell.key), machine, suite) for cell in cells}
-    for judge in (_above_peak, _with_scaling, _with_speedup):
-        rows = judge(rows, machine)
+    rows = _with_speedup(limits.judged(rows, said, machine.devices))
     return tuple(_with_reasons(cell, rows[cell.key], said.get(cell.key), machine) for cell in cells)
 
 
@@ -320,20 +314,11 @@ def _leak(measured: Measured) -> float | None:
     return None
 
 
-def peak_of(row: Row, bits: int, device: BenchDevice) -> float | None:
-    """TFLOP/s that the device reaches at most in the precision that the row computes with."""
-    if row.dtype == "bf16":
-        return device.peak_bf16_tflops
-    if row.dtype == "fp16":
-        return device.peak_fp16_tflops
-    return device.peak_tf32_tflops or device.peak_fp32_tflops if bits < 24 else device.peak_fp32_tflops
-
-
 def _placed(row: Row, said: CellSaid, device: BenchDevice | None) -> Row:
     """The share of the roofline: of the time that the device would need at its published rates, the larger one."""
     if device is None or row.timing is None or said.flops is None:
         return row
-    peak, seconds = peak_of(row, said.bits or 24, device), row.timing.median_ms / 1000
+    peak, seconds = limits.peak_of(row, said.bits or 24, device), row.timing.median_ms / 1000
     if peak is None:
         return row
     computing = said.flops / (peak * 1e12) / seconds
@@ -345,77 +330,14 @@ def _placed(row: Row, said: CellSaid, device: BenchDevice | None) -> Row:
     return replace(row, roofline_share=share, bound=bound)  # type: ignore[arg-type]
 
 
-def _above_peak(rows: dict[str, Row], machine: Machine) -> dict[str, Row]:
-    """Faster than the device can be."""
-    found = dict(rows)
-    for key, row in rows.items():
-        device = machine.devices.get(row.device)
-        if row.tflops is None or device is None or row.bound != "compute":
-            continue
-        if row.roofline_share is not None and row.roofline_share > PEAK_MARGIN:
-            peak = row.tflops / row.roofline_share
-            found[key] = impossible(row, f"{row.tflops:.3g} TFLOP/s, and the device's peak is {peak:.3g}")
-    return found
-
-
-def impossible(row: Row, why: str) -> Row:
-    """The row without its time."""
-    gate = replace(row.gate, status="IMPOSSIBLE", why=why)
-    return replace(row, gate=gate, timing=None, speedup=None, tflops=None, roofline_share=None, bound=None)
-
-
-def _with_scaling(rows: dict[str, Row], machine: Machine) -> dict[str, Row]:
-    """Time grows with the work, where computing bounds it."""
-    found = dict(rows)
-    for key, twice in rows.items():
-        once = rows.get(key.removesuffix("/x2"))
-        if twice.scale != 2 or once is None or once is twice or once.timing is None or twice.timing is None:
-            continue
-        if twice.batch != 2 * once.batch:
-            continue
-        ratio, low, high = statistics.ratio(_ends(twice.timing), _ends(once.timing))
-        if not _computes(once, rows.values()):
-            scaling = Scaling(ratio=ratio)
-        else:
-            ok = high >= GROWS[0] and low <= GROWS[1]
-            scaling = Scaling(ratio=ratio, low_bound=GROWS[0], high_bound=GROWS[1], ok=ok)
-        found[key], found[once.key] = replace(twice, scaling=scaling), replace(once, scaling=scaling)
-        if not scaling.ok:
-            why = f"twice the work takes {ratio:.2f} times as long; {GROWS[0]} to {GROWS[1]} is possible"
-            found[key], found[once.key] = impossible(found[key], why), impossible(found[once.key], why)
-    return found
-
-
-def _computes(row: Row, rows: Iterable[Row]) -> bool:
-    """Whether computing bounds it: near the peak, or, where that is not known, near the best of the device's rows."""
-    if _disturbed(row):
-        return False
-    if row.roofline_share is not None:
-        return row.bound == "compute" and row.roofline_share >= COMPUTE_SHARE
-    best = max((r.tflops or 0.0 for r in rows if r.device == row.device and r.dtype == row.dtype), default=0.0)
-    return bool(row.tflops) and (row.tflops or 0.0) >= COMPUTE_SHARE * best
-
-
-def _disturbed(row: Row) -> bool:
-    """Whether other programs had a part of the device meanwhile: then a time says little of the work."""
-    used = row.conditions.cpus_used
-    if row.device == "cpu":
-        return used is not None and row.threads is not None and used < UNDISTURBED * row.threads
-    return bool(row.conditions.busy)
-
-
-def _ends(timing: Timing) -> tuple[float, float, float]:
-    return statistics.with_drift(timing.median_ms, timing.low_ms, timing.high_ms, timing.rounds_ms)
-
-
-def _with_speedup(rows: dict[str, Row], machine: Machine) -> dict[str, Row]:
+def _with_speedup(rows: dict[str, Row]) -> dict[str, Row]:
     """Against the CPU's row of the same setting, for the same number of samples."""
     found = dict(rows)
     for key, row in rows.items():
         cpu = rows.get(partner(key))
         if row.device == "cpu" or cpu is None or cpu.timing is None or row.timing is None or row.scale > 1:
             continue
-        ratio = statistics.ratio(_ends(cpu.timing), _ends(row.timing))
+        ratio = statistics.ratio_of(cpu.timing, row.timing)
         each = row.batch / cpu.batch  # one of them may have run with less
         found[key] = replace(
             row, speedup=Ratio(ratio=ratio[0] * each, low=ratio[1] * each, high=ratio[2] * each, against=cpu.key)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.bench.compare import SAME, compare, merge, ratio_of, verdict_of
+from doctor.bench import statistics
+from doctor.bench.compare import SAME, compare, merge, verdict_of
 from doctor.bench.statistics import interval, median
 from doctor.model.bench import BenchReport, Conditions, Gate
 from tests.bench.samples import FIVE, HALVES, MACHINE, MS, VGG, report, row, timing
@@ -42,7 +43,7 @@ def test_a_difference_beyond_the_intervals_is_seen(ms: float, factor: float, hal
 
 @given(MS, MS, HALVES, HALVES)
 def test_the_ratio_lies_in_its_interval(old: float, new: float, old_half: float, new_half: float) -> None:
-    ratio, low, high = ratio_of(timing(old, half=old_half), timing(new, half=new_half))
+    ratio, low, high = statistics.ratio_of(timing(new, half=new_half), timing(old, half=old_half))
     assert low <= ratio * (1 + 1e-6) + 1e-9
     assert high >= ratio * (1 - 1e-6) - 1e-9
     assert ratio == pytest.approx(new / old)
@@ -62,9 +63,9 @@ def test_small_differences_are_none() -> None:
 
 def test_a_drift_between_rounds_widens_the_interval() -> None:
     steady, drifting = timing(100.0), timing(106.0, rounds_ms=(100.0, 112.0))
-    _, low, _ = ratio_of(steady, drifting)
+    _, low, _ = statistics.ratio_of(drifting, steady)
     assert verdict_of(low, 1.2) == "UNSURE"
-    assert verdict_of(*ratio_of(steady, timing(106.0))[1:]) == "SLOWER"
+    assert verdict_of(*statistics.ratio_of(timing(106.0), steady)[1:]) == "SLOWER"
 
 
 def test_two_runs_of_one_program_are_rarely_called_different() -> None:
@@ -80,7 +81,7 @@ def test_two_runs_of_one_program_are_rarely_called_different() -> None:
         (a, a_low, a_high), (b, b_low, b_high) = run(), run()
         old = replace(timing(a), low_ms=a_low, high_ms=a_high, rounds_ms=())
         new = replace(timing(b), low_ms=b_low, high_ms=b_high, rounds_ms=())
-        false += verdict_of(*ratio_of(old, new)[1:]) in ("FASTER", "SLOWER")
+        false += verdict_of(*statistics.ratio_of(new, old)[1:]) in ("FASTER", "SLOWER")
     assert false <= 0.05 * 400
 
 

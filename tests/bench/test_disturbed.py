@@ -6,21 +6,27 @@ from dataclasses import replace
 
 import pytest
 
-from doctor.bench import verdicts
-from doctor.model.bench import Conditions, Row
+from doctor.bench import limits
+from doctor.bench.said import CellSaid, Measured
+from doctor.model.bench import BenchDevice, Conditions, Row
 from tests.bench.samples import row, timing
 
-MACHINE = verdicts.Machine(devices={}, environ={})
+GPU = BenchDevice(device="cuda:0", peak_fp32_tflops=1.2)
+MEASURED = Measured(first_call_s=1, warmup_s=2, warm=True, blocks_s=(0.1,), rounds_s=(0.1,), steps=1, threads=2)
 
 
 def judged(conditions: Conditions, *, device: str = "cpu", rounds: tuple[float, ...] = ()) -> Row:
-    """A row whose doubled work takes hardly longer."""
-    once = row("mlp", device, 32, 100.0, tflops=1.0, conditions=conditions, threads=2)
-    twice = row("mlp", device, 64, 105.0, tflops=1.9, conditions=conditions, threads=2)
+    """A row near the limit of the device, whose doubled work takes hardly longer."""
+    once = row("mlp", device, 32, 100.0, flops_per_step=1e11, conditions=conditions, threads=2)
+    twice = row("mlp", device, 64, 105.0, flops_per_step=2e11, conditions=conditions, threads=2)
     twice = replace(twice, scale=2, key=f"{once.key}/x2")
     if rounds:
         once = replace(once, timing=timing(100.0, rounds_ms=rounds))
-    return verdicts._with_scaling({once.key: once, twice.key: twice}, MACHINE)[once.key]
+    said = {
+        one.key: CellSaid(status="measured", measured=MEASURED, flops=one.flops_per_step, product_rate=1.2e12)
+        for one in (once, twice)
+    }
+    return limits.judged({once.key: once, twice.key: twice}, said, {"cuda:0": GPU})[once.key]
 
 
 @pytest.mark.parametrize(("conditions", "device", "status"), [

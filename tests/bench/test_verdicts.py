@@ -39,7 +39,7 @@ def said(ms: float = 10.0, *, gate: GateSaid | None = HEALTHY, flops: float = 4e
     )  # fmt: skip
     return CellSaid(
         status="measured", gate=gate, measured=replace(measured, **changes), batch=batch, samples=batch, flops=flops,
-        depth=6, bits=24, unit="samples", parameters=658698, bytes_moved=1e6,
+        depth=6, bits=24, unit="samples", parameters=658698, bytes_moved=1e6, product_rate=0.42e12,
     )  # fmt: skip
 
 
@@ -118,21 +118,57 @@ def test_above_the_peak() -> None:
     assert row.timing is None
 
 
-@pytest.mark.parametrize(("ms", "status"), [(20.0, "ok"), (15.0, "ok"), (10.1, "IMPOSSIBLE"), (30.0, "IMPOSSIBLE")])
-def test_time_grows_with_the_work(ms: float, status: str) -> None:
-    once, twice = rows((cell(), said()), (cell(scale=2), said(ms, flops=8e9, batch=2048, gate=None)))
-    assert once.gate.status == twice.gate.status == status
+@pytest.mark.parametrize("ms", [10.1, 15.0, 20.0, 30.0])
+@pytest.mark.parametrize(("rate", "judged"), [
+    (0.45e12, True),  # a large product is hardly faster: computing bounds the row
+    (2e12, False),  # 32 threads wait for each other
+    (0.2e12, False),  # a product that is slower than the row says nothing of it
+    (None, False),
+])  # fmt: skip
+def test_time_grows_with_the_work_where_computing_bounds_it(ms: float, rate: float | None, judged: bool) -> None:
+    single = replace(said(), product_rate=rate)
+    doubled = replace(said(ms, flops=8e9, batch=2048, gate=None), product_rate=rate)
+    once, twice = rows((cell(), single), (cell(scale=2), doubled))
+    impossible = judged and ms == 10.1  # three times as long: it left a cache, and computing bounds it no more
+    assert once.gate.status == twice.gate.status == ("IMPOSSIBLE" if impossible else "ok")
     assert once.scaling is not None
     assert once.scaling.ratio == pytest.approx(ms / 10, rel=1e-2)
 
 
-def test_scaling_is_no_verdict_where_computing_does_not_bound() -> None:
-    """2,000 small kernels take as long for twice the data."""
-    doubled = on_gpu(said(10.5, flops=8e9, batch=2048, gate=None))
-    once, twice = rows((cell("cuda:0"), on_gpu(said())), (cell("cuda:0", scale=2), doubled))
-    assert once.gate.status == twice.gate.status == "ok"
-    assert once.scaling is not None
-    assert once.scaling.low_bound is None
+def test_both_rows_are_near_the_limit_and_yet_thrice_the_time() -> None:
+    doubled = replace(said(30.0, flops=8.8e9, batch=2048, gate=None), product_rate=0.4005e12)
+    once, _ = rows((cell(), replace(said(), product_rate=0.4005e12)), (cell(scale=2), doubled))
+    assert once.gate.status == "IMPOSSIBLE"
+
+
+def test_a_limit_is_that_of_the_same_type_and_threads() -> None:
+    single, doubled = said(), said(10.1, flops=8e9, batch=2048, gate=None)
+    other = cell(key=KEY.format("cpu").replace("fp32", "bf16"), dtype="bf16")
+    slow, fast = replace(said(), product_rate=0.45e12), replace(said(), product_rate=9e12)
+    pair = ((cell(), replace(single, product_rate=None)), (cell(scale=2), replace(doubled, product_rate=0.45e12)))
+    assert rows(*pair, (other, fast))[0].gate.status == "IMPOSSIBLE"
+    another = cell(key="vae/training/cpu/fp32/b128", workload="vae")
+    assert rows(*pair, (another, fast))[0].gate.status == "ok", "it was disturbed while the slower product ran"
+    assert rows(*pair, (another, slow))[0].gate.status == "IMPOSSIBLE"
+
+
+def test_scaling_is_no_verdict_where_launching_kernels_bounds() -> None:
+    """2,000 small kernels take as long for twice the data; so do small batches at half of the peak."""
+    for flops in (4e9, 300e9):
+        doubled = on_gpu(said(10.5, flops=2 * flops, batch=2048, gate=None))
+        once, twice = rows((cell("cuda:0"), on_gpu(said(flops=flops))), (cell("cuda:0", scale=2), doubled))
+        assert once.gate.status == twice.gate.status == "ok"
+        assert once.scaling is not None
+        assert once.scaling.low_bound is None
+
+
+def test_fast_convolutions_may_be_above_the_peak() -> None:
+    """Winograd multiplies a fourth of what is counted for 3 x 3 kernels."""
+    fast = on_gpu(said(10.0, flops=1e12))
+    assert rows((cell("cuda:0"), fast))[0].gate.status == "IMPOSSIBLE"
+    (row,) = rows((cell("cuda:0"), replace(fast, least_flops=3e11)))
+    assert row.gate.status == "ok"
+    assert row.tflops == pytest.approx(100, rel=1e-3)
 
 
 def test_speedup_is_a_ratio_of_medians_for_the_same_samples() -> None:

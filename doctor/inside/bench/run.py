@@ -15,6 +15,8 @@ LEAST_S = 0.5  # of a cell
 MOST_PACE = 20.0
 FALLBACK = "fall back to run on the CPU"
 TRIAL = 768  # side of the product that says how fast a device is at first
+SIDES, ENOUGH_S = (768, 1536, 3072), 0.03  # of products that say what a CPU can do; the last one takes so long
+FAST = 2.25  # multiplications for an output and input channel that Winograd and FFT convolutions need, at least
 
 
 class Speaker(object):
@@ -124,7 +126,8 @@ class Runner(object):
                 self.speaker.cell(spec["key"], **said)
                 return None
             try:
-                found = self.warmed(start, spec, batch, reference, per_step, seconds, notes)
+                counts = {"flops": per_step, "least_flops": per_step * flops["least"]}
+                found = self.warmed(start, spec, batch, reference, counts, seconds, notes)
                 self.keep_pace(found[1].said["start_s"], checking + 2 * expected)
                 return found
             except Exception as error:
@@ -139,7 +142,7 @@ class Runner(object):
         if taken > LEAST_S:
             self.pace = max(self.pace, min(MOST_PACE, taken / max(foreseen, LEAST_S)))
 
-    def warmed(self, start, spec, batch, reference, per_step, seconds, notes):
+    def warmed(self, start, spec, batch, reference, counts, seconds, notes):
         probe, key = self.probes[spec["device"]], spec["key"]
         began = time.perf_counter()
         kept = len(self.kept_warnings)
@@ -156,14 +159,16 @@ class Runner(object):
         left = seconds - meter.said["start_s"]
         least = min(self.plan["warm_s"], max(left * 0.5, 0.1))
         self.speaker.stage("warm", key, lambda: (meter.calibrate(), meter.warm_up(least, max(least * 1.5, 0.1))))
-        rate = per_step / max(self.pieces["clock"].median([meter.block()]), 1e-9)
+        rate = counts["flops"] / max(self.pieces["clock"].median([meter.block()]), 1e-9)
         self.rates[str(probe.device)] = max(self.rates.get(str(probe.device), 0.0), 0.5 * rate)
         said = {
-            "gate": gated, "batch": batch, "flops": per_step, "parameters": parameters(start), "notes": notes,
+            "gate": gated, "batch": batch, "parameters": parameters(start), "notes": notes,
             "depth": start.work.DEPTH, "bits": self.bits(probe, spec), "warnings_before": kept,
+            "product_rate": self.product_rate(probe, spec),
             "samples": batch * getattr(start.work, "PER_SAMPLE", 1) if start.work.UNIT != "products" else batch,
             "bytes_moved": moved(start, cell, spec), "unit": start.work.UNIT,
         }
+        said.update(counts)
         said.update(self.precision(probe))
         return spec, meter, said
 
@@ -241,6 +246,30 @@ class Runner(object):
             self.rates[name] = 0.4 * 2.0 * TRIAL ** 3 / max(best, 1e-9)
         return self.rates[name]
 
+    def product_rate(self, probe, spec):
+        """Operations a second of a large product on the CPU; None of other devices, whose peaks are published."""
+        if not probe.is_cpu:
+            return None
+        torch = self.torch
+        dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(spec["dtype"], torch.float32)
+        best = 0.0
+        for side in SIDES:
+            try:
+                x = torch.randn(side, side).to(dtype)
+                torch.mm(x, x)
+            except RuntimeError:  # this torch has no product of this type
+                return None
+            fastest = None
+            for _ in range(5):
+                started = time.perf_counter()
+                torch.mm(x, x)
+                taken = time.perf_counter() - started
+                fastest = taken if fastest is None else min(fastest, taken)
+            best = max(best, 2.0 * side ** 3 / max(fastest, 1e-9))
+            if 8 * fastest > ENOUGH_S:
+                break
+        return best
+
     def bits(self, probe, spec):
         """Significant bits of the products."""
         if spec["dtype"] != "fp32":
@@ -300,13 +329,15 @@ def moved(start, cell, spec):
 
 def counted(torch, start, size):
     """Floating-point operations of the forward pass of one sample, and of its first layer; a multiply-add counts
-    two."""
+    two. "least": the share of them that fast convolutions need."""
     work = start.work
     if hasattr(work, "flops"):
-        return {"step": work.flops(1, **({"size": size} if size else {})), "first": 0.0}
-    nn, seen = torch.nn, []
+        return {"step": work.flops(1, **({"size": size} if size else {})), "first": 0.0,
+                "least": getattr(work, "LEAST", 1.0)}
+    nn, seen, least = torch.nn, [], []
 
     def hook(module, inputs, output):
+        saved = 1.0
         if hasattr(module, "flops"):
             seen.append(module.flops(inputs, output))
         elif isinstance(module, nn.Linear):
@@ -314,6 +345,8 @@ def counted(torch, start, size):
         else:
             side = module.kernel_size[0] * module.kernel_size[1]
             seen.append(2.0 * output.numel() * side * module.in_channels / module.groups)
+            saved = min(1.0, FAST / side) if tuple(module.stride) == (1, 1) else 1.0
+        least.append(seen[-1] * saved)
 
     hooks = [
         m.register_forward_hook(hook) for m in start.model.modules()
@@ -325,7 +358,7 @@ def counted(torch, start, size):
     for one in hooks:
         one.remove()
     start.model.train()
-    return {"step": sum(seen), "first": seen[0] if seen else 0.0}
+    return {"step": sum(seen), "first": seen[0] if seen else 0.0, "least": sum(least) / sum(seen) if seen else 1.0}
 
 
 def is_out_of_memory(error):

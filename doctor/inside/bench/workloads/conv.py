@@ -5,6 +5,7 @@ PHASES, BATCH, DEPTH = ("product",), 1, 1
 SIZES = {"cpu": ("64x56", "256x14"), "other": ("64x56", "128x28", "256x14", "512x7")}
 COMPARED = 1  # images
 IMAGES = 16
+LEAST = 0.25  # of the operations: what a Winograd convolution of 4 x 4 outputs needs
 
 
 def sides(size):
