@@ -31,6 +31,8 @@ SUITES = ("mnist", "vae", "vgg16", "five-models", "mlp")
 @click.option("--suite", type=click.Choice(SUITES), help="The tables of an article people read. Default: a tour.")
 @click.option("--quick", is_flag=True, help="Two to three minutes (the default).")
 @click.option("--full", is_flag=True, help="Ten minutes: longer clocks, and in the tour more workloads.")
+@click.option("--seconds", type=click.IntRange(10, 36000), metavar="N",
+              help="Measure for this long instead. What does not fit is listed as not run.")  # fmt: skip
 @click.option("--list", "listing", is_flag=True, help="List suites and workloads, and measure nothing.")
 @click.option("--python", metavar="PATH", callback=_python, help="The Python to measure, or its environment's folder.")
 @click.option("--device", multiple=True, metavar="DEVICE", callback=_devices,
@@ -76,6 +78,7 @@ def command(**options: Any) -> int:
         with_loader=options["with_loader"],
         show_unsynchronised=options["show_unsynchronised"],
         seed=options["seed"],
+        time_limit_s=options["seconds"],
     )
     try:
         report = _measured(Request(python=options["python"]), wanted, quiet=options["quiet"])

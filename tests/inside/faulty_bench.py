@@ -1,16 +1,17 @@
-"""Run by the interpreter with torch, `faulty_bench.py INSIDE [FAULT …]`: benchmark cells of a CPU that has a fault.
+"""Run by the interpreter with torch, `faulty_bench.py INSIDE [DEVICE [FAULT …]]`: benchmark cells that have a
+fault, on the CPU or another device.
 
-Prints a JSON object a line: {"fault", "cells": {key: what the child would have said}}.
+Prints a JSON object a line: {"fault", "device", "environ", "cells": {key: what the child would have said}}.
 """
 
 import importlib.util
-import json
 import os
 import sys
 import time
 import warnings
 
 INSIDE = sys.argv[1]
+DEVICE = sys.argv[2] if len(sys.argv) > 2 else "cpu"
 spec = importlib.util.spec_from_file_location("probe", os.path.join(INSIDE, "probe.py"))
 probe = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(probe)
@@ -18,7 +19,8 @@ spec.loader.exec_module(probe)
 import torch  # noqa: E402
 
 FILES = ["stages/monitor", "stages/training"]
-FILES += ["bench/" + n for n in ("clock", "cell", "gate", "meter", "loader", "run", "workloads/mlp")]
+FILES += ["bench/" + n for n in ("clock", "cell", "gate", "meter", "loader", "run")]
+FILES += ["bench/workloads/" + n for n in ("mlp", "matmul")]
 
 
 def source(path):
@@ -67,7 +69,11 @@ def stale(cell):
 
 
 def unsynchronised(cell):
-    """Waiting waits for nothing: nine of ten steps are done when their result is asked for. Time is 10 x too short."""
+    """Waiting waits for nothing. On a CPU, which has no queue: nine of ten steps are done when their result is asked
+    for, so that the time is 10 x too short."""
+    if cell.device.type != "cpu":
+        cell.wait = lambda: None
+        return
     kind = type(cell)
 
     class Queued(kind):
@@ -116,7 +122,7 @@ def leak(cell):
     kept = []
 
     def grow():
-        kept.append(torch.ones(10 << 18))  # 10 MiB
+        kept.append(torch.ones(10 << 18, device=cell.device))  # 10 MiB
         time.sleep(0.01)
 
     step_besides(cell, grow)
@@ -147,27 +153,41 @@ class Talk:
             self.cells[line["cell"]] = line["data"]
 
 
+def cell_for(fault):
+    """A step that a GPU takes long for, where what it does is not waited for."""
+    kind = DEVICE.partition(":")[0]
+    if fault == "unsynchronised" and kind != "cpu":
+        return {"key": f"matmul-4096/product/{DEVICE}/fp32/b1", "phase": "product", "batch": 1}, "matmul", 4096
+    key = f"mlp/forward-backward/{DEVICE}/fp32/b256"
+    return {"key": key, "phase": "forward-backward", "batch": 256}, "mlp", None
+
+
 def bench(fault):
     warnings.resetwarnings()
     del KEPT[:]
     talk = Talk()
-    one = probe.Probe(torch, "cpu", 0)
+    if fault == "one-thread":
+        os.environ["OMP_NUM_THREADS"] = "1"  # torch has read it: it is told below what it would have taken from it
+    one = probe.Probe(torch, DEVICE, 0)
     one.pieces = dict(PIECES)
+    spec, workload, size = cell_for(fault)
     plan = {
         "seconds": 120.0, "warm_s": 0.2, "rounds": 2, "loader": False, "unsynchronised": False, "seed": 0,
         "warnings": KEPT,
-        "groups": [{"workload": "mlp", "size": None, "weight": 1.0, "cells": [{
-            "key": "mlp/forward-backward/cpu/fp32/b256", "device": "cpu", "phase": "forward-backward", "dtype": "fp32",
-            "batch": 256, "threads": 1, "channels_last": False, "compile": False,
-            "seconds": 0.4, "ungated": False,
-        }]}],
+        "groups": [{"workload": workload, "size": size, "weight": 1.0, "cells": [dict(
+            spec, device=DEVICE, dtype="fp32", threads=1, channels_last=False, compile=False, seconds=0.4,
+            ungated=False,
+        )]}],
     }
     one.pieces = RUN.by_short_names(one.pieces)
     runner = RUN.Runner(one, RUN.Speaker(talk), plan)
     runner.tampered = FAULTS[fault]
     runner.group(plan["groups"][0], plan["groups"])
-    return talk.cells
+    environ = runner.facts()["environ"]
+    os.environ.pop("OMP_NUM_THREADS", None)
+    return {"fault": fault, "device": DEVICE, "environ": environ, "cells": talk.cells}
 
 
-for name in sys.argv[2:] or list(FAULTS):
-    print(json.dumps({"fault": name, "cells": json.loads(probe.to_json(bench(name)))}), flush=True)
+os.environ.pop("OMP_NUM_THREADS", None)
+for name in sys.argv[3:] or list(FAULTS):
+    print(probe.to_json(bench(name)), flush=True)

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-from pathlib import Path
 
 import pytest
 
-from doctor.bench import verdicts
-from doctor.bench.plan import PlannedCell
-from doctor.bench.said import CellSaid
-from doctor.decode import decode
 from doctor.model.bench import Row
+from tests.inside.bench_faults import FAULTS, INSIDE, faulty_rows
 
-ROOT = Path(__file__).resolve().parents[2]
-INSIDE = ROOT / "doctor" / "inside"
 COUNTS = r"""
 import glob, importlib.util, json, os, sys
 import torch
@@ -52,20 +46,9 @@ def test_parameter_counts_are_the_published_ones(torch_python: str) -> None:
     assert counts["vae"][0] == 652824
 
 
-def judged(line: dict) -> Row:
-    ((key, answer),) = line["cells"].items()
-    cell = PlannedCell(
-        key=key, workload="mlp", phase="forward-backward", device="cpu", dtype="fp32", batch=256, size="", scale=1,
-        threads=None, channels_last=False, compile=False,
-    )  # fmt: skip
-    machine = verdicts.Machine(devices={}, environ={})
-    return verdicts.rows_of([cell], {key: decode(CellSaid, answer)}, machine)[0]
-
-
 @pytest.fixture(scope="module")
 def faulty(torch_python: str) -> dict[str, Row]:
-    lines = said_by(torch_python, str(ROOT / "tests" / "inside" / "faulty_bench.py"), str(INSIDE))
-    return {line["fault"]: judged(line) for line in lines}
+    return dict(faulty_rows(torch_python))
 
 
 def test_a_healthy_cell_has_a_time(faulty: dict[str, Row]) -> None:
@@ -78,29 +61,6 @@ def test_a_healthy_cell_has_a_time(faulty: dict[str, Row]) -> None:
     assert row.flops_per_step == 742129664
 
 
-@pytest.mark.parametrize(
-    ("fault", "status", "words"),
-    [
-        ("zeros", "INVALID", "zeros"),
-        ("nan", "INVALID", "NaN"),
-        ("stale", "INVALID", "stale"),
-        ("unsynchronised", "IMPOSSIBLE", "not waited for"),
-    ],
-)
-def test_faults_show_no_time(faulty: dict[str, Row], fault: str, status: str, words: str) -> None:
-    row = faulty[fault]
-    assert row.gate.status == status, row.gate
-    assert words in row.gate.why
-    assert row.timing is None
-
-
-@pytest.mark.parametrize(
-    ("fault", "id", "words"),
-    [
-        ("leak", "device-wrong-results", "10 MiB a step"),
-        ("fallback", "mps-op-missing", "aten::nonzero"),
-        ("sleeping", "device-slow", "slept"),
-    ],
-)
-def test_faults_that_are_named(faulty: dict[str, Row], fault: str, id: str, words: str) -> None:
-    assert any(r.id == id and words in r.text for r in faulty[fault].reasons), faulty[fault]
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_is_called_by_its_name(faulty: dict[str, Row], fault: str) -> None:
+    assert FAULTS[fault].holds(faulty[fault]), (faulty[fault].gate, faulty[fault].reasons)
