@@ -1,6 +1,6 @@
 """Run the triggers of all errata with a torch, and compare what they say with what the rows say of its version.
 
-prove_errata.py --python PYTHON [--device cpu] [--only ID]… [--json FILE]
+prove_errata.py --python PYTHON [--device cpu] [--only ID]… [--jobs 4] [--json FILE]
 
 Every row with a trigger is tried on the device, also those of other releases and of other backends. One that finds
 something outside of its row's range accuses a torch wrongly: exit code 1. One that finds nothing inside of it "misses":
@@ -45,6 +45,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--python", required=True)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--jobs", type=int, default=1, help="triggers that run at the same time")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     request = Request(python=options.python, probe=False)
@@ -57,7 +58,7 @@ def main(arguments: list[str]) -> int:
         for e in lookup.errata()
         if e.trigger and (not options.only or e.id in options.only)
     ]
-    tried = attempt(wanted, request, lambda text: print(text, file=sys.stderr))
+    tried = attempt(wanted, request, lambda text: print(text, file=sys.stderr), options.jobs)
     rows = [(said(t, torch.version), t) for t in tried]
     for verdict, t in sorted(rows, key=lambda row: (row[0], row[1].match.erratum.id)):
         print(f"{verdict:<8} {t.match.erratum.id:<44} {t.outcome:<10} {t.detail[:100]}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -62,8 +63,10 @@ def _device(facts: Facts, backend: str) -> str | None:
     return None
 
 
-def attempt(wanted: Iterable[Trial], request: Request, progress: Callable[[str], None]) -> tuple[Tried, ...]:
-    """Run them in the request's target, one after the other. Two rows with the same trigger on one device share its
+def attempt(
+    wanted: Iterable[Trial], request: Request, progress: Callable[[str], None], jobs: int = 1
+) -> tuple[Tried, ...]:
+    """Run them in the request's target, `jobs` at a time. Two rows with the same trigger on one device share its
     child."""
     from doctor.facts.system import System
     from doctor.facts.target import find_target
@@ -71,16 +74,19 @@ def attempt(wanted: Iterable[Trial], request: Request, progress: Callable[[str],
     system = System.of_this_process()
     target = find_target(system, request.python)
     system = target.seen_from(system)
-    seen: dict[tuple[str, str], ProbeResult] = {}
-    tried = []
-    for trial in wanted:
-        erratum = trial.match.erratum
-        key = (erratum.trigger, trial.device)
-        if key not in seen:
-            progress(f"trying {erratum.id} ({trial.device})")
-            seen[key] = _run(system, target, *key, request)
-        tried.append(judged(trial, seen[key]))
-    return tuple(tried)
+    wanted = tuple(wanted)
+    keys = {(t.match.erratum.trigger, t.device): t.match.erratum.id for t in reversed(wanted)}
+
+    def result(key: tuple[str, str]) -> ProbeResult:
+        progress(f"trying {keys[key]} ({key[1]})")
+        return _run(system, target, *key, request)
+
+    if jobs == 1:  # here Ctrl-C ends it at once; a pool would first try all that is left
+        seen = {key: result(key) for key in keys}
+    else:
+        with ThreadPoolExecutor(jobs) as pool:
+            seen = dict(zip(keys, pool.map(result, keys), strict=True))
+    return tuple(judged(trial, seen[trial.match.erratum.trigger, trial.device]) for trial in wanted)
 
 
 def _run(system: System, target: Found, trigger: str, device: str, request: Request) -> ProbeResult:
