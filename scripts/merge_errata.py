@@ -32,6 +32,7 @@ from doctor.knowledge.releases import torch_versions  # noqa: E402
 from doctor.knowledge.schema import check_table  # noqa: E402
 from doctor.knowledge.specifiers import specifier  # noqa: E402
 from doctor.knowledge.versions import numbers  # noqa: E402
+from doctor.probes.triggers import triggers  # noqa: E402
 
 TABLE = BUILT_IN / "errata.json"
 STAGES = ROOT / "doctor" / "inside" / "stages"
@@ -50,19 +51,6 @@ ASIDE = ("basis", "trigger_idea")  # notes of those who collect: dropped when a 
 LONGEST = 260  # characters of a symptom or a workaround
 
 Row = dict[str, Any]
-
-
-def triggers() -> dict[str, str]:
-    """The computations that a row's `trigger` can name, with the piece that holds them."""
-    found: dict[str, str] = {}
-    for piece, marks in (("silent", ("silent",)), ("errata", ("trigger",))):
-        path = STAGES / f"{piece}.py"
-        if not path.exists():
-            continue
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and any(_named(d) in marks for d in node.decorator_list):
-                found[node.name] = piece
-    return found
 
 
 def computations() -> dict[str, str]:

@@ -2,9 +2,9 @@
 
 prove_errata.py --python PYTHON [--device cpu] [--only ID]… [--jobs 4] [--json FILE]
 
-Every row with a trigger is tried on the device, also those of other releases and of other backends. One that finds
-something outside of its row's range accuses a torch wrongly: exit code 1. One that finds nothing inside of it "misses":
-it is too weak, or this build is patched.
+Every row with a trigger is tried on the device, also those of other releases and backends. One that finds something
+where its row does not hold (another release, system or library) accuses a torch wrongly: exit code 1. One that finds
+nothing where it holds "misses": it is too weak, or this build is patched.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ import argparse
 import json
 import sys
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from doctor.checks._errata import place_of  # noqa: E402
 from doctor.knowledge import lookup  # noqa: E402
 from doctor.knowledge.errata import Match  # noqa: E402
 from doctor.model.facts import Torch  # noqa: E402
 from doctor.pipeline import Request, examine  # noqa: E402
 from doctor.probes.errata import Trial, Tried, attempt  # noqa: E402
 
-BACKENDS = {"cuda": ("cuda", "rocm")}
 
-
-def said(tried: Tried, version: str) -> str:
-    """What a trial comes to beside its row: "agrees", "accuses", "misses", "untried"."""
-    device = tried.device.partition(":")[0]
-    ours = bool(set(BACKENDS.get(device, (device,))) & set(tried.match.erratum.backends))
-    has = lookup.affects(tried.match.erratum, version) if ours else False
+def said(tried: Tried, here: Mapping[str, Match]) -> str:
+    """What a trial comes to beside its row: "agrees", "accuses", "misses", "untried". `here`: the rows that hold on
+    this machine and device, or may, by id."""
+    match = here.get(tried.match.erratum.id)
     if tried.outcome == "untried":
         return "untried"
     if tried.outcome == "confirmed":
-        return "accuses" if has is False else "agrees"
-    return "misses" if has else "agrees"
+        return "agrees" if match else "accuses"
+    return "misses" if match and match.applies else "agrees"
 
 
 def main(arguments: list[str]) -> int:
@@ -49,7 +49,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     request = Request(python=options.python, probe=False)
-    torch = examine(request).facts.torch
+    facts = examine(request).facts
+    torch = facts.torch
     if not isinstance(torch, Torch) or not torch.imports or torch.version is None:
         print("torch does not import there")
         return 3
@@ -59,7 +60,11 @@ def main(arguments: list[str]) -> int:
         if e.trigger and (not options.only or e.id in options.only)
     ]
     tried = attempt(wanted, request, lambda text: print(text, file=sys.stderr), options.jobs)
-    rows = [(said(t, torch.version), t) for t in tried]
+    kind = options.device.partition(":")[0]
+    backend = "rocm" if kind == "cuda" and torch.hip else kind
+    place = replace(place_of(facts), backends=(backend,), imported=False)
+    here = {m.erratum.id: m for m in lookup.errata_for(place)}
+    rows = [(said(t, here), t) for t in tried]
     for verdict, t in sorted(rows, key=lambda row: (row[0], row[1].match.erratum.id)):
         print(f"{verdict:<8} {t.match.erratum.id:<44} {t.outcome:<10} {t.detail[:100]}")
     counts = Counter(verdict for verdict, _ in rows)

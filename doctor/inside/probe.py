@@ -11,7 +11,7 @@ GPUs), "bench" (the cells of PLAN, by the pieces of bench/), "errata:TRIGGER" (o
 probe measures and compares, checks/ decides.
 
 What is here is what every probe does first. Further stages are the files of stages/; the parent puts the text of those
-that the mode needs in front of this one, as the table PIECES. A piece has a table STAGES: (stage's name, function of
+that the mode needs in front of this one, as the table PIECES. Most have a table STAGES: (stage's name, function of
 the Probe, modes, types of device or () for all). It imports nothing of ours and uses what the Probe offers.
 
 Protocol: one line `SECRET {json}` at begin and end of each stage. The parent's first line says where, and the secret:
@@ -729,7 +729,7 @@ def probe_device(torch, device, seed, mode, talk, pieces):
     for piece in pieces.values():
         stages += [
             (name, bound(work, probe))
-            for name, work, modes, types in piece.STAGES
+            for name, work, modes, types in getattr(piece, "STAGES", ())
             if probe.mode in modes and (not types or probe.device.type in types)
         ]
     for number, (name, work) in enumerate(stages):

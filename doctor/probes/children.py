@@ -20,6 +20,7 @@ from doctor.decode import Refused, check_shapes, decode_fields, fits
 from doctor.model.facts import ABSENT, Facts, Gap, ImportFailure, ProbeResult, Reason, Stage, Torch
 from doctor.probes import matches, wanted_probes
 from doctor.probes.said import BEFORE_PROBE, REQUIRED, Line, Said, line_of, raised
+from doctor.probes.triggers import triggers
 
 if TYPE_CHECKING:
     from doctor.facts.system import System
@@ -61,7 +62,7 @@ WORDS = {
     "peers": "copying between GPUs",
     "errata": "trying an erratum",
 }
-# The pieces of inside/stages/ that a mode needs, in the order of their stages.
+# The pieces that a mode needs, in the order of their stages: files of inside/stages/, with a "/" of inside/ itself.
 QUICK = ("monitor", "layouts", "draws", "speed")
 PIECES = {
     "facts": (),
@@ -70,7 +71,7 @@ PIECES = {
     "full": (*QUICK, "cores", "silent", "training", "memory", "endurance"),
     "soak": ("monitor", "speed", "endurance"),
     "peers": ("peers",),
-    "errata": ("silent", "errata"),
+    "errata": ("errata/stage",),  # and the piece that holds the trigger
 }
 PEERS = "peers"  # the id of the result of all copies between GPUs
 STATES = {  # what a process did when its time was over
@@ -125,7 +126,7 @@ class Run:
         self._child = system.start(
             [python, "-B", "-X", "faulthandler", "-", device, mode],
             limit_s=self.limit_of("start"),
-            script=script(self._kind),
+            script=script(mode),
             on_said=self._hear,
             dump_stacks=True,
         )
@@ -251,8 +252,20 @@ class Run:
 def script(mode: str) -> str:
     """What a child reads on its stdin: the pieces that the mode needs, as a table, and the text of inside/probe.py."""
     inside = Path(__file__).parent.parent / "inside"
-    pieces = [(name, (inside / "stages" / f"{name}.py").read_text(encoding="utf-8")) for name in PIECES[mode]]
+    files = {name: inside / f"{name if '/' in name else f'stages/{name}'}.py" for name in pieces_of(mode)}
+    pieces = [(name, path.read_text(encoding="utf-8")) for name, path in files.items()]
     return f"PIECES = {pieces!r}\n" + (inside / "probe.py").read_text(encoding="utf-8")
+
+
+def pieces_of(mode: str) -> tuple[str, ...]:
+    """The names of the pieces that a child of that mode is sent.
+
+    >>> pieces_of("soak:30"), pieces_of("errata:sort_of_nothing"), pieces_of("errata:clamp_twice")
+    (('monitor', 'speed', 'endurance'), ('errata/stage', 'errata/mps'), ('errata/stage', 'silent'))
+    """
+    kind, _, trigger = mode.partition(":")
+    home = triggers().get(trigger) if kind == "errata" else None
+    return (*PIECES[kind], home) if home else PIECES[kind]
 
 
 def gpu_nodes(system: System) -> int:

@@ -1,5 +1,6 @@
-"""Run by the interpreter with torch, `all_triggers.py PROBE`: every trigger of errata on the CPU, as JSON."""
+"""Run by the interpreter with torch, `all_triggers.py PROBE TRIGGER…`: these triggers of errata on the CPU, as JSON."""
 
+import glob
 import importlib.util
 import json
 import os
@@ -10,17 +11,19 @@ import torch
 spec = importlib.util.spec_from_file_location("probe", sys.argv[1])
 probe = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(probe)
+inside = os.path.dirname(sys.argv[1])
 sources = []
-for name in ("silent", "errata"):
-    with open(os.path.join(os.path.dirname(sys.argv[1]), "stages", name + ".py")) as source:
-        sources.append((name, source.read()))
+for path in sorted(glob.glob(os.path.join(inside, "errata", "*.py"))):
+    with open(path) as source:
+        sources.append(("errata/" + os.path.basename(path)[:-3], source.read()))
 pieces = probe.load_pieces(sources)
+stage = pieces["errata/stage"]
 answers = {}
-for name in pieces["errata"].TRIGGERS:
+for name in sys.argv[2:]:
     one = probe.open_device(torch, "cpu", 0, "errata:" + name, pieces)
-    answers[name] = pieces["errata"].run(one)
+    answers[name] = stage.run(one)
 faulty = probe.open_device(torch, "cpu", 0, "errata:vector_times_cube", pieces)
-here = pieces["errata"].Here(faulty)
+here = stage.Here(faulty, stage)
 x = torch.arange(6.0)
 helpers = {
     "same": here.differs(x, x.clone()),

@@ -1,6 +1,7 @@
 """Run by the interpreter with torch, `faulty_triggers.py PROBE`: triggers of errata beside faults put into torch, and
 beside devices that lack what they need; what each says, as JSON."""
 
+import glob
 import importlib.util
 import json
 import os
@@ -11,11 +12,13 @@ import torch
 spec = importlib.util.spec_from_file_location("probe", sys.argv[1])
 probe = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(probe)
+inside = os.path.dirname(sys.argv[1])
 sources = []
-for name in ("silent", "errata"):
-    with open(os.path.join(os.path.dirname(sys.argv[1]), "stages", name + ".py")) as source:
-        sources.append((name, source.read()))
+for path in sorted(glob.glob(os.path.join(inside, "errata", "*.py"))):
+    with open(path) as source:
+        sources.append(("errata/" + os.path.basename(path)[:-3], source.read()))
 pieces = probe.load_pieces(sources)
+stage = pieces["errata/stage"]
 f, T = torch.nn.functional, torch.Tensor
 
 
@@ -69,7 +72,7 @@ OTHER = ("conv1d_long", "linear_one_output", "sort_of_nothing", "cumsum_of_integ
 
 
 def said(name):
-    return pieces["errata"].run(probe.open_device(torch, "cpu", 0, "errata:" + name, pieces))
+    return stage.run(probe.open_device(torch, "cpu", 0, "errata:" + name, pieces))
 
 
 def beside(name, where, attribute, faulty):

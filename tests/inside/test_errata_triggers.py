@@ -12,16 +12,19 @@ import pytest
 
 from doctor.inside import probe
 from doctor.knowledge import lookup
-from scripts import merge_errata
+from doctor.knowledge.errata import Match
+from doctor.pipeline import Request
+from doctor.probes.errata import Trial, attempt
+from doctor.probes.triggers import INSIDE, triggers
 
-SOURCE = Path(probe.__file__).parent / "stages" / "errata.py"
-OWN = [name for name, piece in merge_errata.triggers().items() if piece == "errata"]
+PIECES = sorted((INSIDE / "errata").glob("*.py"))
+OWN = [name for name, piece in triggers().items() if piece.startswith("errata/")]
 
 
 @pytest.fixture(scope="module")
 def said(torch_python: str) -> dict[str, Any]:
     script = Path(__file__).with_name("all_triggers.py")
-    argv = [torch_python, "-B", str(script), probe.__file__]
+    argv = [torch_python, "-B", str(script), probe.__file__, *OWN]
     child = subprocess.run(argv, capture_output=True, text=True, timeout=300)
     assert child.returncode == 0, child.stderr
     return json.loads(child.stdout)
@@ -75,11 +78,20 @@ def test_another_error_or_device_is_not_the_fault(beside_faults: dict[str, Any])
     assert "no trigger no_such_trigger" in beside_faults["unknown"]["untried"]
 
 
-def test_the_registry_holds_every_trigger_once() -> None:
-    functions = [n.name for n in ast.parse(SOURCE.read_text(encoding="utf-8")).body if isinstance(n, ast.FunctionDef)]
-    assert len(functions) == len(set(functions))
+def functions() -> list[ast.FunctionDef]:
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in PIECES]
+    return [node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)]
+
+
+def test_every_trigger_is_there_once() -> None:
+    names = [node.name for node in functions()]
+    assert len(names) == len(set(names))
     assert len(OWN) >= 60
-    assert not set(OWN) & {name for name, piece in merge_errata.triggers().items() if piece == "silent"}
+    assert not set(names) & {name for name, piece in triggers().items() if piece == "silent"}
+
+
+def test_the_pieces_stay_small() -> None:
+    assert {path.name for path in PIECES if len(path.read_text(encoding="utf-8").splitlines()) > 400} == set()
 
 
 def test_every_trigger_belongs_to_a_row() -> None:
@@ -89,7 +101,15 @@ def test_every_trigger_belongs_to_a_row() -> None:
 
 def test_every_trigger_says_which_row_it_shows() -> None:
     ids = {e.id for e in lookup.errata()}
-    for node in ast.parse(SOURCE.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef) and node.name in OWN:
+    for node in functions():
+        if node.name in OWN:
             first = (ast.get_docstring(node) or "").split(":")[0].split(",")[0].strip()
             assert first in ids, f"{node.name} begins its docstring with no id of a row"
+
+
+@pytest.mark.real_torch
+@pytest.mark.parametrize("trigger", ["sort_of_nothing", "clamp_twice"])
+def test_a_trigger_runs_in_a_child_of_its_own(torch_python: str, trigger: str) -> None:
+    (row,) = [e for e in lookup.errata() if e.trigger == trigger][:1]
+    (tried,) = attempt([Trial(Match(erratum=row, backends=("cpu",)), "cpu")], Request(python=torch_python), print)
+    assert (tried.outcome, tried.detail) == ("not here", "")

@@ -13,10 +13,11 @@ from doctor.knowledge import errata as engine
 from doctor.knowledge import lookup
 from doctor.knowledge.errata import Erratum, Place, affects, errata_for, nightly_date, stands_for
 from doctor.knowledge.load import BUILT_IN
+from doctor.probes.triggers import triggers
 from scripts import merge_errata
 
 ROWS = json.loads((BUILT_IN / "errata.json").read_text("utf-8"))["rows"]
-TRIGGERS = merge_errata.triggers()
+TRIGGERS = triggers()
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
