@@ -8,33 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from doctor import __version__
 from doctor.model.facts import Facts
 from doctor.model.report import Report, Target
+from doctor.model.request import Request
 
 if TYPE_CHECKING:
     from doctor.model.bench import BenchOptions, BenchReport, Row
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """What the user asked for."""
-
-    python: str | None = None  # --python: a path or an environment's folder
-    evidence: tuple[tuple[str, bytes], ...] = ()  # (name, content) of each --from; empty: look at the live machine
-    as_of: str | None = None
-    probe: bool = True
-    devices: tuple[str, ...] = ()  # --device: limits the probe
-    mode: str = "quick"  # of the probe: "quick", "full", "soak:MINUTES"
-    only: tuple[str, ...] = ()  # --only: ids
-    limit_s: float | None = None  # --timeout: for each stage of a child
-    run_limit_s: float | None = None  # --time-limit: for all that is started to look at the machine
-    tool: str | None = None  # --tool: pip, uv, conda, … for the commands
-    shell: Literal["sh", "fish", "powershell", "cmd"] | None = None  # --shell: whose lines the commands are
 
 
 def _silent(stage: str) -> None:
@@ -44,7 +28,7 @@ def _silent(stage: str) -> None:
 def examine(request: Request, progress: Callable[[str], None] = _silent) -> Report:
     """Look, probe, judge, plan. Never raises for anything that the machine or the evidence does."""
     started = time.monotonic()
-    target, facts, extra = read_evidence(request) if request.evidence else look_at_machine(request, progress)
+    target, facts, extra = read_evidence(request) if request.is_text else look_at_machine(request, progress)
 
     from doctor.accounting.judgement import judged
     from doctor.fixes.plan import plan
@@ -106,14 +90,22 @@ def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[
 
 
 def read_evidence(request: Request) -> tuple[Target, Facts, dict[str, Any]]:
-    """Stage 1 from pasted text. Nothing in it is executed, opened or resolved."""
+    """Stage 1 from pasted text and stated facts. Nothing in them is executed, opened or resolved."""
     from doctor.evidence.read import read
 
-    seen = read(request.evidence)
+    stated = request.stated
+    texts = request.evidence
+    if stated and stated.messages:
+        texts = (*texts, (stated.name, "\n".join(stated.messages).encode()))
+    seen = read(texts)
     facts = replace(seen.facts, live=False, as_of=request.as_of or seen.facts.as_of)
-    names = tuple(name for name, _ in request.evidence)
+    if stated:
+        from doctor.evidence.stated import over
+
+        facts = over(facts, stated)
+    names = tuple(dict.fromkeys((*(name for name, _ in request.evidence), *((stated.name,) if stated else ()))))
     return (
-        Target(python=seen.facts.interpreter.executable, reason="evidence", evidence=names),
+        Target(python=facts.interpreter.executable, reason="evidence", evidence=names),
         facts,
         {
             "others": seen.others,

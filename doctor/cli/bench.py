@@ -22,7 +22,8 @@ from doctor.cli.benchmarks import (
 from doctor.cli.codes import FAULT, INTERRUPTED, NO_VERDICT
 from doctor.cli.options import _devices, _python
 from doctor.model.bench import BenchOptions, BenchReport
-from doctor.pipeline import NothingToMeasure, Request, benchmark
+from doctor.model.request import Request
+from doctor.pipeline import NothingToMeasure, benchmark
 
 SUITES = ("mnist", "vae", "vgg16", "five-models", "mlp")
 

@@ -9,13 +9,23 @@ import click
 
 from doctor.cli import output
 from doctor.cli.codes import FAULT, NO_VERDICT
-from doctor.cli.options import Evidence, Machines, chosen_format, machine_options, machines_of, read_all, request_from
+from doctor.cli.options import (
+    Evidence,
+    Machines,
+    chosen_format,
+    facts_option,
+    machine_options,
+    machines_of,
+    read_all,
+    request_from,
+)
 from doctor.cli.progress import watching
 from doctor.model.report import Report
 
 
 @click.command()
 @machine_options()
+@facts_option
 @click.option("--errata", is_flag=True, help="All that is known to be broken in this torch here, in full.")
 def command(**options: Any) -> int:
     """Examine this machine and its torch, and name what is wrong.
@@ -27,6 +37,8 @@ def command(**options: Any) -> int:
     format = chosen_format(options)
     machines = machines_of(options["sources"])
     if machines.each_alone:
+        if options["stated"]:
+            raise click.UsageError("--facts is of one machine, and --from names a folder of several.")
         return _check_each(machines, format, options)
     report = examine(options, read_all(options["sources"]))
     if (problem := output.wrong_target(report)) is not None:

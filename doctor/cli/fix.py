@@ -11,7 +11,7 @@ import click
 from doctor.cli import applying, output
 from doctor.cli.check import examine
 from doctor.cli.codes import FAULT, NO_VERDICT
-from doctor.cli.options import chosen_format, machine_options, machines_of, read_all
+from doctor.cli.options import chosen_format, facts_option, machine_options, machines_of, read_all
 from doctor.fixes.quoting import SHELLS
 from doctor.fixes.situation import TOOLS
 from doctor.fixes.sources import redirected
@@ -43,6 +43,7 @@ shell_option = click.option(
 @applying.source_options
 @tool_option
 @machine_options(formats=("terminal", "json"))
+@facts_option
 def command(print_commands: bool, run_it: bool, undo: str | None, **options: Any) -> int:
     """Say how to mend this machine and its torch: steps in order, with alternatives. With --run, do it.
 
@@ -56,8 +57,9 @@ def command(print_commands: bool, run_it: bool, undo: str | None, **options: Any
         raise click.UsageError("--print-commands, --run and --undo exclude each other.")
     refuse_idle_options(options, prints=print_commands, changes=run_it or undo is not None)
     format = chosen_format(options)
-    if (run_it or undo is not None) and options["sources"]:
-        raise click.UsageError("--from is evidence of a machine: only the one before you can be changed.")
+    if (run_it or undo is not None) and (options["sources"] or options["stated"]):
+        given = "--from" if options["sources"] else "--facts"
+        raise click.UsageError(f"{given} is evidence of a machine: only the one before you can be changed.")
     if undo is not None:
         return applying.undo(undo, options)
     sources = applying.sources_from(options)

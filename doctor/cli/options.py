@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 if TYPE_CHECKING:
-    from doctor.pipeline import Request
+    from doctor.model.request import Request, Stated
 
 FORMATS = ("terminal", "json", "markdown", "html", "junit", "github")
 _DEVICE = re.compile(r"(cpu|cuda|mps|xpu)(:\d{1,3})?\Z")
@@ -127,10 +127,33 @@ def _format_options(formats: tuple[str, ...]) -> list[Decorator]:
     ]
 
 
+def _stated(context: click.Context, parameter: click.Parameter, value: str | None) -> Stated | None:
+    if value is None:
+        return None
+    from doctor.cli.sources import read_source
+    from doctor.evidence.stated import parse
+
+    name, content = read_source(value)
+    try:
+        return parse(content, os.path.basename(name))
+    except ValueError as error:
+        raise click.BadParameter(f"'{value}': {error}.") from None
+
+
+facts_option = click.option(
+    "--facts",
+    "stated",
+    metavar="FILE",
+    callback=_stated,
+    help="Judge facts that you state, each with a quote (docs/api.md); they overrule what --from says.",
+)
+
+
 def request_from(
     *,
     python: str | None = None,
     evidence: tuple[tuple[str, bytes], ...] = (),
+    stated: Stated | None = None,
     as_of: str | None = None,
     no_probe: bool = False,
     device: tuple[str, ...] = (),
@@ -143,11 +166,11 @@ def request_from(
 ) -> Request:
     """The request of one machine. Takes all options of a command (others than these are ignored); the contents of the
     --from files come as `evidence`: see `machines_of` and `read_all`."""
-    from doctor.pipeline import Request
+    from doctor.model.request import Request
 
     return Request(
-        python=python, evidence=evidence, as_of=as_of, probe=not no_probe, devices=device, only=only, limit_s=timeout,
-        run_limit_s=time_limit, tool=tool, shell=shell,
+        python=python, evidence=evidence, stated=stated, as_of=as_of, probe=not no_probe, devices=device, only=only,
+        limit_s=timeout, run_limit_s=time_limit, tool=tool, shell=shell,
     )  # fmt: skip
 
 

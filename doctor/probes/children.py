@@ -25,7 +25,7 @@ from doctor.probes.triggers import triggers
 if TYPE_CHECKING:
     from doctor.facts.system import System
     from doctor.facts.target import Found
-    from doctor.pipeline import Request
+    from doctor.model.request import Request
 
 IMPORT_LIMIT_S = 60.0  # from a cold network disk; a warm one needs a few seconds
 DRIVER_LIMIT_S = 30.0  # a healthy server needs seconds a GPU without persistence mode

@@ -16,7 +16,7 @@ from doctor.probes.children import Run, result_of
 if TYPE_CHECKING:
     from doctor.facts.system import System
     from doctor.facts.target import Found
-    from doctor.pipeline import Request
+    from doctor.model.request import Request
 
 Outcome = Literal["confirmed", "not here", "untried"]
 STAGE = "errata"
