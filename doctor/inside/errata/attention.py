@@ -87,7 +87,7 @@ def attention_efficient_other_length(here):
 
 
 def attention_efficient_strided(here):
-    """cuda-sdpa-noncontig-mask-2-1, cuda-sdpa-noncontig-qkv-2-1"""
+    """cuda-sdpa-noncontig-mask-2-1, cuda-sdpa-noncontig-mask-2-1"""
     q, k, v = [here.there(here.randn(2, 16, 4, 64)).transpose(1, 2) for _ in range(3)]
     plain = here.there(here.randn(2, 4, 16, 16))
     other = here.there(here.randn(2, 1, 1, 16)).expand(2, 4, 16, 16)

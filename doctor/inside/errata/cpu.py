@@ -2,7 +2,7 @@
 
 
 def cosine_similarity_sizes(here):
-    """cpu-cosine-similarity-2-1, cpu-cosine-similarity-broadcast-2-1: where it sums a dimension that is repeated"""
+    """cpu-cosine-similarity-broadcast-2-1: where it sums a dimension that is repeated"""
     x, y = here.randn(5, 3), here.randn(1, 3)
     got = here.f.cosine_similarity(here.there(x), here.there(y), dim=0)
     norms = x.pow(2).sum(0).sqrt() * y.expand(5, 3).pow(2).sum(0).sqrt()
@@ -10,7 +10,7 @@ def cosine_similarity_sizes(here):
 
 
 def foreach_lengths(here):
-    """cpu-foreach-length-segfault-2-1, cpu-foreach-length-segfault-2-1-0: dies; elsewhere it raises"""
+    """cpu-foreach-length-segfault-2-1-0: dies; elsewhere it raises"""
     here.needs("_foreach_add")
     try:
         here.torch._foreach_add([here.ones(1), here.ones(1)], [here.ones(1)])
@@ -20,7 +20,7 @@ def foreach_lengths(here):
 
 
 def linear_one_output(here):
-    """cpu-aarch64-linear-one-output-2-1, cpu-aarch64-linear-one-output"""
+    """cpu-aarch64-linear-one-output, cpu-aarch64-linear-one-output"""
     linear, x = here.torch.nn.Linear(512, 1).to(here.device), here.there(here.randn(2, 100, 512))
 
     def apply():
@@ -111,14 +111,6 @@ def quantization_engine_on_arm(here):
         here.untried("this is no Arm CPU")
     engine = here.torch.backends.quantized.engine
     return "the engine is x86" if engine == "x86" else ""
-
-
-def openmp_on_mac(here):
-    """cpu-macos-no-openmp-2-2-0"""
-    if here.module("sys").platform != "darwin":
-        here.untried("this is no Mac")
-    said = here.torch.__config__.parallel_info()
-    return "this build has no OpenMP" if "OpenMP not found" in said else ""
 
 
 def store_of_one_process(here):

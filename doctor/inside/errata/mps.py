@@ -202,25 +202,9 @@ def byte_into_host_tensor(here):
     return here.error_of(copy, "Unaligned blit") or here.differs(target, here.torch.tensor([False, True, False]))
 
 
-def unique_of_a_million(here):
-    """mps-unique-counts-large"""
-    x = here.torch.arange(1 << 20) * 40503 % 65521 % 2
-    return here.agrees(lambda x: here.torch.unique(x, return_counts=True), x)
-
-
 def unique_of_a_cube(here):
     """mps-unique-multi-dim-2-0"""
     return here.agrees(lambda x: x.unique(), here.torch.tensor([[[0, 1]]]))
-
-
-def copy_without_waiting(here):
-    """mps-nonblocking-to-mps-garbage"""
-    for _ in range(50):
-        x = here.torch.arange(10)
-        wrong = here.differs(x.to(here.device, non_blocking=True), x)
-        if wrong:
-            return wrong
-    return ""
 
 
 def random_numbers_twice(here):

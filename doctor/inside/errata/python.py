@@ -27,7 +27,7 @@ def compile_this_python(here):
 
 
 def compiled_exception_in_autocast(here):
-    """compile-autocast-exception-2-7, compile-autocast-exception-2-7-0"""
+    """compile-autocast-exception-2-7, compile-autocast-exception-2-7"""
 
     def raises(x):
         try:
@@ -61,7 +61,7 @@ def hook_and_second_derivative(here):
 
 
 def backward_pre_hook(here):
-    """cpu-backward-pre-hook-2-0, cpu-backward-prehook-grad-2-0-0: the gradient that the hook returns is ignored"""
+    """cpu-backward-prehook-grad-2-0-0: the gradient that the hook returns is ignored"""
     here.needs("nn.Module.register_full_backward_pre_hook")
     linear = here.torch.nn.Linear(3, 2).to(here.device)
     linear.register_full_backward_pre_hook(lambda module, gradients: (gradients[0] * 2,))
@@ -78,7 +78,7 @@ def attention_layer_without_bias(here):
 
 
 def encoder_layer_is_causal(here):
-    """cpu-encoder-layer-is-causal-2-0, compile-is-causal-encoder-2-0-0: without a mask the layer sees the future.
+    """cpu-encoder-layer-is-causal-2-0, cpu-encoder-layer-is-causal-2-0: without a mask the layer sees the future.
     Later releases refuse the flag without a mask, which is no fault."""
     layer = here.torch.nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True).to(here.device)
     x = here.there(here.randn(1, 5, 8))
