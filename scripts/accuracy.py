@@ -25,7 +25,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts.score_cases import BESIDE, Case, cases_below, examine_in_process, score  # noqa: E402
+from doctor.model.finding import ONLY_TOLD  # noqa: E402
+from scripts.score_cases import Case, cases_below, examine_in_process, score  # noqa: E402
 
 CASES = ROOT / "tests/cases"
 PAGE = ROOT / "docs/accuracy.md"
@@ -73,7 +74,7 @@ MEASURES = {
 def outcome(case: Case, report: Mapping[str, Any]) -> Outcome:
     """Compare one report with its label."""
     scored = score(case, report)
-    findings = [f for f in report["findings"] if f["id"] not in BESIDE]
+    findings = [f for f in report["findings"] if f["id"] not in ONLY_TOLD]
     ids = [f["id"] for f in findings]
     faults = [f["id"] for f in findings if f["severity"] == "fault"]
     verdict, cause = report["verdict"], case.label["cause"]

@@ -28,6 +28,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from doctor.model.finding import ONLY_TOLD  # noqa: E402
+
 TORCH_ACTIONS = ("install-torch", "reinstall-torch", "upgrade-torch", "downgrade-torch")
 FAMILIES = {
     **dict.fromkeys(TORCH_ACTIONS, "torch"),
@@ -43,7 +45,6 @@ FAMILIES = {
     "add-index": "fix-index",
 }  # fmt: skip
 MEASURES = ("top1", "recall", "specificity", "wrong", "action", "backend")
-BESIDE = ("known-errata",)  # tells of the release, not of what the ticket is about
 HIGHER_IS_WORSE = ("wrong",)
 
 
@@ -125,7 +126,7 @@ def examine_by_command(case: Case) -> Mapping[str, Any]:
 
 def score(case: Case, report: Mapping[str, Any]) -> Score:
     """Compare a report with the label."""
-    findings = [f for f in report["findings"] if f["id"] not in BESIDE]
+    findings = [f for f in report["findings"] if f["id"] not in ONLY_TOLD]
     faults = [f["id"] for f in findings if f["severity"] == "fault"]
     ids = [f["id"] for f in findings]
     first = findings[0]["id"] if findings else report["verdict"]

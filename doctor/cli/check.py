@@ -31,8 +31,9 @@ def command(**options: Any) -> int:
     """Examine this machine and its torch, and name what is wrong.
 
     \b
-    Exit codes: 0 no fault, 1 a fault (with --strict: or a warning), 2 wrong usage,
-    3 no verdict, 70 a bug in torchdoctor. Nothing is changed, nothing is sent.
+    Exit codes: 0 no fault, 1 a fault (with --strict: or a warning other than known
+    errata), 2 wrong usage, 3 no verdict, 70 a bug in torchdoctor. Nothing is changed,
+    nothing is sent.
     """
     format = chosen_format(options)
     machines = machines_of(options["sources"])

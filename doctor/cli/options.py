@@ -66,7 +66,9 @@ def machine_options(*, formats: Iterable[str] = FORMATS, probes: bool = True) ->
         click.option(
             "--only", multiple=True, metavar="ID", callback=_ids, help="Judge only this diagnosis (repeatable)."
         ),
-        click.option("--strict", is_flag=True, help="A warning counts as a fault for the exit code."),
+        click.option(
+            "--strict", is_flag=True, help="A warning, other than known errata, counts as a fault for the exit code."
+        ),
         click.option(
             "--timeout",
             type=Positive(),

@@ -12,6 +12,7 @@ import click
 
 from doctor.cli.codes import FAULT, NO_VERDICT
 from doctor.model.facts import StartFailure
+from doctor.model.finding import ONLY_TOLD
 from doctor.model.report import Report
 
 # Nothing was examined, and no diagnosis can say why: the user named something that is no Python.
@@ -19,12 +20,12 @@ _NO_TARGET = ("not-found", "not-python")
 
 
 def exit_code(report: Report, *, strict: bool = False) -> int:
-    """0 no fault, 1 a fault (strict: or a warning), 3 no verdict. What the user limited (--only, --no-probe, --device)
-    is answered, and no verdict on the whole was asked for."""
+    """0 no fault, 1 a fault (strict: or a warning, but for what is only told), 3 no verdict. What the user limited
+    (--only, --no-probe, --device) is answered, and no verdict on the whole was asked for."""
     if wrong_target(report) is not None:
         return NO_VERDICT
-    severities = {f.severity for f in report.findings}
-    if report.verdict == "faulty" or (strict and "warning" in severities):
+    warns = any(f.severity == "warning" and f.id not in ONLY_TOLD for f in report.findings)
+    if report.verdict == "faulty" or (strict and warns):
         return FAULT
     return NO_VERDICT if report.is_open else 0
 

@@ -14,12 +14,11 @@ from doctor.fixes.prices import priced
 from doctor.fixes.situation import Situation, as_found, situation_of
 from doctor.knowledge.versions import numbers
 from doctor.model.facts import Facts
-from doctor.model.finding import Finding, Remedy
+from doctor.model.finding import ONLY_TOLD, Finding, Remedy
 from doctor.model.fix import Fix, Plan, Step
 from doctor.reports.text import has_command
 
 MAX_ALTERNATIVES = 3
-ONLY_TOLD = ("known-errata",)  # every torch has some: no reason to change a machine
 
 
 def plan(

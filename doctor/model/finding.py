@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Severity = Literal["fault", "warning", "note"]
+# Tells of the release, not of this machine: every torch has some. It gets no fix, and --strict does not count it.
+ONLY_TOLD = ("known-errata",)
 LAYERS = ("machine", "driver", "interpreter", "torch", "libraries", "install", "run")  # in causal order
 
 

@@ -11,14 +11,13 @@ from doctor.checks import Check
 from doctor.fixes import quoting
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Absent, Facts, Gpu, ProbeResult, StartFailure, Torch
-from doctor.model.finding import Evidence, Finding
+from doctor.model.finding import ONLY_TOLD, Evidence, Finding
 from doctor.model.fix import Fix, Step
 from doctor.model.report import Report
 from doctor.model.symptom import Hypothesis, Symptom
 
 # Shown layer <- layers of the findings. What goes wrong while installing or running has a line only when it does.
 ROWS = ("machine", "driver", "interpreter", "torch", "libraries", "install", "run", "device")
-ERRATA = "known-errata"  # has lines of its own, after the layers
 ERRATA_SHOWN = 3
 _PACKAGES_SHOWN = ("torchvision", "torchaudio", "numpy", "triton", "xformers", "flash-attn", "bitsandbytes")
 _ENVIRONMENTS = {
@@ -55,7 +54,7 @@ def _rows(report: Report) -> Iterator[Row]:
         "device": device(report),
     }
     for layer in ROWS:
-        found = [f for f in report.findings if f.layer == layer and f.id != ERRATA]
+        found = [f for f in report.findings if f.layer == layer and f.id not in ONLY_TOLD]
         if layer in ("install", "run"):
             if not found:
                 continue
@@ -454,7 +453,7 @@ def consequences(report: Report, root: Finding) -> tuple[Finding, ...]:
 def verdict(report: Report) -> str:
     """The one sentence at the end. It names what was found, so that it can stand alone."""
     found = {s: [f.id for f in report.findings if f.root and f.severity == s] for s in ("fault", "warning")}
-    warnings = _counted(found["warning"], "warning")
+    warnings = _counted([id for id in found["warning"] if id not in ONLY_TOLD], "warning")
     if report.verdict == "faulty":
         faults = _counted(found["fault"], "fault") or "a fault"
         return f"{faults}; {warnings}." if warnings else f"{faults}."
@@ -464,14 +463,14 @@ def verdict(report: Report) -> str:
     if report.verdict == "unknown":
         return f"No verdict{also}: {_why_no_verdict(report)}."
     start = f"No fault, but {warnings}" if warnings else "Nothing is wrong"
-    if found["warning"] == [ERRATA]:
+    if found["warning"] and not warnings:
         start = "No fault, but known errata"
     return f"{start}: {_what_works(report)}.{_programs_own(report)}"
 
 
 def errata(report: Report) -> tuple[Evidence, ...]:
     """What is known to be broken here, the gravest first: the evidence of the findings that say so."""
-    found = (e for f in report.findings if f.id == ERRATA for e in f.evidence)
+    found = (e for f in report.findings if f.id in ONLY_TOLD for e in f.evidence)
     return tuple(e for e in found if lookup.erratum_of(e.fact))
 
 

@@ -16,7 +16,7 @@ from doctor.checks import Check, check_of
 from doctor.fixes import quoting
 from doctor.knowledge import lookup
 from doctor.knowledge.errata import Erratum
-from doctor.model.finding import Evidence, Finding
+from doctor.model.finding import ONLY_TOLD, Evidence, Finding
 from doctor.model.fix import Fix, Plan, Step
 from doctor.model.report import Report
 from doctor.reports import errata as errata_text
@@ -121,7 +121,7 @@ def _report(report: Report, width: int, verbose: bool, errata: bool) -> Lines:
         yield from _row(row, width)
     if not errata:
         yield from _errata_in_short(report, width)
-    roots = [f for f in report.findings if f.root and f.id != summary.ERRATA]
+    roots = [f for f in report.findings if f.root and f.id not in ONLY_TOLD]
     for finding in roots:
         if finding.severity == "fault":
             yield Text()
@@ -165,7 +165,7 @@ def _row(row: summary.Row, width: int) -> Lines:
 def _errata_in_short(report: Report, width: int) -> Lines:
     """Three lines at most, after the layers: what is known of this release is no news each time."""
     start = 18
-    mark = "!" if any(f.id == summary.ERRATA and f.severity == "warning" for f in report.findings) else "-"
+    mark = "!" if any(f.id in ONLY_TOLD and f.severity == "warning" for f in report.findings) else "-"
     for number, line in enumerate(summary.errata_lines(report, width - start)):
         first = Text.assemble((f"{mark:>3}", _STYLES[mark]), "  errata       ") if number == 0 else Text(" " * start)
         yield first.append(safe(line))
@@ -411,7 +411,7 @@ def _verdict(report: Report, width: int) -> Lines:
     style = {"faulty": "bold red", "healthy": "green", "unknown": "yellow"}[report.verdict]
     sentence = summary.verdict(report)
     duration = f"{report.duration_ms / 1000:.1f} s"
-    wrong = [f for f in report.findings if f.root and f.severity != "note" and f.id != summary.ERRATA]
+    wrong = [f for f in report.findings if f.root and f.severity != "note" and f.id not in ONLY_TOLD]
     more = [f"More: torchdoctor explain {f.id}" for f in wrong[:1]]
     if not wrong and report.hypotheses and report.verdict == "unknown":
         more = [f"More: torchdoctor explain {report.hypotheses[0].id}"]

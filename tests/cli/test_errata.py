@@ -12,10 +12,10 @@ from doctor.accounting.judgement import judged
 from doctor.cli.main import run
 from doctor.knowledge import errata as engine
 from doctor.model.report import Report
-from doctor.reports import terminal
+from doctor.reports import summary, terminal
 from tests.checks.torch.known_errata import used_mac
 from tests.knowledge.test_errata import erratum
-from tests.reports.samples import HEALTHY
+from tests.reports.samples import HEALTHY, WARNING
 
 ROWS = (
     erratum(id="mps-a", title="A product is wrong on MPS", workaround="Use the CPU."),
@@ -48,6 +48,18 @@ def test_silent_ones_warn_others_are_noted_and_the_verdict_stays_healthy() -> No
     found = [(f.severity, f.values["errata"]) for f in made.findings if f.id == "known-errata"]
     assert found == [("warning", "mps-a mps-b mps-c"), ("note", "mps-d")]
     assert made.verdict == "healthy"
+
+
+def test_they_do_not_count_for_strict_nor_in_the_sentence_of_the_verdict(monkeypatch) -> None:
+    made = report()
+    monkeypatch.setattr(pipeline, "examine", lambda request, progress=None: made)
+    assert run(["check", "--strict", "-q"]) == 0
+    assert run(["fix"]) == 0
+    assert summary.verdict(made).startswith("No fault, but known errata: ")
+    slow = replace(made, findings=(*made.findings, WARNING))
+    monkeypatch.setattr(pipeline, "examine", lambda request, progress=None: slow)
+    assert run(["check", "--strict", "-q"]) == 1
+    assert summary.verdict(slow).startswith("No fault, but 1 warning: companion-mismatch: ")
 
 
 def test_a_build_that_may_be_patched_gets_notes_only() -> None:
