@@ -1,10 +1,8 @@
-"""The errata of the torch that is here, and which of them explain what a text or a probe shows. Pure."""
+"""The errata of the torch that is here, and what is said of them. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
 
 from doctor.accounting.accelerators import accelerators, torch_runs
 from doctor.accounting.memo import once_for_facts
@@ -13,7 +11,7 @@ from doctor.checks._torch import build, capability_of, kind
 from doctor.evidence import cpuinfo
 from doctor.knowledge import lookup
 from doctor.knowledge.errata import Erratum, Match, Place
-from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, Torch
+from doctor.model.facts import ABSENT, Facts, Gpu, Torch
 from doctor.model.finding import Evidence, Remedy
 
 BACKEND_OF = {"nvidia": "cuda", "amd": "rocm", "intel": "xpu", "apple": "mps"}
@@ -133,86 +131,7 @@ def _libraries(facts: Facts, torch: Torch | None) -> dict[str, str]:
     return found
 
 
-# ---- what explains a symptom
-
-
-def with_message(facts: Facts, diagnosis: str) -> tuple[Match, ErrorText] | None:
-    """The erratum whose message was heard, with the message. Left out: what a recognised message says that does not
-    mean `diagnosis`; and a build that is only judged by the releases around it."""
-    causes = {p.id: p.causes for p in lookup.error_patterns()}
-    meant = {e.text for e in facts.errors if diagnosis not in causes.get(e.pattern, (diagnosis,))}
-    spoken = [(e, " ".join(e.text.lower().split())) for e in facts.errors if not any(m in e.text for m in meant)]
-    for match in matches(facts):
-        wanted = " ".join(match.erratum.message.lower().split())
-        if not wanted or not _is_certain(match, facts):
-            continue
-        for error, text in spoken:
-            if wanted in text:
-                return match, error
-    return None
-
-
-def out_of_memory(facts: Facts) -> tuple[Match, ErrorText] | None:
-    """The erratum that makes an operation take far too much memory, where a text names that operation and memory ran
-    out, with the message that says so."""
-    kinds = {p.id: p.kind for p in lookup.error_patterns()}
-    error = next((e for e in facts.errors if kinds.get(e.pattern) == "memory"), None)
-    if error is None:
-        return None
-    for match in explaining(facts, ("slow", "leak"), ("cuda", "rocm", "xpu")):
-        e = match.erratum
-        if "memory" in f"{e.title} {e.symptom}" and e.status == "verified" and _is_certain(match, facts):
-            return match, error
-    return None
-
-
-def _is_certain(match: Match, facts: Facts) -> bool:
-    """Whether this very build is known to have it, whatever else is not known of the machine."""
-    torch = facts.torch
-    dated = bool(match.erratum.nightlies)
-    version = torch.version if isinstance(torch, Torch) else None
-    return bool(version) and (match.exact or dated) and lookup.affects(match.erratum, str(version)) is True
-
-
-def explaining(facts: Facts, kinds: Iterable[str], backends: Iterable[str]) -> tuple[Match, ...]:
-    """The errata of these kinds and backends that the text or the probes lead to: those that concern an operation
-    which it names (one that few errata concern says more), or whose own computation was found wrong. The best fit
-    comes first."""
-    ops = {_name(op) for op in facts.operations}
-    faults = {
-        str(fault).replace("-", "_")
-        for probe in facts.probes or ()
-        for listed in (probe.data.get("silent_faults"),)
-        if isinstance(listed, list | tuple)
-        for fault in listed
-    }
-    kinds, backends = set(kinds), set(backends)
-    how_common = Counter(name for e in lookup.errata() for name in {_name(op) for op in e.ops})
-    found = []
-    for place, match in enumerate(matches(facts)):
-        e = match.erratum
-        if e.kind not in kinds or not backends & set(match.backends):
-            continue
-        named = sum(1 / how_common[name] for name in {_name(op) for op in e.ops} & ops)
-        proven = bool(e.trigger) and e.trigger in faults
-        if named or proven:
-            found.append((not proven, -named, not match.applies, place, match))
-    return tuple(m for *_, m in sorted(found, key=lambda one: one[:-1]))
-
-
-def _name(op: str) -> str:
-    """The last part of an operation's name, in lower case: "nn.functional.linear" and "Linear" are one."""
-    return op.rpartition(".")[2].lower()
-
-
 # ---- what is said of them
-
-
-def alone(facts: Facts, kind: str, backend: str) -> tuple[Match, ...]:
-    """The erratum of a kind that holds on a backend whatever the operation, if it is the only one of that kind there: a
-    text that names no operation leads to it."""
-    found = [m for m in matches(facts) if m.erratum.kind == kind and backend in m.backends and m.applies]
-    return tuple(found) if len(found) == 1 else ()
 
 
 def as_evidence(match: Match) -> Evidence:

@@ -73,6 +73,8 @@ class Notes:
     errors: list[ErrorText] = field(default_factory=list)
     attempts: list[InstallAttempt] = field(default_factory=list)
     operations: list[str] = field(default_factory=list)
+    signs: list[str] = field(default_factory=list)
+    threads: list[str] = field(default_factory=list)
     others: list[OtherEnvironment] = field(default_factory=list)
     remarks: list[ErrorText] = field(default_factory=list)  # of lines that may say that something is wrong
     denied: dict[str, Origin] = field(default_factory=dict)  # facts that one line says are False, be it believed or not
@@ -202,6 +204,8 @@ class Notes:
             errors=(*self.errors, *self.remarks),
             attempts=tuple(self.attempts),
             operations=tuple(dict.fromkeys(self.operations)),
+            signs=tuple(dict.fromkeys(self.signs)),
+            threads=tuple(dict.fromkeys(self.threads)),
             gaps=tuple(gap for fact, gap in self.gaps.items() if fact not in self.noted),
             origins=origins,
         )

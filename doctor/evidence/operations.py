@@ -1,7 +1,7 @@
 """Which operations and features of torch a text names, of those that an erratum is known for.
 
 "MaxPool2d" or "scaled_dot_product_attention" is a name wherever it stands; a word such as "mm" or "view" only where it
-is written as code: after a dot, before a bracket, in backticks.
+is written as code: after a dot, before a bracket, in backticks, or as the name of a script ("softplus.py").
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _names() -> tuple[tuple[str, str], ...]:
 def read(document: Document, notes: Notes) -> None:
     """Note the operations."""
     low = document.lower
-    if "torch" not in low:
+    if not document.has("torch", "tensor(", "device='mps"):
         return
     for op, name in _names():
         if (name in low or name == "matmul") and _is_named(op.rpartition(".")[2], document):
@@ -39,7 +39,7 @@ def _is_named(name: str, document: Document) -> bool:
         return True
     if _is_own_name(name):
         return re.search(rf"(?<![\w-]){quoted}(?![\w-])", document.text, re.I) is not None
-    return re.search(rf"(?:[.`]{quoted}\b|(?<![\w.]){quoted}(?=\())", document.text) is not None
+    return re.search(rf"(?:[.`]{quoted}\b|(?<![\w.]){quoted}(?=\(|\.py\b))", document.text) is not None
 
 
 def _is_own_name(name: str) -> bool:

@@ -67,8 +67,8 @@ _CARD = Regex(
     r"(?: Ada)?|Radeon VII)\b(?![-.]\w)"
 )
 _TORCH = Regex(
-    r"\b(?:py)?torch(?:[ ]version)?[ ]?(?:[:=]{1,2}|is\b|v(?=\d))?[ ]?v?(\d\.\d{1,2}(?:\.\d{1,2})?(?:\.dev\d{8})?"
-    r"(?:\+[a-z]\w{1,11}(?:\.\d)*)?)(?!\w|\.\w)",
+    r"\b(?:py)?torch(?:[ ]version|\.__version__)?[ ]?(?:[:=]{1,2}|is\b|v(?=\d))?[ ]?v?(\d\.\d{1,2}(?:\.\d{1,2})?"
+    r"(?:\.dev\d{8})?(?:\+[a-z]\w{1,11}(?:\.\d)*)?)(?!\w|\.\w)",
     re.I,
 )
 _PYTHON = Regex(r"\bpython(?:[ ]version)?[ ]?(?::|=|is\b|v(?=\d))?[ ]?v?(3\.\d{1,2}(?:\.\d{1,2})?)(?!\w|\.\w)", re.I)

@@ -33,7 +33,9 @@ from doctor.evidence import (
     prose,
     pythons,
     remarks,
+    signs,
     systems,
+    threads,
     tracebacks,
     transcript,
 )  # fmt: skip
@@ -57,6 +59,8 @@ READERS = (
     tracebacks,
     pythons,
     operations,
+    signs,
+    threads,
     prose,
     inference,
 )

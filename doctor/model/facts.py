@@ -433,6 +433,8 @@ class Facts:
     errors: tuple[ErrorText, ...] = ()
     attempts: tuple[InstallAttempt, ...] = ()
     operations: tuple[str, ...] = ()  # of torch, that a text names, as the table of errata spells them
+    threads: tuple[str, ...] = ()  # that a text cites: "pytorch/pytorch#122016"
+    signs: tuple[str, ...] = ()  # how a fault shows in a text, in the words of evidence/signs.py
     probes: tuple[ProbeResult, ...] | None = None
     gaps: tuple[Gap, ...] = ()
     asked_devices: tuple[str, ...] = ()  # devices named by --device

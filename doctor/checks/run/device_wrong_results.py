@@ -18,7 +18,8 @@ References
 from dataclasses import replace
 
 from doctor.checks import Check, Judgement
-from doctor.checks._errata import as_evidence, cure, explaining
+from doctor.checks._errata import as_evidence, cure
+from doctor.checks._errata_fit import explaining
 from doctor.checks.run.peer_copy_broken import wrong_copies
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Finding, Remedy
@@ -44,7 +45,8 @@ def judge(facts: Facts) -> Judgement:
         wrong = [w for w in listed if w not in wrong_copies(probe)]
         if not wrong:
             continue
-        known = explaining(replace(facts, probes=(probe,)), KINDS, BACKENDS[probe.device.partition(":")[0]])
+        fits = explaining(replace(facts, probes=(probe,)), KINDS, BACKENDS[probe.device.partition(":")[0]])
+        known = [fit.match for fit in fits]
         cured = cure(known[0].erratum) if known else None
         found.append(
             check.found(

@@ -16,7 +16,8 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._errata import alone, as_evidence, cure, explaining, workaround_of
+from doctor.checks._errata import as_evidence, cure, workaround_of
+from doctor.checks._errata_fit import alone, explaining
 from doctor.checks._machine import heard
 from doctor.checks._torch import numbers, quote, release_of
 from doctor.checks.run.device_wrong_results import LEAK
@@ -41,7 +42,8 @@ def judge(facts: Facts) -> Judgement:
         return None
     release, macos = release_of(facts), facts.host.macos or None
     named = explaining(facts, ("leak",), ("mps",)) or alone(facts, "leak", "mps")
-    first = named[0].erratum if named else None
+    first = named[0].match.erratum if named else None
+    said = "Known here" if named and named[0].named else "Known here, and most like it"
     system = Remedy(action="upgrade-os", details={"minimum": "15.4"})
     avoid = Remedy(
         action="none",
@@ -55,13 +57,13 @@ def judge(facts: Facts) -> Judgement:
     remedies = (system, around) if by_system else (upgrade, around) if upgrade else (around,)
     return check.found(
         facts,
-        "The memory of MPS grows from step to step." + (f" Known here: {first.title}." if first else ""),
+        "The memory of MPS grows from step to step." + (f" {said}: {first.title}." if first else ""),
         evidence=(
             quote(error) if error else None,
             Evidence(fact="probe of mps", value=measured, source="probe") if measured else None,
             "torch.version",
             "host.macos",
-            *(as_evidence(match) for match in named[:3]),
+            *(as_evidence(fit.match) for fit in named[:3]),
         ),
         remedies=remedies,
         confidence="certain" if measured else "likely",

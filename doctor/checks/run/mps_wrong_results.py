@@ -17,7 +17,8 @@ References
 """
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._errata import as_evidence, cure, explaining, matches, workaround_of
+from doctor.checks._errata import as_evidence, cure, matches, workaround_of
+from doctor.checks._errata_fit import explaining
 from doctor.checks._machine import heard
 from doctor.checks._torch import build, numbers, quote, release_of
 from doctor.knowledge import lookup
@@ -47,7 +48,8 @@ def judge(facts: Facts) -> Judgement:
     named = explaining(facts, KINDS, ("mps",))
     if probe is not None and not named and not _known(facts):
         return None  # device-wrong-results
-    first = named[0].erratum if named else None
+    first = named[0].match.erratum if named else None
+    known = "this is known" if named and named[0].named else "most like it of what is known"
     avoid = Remedy(
         action="none",
         details={"reason": "let the operation run on the CPU, or hand it smaller or contiguous tensors"},
@@ -56,13 +58,13 @@ def judge(facts: Facts) -> Judgement:
     wrong = str(probe.data["wrong"]) if probe else ""
     return check.found(
         facts,
-        "MPS computes wrongly here" + (f", and this is known: {first.title}." if first else f".{_others(facts)}"),
+        "MPS computes wrongly here" + (f", and {known}: {first.title}." if first else f".{_others(facts)}"),
         evidence=(
             quote(error) if error else None,
             Evidence(fact="probe of mps", value=wrong) if probe else None,
             "torch.version",
             "host.macos",
-            *(as_evidence(match) for match in named[:3]),
+            *(as_evidence(fit.match) for fit in named[:3]),
         ),
         remedies=_remedies(facts, first, avoid),
         confidence="certain" if probe else "likely",

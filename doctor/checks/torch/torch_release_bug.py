@@ -15,7 +15,8 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._errata import as_evidence, cure, out_of_memory, with_message, workaround_of
+from doctor.checks._errata import as_evidence, cure, workaround_of
+from doctor.checks._errata_fit import cited, out_of_memory, with_message
 from doctor.checks._machine import heard
 from doctor.checks._torch import numbers, quote, release_of
 from doctor.knowledge import lookup
@@ -37,7 +38,7 @@ def judge(facts: Facts) -> Judgement:
     if release is None:
         return None
     told = with_message(facts, check.id)
-    if found := told or out_of_memory(facts):
+    if found := told or out_of_memory(facts) or cited(facts):
         match, error = found
         erratum = match.erratum
         remedies = (cure(erratum), workaround_of(erratum))
@@ -45,7 +46,7 @@ def judge(facts: Facts) -> Judgement:
             facts,
             f"torch {release}: {erratum.title[0].lower() if erratum.title[1].islower() else erratum.title[0]}"
             f"{erratum.title[1:]}.",
-            evidence=(quote(error), "torch.version", as_evidence(match)),
+            evidence=(quote(error) if error else None, "torch.version", as_evidence(match)),
             remedies=tuple(r for r in remedies if r) or (Remedy(action="upgrade-torch"),),
             confidence="certain" if told else "likely",
             torch=release,
