@@ -9,6 +9,7 @@ would be wrong, and the fix. Rules:
   * recall: the id is among the findings; specificity: share of healthy cases without a fault;
   * wrong: share of the cases with a fault whose id is in `not`;
   * action: one of the first two fixes, or the first alternative of each, is of the labelled family;
+  * erratum: where the label has `errata`, one of these rows is the one that a finding names;
   * backend: `details.backend` of the first torch action among those is one of the labelled ones.
 Exit code 1 if a score is below the floors given with --floor.
 """
@@ -44,7 +45,7 @@ FAMILIES = {
     "free-disk": "free-disk-space",
     "add-index": "fix-index",
 }  # fmt: skip
-MEASURES = ("top1", "recall", "specificity", "wrong", "action", "backend")
+MEASURES = ("top1", "recall", "specificity", "wrong", "action", "backend", "erratum")
 HIGHER_IS_WORSE = ("wrong",)
 
 
@@ -76,6 +77,7 @@ class Score:
     wrong: bool | None = None
     action: bool | None = None
     backend: bool | None = None
+    erratum: bool | None = None
     said: str = ""
     notes: list[str] = field(default_factory=list)
 
@@ -138,6 +140,11 @@ def score(case: Case, report: Mapping[str, Any]) -> Score:
         result.specificity = not faults
     else:
         result.recall = any(i in ids for i in case.right)
+    if "errata" in case.label:
+        named = [f.get("values", {}).get("erratum") for f in findings]
+        result.erratum = any(row in named for row in case.label["errata"])
+        if not result.erratum:
+            result.notes.append(f"names no erratum of {'/'.join(case.label['errata']) or 'the table'}")
     if faults:
         result.wrong = any(i in case.label.get("not", ()) for i in faults)
     if not healthy:

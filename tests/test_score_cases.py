@@ -48,6 +48,15 @@ def test_a_tempting_fault_is_wrong() -> None:
     assert score_cases.score(case("a", **{"not": ["b"]}), report(("b", "fault"))).wrong is True
 
 
+def test_one_of_the_rows_must_be_named() -> None:
+    label = case("a", errata=["mps-x", "mps-y"])
+    said = report(("a", "fault"))
+    assert score_cases.score(label, said).erratum is False
+    said["findings"][0]["values"] = {"erratum": "mps-y"}
+    assert score_cases.score(label, said).erratum is True
+    assert score_cases.score(case("a"), said).erratum is None
+
+
 @pytest.mark.parametrize(("wanted", "offered", "right"), [
     ("reinstall-torch", "upgrade-torch", True), ("pin-package", "remove-package", True),
     ("reboot", "load-module", False),

@@ -154,6 +154,20 @@ def cure(erratum: Erratum, as_of: str | None = None) -> Remedy | None:
     return Remedy(action="upgrade-torch", details={"torch": f">={erratum.fixed_in}"})
 
 
+def way_back(erratum: Erratum, facts: Facts) -> Remedy | None:
+    """The newest release older than the one here that is known not to have it: for the time until the one with the fix
+    is out. None where no fix is known."""
+    torch = facts.torch
+    version = torch.version if isinstance(torch, Torch) else None
+    if version is None or erratum.fixed_in is None or lookup.affects(erratum, version) is not True:
+        return None
+    release = lookup.release_of(version)
+    known = lookup.torch_versions(as_of=facts.as_of)
+    older = known[: known.index(release)] if release in known else ()
+    free = next((v for v in reversed(older) if lookup.affects(erratum, v) is False), None)
+    return Remedy(action="downgrade-torch", details={"torch": f"=={free}"}) if free else None
+
+
 def workaround_of(erratum: Erratum) -> Remedy | None:
     """What the user can do without another torch."""
     if not erratum.workaround:

@@ -34,14 +34,16 @@ NEAR_DAYS = 200
 
 
 def with_message(facts: Facts, diagnosis: str) -> tuple[Match, ErrorText] | None:
-    """The erratum whose message was heard, with the message. Left out: what a recognised message says that does not
+    """The erratum whose message was heard, with the message; where torch's release is not known, a verified one. Left
+    out: what a recognised message says that does not
     mean `diagnosis`; and a build that is only judged by the releases around it."""
     causes = {p.id: p.causes for p in lookup.error_patterns()}
     meant = {e.text for e in facts.errors if diagnosis not in causes.get(e.pattern, (diagnosis,))}
     spoken = [(e, " ".join(e.text.lower().split())) for e in facts.errors if not any(m in e.text for m in meant)]
+    unknown = isinstance(facts.torch, Torch | None) and (facts.torch is None or facts.torch.version is None)
     for match in matches(facts):
         wanted = " ".join(match.erratum.message.lower().split())
-        if not wanted or not _is_certain(match, facts):
+        if not wanted or not (_is_certain(match, facts) or (unknown and match.erratum.status == "verified")):
             continue
         for error, text in spoken:
             if wanted in text:

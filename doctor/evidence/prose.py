@@ -71,6 +71,12 @@ _TORCH = Regex(
     r"(?:\.dev\d{8})?(?:\+[a-z]\w{1,11}(?:\.\d)*)?)(?!\w|\.\w)",
     re.I,
 )
+# A release of torch of which a clause says that it does not have the fault.
+_ANOTHER_RELEASE = Regex(
+    r"\bdowngrad|\bdo(?:es)?(?:n't| not) (?:happen|occur|do th)|\b(?:with|on|in|using) (?:py)?torch\S* ?v?\d\S* "
+    r"[^.]{0,30}\b(?:works?|worked|fine|usable|right|correct(?:ly)?)\b",
+    re.I,
+)
 _PYTHON = Regex(r"\bpython(?:[ ]version)?[ ]?(?::|=|is\b|v(?=\d))?[ ]?v?(3\.\d{1,2}(?:\.\d{1,2})?)(?!\w|\.\w)", re.I)
 _DRIVER = Regex(
     r"\b(?:drivers?(?:[ ]version)?[ ]?(?::|=|is\b|v(?=\d))?|nvidia)[ ]?v?(\d{3}(?:\.\d{2,3}(?:\.\d{2})?)?)(?!\w|\.\w)",
@@ -135,7 +141,7 @@ def read(document: Document, notes: Notes) -> None:
             if fails or not _NOT_THIS.search(clause):
                 _gpus(clause, line, notes, fails=fails)
                 _machine(clause, line, notes, mac=mac)
-                if not _ASKED_FOR.search(clause):
+                if not _ASKED_FOR.search(clause) and not _ANOTHER_RELEASE.search(clause):
                     _versions(clause, line, notes)
 
 

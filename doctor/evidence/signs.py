@@ -34,11 +34,14 @@ SIGNS = {
         r"|out of bounds|old contents",
         _FLAGS,
     ),
-    "compiled": Regex(r"torch\.compile\b|\binductor\b|\bcompiled\b", _FLAGS),
+    "compiled": Regex(r"torch\.compile\b|\binductor\b|\bcompiled\b(?! cuda)", _FLAGS),
     "gradients": Regex(r"\bgradients?\b|\bbackward\b|\.grad\b", _FLAGS),
     "training": Regex(r"\btrain(?:s|ing|ed|er)?\b|\bloss(?:es)?\b|\bepochs?\b", _FLAGS),
-    "images": Regex(r"\bimages?\b|\bdiffusion\b|\bVAEs?\b|\bflux\b|\bsdxl\b|\bnoisy?\b", _FLAGS),
-    "text": Regex(r"\btokens?\b|language models?|\bLLMs?\b|gibberish|\bgpt\W?\d?\b|\bllama\b", _FLAGS),
+    "images": Regex(r"\bimages?\b|\bdiffusion\b|\bVAEs?\b|\bflux\b|\bsdxl\b|\bnois[ey]\b", _FLAGS),
+    "text": Regex(
+        r"\btokens?\b|language models?|\bLLMs?\b|gibberish|generated text|\bgenerations?\b|\bgpt\W?\d?\b|\bllama\b",
+        _FLAGS,
+    ),
     "non-blocking": Regex(r"non.?blocking", _FLAGS),
     "varying-shapes": Regex(
         r"(?:varying|different|changing|new|variable|varied)\W+(?:\w+\W+){0,2}?(?:sizes?|shapes?|lengths?)\b"

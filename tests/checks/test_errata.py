@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from doctor.checks import _errata
+from doctor.checks import _errata, _errata_fit
 from doctor.checks.runner import judge
+from doctor.evidence import operations, signs, threads
 from doctor.evidence.read import read
 from doctor.knowledge import errata as engine
 from doctor.model.facts import Facts, ProbeResult
@@ -24,17 +25,24 @@ ROWS = (
 )
 
 
+def put(monkeypatch, *rows) -> None:
+    """The table holds these rows alone."""
+    monkeypatch.setattr(engine, "errata", lambda: rows)
+    monkeypatch.setattr("doctor.knowledge.lookup.errata", lambda: rows)
+    monkeypatch.setattr("doctor.knowledge.lookup.erratum_of", {e.id: e for e in rows}.get)
+    forget()
+
+
+def forget() -> None:
+    for kept in (operations._names, _errata_fit._how_common, _errata_fit._worth):
+        kept.cache_clear()
+
+
 @pytest.fixture(autouse=True)
 def rows(monkeypatch):
-    monkeypatch.setattr(engine, "errata", lambda: ROWS)
-    monkeypatch.setattr("doctor.knowledge.lookup.errata", lambda: ROWS)
-    by_id = {e.id: e for e in ROWS}
-    monkeypatch.setattr("doctor.knowledge.lookup.erratum_of", by_id.get)
-    from doctor.evidence import operations
-
-    operations._names.cache_clear()
+    put(monkeypatch, *ROWS)
     yield
-    operations._names.cache_clear()
+    forget()
 
 
 def named(facts: Facts, id: str) -> str | None:
@@ -42,9 +50,9 @@ def named(facts: Facts, id: str) -> str | None:
     return next((f.values.get("erratum") for f in findings if f.id == id), None)
 
 
-def differs(*operations: str, version: str = "2.8.0") -> Facts:
+def differs(*names: str, version: str = "2.8.0") -> Facts:
     facts = with_error(with_torch(mac(macos="15.1"), version), "mps-differs", "cpu and mps differ by 0.5964")
-    return replace(facts, operations=operations, live=False)
+    return replace(facts, operations=names, live=False)
 
 
 @pytest.mark.parametrize(
@@ -86,8 +94,7 @@ def test_a_message_leads_to_its_row_unless_it_means_something_else() -> None:
 
 def test_memory_that_ran_out_leads_to_the_operation_that_takes_too_much(monkeypatch) -> None:
     row = erratum(id="cuda-conv", kind="slow", backends=("cuda",), ops=("Conv3d",), title="Conv3d takes much memory")
-    monkeypatch.setattr(engine, "errata", lambda: (row,))
-    monkeypatch.setattr("doctor.knowledge.lookup.errata", lambda: (row,))
+    put(monkeypatch, row)
     facts = with_error(used_nvidia("2.8.0+cu128", "9.10.2"), "cuda-out-of-memory", "CUDA out of memory.")
     assert named(replace(facts, operations=("conv3d",)), "torch-release-bug") == "cuda-conv"
     assert named(facts, "torch-release-bug") is None
@@ -113,3 +120,71 @@ def test_what_a_machine_is_to_the_table() -> None:
     assert gpu.cpu["amx_tile"] is False
     unused = _errata.place_of(with_torch(linux(), "2.9.1+cu128", cuda_available=False))
     assert unused.backends == ("cpu",)
+
+
+def seen(*rows, **facts) -> list[tuple[str, bool]]:
+    made = replace(with_torch(mac(macos="15.1"), facts.pop("version", "2.8.0")), live=False, **facts)
+    return [(f.match.erratum.id, f.named) for f in _errata_fit.explaining(made, ("wrong-result", "nan"), ("mps",))]
+
+
+STRIDES = erratum(id="mps-strides", ops=("elu",), title="Wrong for inputs that are not contiguous", versions="==2.8.0")
+HALF = erratum(id="mps-half", ops=("gelu",), title="Wrong in float16", symptom="x", versions="==2.8.0")
+
+
+def test_what_is_seen_leads_to_a_row_where_no_operation_is_named(monkeypatch) -> None:
+    put(monkeypatch, STRIDES, HALF)
+    assert seen(signs=("strides",)) == [("mps-strides", False)]
+    assert seen(signs=("half",)) == [("mps-half", False)]
+    assert seen(signs=("images", "training")) == []  # where it was met says little of what is wrong
+    assert seen(signs=("strides",), version="2.9.1") == []
+    assert seen(signs=("strides",), operations=("gelu",)) == [("mps-half", True), ("mps-strides", False)]
+
+
+def test_what_people_compare_with_is_no_lead_beside_another_operation(monkeypatch) -> None:
+    put(monkeypatch, erratum(id="mps-max", ops=("torch.max",)), erratum(id="mps-norm", ops=("BatchNorm2d",)))
+    assert seen(operations=("torch.max", "BatchNorm2d"))[0] == ("mps-norm", True)
+    assert seen(operations=("torch.max",)) == [("mps-max", True)]
+
+
+def test_a_thread_that_is_cited_leads_to_its_row(monkeypatch) -> None:
+    row = erratum(id="mps-cited", sources=("https://github.com/pytorch/pytorch/issues/133520",), versions="==2.8.0")
+    put(monkeypatch, row)
+    text = b"torch 2.8.0, macOS 15.1\nIt is https://github.com/pytorch/pytorch/issues/133520\n"
+    facts = read((("t", text),)).facts
+    assert facts.threads == ("pytorch/pytorch#133520",)
+    assert named(facts, "torch-release-bug") == "mps-cited"
+    assert named(read((("t", text.replace(b"2.8.0", b"2.9.1")),)).facts, "torch-release-bug") is None
+
+
+def test_a_message_names_its_release_where_that_is_not_known() -> None:
+    facts = with_error(replace(mac(macos="15.1"), torch=None), "exception", "RuntimeError: this telling line of text")
+    assert named(facts, "torch-release-bug") == "cpu-says"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("tensor([[0., 0.], [0., 0.]], device='mps:0')", "zeros"), ("contiguous: False , all close: False", "strides"),
+        ("after torch.mps.empty_cache() 0/625 elements wrong", "freed-memory"), ("only noise", "images"),
+        ("Everything was fine before the upgrade of macOS", "system-updated"), ("it gives nan", "nan"),
+        ("leaks with varying sequence lengths", "varying-shapes"),
+    ],
+)  # fmt: skip
+def test_signs(text: str, found: str) -> None:
+    assert found in signs.of(text)
+    assert found not in signs.of("[pip3] torch==2.8.0\nIs debug build: False\ncompiled cuda : None")
+
+
+def test_threads() -> None:
+    text = "https://github.com/pytorch/pytorch/pull/139006, pytorch/pytorch#12, #13, a/b/c#14, x@pytorch/pytorch#15"
+    assert list(threads.of(text))[:2] == ["pytorch/pytorch#139006", "pytorch/pytorch#12"]
+
+
+def test_the_way_back_is_for_the_time_until_the_fix_is_out() -> None:
+    facts = replace(with_torch(mac(macos="15.1"), "2.8.0"), as_of="2025-10-01")
+    row = erratum(versions="==2.8.0", fixed_in="2.9.0")
+    found = _errata.way_back(row, facts)
+    assert found is not None
+    assert (found.action, found.details) == ("downgrade-torch", {"torch": "==2.7.1"})
+    assert _errata.way_back(replace(row, fixed_in=None), facts) is None
+    assert _errata.way_back(replace(row, versions="==2.7.0"), facts) is None

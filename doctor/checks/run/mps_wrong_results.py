@@ -17,7 +17,7 @@ References
 """
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._errata import as_evidence, cure, matches, workaround_of
+from doctor.checks._errata import as_evidence, cure, matches, way_back, workaround_of
 from doctor.checks._errata_fit import explaining
 from doctor.checks._machine import heard
 from doctor.checks._torch import build, numbers, quote, release_of
@@ -35,6 +35,7 @@ check = Check(
 )
 
 DIFFERS = ("mps-differs",)
+COMPLAINTS = ("complaint-wrong-images", "complaint-differs-from-cpu")  # say it of a Mac, and a known fault fits
 KINDS = ("wrong-result", "nan")
 
 
@@ -42,10 +43,15 @@ KINDS = ("wrong-result", "nan")
 def judge(facts: Facts) -> Judgement:
     probe = next((p for p in facts.probes or () if p.device.startswith("mps") and p.data.get("wrong")), None)
     error = heard(facts, *DIFFERS)
-    if (probe is None and error is None) or facts.host.system not in ("darwin", None):
+    complaint = heard(facts, *COMPLAINTS) if facts.host.system == "darwin" else None
+    if (probe is None and error is None and complaint is None) or facts.host.system not in ("darwin", None):
         return None
     release = release_of(facts)
     named = explaining(facts, KINDS, ("mps",))
+    if error is None and probe is None:
+        if not named:
+            return None  # one hypothesis among others
+        error = complaint
     if probe is not None and not named and not _known(facts):
         return None  # device-wrong-results
     first = named[0].match.erratum if named else None
@@ -95,10 +101,11 @@ def _others(facts: Facts) -> str:
 
 
 def _remedies(facts: Facts, erratum: Erratum | None, avoid: Remedy) -> tuple[Remedy, ...]:
-    """Of a known fault the release that cures it, then the workaround."""
+    """Of a known fault the release that cures it, newer or older, and the workaround."""
     if erratum is None:
         return _upgrade(facts, avoid)
-    fix, around = cure(erratum, facts.as_of), workaround_of(erratum) or avoid
+    fix = cure(erratum, facts.as_of) or way_back(erratum, facts)
+    around = workaround_of(erratum) or avoid
     return (fix, around) if fix else (around, *(r for r in _upgrade(facts, avoid) if r is not avoid))
 
 

@@ -35,8 +35,6 @@ check = Check(
 @check
 def judge(facts: Facts) -> Judgement:
     release = release_of(facts)
-    if release is None:
-        return None
     told = with_message(facts, check.id)
     if found := told or out_of_memory(facts) or cited(facts):
         match, error = found
@@ -44,11 +42,10 @@ def judge(facts: Facts) -> Judgement:
         remedies = (cure(erratum), workaround_of(erratum))
         return check.found(
             facts,
-            f"torch {release}: {erratum.title[0].lower() if erratum.title[1].islower() else erratum.title[0]}"
-            f"{erratum.title[1:]}.",
+            f"torch {release or erratum.versions}: {_within(erratum.title)}.",
             evidence=(quote(error) if error else None, "torch.version", as_evidence(match)),
             remedies=tuple(r for r in remedies if r) or (Remedy(action="upgrade-torch"),),
-            confidence="certain" if told else "likely",
+            confidence="certain" if told and release else "likely",
             torch=release,
             erratum=erratum.id,
             source=erratum.sources[0],
@@ -56,10 +53,15 @@ def judge(facts: Facts) -> Judgement:
     return _abort_in_metal(facts, release)
 
 
-def _abort_in_metal(facts: Facts, release: str) -> Judgement:
+def _within(title: str) -> str:
+    """A title within a sentence: it begins small, unless with a name."""
+    return f"{title[0].lower()}{title[1:]}" if title[1].islower() else title
+
+
+def _abort_in_metal(facts: Facts, release: str | None) -> Judgement:
     """A hard stop within Apple's libraries: torch handed them what it should not have."""
     error = heard(facts, "mpsgraph-assertion")
-    if error is None or numbers(release)[:2] >= numbers(lookup.newest_torch(facts.as_of))[:2]:
+    if error is None or release is None or numbers(release)[:2] >= numbers(lookup.newest_torch(facts.as_of))[:2]:
         return None
     return check.found(
         facts,
