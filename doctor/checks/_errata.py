@@ -141,7 +141,7 @@ def as_evidence(match: Match) -> Evidence:
 
 def in_a_sentence(erratum: Erratum) -> str:
     """What goes wrong, in which release it no longer does, and the workaround."""
-    fixed = f"fixed in torch {erratum.fixed_in}" if erratum.fixed_in else "no release with a fix is known"
+    fixed = f"fixed in torch {erratum.fixed_in}" if erratum.fixed_in else "no fixed release is known"
     return f"{erratum.title} ({fixed})." + (f" {erratum.workaround}" if erratum.workaround else "")
 
 

@@ -26,7 +26,7 @@ from doctor.model.report import Report
 @click.command()
 @machine_options()
 @facts_option
-@click.option("--errata", is_flag=True, help="All that is known to be broken in this torch here, in full.")
+@click.option("--errata", is_flag=True, help="Also list all errata of this torch that apply here, with their fixes.")
 def command(**options: Any) -> int:
     """Examine this machine and its torch, and name what is wrong.
 

@@ -25,19 +25,19 @@ _DEVICE_TOKEN = re.compile(r"sm_\d{2,3}|gfx[0-9a-f]{3,4}|M\d{1,2}", re.IGNORECAS
 
 @click.command()
 @machine_options(formats=("terminal", "json", "markdown"), probes=False)
-@click.option("--torch", "torch", metavar="VERSION", help="Of that torch, not of the one that is here.")
-@click.option("--backend", type=click.Choice(BACKENDS), help="Only what is met on this backend.")
-@click.option("--device", "device", metavar="NAME", help="Of that device: «RTX 4090», «M1 Pro», sm_90, gfx1100.")
+@click.option("--torch", "torch", metavar="VERSION", help="List the errata of this release, not of the installed one.")
+@click.option("--backend", type=click.Choice(BACKENDS), help="Only errata of this backend.")
+@click.option("--device", "device", metavar="NAME", help="Only errata of this device: RTX 4090, M1 Pro, sm_90, gfx1100")
 def command(**options: Any) -> int:
-    """Print what is known to be broken in this torch on this machine.
+    """List the known defects (errata) of the installed torch that apply to this machine.
 
     \b
-    torchdoctor errata                                the torch that is here
-    torchdoctor errata --torch 2.8.0 --backend mps    another one
-    torchdoctor errata --device "RTX 4090"            all that concerns this GPU
+    torchdoctor errata                                the installed torch
+    torchdoctor errata --torch 2.8.0 --backend mps    another release
+    torchdoctor errata --device "RTX 4090"            all releases on this GPU
 
-    With --torch, --backend or --device this machine is not looked at. -v also lists what may hold, with what would have
-    to be known to say.
+    With --torch, --backend or --device, this machine is not examined. -v also lists errata that may apply, and what is
+    missing to tell.
     """
     named = options["torch"] or options["backend"] or options["device"]
     if named and (options["sources"] or options["python"]):
@@ -126,14 +126,14 @@ def _show(found: tuple[Match, ...], what: str, options: dict[str, Any], facts: F
         heading = f"Known errata of {what}: {len(held)}"
         sections.append((heading, [(m.erratum, _remark(m, serving)) for m in held]))
     if may and options["verbose"]:
-        sections.append(("Not known whether they hold", [(m.erratum, _remark(m, {})) for m in may]))
+        sections.append(("These may apply", [(m.erratum, _remark(m, {})) for m in may]))
     text = terminal.render_errata(
         sections, color=output.wants_color(options["color"], to_file=bool(options["output"])), width=output.width()
     )
     if not held:
-        text += f"No erratum is known to hold for {what}.\n"
+        text += f"No erratum is known for {what}.\n"
     if may and not options["verbose"]:
-        text += f"\n{len(may)} more may hold: what would have to be known is shown by -v.\n"
+        text += f"\n{len(may)} more may apply: -v lists them, and what is missing to tell.\n"
     output.emit(text, options["output"])
     return 0
 
@@ -148,11 +148,11 @@ def _holds(match: Match, *, named: bool) -> bool:
 def _remark(match: Match, serving: dict[str, str]) -> str:
     parts = [serving.get(match.erratum.id, "")]
     if depends := [u for u in match.unknown if u not in _LEFT_OPEN and u != "the version of torch"]:
-        parts.append(f"Depends on {', '.join(depends)}.")
+        parts.append(f"Depends on {' and '.join(depends)}.")
     if not match.exact and not match.unknown:
-        parts.append("Judged by the releases around this build, which may have been patched.")
+        parts.append("Judged by the releases closest to this build, which may be patched.")
     if match.erratum.status == "unclear":
-        parts.append("Its versions are uncertain.")
+        parts.append("It is uncertain which releases are affected.")
     return " ".join(p for p in parts if p)
 
 

@@ -30,7 +30,7 @@ COMMANDS = (
     ("probe", "doctor.cli.probe", "Prove each device with a short computation, and time it."),
     ("bench", "doctor.cli.bench", "Time well-known workloads, each proved right before it is timed."),
     ("explain", "doctor.cli.explain", "Explain a diagnosis, an erratum, or a pasted error line."),
-    ("errata", "doctor.cli.errata", "What is known to be broken in this torch, or in another."),
+    ("errata", "doctor.cli.errata", "List the known defects of this torch, or of another."),
     ("knowledge", "doctor.cli.knowledge", "What the tables know of builds, drivers and GPUs."),
     ("schema", "doctor.cli.schema", "Print the JSON schema of reports."),
 )

@@ -26,7 +26,7 @@ from doctor.reports.text import safe
 @click.option("--full", is_flag=True, help="About 20 s a device: silent faults, training, all memory, long rates.")
 @click.option("--soak", type=Positive(), metavar="MINUTES",
               help="Compute for that long, compare every result, and watch rate and clocks.")  # fmt: skip
-@click.option("--errata", is_flag=True, help="Try what is known to be broken in this torch, one child each.")
+@click.option("--errata", is_flag=True, help="Check which errata of this torch can be reproduced here.")
 def command(**options: Any) -> int:
     """Prove each device with a short computation, and time it.
 

@@ -475,15 +475,18 @@ def errata(report: Report) -> tuple[Evidence, ...]:
 
 
 def errata_lines(report: Report, room: int) -> tuple[str, ...]:
-    """The gravest three, a line each of at most `room` characters, and how many more there are."""
+    """What is known to be broken here, the gravest first, in at most three lines of at most `room` characters: of more
+    than three errata two, and how many more there are."""
     known = [e for one in errata(report) if (e := lookup.erratum_of(one.fact))]
-    more = len(known) - ERRATA_SHOWN
-    lines = []
-    for number, erratum in enumerate(known[:ERRATA_SHOWN], 1):
-        end = f" (fixed in {erratum.fixed_in})" if erratum.fixed_in else ""
-        end += f"; {more} more: --errata" if more > 0 and number == ERRATA_SHOWN else ""
-        lines.append(_shortened(erratum.title, room - len(end)) + end)
-    return tuple(lines)
+    shown = known if len(known) <= ERRATA_SHOWN else known[: ERRATA_SHOWN - 1]
+    lines = [_line_of(e.title, f" (fixed in {e.fixed_in})" if e.fixed_in else "", room) for e in shown]
+    more = len(known) - len(shown)
+    return (*lines, f"and {more} more: torchdoctor check --errata") if more else tuple(lines)
+
+
+def _line_of(title: str, end: str, room: int) -> str:
+    """A title with its end, or where there is no room for both, the title alone: what is wrong matters more."""
+    return title + end if len(title + end) <= room else _shortened(title, room)
 
 
 def _shortened(text: str, room: int) -> str:

@@ -219,7 +219,7 @@ def _erratum_page(erratum: Erratum, width: int) -> Lines:
     yield from _prose(f"{erratum.title}.", width)
     yield Text()
     yield from _table(errata_text.fields(erratum), indent=2, gap=2)
-    for heading, text in (("What is seen", erratum.symptom), ("Workaround", erratum.workaround or "None is known.")):
+    for heading, text in (("Symptom", erratum.symptom), ("Workaround", erratum.workaround or "None is known.")):
         yield Text()
         yield _text(heading, style="bold")
         yield from _prose(text, width, indent=4)

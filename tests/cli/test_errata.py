@@ -71,7 +71,7 @@ def test_the_default_report_has_three_lines_more() -> None:
     with_them, without = terminal.render(report()), terminal.render(report("2.7.1"))
     assert len(with_them.splitlines()) - len(without.splitlines()) == 3
     assert max(map(len, with_them.splitlines())) <= 80
-    assert "1 more: --errata" in with_them
+    assert "and 2 more: torchdoctor check --errata" in with_them
     assert "(fixed in 2.9.1)" in with_them
     assert "Nobody is sure" not in with_them
 
@@ -80,7 +80,7 @@ def test_errata_shows_all_of_them_with_the_release_that_serves() -> None:
     shown = terminal.render(report(), errata=True)
     assert all(id in shown for id in ("mps-a", "mps-b", "mps-c", "mps-d"))
     assert "Workaround: Use the CPU." in shown
-    assert "torch 2.15.0 serves this machine and does not have it." in shown
+    assert "torch 2.15.0 runs on this machine and is not affected." in shown
 
 
 def shown(monkeypatch, capsys, *arguments: str, code: int = 0, facts=None) -> str:
@@ -93,8 +93,8 @@ def shown(monkeypatch, capsys, *arguments: str, code: int = 0, facts=None) -> st
 def test_of_this_machine(monkeypatch, capsys) -> None:
     said = shown(monkeypatch, capsys)
     assert said.startswith("Known errata of torch 2.8.0: 4\n")
-    assert "1 more may hold: what would have to be known is shown by -v." in said
-    assert "Its versions are uncertain." in shown(monkeypatch, capsys, "-v")
+    assert "1 more may apply: -v lists them, and what is missing to tell." in said
+    assert "It is uncertain which releases are affected." in shown(monkeypatch, capsys, "-v")
 
 
 def test_of_another_torch(monkeypatch, capsys) -> None:
