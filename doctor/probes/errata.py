@@ -12,6 +12,7 @@ from doctor.knowledge.errata import Erratum, Match
 from doctor.model.facts import Facts, ProbeResult, Torch
 from doctor.probes import matches
 from doctor.probes.children import Run, result_of
+from doctor.probes.triggers import triggers
 
 if TYPE_CHECKING:
     from doctor.facts.system import System
@@ -84,6 +85,7 @@ def attempt(
     if jobs == 1:  # here Ctrl-C ends it at once; a pool would first try all that is left
         seen = {key: result(key) for key in keys}
     else:
+        triggers()  # once, before there are threads: Python 3.11 parses source in one at a time
         with ThreadPoolExecutor(jobs) as pool:
             seen = dict(zip(keys, pool.map(result, keys), strict=True))
     return tuple(judged(trial, seen[trial.match.erratum.trigger, trial.device]) for trial in wanted)
