@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from doctor.bench import statistics
+from doctor.bench import intervals
 from doctor.model.bench import BenchDevice, BenchReport, Conditions, Row
 
 SAME = 1.03  # ratios within 1/SAME to SAME are no difference: two runs of one program on an idle machine differ as much
@@ -87,7 +87,7 @@ def _compared(old: Row | None, new: Row | None) -> Compared:
             key=key, verdict="NOT COMPARED", old_ms=old_ms, new_ms=new_ms, why=why, lost=bool(was and new and not now)
         )
     assert old is not None and new is not None and was is not None and now is not None
-    ratio, low, high = statistics.ratio_of(now, was)
+    ratio, low, high = intervals.ratio_of(new, old)
     return Compared(
         key=key, verdict=verdict_of(low, high), old_ms=old_ms, new_ms=new_ms, ratio=ratio, low=low, high=high,
         changed=tuple(_conditions(old, new)),
@@ -124,6 +124,9 @@ def _conditions(old: Row, new: Row) -> Iterable[str]:
         was_so, is_so = getattr(a, name), getattr(b, name)
         if was_so is not None and is_so is not None and was_so != is_so:
             yield f"{words}: {'yes' if was_so else 'no'} then, {'yes' if is_so else 'no'} now"
+    waited = tuple(c.cpus_waited or 0.0 for c in (a, b))
+    if max(waited) > intervals.WAITED:
+        yield "waited for a CPU {:.2f} s a second then, {:.2f} s now".format(*waited)
     yield from _links(a, b)
     if old.threads != new.threads:
         yield f"threads {_said(old.threads)} then, {_said(new.threads)} now"

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from doctor.bench import statistics
+from doctor.bench import intervals
 from doctor.bench.said import CellSaid
 from doctor.model.bench import BenchDevice, Row, Scaling
 
@@ -77,7 +77,7 @@ def _scaled(once: Row, twice: Row, shares: tuple[float, float] | None) -> tuple[
     """Both rows with the ratio of their times. `shares`: of the device's limit, where it is known."""
     if once.timing is None or twice.timing is None or twice.batch != 2 * once.batch:
         return once, twice
-    ratio, low, high = statistics.ratio_of(twice.timing, once.timing)
+    ratio, low, high = intervals.ratio_of(twice, once)
     computing = shares is not None and min(shares) >= COMPUTE_SHARE
     if not computing or _disturbed(once) or _disturbed(twice):
         scaling = Scaling(ratio=ratio)
@@ -117,7 +117,9 @@ def _reached(row: Row, said: Mapping[str, CellSaid]) -> float | None:
 
 def _disturbed(row: Row) -> bool:
     """Whether other programs had a part of the device meanwhile: then a time says little of the work."""
-    used = row.conditions.cpus_used
+    used, waited = row.conditions.cpus_used, row.conditions.cpus_waited
+    if waited is not None and waited > intervals.WAITED:
+        return True
     if row.device == "cpu":
         return used is not None and row.threads is not None and used < UNDISTURBED * row.threads
     return bool(row.conditions.busy)

@@ -5,6 +5,7 @@ Only what was seen is named: a row without a reason is as fast as nothing that w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -15,8 +16,10 @@ LOW_POWER = 0.95  # of the default limit
 LOW_CLOCK = 0.7  # of the highest
 HELD_BACK = 0.6  # share of the roofline from which on a power cap is no reason any more: most GPUs run into theirs
 FEW_THREADS = 0.6  # of the cores
-IDLE_CPUS = 0.25  # of a core for each thread: the processor mostly waited
+AWAKE = 0.5  # CPU seconds per second: below it, the processor mostly slept
+WAITING = 0.1  # seconds per second
 LOADER = 0.3  # of a step with the loader
+OPERATION = re.compile(r"\baten::[\w.]+")  # in torch's warning of a fallback
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 CAPABILITY = "ATEN_CPU_CAPABILITY"
 AT_START = ("CUDA_MODULE_LOADING", "CUDA_CACHE_DISABLE")  # they slow the start, and no step after it
@@ -47,8 +50,9 @@ def reasons_of(row: Row, around: Surroundings) -> Iterator[Reason]:
 def _elsewhere(row: Row) -> Iterator[Reason]:
     """Work that left the device, and memory that never comes back."""
     if names := row.conditions.cpu_fallback:
-        shown = ", ".join(name[:100] for name in names[:3]) + (" …" if len(names) > 3 else "")
-        yield Reason(id="mps-op-missing", text=f"A part ran on the CPU, not on {row.device}: {shown}.")
+        missing = dict.fromkeys(found.group() if (found := OPERATION.search(n)) else n[:100] for n in names)
+        shown = ", ".join([*missing][:3]) + (" …" if len(missing) > 3 else "")
+        yield Reason(id="mps-op-missing", text=f"Operations that ran on the CPU instead of {row.device}: {shown}.")
     if growth := row.conditions.memory_growth_bytes_per_step:
         yield Reason(
             id="mps-memory-leak" if row.device == "mps" else "device-wrong-results",
@@ -77,12 +81,18 @@ def _of_cpu(row: Row, around: Surroundings) -> Iterator[Reason]:
     if capability.upper() in ("DEFAULT", "NO AVX") and (around.arch or "").lower() in ("x86_64", "amd64"):
         forced = f", because {CAPABILITY}={environ[CAPABILITY]}" if environ.get(CAPABILITY) else ""
         yield Reason(id="device-slow", text=f"torch runs its plainest kernels on this CPU, without AVX2{forced}.")
-    used, usable = row.conditions.cpus_used, device.logical_cores
-    if used is not None and threads and used < IDLE_CPUS * (share := min(threads, usable or threads)):
-        yield Reason(
-            id="device-slow",
-            text=f"It computed only {100 * used / share:.0f} % of the time: it slept, or other programs had the CPU.",
-        )
+    yield from _away(row)
+
+
+def _away(row: Row) -> Iterator[Reason]:
+    """One thread at least works all of the time, unless it sleeps or others have the CPU."""
+    used, waited = row.conditions.cpus_used, row.conditions.cpus_waited
+    if used is not None and used + (waited or 0.0) < AWAKE:
+        or_others = ", or other programs used the CPU" if waited is None else ""
+        yield Reason(id="device-slow", text=f"It computed only {100 * used:.0f} % of the time: it slept{or_others}.")
+    elif waited is not None and waited > WAITING:
+        text = f"Its threads waited for a CPU {waited:.2g} s of each second: other programs used it, or a quota limits it."
+        yield Reason(id="device-slow", text=text)
 
 
 def _cores(device: BenchDevice, said: bool) -> int | None:

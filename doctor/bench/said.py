@@ -68,6 +68,7 @@ class Measured:
     counters: tuple[str, ...] = ()
     threads: int | None = None
     cpus_used: float | None = None
+    cpus_waited: float | None = None
     cpus_usable: int | None = None
     clock_mhz: float | None = None
     power_w: float | None = None

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from doctor.inside.bench import clock
-from doctor.model.bench import Timing
 
 PRECISE = clock.PRECISE
 
@@ -60,24 +59,6 @@ def ratio(above: tuple[float, float, float], below: tuple[float, float, float]) 
     down = math.hypot(math.log(above[0] / above[1]), math.log(below[2] / below[0]))
     up = math.hypot(math.log(above[2] / above[0]), math.log(below[0] / below[1]))
     return middle, round(middle * math.exp(-down), 9), round(middle * math.exp(up), 9)
-
-
-def with_drift(
-    middle: float, low: float, high: float, rounds: Sequence[float]
-) -> tuple[float, float, float]:
-    """(median, low, high), at least as wide as half of the span of the rounds' medians, in logarithms: so much the
-    machine itself changed meanwhile, which the interval of all blocks together does not say.
-
-    >>> with_drift(10.0, 9.9, 10.1, (10.0, 12.1))
-    (10.0, 9.090909, 11.0)
-    """
-    drift = math.sqrt(max(rounds) / min(rounds)) if len(rounds) > 1 else 1.0
-    return middle, min(low, round(middle / drift, 6)), max(high, round(middle * drift, 6))
-
-
-def ratio_of(above: Timing, below: Timing) -> tuple[float, float, float]:
-    """(ratio, low, high) of the medians of two rows, whose intervals are as wide as their drift."""
-    return ratio(*(with_drift(t.median_ms, t.low_ms, t.high_ms, t.rounds_ms) for t in (above, below)))
 
 
 def geometric_mean(ratios: Iterable[tuple[float, float, float]]) -> tuple[float, float, float] | None:

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from doctor.bench import limits, statistics
+from doctor.bench import intervals, limits, statistics
 from doctor.bench.plan import PlannedCell, partner
 from doctor.bench.reasons import Surroundings, reasons_of
 from doctor.bench.said import CellSaid, GateSaid, Measured
@@ -295,6 +295,7 @@ def _conditions(said: CellSaid, measured: Measured) -> Conditions:
         float32_precision=said.float32_precision,
         busy=seen.busy,
         cpus_used=measured.cpus_used,
+        cpus_waited=measured.cpus_waited,
     )
 
 
@@ -337,7 +338,7 @@ def _with_speedup(rows: dict[str, Row]) -> dict[str, Row]:
         cpu = rows.get(partner(key))
         if row.device == "cpu" or cpu is None or cpu.timing is None or row.timing is None or row.scale > 1:
             continue
-        ratio = statistics.ratio_of(cpu.timing, row.timing)
+        ratio = intervals.ratio_of(cpu, row)
         each = row.batch / cpu.batch  # one of them may have run with less
         found[key] = replace(
             row, speedup=Ratio(ratio=ratio[0] * each, low=ratio[1] * each, high=ratio[2] * each, against=cpu.key)

@@ -171,6 +171,7 @@ class Conditions:
     float32_precision: str | None = None  # "highest", "high", "medium"
     busy: bool | None = None  # other programs used the device meanwhile
     cpus_used: float | None = None  # CPU seconds per second while timing
+    cpus_waited: float | None = None  # seconds per second that its threads waited for a CPU that others had (Linux)
 
 
 @dataclass(frozen=True, kw_only=True)

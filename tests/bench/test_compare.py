@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.bench import statistics
+from doctor.bench import intervals
 from doctor.bench.compare import SAME, compare, merge, verdict_of
 from doctor.bench.statistics import interval, median
 from doctor.model.bench import BenchReport, Conditions, Gate
@@ -43,7 +43,7 @@ def test_a_difference_beyond_the_intervals_is_seen(ms: float, factor: float, hal
 
 @given(MS, MS, HALVES, HALVES)
 def test_the_ratio_lies_in_its_interval(old: float, new: float, old_half: float, new_half: float) -> None:
-    ratio, low, high = statistics.ratio_of(timing(new, half=new_half), timing(old, half=old_half))
+    ratio, low, high = intervals.ratio_of(row(ms=new, half=new_half), row(ms=old, half=old_half))
     assert low <= ratio * (1 + 1e-6) + 1e-9
     assert high >= ratio * (1 - 1e-6) - 1e-9
     assert ratio == pytest.approx(new / old)
@@ -62,10 +62,24 @@ def test_small_differences_are_none() -> None:
 
 
 def test_a_drift_between_rounds_widens_the_interval() -> None:
-    steady, drifting = timing(100.0), timing(106.0, rounds_ms=(100.0, 112.0))
-    _, low, _ = statistics.ratio_of(drifting, steady)
+    steady = row(ms=100.0)
+    drifting = replace(row(ms=106.0), timing=timing(106.0, rounds_ms=(100.0, 112.0)))
+    _, low, _ = intervals.ratio_of(drifting, steady)
     assert verdict_of(low, 1.2) == "UNSURE"
-    assert verdict_of(*statistics.ratio_of(timing(106.0), steady)[1:]) == "SLOWER"
+    assert verdict_of(*intervals.ratio_of(row(ms=106.0), steady)[1:]) == "SLOWER"
+
+
+def test_waiting_for_a_cpu_that_others_used_widens_the_interval() -> None:
+    """Half of the time of the slower run was waiting: on an idle machine it would have been as fast."""
+    idle = row(ms=100.0)
+    waiting = row(ms=180.0, conditions=Conditions(cpus_used=1.0, cpus_waited=0.5))
+    (verdict,) = compare(report(idle), report(waiting)).rows
+    assert verdict.verdict == "UNSURE"
+    assert "0.00 s a second then, 0.50 s now" in verdict.changed[0]
+    assert compare(report(idle), report(row(ms=250.0, conditions=waiting.conditions))).rows[0].verdict == "SLOWER"
+    assert compare(report(waiting), report(idle)).rows[0].verdict == "UNSURE"
+    calm = row(ms=180.0, conditions=Conditions(cpus_used=1.0, cpus_waited=0.01))
+    assert compare(report(idle), report(calm)).rows[0].verdict == "SLOWER"
 
 
 def test_two_runs_of_one_program_are_rarely_called_different() -> None:
@@ -79,9 +93,9 @@ def test_two_runs_of_one_program_are_rarely_called_different() -> None:
 
     for _ in range(400):
         (a, a_low, a_high), (b, b_low, b_high) = run(), run()
-        old = replace(timing(a), low_ms=a_low, high_ms=a_high, rounds_ms=())
-        new = replace(timing(b), low_ms=b_low, high_ms=b_high, rounds_ms=())
-        false += verdict_of(*statistics.ratio_of(new, old)[1:]) in ("FASTER", "SLOWER")
+        old = replace(row(), timing=replace(timing(a), low_ms=a_low, high_ms=a_high, rounds_ms=()))
+        new = replace(row(), timing=replace(timing(b), low_ms=b_low, high_ms=b_high, rounds_ms=()))
+        false += verdict_of(*intervals.ratio_of(new, old)[1:]) in ("FASTER", "SLOWER")
     assert false <= 0.05 * 400
 
 

@@ -32,6 +32,8 @@ def judged(conditions: Conditions, *, device: str = "cpu", rounds: tuple[float, 
 @pytest.mark.parametrize(("conditions", "device", "status"), [
     (Conditions(cpus_used=1.98), "cpu", "IMPOSSIBLE"),
     (Conditions(), "cpu", "IMPOSSIBLE"),
+    (Conditions(cpus_used=1.9, cpus_waited=0.01), "cpu", "IMPOSSIBLE"),
+    (Conditions(cpus_used=1.9, cpus_waited=0.3), "cpu", "ok"),
     (Conditions(cpus_used=0.9), "cpu", "ok"),
     (Conditions(busy=False), "cuda:0", "IMPOSSIBLE"),
     (Conditions(busy=True), "cuda:0", "ok"),

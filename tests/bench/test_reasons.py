@@ -9,7 +9,7 @@ import pytest
 from doctor.bench.reasons import Surroundings, reasons_of
 from doctor.checks import all_checks
 from doctor.model.bench import BenchDevice, BenchOptions, BenchReport, Conditions, Row
-from tests.bench.samples import CPU, FIVE, H200, LOADER, MACHINE, VGG, report, timing
+from tests.bench.samples import CPU, FIVE, H200, LOADER, MACHINE, VGG, report, row, timing
 
 GPU = replace(VGG.rows[1], conditions=Conditions(clock_mhz=1900.0, tf32=False, pcie_width=16, pcie_width_max=16))
 
@@ -88,11 +88,6 @@ def test_without_the_number_of_cores_hyperthreads_are_allowed_for(
     assert bool(said(one, replace(CPU, physical_cores=None, logical_cores=logical), of)) == slow
 
 
-def test_a_processor_that_slept_is_named() -> None:
-    one = replace(VGG.rows[0], conditions=Conditions(cpus_used=1.0))
-    assert "6 % of the time" in said(one, CPU)[0][1]
-
-
 def test_a_variable_of_the_start_slows_no_step() -> None:
     of = report(GPU, machine=replace(MACHINE, environ=(("CUDA_MODULE_LOADING", "EAGER"),)))
     assert said(GPU, H200, of) == []
@@ -102,3 +97,30 @@ def test_every_reason_is_a_diagnosis() -> None:
     ids = {check.id for check in all_checks()}
     assert {cause[3] for cause in CAUSES.values()} <= ids
     assert {id for one in LOADER.rows for id, _ in said(one, of=LOADER)} <= ids
+
+
+@pytest.mark.parametrize(
+    ("used", "waited", "words"),
+    [
+        (0.1, None, "slept, or other programs"),
+        (0.1, 0.02, "slept."),
+        (0.4, 0.5, "waited for a CPU 0.5 s"),  # others had the CPU
+        (1.0, 0.0, ""),  # one thread of 32 works while the others wait for it: small steps
+        (1.0, None, ""),
+        (0.98, 0.03, ""),
+    ],
+)
+def test_a_cpu_that_sleeps_or_is_shared(used: float, waited: float | None, words: str) -> None:
+    one = row("mlp", ms=10.0, threads=32, conditions=Conditions(cpus_used=used, cpus_waited=waited))
+    around = Surroundings(device=BenchDevice(device="cpu", physical_cores=32, logical_cores=32), environ={})
+    texts = [reason.text for reason in reasons_of(one, around)]
+    assert texts == ([] if not words else texts[:1])
+    assert all(words in text for text in texts)
+    assert bool(texts) == bool(words)
+
+
+def test_an_operation_is_named_as_torch_names_it() -> None:
+    said = "UserWarning: The operator 'aten::nonzero' is not currently supported on the MPS backend and will fall back"
+    one = row("mlp", "mps", ms=10.0, conditions=Conditions(cpu_fallback=(said, said)))
+    (reason,) = reasons_of(one, Surroundings(device=BenchDevice(device="mps"), environ={}))
+    assert reason.text == "Operations that ran on the CPU instead of mps: aten::nonzero."

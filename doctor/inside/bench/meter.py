@@ -31,6 +31,7 @@ class Meter(object):
         self.nonfinite = None  # the step, counted from the first one that was timed
         self.repeated = self.looked = 0
         self.cpu_s = self.wall_s = self.joules = self.energy_s = 0.0
+        self.waited_s, self.rounds_s = 0.0, 0.0  # for a CPU that others had; None: not known
         self.said = {"warmup_s": 0.0, "warm": False}
 
     # --- a block
@@ -125,7 +126,7 @@ class Meter(object):
         self.cpu_s, self.wall_s = self.cpu_s * bool(self.rounds), self.wall_s * bool(self.rounds)
         own = []
         started = time.perf_counter()
-        energy = self.energy()
+        energy, waited = self.energy(), self.monitor.waited_s()
         while len(self.blocks) < MOST_BLOCKS:
             taken = self.block()
             self.blocks.append(taken)
@@ -138,6 +139,8 @@ class Meter(object):
             enough = len(own) >= ROUND_BLOCKS and self.clock.is_precise(self.blocks)
             if enough or passed >= seconds and (len(own) >= ROUND_BLOCKS or passed >= 3 * seconds):
                 break
+        self.rounds_s += time.perf_counter() - started
+        self.waited_s = None if waited is None else self.waited_s + self.monitor.waited_s() - waited
         if energy is not None:
             self.joules += self.energy() - energy
             self.energy_s += time.perf_counter() - started
@@ -203,6 +206,7 @@ class Meter(object):
             counters=[name for name, _ in self.counters],
             threads=self.cell.threads,
             cpus_used=round(self.cpu_s / self.wall_s, 3) if self.wall_s else None,
+            cpus_waited=round(max(0.0, self.waited_s / self.rounds_s), 3) if self.waited_s is not None else None,
             cpus_usable=self.monitor.usable_cpus(),
         )
         kept = self.watch.kept

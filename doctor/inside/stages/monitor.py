@@ -271,6 +271,20 @@ def usable_cpus():
     return os.cpu_count()
 
 
+def waited_s():
+    """Seconds that the threads of this process have waited for a CPU that others had, all together (Linux: the second
+    number of schedstat, the time in a run queue); None where the system does not say."""
+    total, found = 0, False
+    try:
+        for thread in os.listdir("/proc/self/task"):
+            words = text_of("/proc/self/task/%s/schedstat" % thread).split()
+            if len(words) == 3:
+                total, found = total + int(words[1]), True
+    except (OSError, ValueError):
+        return None
+    return total / 1e9 if found else None
+
+
 def cpu_clock_mhz():
     """The highest clock that the system names: of cpufreq, else of /proc/cpuinfo (too low in many VMs)."""
     most = text_of("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq").strip()

@@ -1,0 +1,47 @@
+"""How far the median of a row may be off, and the ratio of two rows. Pure.
+
+The interval by order statistics holds for the blocks of a run in which nothing changes. A machine changes: its clock
+drifts, and other programs take a part of it, in one run and not in the next. Both are measured, and widen the interval:
+the medians of the rounds lie as far apart as the machine drifted, and the time that threads waited for a CPU is time
+that the row would not have taken on an idle machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from doctor.bench import statistics
+from doctor.model.bench import Row
+
+WAITED = 0.05  # seconds per second: below it, the usual small work of a system
+MOST_WAITED = 0.95
+
+
+def ratio_of(above: Row, below: Row) -> tuple[float, float, float]:
+    """(ratio, low, high) of the times of two rows, both of which have one."""
+    return statistics.ratio(ends_of(above), ends_of(below))
+
+
+def ends_of(row: Row) -> tuple[float, float, float]:
+    """(median, low, high) in milliseconds. ValueError where the row has no time."""
+    timing = row.timing
+    if timing is None:
+        raise ValueError(f"{row.key} has no time")
+    middle, low, high = with_drift(timing.median_ms, timing.low_ms, timing.high_ms, timing.rounds_ms)
+    waited = row.conditions.cpus_waited or 0.0
+    if waited > WAITED:  # threads that wait for each other may have waited one after the other
+        low = min(low, middle * (1 - min(waited, MOST_WAITED)))
+    return middle, low, high
+
+
+def with_drift(
+    middle: float, low: float, high: float, rounds: Sequence[float]
+) -> tuple[float, float, float]:
+    """(median, low, high), at least as wide as half of the span of the rounds' medians, in logarithms.
+
+    >>> with_drift(10.0, 9.9, 10.1, (10.0, 12.1))
+    (10.0, 9.090909, 11.0)
+    """
+    drift = math.sqrt(max(rounds) / min(rounds)) if len(rounds) > 1 else 1.0
+    return middle, min(low, round(middle / drift, 6)), max(high, round(middle * drift, 6))
