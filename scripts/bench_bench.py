@@ -1,12 +1,15 @@
 """How true the benchmark's clock is: its step times against a plain, hand-written, synchronised loop in the same
-process, and the same report twice (A/A).
+process, and runs of one thing compared with each other (A/A).
 
-    python scripts/bench_bench.py --python PATH [--device cuda:0] [--dtype fp32] [--workload mlp …] [--pairs 5]
+    python scripts/bench_bench.py --python PATH [--device cuda:0] [--dtype fp32] [--workload mlp …]
+    python scripts/bench_bench.py --python PATH [--device cuda:0] --pairs 10 [--suite mlp …] [--seconds N]
 
 The plain loop is what a careful person writes: warm up, synchronise, take the time of many steps, synchronise. It uses
-the workload's model, data and optimizer, and nothing of the benchmark's cell or meter. Both take turns. A/A: the
-command `bench --suite mlp --quick` twice; a pair counts as false where the intervals of the two medians do not overlap
-and the medians differ by more than 3 %. """
+the workload's model, data and optimizer, and nothing of the benchmark's cell or meter. Both take turns.
+
+A/A: each suite is run once more than there are pairs, and each run is compared with the one before it by the command's
+own verdict. At most 5 % of the rows may be FASTER or SLOWER, and 95 % must be UNSURE or within 3 %.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,17 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
-INSIDE = Path(__file__).resolve().parent.parent / "doctor" / "inside"
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from doctor.bench.compare import SAME, compare  # noqa: E402
+from doctor.model.bench import BenchReport  # noqa: E402
+from doctor.reports.bench.json import parse  # noqa: E402
+
+INSIDE = ROOT / "doctor" / "inside"
 CHILD = r'''
 import importlib.util, json, sys, time
 
@@ -127,27 +138,28 @@ def against_a_plain_loop(python: str, device: str, dtype: str, workloads: list[s
     return good
 
 
-def a_against_a(python: str, device: str, pairs: int) -> bool:
-    """The same report twice; whether at most 5 % of the pairs differ though nothing has changed."""
-    false = total = 0
-    for _ in range(pairs):
-        reports = []
-        for _ in range(2):
+def a_against_a(python: str, device: str, suites: list[str], pairs: int, seconds: int | None) -> bool:
+    """Print a line for each row of each pair; whether few enough are called different though nothing has changed."""
+    verdicts: Counter[str] = Counter()
+    good = 0
+    for suite in suites:
+        reports: list[BenchReport] = []
+        for _ in range(pairs + 1):
             with tempfile.NamedTemporaryFile(suffix=".json") as file:
-                argv = [sys.executable, "-m", "doctor", "bench", "--suite", "mlp", "--json", "-o", file.name, "-q"]
-                argv += ["--python", python, "--device", device]
-                subprocess.run(argv, check=False, timeout=400, stdin=subprocess.DEVNULL)
-                reports.append({row["key"]: row["timing"] for row in json.loads(Path(file.name).read_text())["rows"]})
-        for key, a in reports[0].items():
-            b = reports[1].get(key)
-            if a and b:
-                total += 1
-                apart = a["low_ms"] > b["high_ms"] or b["low_ms"] > a["high_ms"]
-                differs = apart and abs(a["median_ms"] / b["median_ms"] - 1) > 0.03
-                false += differs
-                print(f"{key:44} {a['median_ms']:9.4g} {b['median_ms']:9.4g} ms{'  differs' if differs else ''}")
-    print(f"A/A: {false} of {total} pairs of rows differ")
-    return false <= 0.05 * total
+                argv = [sys.executable, "-m", "doctor", "bench", "--suite", suite, "--json", "-o", file.name, "-q"]
+                argv += ["--python", python, "--device", device] + (["--seconds", str(seconds)] if seconds else [])
+                subprocess.run(argv, check=False, timeout=400, stdin=subprocess.DEVNULL, cwd=ROOT)
+                reports.append(parse(Path(file.name).read_bytes()))
+            for row in compare(*reports[-2:]).rows if len(reports) > 1 else ():
+                if row.ratio is not None:
+                    verdicts[row.verdict] += 1
+                    good += row.verdict == "UNSURE" or 1 / SAME <= row.ratio <= SAME
+                    words = f"{row.old_ms:9.4g} {row.new_ms:9.4g} ms  {row.ratio:.3f} ({row.low:.3f} to {row.high:.3f})"
+                    print(f"{row.key:44} {words}  {row.verdict}", flush=True)
+    total, false = verdicts.total(), verdicts["FASTER"] + verdicts["SLOWER"]
+    said = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
+    print(f"A/A, {total} rows: {said}; {good} within 3 % or UNSURE")
+    return total > 0 and false <= 0.05 * total and good >= 0.95 * total
 
 
 def main() -> None:
@@ -155,13 +167,16 @@ def main() -> None:
     parser.add_argument("--python", required=True)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--dtype", default="fp32")
-    parser.add_argument("--pairs", type=int, default=0)
+    parser.add_argument("--pairs", type=int, default=0, help="A/A instead of the plain loop.")
+    parser.add_argument("--suite", nargs="*", default=["mlp", "mnist"])
+    parser.add_argument("--seconds", type=int, help="Of each run of A/A.")
     parser.add_argument("--workload", nargs="*", default=["mlp:forward-backward:1024", "mnist_cnn:training:64"],
                         help="FILE:PHASE:BATCH")  # fmt: skip
     options = parser.parse_args()
-    good = against_a_plain_loop(options.python, options.device, options.dtype, options.workload)
     if options.pairs:
-        good &= a_against_a(options.python, options.device, options.pairs)
+        good = a_against_a(options.python, options.device, options.suite, options.pairs, options.seconds)
+    else:
+        good = against_a_plain_loop(options.python, options.device, options.dtype, options.workload)
     sys.exit(0 if good else 1)
 
 

@@ -91,8 +91,8 @@ def _away(row: Row) -> Iterator[Reason]:
         or_others = ", or other programs used the CPU" if waited is None else ""
         yield Reason(id="device-slow", text=f"It computed only {100 * used:.0f} % of the time: it slept{or_others}.")
     elif waited is not None and waited > WAITING:
-        text = f"Its threads waited for a CPU {waited:.2g} s of each second: other programs used it, or a quota limits it."
-        yield Reason(id="device-slow", text=text)
+        why = "other programs used it, or a quota limits it"
+        yield Reason(id="device-slow", text=f"Its threads waited for a CPU {waited:.2g} s of each second: {why}.")
 
 
 def _cores(device: BenchDevice, said: bool) -> int | None:
