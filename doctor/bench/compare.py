@@ -124,9 +124,9 @@ def _conditions(old: Row, new: Row) -> Iterable[str]:
         was_so, is_so = getattr(a, name), getattr(b, name)
         if was_so is not None and is_so is not None and was_so != is_so:
             yield f"{words}: {'yes' if was_so else 'no'} then, {'yes' if is_so else 'no'} now"
-    waited = tuple(c.cpus_waited or 0.0 for c in (a, b))
+    waited = [intervals.waiting(row) for row in (old, new)]
     if max(waited) > intervals.WAITED:
-        yield "waited for a CPU {:.2f} s a second then, {:.2f} s now".format(*waited)
+        yield "waiting for a CPU: {:.0f} % of the time then, {:.0f} % now".format(*(100 * w for w in waited))
     yield from _links(a, b)
     if old.threads != new.threads:
         yield f"threads {_said(old.threads)} then, {_said(new.threads)} now"

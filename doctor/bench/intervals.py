@@ -35,6 +35,11 @@ def ends_of(row: Row) -> tuple[float, float, float]:
     return middle, low, high
 
 
+def waiting(row: Row) -> float:
+    """The share of its threads' time that they waited for a CPU; 0 where that is not known."""
+    return min(1.0, (row.conditions.cpus_waited or 0.0) / max(1, row.threads or 1))
+
+
 def with_drift(
     middle: float, low: float, high: float, rounds: Sequence[float]
 ) -> tuple[float, float, float]:

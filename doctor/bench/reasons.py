@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from doctor.bench import intervals
 from doctor.knowledge.variables import harmful_variables
 from doctor.model.bench import BenchDevice, Reason, Row
 
@@ -16,8 +17,8 @@ LOW_POWER = 0.95  # of the default limit
 LOW_CLOCK = 0.7  # of the highest
 HELD_BACK = 0.6  # share of the roofline from which on a power cap is no reason any more: most GPUs run into theirs
 FEW_THREADS = 0.6  # of the cores
-AWAKE = 0.5  # CPU seconds per second: below it, the processor mostly slept
-WAITING = 0.1  # seconds per second
+AWAKE = 0.7  # CPU seconds per second, with what was waited for: below it, the processor slept
+WAITING = 0.1  # of its threads' time
 LOADER = 0.3  # of a step with the loader
 OPERATION = re.compile(r"\baten::[\w.]+")  # in torch's warning of a fallback
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -90,9 +91,9 @@ def _away(row: Row) -> Iterator[Reason]:
     if used is not None and used + (waited or 0.0) < AWAKE:
         or_others = ", or other programs used the CPU" if waited is None else ""
         yield Reason(id="device-slow", text=f"It computed only {100 * used:.0f} % of the time: it slept{or_others}.")
-    elif waited is not None and waited > WAITING:
-        why = "other programs used it, or a quota limits it"
-        yield Reason(id="device-slow", text=f"Its threads waited for a CPU {waited:.2g} s of each second: {why}.")
+    elif intervals.waiting(row) > WAITING:
+        share, why = 100 * intervals.waiting(row), "other programs used it, or a quota limits it"
+        yield Reason(id="device-slow", text=f"Its threads waited for a CPU {share:.0f} % of the time: {why}.")
 
 
 def _cores(device: BenchDevice, said: bool) -> int | None:

@@ -7,6 +7,7 @@ only ever put into rich Text objects, after `safe`: it can neither be markup nor
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Iterable, Iterator
 
 from rich.cells import cell_len
@@ -61,9 +62,11 @@ def render_table(
     color: bool = False,
     indent: int = 0,
     gap: int = 4,
+    width: int | None = None,
 ) -> str:
-    """Columns of foreign text, as wide as they need to be; the last one is never cut."""
-    return _printed(_table(rows, heads=heads, indent=indent, gap=gap), color)
+    """Columns of foreign text, as wide as they need to be; the last one is never cut. With a `width`, columns that do
+    not fit go below their row, each with its head."""
+    return _printed(_table(rows, heads=heads, indent=indent, gap=gap, width=width), color)
 
 
 def _printed(lines: Iterable[Text], color: bool) -> str:
@@ -99,19 +102,33 @@ def _prose(text: str, width: int, *, indent: int = 0, style: str = "") -> Lines:
         yield Text(line, style=style)
 
 
-def _table(rows: Iterable[tuple[str, ...]], *, heads: tuple[str, ...] = (), indent: int = 4, gap: int = 4) -> Lines:
+def _table(
+    rows: Iterable[tuple[str, ...]],
+    *,
+    heads: tuple[str, ...] = (),
+    indent: int = 4,
+    gap: int = 4,
+    width: int | None = None,
+) -> Lines:
     cells = [tuple(safe(c) for c in row) for row in ((heads, *rows) if heads else rows)]
     if not cells:
         return
     widths = [max(cell_len(row[i]) for row in cells) for i in range(len(cells[0]))]
+    kept = len(widths)
+    while width and heads and kept > 1 and indent + sum(widths[:kept]) + gap * (kept - 1) > width:
+        kept -= 1
     for number, row in enumerate(cells):
         line = Text(" " * indent, style="bold" if heads and number == 0 else "")
-        for i, cell in enumerate(row):
-            last = i == len(row) - 1
+        for i, cell in enumerate(row[:kept]):
+            last = i == kept - 1
             line.append(
                 cell + ("" if last else " " * (widths[i] - cell_len(cell) + gap)), style="dim" if last and i > 1 else ""
             )
         yield line
+        if width and number and (below := [f"{h}: {c}" if h else c for h, c in zip(cells[0], row, strict=True)][kept:]):
+            said = "; ".join(text for text, cell in zip(below, row[kept:], strict=True) if cell)
+            for part in textwrap.wrap(said, width - indent - 4, break_long_words=False, break_on_hyphens=False):
+                yield Text(" " * (indent + 4) + part, style="dim")
 
 
 def _report(report: Report, width: int, verbose: bool, errata: bool) -> Lines:

@@ -72,10 +72,10 @@ def test_a_drift_between_rounds_widens_the_interval() -> None:
 def test_waiting_for_a_cpu_that_others_used_widens_the_interval() -> None:
     """Half of the time of the slower run was waiting: on an idle machine it would have been as fast."""
     idle = row(ms=100.0)
-    waiting = row(ms=180.0, conditions=Conditions(cpus_used=1.0, cpus_waited=0.5))
+    waiting = row(ms=180.0, threads=2, conditions=Conditions(cpus_used=1.0, cpus_waited=0.5))
     (verdict,) = compare(report(idle), report(waiting)).rows
     assert verdict.verdict == "UNSURE"
-    assert "0.00 s a second then, 0.50 s now" in verdict.changed[0]
+    assert "0 % of the time then, 25 % now" in verdict.changed[0]
     assert compare(report(idle), report(row(ms=250.0, conditions=waiting.conditions))).rows[0].verdict == "SLOWER"
     assert compare(report(waiting), report(idle)).rows[0].verdict == "UNSURE"
     calm = row(ms=180.0, conditions=Conditions(cpus_used=1.0, cpus_waited=0.01))

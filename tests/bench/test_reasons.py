@@ -16,9 +16,7 @@ GPU = replace(VGG.rows[1], conditions=Conditions(clock_mhz=1900.0, tf32=False, p
 
 def said(one: Row, device: BenchDevice = H200, of: BenchReport = VGG) -> list[tuple[str, str]]:
     asked = of.options.threads is not None
-    around = Surroundings(
-        device=device, environ=dict(of.machine.environ), arch=of.machine.arch, threads_asked=asked
-    )
+    around = Surroundings(device=device, environ=dict(of.machine.environ), arch=of.machine.arch, threads_asked=asked)
     return [(r.id, r.text) for r in reasons_of(one, around)]
 
 
@@ -104,7 +102,8 @@ def test_every_reason_is_a_diagnosis() -> None:
     [
         (0.1, None, "slept, or other programs"),
         (0.1, 0.02, "slept."),
-        (0.4, 0.5, "waited for a CPU 0.5 s"),  # others had the CPU
+        (0.4, 16.0, "waited for a CPU 50 % of the time"),
+        (0.15, 0.45, "slept."),  # others had the CPU
         (1.0, 0.0, ""),  # one thread of 32 works while the others wait for it: small steps
         (1.0, None, ""),
         (0.98, 0.03, ""),

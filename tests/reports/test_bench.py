@@ -191,3 +191,10 @@ def test_commands_that_are_named_exist() -> None:
         if "--suite" in words:
             assert words[words.index("--suite") + 1] in SUITES
     assert {s for w in published.works().values() for s in w.suites} <= set(SUITES)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_nothing_is_wider_than_the_terminal(name: str) -> None:
+    shown = text.render(explained(ALL[name]), width=80)
+    wide = [line for line in shown.splitlines() if len(line) > 80 and "://" not in line]
+    assert not wide

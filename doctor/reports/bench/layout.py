@@ -209,7 +209,7 @@ def _published(suite: str, report: BenchReport, rows: Sequence[Row]) -> Table | 
     below += [f"{_mark(c)}: {c.means}" for c in marks.values()]
     if len(pairs) > len(shown):
         below.append(f"{len(pairs) - len(shown)} more published lines are in the tables.")
-    heads = ("published", "machine", "batch", "CPU", "GPU", "speed-up", "torch", "how it was measured")
+    heads = ("published", "machine", "batch", "CPU", "GPU", "speed-up", "torch", "notes")
     return _without_empty(Table(title=f"published figures for {suite}", heads=heads, lines=lines, below=tuple(below)))
 
 

@@ -57,8 +57,8 @@ def _tables(tables: Sequence[layout.Table], color: bool, width: int) -> str:
 
     parts = []
     for table in tables:
-        title = f"{safe(table.title)}\n" if table.title else ""
-        shown = render_table(table.lines, heads=table.heads, color=color, indent=2, gap=2)
+        title = "".join(_prose(table.title, width)) if table.title else ""
+        shown = render_table(table.lines, heads=table.heads, color=color, indent=2, gap=2, width=width)
         below = "".join("".join(_prose(line, width, indent=2, hang=6)) for line in table.below)
         parts.append(title + shown + below)
     return "\n".join(parts)
