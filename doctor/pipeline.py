@@ -145,7 +145,7 @@ def benchmark(
     devices, missing = report.chosen(available, options.devices)
     if missing:
         names = ", ".join(available)
-        raise NothingToMeasure(f"this torch sees no device {', '.join(missing)}; it sees {names}", usage=True)
+        raise NothingToMeasure(f"no such device for this torch: {', '.join(missing)} (available: {names})", usage=True)
     plans = plan.plan(options, devices)
     system = replace(System.of_this_process(), until=time.monotonic() + 2 * sum(p.seconds for p in plans) + 300)
     found = find_target(system, request.python)

@@ -238,8 +238,9 @@ def _merged(method: int, reports: Sequence[BenchReport]) -> MergedTable:
     heads: list[tuple[str, str, str]] = []  # name, device, environment
     dates: list[list[str]] = []
     for report in reports:
-        for device in dict.fromkeys(row.device for row in report.rows if row.method == method):
-            rows = [row for row in report.rows if row.method == method and row.device == device]
+        timed = [row for row in report.rows if row.method == method and row.scale == 1]
+        for device in dict.fromkeys(row.device for row in timed):
+            rows = [row for row in timed if row.device == device]
             head = (_name_of(report, device), device, _about(report))
             place = next((i for i, h in enumerate(heads) if h == head and _disjoint(columns[i], rows)), None)
             if place is None:

@@ -15,7 +15,7 @@ from doctor.bench import statistics
 from doctor.model.bench import Row
 
 WAITED = 0.05  # seconds per second: below it, the usual small work of a system
-MOST_WAITED = 0.95
+MOST_WAITED = 0.99
 
 
 def ratio_of(above: Row, below: Row) -> tuple[float, float, float]:

@@ -29,31 +29,32 @@ SUITES = ("mnist", "vae", "vgg16", "five-models", "mlp")
 
 
 @click.command()
-@click.option("--suite", type=click.Choice(SUITES), help="The tables of an article people read. Default: a tour.")
+@click.option("--suite", type=click.Choice(SUITES), help="Reproduce the tables of an article. Default: a tour.")
 @click.option("--quick", is_flag=True, help="Two to three minutes (the default).")
-@click.option("--full", is_flag=True, help="Ten minutes: longer clocks, and in the tour more workloads.")
+@click.option("--full", is_flag=True, help="Ten minutes: each row measured longer, and more workloads in the tour.")
 @click.option("--seconds", type=click.IntRange(10, 36000), metavar="N",
-              help="Measure for this long instead. What does not fit is listed as not run.")  # fmt: skip
-@click.option("--list", "listing", is_flag=True, help="List suites and workloads, and measure nothing.")
+              help="Total measuring time. What does not fit is reported as not-run.")  # fmt: skip
+@click.option("--list", "listing", is_flag=True, help="List suites and workloads without measuring.")
 @click.option("--python", metavar="PATH", callback=_python, help="The Python to measure, or its environment's folder.")
 @click.option("--device", multiple=True, metavar="DEVICE", callback=_devices,
               help="Only this one: cpu, cuda, cuda:1, mps, xpu (repeatable). Default: CPU and first GPU.")  # fmt: skip
 @click.option("--dtype", multiple=True, type=click.Choice(("fp32", "bf16", "fp16")),
-              help="Types to compute with, by autocast (repeatable). Default: fp32.")  # fmt: skip
-@click.option("--channels-last", is_flag=True, help="Images in the order NHWC.")
-@click.option("--compile", is_flag=True, help="Through torch.compile.")
+              help="Compute in this type, with autocast (repeatable). Default: fp32.")  # fmt: skip
+@click.option("--channels-last", is_flag=True, help="Images in the channels-last memory format (NHWC).")
+@click.option("--compile", is_flag=True, help="Compile the models with torch.compile.")
 @click.option("--threads", type=click.IntRange(1, 4096), metavar="N", help="CPU threads. Default: torch's choice.")
-@click.option("--with-loader", is_flag=True, help="Also with a DataLoader in the clock, as a separate number.")
-@click.option("--show-unsynchronised", is_flag=True, help="Also what a clock would say that does not wait.")
-@click.option("--seed", type=click.IntRange(0, 1 << 31), default=0, show_default=True, help="Of parameters and data.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.option("--with-loader", is_flag=True, help="Also time the steps with a DataLoader, as a separate figure.")
+@click.option("--show-unsynchronised", is_flag=True, help="Also show what a clock without synchronization reports.")
+@click.option("--seed", type=click.IntRange(0, 1 << 31), default=0, show_default=True, help="Seed of parameters and data.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 @output_options()
 def command(**options: Any) -> int:
     """Time well-known workloads on this machine.
 
-    Each is first compared with the CPU in float64; what computes wrongly shows no time. The CPU and the GPU take turns,
-    and a speed-up is a ratio of medians with its interval. Exit code 1 where something is INVALID or IMPOSSIBLE (of
-    --compare also where a row is SLOWER), 3 where nothing could be measured; Ctrl-C keeps what is done.
+    The results of each workload are first compared with a float64 run on the CPU; a workload that computes wrong
+    results gets no time. CPU and GPU take turns, and a speed-up is the ratio of the two medians with its 95 % interval.
+    Exit code 1 if a row is INVALID or IMPOSSIBLE (with --compare also if one is SLOWER), 3 if nothing could be
+    measured. Ctrl-C keeps what has been measured.
     """
     if options["listing"]:
         output.emit(_listing(), options["output"])

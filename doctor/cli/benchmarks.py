@@ -32,10 +32,10 @@ def output_options() -> Decorator:
             click.option(f"--{name}", f"as_{name}", is_flag=True, help=f"The same as --format {name}.")
             for name in FORMATS[1:]
         ),
-        click.option("-o", "--output", metavar="FILE", callback=_output, help="Write there, not to stdout."),
-        click.option("--known", is_flag=True, help="List published numbers that are wrong or not comparable."),
-        click.option("--compare", metavar="OLD.json", help="Compare with that report, row by row."),
-        click.option("--merge", is_flag=True, help="One table of all the FILES: many machines side by side."),
+        click.option("-o", "--output", metavar="FILE", callback=_output, help="Write to FILE instead of stdout."),
+        click.option("--known", is_flag=True, help="List published figures that are wrong or not comparable."),
+        click.option("--compare", metavar="OLD.json", help="Compare with an earlier report, row by row."),
+        click.option("--merge", is_flag=True, help="One table of all FILES, the machines side by side."),
         click.argument("files", nargs=-1, metavar="[FILES]..."),
     ]
 
@@ -56,7 +56,7 @@ def format_of(options: dict[str, Any], formats: tuple[str, ...] = FORMATS) -> st
         raise click.UsageError(f"{' and '.join(sorted(set(asked)))} exclude each other.")
     chosen: str = asked[0] if asked else "terminal"
     if chosen not in formats:
-        raise click.UsageError(f"this has no --format {chosen}; it has {', '.join(formats)}.")
+        raise click.UsageError(f"--format {chosen} is not available here; choose {', '.join(formats)}.")
     return chosen
 
 
@@ -78,7 +78,7 @@ def on_files(options: dict[str, Any]) -> int | None:
             raise click.UsageError("--compare takes one new report (with none it measures).")
         return compare(read_report(options["compare"]), read_report(files[0]), options)
     if files:
-        raise click.UsageError(f"'{files[0]}' is no option; a report is for --compare OLD.json NEW.json or --merge.")
+        raise click.UsageError(f"'{files[0]}': files are only read with --compare OLD.json NEW.json or --merge.")
     return None
 
 
@@ -241,13 +241,13 @@ class Live:
         from doctor.reports.bench import layout
         from doctor.reports.text import safe
 
-        table = Table(box=box.SIMPLE)
-        for head in ("workload", "device", "batch", "time", "95 %", "speed-up"):
-            table.add_column(head, no_wrap=True)
+        table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
+        for head, width in (("workload", 8), ("device", 6), ("batch", 5), ("time", 8), ("95 %", 6), ("speed-up", 8)):
+            table.add_column(head, no_wrap=True, min_width=width)
         for row in self._rows[-20:]:
             cells = (
                 layout.name_of(row), row.device, str(row.batch), layout.shown_time(row),
-                layout.spread_of(row.timing) if row.timing else "",
+                layout.spread_of(row.timing).partition(" (")[0] if row.timing else "",
                 layout.times_of(row.speedup.ratio) if row.speedup else "",
             )  # fmt: skip
             table.add_row(*(Text(safe(cell)) for cell in cells))

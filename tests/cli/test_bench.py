@@ -107,7 +107,7 @@ def test_nothing_measured_is_exit_3(machine, monkeypatch) -> None:
 
 def test_a_device_that_is_not_there(machine, capsys) -> None:
     assert run(["bench", "--device", "mps"]) == 2
-    assert "this torch sees no device mps; it sees cpu, cuda:0." in capsys.readouterr().err
+    assert "no such device for this torch: mps (available: cpu, cuda:0)." in capsys.readouterr().err
 
 
 def test_wrong_usage(capsys) -> None:
