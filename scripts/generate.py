@@ -62,7 +62,7 @@ def bench_page() -> str:
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for what, tolerance in (("outputs", verdicts.outputs_tolerance), ("gradients", verdicts.gradients_tolerance)):
         lines += [
-            f"| {what}, {kind} | " + " | ".join(f"{tolerance(bits, depth):.2g}" for depth in depths) + " |"
+            f"| {what}, {kind} | " + " | ".join(_tolerance(tolerance(bits, depth)) for depth in depths) + " |"
             for kind, bits in kinds
         ]
     lines += [
@@ -76,6 +76,10 @@ def bench_page() -> str:
     if not begin or not end:
         raise SystemExit("docs/bench.md has no section for the tolerances")
     return f"{before}{begin}\n" + "\n".join(lines) + f"\n{end}{after}"
+
+
+def _tolerance(value: float | None) -> str:
+    return "not judged" if value is None else f"{value:.2g}"
 
 
 def help_text() -> str:

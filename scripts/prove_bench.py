@@ -42,12 +42,14 @@ def main() -> int:
     each = options.times if options.one_child else 1
     for _ in range(options.times // each):  # all faults in turn: what disturbs the machine hits each
         for name, row in faulty_rows(python, options.device, names * each):
-            right[name] += FAULTS[name].holds(row)
-            if FAULTS[name].holds(row):
+            holds = FAULTS[name].holds(row)
+            right[name] += holds
+            print(f"{time.perf_counter() - started:6.0f} s  {name}: {'right' if holds else 'WRONG'}", flush=True)
+            if holds:
                 said[name] = row.gate.why or next((r.text for r in row.reasons), f"ok, {row.timing and 'timed'}")
             else:
                 wrong[name] = row
-    print(f"| fault on {options.device} | called right | as |\n| --- | --- | --- |")
+    print(f"\n| fault on {options.device} | called right | as |\n| --- | --- | --- |")
     for name in names:
         print(f"| {name} | {right[name]} of {options.times} | {said.get(name, '')} |")
     print(f"\n{time.perf_counter() - started:.0f} s")

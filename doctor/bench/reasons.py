@@ -89,8 +89,10 @@ def _away(row: Row) -> Iterator[Reason]:
     """One thread at least works all of the time, unless it sleeps or others have the CPU."""
     used, waited = row.conditions.cpus_used, row.conditions.cpus_waited
     if used is not None and used + (waited or 0.0) < AWAKE:
-        or_others = ", or other programs used the CPU" if waited is None else ""
-        yield Reason(id="device-slow", text=f"It computed only {100 * used:.0f} % of the time: it slept{or_others}.")
+        also = f" and waited for a CPU {100 * waited:.0f} %" if waited and waited > WAITING else ""
+        or_others = "" if waited is not None and not also else ", or other programs used the CPU"
+        text = f"It computed only {100 * used:.0f} % of the time{also}: it slept{or_others}."
+        yield Reason(id="device-slow", text=text)
     elif intervals.waiting(row) > WAITING:
         share, why = 100 * intervals.waiting(row), "other programs used it, or a quota limits it"
         yield Reason(id="device-slow", text=f"Its threads waited for a CPU {share:.0f} % of the time: {why}.")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,14 +53,19 @@ FAULTS = {
 }
 
 
-def faulty_rows(python: str, device: str = "cpu", faults: Iterable[str] = ()) -> Iterable[tuple[str, Row]]:
-    """(fault, row) of cells that the interpreter runs in one child. RuntimeError where the child fails."""
+def faulty_rows(python: str, device: str = "cpu", faults: Iterable[str] = ()) -> Iterator[tuple[str, Row]]:
+    """(fault, row) of cells that the interpreter runs in one child, each as soon as it is done. RuntimeError where the
+    child fails."""
     script = ROOT / "tests" / "inside" / "faulty_bench.py"
     argv = [python, str(script), str(INSIDE), device, *faults]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=900, check=False, env=dict(os.environ))
-    if done.returncode:
-        raise RuntimeError(done.stderr[-3000:])
-    return [(line["fault"], judged(line)) for line in map(json.loads, done.stdout.splitlines())]
+    with tempfile.TemporaryFile("w+") as errors:
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=errors, text=True) as child:
+            assert child.stdout is not None
+            for line in map(json.loads, child.stdout):
+                yield line["fault"], judged(line)
+        if child.returncode:
+            errors.seek(0)
+            raise RuntimeError(errors.read()[-3000:])
 
 
 def judged(line: dict[str, Any]) -> Row:

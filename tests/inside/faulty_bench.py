@@ -135,7 +135,7 @@ def fallback(cell):
 
 
 def sleeping(cell):
-    step_besides(cell, lambda: time.sleep(0.05))
+    step_besides(cell, lambda: time.sleep(0.2))
 
 
 FAULTS = {
@@ -157,7 +157,7 @@ def cell_for(fault):
     """A step that a GPU takes long for, where what it does is not waited for."""
     kind = DEVICE.partition(":")[0]
     if fault == "unsynchronised" and kind != "cpu":
-        return {"key": f"matmul-4096/product/{DEVICE}/fp32/b1", "phase": "product", "batch": 1}, "matmul", 4096
+        return {"key": f"matmul-1536/product/{DEVICE}/fp32/b1", "phase": "product", "batch": 1}, "matmul", 1536
     key = f"mlp/forward-backward/{DEVICE}/fp32/b256"
     return {"key": key, "phase": "forward-backward", "batch": 256}, "mlp", None
 
@@ -172,10 +172,10 @@ def bench(fault):
     one.pieces = dict(PIECES)
     spec, workload, size = cell_for(fault)
     plan = {
-        "seconds": 120.0, "warm_s": 0.2, "rounds": 2, "loader": False, "unsynchronised": False, "seed": 0,
+        "seconds": 120.0, "warm_s": 0.1, "rounds": 2, "loader": False, "unsynchronised": False, "seed": 0,
         "warnings": KEPT,
         "groups": [{"workload": workload, "size": size, "weight": 1.0, "cells": [dict(
-            spec, device=DEVICE, dtype="fp32", threads=1, channels_last=False, compile=False, seconds=0.4,
+            spec, device=DEVICE, dtype="fp32", threads=1, channels_last=False, compile=False, seconds=0.3,
             ungated=False,
         )]}],
     }

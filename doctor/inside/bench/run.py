@@ -12,6 +12,7 @@ import time
 MOST_STEPS_TO_START = 5  # the first call, one to warm up, and three to measure
 LEAST_BATCH = 1
 LEAST_S = 0.5  # of a cell
+SHARED = 0.6  # of a group's time, at most for what the CPU computes for all of its cells
 MOST_PACE = 20.0
 FALLBACK = "fall back to run on the CPU"
 TRIAL = 768  # side of the product that says how fast a device is at first
@@ -57,6 +58,7 @@ class Runner(object):
         self.probes = {"cpu": host, str(probe.device): probe}
         self.until = time.perf_counter() + plan["seconds"]
         self.rates = {}  # operations a second, by device
+        self.bands = {}  # losses of the CPU's seeds, by workload and size: other batches share them
         self.pace = 1.0  # how much longer things take than foreseen: other programs may be at work
         self.kept_warnings = plan.get("warnings", [])
 
@@ -78,12 +80,13 @@ class Runner(object):
         flops = counted(self.torch, start, group.get("size"))
         gate = self.pieces["gate"]
         reference = gate.Reference(self.pieces["cell"], start, self.probes["cpu"].threads)
+        which = (group["workload"], group.get("size"))
+        reference.losses = self.bands.get(which)
         meters = []
         alive = True
         for position, spec in enumerate(group["cells"]):
-            seconds = max(0.0, until - time.perf_counter()) / (len(group["cells"]) - position)
             try:
-                meter = self.begun(start, spec, reference, flops, seconds, meters)
+                meter = self.begun(start, spec, reference, flops, until, len(group["cells"]) - position)
                 if meter is not None:
                     meters.append(meter)
             except Exception as error:
@@ -92,6 +95,7 @@ class Runner(object):
                 if data["lost"] and spec["device"] != "cpu":
                     alive = False
                     break
+        self.bands[which] = reference.losses
         if alive:
             self.rounds(meters, until)
         for spec, meter, said in meters:
@@ -103,8 +107,9 @@ class Runner(object):
         others = {name.partition(".")[2]: p for name, p in self.pieces.items() if name.startswith("workloads.")}
         return self.pieces["cell"].Start(self.torch, work, group.get("size"), self.plan["seed"], others)
 
-    def begun(self, start, spec, reference, flops, seconds, meters):
-        """(spec, meter, what the gate saw) of a cell that is warm; None where it is not to be."""
+    def begun(self, start, spec, reference, flops, until, turns):
+        """(spec, meter, what the gate saw) of a cell that is warm; None where it is not to be. `turns`: how many cells
+        share the time that is left. What the CPU computes for all of them is not charged to the first one."""
         probe, work = self.probes[spec["device"]], start.work
         batch = spec["batch"]
         notes = []
@@ -116,19 +121,22 @@ class Runner(object):
         while True:
             per_step = flops["step"] * batch * factor - flops["first"] * batch * (factor > 1)
             expected = per_step / self.rate(probe)
-            checking = 0.0 if spec.get("ungated") else gate_seconds(self, work, flops, factor, batch)
-            foreseen = self.pace * (checking + MOST_STEPS_TO_START * expected)
-            if seconds < LEAST_S or foreseen > 1.5 * seconds:
-                why = "the time was over before its turn" if seconds < LEAST_S else (
+            shared, own = (0.0, 0.0) if spec.get("ungated") else gate_seconds(
+                self, start, flops, factor, batch, probe, reference)
+            left = max(0.0, until - time.perf_counter())
+            seconds = max(0.0, left - self.pace * shared) / turns
+            foreseen = self.pace * (own + MOST_STEPS_TO_START * expected)
+            if left / turns < LEAST_S or self.pace * shared > SHARED * left or foreseen > 1.5 * seconds:
+                why = "the time was over before its turn" if left / turns < LEAST_S else (
                     "checking it and %d steps would take about %.0f s here, and this cell has %.0f s"
-                    % (MOST_STEPS_TO_START, foreseen, seconds))
+                    % (MOST_STEPS_TO_START, foreseen + self.pace * shared, left / turns))
                 said = {"status": "not-run", "why": why, "parameters": parameters(start), "flops": per_step}
                 self.speaker.cell(spec["key"], **said)
                 return None
             try:
                 counts = {"flops": per_step, "least_flops": per_step * flops["least"]}
-                found = self.warmed(start, spec, batch, reference, counts, seconds, notes)
-                self.keep_pace(found[1].said["start_s"], checking + 2 * expected)
+                found = self.warmed(start, spec, batch, reference, counts, seconds + self.pace * shared, notes)
+                self.keep_pace(found[1].said["start_s"], shared + own + 2 * expected)
                 return found
             except Exception as error:
                 if not is_out_of_memory(error) or batch <= LEAST_BATCH:
@@ -300,18 +308,25 @@ class Runner(object):
         probe.ask(probe.device.type + ".empty_cache")
 
 
-def gate_seconds(runner, work, flops, factor, batch):
-    """About how long it takes to check a cell: step 0 and two outputs more in float64, at half the rate of the CPU, and
-    for a training those of the seeds."""
-    gate = runner.pieces["gate"]
-    operations = flops["step"] * gate.compared(work, batch) * (factor + 2.0) * 2.0
-    if factor > 1:
+def gate_seconds(runner, start, flops, factor, batch, probe, reference):
+    """About how long it takes to check a cell: (what the CPU computes for all cells of the group and has not yet, what
+    the cell's device does itself). The first is step 0 and two outputs more in float64, at half the rate of float32,
+    and for a training those of the seeds."""
+    work, gate = start.work, runner.pieces["gate"]
+    if "product" in work.PHASES:
+        return 0.0, 0.0
+    trains = factor > 1
+    step = flops["step"] * gate.compared(work, batch) * (factor + 2.0)
+    training = 0.0
+    if trains:
         side = getattr(work, "BAND_SIDE", None)
         whole = work.SHAPE[-1] if hasattr(work, "SHAPE") else work.TOKENS
         count = 4 * (side / float(whole)) ** 2 if side else gate.BAND_BATCH
-        steps = getattr(work, "STEPS", gate.STEPS) * (1 + getattr(work, "SEEDS", gate.SEEDS))
-        operations += flops["step"] * factor * count * steps
-    return operations / runner.rate(runner.probes["cpu"]) if "product" not in work.PHASES else 0.0
+        training = flops["step"] * factor * count * getattr(work, "STEPS", gate.STEPS)
+    shared = 0.0 if (trains, batch) in reference.values else 2.0 * step
+    if reference.losses is None:
+        shared += training * getattr(work, "SEEDS", gate.SEEDS)
+    return shared / runner.rate(runner.probes["cpu"]), (step + training) / runner.rate(probe)
 
 
 def parameters(start):
