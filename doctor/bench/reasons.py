@@ -18,6 +18,7 @@ LOW_CLOCK = 0.7  # of the highest
 HELD_BACK = 0.6  # share of the roofline from which on a power cap is no reason any more: most GPUs run into theirs
 FEW_THREADS = 0.6  # of the cores
 AWAKE = 0.7  # CPU seconds per second, with what was waited for: below it, the processor slept
+ASLEEP = 0.5  # below it, for certain
 WAITING = 0.1  # of its threads' time
 LOADER = 0.3  # of a step with the loader
 OPERATION = re.compile(r"\baten::[\w.]+")  # in torch's warning of a fallback
@@ -90,7 +91,8 @@ def _away(row: Row) -> Iterator[Reason]:
     used, waited = row.conditions.cpus_used, row.conditions.cpus_waited
     if used is not None and used + (waited or 0.0) < AWAKE:
         also = f" and waited for a CPU {100 * waited:.0f} %" if waited and waited > WAITING else ""
-        or_others = "" if waited is not None and not also else ", or other programs used the CPU"
+        asleep = waited is not None and used + waited < ASLEEP
+        or_others = "" if asleep or (waited is not None and not also) else ", or other programs used the CPU"
         text = f"It computed only {100 * used:.0f} % of the time{also}: it slept{or_others}."
         yield Reason(id="device-slow", text=text)
     elif intervals.waiting(row) > WAITING:

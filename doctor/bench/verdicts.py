@@ -175,7 +175,8 @@ def _unsynchronised(measured: Measured) -> str | None:
     if not measured.proof or len(late) < len(measured.proof):
         return None
     read = statistics.median(late)
-    return f"the device still worked for {1000 * read:.3g} ms when the clock had stopped: it was not waited for"
+    shown = f"{read:.3g} s" if read >= 1 else f"{1000 * read:.3g} ms"
+    return f"the device still worked for {shown} when the clock had stopped: it was not waited for"
 
 
 # --- rows

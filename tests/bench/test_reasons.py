@@ -103,6 +103,7 @@ def test_every_reason_is_a_diagnosis() -> None:
         (0.1, None, "slept, or other programs"),
         (0.1, 0.02, "slept."),
         (0.4, 16.0, "waited for a CPU 50 % of the time"),
+        (0.05, 0.3, "waited for a CPU 30 %: it slept."),
         (0.15, 0.45, "waited for a CPU 45 %: it slept, or other"),  # others had the CPU
         (1.0, 0.0, ""),  # one thread of 32 works while the others wait for it: small steps
         (1.0, None, ""),
