@@ -14,8 +14,11 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 
+from doctor.redaction.commands import secrets_of_calls, secrets_of_commands
 from doctor.redaction.keys import PASSWORDS, strength
+from doctor.redaction.prose import passwords_in_prose
 from doctor.redaction.spans import Span
+from doctor.redaction.values import HEX, LIKE_PASSWORD, NOT_SECRET, like_password, looks_made_up, looks_random, trimmed
 from doctor.redaction.words import is_ordinary, is_stand_in, vocabulary
 
 # ---- tokens by their form
@@ -76,43 +79,21 @@ _LOOSE = re.compile(
     r"[\"'`]?[ \t]{0,8}:?(?:[ \t]{1,8}|[ \t]*\n[ \t]{0,16}|[ \t]{0,8}(?:->|→|[–—|,;/…(\[]|\.{3})[ \t]{0,8})[\"'`]?"
 )
 _NEXT_LINE = re.compile(r"[ \t]*\n[ \t]{0,16}[\"'`]?")
-_LIKE_PASSWORD = re.compile(
-    r"(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[A-Za-z])[^\s/~|,;()\[\]\"'`<][^\s|,;()\[\]\"'`<>]{5,199}"
-)
-_VERSION = re.compile(
-    r"v?\d+(?:\.\d+)+\S*|-{0,2}[a-z]+v?\d{1,2}\Z"
-    r"|.{0,60}\.(?:py|cfg|txt|toml|json|ya?ml|ini|c|h|cpp|rs|md)\b",
-    re.IGNORECASE,
-)
 _SETTERS = re.compile(
     r"(?:\b(?:setx|env|arg|set|export|setenv|unset|config|login|machine|configure|put|by|secret)|-[gU]?x|-e|--env)"
     r"[ \t]{1,4}(?:/[mM][ \t]{1,4})?[\w.]{0,40}[ \t\"']{0,4}\Z",
     re.IGNORECASE,
 )
 _SCHEME_WORD = re.compile(r"(?:Bearer|Basic|Token|Digest|Negotiate|ApiKey|AWS4-HMAC-SHA256)[ \t]{1,4}", re.IGNORECASE)
-_NOT_SECRET = re.compile(
-    r"""(?:none|null|nil|true|false|yes|no|on|off|n/?a|required|missing|invalid|expired|empty|unset|undefined|redacted
-        |\W*|[*xX•.…_#-]{2,}|<[\w .|/-]{0,40}>|\[[\w .-]{0,40}\]|\{[\w.-]{0,40}\}|\$\{?[\w.:-]{1,60}\}?|%\w{1,60}%
-        |\$env:\w{1,60}|\$\([^)]{0,80}\)?|\$\{\{[^}]{0,80}\}?\}?|os\.(?:environ|getenv).{0,80}|your[-_ ].{0,40}
-        |\*{3,}.{0,4}
-        |\(?(?:un)?set\)?|not|[A-Za-z_][\w.]{0,60}\([^)]{0,80}\)?)\Z""",
-    re.IGNORECASE | re.VERBOSE,
-)
-
 # ---- flags that take a secret without saying so
 
 _USER_FLAG = re.compile(
     r"(?<![\w-])(?:-u|--user|--proxy-user|--creds|--src-creds|--dest-creds)[ =]{1,3}['\"]?([^\s'\":]{1,80}):"
     r"([^\s'\"]{1,200})"
 )
-_LOGIN = re.compile(
-    r"sshpass|docker|podman|mysql|mariadb|twine|login|smbclient|psql|mongo|redis-cli|nmcli", re.IGNORECASE
-)
-_PASSWORD_FLAG = re.compile(r"(?<![\w-])-(?:p|a)[ =]{0,2}['\"]?([^\s'\"]{3,200})")
 _NETRC = re.compile(
     r"\blogin[ \t]{1,4}(\S{1,80})[ \t]{1,4}(?:account[ \t]{1,4}\S{1,80}[ \t]{1,4})?password[ \t]{1,4}(\S{1,200})"
 )
-_LOGIN_CALL = re.compile(r"\blogin[ \t]{0,2}\(?[ \t]{0,2}(?:--relogin[ \t]{1,2})?['\"]?([A-Za-z0-9_-]{20,200})")
 
 # ---- addresses
 
@@ -137,14 +118,11 @@ PUBLIC_USERS = frozenset(
 _RUN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9][A-Za-z0-9_+/=.~-]{15,}")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}\Z")
 _PIECE = re.compile(r"[A-Za-z0-9]{16,}")
-_HEX = re.compile(r"[0-9a-f]{32,}\Z|[0-9A-F]{32,}\Z")
-_PLAIN_RUN = re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{5,}")
 _OF_A_HASH = re.compile(
     r"(?:sha-?\d{0,3}|md5|hash|digest|commit|git|revision|rev|checksum|blake\w*|etag|build|HEAD|tree|@|blob)"
     r"[\w\s\"':=/@()\[\]-]{0,24}\Z",
     re.IGNORECASE,
 )
-_CLASSES = {**dict.fromkeys("0123456789", "d"), **dict.fromkeys("abcdefghijklmnopqrstuvwxyz", "l")}
 
 
 def secrets_in(text: str) -> Iterator[Span]:
@@ -197,11 +175,12 @@ def _secrets_in(text: str) -> Iterator[Span]:
     for number, form in enumerate(_FORMS):
         for match in form.finditer(text):
             if number or not is_word_with_prefix(match[0]):
-                yield Span(match.start(), _trimmed(text, match.start(), match.end()), "secret")
+                yield Span(match.start(), trimmed(text, match.start(), match.end()), "secret")
     yield from _keyed(text)
     yield from _flags(text)
     yield from _addresses(text)
     yield from _bare_userinfo(text)
+    yield from passwords_in_prose(text)
     for start, end in random_runs(text):
         yield Span(start, end, "secret")
 
@@ -315,10 +294,8 @@ def _value(text: str, start: int, end: int, name: str, how_sure: str) -> Iterato
 def _loosely(text: str, end: int, between: re.Pattern[str] = _LOOSE) -> tuple[int, int] | None:
     """The place of what looks like a password behind the name of one: «password Tr0ub4d», «| password | Tr0ub4d |»."""
     gap = between.match(text, end)
-    word = _LIKE_PASSWORD.match(text, gap.end()) if gap else None
-    if word is None or _VERSION.match(word[0]) or is_ordinary(word[0]) or word[0].endswith(":") or "=" in word[0]:
-        return None
-    return word.span()
+    word = LIKE_PASSWORD.match(text, gap.end()) if gap else None
+    return word.span() if word and like_password(word[0]) else None
 
 
 def _value_at(text: str, start: int, place: int, line_end: int, name: str, how_sure: str) -> Iterator[Span]:
@@ -386,9 +363,9 @@ def _closing(text: str, begin: int, quote: str, line_end: int) -> int:
 def _checked(text: str, start: int, end: int, how_sure: str, *, quoted: bool = False) -> Iterator[Span]:
     """The span of a value, if it is a secret at all. A known prefix of an address belongs to the rules of addresses."""
     if not quoted:
-        end = _trimmed(text, start, end)
+        end = trimmed(text, start, end)
     value = text[start:end]
-    if not value.strip() or _NOT_SECRET.match(value.strip()) or is_stand_in(value):
+    if not value.strip() or NOT_SECRET.match(value.strip()) or is_stand_in(value):
         return
     if (_ADDRESS.match(value) and how_sure == "weak") or re.match(
         r".{0,400}\b(?:OLD)?PWD=\Z", text[max(0, start - 8) : start]
@@ -399,35 +376,9 @@ def _checked(text: str, start: int, end: int, how_sure: str, *, quoted: bool = F
     yield Span(start, end, "secret")
 
 
-def looks_made_up(value: str) -> bool:
-    """Whether a value of a key such as «token» is one that somebody or something made up: no word, number or mark."""
-    value = value.strip("\"'`,;()[]{}<>|.")
-    if len(value) < 4 or value.replace(".", "").replace("_", "").replace(",", "").lstrip("+-").isdigit():
-        return False
-    if all(not part or len(part) == 1 or part.lower() in vocabulary() for part in re.split(r"[\W_\d]+", value)):
-        return any(c.isdigit() for c in value) and any(c.isalpha() for c in value) and len(value) >= 8
-    if value.isalpha() and (value.islower() or value.istitle() or value.isupper()):
-        return len(value) >= 20
-    return any(c.isdigit() for c in value) or not value.isidentifier() or len(value) >= 12
-
-
 def _word_at(text: str, place: int) -> str:
     match = re.compile(r"\S{0,400}").match(text, place)
     return match[0] if match else ""
-
-
-def _trimmed(text: str, start: int, end: int) -> int:
-    """The end without the punctuation of the sentence or the structure around it."""
-    opened = text[start:end]
-    while end > start and (
-        text[end - 1] in "\"'`,;.>"
-        or (
-            text[end - 1] in ")]}"
-            and opened.count(text[end - 1]) > opened.count({")": "(", "]": "[", "}": "{"}[text[end - 1]])
-        )
-    ):
-        end -= 1
-    return end
 
 
 # ---- flags
@@ -441,26 +392,8 @@ def _flags(text: str) -> Iterator[Span]:
     for match in _NETRC.finditer(text):
         yield Span(match.start(1), match.end(1), "user")
         yield Span(match.start(2), match.end(2), "secret")
-    for match in _ECHOED.finditer(text):
-        if not _NOT_SECRET.match(match[1]):
-            yield Span(match.start(1), match.end(1), "secret")
-    for match in _LOGIN_CALL.finditer(text):
-        if looks_made_up(match[1]):
-            yield Span(match.start(1), match.end(1), "secret")
-    for match in _PASSWORD_FLAG.finditer(text):
-        head = text[max(0, match.start() - 120) : match.start()].rpartition("\n")[2]
-        if _LOGIN.search(head) and not _docker_run(head) and not re.match(r"\d{1,5}(?::\d{1,5})?\Z", match[1]):
-            yield Span(match.start(1), match.end(1), "secret")
-
-
-_ECHOED = re.compile(
-    r"\becho[ \t]{1,3}(?:-n[ \t]{1,3})?['\"]?([^\s'\"]{4,200})['\"]?[ \t]{0,3}\|[^\n|]{0,60}(?:login|-stdin"
-    r"|passwd|sudo -S)"
-)
-
-
-def _docker_run(head: str) -> bool:
-    return re.search(r"(?:docker|podman)\s{1,4}(?:container\s{1,4})?run\b", head) is not None
+    yield from secrets_of_commands(text)
+    yield from secrets_of_calls(text)
 
 
 # ---- addresses
@@ -512,14 +445,14 @@ def _addresses(text: str) -> Iterator[Span]:
             if colon:
                 if user and user.lower() not in PUBLIC_USERS:
                     yield Span(place[0], place[0] + len(user), "secret" if looks_random(user) else "user")
-                if password and not _NOT_SECRET.match(password) and password not in ("x-oauth-basic",):
+                if password and not NOT_SECRET.match(password) and password not in ("x-oauth-basic",):
                     yield Span(place[0] + len(user) + 1, place[1], "secret")
-            elif user.lower() not in PUBLIC_USERS and not _NOT_SECRET.match(user):
+            elif user.lower() not in PUBLIC_USERS and not NOT_SECRET.match(user):
                 login = scheme.startswith(("ssh", "git+ssh", "sftp", "rsync", "smb", "abfs", "wasb"))
                 yield Span(*place, "user" if login else "secret")
             begin = place[1] + 1
         for match in _CONDA_TOKEN.finditer(text, begin, end):
-            if not _NOT_SECRET.match(match[1]):
+            if not NOT_SECRET.match(match[1]):
                 yield Span(match.start(1), match.end(1), "secret")
         for match in _HOOK.finditer(text, begin, end):
             if any(looks_random(part) or len(part) >= 40 for part in match[1].split("/")):
@@ -527,7 +460,7 @@ def _addresses(text: str) -> Iterator[Span]:
         for match in _QUERY.finditer(text, begin, end):
             value = match[2]
             telling = _SIGNED.match(match[1]) or strength(match[1]) or looks_random(value) or len(value) >= 32
-            if telling and len(value) >= 3 and not _NOT_SECRET.match(value):
+            if telling and len(value) >= 3 and not NOT_SECRET.match(value):
                 yield Span(match.start(2), match.end(2), "secret")
         hash_sign = text.find("#", begin, end)
         if hash_sign >= 0 and (
@@ -544,7 +477,7 @@ _BARE_USERINFO = re.compile(
 def _bare_userinfo(text: str) -> Iterator[Span]:
     """«user:password@host:3128» without a scheme, as a proxy's variable may hold it."""
     for match in _BARE_USERINFO.finditer(text) if "@" in text else ():
-        known = re.match(r"v?\d+(?:\.\d+)+", match[2]) or _NOT_SECRET.match(match[2])
+        known = re.match(r"v?\d+(?:\.\d+)+", match[2]) or NOT_SECRET.match(match[2])
         if not known and (match[3] or looks_made_up(match[2])):
             yield Span(*match.span(1), "user")
             yield Span(*match.span(2), "secret")
@@ -567,7 +500,7 @@ def random_runs(text: str) -> Iterator[tuple[int, int]]:
             end = place + len(segment)
             beside = any(random[max(0, number - 1) : number + 2]) and not re.search(r"[._-]", segment)
             if random[number] or (beside and len(segment) > 1 and _is_mixed(segment)):  # base64 has slashes in it
-                yield place, _trimmed(text, place, end)
+                yield place, trimmed(text, place, end)
             place = end + 1
 
 
@@ -589,31 +522,6 @@ def _random_segment(text: str, place: int, segment: str) -> bool:
 
 def _is_hash(text: str, place: int, piece: str) -> bool:
     """Whether hexadecimal is the hash of a commit or a file, by what stands before it."""
-    if not _HEX.match(piece):
+    if not HEX.match(piece):
         return False
     return _OF_A_HASH.search(text, max(0, place - 48), place) is not None
-
-
-def _is_readable(run: str) -> bool:
-    """Whether letters in one case could be a word or a part of one."""
-    vowels = sum(c in "aeiouAEIOU" for c in run)
-    return run.lower() in vocabulary() or (len(run) >= 4 and len(run) <= 5 * vowels <= 3.5 * len(run))
-
-
-def looks_random(text: str) -> bool:
-    """Whether letters and digits are mixed as no name mixes them. Sixteen characters at least."""
-    core = "".join(c for c in text if c.isalnum() and c.isascii())
-    if len(core) < 16 or core.startswith("ZN"):
-        return False
-    if _HEX.match(core):
-        return len(set(core)) >= 8 and any(c.isdigit() for c in core) and any(c.isalpha() for c in core)
-    digits = sum(c.isdigit() for c in core)
-    classes = [_CLASSES.get(c, "u") for c in core]
-    turns = sum(a != b for a, b in pairwise(classes))
-    plain = sum(len(run) for run in _PLAIN_RUN.findall(core) if _is_readable(run))
-    if plain > 0.45 * len(core) or len(set(core)) < 9:
-        return False
-    if not digits:
-        return len(core) >= 26 and len(set(classes)) == 2 and turns >= 0.33 * len(core)
-    mixed = len(set(classes)) == 3
-    return digits >= (1 if mixed else 4) and turns >= 0.3 * len(core) and (mixed or len(core) >= 20)
