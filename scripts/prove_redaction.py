@@ -26,7 +26,7 @@ from doctor.redaction.report import redact
 from doctor.reports import github, junit, markdown
 from doctor.reports import html as html_format
 from doctor.reports import json as json_format
-from tests.redaction.planted import INNOCENT, KINDS, USERS, Planted, pasted, planted
+from tests.redaction.planted import INNOCENT, KINDS, USERS, Planted, pasted, planted, spelled
 from tests.reports.samples import FACTS, report
 
 FORMATS = {"json": json_format, "markdown": markdown, "html": html_format, "junit": junit, "github": github}
@@ -126,7 +126,7 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     leaked: Counter[str] = Counter()
-    everything = [*planted(options.seed), *pasted()]
+    everything = [*planted(options.seed), *pasted(), *spelled()]
     for one in everything:
         for where, sample in (("ticket", of_ticket(one)), ("live", live(one))):
             if found := leaks(one, outputs(sample)):

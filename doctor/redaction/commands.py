@@ -86,15 +86,16 @@ ngrok                                         | authtoken    | 2~
 vastai                                        | api-key      | 3~
 jupyter jupyter-lab jupyter-notebook          |              | --ServerApp.token --NotebookApp.token
 sudo                                          | -S           | <
-passwd chpasswd smbpasswd                     |              | <
+passwd chpasswd smbpasswd su kinit            |              | <
 useradd usermod                               |              | -p
+convertto-securestring                        |              | 1~
 read                                          | -s -sp -rsp -rs | <
 """  # fmt: skip
-_PIPED_FROM = frozenset("echo printf write-output".split())  # noqa: SIM905
+_PIPED_FROM = frozenset("echo printf write-output yes".split())  # noqa: SIM905
 _WORDS = 60  # of a command
 
 _WORD = re.compile(
-    r"\\?\r?\n|&&|\|\|?|;|<<<|(?:[^\s'\"|;&<>\\]|\\(?!\n).|&(?!&)|'[^'\n]{0,400}'|\"(?:[^\"\\\n]|\\.){0,400}\"){1,60}|['\"<>]"
+    r"\\?\r?\n|&&|\|\|?|;|<<<|(?:[^\s'\"|;&<>\\(\[]|\\(?!\n).|&(?!&)|'[^'\n]{0,400}'|\"(?:[^\"\\\n]|\\.){0,400}\"){1,60}|['\"<>(\[]"
 )
 _ENDS = frozenset(("\n", "\r\n", "&&", "|", "||", ";"))
 _ADDRESS = re.compile(r"[A-Za-z]:\Z|\\\\|//|[a-z]+://|\*\Z", re.IGNORECASE)
@@ -129,8 +130,8 @@ class _Word(NamedTuple):
     text: str  # without quotes and the marks of a list around it
 
 
-def secrets_of_commands(text: str) -> Iterator[Span]:
-    """The secrets among the words of the commands that a text names."""
+def secrets_of_commands(text: str, within: int = 2) -> Iterator[Span]:
+    """The secrets among the words of the commands that a text names; `within`: how often one is quoted in another."""
     if _named().search(text) is None:
         return
     words: list[_Word] = []  # of the command at hand
@@ -138,6 +139,9 @@ def secrets_of_commands(text: str) -> Iterator[Span]:
     for match in _WORD.finditer(text):
         if match[0] not in _ENDS:
             words.append(_Word(*match.span(), match[0].strip(_CORE)))
+            if within and match[0][0] in "'\"" and " " in match[0]:
+                for span in secrets_of_commands(match[0][1:-1], within - 1):
+                    yield Span(match.start() + 1 + span.start, match.start() + 1 + span.end, span.kind)
             continue
         yield from _of_command(words, piped, text)
         piped = words if match[0] == "|" else []
@@ -159,7 +163,8 @@ def _of_command(words: list[_Word], piped: list[_Word], text: str) -> Iterator[S
 
 
 def _name(word: str) -> str:
-    return re.split(r"[/\\]", word)[-1].lower().removesuffix(".exe")
+    """Of a command: its last part, without the mark of a prompt or a notebook."""
+    return re.split(r"[/\\>]", word)[-1].lower().lstrip("!%@").removesuffix(".exe")
 
 
 def _of_row(row: _Row, words: list[_Word], piped: list[_Word], text: str) -> Iterator[Span]:
@@ -232,8 +237,8 @@ def _at(place: int, words: list[_Word], text: str, *, sure: bool) -> Iterator[Sp
 def _given(words: list[_Word], piped: list[_Word], text: str) -> Iterator[Span]:
     """What a command that reads a password is given: `echo … | x`, `x <<< …`."""
     given = [w for before, w in pairwise(words) if before.text == "<<<"]
-    if piped and _name(piped[0].text) in _PIPED_FROM:
-        given += [w for w in piped[1:] if w.text[:1] not in ("-", "%", "")]
+    said = next((at for at, w in enumerate(piped) if _name(w.text) in _PIPED_FROM), len(piped))
+    given += [w for w in piped[said + 1 :] if w.text[:1] not in ("-", "%", "")]
     for word in given:
         place = word.start
         for part in re.split(r"(\\n|\s)", text[word.start : word.end]):

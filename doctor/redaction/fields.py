@@ -25,7 +25,7 @@ class How(Enum):
     NAME = "the name of a product, a package, a tool: names of users and hosts are not looked for, all else is"
     VERSION = "a version: as NAME, but four numbers are no address"
     TEXT = "text from outside, or with text from outside in it: everything that is recognised is replaced"
-    WORDS = "the words of a command: as TEXT, each seen after the one before it"
+    WORDS = "the words of a command: as TEXT, each seen after those before it"
     LINES = "lines that nobody understood: as TEXT, line by line, few and short"
     COMMIT = "a commit of torch: hexadecimal is kept, anything else is seen as TEXT"
     UUID = "an identity as a whole: replaced whatever it is"

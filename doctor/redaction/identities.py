@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from doctor.redaction.secrets import PUBLIC_USERS, addresses_in, userinfo_of
 from doctor.redaction.spans import Kind, Span
+from doctor.redaction.values import lowered
 from doctor.redaction.words import is_ordinary, is_public_account, is_stand_in
 
 # ---- users
@@ -129,7 +130,7 @@ _HOST_PLACES = tuple(
         ),
         (r"\b(?:on|from|to) (?:host|node|machine|server) ['\"`]?([A-Za-z0-9][\w.-]{0,252})", re.I),
         (
-            r"(?<![A-Za-z0-9_])(?:MASTER_ADDR|HOSTNAME|COMPUTERNAME|SLURMD_NODENAME|SLURM_"
+            r"(?<!\w)(?:MASTER_ADDR|HOSTNAME|COMPUTERNAME|SLURMD_NODENAME|SLURM_"
             r"(?:JOB_|STEP_)?NODELIST|SLURM_SUBMIT_HOST|SLURM_LAUNCH_NODE_IPADDR"
             r"|NODE_?NAME|NODELIST|HOST(?:_?NAME)?|LOGONSERVER|USERDOMAIN|CLIENTNAME|PGHOST|\w{1,40}_HOST"
             r"|\w{1,40}_HOSTNAME|\w{1,40}_ADDR|QDRANT_URL)['\"]?[ \t]{0,4}(?:=|:(?!:))[ \t]{0,4}['\"]?"
@@ -265,7 +266,7 @@ _CLOUD = tuple(
         (r"/resourceGroups/([\w.()-]{1,90})", re.I),
         (r"\b(?:s3|s3a|s3n|gs|gcs|az|oss|cos|obs|r2|b2|wasbs?)://([A-Za-z0-9][\w.-]{2,62})", 0),
         (r"\b([a-z0-9][a-z0-9-]{2,62})\.(?:blob|dfs|file|queue|table)\.core\.windows\.net", 0),
-        (r"\b([a-z0-9][a-z0-9.-]{2,62})\.s3[.-][\w.-]{0,30}amazonaws\.com", 0),
+        (r"(?<![a-z0-9.-])([a-z0-9][a-z0-9.-]{2,62})\.s3[.-][\w.-]{0,30}amazonaws\.com", 0),
         (r"\bocid1\.[a-z]{2,30}\.[\w-]{0,20}\.[\w-]{0,20}\.([a-z0-9]{20,80})", 0),
         (r"\b(?:tenant|subscription|client|application|directory|organization|org|installation"
          r"|customer)[ _-]?id['\"]?[ \t]{0,3}[:=][ \t]{0,3}['\"]?"
@@ -444,13 +445,11 @@ def _is_version(text: str) -> bool:
 
 # ---- numbers
 
-_BEFORE_VERSION = re.compile(
-    r"(?:[=<>~!]=|[<>]|\bv|\bversion|\bdriver|\bcuda\w*|\bcudnn\w*|\bnccl\w*|\brelease|\bbuild|\blib\w+|\bkernel"
-    r"|\bkmd|\brocm|\bruntime|\btoolkit|\bnvcc"
-    r"|(?<![\w-])(?:nvidia|cuda|cudnn|nvidia-\w{1,20})-[\w-]{1,40}|\b[\w-]{1,40}[-_]cu\d{1,3}|\bcu(?:blas|fft"
-    r"|rand|solver|sparse|dnn|file|tensor)\w{0,10}|\bnv\w{3,12}"
-    r"|\A(?-i:([a-z][\w-]{1,40})))['\")\]]{0,3}[ \t]{0,40}(?::|=|is|\(|v|at|@)?[ \t]{0,24}['\"(]?\Z",
-    re.IGNORECASE,
+_BEFORE_VERSION = re.compile(  # in text in lower case
+    r"(?:[=<>~!]=|[<>]|\b(?:v|version|driver|cuda\w{0,9}|cudnn\w{0,9}|nccl\w{0,9}|release|build|lib\w{1,20}|kernel|kmd"
+    r"|rocm|runtime|toolkit|nvcc|cu(?:blas|fft|rand|solver|sparse|dnn|file|tensor)\w{0,10}|nv\w{3,12})"
+    r"|(?<![\w-])(?:(?:nvidia|cuda|cudnn|nvidia-\w{1,20})-[\w-]{1,40}|[\w-]{1,40}[-_]cu\d{1,3})"
+    r"|\A([a-z][\w-]{1,40}))['\")\]]{0,3}[ \t]{0,40}(?::|=|is|\(|v|at|@)?[ \t]{0,24}['\"(]?\Z"
 )
 _OF_AN_ADDRESS = re.compile(
     r"\b(?:from|to|at|on|ip|addr\w*|inet|host\w*|server|node|connect\w*|ssh|ping|peer|listen\w*|bind|via|gateway"
@@ -489,7 +488,9 @@ def _is_address(text: str, match: re.Match[str]) -> bool:
         return True
     if re.match(r":\d{2,5}\b|/\d{1,2}\b", text[match.end() : match.end() + 6]) or _OF_AN_ADDRESS.search(before):
         return True
-    versioned = _BEFORE_VERSION.search(before)
+    versioned = _BEFORE_VERSION.search(lowered(before))
+    if versioned is not None and versioned[1] is not None and not before.startswith(versioned[1]):
+        versioned = None  # no package has capitals
     if versioned is not None and versioned[1] is not None:  # a list of packages has its name at the line's start
         return not is_ordinary(versioned[1]) or _MACHINE.match(versioned[1]) is not None
     return versioned is None and bool(before.strip() or int(match[0].partition(".")[0]) > 15)

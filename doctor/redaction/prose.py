@@ -18,9 +18,9 @@ from doctor.redaction.words import is_ordinary
 _LANGUAGES = (
     (
         r"pass[ -]?words?|passwd|pass-?phrase|pwds?|p/?w|requirepass|masterauth|identified by",
-        "is was be being equals to still",
+        "is was be being equals to still it's",
     ),
-    (r"passw[oö]rt\w?|kennwort", "ist lautet war"),  # German
+    (r"passw[oö]rt\w?|kennwort", "ist lautet war lautete auf"),  # German
     (r"wachtwoord\w{0,2}|paswoord", "is was"),  # Dutch
     (r"l[öo]senord\w{0,2}|adgangskode\w?|kodeord\w?|passord\w{0,2}|salasana\w?|parool", "är er var on"),  # Nordic
     (r"mot de passe|mdp", "est était"),  # French
@@ -36,7 +36,7 @@ _LANGUAGES = (
 )
 _SHORT = r"pin(?: ?code| number)?|pass-?code|passcode"  # digits alone
 _LOGIN = r"log[ -]?in|logged in|credentials?|creds|user(?:name)?[ /]{1,3}pass(?:word)?"
-_TOKEN_FOR = r"(?:api |access )?(?:token|key)(?=[ \t]+(?:for|of|from)\b)"
+_TOKEN_FOR = r"(?:api |access )?(?:token|key)(?=[ \t]{1,3}(?:for|of|from)\b)"
 _WITHOUT_SPACES = r"密码|密碼|口令|パスワード|비밀번호|암호"
 _NOUN = re.compile(
     rf"(?<![\w./-])(?:(?P<token>{_TOKEN_FOR})|(?P<short>{_SHORT})|(?P<login>{_LOGIN})"
@@ -76,6 +76,7 @@ def passwords_in_prose(text: str) -> Iterator[Span]:
         stop = min(following, match.end() + _WINDOW)
         if match["login"]:
             yield from _pair(text, match.end(), stop)
+            yield from _pair_before(text, match.start(), max(before, match.start() - _WINDOW // 2))
             continue
         yield from _said(text, match, stop)
         if match["word"] or match["joined"]:
@@ -128,7 +129,7 @@ def _inside(token: _Token) -> str:
 
 def _is_name_of_nothing(token: _Token, text: str) -> bool:
     """Whether a word of letters can only be the password: «is swordfish», at the end of what is said."""
-    ends = text[token.end : token.end + 1] in ("", "\n", "\r") or token.text[-1] in ".,\"'`;"
+    ends = not text[token.end : token.end + 40].strip(" \t").strip("\r")[:1].strip() or token.text[-1] in ".,\"'`;"
     word = token.core.rstrip(".")
     return (
         ends
@@ -156,10 +157,8 @@ def _pair(text: str, start: int, stop: int) -> Iterator[Span]:
     """The second of two words behind «log in»: `me / …`, `me:…`, «me and …»."""
     words = [w for w in _tokens(text, start, stop) if w.core or w.text in (":", "/", "=")][: _BETWEEN + 3]
     for number, token in enumerate(words):
-        if (m := re.match(r"[(\"'`]{0,2}[\w.@-]{2,40}[:/]([^:/\s]{6,80})\Z", token.text)) and like_password(
-            m[1].rstrip(").,;\"'`")
-        ):
-            yield Span(token.start + m.start(1), trimmed(text, token.start + m.start(1), token.end), "secret")
+        if (span := _joined(token, text)) is not None:
+            yield span
             return
         joined = number >= 2 and words[number - 1].text.lower() in ("/", ":", "and", "und", "et", "y", "&")
         if joined and like_password(_inside(token)) and looks_made_up(_inside(token)):
@@ -167,6 +166,24 @@ def _pair(text: str, start: int, stop: int) -> Iterator[Span]:
             return
         if token.text[-1] in ".!?;":
             return
+
+
+def _pair_before(text: str, noun: int, start: int) -> Iterator[Span]:
+    """«me:… to log in»."""
+    words = list(_tokens(text, text.rfind("\n", start, noun) + 1 or start, noun))
+    while words and words[-1].core.lower() in ("to", "for", "as", "and", "i", "you", "can", "a"):
+        words.pop()
+    if words and (span := _joined(words[-1], text)) is not None:
+        yield span
+
+
+def _joined(token: _Token, text: str) -> Span | None:
+    """The password of `me:…` and `me/…`."""
+    found = re.match(r"[(\"'`]{0,2}[\w.@-]{2,40}[:/]([^:/\s]{6,80})\Z", token.text)
+    if found is None or not like_password(found[1].rstrip(").,;\"'`")):
+        return None
+    start = token.start + found.start(1)
+    return Span(start, trimmed(text, start, token.end), "secret")
 
 
 def _span(text: str, token: _Token) -> Iterator[Span]:

@@ -27,6 +27,7 @@ from doctor.redaction.words import is_ordinary, is_plain, is_public_account, is_
 
 LINES_AT_MOST = 100  # of those that nobody understood
 LINE_LENGTH = 200
+WORDS_BEFORE = 20  # of a command, with which a word of it is seen
 NOT_DECLARED = "(not declared)"
 
 _COMMIT_SHAPE = re.compile(r"[0-9a-f]{7,40}\Z")
@@ -324,9 +325,10 @@ def _value(value: Any, how: How | None, rewrite: Rewrite, where: str, before: st
         if how is How.LINES:
             return type(value)(_lines(value, rewrite, where))
         if how is How.WORDS:
-            pairs = zip(value, ("", *value), strict=False)
+            heads = [" ".join(value[max(0, at - WORDS_BEFORE) : at]) for at in range(len(value))]
             return type(value)(
-                rewrite(word, How.TEXT, f"{previous} " if previous else "", where) for word, previous in pairs
+                rewrite(word, How.TEXT, f"{seen} " if seen else "", where)
+                for word, seen in zip(value, heads, strict=True)
             )
         return type(value)(_value(v, how, rewrite, where, before) for v in value)
     return value

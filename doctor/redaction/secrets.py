@@ -18,7 +18,16 @@ from doctor.redaction.commands import secrets_of_calls, secrets_of_commands
 from doctor.redaction.keys import PASSWORDS, strength
 from doctor.redaction.prose import passwords_in_prose
 from doctor.redaction.spans import Span
-from doctor.redaction.values import HEX, LIKE_PASSWORD, NOT_SECRET, like_password, looks_made_up, looks_random, trimmed
+from doctor.redaction.values import (
+    HEX,
+    LIKE_PASSWORD,
+    NOT_SECRET,
+    like_password,
+    looks_made_up,
+    looks_random,
+    lowered,
+    trimmed,
+)
 from doctor.redaction.words import is_ordinary, is_stand_in, vocabulary
 
 # ---- tokens by their form
@@ -58,10 +67,9 @@ _PRIVATE_KEY_END = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,30}(?:KEY|MESSAGE)[A-Z ]
 
 # ---- names of what holds a secret
 
-_KEY = re.compile(
-    r"token|secret|passw(?:or)?d|passwd|passphrase|passcode|kennwort|pwd|pass|key|auth|cred|cookie|bearer|jwt|dsn|sig|"
-    r"session|connection_?string|pat\b|otp|webhook|pw(?![a-z])|psk|" + "|".join(PASSWORDS),
-    re.IGNORECASE,
+_KEY = re.compile(  # in text in lower case
+    r"token|secret|passw(?:or)?d|passphrase|passcode|kennwort|pwd|pass|key|auth|cred|cookie|bearer|jwt|dsn|sig|session"
+    r"|connection_?string|pat\b|otp|webhook|pw(?![a-z])|psk|" + "|".join(PASSWORDS)
 )
 _HEADERS = frozenset("authorization proxy-authorization cookie set-cookie x-auth-token x-api-key".split())  # noqa: SIM905
 _IDENTIFIER = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
@@ -76,9 +84,9 @@ _IN_PROSE = re.compile(r"[ \t]{1,3}(?:is|was|were|are)[ \t]{0,3}[:=]?[ \t]{1,3}"
 _GAP = re.compile(r"[ \t]{1,8}")
 # After a name that is a secret's for sure, what may stand between it and a value that looks like a password.
 _LOOSE = re.compile(
-    r"[\"'`]?[ \t]{0,8}:?(?:[ \t]{1,8}|[ \t]*\n[ \t]{0,16}|[ \t]{0,8}(?:->|→|[–—|,;/…(\[]|\.{3})[ \t]{0,8})[\"'`]?"
+    r"[\"'`]?[ \t]{0,8}:?(?:[ \t]{1,8}|[ \t]{0,80}\n[ \t]{0,16}|[ \t]{0,8}(?:->|→|[–—|,;/…(\[]|\.{3})[ \t]{0,8})[\"'`]?"
 )
-_NEXT_LINE = re.compile(r"[ \t]*\n[ \t]{0,16}[\"'`]?")
+_NEXT_LINE = re.compile(r"[ \t]{0,80}\n[ \t]{0,16}[\"'`]?")
 _SETTERS = re.compile(
     r"(?:\b(?:setx|env|arg|set|export|setenv|unset|config|login|machine|configure|put|by|secret)|-[gU]?x|-e|--env)"
     r"[ \t]{1,4}(?:/[mM][ \t]{1,4})?[\w.]{0,40}[ \t\"']{0,4}\Z",
@@ -119,7 +127,7 @@ _RUN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9][A-Za-z0-9_+/=.~-]{15,}")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}\Z")
 _PIECE = re.compile(r"[A-Za-z0-9]{16,}")
 _OF_A_HASH = re.compile(
-    r"(?:sha-?\d{0,3}|md5|hash|digest|commit|git|revision|rev|checksum|blake\w*|etag|build|HEAD|tree|@|blob)"
+    r"(?:sha-?\d{0,3}|md5|hash|digest|commit|git|revision|rev|checksum|blake\w{0,4}|etag|build|HEAD|tree|@|blob)"
     r"[\w\s\"':=/@()\[\]-]{0,24}\Z",
     re.IGNORECASE,
 )
@@ -222,7 +230,7 @@ def _made_up_piece(piece: str) -> bool:
 
 def _keyed(text: str) -> Iterator[Span]:
     done = -1
-    for match in _KEY.finditer(text):
+    for match in _KEY.finditer(lowered(text)):
         if match.start() < done:
             continue
         start, end = match.span()
@@ -244,7 +252,7 @@ def _value(text: str, start: int, end: int, name: str, how_sure: str) -> Iterato
     if separator := _SEPARATOR.match(text, end):
         place = separator.end()
         line_end = max(line_end, _end_of_line(text, place))
-        if how_sure == "strong" and (below := _loosely(text, place, _NEXT_LINE)):
+        if how_sure == "strong" and (below := _loosely(text, _NEXT_LINE.match(text, place))):
             yield from _checked(text, *below, how_sure)
             return
     elif text[end : end + 1] == ">" and text[start - 1 : start] == "<":
@@ -252,7 +260,7 @@ def _value(text: str, start: int, end: int, name: str, how_sure: str) -> Iterato
         close = text.find("<", place)
         yield from _checked(text, place, close if close >= 0 else line_end, how_sure, quoted=True)
         return
-    elif how_sure == "strong" and _PASSWORD.search(name) and (near := _loosely(text, end)):
+    elif how_sure == "strong" and _PASSWORD.search(name) and (near := _loosely(text, _LOOSE.match(text, end))):
         yield from _checked(text, *near, how_sure)
         return
     elif (prose := _IN_PROSE.match(text, end)) is not None:
@@ -291,9 +299,8 @@ def _value(text: str, start: int, end: int, name: str, how_sure: str) -> Iterato
     yield from _value_at(text, start, place, line_end, name, how_sure)
 
 
-def _loosely(text: str, end: int, between: re.Pattern[str] = _LOOSE) -> tuple[int, int] | None:
+def _loosely(text: str, gap: re.Match[str] | None) -> tuple[int, int] | None:
     """The place of what looks like a password behind the name of one: «password Tr0ub4d», «| password | Tr0ub4d |»."""
-    gap = between.match(text, end)
     word = LIKE_PASSWORD.match(text, gap.end()) if gap else None
     return word.span() if word and like_password(word[0]) else None
 

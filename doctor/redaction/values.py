@@ -18,7 +18,7 @@ NOT_SECRET = re.compile(
 
 LIKE_PASSWORD = re.compile(r"(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[A-Za-z])[^\s/~|,;()\[\]\"'`<][^\s|,;()\[\]\"'`<>]{5,199}")
 VERSION = re.compile(
-    r"v?\d+(?:\.\d+)+\S*|-{0,2}[a-z]+v?\d{1,2}\Z"
+    r"v?\d+\.\d|--?[a-z][\w-]{0,60}\Z|v\d{1,3}\Z"
     r"|.{0,60}\.(?:py|cfg|txt|toml|json|ya?ml|ini|c|h|cpp|rs|md)\b",
     re.IGNORECASE,
 )
@@ -48,6 +48,12 @@ def looks_made_up(value: str) -> bool:
     if value.isalpha() and (value.islower() or value.istitle() or value.isupper()):
         return len(value) >= 20
     return any(c.isdigit() for c in value) or not value.isidentifier() or len(value) >= 12
+
+
+def lowered(text: str) -> str:
+    """The text in lower case, as long as it is: ignoring case makes an expression slow."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
 def trimmed(text: str, start: int, end: int) -> int:

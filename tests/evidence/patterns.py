@@ -31,23 +31,7 @@ class Used:
 
 def of_readers() -> list[Used]:
     """Those of doctor/evidence and of the messages: they see whole texts."""
-    found: dict[tuple[str, int], Used] = {}
-    for path in sorted((ROOT / "evidence").glob("*.py")):
-        source = path.read_text(encoding="utf-8")
-        tree = ast.parse(source)
-        module = importlib.import_module(f"doctor.evidence.{path.stem}")
-        for name, value in vars(module).items():
-            methods = {
-                node.attr
-                for node in ast.walk(tree)
-                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name
-            }
-            searched = not methods or not methods <= ANCHORED
-            for one in _expressions(value):
-                used = Used(f"evidence/{path.stem}.py {name}", one.pattern, one.flags & ~re.UNICODE, searched)
-                _keep(found, used)
-        for used in _calls(tree, f"evidence/{path.name}", METHODS - {"compile"}):
-            _keep(found, used)
+    found = _of_room("evidence")
     rows = json.loads((ROOT / "knowledge" / "tables" / "messages.json").read_text(encoding="utf-8"))["rows"]
     for row in rows:
         where, flags = f"messages.json {row['id']}", flags_of(row["flags"])
@@ -58,6 +42,31 @@ def of_readers() -> list[Used]:
         else:
             _keep(found, Used(where, row["regex"], flags, True))
     return list(found.values())
+
+
+def of_redaction() -> list[Used]:
+    """Those of doctor/redaction: they see every text of a report, and pasted lines."""
+    return list(_of_room("redaction").values())
+
+
+def _of_room(room: str) -> dict[tuple[str, int], Used]:
+    """The expressions that the modules of a room hold, and those in their calls."""
+    found: dict[tuple[str, int], Used] = {}
+    for path in sorted((ROOT / room).glob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        module = importlib.import_module(f"doctor.{room}.{path.stem}")
+        for name, value in vars(module).items():
+            methods = {
+                node.attr
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name
+            }
+            searched = not methods or not methods <= ANCHORED
+            for one in _expressions(value):
+                _keep(found, Used(f"{room}/{path.stem}.py {name}", one.pattern, one.flags & ~re.UNICODE, searched))
+        for used in _calls(tree, f"{room}/{path.name}", METHODS - {"compile"}):
+            _keep(found, used)
+    return found
 
 
 def elsewhere() -> list[Used]:

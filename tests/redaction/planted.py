@@ -206,6 +206,13 @@ def pasted() -> Iterator[Planted]:
             yield Planted("pasted", line.replace("|", "", 1), re.split(r"[@/\"'!=\\(\[]", value)[0].rstrip(",;)%"))
 
 
+def spelled() -> Iterator[Planted]:
+    """The lines of spellings.txt, one for each secret of a line."""
+    for line in Path(__file__).with_name("spellings.txt").read_text(encoding="utf-8").splitlines():
+        for value in re.findall("«(.*?)»", line):
+            yield Planted("spelled", re.sub("[«»]", "", line), value)
+
+
 # Nothing here may be changed.
 INNOCENT = tuple(
     line

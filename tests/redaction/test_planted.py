@@ -26,7 +26,7 @@ from doctor.redaction.words import ACCOUNTS, is_ordinary
 from doctor.reports import json
 from doctor.reports.bench import json as bench_json
 from scripts import prove_redaction
-from tests.redaction.planted import INNOCENT, KINDS, USERS, pasted, planted
+from tests.redaction.planted import INNOCENT, KINDS, USERS, pasted, planted, spelled
 from tests.reports.samples import FACTS, report
 
 NOBODY = Target(python=None, reason="evidence")
@@ -51,6 +51,15 @@ def test_nothing_pasted_leaks(one) -> None:
     assert len(one.value) >= 3
     shown = unread(one.line)[0]
     assert one.value.lower() not in shown.lower(), shown
+
+
+def test_no_spelling_of_a_password_leaks() -> None:
+    """Commands, code and sentences: on a line of its own, behind a prompt, and among other words."""
+    spellings = list(spelled())
+    assert len(spellings) >= 350
+    for one in spellings:
+        for line in (one.line, f"$ {one.line}", f"  {one.line}  "):
+            assert one.value not in unread(line)[0], line
 
 
 def test_what_is_planted_would_be_found_if_it_leaked() -> None:
@@ -185,6 +194,14 @@ def test_the_words_of_a_command() -> None:
     step = Step(text="", argv=("prog", "--token", "abcd1234", "https://u:p4ssw0rd@h.corp.example/x"))
     sample = replace(report(FACTS), plan=Plan(fixes=(Fix(finding="x", action="none", title="", steps=(step,)),)))
     assert redact(sample).plan.fixes[0].steps[0].argv == ("prog", "--token", "secret1", "https://user2:secret2@host1/x")
+
+
+def test_the_words_of_a_command_say_what_the_last_one_is() -> None:
+    from doctor.model.fix import Fix, Plan, Step
+
+    step = Step(text="", argv=("zip", "-r", "-P", "hunter22x!", "out.zip"))
+    sample = replace(report(FACTS), plan=Plan(fixes=(Fix(finding="x", action="none", title="", steps=(step,)),)))
+    assert redact(sample).plan.fixes[0].steps[0].argv == ("zip", "-r", "-P", "secret1", "out.zip")
 
 
 def test_the_same_secret_is_the_same_everywhere() -> None:
