@@ -11,6 +11,7 @@ import csv
 import io
 import os
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -24,6 +25,8 @@ BESIDE_LIMIT = 100_000  # entries of one folder of the user's that are compared
 RECORD_BYTES, RECORD_ROWS = 8 << 20, 200_000  # of a RECORD: torch's has 2 MB and 15,000 rows
 LINKS_HAVE_TIMES = os.utime in os.supports_follow_symlinks  # that can be set
 LINKED_LIMIT = 500_000  # entries behind links that leave the environment
+ENTRIES_LIMIT = 500_000  # of all that is listed: about 600 bytes of memory each
+HAS_CTIME = sys.platform != "win32"  # there, st_ctime is the time of making
 
 # (place in roots, path below it with /; "" is the root itself), or (-1, absolute path) for a single file
 Key = tuple[int, str]
@@ -48,6 +51,7 @@ class Entry:
     number: int | None = None  # the name of its kept content, the same for all hard links to it
     linked: bool = False  # the content is kept as a hard link
     digest: str | None = None  # sha256 of the copy that is kept, besides or instead
+    ctime_ns: int = 0  # of a file of one name, or of one that is kept as a link, once it was linked; 0: not known
 
     def same_as(self, other: Entry | None, *, times: bool = True) -> bool:
         """Whether the other is the same, as far as can be told without reading. Not by inodes: on some file systems
@@ -80,11 +84,19 @@ class Scan:
     unlisted: frozenset[Key] = frozenset()
 
 
+class TooMany(Exception):
+    """More entries than the limit."""
+
+
 def scan(
-    roots: Iterable[Root], files: Iterable[str], leave: Iterable[str], unlisted: Iterable[Key] = ()
+    roots: Iterable[Root],
+    files: Iterable[str],
+    leave: Iterable[str],
+    unlisted: Iterable[Key] = (),
+    limit: int | None = None,
 ) -> Scan:
-    """Everything in the roots, and the single files. Sorted: a folder comes before what is in it."""
-    walk = _Walk(frozenset(leave), set(unlisted))
+    """Everything in the roots, and the single files. Sorted: a folder comes before what is in it. Raises TooMany."""
+    walk = _Walk(frozenset(leave), set(unlisted), limit)
     for number, root in enumerate(roots):
         walk.root(number, root)
     for file in files:
@@ -96,6 +108,7 @@ def scan(
 class _Walk:
     leave: frozenset[str]
     unlisted: set[Key]
+    limit: int | None
     found: Listing = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
 
@@ -135,6 +148,8 @@ class _Walk:
         entry = entry_of(os.path.join(root.path, *path.split("/")), root.path)
         if entry is not None:
             self.found[number, path] = entry
+            if self.limit is not None and len(self.found) > self.limit:
+                raise TooMany
         return entry is not None and entry.kind == "d"
 
     def below(self, number: int, root: Root, path: str) -> None:
@@ -182,7 +197,9 @@ def entry_of(path: str, root: str | None = None) -> Entry | None:
     if stat.S_ISDIR(said.st_mode):
         return replace(plain, kind="d")
     if stat.S_ISREG(said.st_mode):
-        return replace(plain, kind="f", size=said.st_size)
+        told = HAS_CTIME and said.st_nlink == 1  # each name that comes or goes changes it
+        ctime_ns = said.st_ctime_ns if told else 0
+        return replace(plain, kind="f", size=said.st_size, ctime_ns=ctime_ns)
     if stat.S_ISLNK(said.st_mode):
         try:
             return replace(plain, kind="l", target=os.readlink(path), behind=_behind(path, root) if root else None)
@@ -218,6 +235,11 @@ def _xattrs(path: str) -> Xattrs:
 
 # ---- where links lead
 
+_TOO_MANY = (
+    "nothing was changed: {} holds more than {} files, too many for a snapshot. Move what belongs to no package out of "
+    "the environment, or make a new one."
+)
+
 
 def survey(place: Place) -> tuple[tuple[Root, ...], Scan]:
     """The roots of a place with those that its links lead to, and what is there. Raises ApplyError where a link leads
@@ -230,7 +252,10 @@ def survey(place: Place) -> tuple[tuple[Root, ...], Scan]:
         )
     roots = list(place.roots)
     while True:
-        seen = scan(roots, _real_files(place.files), place.leave)
+        try:
+            seen = scan(roots, _real_files(place.files), place.leave, limit=ENTRIES_LIMIT + LINKED_LIMIT)
+        except TooMany:
+            raise ApplyError(_TOO_MANY.format(place.prefix, ENTRIES_LIMIT)) from None
         more = _led_to(roots, seen.entries, len(place.roots))
         if more is None:
             break
@@ -241,6 +266,8 @@ def survey(place: Place) -> tuple[tuple[Root, ...], Scan]:
             "back."
         )
     behind = sum(1 for key in seen.entries if key[0] >= len(place.roots))
+    if len(seen.entries) - behind > ENTRIES_LIMIT:
+        raise ApplyError(_TOO_MANY.format(place.prefix, ENTRIES_LIMIT))
     if behind > LINKED_LIMIT:
         far = ", ".join(root.path for root in roots[len(place.roots) :])
         raise ApplyError(
@@ -321,10 +348,15 @@ def path_of(roots: tuple[Root, ...], key: Key) -> str:
 
 def recorded(record: str) -> list[str]:
     """The paths that a RECORD file names, up to RECORD_ROWS."""
+    return [path for path, _ in record_rows(record)]
+
+
+def record_rows(record: str) -> list[tuple[str, str]]:
+    """The rows of a RECORD file, up to RECORD_ROWS: (path, hash as `sha256=…` or "")."""
     try:
         text = read_regular(record, RECORD_BYTES).decode("utf-8", "surrogateescape")
         rows = csv.reader(io.StringIO(text, newline=""))
-        return [row[0] for row in islice(rows, RECORD_ROWS) if row]
+        return [(row[0], row[1] if len(row) > 1 else "") for row in islice(rows, RECORD_ROWS) if row]
     except (OSError, csv.Error):
         return []
 

@@ -6,13 +6,15 @@ work of his own, only what the snapshot or a RECORD names is put back; what else
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from doctor.apply.listing import LINKS_HAVE_TIMES, Entry, Key, entry_of, tops
+from doctor.apply.listing import LINKS_HAVE_TIMES, Entry, Key, Listing, entry_of, record_rows, tops
+from doctor.apply.place import is_within
 from doctor.apply.snapshot import HALF_DONE, Delta, Snapshot, claimed_now, copy, copy_of, digest_of, is_cache, is_real
 
 
@@ -49,6 +51,7 @@ class _Restoring:
         self.touched = {_above(key) for key in (kept if delta is None else (*delta.after, *delta.gone))}
         self.needed = {above for key in self.touched for above in (key, *_all_above(key))}
         self.copied: dict[tuple[str, int], str] = {}  # where the content of a file was copied to
+        self.doubtful = [key for key, entry in snapshot.entries.items() if self._may_be_written(key, entry)]
 
     def refuse_links(self) -> bool:
         """A root, or the folder of the kept content, that is a link now leads to a place that is none of ours."""
@@ -75,6 +78,14 @@ class _Restoring:
         folder = "/".join(above[: above.index("__pycache__")])
         return (key[0], folder) in self.delta.after and (key[0], folder) not in self.snapshot.entries
 
+    def _may_be_written(self, key: Key, entry: Entry) -> bool:
+        """Whether a link is all that keeps a file, and something happened to the file since: it was removed, it got
+        another name, or it was written to, by one who set its time back."""
+        if not entry.linked or entry.digest is not None or not entry.ctime_ns:
+            return False
+        held = _stat(self.snapshot.kept(key, entry))
+        return held is not None and held.st_ctime_ns != entry.ctime_ns
+
     def _stashed(self) -> frozenset[Key]:
         """What pip moved aside, to a name with ~, in a folder of the user's, when it was killed. It is known by being
         the very file that is kept, so nothing is lost with it."""
@@ -95,6 +106,7 @@ class _Restoring:
     def remove_new(self) -> None:
         """What the user's folders hold goes first: the RECORD that names it must outlive it."""
         new = [key for key in self.now if key not in self.snapshot.entries and key[0] >= 0 and self.ours(key)]
+        self.touched |= {_above(key) for key in new}
         new.sort(key=lambda key: (self.snapshot.owns(key), -key[1].count("/")))
         for key in new:
             self._remove(key)
@@ -262,7 +274,8 @@ class _Restoring:
 
     def settle_folders(self) -> None:
         """Modes, owners and times of folders, from the deepest on: all that is in them is in place."""
-        later = self._folders_with_later_work()
+        self.now = {}  # two listings of a large environment are enough
+        later = self._folders_with_later_work(self.snapshot.scan().entries)
         for key, entry in reversed(self.snapshot.entries.items()):
             if entry.kind != "d" or not self._settles(key) or key in later:
                 continue
@@ -276,10 +289,9 @@ class _Restoring:
         """Whether a folder gets its time back: one that putting back writes to, too."""
         return self.ours(key) or key in self.touched
 
-    def _folders_with_later_work(self) -> set[Key]:
+    def _folders_with_later_work(self, now: Listing) -> set[Key]:
         """The folders in which something is that was not there before, or is not there any more, of which putting back
         knows nothing: their time is that of somebody else's work."""
-        now = self.snapshot.scan().entries
         other = now.keys() ^ self.snapshot.entries.keys()
         return {_above(key) for key in other if self.delta is not None or not self.snapshot.owns(key)}
 
@@ -289,7 +301,7 @@ class _Restoring:
         """Compare the whole place with the snapshot."""
         seen = self.snapshot.scan()
         now, before = seen.entries, self.snapshot.entries
-        later = self._folders_with_later_work()
+        later = self._folders_with_later_work(now)
         changed = [key for key, entry in before.items() if not self._is_back(key, entry, now.get(key), later)]
         new = [key for key in now if key not in before]
         if self.delta is not None:  # byte code is Python's own
@@ -313,19 +325,52 @@ class _Restoring:
             for key, entry in before.items()
             if entry.behind and self.delta is None and key in now and now[key].behind != entry.behind
         ]
+        left += [f"{path} is not the file that its RECORD names: it was changed in place, before or since" for path in
+                 self._foreign_content()]  # fmt: skip
         wrong += [f"{folder} cannot be read" for folder in seen.unreadable]
         left += [
             f"{self.snapshot.path(key)} was not compared: it holds too much" for key in sorted(self.snapshot.unlisted)
         ]
         return Restored(tuple(wrong), tuple(left))
 
+    def _foreign_content(self) -> Iterator[str]:
+        """The files of which only a link was kept, to which something happened, and whose content is not what the
+        RECORD said. What no RECORD has a hash of is believed by its size and time."""
+        wanted = {self.snapshot.path(key): key for key in self.doubtful}
+        for key, entry in self.snapshot.entries.items() if wanted else ():
+            if not key[1].endswith(".dist-info/RECORD") or entry.number is None:
+                continue
+            site = os.path.dirname(os.path.dirname(self.snapshot.path(key)))
+            for named, hashed in record_rows(self._kept_content(key, entry)):
+                path = os.path.normpath(os.path.join(site, named))
+                if path in wanted and hashed.startswith("sha256=") and is_real(os.path.dirname(path)):
+                    with contextlib.suppress(OSError):
+                        if _recorded_hash(digest_of(path)) != hashed.rstrip("="):
+                            yield path
+
+    def _kept_content(self, key: Key, entry: Entry) -> str:
+        kept = self.snapshot.kept(key, entry)
+        return copy_of(kept) if entry.digest is not None else kept
+
     def _is_back(self, key: Key, entry: Entry, now: Entry | None, later: set[Key]) -> bool:
-        times = key[1] != "" and key not in later and (self._settles(key) or entry.kind == "l")
+        times = key not in later and (self._settles(key) or entry.kind == "l") and not self._holds_store(key)
         if not entry.same_as(now, times=times):
             return False
         if entry.kind == "f" and entry.number is None:
-            return now is not None and now.inode == entry.inode
+            untouched = not entry.ctime_ns or not now or not now.ctime_ns or now.ctime_ns == entry.ctime_ns
+            return now is not None and now.inode == entry.inode and untouched
         return not self.ours(key) or self._is_same_file(key, entry, now)
+
+
+    def _holds_store(self, key: Key) -> bool:
+        """Whether it is the folder of a root in which a snapshot lies: it gets its time when that is gone."""
+        root = self.snapshot.roots[key[0]] if key[0] >= 0 and not key[1] else None
+        return root is not None and (bool(root.home) or is_within(self.snapshot.folder, root.path))
+
+
+def _recorded_hash(digest: str) -> str:
+    """A sha256 in hexadecimal as RECORD has it."""
+    return "sha256=" + base64.urlsafe_b64encode(bytes.fromhex(digest)).decode().rstrip("=")
 
 
 def settle_roots(snapshot: Snapshot) -> None:

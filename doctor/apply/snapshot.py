@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from doctor.apply import ApplyError
-from doctor.apply.listing import KINDS, Entry, Key, Listing, Scan, claims, entry_of, path_of, scan, survey
+from doctor.apply.listing import HAS_CTIME, KINDS, Entry, Key, Listing, Scan, claims, entry_of, path_of, scan, survey
 from doctor.apply.place import STORE, Place, Root, is_within
 from doctor.apply.tree import walk
 
@@ -154,9 +154,11 @@ def _keep(snapshot: Snapshot, listing: Listing, wanted: Iterable[Key], risky: Co
     _refuse_full(snapshot.folder, files)
     for number, file in enumerate(files.values()):
         first = replace(listing[file.keys[0]], number=number)
-        linked, digest = _keep_one(snapshot.path(file.keys[0]), snapshot.kept(file.keys[0], first), first, file.copied)
+        kept = snapshot.kept(file.keys[0], first)
+        linked, digest = _keep_one(snapshot.path(file.keys[0]), kept, first, file.copied)
+        ctime_ns = os.lstat(kept).st_ctime_ns if linked and HAS_CTIME else 0
         for key in file.keys:
-            listing[key] = replace(listing[key], number=number, linked=linked, digest=digest)
+            listing[key] = replace(listing[key], number=number, linked=linked, digest=digest, ctime_ns=ctime_ns)
 
 
 def _refuse_full(folder: str, files: Mapping[tuple[str, int, int], _File]) -> None:
@@ -226,7 +228,7 @@ def write_list(path: str, entries: Listing) -> str:
         for key, e in entries.items():
             row = [
                 *key, e.kind, e.mode, e.size, e.mtime_ns, e.inode, e.uid, e.gid, e.target, e.behind, e.xattrs, e.number,
-                e.linked, e.digest,
+                e.linked, e.digest, e.ctime_ns,
             ]  # fmt: skip
             line = (json.dumps(row) + "\n").encode("ascii")
             digest.update(line)
@@ -242,11 +244,11 @@ def _read_list(path: str) -> Listing:
         rows = [json.loads(line) for line in file]
     entries = {}
     for row in rows:
-        kind, mode, size, mtime_ns, inode, uid, gid, target, behind, xattrs, number, linked, digest = row[2:]
+        kind, mode, size, mtime_ns, inode, uid, gid, target, behind, xattrs, number, linked, digest, *later = row[2:]
         attributes = tuple((str(name), str(value)) for name, value in xattrs)
         entries[row[0], row[1]] = Entry(
             kind, mode, size, mtime_ns, inode, uid, gid, target, tuple(behind) if behind else None, attributes, number,
-            linked, digest,
+            linked, digest, later[0] if later else 0,
         )  # fmt: skip
     return entries
 
@@ -255,7 +257,8 @@ def _sound(entries: Listing, roots: int, files: frozenset[str], *, whole: bool) 
     """Whether a listing says what `write_list` may have written, and no path in it leads out of its root. In a whole
     one, every folder on the way that is listed is a folder, not a link."""
     for (root, path), e in entries.items():
-        numbers = (root, e.mode, e.size, e.mtime_ns, e.inode, e.uid, e.gid, e.number or 0, *(e.behind or ()))
+        times = (e.mtime_ns, e.ctime_ns, *(e.behind or ()))
+        numbers = (root, e.mode, e.size, e.inode, e.uid, e.gid, e.number or 0, *times)
         texts = (path, e.target or "", e.digest or "")
         if not all(type(n) is int for n in numbers) or not all(type(t) is str for t in texts) or e.kind not in KINDS:
             return False
@@ -362,7 +365,11 @@ def record_delta(snapshot: Snapshot) -> Delta:
         old = snapshot.entries.get(key)
         return snapshot.owns(key) or key in named or (old is not None and old.number is not None)
 
-    after = {key: one for key, one in now.items() if by_the_run(key) and _changed(snapshot.entries.get(key), one)}
+    def changed(key: Key, one: Entry) -> bool:
+        old = snapshot.entries.get(key)
+        return _changed(old, one) or (old is not None and _was_touched(snapshot.path(key), old))
+
+    after = {key: one for key, one in now.items() if by_the_run(key) and changed(key, one)}
     after |= {key: now[key] for key in _new_folders_above(snapshot, now, after)}
     gone = frozenset(key for key in snapshot.entries.keys() - now.keys() if by_the_run(key))
     digest = write_list(os.path.join(snapshot.folder, AFTER), {**after, **{key: Entry("n") for key in gone}})
@@ -372,6 +379,16 @@ def record_delta(snapshot: Snapshot) -> Delta:
 def _changed(before: Entry | None, after: Entry) -> bool:
     """Within one run inodes tell, too, that a file was replaced."""
     return not after.same_as(before) or (after.kind == "f" and before is not None and before.inode != after.inode)
+
+
+def _was_touched(path: str, before: Entry) -> bool:
+    """Whether something happened to a linked file that its size and time don't tell."""
+    if not before.linked or not before.ctime_ns:
+        return False
+    try:
+        return os.lstat(path).st_ctime_ns != before.ctime_ns
+    except OSError:
+        return False
 
 
 def _new_folders_above(snapshot: Snapshot, now: Listing, keys: Iterable[Key]) -> set[Key]:

@@ -22,7 +22,7 @@ DEPTH = 600
 
 @pytest.fixture(autouse=True)
 def _limit() -> Iterator[None]:
-    signal.alarm(20)  # what hangs ends the test run, not the day
+    signal.alarm(180)  # what hangs ends the test run, not the day
     yield
     signal.alarm(0)
 

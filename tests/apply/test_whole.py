@@ -3,7 +3,9 @@ what is the user's stays."""
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import hashlib
 import os
 import shutil
 import sys
@@ -174,10 +176,77 @@ def test_a_finished_run_is_taken_back_by_its_own_changes(tmp_path: Path, deed: C
     digest = snapshot.record_delta(kept).digest
     again = reloaded(kept)
     delta = snapshot.load_delta(again, digest)
-    if deed is not write_in_place:  # by all that a listing tells, nothing happened
-        assert snapshot.changed_since(again, delta) == []
-        assert restore.restore(again, delta) == AS_BEFORE
-        assert content(tmp_path) == before
+    assert snapshot.changed_since(again, delta) == []
+    assert restore.restore(again, delta) == AS_BEFORE
+    assert content(tmp_path) == before
+
+
+def rewrite_alike(path: Path) -> None:
+    """In place, with the size and the time of before."""
+    said = path.stat()
+    path.write_bytes(b"?" * said.st_size)
+    os.utime(path, ns=(said.st_atime_ns, said.st_mtime_ns))
+
+
+def test_what_is_not_kept_and_was_written_with_its_old_time_is_named(tmp_path: Path) -> None:
+    place = whole(tmp_path)
+    mine = tmp_path / "env" / "checkpoints" / "epoch3.pt"
+    mine.parent.mkdir()
+    mine.write_text("weights")
+    kept = taken(place)
+    rewrite_alike(mine)
+    assert restore.restore(reloaded(kept)) == Restored(left=(f"{mine} is not what it was",))
+
+
+def test_a_large_file_written_with_its_old_time_is_told_by_its_record(tmp_path: Path) -> None:
+    """Only a link was kept of it: what comes back is what was written."""
+    place = whole(tmp_path)
+    site = tmp_path / "env" / "lib" / "site-packages"
+    big = site / "torch" / "lib" / "big.so"
+    hashed = base64.urlsafe_b64encode(hashlib.sha256(big.read_bytes()).digest()).decode().rstrip("=")
+    (site / "torch-1.dist-info" / "RECORD").write_text(f"torch/lib/big.so,sha256={hashed},300000\n")
+    kept = taken(place)
+    restored = restore.restore(reloaded(kept))
+    assert restored == AS_BEFORE
+    rewrite_alike(big)
+    problem = f"{big} is not the file that its RECORD names: it was changed in place, before or since"
+    assert restore.restore(reloaded(kept)) == Restored(left=(problem,))
+
+
+def test_a_large_file_that_was_removed_comes_back_without_a_word(tmp_path: Path) -> None:
+    """Its time of change differs, for it lost a name; its content is what RECORD says."""
+    place = whole(tmp_path)
+    site = tmp_path / "env" / "lib" / "site-packages"
+    big = site / "torch" / "lib" / "big.so"
+    hashed = base64.urlsafe_b64encode(hashlib.sha256(big.read_bytes()).digest()).decode().rstrip("=")
+    (site / "torch-1.dist-info" / "RECORD").write_text(f"torch/lib/big.so,sha256={hashed},300000\n")
+    kept = taken(place)
+    big.unlink()
+    assert restore.restore(reloaded(kept)) == AS_BEFORE
+
+
+def test_an_environment_that_is_too_large_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "ENTRIES_LIMIT", 10)
+    place = whole(tmp_path)
+    with pytest.raises(ApplyError, match=r"nothing was changed: .* holds more than 10 files, too many for a snapshot"):
+        taken(place)
+
+
+def test_the_folder_above_a_users_packages_gets_its_time_back(tmp_path: Path) -> None:
+    """~/.local, of which only site-packages and bin are the tools'; there was no bin."""
+    home = tmp_path / "local"
+    site = home / "lib" / "python3.12" / "site-packages"
+    site.mkdir(parents=True)
+    (site / "one.py").write_text("1")
+    os.utime(home, ns=(10**18, 10**18))
+    root = Root(str(home), ("lib/python3.12/site-packages", "bin"), whole=False)
+    store = tmp_path / "state"
+    (store / ID).mkdir(parents=True)
+    kept = taken(Place(prefix="/usr", store=str(store), roots=(root,), sites=(str(site),), files=()))
+    (home / "bin").mkdir()
+    (home / "bin" / "tool").write_text("#!")
+    assert restore.restore(reloaded(kept)) == AS_BEFORE
+    assert home.stat().st_mtime_ns == 10**18
 
 
 class Killed(BaseException):
