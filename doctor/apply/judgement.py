@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 from doctor.model.facts import Facts, Torch
 
 if TYPE_CHECKING:
+    from doctor.model.finding import Finding
     from doctor.model.report import Report
 
 _RANK = {"note": 1, "warning": 2, "fault": 3}
+CHANGED_BY_TOOLS = ("torch", "libraries", "install")  # layers whose faults are always a run's own
+BUILD = ("torch.version", "torch.cuda", "torch.hip", "torch.xpu")
 MADE_BY_TOOLS = ("interpreter", "torch", "libraries", "install", "run")  # layers that a new environment answers for
 
 
@@ -18,15 +21,16 @@ def judgement(targets: frozenset[str], before: Report, after: Report, *, fresh: 
     """None where the run is a proven cure; else the sentence that says why it is not.
 
     Proven: the interpreter starts, torch imports, none of the `targets` is found (or it is less than it was), no fault
-    is new, the verdict is known (except for limits that the user set, and had set before), and what could be used
-    before can be used now.
+    is new (unless it was hidden before: `uncovered`), the verdict is known (except for limits that the user set, and
+    had set before), and what could be used before can be used now.
     `fresh`: `after` is of a new environment, so nothing could be used before, and faults of the machine are not its.
     """
     was, found = _severities(before), _severities(after)
     remaining = [id for id in sorted(targets) if found.get(id, 0) >= was.get(id, _RANK["fault"])]
     if remaining:
         return f"not cured: {', '.join(remaining)} is still found"
-    new = [f for f in after.findings if f.severity == "fault" and was.get(f.id, 0) < _RANK["fault"]]
+    hidden = uncovered(before, after)
+    new = [f for f in _new_faults(before, after) if f.id not in hidden]
     if new := [f for f in new if not fresh or f.layer in MADE_BY_TOOLS]:
         return f"worse: {', '.join(f.id for f in new)} is found now"
     if reason := _unusable(after.facts):
@@ -39,6 +43,42 @@ def judgement(targets: frozenset[str], before: Report, after: Report, *, fresh: 
         what = ", ".join(unseen) or "the environment"
         return f"not proven: {what} could not be looked at afterwards"
     return None
+
+
+def uncovered(before: Report, after: Report) -> tuple[str, ...]:
+    """The faults that are found now and that the run cannot have caused: before, their checks could not be answered
+    (torch did not import, say), and they lie in no layer that tools change. A driver that is too old may be the fault
+    of another build: where the build is another now, only faults of the machine are none of the run's, and only those
+    that do not rest on the build or the packages."""
+    skipped = {outcome.id for outcome in before.outcomes if outcome.status == "skipped"}
+    same = all(_known(before.facts, fact) == _known(after.facts, fact) for fact in BUILD)
+    return tuple(
+        f.id
+        for f in _new_faults(before, after)
+        if f.id in skipped
+        and f.layer not in CHANGED_BY_TOOLS
+        and (same or (f.layer == "machine" and not _rests_on_build(f)))
+    )
+
+
+def _new_faults(before: Report, after: Report) -> list[Finding]:
+    was = _severities(before)
+    return [f for f in after.findings if f.severity == "fault" and was.get(f.id, 0) < _RANK["fault"]]
+
+
+def _rests_on_build(finding: Finding) -> bool:
+    from doctor.checks import check_of
+
+    check = check_of(finding.id)
+    needs = (name for need in (check.needs if check else ()) for name in need.split("|"))
+    said = {*needs, *(evidence.fact for evidence in finding.evidence)}
+    return any(name.split(".")[0].split("[")[0] in ("torch", "packages") for name in said)
+
+
+def _known(facts: Facts, name: str) -> object:
+    from doctor.checks import look_up
+
+    return look_up(facts, name)
 
 
 def _severities(report: Report) -> dict[str, int]:

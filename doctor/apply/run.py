@@ -18,7 +18,7 @@ from doctor.apply import ApplyError, commands, consent, edit, project
 from doctor.apply.fresh import HalfMade, Making, half_made, making, remove_folder, store_for, why_not_ours
 from doctor.apply.installed import Installed, conflicts, freeze, installed_in
 from doctor.apply.journal import Journal
-from doctor.apply.judgement import judgement
+from doctor.apply.judgement import judgement, uncovered
 from doctor.apply.listing import normalised
 from doctor.apply.lock import held
 from doctor.apply.place import Place, place_of
@@ -254,6 +254,8 @@ def carry_out(prepared: Prepared, examine: Callable[[], Report], tell: Tell) -> 
                 tell("examining the environment again")
                 after = examine()
                 reason = judgement(prepared.selection.targets, prepared.report, after)
+                if reason is None and (hidden := uncovered(prepared.report, after)):
+                    tell(f"could not be seen before, and is none of this change's: {', '.join(hidden)}")
             if reason is None:
                 journal.write("finished", list=record_delta(snapshot).digest)
                 prune(store, seal)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from doctor.apply.judgement import judgement
+from doctor.apply.judgement import judgement, uncovered
 from doctor.model.facts import (
     ABSENT,
     Facts,
@@ -160,6 +160,44 @@ def test_what_the_users_limit_kept_from_being_heard_is_no_obstacle() -> None:
     unknown = report("unknown", limits=("--no-probe",), skipped=("companion-mismatch",))
     said = judgement(targets, before, unknown)
     assert said == "not proven: companion-mismatch could not be looked at afterwards"
+
+
+BROKEN = replace(IMPORTS, imports=False, import_failure=ImportFailure(kind="exception", message="no libc10.so"))
+
+
+@pytest.mark.parametrize("layer", ["machine", "driver", "interpreter", "run"])
+def test_a_fault_that_was_hidden_before_is_not_the_changes(layer: str) -> None:
+    """torch did not import, so nothing that it would have told could be judged."""
+    before = report("faulty", "torch-cpu-only", torch=BROKEN, skipped=("hidden",))
+    after = report("faulty", "hidden", layer=layer)
+    assert uncovered(before, after) == ("hidden",)
+    assert judgement(TARGETS, before, after) is None
+    assert judgement(TARGETS, replace(before, outcomes=()), after) == "worse: hidden is found now"
+
+
+@pytest.mark.parametrize("layer", ["torch", "libraries", "install"])
+def test_a_fault_in_a_layer_that_tools_change_is_theirs(layer: str) -> None:
+    before = report("faulty", "torch-cpu-only", torch=BROKEN, skipped=("hidden",))
+    assert uncovered(before, report("faulty", "hidden", layer=layer)) == ()
+    assert judgement(TARGETS, before, report("faulty", "hidden", layer=layer)) == "worse: hidden is found now"
+
+
+def test_a_fault_that_rests_on_the_build_is_the_changes_if_the_build_is_another() -> None:
+    """driver-too-old could not be said without torch, and is what the new build made."""
+    before = report("faulty", "torch-cpu-only", torch=replace(BROKEN, cuda="11.8"), skipped=("driver-too-old",))
+    for cuda, said in (("13.0", "worse: driver-too-old is found now"), ("11.8", None)):
+        after = report("faulty", "driver-too-old", layer="driver", torch=replace(IMPORTS, cuda=cuda))
+        assert judgement(TARGETS, before, after) == said
+
+
+def test_a_hidden_fault_does_not_prove_a_cure() -> None:
+    before = report("faulty", "torch-cpu-only", torch=BROKEN, skipped=("hidden",))
+    for after in (
+        report("faulty", "hidden", "torch-cpu-only", layer="machine"),
+        report("faulty", "hidden", layer="machine", torch=UNKNOWN),
+        report("faulty", "hidden", layer="machine", torch=FAILED),
+    ):
+        assert judgement(TARGETS, before, after)
 
 
 def test_why_python_does_not_start_is_said() -> None:
