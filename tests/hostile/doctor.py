@@ -98,6 +98,14 @@ def run(
     )
 
 
+def lost_to_others() -> float:
+    """Seconds that a run may take longer because other programs keep this machine busy: by how much longer than it
+    takes on a free one a start takes now, for each of the four starts in a run."""
+    started = time.monotonic()
+    subprocess.run([sys.executable, "-m", "doctor", "--version"], capture_output=True, check=True)
+    return 4 * max(0.0, time.monotonic() - started - 0.25)
+
+
 def left_behind(mark: str, wait_s: float = 2.0) -> tuple[str, ...]:
     """Command lines of the processes that were started with our mark, as long as there are any, up to `wait_s`."""
     deadline = time.monotonic() + wait_s
