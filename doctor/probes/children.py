@@ -336,6 +336,7 @@ class Others:
         self._python = python
         self.changed = first.changed
         self.wanted = request.probe
+        self.known = not request.probe  # whether what torch says of the devices was looked at
         self._request = request
 
     def start(self, device: str, mode: str | None = None) -> None:
@@ -377,13 +378,12 @@ def watch(first: Run, others: Others, facts: Facts, progress: Callable[[str], No
     """Until all children have ended: start those that become wanted, and say which stage takes long."""
     said: set[tuple[str, str]] = set()
     share = getattr(progress, "share", None)  # a watcher with a bar wants to know how much is done
-    devices_known = not others.wanted or first.result is not None
     if others.wanted:
         others.start_wanted(facts)  # those that the static facts promise
     with others.changed:
         while True:
-            if not devices_known and first.past_driver:
-                devices_known = True
+            if not others.known and first.past_driver:  # perhaps it ended before we came here
+                others.known = True
                 known = with_import(facts, first)
                 others.start_wanted(known)
                 others.end_unwanted(known)

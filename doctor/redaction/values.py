@@ -18,7 +18,7 @@ NOT_SECRET = re.compile(
 
 LIKE_PASSWORD = re.compile(r"(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[A-Za-z])[^\s/~|,;()\[\]\"'`<][^\s|,;()\[\]\"'`<>]{5,199}")
 VERSION = re.compile(
-    r"v?\d+\.\d|--?[a-z][\w-]{0,60}\Z|v\d{1,3}\Z"
+    r"v?\d+\.\d|--?[a-z]+v?\d{1,2}\Z|v\d{1,3}\Z"
     r"|.{0,60}\.(?:py|cfg|txt|toml|json|ya?ml|ini|c|h|cpp|rs|md)\b",
     re.IGNORECASE,
 )

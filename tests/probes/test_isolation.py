@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 
 from doctor.model.facts import Facts, ProbeResult
+from doctor.pipeline import Request
+from doctor.probes import children
 from tests.probes.fakes import look, machine, with_gpus
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc and control groups of Linux")
@@ -40,9 +42,22 @@ def probed(folder: Path, body: str, limit_s: float = 15.0) -> ProbeResult:
     system, found = machine(folder, text)
     system.environ["PID_FILE"] = str(folder / "pid")  # type: ignore[index]
     facts: Facts = look(system, found, limit_s=limit_s, devices=("cuda",))
-    assert facts.probes, (facts.torch, facts.gaps)
+    assert facts.probes, "\n".join(map(str, (facts.torch and facts.torch.devices, *facts.gaps)))
     (result,) = facts.probes
     return result
+
+
+def test_a_first_child_that_has_ended_already_still_names_the_devices(tmp_path: Path) -> None:
+    """On a busy machine it may be done before anybody waits for it."""
+    system, found = machine(tmp_path, GPU % "    os._exit(3)")
+    system.environ["PID_FILE"] = str(tmp_path / "pid")  # type: ignore[index]
+    request = Request(limit_s=60.0, devices=("cuda",))
+    first = children.start_first(system, found, probe=True, request=request)
+    assert first.run
+    with first.changed:
+        assert first.changed.wait_for(lambda: first.run.result is not None, timeout=60)
+    facts = children.finish(first, system, found, Facts(), request=request, progress=lambda _: None)
+    assert [(probe.device, probe.status, probe.exit_code) for probe in facts.probes or ()] == [("cuda:0", "crashed", 3)]
 
 
 def gone(folder: Path) -> bool:
@@ -197,8 +212,6 @@ if libc.vfork() == 0:
 
 
 def test_the_out_of_memory_killer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from doctor.probes import children
-
     with group("memory") as folder:
         (folder / "memory.limit_in_bytes").write_text(str(96 << 20))
         with contextlib.suppress(OSError):
