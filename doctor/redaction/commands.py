@@ -164,7 +164,7 @@ def _of_command(words: list[_Word], piped: list[_Word], text: str) -> Iterator[S
 
 def _name(word: str) -> str:
     """Of a command: its last part, without the mark of a prompt or a notebook."""
-    return re.split(r"[/\\>:]", word)[-1].lower().lstrip("!%@").removesuffix(".exe")
+    return re.split(r"[/\\>:=]", word)[-1].lower().lstrip("!%@").removesuffix(".exe")
 
 
 def _of_row(row: _Row, words: list[_Word], piped: list[_Word], text: str) -> Iterator[Span]:

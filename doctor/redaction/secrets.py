@@ -264,6 +264,10 @@ def _value(text: str, start: int, end: int, name: str, how_sure: str) -> Iterato
         yield from _checked(text, *near, how_sure)
         return
     elif (prose := _IN_PROSE.match(text, end)) is not None:
+        quote = text[prose.end() : prose.end() + 1]
+        if quote and quote in "\"'`":
+            yield from _checked(text, prose.end() + 1, _closing(text, prose.end() + 1, quote, line_end), how_sure)
+            return
         word = re.compile(r"[\"'`]?([^\s\"'`]{1,200})").match(text, prose.end())
         if word and (looks_made_up(word[1]) or text[prose.end()] in "\"'`"):
             yield from _checked(text, *word.span(1), how_sure)
