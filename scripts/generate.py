@@ -1,4 +1,4 @@
-"""Make what follows from the code: five pages of docs/, the schemas of the reports, the help in README.md.
+"""Make what follows from the code: pages of docs/, the schemas of the reports, the manual page, the help in README.md.
 
 python scripts/generate.py           write them
 python scripts/generate.py --check   exit 1 and name what is not current
@@ -13,8 +13,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-
-BEGIN, END = "<!-- begin: torchdoctor --help -->", "<!-- end: torchdoctor --help -->"
 
 
 def catalogue() -> str:
@@ -93,13 +91,20 @@ def help_text() -> str:
 
 
 def readme() -> str:
-    """README.md with the current help between its markers."""
+    """README.md with the current help and exit codes between their marks."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    text = _between(text, "torchdoctor --help", f"```text\n{help_text()}\n```")
+    return _between(text, "torchdoctor help exit-codes", exit_codes())
+
+
+def _between(text: str, mark: str, made: str) -> str:
+    """The page with what was made between the two marks of that name."""
+    first, last = f"<!-- begin: {mark} -->", f"<!-- end: {mark} -->"
+    before, begin, rest = text.partition(first)
+    _, end, after = rest.partition(last)
     if not begin or not end:
-        raise SystemExit(f"README.md has no section between {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n```text\n{help_text()}\n```\n{END}{after}"
+        raise SystemExit(f"README.md has no section between {first} and {last}")
+    return f"{before}{first}\n{made}\n{last}{after}"
 
 
 def knowledge() -> str:
@@ -124,12 +129,27 @@ def errata() -> str:
     return page(lookup.errata(), lookup.torch_versions())
 
 
+def man_page() -> str:
+    """docs/torchdoctor.1: the manual page, which wheels install."""
+    from scripts import man_page
+
+    return man_page.text()
+
+
+def exit_codes() -> str:
+    """README.md's table of exit codes, from what `torchdoctor help exit-codes` says."""
+    from doctor.cli.topics import TOPICS
+
+    return "\n".join(["| code | meaning |", "| --- | --- |", *(f"| {c} | {m} |" for c, m in TOPICS["exit-codes"].rows)])
+
+
 MADE = {
     "docs/bench.md": bench_page,
     "docs/checks.md": catalogue,
     "docs/errata.md": errata,
     "docs/knowledge.md": knowledge,
     "docs/machines.md": machines,
+    "docs/torchdoctor.1": man_page,
     "doctor/reports/report-1.schema.json": schema,
     "doctor/reports/bench-1.schema.json": bench_schema,
     "README.md": readme,

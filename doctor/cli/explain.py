@@ -12,7 +12,7 @@ import click
 
 from doctor.cli import output
 from doctor.cli.codes import NO_VERDICT
-from doctor.cli.options import unknown_id
+from doctor.cli.options import completed_by, unknown_id
 
 if TYPE_CHECKING:
     from doctor.checks import Check
@@ -24,7 +24,7 @@ _CAUSES_SHOWN = 8
 
 
 @click.command()
-@click.argument("what", nargs=-1)
+@click.argument("what", nargs=-1, shell_complete=completed_by("ids_and_errata"))
 @click.option("--list", "listed", is_flag=True, help="All diagnoses, in causal order.")
 @click.option("--format", "format", type=click.Choice(("terminal", "markdown", "json")), default="terminal")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")

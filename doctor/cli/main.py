@@ -33,6 +33,8 @@ COMMANDS = (
     ("errata", "doctor.cli.errata", "List the known defects of this torch, or of another."),
     ("knowledge", "doctor.cli.knowledge", "What the tables know of builds, drivers and GPUs."),
     ("schema", "doctor.cli.schema", "Print the JSON schema of reports."),
+    ("completion", "doctor.cli.completion", "Print the script that completes commands in a shell."),
+    ("help", "doctor.cli.help", "Help on a command, on exit codes, variables, or formats."),
 )
 
 
@@ -115,9 +117,9 @@ def run(argv: Sequence[str]) -> int:
 
 def _invoke(argv: list[str]) -> int:
     if complete := os.environ.get("_TORCHDOCTOR_COMPLETE"):
-        from click.shell_completion import shell_complete
+        from doctor.cli.completion import answer
 
-        return shell_complete(cli, {}, "torchdoctor", "_TORCHDOCTOR_COMPLETE", complete)
+        return answer(cli, complete)
     try:
         with cli.make_context("torchdoctor", argv) as context:
             code = cli.invoke(context)

@@ -29,6 +29,17 @@ Evidence = tuple[tuple[str, bytes], ...]  # (name, content) of the files of one 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
+def completed_by(function: str) -> Callable[..., Any]:
+    """What completes a parameter in a shell: a function of doctor/cli/completion.py, loaded only when a shell asks."""
+
+    def complete(context: click.Context, parameter: click.Parameter, typed: str) -> Any:
+        from doctor.cli import completion
+
+        return getattr(completion, function)(context, parameter, typed)
+
+    return complete
+
+
 class Positive(click.FloatRange):
     """A number above 0. No range of click's excludes nan."""
 
@@ -64,7 +75,8 @@ def machine_options(*, formats: Iterable[str] = FORMATS, probes: bool = True) ->
         ),
         *_probe_options(probes),
         click.option(
-            "--only", multiple=True, metavar="ID", callback=_ids, help="Judge only this diagnosis (repeatable)."
+            "--only", multiple=True, metavar="ID", callback=_ids, shell_complete=completed_by("ids"),
+            help="Judge only this diagnosis (repeatable).",
         ),
         click.option(
             "--strict", is_flag=True, help="A warning, other than known errata, counts as a fault for the exit code."
@@ -107,6 +119,7 @@ def _probe_options(probes: bool) -> list[Decorator]:
     return [
         click.option("--no-probe", is_flag=True, help="Don't compute anything on the devices."),
         click.option("--device", multiple=True, metavar="DEVICE", callback=_devices,
+                     shell_complete=completed_by("devices"),
                      help="Probe only this one: cpu, cuda, cuda:1, mps, xpu (repeatable)."),
     ]  # fmt: skip
 

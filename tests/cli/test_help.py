@@ -1,0 +1,112 @@
+"""`help`, `completion`, the manual page: what they say, in real shells where they are installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from doctor.checks import all_checks
+from doctor.cli.completion import SHELLS
+from doctor.cli.main import COMMANDS, run
+from doctor.cli.options import FORMATS
+from doctor.cli.topics import TOPICS
+from scripts import man_page
+
+VARIABLE = "_TORCHDOCTOR_COMPLETE"
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_topic_fits_80_columns(topic: str, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["help", topic]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(any(term in line for line in lines) for term, _ in TOPICS[topic].rows)
+
+
+def test_the_topic_of_formats_names_all_of_them() -> None:
+    assert [term for term, _ in TOPICS["formats"].rows] == list(FORMATS)
+
+
+@pytest.mark.parametrize("name", [name for name, _, _ in COMMANDS])
+def test_help_of_a_command_is_its_own(name: str, capsys) -> None:
+    assert run(["help", name]) == 0
+    asked = capsys.readouterr().out
+    assert run([name, "--help"]) == 0
+    assert asked.rstrip() == capsys.readouterr().out.rstrip()
+
+
+def test_help_of_something_else(capsys) -> None:
+    assert run(["help", "exit-code"]) == 2
+    assert "Did you mean 'exit-codes'?" in capsys.readouterr().err
+
+
+def completed(shell: str, monkeypatch, capsys, **environ: str) -> list[str]:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv(VARIABLE, f"{shell}_complete")
+    assert run([]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("line", "word", "expected"),
+    [
+        ("torchdoctor ch", "ch", "check"),
+        ("torchdoctor explain gpu-hi", "gpu-hi", "gpu-hidden"),
+        ("torchdoctor explain mps-sdpa", "mps-sdpa", "mps-sdpa-"),
+        ("torchdoctor check --only torch-mi", "torch-mi", "torch-missing"),
+        ("torchdoctor check --device ", "", "mps"),
+        ("torchdoctor check --stri", "--stri", "--strict"),
+    ],
+)
+def test_powershell_is_answered(line: str, word: str, expected: str, monkeypatch, capsys) -> None:
+    said = completed("powershell", monkeypatch, capsys, COMP_WORDS=line, COMP_WORD=word)
+    assert any(one.startswith(expected) for one in said)
+    assert all("\t" in one for one in said)
+
+
+def test_every_shell_has_a_script(capsys) -> None:
+    for shell in SHELLS:
+        assert run(["completion", shell]) == 0
+        assert VARIABLE in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
+def test_bash_completes(tmp_path: Path) -> None:
+    (tmp_path / "torchdoctor").write_text(f'#!/bin/sh\nexec {sys.executable} -m doctor "$@"\n')
+    (tmp_path / "torchdoctor").chmod(0o755)
+    script = """
+    eval "$(torchdoctor completion bash)"
+    COMP_WORDS=(torchdoctor explain no-matching) COMP_CWORD=2
+    _torchdoctor_completion torchdoctor
+    printf '%s\\n' "${COMPREPLY[@]}"
+    """
+    environ = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environ, timeout=120, check=True)
+    assert done.stdout.split() == [c.id for c in all_checks() if c.id.startswith("no-matching")]
+
+
+def test_powershell_script_is_grammatical(capsys) -> None:
+    tree_sitter = pytest.importorskip("tree_sitter")
+    grammar = pytest.importorskip("tree_sitter_powershell")
+    assert run(["completion", "powershell"]) == 0
+    parser = tree_sitter.Parser(tree_sitter.Language(grammar.language()))
+    assert not parser.parse(capsys.readouterr().out.encode()).root_node.has_error
+
+
+@pytest.mark.skipif(not shutil.which("groff"), reason="no groff")
+def test_the_manual_page_is_set_without_a_warning(tmp_path: Path) -> None:
+    page = tmp_path / "torchdoctor.1"
+    page.write_text(man_page.text())
+    done = subprocess.run(
+        ["groff", "-man", "-Tutf8", "-ww", str(page)], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stderr == ""
+    assert "torchdoctor check" in done.stdout
+    assert "EXIT CODES" in done.stdout
