@@ -35,7 +35,7 @@ Register-ArgumentCompleter -Native -CommandName %(prog_name)s -ScriptBlock {
             [System.Management.Automation.CompletionResult]::new($value, $value, 'ParameterValue', $help)
         }
     } finally {
-        Remove-Item Env:COMP_WORDS, Env:COMP_WORD, Env:%(complete_var)s
+        "COMP_WORDS", "COMP_WORD", "%(complete_var)s" | ForEach-Object { Remove-Item "Env:$_" }
     }
 }
 """

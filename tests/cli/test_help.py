@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -108,5 +109,6 @@ def test_the_manual_page_is_set_without_a_warning(tmp_path: Path) -> None:
         ["groff", "-man", "-Tutf8", "-ww", str(page)], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stderr == ""
-    assert "torchdoctor check" in done.stdout
-    assert "EXIT CODES" in done.stdout
+    shown = re.sub(".\b", "", done.stdout)  # overstrikes
+    assert "torchdoctor check" in shown
+    assert "EXIT CODES" in shown
