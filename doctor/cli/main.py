@@ -33,6 +33,7 @@ COMMANDS = (
     ("errata", "doctor.cli.errata", "List the known defects of this torch, or of another."),
     ("knowledge", "doctor.cli.knowledge", "What the tables know of builds, drivers and GPUs."),
     ("schema", "doctor.cli.schema", "Print the JSON schema of reports."),
+    ("mcp", "doctor.cli.mcp", "Serve check, judge, plan and explain to agents (MCP)."),
     ("completion", "doctor.cli.completion", "Print the script that completes commands in a shell."),
     ("help", "doctor.cli.help", "Help on a command, on exit codes, variables, or formats."),
 )

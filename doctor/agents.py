@@ -1,0 +1,150 @@
+"""The tools that agents call: `torchdoctor mcp` serves them over the Model Context Protocol, by its official SDK.
+
+All are read-only: they look, judge and plan; none runs a command of a plan. Every text that goes in is untrusted
+evidence, and every answer is redacted as JSON reports are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from doctor import __version__
+from doctor.model.finding import Finding
+from doctor.model.fix import Fix
+from doctor.model.report import Report
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+INSTRUCTIONS = """\
+torchdoctor says why PyTorch does not use a machine as it should, and which commands fix it.
+check: this machine, or a pasted ticket. judge: facts that you read yourself, each with its quote: use it where a ticket
+is prose. plan: the commands for one tool. explain: one diagnosis, erratum or error line. A verdict of "healthy" is
+proven, "unknown" means that something is unexplained: ask the first of `questions` next. Nothing here changes the
+machine; show the commands of a plan to the user before anybody runs them."""
+
+
+def server() -> MCPServer[Any]:
+    """The server with its tools. ImportError where the extra `mcp` is not installed."""
+    from mcp.server.mcpserver import MCPServer
+    from mcp_types import ToolAnnotations
+
+    made: MCPServer[Any] = MCPServer("torchdoctor", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR")
+    for tool in (check, judge, plan, explain):
+        made.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))(tool)
+    return made
+
+
+def check(text: str | None = None, python: str | None = None, probe: bool = True) -> dict[str, Any]:
+    """Examine this machine's PyTorch, or a pasted ticket, and name the root cause.
+
+    text: a ticket (collect_env, nvidia-smi, a traceback, an install log, prose, or all in one); without it, this
+    machine is examined. python: the Python or environment to examine on this machine (default: as `torchdoctor check`
+    chooses). probe: also compute on each device (some seconds); without it nothing is proven.
+    """
+    from doctor.model.request import Request
+
+    if text is not None:
+        return _told(_examined(Request(evidence=(("ticket", text.encode()),))))
+    return _told(_examined(Request(python=python, probe=probe)))
+
+
+def judge(stated: dict[str, Any], text: str | None = None) -> dict[str, Any]:
+    """The accounted verdict on facts that you read, alone or over the text that you read them from.
+
+    stated: {"schema": "facts-1", "facts": [{"fact": "torch.version", "value": "2.6.0+cu124", "quote": "the words it was
+    read from"}, ...], "messages": ["error line, verbatim", ...]}. `fact` is a dotted name of the report schema under
+    `facts`: fields of host, interpreter, torch, nvidia, amd, intel, metal; gpus ([{"vendor": "nvidia", "name": "..."}])
+    and packages as a whole; environ.NAME. {"absent": true} says that somebody looked and it is not there; leave out
+    what is not known. A wrong name or type is refused with the reason.
+    """
+    from doctor.evidence.stated import parse
+    from doctor.model.request import Request
+
+    evidence = () if text is None else (("ticket", text.encode()),)
+    try:
+        said = parse(stated)
+    except ValueError as error:
+        raise _refused(f"stated: {error}") from None
+    return _told(_examined(Request(stated=said, evidence=evidence)))
+
+
+def plan(tool: str | None = None, text: str | None = None, python: str | None = None) -> dict[str, Any]:
+    """The commands that fix what `check` finds, for one tool (pip, uv, conda, mamba, micromamba, pixi, poetry, pdm,
+    pipenv, pipx) or the environment's own. They are only returned, never run."""
+    from doctor.fixes.situation import TOOLS
+    from doctor.model.request import Request
+
+    if tool is not None and tool not in TOOLS:
+        raise _refused(f"there is no tool {tool!r}: one of {', '.join(TOOLS)}")
+    evidence = () if text is None else (("ticket", text.encode()),)
+    report = _examined(Request(evidence=evidence, python=None if evidence else python, tool=tool))
+    return {"verdict": report.verdict, "fixes": [_fix(fix) for fix in report.plan.fixes],
+            "unfixed": [{"finding": id, "why": why} for id, why in report.plan.unfixed]}  # fmt: skip
+
+
+def explain(what: str) -> dict[str, Any]:
+    """What a diagnosis (its id), an erratum (its id) or a pasted error line means, what can be behind it, and what to
+    ask."""
+    from doctor.checks import check_of
+    from doctor.knowledge import lookup
+    from doctor.model.request import Request
+
+    if (known := check_of(what.strip())) is not None:
+        return {"id": known.id, "layer": known.layer, "title": known.title, "page": known.docs}
+    if (erratum := lookup.erratum_of(what.strip())) is not None:
+        from doctor.reports import errata
+
+        return {"id": erratum.id, "page": errata.markdown_page(erratum)}
+    told = _told(_examined(Request(evidence=(("text", what.encode()),))))
+    return {key: told[key] for key in ("symptoms", "hypotheses", "findings", "questions")}
+
+
+def _refused(why: str) -> Exception:
+    """The SDK passes the words of its own ToolError on, and of no other exception."""
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    return ToolError(why)
+
+
+def _examined(request: Any) -> Report:
+    from doctor.pipeline import examine
+    from doctor.redaction.report import redaction
+
+    report = examine(request)
+    if report.facts.live:
+        from doctor.cli.output import names_of_this_machine
+
+        return redaction(report, names=names_of_this_machine()).report
+    return redaction(report).report
+
+
+def _told(report: Report) -> dict[str, Any]:
+    """What an agent needs of a report: no facts that no finding rests on."""
+    return {
+        "verdict": report.verdict,
+        "unproven": list(report.unproven),
+        "limits": list(report.limits),
+        "findings": [_finding(finding) for finding in report.findings],
+        "symptoms": [{"text": s.text, "explained_by": s.explained_by} for s in report.symptoms],
+        "hypotheses": [{"id": h.id, "weight": h.weight, "would_settle": h.would_settle} for h in report.hypotheses[:5]],
+        "questions": [{"text": question.text, "command": question.command} for question in report.questions[:3]],
+        "fixes": [_fix(fix) for fix in report.plan.fixes],
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "id": finding.id, "severity": finding.severity, "root": finding.root, "confidence": finding.confidence,
+        "title": finding.title, "detail": finding.detail, "explained_by": finding.explained_by,
+        "evidence": [{"fact": e.fact, "value": e.value, "source": e.source, "quote": e.quote} for e in
+        finding.evidence],
+    }  # fmt: skip
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    return {
+        "finding": fix.finding, "action": fix.action, "title": fix.title, "assumes": list(fix.assumes),
+        "steps": [{"text": s.text, "argv": list(s.argv or ()), "needs_root": s.needs_root} for s in fix.steps],
+        "alternatives": [other.title for other in fix.alternatives],
+    }  # fmt: skip
