@@ -21,7 +21,8 @@ TOPICS: dict[str, Topic] = {
         (
             ("0", "No fault. check: healthy, or no fault in what you limited it to (--only, --device, --no-probe); "
                   "fix: a plan was printed, or there is nothing to fix."),
-            ("1", "A fault; with --strict also a warning, but for known errata. fix: a fault remains that has no known fix."),
+            ("1", "A fault; with --strict also a warning other than known errata. "
+                  "fix: a fault remains without a known fix."),
             ("2", "Wrong usage: an option, a file or a name that makes no sense."),
             ("3", "No verdict: no fault was found, and health is not proven. What is unexplained is listed, with the "
                   "question that would settle it."),
