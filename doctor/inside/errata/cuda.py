@@ -25,7 +25,7 @@ def tf32_settings_mixed(here):
     matmul = here.torch.backends.cuda.matmul
 
     def mix():
-        matmul.fp32_precision = "ieee"
+        matmul.fp32_precision = "tf32"  # the legacy setting stays at no TF32
         return matmul.allow_tf32
 
     return here.error_of(mix, "mix of the legacy and new APIs")
