@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -23,8 +24,8 @@ from doctor.model.facts import Facts, Torch
 from doctor.model.finding import Evidence, Finding, Outcome
 from doctor.model.symptom import Hypothesis, Question, Symptom
 
-LEADS = 0.6  # the share of the weight with which one hypothesis becomes a finding …
-LEADS_BY = 2.5  # … if it also outweighs the next by this factor
+LEADS = 0.55  # the share of the weight with which one hypothesis becomes a finding …
+LEADS_BY = 1.8  # … if it also outweighs the next by this factor
 SHOWN = 6  # hypotheses of one symptom
 ASKED = 3  # questions
 UNPROVEN_BESIDE = 0.3  # what health is not proven without counts so much where there are hypotheses to settle
@@ -63,6 +64,9 @@ def account(facts: Facts, outcomes: Iterable[Outcome], findings: Iterable[Findin
     likely = _likely({s: about(s) for s in symptoms if s.explained_by is None}, found, facts)
     if likely:
         found = settle((*found, *likely), all_checks())
+        symptoms = explained(symptoms, found, facts, status)
+    if own := _programs_own(symptoms, found, facts):
+        found = settle((*found, own), all_checks())
         symptoms = explained(symptoms, found, facts, status)
     unusable = _unusable(symptoms, found, facts)
     if unusable:
@@ -230,6 +234,51 @@ def likely(hypothesis: Hypothesis, symptom: Symptom, facts: Facts) -> Finding:
         confidence="likely",
         would_settle=hypothesis.would_settle or None,
     )
+
+
+# ---- what is left to the program
+
+
+def _programs_own(symptoms: Sequence[Symptom], findings: Sequence[Finding], facts: Facts) -> Finding | None:
+    """The program-error of a text in which nothing is found: an exception of the program's own, or, where torch is
+    shown to use every accelerator, a complaint that speaks of no device. What no reader understood still keeps it from
+    being called healthy."""
+    check = check_of("program-error")
+    if check is None or facts.live or any(f.severity != "note" and f.id != "known-errata" for f in findings):
+        return None
+    if any(s.explained_by is None and (s.causes or not _is_elsewhere(s.text)) for s in symptoms):
+        return None
+    rows = [s.text for s in symptoms if s.explained_by == PROGRAM and s.id != "exception"]
+    said = rows or [s.text for s in symptoms if s.explained_by in (None, PROGRAM) and _is_elsewhere(s.text)]
+    because = ""
+    if not said and (listed := accelerators(facts)) and all(a.state in ("used", "aside") for a in listed):
+        remarks = [e.text for e in facts.errors if e.pattern == "remark"]
+        said = remarks if all(_is_elsewhere(text) for text in remarks) else []
+        because = " torch uses the GPU here."
+    if not said:
+        return None
+    return check.found(
+        facts,
+        f"«{said[0][:160].rstrip('.')}» is said where nothing is wrong with torch."
+        if rows
+        else f"«{said[0][:160].rstrip('.')}» speaks of no device and of no library of torch's.{because}",
+        evidence=(Evidence(fact="message", value=said[0], quote=said[0]), "torch.version", "torch.cuda_available"),
+        remedies=check.usual,
+        confidence="likely",
+    )
+
+
+_OF_A_DEVICE = re.compile(
+    r"torch|cuda|\bgpus?\b|nvidia|driver|rocm|\bhip|\bmps\b|\bxpu\b|device|kernel|cudnn|cublas|nccl|memory|\boom\b|"
+    r"segmentation|segfault|kill|\bdie[sd]?\b|crash|dump|signal|hang|hung|freez|stuck|slow|\bnan\b|wrong|black|noise|"
+    r"garbage|librar|\bdlls?\b|\.so\b|symbol|\bmodules?\b|import|install|wheel|numpy|python|illegal|instruction|exit(?:ed)? ",
+    re.IGNORECASE,
+)
+
+
+def _is_elsewhere(text: str) -> bool:
+    """Whether a message names nothing that the environment could be at fault for."""
+    return _OF_A_DEVICE.search(text) is None
 
 
 # ---- an accelerator that nothing explains

@@ -27,6 +27,19 @@ PROGRAMS_OWN = frozenset((
     "RepositoryNotFoundError", "EntryNotFoundError", "GatedRepoError", "UnpicklingError", "WeightsUnpickler",
     "RecursionError", "AttributeError",
 ))  # fmt: skip
+# Other names are a package's own exceptions («MisconfigurationException»): the program's affair, if no device is named.
+_RAISED_BY_PROGRAMS = ("Error", "Exception")
+_OF_ANYBODY = frozenset(
+    ("RuntimeError", "Error", "Exception", "OSError", "IOError", "SystemError", "WindowsError", "PermissionError",
+     "CalledProcessError", "ChildProcessError", "ProcessRaisedException", "ProcessExitedException", "ChildFailedError",
+     "OutOfMemoryError", "AcceleratorError", "BackendCompilerFailed", "LinkError", "CompileError", "CompilationError",
+     "DistutilsError", "InstallationError", "ResolutionImpossible", "UnsatisfiableError", "LibMambaUnsatisfiableError")
+)  # fmt: skip
+_DEVICE = re.compile(
+    r"torch\b|cuda|gpu|nvidia|driver|rocm|\bhip|\bmps\b|\bxpu\b|device|accelerator|cudnn|cublas|nccl|memory|compil|"
+    r"librar|instal|package|distribution|wheel|depend",
+    re.I,
+)
 _IMPORTING = frozenset(("ImportError", "ModuleNotFoundError", "DLLLoadError"))
 _MISSING_MODULE = re.compile(r"No module named ['\"](\w+)")
 # what torch needs or what is built for it; a module of any other name is the program's own affair
@@ -178,6 +191,8 @@ def _exception(error: ErrorText) -> Symptom:
     elif name == "MemoryError":
         kind, causes = "memory", ("pip-out-of-resources", "program-error")
     elif (name in PROGRAMS_OWN and _has_message(error)) or name.endswith("Warning"):
+        kind, causes = "program", ("program-error",)
+    elif name.endswith(_RAISED_BY_PROGRAMS) and name not in _OF_ANYBODY and not _DEVICE.search(error.text):
         kind, causes = "program", ("program-error",)
     return Symptom(
         id="exception", kind=kind, subject="", text=error.text, source=error.source, line=error.line, causes=causes

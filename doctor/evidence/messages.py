@@ -13,8 +13,10 @@ from doctor.evidence.notes import Notes
 from doctor.evidence.regex import Regex, search_spanning
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
-from doctor.model.facts import ErrorText
+from doctor.knowledge.messages import ErrorPattern
+from doctor.model.facts import ABSENT, ErrorText
 
+RANK = 50  # of what a program says in its own words
 _AT_MOST = 5  # of one pattern
 _GROUP = 500  # characters of a group
 _WRAPPED = 3  # lines over which a console or a mail program breaks one message
@@ -56,6 +58,8 @@ def read(document: Document, notes: Notes) -> None:
     for pattern in lookup.error_patterns():
         if pattern.literals and not any(literal in low or literal in flowing for literal in pattern.literals):
             continue
+        if pattern.unless and _compiled(pattern.unless, "i").search(document.text):
+            continue
         if "s" in pattern.flags:
             if spanning := search_spanning(pattern.regex, flags_of(pattern.flags), document.text):
                 _note(pattern.id, *spanning, document, notes, found, spans=True)
@@ -66,8 +70,16 @@ def read(document: Document, notes: Notes) -> None:
             if count >= _AT_MOST:
                 break
             _note(pattern.id, m.start(), m.end(), m.groups(), document, notes, found)
+            _state(pattern, m, document, notes)
         if count < 0 and flowing and pattern.literals and not pattern.flags.strip("i"):
             _read_wrapped(pattern.id, regex, pattern.literals, document, notes, found)
+
+
+def _state(row: ErrorPattern, m: re.Match[str], document: Document, notes: Notes) -> None:
+    """Note the facts that a message tells."""
+    for fact, said in row.states:
+        value = ABSENT if said == "absent" else said.format(*m.groups()) if isinstance(said, str) else said
+        notes.put(fact, value, source="message", rank=RANK, line=document.line_at(m.start()))
 
 
 def _read_wrapped(

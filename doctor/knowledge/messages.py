@@ -30,6 +30,8 @@ class ErrorPattern:
     versions: str
     source: str
     status: str
+    states: tuple[tuple[str, bool | str], ...] = ()
+    unless: str = ""
 
 
 @of_tables
@@ -60,6 +62,8 @@ def error_patterns() -> tuple[ErrorPattern, ...]:
             versions=row["versions"],
             source=row["source"],
             status=row["status"],
+            states=tuple(row.get("states", {}).items()),
+            unless=row.get("unless", ""),
         )
         for row in table("messages")["rows"]
     )

@@ -74,6 +74,10 @@ def _sentence(value: Any) -> bool:
     return isinstance(value, str) and 10 <= len(value) <= 110 and value.isprintable()
 
 
+def _told(value: Any) -> bool:
+    return isinstance(value, bool | str) and value != ""
+
+
 def _regex(value: Any) -> bool:
     return isinstance(value, str) and bool(value)  # whether it compiles is for check_patterns: that costs time
 
@@ -86,6 +90,7 @@ DATE = _matching(r"\d{4}-\d\d-\d\d")
 PYTHONS = _matching(r"3\.\d+t?( 3\.\d+t?)*")
 ANY_PYTHONS = _matching(r"any|3\.\d+t?( 3\.\d+t?)*")
 BACKEND = _matching(r"cpu|mps|xpu|cu\d{2,3}|rocm\d+(\.\d+)+")
+FACT = _matching(r"[a-z]+\.[a-z_]+")
 ARCHS = _matching(r"((sm|compute)_\d+[af]?|gfx[0-9a-f]+)( ((sm|compute)_\d+[af]?|gfx[0-9a-f]+))*")
 SPECIFIER = _matching(r"(==|>=|~=|<=|<|>|!=)\d+(\.\d+)*(,(==|>=|~=|<=|<|>|!=)\d+(\.\d+)*)*")
 STATUS = _matching(r"verified|single|derived")
@@ -236,7 +241,7 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
             {"id": ID, "regex": _regex, "flags": FLAGS, "causes": _list_of(CAUSE), "kind": SYMPTOM, "subject": SUBJECT,
              "example": _text, "literals": _list_of(_text), "versions": _text, "source": _text,
              "evidence": _list_of(_text), "status": STATUS},
-            {"harmless": _truth, "note": _text},
+            {"harmless": _truth, "note": _text, "states": _map_of(FACT, _told), "unless": _regex},
         )
     },
     "causes": {

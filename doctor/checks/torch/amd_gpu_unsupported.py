@@ -76,6 +76,8 @@ def judge(facts: Facts) -> Judgement:
         if how == "native" or (how == "override" and overridden and message is None):
             continue
         may_be_set = how == "override" and facts.environ is None and message is None
+        if may_be_set and torch and torch.cuda_available is False:
+            continue  # torch lists a GPU that it has no code for, too: something else keeps it away
         return check.found(
             facts,
             f"{name or 'The GPU'} is {gfx}"
