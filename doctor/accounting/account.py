@@ -1,10 +1,10 @@
 """What was found has to account for every symptom. Pure.
 
-    findings of the checks ─→ what a passed probe refutes is only a warning
-                           ─→ each symptom: which finding explains it
-                           ─→ left over: hypotheses, weighed; one that leads clearly becomes a finding, likely
-                           ─→ an accelerator still left over on a live machine: accelerator-unusable
-                           ─→ the questions that would settle the rest
+findings of the checks ─→ what a passed probe refutes is only a warning
+                       ─→ each symptom: which finding explains it
+                       ─→ left over: hypotheses, weighed; one that leads clearly becomes a finding, likely
+                       ─→ an accelerator still left over on a live machine: accelerator-unusable
+                       ─→ the questions that would settle the rest
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from doctor.model.facts import Facts, Torch
 from doctor.model.finding import Evidence, Finding, Outcome
 from doctor.model.symptom import Hypothesis, Question, Symptom
 
-LEADS = 0.55  # the share of the weight with which one hypothesis becomes a finding …
+LEADS = 0.6  # the share of the weight with which one hypothesis becomes a finding …
 LEADS_BY = 1.8  # … if it also outweighs the next by this factor
+OF_ANOTHER_VENDOR = 0.1  # the factor of a diagnosis that keeps torch from other makers' GPUs than those that are here
 SHOWN = 6  # hypotheses of one symptom
 ASKED = 3  # questions
 UNPROVEN_BESIDE = 0.3  # what health is not proven without counts so much where there are hypotheses to settle
@@ -113,9 +114,7 @@ def explained(
     return tuple(replace(s, explained_by=s.explained_by or by_message.get(s.id)) for s in made)
 
 
-def _explanation(
-    symptom: Symptom, findings: Sequence[Finding], facts: Facts, status: Mapping[str, str]
-) -> str | None:
+def _explanation(symptom: Symptom, findings: Sequence[Finding], facts: Facts, status: Mapping[str, str]) -> str | None:
     for finding in findings:
         guess = finding.severity == "note" and finding.confidence == "likely"  # explains nothing graver than itself
         if (finding.id in symptom.causes or _rests_on(finding, symptom)) and not (guess and symptom.kind != "program"):
@@ -138,7 +137,9 @@ def _explanation(
 
 
 def _rests_on(finding: Finding, symptom: Symptom) -> bool:
-    """Whether the finding quotes what the symptom says."""
+    """Whether the finding quotes what the symptom says. An erratum quotes the line in which the version stands."""
+    if finding.id == "known-errata":
+        return False
     said = symptom.text[:200]
     return any(said and (said in e.quote or said in e.value) for e in finding.evidence)
 
@@ -164,6 +165,7 @@ def weighed(symptom: Symptom, status: Mapping[str, str], facts: Facts) -> list[H
     """The causes of a symptom that are not ruled out, by weight: how often each was behind it (table causes), its place
     in the row, and how well it fits these facts."""
     weights: dict[str, tuple[float, Fit | None]] = {}
+    known = {gpu.vendor for gpu in facts.gpus or ()}
     for place, id in enumerate(symptom.causes):
         check = check_of(id)
         if check is None or status.get(id) == "passed":
@@ -172,6 +174,8 @@ def weighed(symptom: Symptom, status: Mapping[str, str], facts: Facts) -> list[H
         weight = (lookup.times_behind(symptom.id, symptom.subject, id) + 0.5 ** min(place, 4)) * (
             fit.factor if fit else 1.0
         )
+        if known and check.keeps_from and known.isdisjoint(check.keeps_from):
+            weight *= OF_ANOTHER_VENDOR
         if weight > 0:
             weights[id] = (weight, fit)
     whole = sum(w for w, _ in weights.values())
@@ -262,7 +266,7 @@ def _programs_own(symptoms: Sequence[Symptom], findings: Sequence[Finding], fact
         f"«{said[0][:160].rstrip('.')}» is said where nothing is wrong with torch."
         if rows
         else f"«{said[0][:160].rstrip('.')}» speaks of no device and of no library of torch's.{because}",
-        evidence=(Evidence(fact="message", value=said[0], quote=said[0]), "torch.version", "torch.cuda_available"),
+        evidence=("torch.version", "torch.cuda_available"),  # what is not understood is not explained by being quoted
         remedies=check.usual,
         confidence="likely",
     )
@@ -271,7 +275,8 @@ def _programs_own(symptoms: Sequence[Symptom], findings: Sequence[Finding], fact
 _OF_A_DEVICE = re.compile(
     r"torch|cuda|\bgpus?\b|nvidia|driver|rocm|\bhip|\bmps\b|\bxpu\b|device|kernel|cudnn|cublas|nccl|memory|\boom\b|"
     r"segmentation|segfault|kill|\bdie[sd]?\b|crash|dump|signal|hang|hung|freez|stuck|slow|\bnan\b|wrong|black|noise|"
-    r"garbage|librar|\bdlls?\b|\.so\b|symbol|\bmodules?\b|import|install|wheel|numpy|python|illegal|instruction|exit(?:ed)? ",
+    r"garbage|librar|\bdlls?\b|\.so\b|symbol|\bmodules?\b|import|install|wheel|numpy|python|illegal|"
+    r"instruction|exit(?:ed)? ",
     re.IGNORECASE,
 )
 

@@ -171,9 +171,7 @@ def _messages(facts: Facts) -> Iterator[Symptom]:
         if error.pattern == "exception":
             yield _exception(error)
         elif not _NOT_A_FAILURE.search(error.text):
-            yield Symptom(
-                id="unknown-message", kind="unknown", text=error.text, source=error.source, line=error.line
-            )
+            yield Symptom(id="unknown-message", kind="unknown", text=error.text, source=error.source, line=error.line)
 
 
 def is_warning(symptom: Symptom) -> bool:
@@ -190,9 +188,11 @@ def _exception(error: ErrorText) -> Symptom:
         kind = "import" if missing is None or missing[1] in _FAMILY else "program"
     elif name == "MemoryError":
         kind, causes = "memory", ("pip-out-of-resources", "program-error")
-    elif (name in PROGRAMS_OWN and _has_message(error)) or name.endswith("Warning"):
-        kind, causes = "program", ("program-error",)
-    elif name.endswith(_RAISED_BY_PROGRAMS) and name not in _OF_ANYBODY and not _DEVICE.search(error.text):
+    elif (
+        (name in PROGRAMS_OWN and _has_message(error))
+        or name.endswith("Warning")
+        or (name.endswith(_RAISED_BY_PROGRAMS) and name not in _OF_ANYBODY and not _DEVICE.search(error.text))
+    ):
         kind, causes = "program", ("program-error",)
     return Symptom(
         id="exception", kind=kind, subject="", text=error.text, source=error.source, line=error.line, causes=causes

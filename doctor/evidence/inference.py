@@ -31,6 +31,9 @@ _SYSTEMS: Mapping[str, tuple[tuple[str, ...], tuple[Regex, ...]]] = {
             
             Regex(r"\.dll\b", needs=(".dll",)),
             Regex(r"\.exe\b", needs=(".exe",)),
+            Regex(r"\w\.(?:bat|ps1)\b", needs=(".bat", ".ps1")),
+            Regex(r"\b(?:Powershell|PowerShell|[Tt]ask [Mm]anager|[Dd]evice [Mm]anager|Anaconda [Pp]rompt)\b",
+                  needs=("hell", "anager", "Anaconda")),
         ),
     ),
     "darwin": (
@@ -325,7 +328,7 @@ def _container(document: Document, notes: Notes) -> None:
         notes.put("host.container", "docker", source="docker compose", rank=54, line=document.line_at(m.start()))
     if "the nvidia driver was not detected" in low or "nvidia-container-cli" in low or "/.dockerenv" in low:
         notes.put("host.container", "docker", source="message", rank=50)
-    if "kubepods" in low or "kubectl exec" in low:
+    if "kubepods" in low or "kubectl exec" in low or "kubectl logs" in low:
         notes.put("host.container", "kubernetes", source="message", rank=50)
 
 
@@ -400,6 +403,24 @@ def _import_fails(document: Document, notes: Notes) -> None:
                     )
 
 
+_RUNNERS = (
+    r"(?:plain |normal |ordinary |system |conda |anaconda |regular )?[`'\"*]{0,2}"
+    r"(?:i?python3?|terminal|command line|console|shell|cmd|"
+    r"jupyter(?: ?lab| notebook)?|notebook|vs ?code|pycharm|spyder|idle|command prompt|anaconda prompt)[`'\"*]{0,2}"
+)
+_FINE = r"\b(?:works?|working|is (?:ok|okay|fine|good)|(?:imports?|runs?) (?:fine|ok|without)|no problems?)\b"
+_WORKS_ELSEWHERE = Regex(
+    r"\b(?:with|in|from|under|inside)(?: my| the| a)? ("
+    + _RUNNERS
+    + r")[^.\n]{0,40}?(?<!not )(?<!n't )(?<!never )"
+    + _FINE
+    + r"|\bit (?:works|imports|runs)(?: fine| ok| well)? (?:in|with|from|under)(?: my| the| a)? ("
+    + _RUNNERS
+    + r")",
+    re.I,
+)
+
+
 def _sessions(document: Document, notes: Notes) -> None:
     """`import torch` that fails in one Python and works in another."""
     low = document.lower
@@ -410,6 +431,9 @@ def _sessions(document: Document, notes: Notes) -> None:
     if not lacking or (building and not _outside_of_a_build(document, lacking)):
         return
     notes.put("torch", ABSENT, source="message", rank=50, line=lacking[0])
+    for m in _WORKS_ELSEWHERE.finditer(document.text):
+        where = (m[1] or m[2]).strip("`'\"* ")
+        notes.others.append(OtherEnvironment(python=where, torch="(version not shown)", how="said to work"))
     for command in commands(document):
         works = _imports_torch(command, document)
         if works:

@@ -85,6 +85,11 @@ def _note(pattern: str, document: Document, notes: Notes, at: int, *groups: str)
     )
 
 
+def numbers_of(said: str) -> list[float]:
+    """The numbers in a printed result."""
+    return [float(n) for n in _NUMBER.findall(said)]
+
+
 def differ(first: str, second: str) -> bool:
     """Whether two printed results differ by more than rounding: a NaN on one side, or some number by more than
     RELATIVE.
@@ -93,10 +98,7 @@ def differ(first: str, second: str) -> bool:
     "tensor(nan)")
     (False, True)
     """
-    one, two = (
-        [float(n) for n in _NUMBER.findall(re.sub(r"device='[^']*'|dtype=[\w.]+|mps:\d", "", said))]
-        for said in (first, second)
-    )
+    one, two = (numbers_of(re.sub(r"device='[^']*'|dtype=[\w.]+|mps:\d", "", said)) for said in (first, second))
     if not one or len(one) != len(two) or len(one) > 10_000:
         return False
     for a, b in zip(one, two, strict=True):
@@ -146,7 +148,7 @@ def _differences(document: Document, notes: Notes) -> None:
         if not _COMPARED.search(command.text):
             continue
         said = next((s for s in command.output(document) if s), "")
-        numbers = [float(n) for n in _NUMBER.findall(said)]
+        numbers = numbers_of(said)
         if (
             said == "False"
             or said.startswith("tensor(False")
@@ -159,7 +161,7 @@ def _tensors(document: Document, notes: Notes) -> None:
     """Printed tensors: one on MPS of nothing but zeros or with NaN where the CPU's is not, or several on MPS of which
     some agree with the CPU's and some do not."""
     found = [
-        (m[2] or "cpu", [float(n) for n in _NUMBER.findall(m[1])], m.start())
+        (m[2] or "cpu", numbers_of(m[1]), m.start())
         for m in islice(_TENSOR.finditer(document.text), _TENSORS_AT_MOST)
     ]
     reference = [v for device, v, _ in found if device == "cpu" and len(v) > 1 and any(v)]

@@ -17,9 +17,7 @@ from doctor.model.facts import ABSENT, Gpu, Source
 
 SMI = "nvidia-smi"
 _TABLE = Regex(r"NVIDIA-SMI\s+\d")
-_LIST = Regex(
-    r"^[ \t]*GPU[ \t]*#?(\d{1,3}):[ \t]*([^\s(][^\n(]{2,79}?) ?(?:\(UUID: ([\w-]+)\)|\(\S[^)\n]*\))?$", re.M
-)
+_LIST = Regex(r"^[ \t]*GPU[ \t]*#?(\d{1,3}):[ \t]*([^\s(][^\n(]{2,79}?) ?(?:\(UUID: ([\w-]+)\)|\(\S[^)\n]*\))?$", re.M)
 _Q = Regex(r"^[ \t]*(Product Name|Driver Version|CUDA Version|Compute Mode|GPU UUID)[ \t]*:[ \t]*(\S[^\n]*)$", re.M)
 _CSV_HEAD = Regex(
     r"^[ \t]*((?:index|name|uuid|driver_version|compute_cap|memory\.\w+|pci\.\w+|count|compute_mode|utilization\.\w+|"
@@ -300,6 +298,7 @@ def _warnings(document: Document, notes: Notes) -> None:
             )
         for m in _FOUND.finditer(text):
             vendor = machine.vendor_of(m[2]) or "nvidia"
+            notes.put("torch.cuda_available", True, source=source, rank=44, line=document.line_at(m.start()))
             notes.gpu(
                 Gpu(vendor=vendor, name=m[2].strip(), capability=m[3]),  # type: ignore[arg-type]
                 group="warning",

@@ -11,22 +11,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
 from doctor.evidence import machine, transcript
 from doctor.evidence.notes import Notes
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
+from doctor.model.facts import Gpu
 
 SOURCE = "text"
 RANK = 12
 CHIP_RANK = 15  # an Apple chip counts on a Mac only, see inference.py
 _LONGEST = 600  # characters of a line that a person writes; a log's may be longer
 _OUTPUT = Regex(
-    r"^[ \t]*(?:File |Traceback|\w*(?:Error|Warning|Exception):|\[|[|+]|>>>|\$ |at |#\d|\{|\"|<)|https?://|[\w-]\.py\b|"
-    r"[/\\][\w.-]+[/\\]|==[^=\n]*==|\)$"
+    r"^[ \t]*(?:File |Traceback|\w*(?:Error|Warning|Exception):|(?:ERROR|WARNING|INFO|DEBUG|[Nn]ote|hint)\b|\[|"
+    r"[|+]|>>>|\$ |at |#\d|\{|\"|<)"
 )
+# What a sentence seldom holds: an output, unless it has the small words of one.
+_TECHNICAL = Regex(r"https?://|[\w-]\.py\b|[/\\][\w.-]+[/\\]|==[^=\n]*==|\)$")
+_SMALL_WORDS = frozenset(
+    ["a", "an", "and", "are", "as", "at", "but", "do", "does", "for", "has", "have", "i", "in", "is", "it", "my", "no",
+     "not", "of", "on", "or", "so", "that", "the", "there", "this", "to", "we", "when", "with"]
+)  # fmt: skip
+_SENTENCE = 3  # small words
 _CLAUSE = re.compile(r"[,.;:!?()|](?:\s|$)|(?<=\s)(?:/|-|\bbut\b)\s|\n")
 # Another machine, a wish, a table of what others have.
 _NOT_THIS = Regex(
@@ -110,20 +117,44 @@ _VARIABLE = Regex(
 # A variable that somebody has set; advice sets none.
 _SET = Regex(r"\b(?:I|we|with|has|have|is|was|my|our)\b", re.I)
 _ADVICE = Regex(r"\b(?:you|can|could|consider\w*|passing|workaround|use|may|might|must|please|needs?|to)\b", re.I)
-# torch, or the program on it, computes on the CPU although there is a GPU, or does not see that GPU.
-_GPU = (
-    r"(?:(?:my|the|an?|any|its|your)[ ])?(?:NVIDIA[ ]|AMD[ ]|Intel[ ]|dedicated[ ]|discrete[ ])?"
-    r"(?:GPUs?|graphics|cuda|[RG]TX|RX|\d{4})\b"
+_COMPUTER = (
+    r"(?:laptop|notebook|server|machine|pc|computer|vm|node|box|system|workstation|instance|mac|vps|host|device|runner)"
 )
-_UNUSED = Regex(
-    r"\bCPU[ ](?:instead[ ]of|rather[ ]than|and[ ]not|not)[ ](?:on[ ])?" + _GPU + r"|"
-    r"(?:\b|(?=n't))(?:not|n't|never|cannot|unable[ ]to|fails?[ ]to|refuses[ ]to)[ ](?:even[ ])?"
-    r"(?:us(?:e|ing)|utili[sz](?:e|ing)|see(?:ing)?|detect(?:ing)?|recogni[sz](?:e|ing)|find(?:ing)?)[ ]" + _GPU + r"|"
-    r"\bGPU[ ](?:is|was|are)(?:[ ]not|n't|[ ]never)[ ](?:being[ ])?(?:used|detected|recogni[sz]ed|found|seen)\b",
+_OWN_GPU = (
+    r"(?:(?:dedicated|discrete|nvidia|cuda|amd|external|physical|usable)[- ]){0,2}"
+    r"(?:gpus?|(?:graphics|video) cards?)"
+)
+# The machine has none: said of a machine or by its owner, and of what it has, not of what is found on it.
+_NO_GPU = Regex(
+    r"\b(?:(?:[Mm]y|[Tt]his|the|our|an?)[ ](?:[\w-]{1,16}[ ]){0,3}?" + _COMPUTER + r"\b[^.\n]{0,24}?|"
+    r"\bI[ ](?:\w+[ ])?|\bwe[ ])"
+    r"(?:(?:has|have|with|got)[ ](?:absolutely[ ])?no[ ]" + _OWN_GPU + r"|"
+    r"(?:does(?:n't|[ ]not)|do(?:n't|[ ]not))[ ](?:even[ ])?have[ ](?:an?|any)[ ](?:"
+    + _OWN_GPU
+    + r"|nvidia[ ]hardware)|"
+    r"without[ ](?:an?[ ]|any[ ])?"
+    + _OWN_GPU
+    + r")\b(?![ ](?:support|acceleration|usage|memory|available|detected|found|visible))|"
+    r"\b(?:cpu[- ]only|gpu-less)[ ]" + _COMPUTER + r"\b",
     re.I,
 )
-_WISHED = Regex(
-    r"\b(?:if|wants?|wanted|would|how|force|should|could|let|make|friend|colleague|others?|another|some|older|when)\b",
+# Where it runs, by what a sentence says of it
+_PLACES = (
+    ("host.container", "kubernetes", Regex(r"\b(?:kubernetes|k8s|kubectl|CrashLoopBackOff|helm chart)\b", re.I)),
+    (
+        "host.container", "docker",
+        Regex(
+            r"\b(?:in|inside|within|using|from|via|with|through)[ ](?:(?:a|an|the|my|this|official|\w+'s)[ ]){0,2}"
+            r"(?:docker|podman)\b|\bin the container\b|\b(?:docker|container)[ ]images?\b|\bdocker[- ]compose\b",
+            re.I,
+        ),
+    ),
+)  # fmt: skip
+_OUTSIDE = Regex(r"\b(?:outside|without|not (?:in|using)|instead of|no|on the host|host machine)\b", re.I)
+_SUPPOSED = Regex(r"\b(?:if|when|would|friend|colleague|others?|another|some|people|users?)\b", re.I)
+# A maker without a model: which GPU it is stays open
+_MAKER = Regex(
+    r"\b(?P<maker>AMD|Radeon|NVIDIA|Intel Arc)[ ](?:GPUs?|(?:graphics[ ]|video[ ])?cards?)\b",
     re.I,
 )
 
@@ -132,10 +163,9 @@ def read(document: Document, notes: Notes) -> None:
     """Note what the sentences name."""
     mac = document.has("mac", "apple")
     for line, said in enumerate(document.lines):
-        if len(said) > _LONGEST or not said.strip() or _OUTPUT.search(said):
+        if not said.strip() or not _is_prose(said):
             continue
-        if not mac and (m := _UNUSED.search(said)) and not _WISHED.search(_sentence(said, m.start())):
-            notes.put("torch.cuda_available", False, source=SOURCE, rank=RANK, line=line)
+        _places(said, line, notes)
         for clause in _clauses(said):
             fails = _FAILS.search(clause) is not None
             if fails or not _NOT_THIS.search(clause):
@@ -143,6 +173,28 @@ def read(document: Document, notes: Notes) -> None:
                 _machine(clause, line, notes, mac=mac)
                 if not _ASKED_FOR.search(clause) and not _ANOTHER_RELEASE.search(clause):
                     _versions(clause, line, notes)
+
+
+def _is_prose(line: str) -> bool:
+    """Whether a person may have written it.
+
+    >>> [_is_prose(s) for s in ("My laptop has no GPU, and train.py stops", "in train.py", "ERROR: it is not there")]
+    [True, False, False]
+    """
+    if len(line) > _LONGEST or _OUTPUT.search(line):
+        return False
+    words = line.lower().replace("'", " ").split()
+    return not _TECHNICAL.search(line) or sum(word in _SMALL_WORDS for word in words) >= _SENTENCE
+
+
+def _places(said: str, line: int, notes: Notes) -> None:
+    """That the machine has no GPU, and that what is told happens in a container."""
+    if (m := _NO_GPU.search(said)) and not _SUPPOSED.search(_sentence(said, m.start())):
+        notes.origin(SOURCE, line)
+        notes.no_gpu = True
+    for fact, value, regex in _PLACES:
+        if (m := regex.search(said)) and not _OUTSIDE.search(_sentence(said, m.start())):
+            notes.put(fact, value, source=SOURCE, rank=RANK, line=line)
 
 
 def _clauses(line: str) -> Iterator[str]:
@@ -168,6 +220,8 @@ def _gpus(clause: str, line: int, notes: Notes, *, fails: bool) -> None:
     names += [name for m in _BARE.finditer(clause) if (name := _of_number(m))]
     if not names:
         names = [_card(m["card"]) for m in _CARD.finditer(clause) if lookup.gpu_model(m["card"])]
+    if not names:
+        names = [m["maker"] for m in _MAKER.finditer(clause)]
     for name in names:
         if all(not other.endswith(name.split()[-1]) or fails > failing for other, _, _, failing in notes.in_prose):
             notes.in_prose.append((name, line, notes.document.name, fails))
@@ -221,7 +275,7 @@ def _system(clause: str) -> str | None:
 def _versions(clause: str, line: int, notes: Notes) -> None:
     """Releases that run here. Two different ones in sentences say nothing."""
     for fact, regex, exists in (
-        ("torch.version", _TORCH, _is_release),
+        ("torch.version", _TORCH, lookup.is_release),
         ("interpreter.version", _PYTHON, lambda _: True),
         ("nvidia.driver", _DRIVER, _is_driver),
     ):
@@ -231,15 +285,6 @@ def _versions(clause: str, line: int, notes: Notes) -> None:
                 if notes.rank_of(fact) == RANK and before != m[1] and not m[1].startswith(before):
                     notes.disputed.add(fact)
                 notes.put(fact, m[1], source=SOURCE, rank=RANK, line=line)
-
-
-@cache
-def _releases() -> frozenset[str]:
-    return frozenset(lookup.torch_versions())
-
-
-def _is_release(version: str) -> bool:
-    return ".dev" in version or lookup.release_of(version) in _releases()
 
 
 def _is_driver(version: str) -> bool:
@@ -297,7 +342,11 @@ def settle(notes: Notes) -> None:
     if notes.gpus or notes.no_gpu or notes.get("host.jetson"):
         return
     mentions = [one for one in notes.in_prose if one[3]] or notes.in_prose
+    mentions = [one for one in mentions if not _MAKER.match(f"{one[0]} GPU")] or mentions
     if len({machine.vendor_of(name) for name, *_ in mentions}) != 1:
         return
     for name, *_ in mentions:
-        machine.note_gpu(name, notes, group="prose", source=SOURCE, rank=RANK, line=None)
+        if _MAKER.match(f"{name} GPU"):
+            notes.gpu(Gpu(vendor=machine.vendor_of(name)), group="prose", rank=RANK, source=SOURCE)  # type: ignore[arg-type]
+        else:
+            machine.note_gpu(name, notes, group="prose", source=SOURCE, rank=RANK, line=None)

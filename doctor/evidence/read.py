@@ -6,6 +6,7 @@ Besides the patterns of doctor/knowledge ("no-kernel-image" …) these are noted
   * "warning": a warning of a live `import torch` that no pattern knows, see doctor/facts/said.py;
   * "remark": a line that no reader understood and that may say that something is wrong, see remarks.py;
   * "mps-differs", "mps-memory-grows": measurements on MPS, see mps.py;
+  * "peer-copy-differs", "gpu-lost-by-install": what somebody tried twice, see experiments.py;
   * "container-run": a `docker run` command line; groups: its flags that matter (--gpus all, --shm-size 8g, --device
     /dev/kfd).
 """
@@ -20,6 +21,7 @@ from types import ModuleType
 from doctor.evidence import (
     amd_intel,
     collect_env,
+    experiments,
     inference,
     installs,
     machine,
@@ -55,6 +57,7 @@ READERS = (
     installs,
     transcript,
     mps,
+    experiments,
     messages,
     tracebacks,
     pythons,

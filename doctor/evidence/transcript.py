@@ -15,6 +15,7 @@ from doctor.evidence import machine
 from doctor.evidence.notes import Notes
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
+from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Gpu, TorchDevice
 
 SOURCE = "transcript"
@@ -108,6 +109,13 @@ _EXPRESSION = Regex(
 _LABELLED = Regex(
     r"^[ \t]*[\"'(]*((?:torch|platform|sys|sysconfig|numpy|np)\.[\w.]+(?:\([^()\n]{0,40}\))?)[\"')]*"
     r"(?:[:= \t]+(?:[-=]>[:= \t]*)?|[-=]>[:= \t]*)(\S[^\n]*)$",
+    re.M,
+)
+
+
+_INLINE = Regex(  # python -c "import torch; print(torch.cuda.is_available())"   -> False
+    r"print\(((?:torch|platform|sys)\.[\w.]+(?:\([^()\n]{0,20}\))?)\)[\"'`; )]{0,6}[ \t]{0,12}(?:->|=>|\u2192|\u21d2|#|"
+    r"returns?|prints?|gives?|:|is)[ \t]{0,8}[`'\"]?(\S[^\n]{0,80})$",
     re.M,
 )
 
@@ -296,6 +304,10 @@ _PRINTED: tuple[tuple[str, tuple[str, ...], Regex], ...] = tuple(
             "torch.version", ("torch",),
             r"(?:\bPyTorch[ -]v?|\btorch[-=]=?|\btorch )(\d+\.\d+\.\d+(?:\.dev\d+)?(?:\+\w[\w.]*)?)(?=[ \t,;)]|$)",
         ),
+        (  # the local part of a build alone tells whose version it is
+            "torch build", ("+cpu", "+cu", "+rocm", "+xpu"),
+            r"(?<![\w.=/+<>~,-])v?([12]\.\d{1,2}\.\d{1,2}\+(?:cpu|cu\d{2,3}|rocm\d+(?:\.\d+){1,2}|xpu))(?![\w.-])",
+        ),
         (
             "torch.cuda_available", ("cuda available", "cuda is available"),
             _ITEM + r"(?:is )?(?:torch )?cuda(?: is)? available" + _BOOL,
@@ -374,6 +386,9 @@ def read(document: Document, notes: Notes) -> None:
     if document.has("torch.", "platform.", "sys.", "numpy.", "np."):
         for m in _LABELLED.finditer(document.text):
             note_value(m[1], m[2], notes, line=document.line_at(m.start()), rank=78)
+    if "print(" in document.text:
+        for m in _INLINE.finditer(document.text):
+            note_value(m[1], m[2], notes, line=document.line_at(m.start()), rank=78)
     _printed(document, notes)
 
 
@@ -409,6 +424,9 @@ def _printed(document: Document, notes: Notes) -> None:
                 put(fact, ABSENT if said.lower() == "none" else said)
             elif said.lower() in ("true", "yes", "false", "no"):
                 put(fact, said.lower() in ("true", "yes"))
+            elif fact == "torch build":
+                if lookup.is_release(said) and not _is_a_request(document.lines[line]):
+                    notes.put("torch.version", said, source=SOURCE, rank=45, line=line)
             elif fact == "torch.version":
                 if not _is_a_request(document.lines[line]):
                     put(fact, said)
@@ -423,7 +441,7 @@ def _is_a_request(line: str) -> bool:
         "install", "requires", "requirement", "satisf", "depend", "conflict", "http", "built for", "uninstall",
         "collecting",
         "downloading", "found existing", "no wheels", "needs", "expected", "you have", "compiled", ".whl",
-        "upgrade", "-f ", "==",
+        "upgrade", "-f ", "==", "trained with", "torchvision", "torchaudio", "was ", "before",
     ))  # fmt: skip
 
 

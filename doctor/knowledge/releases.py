@@ -176,6 +176,11 @@ def torch_versions(platform: str | None = None, python: str | None = None, as_of
     )
 
 
+def is_release(version: str) -> bool:
+    """Whether torch has a release of that number: "2.6.0+cu124", also a nightly; not "0.21.0"."""
+    return ".dev" in version or release_of(version) in _releases()
+
+
 def _has_wheel(release: str, platform: str | None, python: str | None) -> bool:
     platforms = _releases()[release]["wheels"] if platform is None else (platform,)
     wanted = python_of(python) if python else None

@@ -155,3 +155,18 @@ def test_a_place_behind_what_a_build_machine_left_is_its_own() -> None:
     )
     seen = facts(text)
     assert seen.origins["host.kernel"].quote == "5.15.153.1-microsoft-standard-WSL2"
+
+
+def test_a_message_tells_facts() -> None:
+    assert facts("Using device: cpu\n").torch.cuda_available is False
+    assert facts("$ python main.py --cpu\nUsing device: cpu\n").torch is None, "somebody told it to"
+    said = "torch>=2.2.0 has no wheels with a matching Python ABI tag (e.g., `cp313`)\n"
+    assert facts(said).interpreter.version == "3.13"
+    seen = facts("NVIDIA GeForce RTX 3060\nWarning: no GPU has been detected.\n")
+    assert seen.torch.cuda_available is False
+    assert facts("RuntimeError: No CUDA GPUs are available\n").torch is None, "what a driver says may be a hidden GPU"
+
+
+def test_illegal_instruction_in_other_languages() -> None:
+    for said in ("Ungültiger Maschinenbefehl", "Instrucción ilegal", "非法指令", "Недопустимая инструкция"):
+        assert "illegal-instruction" in patterns(f"$ python -c 'import torch'\n{said}\n"), said

@@ -220,3 +220,33 @@ def test_a_complaint_is_never_healthy(said: str, id: str) -> None:
 @pytest.mark.parametrize("said", ["noise schedule: linear", "noise_level 3", "garbage collection took 3 s", "hang on"])
 def test_words_that_are_no_complaint(said: str) -> None:
     assert not [e for e in facts(said).errors if e.pattern.startswith("complaint")]
+
+
+def test_a_machine_that_has_no_gpu() -> None:
+    for said in (
+        "My laptop has no GPU, and I run train.py",
+        "I want to train on my linux server which has no GPU:",
+        "this machine doesn't have any nvidia hardware (or any gpu at all)",
+        "It is a CPU-only machine.",
+    ):
+        assert facts(said + "\n").gpus == (), said
+    for said in ("no GPU is detected", "the container has no GPU", "if your machine has no GPU", "a friend's PC has no GPU"):
+        assert facts(said + "\n").gpus is None, said
+
+
+def test_a_version_with_the_local_part_of_a_build_is_torchs() -> None:
+    seen = facts("At the start it says 2.6.0+cpu, and I do not know how to change that.\n")
+    assert (seen.torch.version, seen.torch.cuda) == ("2.6.0+cpu", ABSENT)
+    assert facts("│ │  PyTorch  │  2.10.0+cpu\n").torch.version == "2.10.0+cpu"
+    assert facts("torchvision 0.21.0+cpu is there\n").torch is None
+    assert facts("it wants torch>=2.2.0+cpu\n").torch is None
+
+
+def test_a_choice_is_no_complaint() -> None:
+    assert facts("I don't use NVIDIA CUDA. Could there be an extra without it?\n").torch is None
+    assert facts("ComfyUI does not use my GPU.\n").torch.cuda_available is False
+
+
+def test_who_says_where_it_runs() -> None:
+    assert facts("I pulled the docker image, torch sees nothing.\n").host.container == "docker"
+    assert facts("It works outside docker.\n").host.container is None

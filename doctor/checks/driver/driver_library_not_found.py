@@ -69,7 +69,7 @@ def fits(facts: Facts) -> Fit | None:
     if facts.nvidia.libcuda:
         return Fit(0.02, "the loader finds libcuda")
     if facts.host.os_id == "nixos" or facts.nvidia.libcuda_elsewhere:
-        return Fit(5, "libcuda lies where the loader does not look")
+        return Fit(10, "libcuda lies where the loader does not look")
     return Fit(0.2, "the driver's packages bring the library along")
 
 

@@ -19,7 +19,7 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._machine import gpus_of, heard, in_container, named, on_mac, shown
+from doctor.checks._machine import XPU_WANTED, gpus_of, heard, in_container, named, on_mac, shown
 from doctor.checks._torch import installed, kind, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
@@ -45,7 +45,7 @@ def judge(facts: Facts) -> Judgement:
     torch, gpus = installed(facts), gpus_of(facts, "intel")
     if on_mac(facts) or (torch and torch.xpu_available) or (facts.gpus and not gpus):
         return None
-    error = heard(facts, "no-xpu-devices", "xpu-driver-not-initialized", "sycl-no-device", "level-zero-not-found")
+    error = heard(facts, *XPU_WANTED, "sycl-no-device", "level-zero-not-found", "level-zero-entry-point")
     wanted = error is not None or bool(torch and torch.xpu)
     lacking = facts.intel.level_zero is False or error is not None
     if not wanted or not lacking or (facts.intel.level_zero is True and not error):

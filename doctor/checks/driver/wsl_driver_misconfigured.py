@@ -65,7 +65,6 @@ TO_WSL2 = Remedy(
 )
 
 
-
 @check
 def judge(facts: Facts) -> Judgement:
     wsl = facts.host.wsl
@@ -114,6 +113,8 @@ def fits(facts: Facts) -> Fit | None:
         return Fit(4, f"this is WSL {facts.host.wsl}")
     if absent(facts.host.wsl) or (facts.host.kernel and "microsoft" not in facts.host.kernel.lower()):
         return Fit(0, "this is not WSL")
+    if facts.nvidia.smi_version and facts.nvidia.smi_version == facts.nvidia.driver:
+        return Fit(0.05, "nvidia-smi is of the driver's release, which in WSL it is not")
     return Fit(0.3, "nothing says that this is WSL")
 
 

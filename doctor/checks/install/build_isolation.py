@@ -54,7 +54,7 @@ PACKAGE = re.compile(r"^([A-Za-z][\w.-]*)")
 def judge(facts: Facts) -> Judgement:
     if facts.torch is ABSENT:
         return None
-    error = heard(facts, "build-without-torch", "undeclared-build-dependency")
+    error = heard(facts, "build-without-torch", "build-said-without-torch", "undeclared-build-dependency")
     if error is None and (found := search(facts, NO_TORCH)) and _while_building(facts, found[0].path):
         error = found[0]
     if error is None:

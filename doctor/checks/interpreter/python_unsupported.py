@@ -67,6 +67,7 @@ def judge(facts: Facts) -> Judgement:
         "torch-requires-different-python",
         "poetry-python-too-narrow",
         "uv-python-without-wheel",
+        "wheel-for-abi-tag",
         "conda-torch-needs-python",
         "torch-requires-python",
         "poetry-wheels-skipped",

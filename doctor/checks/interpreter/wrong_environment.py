@@ -36,9 +36,9 @@ check = Check(
 @check
 def judge(facts: Facts) -> Judgement:
     error = heard(facts, "module-not-found-torch", "no-module-named-torch")
-    if heard(facts, "build-without-torch", "undeclared-build-dependency", "no-torch-c-extension") or _half_installed(
-        facts
-    ):
+    if heard(
+        facts, "build-without-torch", "build-said-without-torch", "undeclared-build-dependency", "no-torch-c-extension"
+    ) or _half_installed(facts):
         return None
     torch = installed(facts)
     if (torch and torch.imports and facts.live) or (error is None and facts.torch is not ABSENT):

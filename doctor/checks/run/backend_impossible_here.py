@@ -30,7 +30,7 @@ CHOOSE = Remedy(
 
 check = Check(severity="warning", needs=("messages",), usual=(CHOOSE,), instead_of=("program-error", "no-accelerator"))
 
-CUDA = ("not-compiled-with-cuda", "cuda-wanted-on-macos", "found-no-nvidia-driver", "no-cuda-gpus")
+CUDA = ("not-compiled-with-cuda", "cuda-wanted-on-macos", "found-no-nvidia-driver", "no-cuda-gpus", "lightning-no-gpu")
 ON_MACS = ("xformers-extensions-not-loaded",)  # what only NVIDIA's CUDA could give
 LINKED = (
     r"PyTorch is not linked with support for (cuda|xpu|mps|hip) devices|"

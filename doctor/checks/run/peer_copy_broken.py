@@ -31,6 +31,8 @@ REMEDIES = (
     Remedy(action="set-env", details={"name": "NCCL_P2P_DISABLE", "value": "1"}),
 )
 
+NEWER = Remedy(action="upgrade-driver", text="Update the NVIDIA driver: some releases copy wrongly between cards.")
+
 check = Check(
     severity="fault",
     needs=("messages",),
@@ -57,7 +59,23 @@ def judge(facts: Facts) -> Judgement:
             remedies=REMEDIES,
             device=probe.device,
         )
-    return _refused_by_the_iommu(facts)
+    return _seen_in_a_text(facts) or _refused_by_the_iommu(facts)
+
+
+def _seen_in_a_text(facts: Facts) -> Judgement:
+    """A tensor that was copied from one GPU to another and printed on both."""
+    error = heard(facts, "peer-copy-differs")
+    if error is None:
+        return None
+    source, target = error.groups
+    return check.found(
+        facts,
+        f"What cuda:{source} sends to cuda:{target} arrives as zeros or NaN.",
+        evidence=(quote(error), "nvidia.driver", "host.virtual_machine"),
+        remedies=(*REMEDIES, NEWER),
+        confidence="likely",
+        device=f"cuda:{target}",
+    )
 
 
 def _refused_by_the_iommu(facts: Facts) -> Judgement:

@@ -140,6 +140,14 @@ def _by_message(facts: Facts) -> Judgement:
     """A program that asks for CUDA of a CPU build, on a machine of which the GPUs are not known."""
     if facts.host.system == "darwin" or facts.gpus == () or kind(facts) not in (None, "cpu") or _uses_a_gpu(facts):
         return None
+    if lost := heard(facts, "gpu-lost-by-install"):
+        return check.found(
+            facts,
+            f"torch saw the GPU before «{lost.groups[0]}» and not afterwards: another build came along.",
+            evidence=(quote(lost), "torch.version", "torch.cuda_available"),
+            remedies=(Remedy(action="reinstall-torch", details={"backend": "cuda"}),),
+            confidence="likely",
+        )
     wanted = search(facts, BUILT_FOR_CUDA)
     error = heard(facts, "not-compiled-with-cuda") or _linked_without_cuda(facts) or (wanted[0] if wanted else None)
     if error is None and kind(facts) == "cpu":

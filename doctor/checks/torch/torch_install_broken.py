@@ -131,6 +131,10 @@ def _message(facts: Facts) -> Judgement:
     if (found := search(facts, BASIC)) and not _is_older(facts, found[0]):
         detail = "What Python imports as torch has none of torch's own names."
         return _found(facts, detail, found[0], confidence="likely")
+    part = heard(facts, "torch-part-missing")
+    if part and (part.path is None or _within_package(part.path)):
+        detail = "A part of torch that belongs to every installation is not there."
+        return _found(facts, detail, part, confidence="likely")
     if damaged := heard(facts, "wheel-corrupted"):
         return _found(facts, "The downloaded package is damaged.", damaged)
     left = heard(facts, "invalid-distribution-orch")
