@@ -216,7 +216,8 @@ def _likely(
     """For each symptom left over that has a leading hypothesis, its finding; each diagnosis once."""
     made: dict[str, Finding] = {}
     for symptom, about in hypotheses.items():
-        if leader := _leader(about):
+        leader = _leader(about)
+        if leader and (symptom.line is not None or leader.speaks_for or len(about) == 1):  # no mere elimination
             made.setdefault(leader.id, likely(leader, symptom, facts))
     return tuple(f for id, f in made.items() if id not in {f.id for f in findings})
 

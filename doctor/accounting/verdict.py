@@ -45,7 +45,7 @@ def _unproven(facts: Facts, account: Account, *, limited: bool) -> Iterator[str]
     if isinstance(torch, Absent):
         yield "torch is not installed"
         return
-    if torch is None or (torch.version is None and (facts.live or not torch_runs(facts))):
+    if torch is None or torch.version is None:
         yield "which torch is installed is not known"
         return
     if torch.imports is False:

@@ -29,7 +29,7 @@ _LABELLED = Regex(
 )
 _MEASURED = Regex(
     r"\bmax(?:imum)?[ _.]?(?:abs(?:olute)?[ _.]?)?(?P<kind>ratio|diff(?:erence)?|error|err)\w*[ \t]{0,40}(?:[:=(]"
-    r"[ \t]{0,40})?(?:tensor\()?(?P<value>[\d.]+(?:e[-+]?\d+)?|nan)",
+    r"[ \t]{0,40})?(?:tensor\()?(?P<value>(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?|nan)",
     re.I,
 )
 _COMPARED = Regex(r"\.abs\(\)\.(?:max|mean)\(\)|\babs\(|allclose\(|torch\.equal\(|\.eq\(|isclose\(|==")

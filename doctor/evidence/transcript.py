@@ -125,7 +125,7 @@ def note_value(expression: str, value: str, notes: Notes, *, line: int, rank: in
     other
     environment that the ticket is about). Returns whether the expression is one that we know."""
     value = value.strip().rstrip(",;")
-    bare = value.strip("\"'")
+    bare = value.strip("\"' \t")
     name = re.sub(r"\((?:[^()]|\([^()]*\))*\)$", "", expression.strip())
     put = partial(notes.put, source=source, rank=rank, line=line, last=True)
     if name in _BOOLS:
@@ -134,7 +134,9 @@ def note_value(expression: str, value: str, notes: Notes, *, line: int, rank: in
             return True
         return False
     if name in _TEXTS:
-        if bare in ("None", ""):
+        if not bare:  # nothing was printed: not known
+            return True
+        if bare == "None":
             if name in ("torch.version.cuda", "torch.version.hip", "torch.version.xpu", "torch.backends.cudnn.version"):
                 put(_TEXTS[name], ABSENT)
             return True
@@ -319,8 +321,11 @@ _PRINTED: tuple[tuple[str, tuple[str, ...], Regex], ...] = tuple(
         ("torch.mps_built", ("mps built", "mps is built"), _ITEM + r"(?:is )?mps(?: is)? built" + _BOOL),
         (
             "torch.cuda_available", ("torch.cuda.is_available",),
-            r"\btorch\.cuda\.is_available(?:\(\))?[`'\"]*[ \t]*(?:always |also )?"
-            r"(?:is|returns?|returned|gives?|says?|->|=>)[ \t]*[`'\"]*(true|false)\b",
+            r"\btorch\.cuda\.is_available(?:\(\))?[`'\"*)]*[ \t]*(?:(?:always|also|still|now|just|only|it)[ ]){0,2}"
+            r"(?:(?:is|was|returns?|returned|gives?|gave|says?|prints?|shows?|outputs?|results? in|evaluates to|==?|:|"
+            r"->|=>|→|[^\x00-\x7f]{1,8})[ \t]*|"
+            r"\s{0,3}\n\s{0,4}(?:returns?:?|outputs?:?|results?:?|gives|#|->|=>|Out\[\d+\]:)?[ \t]*)"
+            r"[`'\"*]*(true|false)\b",
         ),
         ("torch.cuda", ("cuda version",), _ITEM + r"(?:torch |pytorch )cuda version[ \t]*[:=][ \t]*(\d+\.\d+|none)\b"),
         (
@@ -422,8 +427,8 @@ def _printed(document: Document, notes: Notes) -> None:
                 machine.note_python(said + (m[2] or ""), notes, source=SOURCE, rank=52, line=line)
             elif fact == "torch.cuda":
                 put(fact, ABSENT if said.lower() == "none" else said)
-            elif said.lower() in ("true", "yes", "false", "no"):
-                put(fact, said.lower() in ("true", "yes"))
+            elif said.lower() in ("true", "yes", "false", "no"):  # of two machines or times the patient is what fails
+                put(fact, said.lower() in ("true", "yes"), last=said.lower() in ("false", "no"))
             elif fact == "torch build":
                 if lookup.is_release(said) and not _is_a_request(document.lines[line]):
                     notes.put("torch.version", said, source=SOURCE, rank=45, line=line)

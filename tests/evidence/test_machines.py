@@ -72,3 +72,13 @@ def test_words_that_deny_tell_of_no_other_machine() -> None:
         result = seen(f"{words}\n\n{COLLECT_ENV}")
         assert result.others == ()
         assert result.facts.nvidia.driver == "545.23.08"
+
+
+@pytest.mark.parametrize(
+    "said", ["I can't get it to work here, please help", "nothing works here", "it no longer works for me", "Hello from here"]
+)
+def test_a_greeting_with_the_word_here_is_of_this_machine(said: str) -> None:
+    text = f"{said}\n\n{COLLECT_ENV}\nRuntimeError: No CUDA GPUs are available\n"
+    result = seen(text)
+    assert not result.others
+    assert result.facts.torch is not None

@@ -58,6 +58,8 @@ def test_any_damaged_line(line: str, first: int, last: int, inserted: str) -> No
         "C:\\",
         "gfx9;",
         "site-packages/",
+        "cpu and mps: max abs diff 0.5.\n",
+        "torch.version.cuda: ' '\n",
         "Could not find a version ",
         "CUDA_A=1 ",
         "os.environ['",
