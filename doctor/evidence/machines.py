@@ -42,7 +42,8 @@ _IDENTITY: tuple[tuple[str, int, int], ...] = (
     ("host.cpu_model", 2, 4), ("torch.version", 2, 2), ("interpreter.version", 1, _ANOTHER_PYTHON),
 )  # fmt: skip
 _SAID_OF_ANOTHER = Regex(
-    r"\b(?:(?<!not )(?<!n't )(?<!never )(?<!to )(?<!nothing )(?<!longer )(?<!hardly )works? (?:fine |well )?(?:for me|here|on my)|for comparison|"
+    r"\b(?:(?<!not )(?<!n't )(?<!never )(?<!to )(?<!nothing )(?<!longer )(?<!hardly )"
+    r"works? (?:fine |well )?(?:for me|here|on my)|for comparison|"
     r"(?:an)?other (?:machine|computer|pc|server|laptop|system|box)|"
     r"(?:can(?:no|')t|could(?:n't| not)|unable to) reproduce|no (?:problems?|issues?|errors?) (?:here|on my)|"
     r"(?:colleague|coworker|friend)'s)",

@@ -166,6 +166,7 @@ def release_date(release: str) -> str | None:
     return str(row["date"]) if row else None
 
 
+@of_tables
 def torch_versions(platform: str | None = None, python: str | None = None, as_of: str | None = None) -> tuple[str, ...]:
     """Stable releases, oldest first, that have a wheel on the package index for that platform and Python ("3.12",
     "3.13t")."""
