@@ -285,3 +285,22 @@ def test_help_imports_little() -> None:
         "dataclasses",
     }
     assert not heavy & set(loaded)
+
+
+def test_a_facts_rank_is_a_trust() -> None:
+    """At most eight levels, each with its rule; no other number ranks a fact."""
+    from doctor.evidence.notes import Trust
+
+    assert len(Trust) <= 8
+    numbers = []
+    for path in sorted((ROOT / "doctor/evidence").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                numbers += [
+                    f"{path.name}:{node.lineno}"
+                    for given in node.keywords
+                    if given.arg == "rank" and any(isinstance(n, ast.Constant) for n in ast.walk(given.value))
+                    and not any(isinstance(n, ast.Name) and n.id == "Trust" for n in ast.walk(given.value))
+                    and not any(isinstance(n, ast.Subscript) for n in ast.walk(given.value))
+                ]
+    assert not numbers

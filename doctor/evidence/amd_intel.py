@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.evidence.notes import Notes
+from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import Gpu
@@ -42,7 +42,7 @@ def read(document: Document, notes: Notes) -> None:
 def _amd(document: Document, notes: Notes) -> None:
     text = document.text
 
-    def put(fact: str, value: object, m: re.Match[str], source: str, rank: int = 75) -> None:
+    def put(fact: str, value: object, m: re.Match[str], source: str, rank: Trust = Trust.TOOL) -> None:
         notes.put(fact, value, source=source, rank=rank, line=document.line_at(m.start()))
 
     low = document.lower
@@ -62,47 +62,55 @@ def _amd(document: Document, notes: Notes) -> None:
         notes.gpu(
             Gpu(vendor="amd", name=after or before, gfx=m[1]),
             group="rocminfo",
-            rank=76,
+            rank=Trust.TOOL,
             source="rocminfo",
             line=document.line_at(m.start()),
         )
-        put("amd.kernel_driver", True, m, "rocminfo", 60)
+        put("amd.kernel_driver", True, m, "rocminfo", Trust.LISTED)
     if document.has("card series", "market_name", "market name"):
         for m in _SERIES.finditer(text):
             if re.search(r"amd|radeon|instinct|navi|vega|mi\d", m[1], re.I):
                 notes.gpu(
                     Gpu(vendor="amd", name=m[1].rstrip()),
                     group="rocm-smi",
-                    rank=72,
+                    rank=Trust.TOOL,
                     source="rocm-smi",
                     line=document.line_at(m.start()),
                 )
     if document.has("gfx version", "target_graphics_version", "gcnarchname"):
         for m in _GFX.finditer(text):
             notes.gpu(
-                Gpu(vendor="amd", gfx=m[1]), group="gfx", rank=60, source="rocm-smi", line=document.line_at(m.start())
+                Gpu(vendor="amd", gfx=m[1]),
+                group="gfx",
+                rank=Trust.LISTED,
+                source="rocm-smi",
+                line=document.line_at(m.start()),
             )
     if "rocm system management" in low or "concise info" in low:
         for m in _ROCM_SMI_ROW.finditer(text):
             notes.gpu(
-                Gpu(vendor="amd"), group="rocm-smi table", rank=70, source="rocm-smi", line=document.line_at(m.start())
+                Gpu(vendor="amd"),
+                group="rocm-smi table",
+                rank=Trust.TOOL,
+                source="rocm-smi",
+                line=document.line_at(m.start()),
             )
     if "gfx" in low and document.has("targets", "get_arch_list", "arch list"):
         for m in _SDK.finditer(text):
             if ";" in m[1]:
-                put("torch.arch_list", tuple(m[1].split(";")), m, "rocm-sdk", 60)
+                put("torch.arch_list", tuple(m[1].split(";")), m, "rocm-sdk", Trust.LISTED)
     for m in _ROCM.finditer(text):
-        put("amd.rocm", m[1] or m[2] or m[3], m, "ROCm", 60)
+        put("amd.rocm", m[1] or m[2] or m[3], m, "ROCm", Trust.LISTED)
 
 
 def _intel(document: Document, notes: Notes) -> None:
     for m in _SYCL.finditer(document.text):
         line = document.line_at(m.start())
-        notes.put("intel.level_zero", True, source="sycl-ls", rank=75, line=line)
+        notes.put("intel.level_zero", True, source="sycl-ls", rank=Trust.TOOL, line=line)
         notes.gpu(
             Gpu(vendor="intel", name=re.sub(r" \d+(?:\.\d+){1,2}$", "", m[1].strip())),
             group="sycl-ls",
-            rank=70,
+            rank=Trust.TOOL,
             source="sycl-ls",
             line=line,
         )
@@ -111,7 +119,7 @@ def _intel(document: Document, notes: Notes) -> None:
             notes.gpu(
                 Gpu(vendor="intel", name=m[1].strip()),
                 group=source,
-                rank=74,
+                rank=Trust.TOOL,
                 source=source,
                 line=document.line_at(m.start()),
             )

@@ -16,13 +16,13 @@ from __future__ import annotations
 import re
 
 from doctor.evidence import machine
-from doctor.evidence.notes import Notes
+from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT, Gpu
 
 SOURCE = "collect_env"
-RANK = 80
+RANK = Trust.COLLECTED
 UNKNOWN = ("Could not collect", "N/A", "No CUDA", "")
 
 _LINE = Regex(r"^[ \t]*(?:[-*•][ \t]+)?\**([A-Za-z][A-Za-z_ -]{1,40}?)\**[ \t]*:\**[ \t]*(.*)$")
@@ -149,12 +149,12 @@ def _python(values: dict[str, tuple[str, int]], notes: Notes) -> None:
 def _nvidia(values: dict[str, tuple[str, int]], notes: Notes) -> None:
     said, line = values.get("Nvidia driver version", ("", 0))
     if match := re.match(r"\d{2,4}\.\d+(?:\.\d+)?", said):
-        notes.put("nvidia.driver", match[0], source=SOURCE, rank=RANK - 5, line=line)
+        notes.put("nvidia.driver", match[0], source=SOURCE, rank=Trust.TOOL, line=line)
     elif said in ("Could not collect", "No CUDA"):
         notes.gap("nvidia.driver", f"collect_env says «{said}»: nvidia-smi did not answer", source=SOURCE)
     said, line = values.get("CUDA runtime version", ("", 0))
     if said[:1].isdigit():
-        notes.put("nvidia.toolkit", said.split()[0], source=SOURCE, rank=RANK - 5, line=line)
+        notes.put("nvidia.toolkit", said.split()[0], source=SOURCE, rank=Trust.TOOL, line=line)
 
 
 def _gpu_models(document: Document, notes: Notes, at: int, first: str) -> None:
@@ -172,7 +172,7 @@ def _gpu_models(document: Document, notes: Notes, at: int, first: str) -> None:
         match = _NAMED_GPU.match(said)
         if said in UNKNOWN or match is None:
             continue
-        machine.note_gpu(match[2], notes, group=f"{SOURCE}{at}", source=SOURCE, rank=RANK - 5, line=i)
+        machine.note_gpu(match[2], notes, group=f"{SOURCE}{at}", source=SOURCE, rank=Trust.TOOL, line=i)
 
 
 def _intel_models(document: Document, notes: Notes, at: int, first: str) -> None:
@@ -196,7 +196,7 @@ def _intel_models(document: Document, notes: Notes, at: int, first: str) -> None
             and name not in UNKNOWN
             and not (re.match(r"\[?\d", name) and "Properties" in name)
         ):
-            notes.gpu(Gpu(vendor="intel", name=name), group="onboard", rank=RANK - 10, source=SOURCE, line=i)
+            notes.gpu(Gpu(vendor="intel", name=name), group="onboard", rank=Trust.LISTED, source=SOURCE, line=i)
 
 
 def _cpu(document: Document, notes: Notes, at: int, first: str) -> None:

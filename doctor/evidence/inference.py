@@ -8,14 +8,13 @@ import re
 from collections.abc import Mapping
 
 from doctor.evidence import machine, tracebacks
-from doctor.evidence.notes import Notes
+from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.evidence.transcript import Command, commands
 from doctor.model.facts import ABSENT, ErrorText, Gpu, ImportFailure, OtherEnvironment
 
 SOURCE = "path"
-CHIP_RANK = 15  # of a chip named in passing: it counts on a Mac only
 _PY_IN_PATH = Regex(r"[/\\](?:lib(?:64)?[/\\])?[Pp]ython[ ]?(\d)\.?(\d{1,2})(t?)(?=[/\\])", needs=("ython",))
 _CP = Regex(r"[-_.]cp(?:ython-)?(\d)(\d{1,2})(m|t|d)?(?:-cp|-abi|-none|-x86|-aarch|-darwin|-win|-arm|m?-)")
 _WHEEL_PLATFORM = Regex(
@@ -177,7 +176,7 @@ def _system(text: str, document: Document, notes: Notes) -> None:
     notes.linux_paths |= bool(_LINUX_PATH.search(text))
     best = max(counts, key=lambda k: counts[k])
     if counts[best]:
-        notes.put("host.system", best, source=SOURCE, rank=20 + min(counts[best], 9))
+        notes.put("host.system", best, source=SOURCE, rank=Trust.LOOK)
     if document.has(".whl", "manylinux", "macosx_"):
         for m in _WHEEL_PLATFORM.finditer(text):
             line = document.lines[document.line_at(m.start())]
@@ -185,115 +184,129 @@ def _system(text: str, document: Document, notes: Notes) -> None:
                 continue
             arch = {"amd64": "x86_64", "aarch64": "arm64"}.get(m[2], m[2])
             system = "darwin" if m[1].startswith("macosx") else "windows" if m[1].startswith("win") else "linux"
-            notes.put("host.system", system, source="wheel name", rank=35)
+            notes.put("host.system", system, source="wheel name", rank=Trust.NAMED)
             if arch in ("x86_64", "arm64"):
-                notes.put("interpreter.architecture", arch, source="wheel name", rank=35)
+                notes.put("interpreter.architecture", arch, source="wheel name", rank=Trust.NAMED)
                 if system != "darwin" or arch == "arm64":
-                    notes.put("host.architecture", arch, source="wheel name", rank=35)
+                    notes.put("host.architecture", arch, source="wheel name", rank=Trust.NAMED)
     if subdir := _CONDA_SUBDIR.search(text):
-        notes.put("host.system", {"osx-": "darwin", "win-": "windows"}.get(subdir[1], "linux"), source="conda", rank=38)
+        notes.put(
+            "host.system",
+            {"osx-": "darwin", "win-": "windows"}.get(subdir[1], "linux"),
+            source="conda",
+            rank=Trust.NAMED,
+        )
         if subdir[2] != "32":
             architecture = "x86_64" if subdir[2] == "64" else "arm64"
-            notes.put("interpreter.architecture", architecture, source="conda", rank=35)
+            notes.put("interpreter.architecture", architecture, source="conda", rank=Trust.NAMED)
     if suffix := _SO_SUFFIX.search(text):
-        notes.put("host.architecture", {"aarch64": "arm64"}.get(suffix[1], suffix[1]), source=SOURCE, rank=38)
-        notes.put("host.system", "linux", source=SOURCE, rank=38)
+        notes.put("host.architecture", {"aarch64": "arm64"}.get(suffix[1], suffix[1]), source=SOURCE, rank=Trust.NAMED)
+        notes.put("host.system", "linux", source=SOURCE, rank=Trust.NAMED)
     _signs(text, document, notes)
     if need := _DLOPEN_NEEDS.search(text):
         notes.put(
-            "interpreter.architecture", "arm64" if need[1].startswith("arm64") else "x86_64", source="dlopen", rank=60
+            "interpreter.architecture",
+            "arm64" if need[1].startswith("arm64") else "x86_64",
+            source="dlopen",
+            rank=Trust.LISTED,
         )
-        notes.put("host.system", "darwin", source="dlopen", rank=40)
+        notes.put("host.system", "darwin", source="dlopen", rank=Trust.NAMED)
         if need[1].startswith("arm64"):
-            notes.put("host.architecture", "arm64", source="dlopen", rank=60)
+            notes.put("host.architecture", "arm64", source="dlopen", rank=Trust.LISTED)
 
 
 def _signs(text: str, document: Document, notes: Notes) -> None:
     """Single expressions that only one kind of machine shows."""
 
-    def put(fact: str, value: object, m: re.Match[str], source: str, rank: int) -> None:
+    def put(fact: str, value: object, m: re.Match[str], source: str, rank: Trust) -> None:
         notes.put(fact, value, source=source, rank=rank, line=document.line_at(m.start()))
 
     if m := _MUSL.search(text):
-        put("host.libc", "musl", m, "loader", 60)
-        put("host.system", "linux", m, "loader", 40)
+        put("host.libc", "musl", m, "loader", Trust.LISTED)
+        put("host.system", "linux", m, "loader", Trust.NAMED)
     if m := _ALPINE.search(text):
-        put("host.libc", "musl", m, "image name", 40)
-        put("host.os_id", "alpine", m, "image name", 40)
+        put("host.libc", "musl", m, "image name", Trust.NAMED)
+        put("host.os_id", "alpine", m, "image name", Trust.NAMED)
     if m := _OTHER_ARCHITECTURES.search(text):
-        put("host.architecture", m[1] or m[2], m, "prompt", 25)
+        put("host.architecture", m[1] or m[2], m, "prompt", Trust.LOOK)
     if m := _WSL_KERNEL.search(text):
-        put("host.kernel", m[1], m, "kernel", 50)
-        put("host.system", "linux", m, "kernel", 50)
-        machine.note_kernel(m[1], notes, source="kernel", rank=70, line=None)
+        put("host.kernel", m[1], m, "kernel", Trust.PRINTED)
+        put("host.system", "linux", m, "kernel", Trust.PRINTED)
+        machine.note_kernel(m[1], notes, source="kernel", rank=Trust.TOOL, line=None)
     session = commands(document)
     if any(
         c.kind == "python" and re.search(r"[\"']mps[\"']", c.text) and "Error" not in " ".join(c.output(document))
         for c in session
     ):
-        notes.put("host.system", "darwin", source="Python", rank=24)
+        notes.put("host.system", "darwin", source="Python", rank=Trust.LOOK)
     if _ZSH.search(text):
-        notes.put("host.system", "darwin", source="prompt", rank=20)
+        notes.put("host.system", "darwin", source="prompt", rank=Trust.LOOK)
     if m := _WSL_NAMED.search(text):
         old = re.search(r"\[Version 10\.0\.(\d{5})", text)
         first = bool(old and int(old[1]) < _WSL2_BUILD)
-        put("host.wsl", int(m[1] or m[2] or m[3] or (1 if first else 2)), m, "text", 22)
-        put("host.system", "linux", m, "text", 31)
+        put("host.wsl", int(m[1] or m[2] or m[3] or (1 if first else 2)), m, "text", Trust.LOOK)
+        put("host.system", "linux", m, "text", Trust.NAMED)
     if m := _LINUXKIT.search(text):
-        put("host.kernel", m[1], m, "kernel", 50)
-        put("host.system", "linux", m, "kernel", 50)
-        put("host.container", "docker", m, "kernel", 50)
+        put("host.kernel", m[1], m, "kernel", Trust.PRINTED)
+        put("host.system", "linux", m, "kernel", Trust.PRINTED)
+        put("host.container", "docker", m, "kernel", Trust.PRINTED)
     for name, regex in _SANDBOXES:
         if m := regex.search(text):
-            put("host.sandbox", name, m, "sandbox", 50)
+            put("host.sandbox", name, m, "sandbox", Trust.PRINTED)
     if m := _MAC_GUEST.search(text):
-        put("host.virtual_machine", m[1], m, "device name", 60)
-        put("host.system", "darwin", m, "device name", 60)
+        put("host.virtual_machine", m[1], m, "device name", Trust.LISTED)
+        put("host.system", "darwin", m, "device name", Trust.LISTED)
         if m[1].startswith("Apple P"):
-            put("metal.device", m[1], m, "device name", 60)
+            put("metal.device", m[1], m, "device name", Trust.LISTED)
     if document.has("mac", "darwin", "apple") and (m := _CHIP.search(text)):
         put(
             "host.cpu_model",
             " ".join(w for w in ("Apple", m[1].upper(), (m[2] or "").title()) if w),
             m,
             "text",
-            CHIP_RANK,
+            Trust.SAID,
         )
     if m := _RUNNER.search(text):
-        put("host.virtual_machine", "a hosted runner", m, "path", 40)
+        put("host.virtual_machine", "a hosted runner", m, "path", Trust.NAMED)
 
 
 def _python(document: Document, notes: Notes) -> None:
     for m in _PY_IN_PATH.finditer(document.text):
-        notes.put("interpreter.version", f"{m[1]}.{m[2]}", source=SOURCE, rank=40, line=document.line_at(m.start()))
+        notes.put(
+            "interpreter.version", f"{m[1]}.{m[2]}", source=SOURCE, rank=Trust.NAMED, line=document.line_at(m.start())
+        )
         if m[3]:
-            notes.put("interpreter.free_threaded", True, source=SOURCE, rank=40, line=document.line_at(m.start()))
+            notes.put(
+                "interpreter.free_threaded", True, source=SOURCE, rank=Trust.NAMED, line=document.line_at(m.start())
+            )
     if document.has("cp3", "cpython-3"):
         for m in _CP.finditer(document.text):
             line = document.line_at(m.start())
             if "not a supported wheel" in document.lines[line]:
                 continue
-            notes.put("interpreter.version", f"{m[1]}.{m[2]}", source="wheel name", rank=39, line=line)
-            notes.put("interpreter.implementation", "cpython", source="wheel name", rank=39, line=line)
+            notes.put("interpreter.version", f"{m[1]}.{m[2]}", source="wheel name", rank=Trust.NAMED, line=line)
+            notes.put("interpreter.implementation", "cpython", source="wheel name", rank=Trust.NAMED, line=line)
             if m[3] == "t":
-                notes.put("interpreter.free_threaded", True, source="wheel name", rank=39, line=line)
+                notes.put("interpreter.free_threaded", True, source="wheel name", rank=Trust.NAMED, line=line)
     low = document.lower
     if "conda" in low:
         if conda := _CONDA.search(document.text):
             line = document.line_at(conda.start())
             kind = "conda" if conda[1] else "conda-base"
-            notes.put("interpreter.environment", kind, source=SOURCE, rank=40, line=line)
-            notes.put("interpreter.manager", "conda", source=SOURCE, rank=40, line=line)
+            notes.put("interpreter.environment", kind, source=SOURCE, rank=Trust.NAMED, line=line)
+            notes.put("interpreter.manager", "conda", source=SOURCE, rank=Trust.NAMED, line=line)
     elif ("venv" in low or "virtualenv" in low) and (made := _VENV.search(document.text)):
-        notes.put("interpreter.environment", "venv", source=SOURCE, rank=40, line=document.line_at(made.start()))
+        notes.put(
+            "interpreter.environment", "venv", source=SOURCE, rank=Trust.NAMED, line=document.line_at(made.start())
+        )
     if "pypy" in low and re.search(r"\[PyPy \d|[/\\]pypy3|\bpp3\d+-pypy", document.text):
-        notes.put("interpreter.implementation", "pypy", source=SOURCE, rank=40)
+        notes.put("interpreter.implementation", "pypy", source=SOURCE, rank=Trust.NAMED)
 
 
 def _container(document: Document, notes: Notes) -> None:
     low = document.lower
     if m := _CONTAINER_PROMPT.search(document.text):
-        notes.put("host.container", "docker", source="prompt", rank=60, line=document.line_at(m.start()))
+        notes.put("host.container", "docker", source="prompt", rank=Trust.LISTED, line=document.line_at(m.start()))
     if "docker" in low or "podman" in low or "nerdctl" in low:
         for m in _DOCKER_RUN.finditer(document.text):
             line = document.line_at(m.start())
@@ -302,7 +315,9 @@ def _container(document: Document, notes: Notes) -> None:
             while said.endswith("\\") and line < end:
                 line += 1
                 said = said[:-1] + document.lines[line]
-            notes.put("host.container", "docker" if m[1] != "podman" else "podman", source=m[1], rank=55, line=line)
+            notes.put(
+                "host.container", "docker" if m[1] != "podman" else "podman", source=m[1], rank=Trust.PRINTED, line=line
+            )
             flags = tuple(
                 re.findall(
                     r"--gpus[ =]\S+|--runtime[ =]\S+|--device[ =]\S+|--ipc[ =]\S+|--shm-size[ =]\S+|--privileged|--gr"
@@ -312,7 +327,7 @@ def _container(document: Document, notes: Notes) -> None:
             )
             origin = notes.origin(m[1], line)
             asked = any(f.startswith(("--gpus", "--runtime")) and not f.endswith("runc") for f in flags)
-            notes.put("host.container_gpus", asked, source=m[1], rank=60, line=line)
+            notes.put("host.container_gpus", asked, source=m[1], rank=Trust.LISTED, line=line)
             notes.error(
                 ErrorText(
                     pattern="container-run",
@@ -323,13 +338,15 @@ def _container(document: Document, notes: Notes) -> None:
                 )
             )
         if m := _DOCKER_OTHER.search(document.text):
-            notes.put("host.container", "docker", source="docker", rank=54, line=document.line_at(m.start()))
+            notes.put("host.container", "docker", source="docker", rank=Trust.PRINTED, line=document.line_at(m.start()))
     if m := _COMPOSE.search(document.text):
-        notes.put("host.container", "docker", source="docker compose", rank=54, line=document.line_at(m.start()))
+        notes.put(
+            "host.container", "docker", source="docker compose", rank=Trust.PRINTED, line=document.line_at(m.start())
+        )
     if "the nvidia driver was not detected" in low or "nvidia-container-cli" in low or "/.dockerenv" in low:
-        notes.put("host.container", "docker", source="message", rank=50)
+        notes.put("host.container", "docker", source="message", rank=Trust.PRINTED)
     if "kubepods" in low or "kubectl exec" in low or "kubectl logs" in low:
-        notes.put("host.container", "kubernetes", source="message", rank=50)
+        notes.put("host.container", "kubernetes", source="message", rank=Trust.PRINTED)
 
 
 def _torch_by_path(document: Document, notes: Notes) -> None:
@@ -337,11 +354,13 @@ def _torch_by_path(document: Document, notes: Notes) -> None:
     if document.has("-packages/torch", "-packages\\torch", "-packages\\\\torch") and (
         m := _TORCH_FOLDER.search(document.text)
     ):
-        notes.put("torch.path", m[1].replace("\\\\", "\\"), source=SOURCE, rank=41, line=document.line_at(m.start()))
+        notes.put(
+            "torch.path", m[1].replace("\\\\", "\\"), source=SOURCE, rank=Trust.NAMED, line=document.line_at(m.start())
+        )
     for frame in tracebacks.frames(document):
         if re.search(r"[/\\]torch[/\\]\w[\w/\\]{0,200}\.py$", frame.path) and tracebacks.site_of(frame.path) is None:
             folder = re.sub(r"([/\\]torch)[/\\].*$", r"\1", frame.path)
-            notes.put("torch.path", folder, source=SOURCE, rank=45, line=frame.line)
+            notes.put("torch.path", folder, source=SOURCE, rank=Trust.NAMED, line=frame.line)
             return
 
 
@@ -382,24 +401,24 @@ def _import_fails(document: Document, notes: Notes) -> None:
         ):
             continue
         kind, message = error.groups[0], error.groups[1]
-        notes.put("torch.imports", False, source="traceback", rank=84, line=None)
+        notes.put("torch.imports", False, source="traceback", rank=Trust.ANSWERED, line=None)
         notes.put(
             "torch.import_failure",
             ImportFailure(kind="exception", exception=kind.rpartition(".")[2], message=message),
             source="traceback",
-            rank=84,
+            rank=Trust.ANSWERED,
         )
     for command in commands(document):
         if "import torch" in command.text:
             for said in command.output(document)[:3]:
                 number = next((n for word, n in _SIGNALS.items() if word in said and "Error" not in said), None)
                 if number:
-                    notes.put("torch.imports", False, source="shell", rank=84, line=command.first)
+                    notes.put("torch.imports", False, source="shell", rank=Trust.ANSWERED, line=command.first)
                     notes.put(
                         "torch.import_failure",
                         ImportFailure(kind="signal", message=said[:300], signal=number),
                         source="shell",
-                        rank=84,
+                        rank=Trust.ANSWERED,
                     )
 
 
@@ -430,7 +449,7 @@ def _sessions(document: Document, notes: Notes) -> None:
     building = bool(_BUILDING.search(document.text))
     if not lacking or (building and not _outside_of_a_build(document, lacking)):
         return
-    notes.put("torch", ABSENT, source="message", rank=50, line=lacking[0])
+    notes.put("torch", ABSENT, source="message", rank=Trust.PRINTED, line=lacking[0])
     for m in _WORKS_ELSEWHERE.finditer(document.text):
         where = (m[1] or m[2]).strip("`'\"* ")
         notes.others.append(OtherEnvironment(python=where, torch="(version not shown)", how="said to work"))
@@ -475,7 +494,7 @@ def settle(notes: Notes) -> None:
 def _apple_gpu(notes: Notes, cpu: str) -> None:
     """Apple silicon is its own GPU."""
     if cpu.startswith("Apple") and not any(g.vendor == "apple" for _, _, g in notes.gpus):
-        notes.gpu(Gpu(vendor="apple", name=cpu), group="chip", rank=60, source="CPU")
+        notes.gpu(Gpu(vendor="apple", name=cpu), group="chip", rank=Trust.LISTED, source="CPU")
 
 
 def _settle_torch(notes: Notes) -> None:
@@ -495,7 +514,7 @@ def _settle_torch(notes: Notes) -> None:
             "torch",
             ABSENT,
             source=notes.noted["torch.imports"].origin.source,
-            rank=notes.rank_of("torch.imports"),
+            rank=notes.noted["torch.imports"].rank,
             line=None,
         )
     copies = [c for c in notes.copies if c.version]
@@ -503,7 +522,7 @@ def _settle_torch(notes: Notes) -> None:
     if version:
         releases.add(version.partition("+")[0])
     if len(copies) > 1 or (len(copies) == 1 and len(releases) > 1):
-        notes.put("torch.copies", tuple(copies), source="package lists", rank=60)
+        notes.put("torch.copies", tuple(copies), source="package lists", rank=Trust.LISTED)
     _local_part(notes)
 
 
@@ -516,8 +535,9 @@ def _local_part(notes: Notes) -> None:
     origin = notes.noted["torch.version"]
 
     def put(fact: str, value: object) -> None:
-        notes.put(fact, value, source="", rank=30)
-        if fact in notes.noted and notes.noted[fact].rank == 30:
+        known = fact in notes.noted
+        notes.put(fact, value, source="", rank=Trust.LOOK)
+        if not known:
             notes.noted[fact].origin = origin.origin
 
     if m := re.fullmatch(r"cu(\d{2,3})(?:[._][\w.]+)?", local):
@@ -533,40 +553,41 @@ def _local_part(notes: Notes) -> None:
 
 def _settle_host(notes: Notes) -> None:
     if notes.get("torch.mps_available") or notes.get("torch.mps_built"):
-        notes.put("host.system", "darwin", source="torch.backends.mps", rank=60)
+        notes.put("host.system", "darwin", source="torch.backends.mps", rank=Trust.LISTED)
     system = notes.get("host.system")
     if (
         notes.get("host.container")
         and system in ("windows", "darwin")
-        and notes.rank_of("host.system") < 30
+        and notes.rank_of("host.system") <= Trust.LOOK
         and notes.linux_paths
     ):
         # The prompt is the host's, the messages are of the Linux container.
         notes.noted["host.system"].value = system = "linux"
-    if notes.rank_of("host.cpu_model") == CHIP_RANK and system != "darwin":
+    chip = str(notes.get("host.cpu_model") or "").startswith("Apple") and notes.rank_of("host.cpu_model") == Trust.SAID
+    if chip and system != "darwin":  # a chip named in passing
         del notes.noted["host.cpu_model"]
     if system is None:
         return
     origin = notes.noted["host.system"].origin.source
     if system != "darwin":
-        notes.put("host.macos", ABSENT, source=origin, rank=10)
+        notes.put("host.macos", ABSENT, source=origin, rank=Trust.SAID)
     if system != "linux":
-        notes.put("host.jetson", ABSENT, source=origin, rank=10)
-        notes.put("host.wsl", ABSENT, source=origin, rank=10)
+        notes.put("host.jetson", ABSENT, source=origin, rank=Trust.SAID)
+        notes.put("host.wsl", ABSENT, source=origin, rank=Trust.SAID)
     if notes.get("host.jetson") == "unknown":
         kernel = str(notes.get("host.kernel") or "")
         if l4t := machine.L4T_OF_KERNEL.get(".".join(kernel.split(".")[:2])):
-            notes.put("host.jetson", l4t, source=notes.noted["host.kernel"].origin.source, rank=75)
+            notes.put("host.jetson", l4t, source=notes.noted["host.kernel"].origin.source, rank=Trust.TOOL)
     if system == "darwin":
         cpu = notes.get("host.cpu_model") or ""
         if cpu.startswith("Apple"):
-            notes.put("host.architecture", "arm64", source="CPU", rank=90)
+            notes.put("host.architecture", "arm64", source="CPU", rank=Trust.ANSWERED)
         elif cpu.startswith("Intel"):
-            notes.put("host.architecture", "x86_64", source="CPU", rank=90)
+            notes.put("host.architecture", "x86_64", source="CPU", rank=Trust.ANSWERED)
         _apple_gpu(notes, cpu)
         own = notes.get("interpreter.architecture")
         hardware = notes.get("host.architecture")
         if hardware == "arm64" and own == "x86_64":
-            notes.put("interpreter.translated", True, source="CPU", rank=85)
+            notes.put("interpreter.translated", True, source="CPU", rank=Trust.ANSWERED)
         elif hardware and own == hardware:
-            notes.put("interpreter.translated", False, source="CPU", rank=40)
+            notes.put("interpreter.translated", False, source="CPU", rank=Trust.NAMED)

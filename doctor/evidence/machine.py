@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.evidence.notes import Notes
+from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT, Gpu
@@ -52,7 +52,7 @@ def architecture(name: str) -> str | None:
     return ARCHITECTURES.get(name.strip().lower())
 
 
-def note_os(said: str, notes: Notes, *, source: str, rank: int, line: int | None) -> bool:
+def note_os(said: str, notes: Notes, *, source: str, rank: Trust, line: int | None) -> bool:
     """An operating system as a person or a tool names it. Returns whether it was one."""
 
     def put(fact: str, value: object) -> None:
@@ -99,7 +99,7 @@ def note_os(said: str, notes: Notes, *, source: str, rank: int, line: int | None
     return True
 
 
-def _note_mac_process(arch: str | None, notes: Notes, *, source: str, rank: int, line: int | None) -> None:
+def _note_mac_process(arch: str | None, notes: Notes, *, source: str, rank: Trust, line: int | None) -> None:
     """On a Mac a tool run by Python reports the architecture of the process: x86_64 also under Rosetta."""
     notes.put("interpreter.architecture", arch, source=source, rank=rank, line=line)
     if arch == "arm64":
@@ -107,10 +107,10 @@ def _note_mac_process(arch: str | None, notes: Notes, *, source: str, rank: int,
         notes.put("interpreter.translated", False, source=source, rank=rank, line=line)
 
 
-def note_platform(said: str, notes: Notes, *, source: str, rank: int, line: int | None) -> bool:
+def note_platform(said: str, notes: Notes, *, source: str, rank: Trust, line: int | None) -> bool:
     """platform.platform(): «Linux-6.8.0-51-generic-x86_64-with-glibc2.39», «macOS-14.5-arm64-arm-64bit»."""
 
-    def put(fact: str, value: object, rank: int = rank) -> None:
+    def put(fact: str, value: object, rank: Trust = rank) -> None:
         notes.put(fact, value, source=source, rank=rank, line=line)
 
     parts = said.split("-")
@@ -123,8 +123,8 @@ def note_platform(said: str, notes: Notes, *, source: str, rank: int, line: int 
         if kind == "macos" and len(parts) > 1:
             # What the interpreter believes: an old SDK makes it 10.16, so it does not outrank what the system says.
             if not parts[1].startswith("10.16"):
-                put("host.macos", parts[1], rank - 10)
-                put("host.os_version", parts[1], rank - 10)
+                put("host.macos", parts[1], rank.below())
+                put("host.os_version", parts[1], rank.below())
             put("interpreter.macos_reported", parts[1])
             if arch:
                 put("interpreter.platform_tag", f"macosx-{parts[1]}-{'arm64' if arch == 'arm64' else arch}")
@@ -142,7 +142,7 @@ def note_platform(said: str, notes: Notes, *, source: str, rank: int, line: int 
             put(
                 "host.os_name",
                 "Windows 11" if build and build >= _WINDOWS_11_BUILD else f"Windows {parts[1]}",
-                rank - 10,
+                rank.below(),
             )
         return True
     if kind != "linux":
@@ -158,13 +158,13 @@ def note_platform(said: str, notes: Notes, *, source: str, rank: int, line: int 
         note_kernel(kernel[1], notes, source=source, rank=rank, line=line)
     libc = _LIBC_IN_PLATFORM.search(said)
     if libc and libc[1] in ("glibc", "musl") and libc[2] != "2.9":
-        put("host.libc", libc[1], rank - 5)
+        put("host.libc", libc[1], rank.below())
         if source != "collect_env":  # beside it stands «Libc version», of the running library
-            put("host.libc_version", libc[2], rank - 5)
+            put("host.libc_version", libc[2], rank.below())
     return True
 
 
-def note_kernel(release: str, notes: Notes, *, source: str, rank: int, line: int | None) -> None:
+def note_kernel(release: str, notes: Notes, *, source: str, rank: Trust, line: int | None) -> None:
     """What a Linux kernel's release tells: WSL, Jetson, a cloud's kernel tells nothing."""
     low = release.lower()
     if "microsoft" in low:
@@ -172,10 +172,10 @@ def note_kernel(release: str, notes: Notes, *, source: str, rank: int, line: int
         notes.put("host.wsl", 1 if old else 2, source=source, rank=rank, line=line)
     if "tegra" in low:
         l4t = L4T_OF_KERNEL.get(".".join(low.split(".")[:2]), "unknown")
-        notes.put("host.jetson", l4t, source=source, rank=rank - 30, line=line)
+        notes.put("host.jetson", l4t, source=source, rank=min(rank, Trust.NAMED), line=line)
 
 
-def note_python(said: str, notes: Notes, *, source: str, rank: int, line: int | None) -> bool:
+def note_python(said: str, notes: Notes, *, source: str, rank: Trust, line: int | None) -> bool:
     """sys.version or a part of it: «3.10.14 | packaged by conda-forge | (main, …) [GCC 12.3.0] (64-bit runtime)»."""
 
     def put(fact: str, value: object) -> None:
@@ -194,11 +194,11 @@ def note_python(said: str, notes: Notes, *, source: str, rank: int, line: int | 
     if "(amd64)" in low or "(arm64)" in low:
         put("architecture", "arm64" if "(arm64)" in low else "x86_64")
     if "msc v." in low:
-        notes.put("host.system", "windows", source=source, rank=rank - 30, line=line)
+        notes.put("host.system", "windows", source=source, rank=min(rank, Trust.NAMED), line=line)
     elif "clang" in low and "apple" in low:
-        notes.put("host.system", "darwin", source=source, rank=rank - 30, line=line)
+        notes.put("host.system", "darwin", source=source, rank=min(rank, Trust.NAMED), line=line)
     if "conda-forge" in low or "anaconda" in low or "continuum" in low:
-        notes.put("interpreter.manager", "conda", source=source, rank=rank - 30, line=line)
+        notes.put("interpreter.manager", "conda", source=source, rank=min(rank, Trust.NAMED), line=line)
     if "free-threading" in low:
         put("free_threaded", True)
     return True
@@ -224,7 +224,9 @@ def vendor_of(name: str) -> str | None:
     return next((vendor for vendor, names in _VENDORS if names.search(low)), None)
 
 
-def note_gpu(name: str, notes: Notes, *, group: str, source: str, rank: int, line: int | None, **more: object) -> bool:
+def note_gpu(
+    name: str, notes: Notes, *, group: str, source: str, rank: Trust, line: int | None, **more: object
+) -> bool:
     """A GPU by the name that a tool prints. A name cut off by the tool («NVIDIA GeForce ...») is a GPU without a
     name."""
     name = name.strip().strip("'\"")
@@ -298,7 +300,7 @@ def read(document: Document, notes: Notes) -> None:
     """Note what uname, sw_vers, sysctl, os-release, lscpu, ldd and their like say."""
     text = document.text
 
-    def put(fact: str, value: object, match: re.Match[str], source: str, rank: int = 75) -> None:
+    def put(fact: str, value: object, match: re.Match[str], source: str, rank: Trust = Trust.TOOL) -> None:
         notes.put(fact, value, source=source, rank=rank, line=document.line_at(match.start()))
 
     if document.has("linux", "darwin"):
@@ -311,7 +313,7 @@ def read(document: Document, notes: Notes) -> None:
             arch = next((a for a in map(architecture, reversed(m[3].split())) if a), None)
             if system == "linux":
                 put("host.architecture", arch, m, "uname")
-                note_kernel(m[2], notes, source="uname", rank=75, line=document.line_at(m.start()))
+                note_kernel(m[2], notes, source="uname", rank=Trust.TOOL, line=document.line_at(m.start()))
             elif "RELEASE_ARM64" in m[3]:
                 put("host.architecture", "arm64", m, "uname")
             elif "RELEASE_X86_64" in m[3] and "ARM64" not in m[3]:
@@ -320,8 +322,8 @@ def read(document: Document, notes: Notes) -> None:
         for m in _SW_VERS.finditer(text):
             put("host.system", "darwin", m, "sw_vers")
             put("host.os_id", "macos", m, "sw_vers")
-            put("host.macos", m[1], m, "sw_vers", 85)
-            put("host.os_version", m[1], m, "sw_vers", 85)
+            put("host.macos", m[1], m, "sw_vers", Trust.ANSWERED)
+            put("host.os_version", m[1], m, "sw_vers", Trust.ANSWERED)
             put("host.os_name", f"macOS {m[1]}", m, "sw_vers")
     if document.has("pretty_name", "version_id", "id="):
         facts = {"PRETTY_NAME": "os_name", "ID": "os_id", "VERSION_ID": "os_version"}
@@ -336,17 +338,23 @@ def read(document: Document, notes: Notes) -> None:
     if document.has("ldd (", "gnu c library", "musl libc"):
         for m in _LDD.finditer(text):
             put("host.libc", "musl" if m[0].lstrip().startswith("musl") else "glibc", m, "ldd --version")
-            put("host.libc_version", m[1] or m[2], m, "ldd --version", 85)
+            put("host.libc_version", m[1] or m[2], m, "ldd --version", Trust.ANSWERED)
             if m[0].lstrip().startswith("musl") and (version := _MUSL_VERSION.search(text, m.end())):
-                put("host.libc_version", version[1], version, "ldd --version", 85)
+                put("host.libc_version", version[1], version, "ldd --version", Trust.ANSWERED)
     _cpu(document, notes)
     if document.has("tegra", "l4t", "jetson", "jetpack", "(release), revision"):
         for m in _JETSON.finditer(text):
             release = f"{m[1]}.{m[2]}" if m[1] else m[3] or m[4]
             jetpack = L4T_OF_JETPACK.get((m[5] or "")[:1])
-            put("host.jetson", release or jetpack or "unknown", m, "L4T", 75 if release else 60 if jetpack else 40)
-            put("host.system", "linux", m, "L4T", 40)
-            put("host.architecture", "arm64", m, "L4T", 40)
+            put(
+                "host.jetson",
+                release or jetpack or "unknown",
+                m,
+                "L4T",
+                Trust.TOOL if release else Trust.LISTED if jetpack else Trust.NAMED,
+            )
+            put("host.system", "linux", m, "L4T", Trust.NAMED)
+            put("host.architecture", "arm64", m, "L4T", Trust.NAMED)
     if document.has("uid="):
         for m in _GROUPS.finditer(text):
             put("amd.groups", tuple(re.findall(r"\(([\w-]+)\)", m[1])), m, "id")
@@ -365,23 +373,23 @@ def read(document: Document, notes: Notes) -> None:
 def _cpu(document: Document, notes: Notes) -> None:
     text = document.text
 
-    def put(fact: str, value: object, match: re.Match[str], source: str, rank: int = 75) -> None:
+    def put(fact: str, value: object, match: re.Match[str], source: str, rank: Trust = Trust.TOOL) -> None:
         notes.put(fact, value, source=source, rank=rank, line=document.line_at(match.start()))
 
     if document.has("apple m", "virtualapple", "intel(r) ", "amd ryzen", "amd epyc", "apple processor"):
         for m in _BRAND.finditer(text):
             put("host.cpu_model", m[1].strip(), m, "CPU")
             if "Apple" in m[1]:
-                put("host.system", "darwin", m, "CPU", 60)
-                put("host.architecture", "arm64", m, "CPU", 90)
+                put("host.system", "darwin", m, "CPU", Trust.LISTED)
+                put("host.architecture", "arm64", m, "CPU", Trust.ANSWERED)
                 if m[1].startswith("VirtualApple"):
-                    put("interpreter.translated", True, m, "CPU", 60)
+                    put("interpreter.translated", True, m, "CPU", Trust.LISTED)
     if document.has("model name", "name="):
         for m in _LSCPU_MODEL.finditer(text):
             put("host.cpu_model", (m[1] or m[2]).strip(), m, "lscpu")
     if document.has("architecture"):
         for m in _LSCPU_ARCH.finditer(text):
-            put("host.architecture", architecture(m[1]), m, "lscpu", 70)
+            put("host.architecture", architecture(m[1]), m, "lscpu", Trust.TOOL)
     if document.has("flags", "features"):
         for m in _FLAGS.finditer(text):
             words = set(m[1].split())
@@ -391,8 +399,8 @@ def _cpu(document: Document, notes: Notes) -> None:
             put("host.virtual_machine", m[1].strip(), m, "lscpu")
     if document.has("proc_translated"):
         for m in _TRANSLATED.finditer(text):
-            put("interpreter.translated", m[1] == "1", m, "sysctl", 85)
-            put("host.architecture", "arm64", m, "sysctl", 70)
+            put("interpreter.translated", m[1] == "1", m, "sysctl", Trust.ANSWERED)
+            put("host.architecture", "arm64", m, "sysctl", Trust.TOOL)
             put("host.system", "darwin", m, "sysctl")
     if document.has("hw.memsize"):
         for m in _MEMORY.finditer(text):
@@ -406,12 +414,14 @@ def _devices(document: Document, notes: Notes) -> None:
         line = document.line_at(m.start())
         if node.startswith("/dev/nvidia"):
             nodes.append(node)
-            notes.put("nvidia.uvm_node", True if node == "/dev/nvidia-uvm" else None, source="ls", rank=75, line=line)
+            notes.put(
+                "nvidia.uvm_node", True if node == "/dev/nvidia-uvm" else None, source="ls", rank=Trust.TOOL, line=line
+            )
         elif node == "/dev/kfd":
-            notes.put("amd.kfd", True, source="ls", rank=75, line=line)
+            notes.put("amd.kfd", True, source="ls", rank=Trust.TOOL, line=line)
             if _OWNER_ONLY.match(m[0]):
-                notes.put("amd.kfd_accessible", False, source="ls", rank=60, line=line)
+                notes.put("amd.kfd_accessible", False, source="ls", rank=Trust.LISTED, line=line)
     if nodes:
-        notes.put("nvidia.device_nodes", tuple(dict.fromkeys(nodes)), source="ls", rank=75)
+        notes.put("nvidia.device_nodes", tuple(dict.fromkeys(nodes)), source="ls", rank=Trust.TOOL)
         if "/dev/nvidia-uvm" not in nodes and "/dev/nvidiactl" in nodes:
-            notes.put("nvidia.uvm_node", False, source="ls", rank=70)
+            notes.put("nvidia.uvm_node", False, source="ls", rank=Trust.TOOL)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from doctor.evidence import collect_env
-from doctor.evidence.notes import Notes
+from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT
@@ -161,7 +161,7 @@ def _block_end(document: Document, start: int, limit: int) -> int:
 
 
 def _identity(notes: Notes) -> dict[str, Any]:
-    found = {fact: notes.get(fact) for fact, _, _ in _IDENTITY if notes.get(fact) and notes.rank_of(fact) >= 20}
+    found = {fact: notes.get(fact) for fact, _, _ in _IDENTITY if notes.get(fact) and notes.rank_of(fact) >= Trust.LOOK}
     if version := found.get("interpreter.version"):
         found["interpreter.version"] = ".".join(str(version).split(".")[:2])
     if version := found.get("torch.version"):

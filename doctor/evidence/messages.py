@@ -9,14 +9,14 @@ from functools import cache, lru_cache
 
 from doctor.evidence import text as text_module
 from doctor.evidence import tracebacks
-from doctor.evidence.notes import Notes
+from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex, search_spanning
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
 from doctor.knowledge.messages import ErrorPattern
 from doctor.model.facts import ABSENT, ErrorText
 
-RANK = 50  # of what a program says in its own words
+RANK = Trust.PRINTED  # of what a program says in its own words
 _AT_MOST = 5  # of one pattern
 _GROUP = 500  # characters of a group
 _WRAPPED = 3  # lines over which a console or a mail program breaks one message

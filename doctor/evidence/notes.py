@@ -1,8 +1,6 @@
 """What the readers note down, and how it becomes Facts: the best source of every fact wins, with its quote and line.
 
-Ranks: 85 a tool answered exactly this question; 80 collect_env; 79 a Python expression; 70 a vendor's tool; 60
-package lists; 50 banners of
-other programs; 40 paths and file names; 30 the look of a line. Of equal ranks the first one stands.
+How far a source is believed is its Trust; of equal ones the first stands, or with `last` the last.
 """
 
 from __future__ import annotations
@@ -10,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from enum import IntEnum
 from typing import Any
 
 from doctor.evidence.text import Document
@@ -49,10 +48,27 @@ _GROUPS: Mapping[str, type] = {
 }
 
 
+class Trust(IntEnum):
+    """How far a source is believed. No other number ranks a fact."""
+
+    SAID = 1  # a person, in a sentence
+    LOOK = 2  # what the text looks like: prompts, words of one system
+    NAMED = 3  # paths, names of files, images and wheels, the command that was typed
+    PRINTED = 4  # a program, in words of its own
+    LISTED = 5  # a list of packages; a tool, in passing
+    TOOL = 6  # a tool of the system, of the maker or of Python that was asked
+    COLLECTED = 7  # collect_env; a tool's own headline
+    ANSWERED = 8  # asked exactly this, and conclusive
+
+    def below(self) -> Trust:
+        """The next lower one."""
+        return Trust(max(self - 1, Trust.SAID))
+
+
 @dataclass
 class _Noted:
     value: Any
-    rank: int
+    rank: Trust
     origin: Origin
 
 
@@ -64,8 +80,8 @@ class Notes:
     document: Document = field(default_factory=lambda: Document("", "", ()))
     noted: dict[str, _Noted] = field(default_factory=dict)
     gaps: dict[str, Gap] = field(default_factory=dict)
-    gpus: list[tuple[int, str, Gpu]] = field(default_factory=list)  # rank, group of the list it stands in, GPU
-    packages: dict[str, tuple[int, Package]] = field(default_factory=dict)
+    gpus: list[tuple[Trust, str, Gpu]] = field(default_factory=list)  # rank, group of the list it stands in, GPU
+    packages: dict[str, tuple[Trust, Package]] = field(default_factory=dict)
     wishes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     copies: list[TorchCopy] = field(default_factory=list)
     devices: list[TorchDevice] = field(default_factory=list)
@@ -102,7 +118,7 @@ class Notes:
         self.understood.update((self.document.name, i) for i in range(first, (first if last is None else last) + 1))
 
     def put(
-        self, fact: str, value: Any, *, source: str, rank: int, line: int | None = None, last: bool = False
+        self, fact: str, value: Any, *, source: str, rank: Trust, line: int | None = None, last: bool = False
     ) -> None:
         """Note a fact, unless a better source has said it; of equal ones the first stands, or with `last` the last.
         None and
@@ -127,7 +143,7 @@ class Notes:
         """Note why a fact is not known."""
         self.gaps.setdefault(fact, Gap(fact=fact, reason=reason, detail=detail, source=source))  # type: ignore[arg-type]
 
-    def gpu(self, gpu: Gpu, *, group: str, rank: int, source: str, line: int | None = None) -> None:
+    def gpu(self, gpu: Gpu, *, group: str, rank: Trust, source: str, line: int | None = None) -> None:
         """Note a GPU as one of the list `group`."""
         if len(self.gpus) >= GPUS_AT_MOST:
             return
@@ -142,7 +158,7 @@ class Notes:
         version: str | None,
         *,
         installer: str | None,
-        rank: int,
+        rank: Trust,
         source: str,
         line: int | None,
         path: str | None = None,
@@ -217,7 +233,7 @@ class Notes:
             return () if self.no_gpu else None
         chosen: list[Gpu] = []
         for vendor in dict.fromkeys(g.vendor for _, _, g in self.gpus):
-            lists: dict[tuple[int, str], list[Gpu]] = {}
+            lists: dict[tuple[Trust, str], list[Gpu]] = {}
             for rank, group, gpu in self.gpus:
                 if gpu.vendor == vendor:
                     lists.setdefault((rank, group), []).append(gpu)

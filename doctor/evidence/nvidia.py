@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import Any
 
 from doctor.evidence import lspci, machine, nvidia_smi
-from doctor.evidence.notes import Notes
+from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT, Gpu, Source
@@ -123,18 +123,24 @@ def _smi(document: Document, notes: Notes) -> None:
     ):
         for i, line in enumerate(lines):
             if (error := nvidia_smi.error_of(line)) is not None:
-                notes.put("nvidia.smi_error", error, source=SMI, rank=80, line=i)
+                notes.put("nvidia.smi_error", error, source=SMI, rank=Trust.COLLECTED, line=i)
     if "gpu " in document.lower and ":" in document.text:
         for m in _LIST.finditer(document.text):
             more = {"uuid": m[3]} if m[3] and m[3].startswith("GPU") else {}
             machine.note_gpu(
-                m[2], notes, group="nvidia-smi -L", source=SMI, rank=72, line=document.line_at(m.start()), **more
+                m[2],
+                notes,
+                group="nvidia-smi -L",
+                source=SMI,
+                rank=Trust.TOOL,
+                line=document.line_at(m.start()),
+                **more,
             )
     _query(document, notes)
 
 
 def _table(smi: nvidia_smi.Smi, notes: Notes, line: int) -> None:
-    def put(fact: str, value: Any, rank: int = 78) -> None:
+    def put(fact: str, value: Any, rank: Trust = Trust.COLLECTED) -> None:
         notes.put(fact, value, source=SMI, rank=rank, line=line)
 
     put("nvidia.driver", smi.driver)
@@ -142,8 +148,8 @@ def _table(smi: nvidia_smi.Smi, notes: Notes, line: int) -> None:
     put("nvidia.smi_version", smi.smi_version)
     if smi.smi_version and smi.driver and smi.smi_version != smi.driver:
         # nvidia-smi and the driver are of one release, except in WSL, where Windows has the driver.
-        put("host.wsl", 2, rank=45)
-        put("host.system", "linux", rank=45)
+        put("host.wsl", 2, rank=Trust.NAMED)
+        put("host.system", "linux", rank=Trust.NAMED)
     put("nvidia.processes", smi.processes)
     if smi.driver or smi.gpus:
         put("nvidia.sources", (Source(name=SMI, status="ok"),))
@@ -164,7 +170,7 @@ def _table(smi: nvidia_smi.Smi, notes: Notes, line: int) -> None:
                 driver="nvidia",
             ),
             group=f"table{line}",
-            rank=74,
+            rank=Trust.TOOL,
             source=SMI,
             line=line,
         )
@@ -182,9 +188,9 @@ def _query(document: Document, notes: Notes) -> None:
         for m in _Q.finditer(text):
             line = document.line_at(m.start())
             if m[1] == "Product Name":
-                machine.note_gpu(m[2], notes, group="nvidia-smi -q", source=SMI, rank=73, line=line)
+                machine.note_gpu(m[2], notes, group="nvidia-smi -q", source=SMI, rank=Trust.TOOL, line=line)
             elif m[1] in facts and m[2] not in ("N/A", "ERR!", "Not Found"):
-                notes.put(facts[m[1]], m[2].strip(), source=SMI, rank=77, line=line)
+                notes.put(facts[m[1]], m[2].strip(), source=SMI, rank=Trust.COLLECTED, line=line)
     if document.has("driver_version", "query-gpu", "compute_cap", "memory.total"):
         for m in _CSV_HEAD.finditer(text):
             at = document.line_at(m.start())
@@ -205,8 +211,8 @@ def _rows(names: list[str], rows: list[str] | tuple[str, ...], notes: Notes, at:
             return
         said = {n: v for n, v in zip(names, values, strict=True) if v and not v.startswith(("[", "N/A"))}
         if re.fullmatch(r"\d{2,4}\.\d+(?:\.\d+)?", said.get("driver_version", "")):
-            notes.put("nvidia.driver", said["driver_version"], source=SMI, rank=77, line=i)
-        notes.put("nvidia.compute_mode", said.get("compute_mode"), source=SMI, rank=77, line=i)
+            notes.put("nvidia.driver", said["driver_version"], source=SMI, rank=Trust.COLLECTED, line=i)
+        notes.put("nvidia.compute_mode", said.get("compute_mode"), source=SMI, rank=Trust.COLLECTED, line=i)
         memory = re.match(r"(\d+)(?: MiB)?$", said.get("memory.total", ""))
         if "name" in said:
             machine.note_gpu(
@@ -214,7 +220,7 @@ def _rows(names: list[str], rows: list[str] | tuple[str, ...], notes: Notes, at:
                 notes,
                 group="--query-gpu",
                 source=SMI,
-                rank=76,
+                rank=Trust.TOOL,
                 line=i,
                 capability=said.get("compute_cap"),
                 memory_bytes=int(memory[1]) << 20 if memory else None,
@@ -222,64 +228,73 @@ def _rows(names: list[str], rows: list[str] | tuple[str, ...], notes: Notes, at:
             )
         elif re.fullmatch(r"\d{1,2}\.\d", said.get("compute_cap", "")):
             notes.gpu(
-                Gpu(vendor="nvidia", capability=said["compute_cap"]), group="compute_cap", rank=45, source=SMI, line=i
+                Gpu(vendor="nvidia", capability=said["compute_cap"]),
+                group="compute_cap",
+                rank=Trust.NAMED,
+                source=SMI,
+                line=i,
             )
 
 
 def _other_tools(document: Document, notes: Notes) -> None:
     text = document.text
 
-    def put(fact: str, value: object, m: re.Match[str], source: str, rank: int) -> None:
+    def put(fact: str, value: object, m: re.Match[str], source: str, rank: Trust) -> None:
         notes.put(fact, value, source=source, rank=rank, line=document.line_at(m.start()))
 
     if document.has("nvrm", "license:"):
         for m in _FLAVOUR.finditer(text):
             flavour = "open" if m[1] or (m[2] or "").startswith("Dual") else "proprietary"
-            put("nvidia.module_flavour", flavour, m, "kernel module", 80)
+            put("nvidia.module_flavour", flavour, m, "kernel module", Trust.COLLECTED)
     if "nvrm version" in document.lower:
         for m in _NVRM.finditer(text):
-            put("nvidia.kernel_module", m[1], m, "/proc/driver/nvidia/version", 85)
-            put("nvidia.driver", m[1], m, "/proc/driver/nvidia/version", 79)
+            put("nvidia.kernel_module", m[1], m, "/proc/driver/nvidia/version", Trust.ANSWERED)
+            put("nvidia.driver", m[1], m, "/proc/driver/nvidia/version", Trust.COLLECTED)
     if document.has("driver version", "nvidia driver", "nvidia-driver", "nvidia_driver", "gpu driver"):
         for m in _CUDA_DRIVER.finditer(text):
-            put("nvidia.driver", m[1], m, "transcript", 60)
+            put("nvidia.driver", m[1], m, "transcript", Trust.LISTED)
     if "fabric" in document.lower:
         for m in _FABRIC.finditer(text):
-            put("nvidia.fabric_manager", "stopped", m, "nv-fabricmanager", 80)
-            put("nvidia.fabric_manager_version", m[1], m, "nv-fabricmanager", 80)
-            put("nvidia.driver", m[2], m, "nv-fabricmanager", 70)
+            put("nvidia.fabric_manager", "stopped", m, "nv-fabricmanager", Trust.COLLECTED)
+            put("nvidia.fabric_manager_version", m[1], m, "nv-fabricmanager", Trust.COLLECTED)
+            put("nvidia.driver", m[2], m, "nv-fabricmanager", Trust.TOOL)
         for m in _FABRIC_STATE.finditer(text):
-            put("nvidia.fabric_manager", "running" if m[1] == "active" else "stopped", m, "systemctl", 80)
+            put("nvidia.fabric_manager", "running" if m[1] == "active" else "stopped", m, "systemctl", Trust.COLLECTED)
         for m in _NO_FABRIC_MANAGER.finditer(text):
-            put("nvidia.fabric_manager", ABSENT, m, "systemctl", 80)
+            put("nvidia.fabric_manager", ABSENT, m, "systemctl", Trust.COLLECTED)
         for m in _FABRIC_OF_GPU.finditer(text):
-            put("nvidia.fabric_manager", "unfinished", m, SMI, 70)
+            put("nvidia.fabric_manager", "unfinished", m, SMI, Trust.TOOL)
     if "api mismatch" in document.lower:
         for m in _CLIENT.finditer(text):
-            put("nvidia.library", m[1], m, "kernel log", 80)
-            put("nvidia.kernel_module", m[2], m, "kernel log", 80)
+            put("nvidia.library", m[1], m, "kernel log", Trust.COLLECTED)
+            put("nvidia.kernel_module", m[2], m, "kernel log", Trust.COLLECTED)
     if "xid" in document.lower:
         found = list(_XID.finditer(text))
         if found:
-            put("nvidia.xids", tuple(dict.fromkeys(int(m[1]) for m in found)), found[0], "kernel log", 80)
+            put("nvidia.xids", tuple(dict.fromkeys(int(m[1]) for m in found)), found[0], "kernel log", Trust.COLLECTED)
     if document.has("cuda compilation tools", "cuda_"):
         for m in _NVCC.finditer(text):
-            put("nvidia.toolkit", m[2] or m[1] or m[3], m, "nvcc", 85)
+            put("nvidia.toolkit", m[2] or m[1] or m[3], m, "nvcc", Trust.ANSWERED)
     if "cuda driver version /" in document.lower:
         for m in _QUERY_DRIVER.finditer(text):
-            put("nvidia.driver_cuda", m[1], m, "deviceQuery", 70)
+            put("nvidia.driver_cuda", m[1], m, "deviceQuery", Trust.TOOL)
         for m in _DEVICE_QUERY.finditer(text):
             machine.note_gpu(
-                m[1], notes, group="deviceQuery", source="deviceQuery", rank=70, line=document.line_at(m.start())
+                m[1],
+                notes,
+                group="deviceQuery",
+                source="deviceQuery",
+                rank=Trust.TOOL,
+                line=document.line_at(m.start()),
             )
     if "nvidia-" in document.lower:
         if packages := list(_DRIVER_PACKAGE.finditer(text)):
             names = tuple(dict.fromkeys(m[1] for m in packages))
-            put("nvidia.packages", names, packages[0], "package list", 70)
+            put("nvidia.packages", names, packages[0], "package list", Trust.TOOL)
         for m in _PACKAGE.finditer(text):
             line = document.lines[document.line_at(m.start())].lower()
             if " install " not in f" {line} " and "no match" not in line:
-                put("nvidia.driver", m[1], m, "package list", 40)
+                put("nvidia.driver", m[1], m, "package list", Trust.NAMED)
 
 
 def _warnings(document: Document, notes: Notes) -> None:
@@ -292,40 +307,46 @@ def _warnings(document: Document, notes: Notes) -> None:
             notes.gpu(
                 Gpu(vendor="nvidia", name=m[1].strip(), capability=f"{digits[:-1]}.{digits[-1]}"),
                 group="warning",
-                rank=71,
+                rank=Trust.TOOL,
                 source=source,
                 line=document.line_at(m.start()),
             )
         for m in _FOUND.finditer(text):
             vendor = machine.vendor_of(m[2]) or "nvidia"
-            notes.put("torch.cuda_available", True, source=source, rank=44, line=document.line_at(m.start()))
+            notes.put("torch.cuda_available", True, source=source, rank=Trust.NAMED, line=document.line_at(m.start()))
             notes.gpu(
                 Gpu(vendor=vendor, name=m[2].strip(), capability=m[3]),  # type: ignore[arg-type]
                 group="warning",
-                rank=71,
+                rank=Trust.TOOL,
                 source=source,
                 line=document.line_at(m.start()),
             )
         for m in _WITHOUT_KERNELS.finditer(text):
             line = document.line_at(m.start())
-            notes.put("torch.version", m[1], source=source, rank=70, line=line)
-            notes.put("torch.imports", True, source=source, rank=45, line=line)
+            notes.put("torch.version", m[1], source=source, rank=Trust.TOOL, line=line)
+            notes.put("torch.imports", True, source=source, rank=Trust.NAMED, line=line)
         for m in _SUPPORTS.finditer(text):
-            notes.put("torch.arch_list", tuple(m[1].split()), source=source, rank=80, line=document.line_at(m.start()))
+            notes.put(
+                "torch.arch_list",
+                tuple(m[1].split()),
+                source=source,
+                rank=Trust.COLLECTED,
+                line=document.line_at(m.start()),
+            )
         built = list(_BUILT_FOR.finditer(text))
         if built:
             notes.put(
                 "torch.arch_list",
                 tuple(f"sm_{m[1]}{m[2]}" for m in built),
                 source=source,
-                rank=80,
+                rank=Trust.COLLECTED,
                 line=document.line_at(built[0].start()),
             )
         for m in _CAPABILITY.finditer(text):
             notes.gpu(
                 Gpu(vendor="nvidia", capability=m[2]),
                 group="capability",
-                rank=45,
+                rank=Trust.NAMED,
                 source="transcript",
                 line=document.line_at(m.start()),
             )
@@ -336,7 +357,7 @@ def _warnings(document: Document, notes: Notes) -> None:
                 notes,
                 group="properties",
                 source="Python",
-                rank=85,
+                rank=Trust.ANSWERED,
                 line=document.line_at(m.start()),
                 capability=f"{m[2]}.{m[3]}",
                 memory_bytes=int(m[4]) << 20,
@@ -347,7 +368,7 @@ def _warnings(document: Document, notes: Notes) -> None:
             notes.gpu(
                 Gpu(vendor="nvidia", memory_bytes=size),
                 group="oom",
-                rank=40,
+                rank=Trust.NAMED,
                 source="message",
                 line=document.line_at(m.start()),
             )
@@ -376,7 +397,7 @@ def _bus(document: Document, notes: Notes) -> None:
                 _on_bus(vendor, m[2].replace("Corporation", "").strip(" ,"), notes, line=document.line_at(m.start()))
             for m in _DRIVER_IN_USE.finditer(text):
                 if m[1] == "nouveau":
-                    notes.put("nvidia.nouveau", True, source="lspci", rank=70, line=document.line_at(m.start()))
+                    notes.put("nvidia.nouveau", True, source="lspci", rank=Trust.TOOL, line=document.line_at(m.start()))
             if lspci.other_displays(text) and lspci.shows_all(text):
                 notes.no_gpu = True
     if "product:" in document.lower:
@@ -443,14 +464,14 @@ def _on_bus(
             driver=driver,
         ),
         group="bus",
-        rank=65,
+        rank=Trust.LISTED,
         source="PCI bus",
         line=line,
     )
     if driver == "nouveau":
-        notes.put("nvidia.nouveau", True, source="PCI bus", rank=70, line=line)
+        notes.put("nvidia.nouveau", True, source="PCI bus", rank=Trust.TOOL, line=line)
     elif driver == "nvidia":
-        notes.put("nvidia.nouveau", False, source="PCI bus", rank=60, line=line)
+        notes.put("nvidia.nouveau", False, source="PCI bus", rank=Trust.LISTED, line=line)
 
 
 def _line_with(document: Document, piece: str) -> int | None:
@@ -466,11 +487,11 @@ def settle(notes: Notes) -> None:
             "nvidia.sources",
             (Source(name=SMI, status="failed", message=notes.get("nvidia.smi_error")),),
             source=SMI,
-            rank=50,
+            rank=Trust.PRINTED,
         )
     elif (
         notes.get("nvidia.driver")
         and notes.get("nvidia.driver") is not ABSENT
         and notes.get("nvidia.smi_error") is None
     ):
-        notes.put("nvidia.smi_error", ABSENT if notes.get("nvidia.sources") else None, source=SMI, rank=50)
+        notes.put("nvidia.smi_error", ABSENT if notes.get("nvidia.sources") else None, source=SMI, rank=Trust.PRINTED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.evidence.notes import Notes, normalise
+from doctor.evidence.notes import Notes, Trust, normalise
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT, TorchCopy
@@ -52,7 +52,7 @@ def read(document: Document, notes: Notes) -> None:
     seen: dict[str, list[tuple[str, str, str]]] = {}  # installer -> (version, build, path) of torch
 
     def put(
-        name: str, version: str, installer: str | None, at: int, rank: int, build: str = "", path: str | None = None
+        name: str, version: str, installer: str | None, at: int, rank: Trust, build: str = "", path: str | None = None
     ) -> None:
         line = document.line_at(at)
         key = normalise(name)
@@ -75,26 +75,26 @@ def read(document: Document, notes: Notes) -> None:
                 m[3],
                 installer,
                 m.start(),
-                64 if installer == "pip" else 62,
+                Trust.LISTED,
                 " ".join(x for x in m.groups()[3:] if x),
             )
         if re.search(r"^[ \t]*\[pip\d?\][ \t]+[\w.-]+==", text, re.M):
             notes.listed_packages = True
     if document.has("but you have torch"):
         for m in _CONFLICT.finditer(text):
-            notes.package(m[1], m[2], installer=None, rank=30, source="pip", line=document.line_at(m.start()))
+            notes.package(m[1], m[2], installer=None, rank=Trust.LOOK, source="pip", line=document.line_at(m.start()))
             notes.wish(m[1], m[2], m[3].replace(" ", ""))
     if "==" in text:
         for m in _FREEZE.finditer(text):
-            put(m[1], m[2], "pip", m.start(), 58)
+            put(m[1], m[2], "pip", m.start(), Trust.LISTED)
     if "@" in text and ".whl" in text:
         for m in _FREEZE_AT.finditer(text):
-            put(m[1], m[2].replace("%2B", "+").replace("%2b", "+"), "pip", m.start(), 58)
+            put(m[1], m[2].replace("%2B", "+").replace("%2b", "+"), "pip", m.start(), Trust.LISTED)
     _tables(document, put)
     if document.has("conda", "pypi", "py3", "cuda", "# name", "h"):
         for m in _CONDA_ROW.finditer(text):
             if _is_conda_row(m):
-                put(m[1], m[2], "conda", m.start(), 61, f"{m[3]} {m[4] or ''}".strip())
+                put(m[1], m[2], "conda", m.start(), Trust.LISTED, f"{m[3]} {m[4] or ''}".strip())
     if "Name:" in text:
         _shown(document, put, notes)
     if "already satisfied" in text:
@@ -102,19 +102,19 @@ def read(document: Document, notes: Notes) -> None:
             _, _, where = m[2].partition(" in ")
             if said := _IN_BRACKETS.search(where):
                 path = where[: said.start()].partition(" (from ")[0]
-                put(m[1], said[1], "pip", m.start(), 60, path=path)
+                put(m[1], said[1], "pip", m.start(), Trust.LISTED, path=path)
     if "Successfully installed" in text:
         for m in _SUCCESS.finditer(text):
             for item in m[1].split():
                 name, _, version = item.rpartition("-")
                 if name and version[:1].isdigit():
-                    put(name, version, "pip", m.start(), 62)
+                    put(name, version, "pip", m.start(), Trust.LISTED)
     if document.has(" + ", "+ torch"):
         for m in _UV_AUDIT.finditer(text):
-            put(m[1], m[2], "uv", m.start(), 62)
+            put(m[1], m[2], "uv", m.start(), Trust.LISTED)
     if document.has("torch", "numpy"):
         for m in _GREP_ROW.finditer(text):
-            put(m[1], m[2], "pip", m.start(), 57)
+            put(m[1], m[2], "pip", m.start(), Trust.LISTED)
     _note_copies(seen, notes)
 
 
@@ -139,7 +139,7 @@ def _tables(document: Document, put: object) -> None:
             (row := _ROW.match(document.lines[at])) or document.lines[at].lstrip().startswith("---")
         ):
             if row:
-                put(row[1], row[2], "pip", document.starts[at], 63)
+                put(row[1], row[2], "pip", document.starts[at], Trust.LISTED)
             at += 1
 
 
@@ -156,7 +156,7 @@ def _shown(document: Document, put: object, notes: Notes) -> None:
             elif document.lines[i].startswith("Name:") or document.lines[i].startswith("---"):
                 break
         if values.get("Version", "")[:1].isdigit():
-            put(m[1], values["Version"], "pip", m.start(), 66, path=values.get("Location") or None)
+            put(m[1], values["Version"], "pip", m.start(), Trust.LISTED, path=values.get("Location") or None)
 
 
 def _note_torch(
@@ -167,7 +167,7 @@ def _note_torch(
     notes: Notes,
     *,
     source: str,
-    rank: int,
+    rank: Trust,
     line: int,
 ) -> None:
     """What a line about torch itself says: its version, of conda builds also the backend."""

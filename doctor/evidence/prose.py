@@ -13,15 +13,14 @@ import re
 from collections.abc import Iterator
 
 from doctor.evidence import machine, transcript
-from doctor.evidence.notes import Notes
+from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
 from doctor.model.facts import Gpu
 
 SOURCE = "text"
-RANK = 12
-CHIP_RANK = 15  # an Apple chip counts on a Mac only, see inference.py
+RANK = Trust.SAID
 _LONGEST = 600  # characters of a line that a person writes; a log's may be longer
 _OUTPUT = Regex(
     r"^[ \t]*(?:File |Traceback|\w*(?:Error|Warning|Exception):|(?:ERROR|WARNING|INFO|DEBUG|[Nn]ote|hint)\b|\[|"
@@ -230,7 +229,7 @@ def _gpus(clause: str, line: int, notes: Notes, *, fails: bool) -> None:
 def _machine(clause: str, line: int, notes: Notes, *, mac: bool) -> None:
     """The system, the processor, the memory and the variables."""
 
-    def put(fact: str, value: object, rank: int = RANK) -> None:
+    def put(fact: str, value: object, rank: Trust = RANK) -> None:
         notes.put(fact, value, source=SOURCE, rank=rank, line=line)
 
     if said := _system(clause):
@@ -242,7 +241,7 @@ def _machine(clause: str, line: int, notes: Notes, *, mac: bool) -> None:
     if chip and (chip["maker"] or mac):
         name = " ".join(w for w in ("Apple", chip["chip"].upper(), (chip["kind"] or "").title()) if w)
         if lookup.peaks_of(name):
-            put("host.cpu_model", name, CHIP_RANK)
+            put("host.cpu_model", name)
             put("host.system", "darwin" if chip["maker"] else None)
     elif cpu := _CPU.search(clause):
         put("host.cpu_model", cpu[1])

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath, PureWindowsPath
 
-from doctor.evidence.notes import Notes
+from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.evidence.tracebacks import frames
@@ -31,10 +31,10 @@ def read(document: Document, notes: Notes) -> None:
     if not document.has("python", "site-packages"):
         return
     if m := _NAMED.search(document.text):
-        notes.put("interpreter.executable", m[1], source="log", rank=70, line=document.line_at(m.start()))
+        notes.put("interpreter.executable", m[1], source="log", rank=Trust.TOOL, line=document.line_at(m.start()))
     for m in _STARTED.finditer(document.text):
         path = str(PureWindowsPath(m[1]) / m[2])
-        notes.put("interpreter.executable", path, source="prompt", rank=60, line=document.line_at(m.start()))
+        notes.put("interpreter.executable", path, source="prompt", rank=Trust.LISTED, line=document.line_at(m.start()))
     found: dict[str, int] = {}
     for frame in frames(document):
         if site := _SITE_WINDOWS.match(frame.path) or _SITE_POSIX.match(frame.path):
@@ -42,7 +42,7 @@ def read(document: Document, notes: Notes) -> None:
     if len(found) == 1:
         ((prefix, line),) = found.items()
         if program := program_in(prefix):
-            notes.put("interpreter.executable", program, source="traceback", rank=35, line=line)
+            notes.put("interpreter.executable", program, source="traceback", rank=Trust.NAMED, line=line)
 
 
 def program_in(prefix: str) -> str | None:

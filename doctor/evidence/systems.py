@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 
 from doctor.evidence import machine, macos
-from doctor.evidence.notes import Notes
+from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 
-RANK = 75
+RANK = Trust.TOOL
 _SYSTEMINFO = Regex(r"^[ \t]*(OS Name|OS Version|System Type):[ \t]+(\S[^\n]*)$", re.M)
 _WMIC = Regex(
     r"^[ \t]*(?:(\d+(?:\.\d+){3})[ \t]{2,}((?:NVIDIA|AMD|Intel)[^\n]+)|DriverVersion=(\d+(?:\.\d+){3})[ \t]*)$", re.M
@@ -41,7 +41,7 @@ def read(document: Document, notes: Notes) -> None:
         for m in _CLINFO.finditer(document.text):
             line = document.line_at(m.start())
             if not _PROCESSOR.search(m[1]):
-                machine.note_gpu(m[1], notes, group="clinfo", source="clinfo", rank=60, line=line)
+                machine.note_gpu(m[1], notes, group="clinfo", source="clinfo", rank=Trust.LISTED, line=line)
     if document.has("conda version", "virtual packages"):
         _conda(document, notes)
 
@@ -62,9 +62,9 @@ def _windows(document: Document, notes: Notes) -> None:
         if m[2]:
             machine.note_gpu(m[2], notes, group="wmic", source="wmic", rank=RANK, line=line)
         if "NVIDIA" in (m[2] or document.lines[min(line + 1, len(document.lines) - 1)]):
-            notes.put("nvidia.driver", nvidia_driver(m[1] or m[3]), source="wmic", rank=RANK - 10, line=line)
+            notes.put("nvidia.driver", nvidia_driver(m[1] or m[3]), source="wmic", rank=Trust.LISTED, line=line)
     for m in _WSL.finditer(document.text):
-        notes.put("host.wsl", int(m[1]), source="wsl -l -v", rank=45, line=document.line_at(m.start()))
+        notes.put("host.wsl", int(m[1]), source="wsl -l -v", rank=Trust.NAMED, line=document.line_at(m.start()))
 
 
 def nvidia_driver(windows: str) -> str | None:
@@ -85,7 +85,7 @@ def _profiler(document: Document, notes: Notes) -> None:
     for m in _PROFILER.finditer(document.text):
         line = document.line_at(m.start())
         if m[1] == "System Version":
-            machine.note_os(m[2], notes, source=source, rank=RANK + 5, line=line)
+            machine.note_os(m[2], notes, source=source, rank=Trust.COLLECTED, line=line)
         elif m[1] == "Kernel Version" and (kernel := re.match(r"Darwin (\d[\d.]*)", m[2])):
             notes.put("host.kernel", kernel[1], source=source, rank=RANK, line=line)
         else:
@@ -100,21 +100,21 @@ def _conda(document: Document, notes: Notes) -> None:
         if m[1] == "python version":  # of the Python that runs conda, in most cases that of the base environment
             notes.understand(line)
         elif m[1] == "active env location":
-            notes.put("interpreter.prefix", said, source=source, rank=60, line=line)
-            notes.put("interpreter.manager", "conda", source=source, rank=60, line=line)
+            notes.put("interpreter.prefix", said, source=source, rank=Trust.LISTED, line=line)
+            notes.put("interpreter.manager", "conda", source=source, rank=Trust.LISTED, line=line)
         elif m[1] == "platform":
             system, _, arch = said.partition("-")
             notes.put("host.system", _PLATFORMS.get(system), source=source, rank=RANK, line=line)
-            notes.put("interpreter.architecture", _ARCHITECTURES.get(arch), source=source, rank=60, line=line)
+            notes.put("interpreter.architecture", _ARCHITECTURES.get(arch), source=source, rank=Trust.LISTED, line=line)
         elif m[3] == "__cuda":
-            notes.put("nvidia.driver_cuda", said, source=source, rank=70, line=line)
+            notes.put("nvidia.driver_cuda", said, source=source, rank=Trust.TOOL, line=line)
         elif m[3] == "__glibc":
             notes.put("host.libc", "glibc", source=source, rank=RANK, line=line)
             notes.put("host.libc_version", said, source=source, rank=RANK, line=line)
         elif m[3] == "__linux":
-            notes.put("host.system", "linux", source=source, rank=60, line=line)
-            notes.put("host.kernel", said, source=source, rank=60, line=line)
+            notes.put("host.system", "linux", source=source, rank=Trust.LISTED, line=line)
+            notes.put("host.kernel", said, source=source, rank=Trust.LISTED, line=line)
         elif m[3] == "__osx":
-            notes.put("host.macos", said, source=source, rank=60, line=line)
+            notes.put("host.macos", said, source=source, rank=Trust.LISTED, line=line)
         else:
             notes.understand(line)

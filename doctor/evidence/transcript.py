@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from doctor.evidence import machine
-from doctor.evidence.notes import Notes
+from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
@@ -120,7 +120,9 @@ _INLINE = Regex(  # python -c "import torch; print(torch.cuda.is_available())"  
 )
 
 
-def note_value(expression: str, value: str, notes: Notes, *, line: int, rank: int = 79, source: str = "Python") -> bool:
+def note_value(
+    expression: str, value: str, notes: Notes, *, line: int, rank: Trust = Trust.TOOL, source: str = "Python"
+) -> bool:
     """Note what the value of a Python expression says; of several values the last one stands (after a cure, or the
     other
     environment that the ticket is about). Returns whether the expression is one that we know."""
@@ -159,7 +161,7 @@ def note_value(expression: str, value: str, notes: Notes, *, line: int, rank: in
     if name == "platform.mac_ver":
         if match := re.search(r"(?<!\d)\d+\.\d+(?:\.\d+)?", value):
             put("interpreter.macos_reported", match[0])
-            put("host.macos", None if match[0].startswith("10.16") else match[0], rank=rank - 15)
+            put("host.macos", None if match[0].startswith("10.16") else match[0], rank=rank.below())
             put("host.system", "darwin")
         return True
     if name in ("platform.python_version", "sys.version"):
@@ -184,7 +186,7 @@ def note_value(expression: str, value: str, notes: Notes, *, line: int, rank: in
             notes.gpu(
                 Gpu(vendor="nvidia", capability=f"{match[1]}.{match[2]}"),
                 group="capability",
-                rank=45,
+                rank=Trust.NAMED,
                 source=source,
                 line=line,
             )
@@ -235,7 +237,7 @@ def _note_code(code: str, output: list[str], notes: Notes, at: int, *, interacti
     device = _ON_DEVICE.search(code)
     if device and not any(_FAILED.search(said) for _, said in lines):
         backend = next(name for name in device.groups() if name)
-        notes.put(f"torch.{backend}_available", True, source="Python", rank=45, line=lines[0][0])
+        notes.put(f"torch.{backend}_available", True, source="Python", rank=Trust.NAMED, line=lines[0][0])
     printed = _print_arguments(code)
     if printed:
         for arguments, (i, said) in zip(printed, lines, strict=False):
@@ -390,10 +392,10 @@ def read(document: Document, notes: Notes) -> None:
             _shell(command, document, notes)
     if document.has("torch.", "platform.", "sys.", "numpy.", "np."):
         for m in _LABELLED.finditer(document.text):
-            note_value(m[1], m[2], notes, line=document.line_at(m.start()), rank=78)
+            note_value(m[1], m[2], notes, line=document.line_at(m.start()), rank=Trust.TOOL)
     if "print(" in document.text:
         for m in _INLINE.finditer(document.text):
-            note_value(m[1], m[2], notes, line=document.line_at(m.start()), rank=78)
+            note_value(m[1], m[2], notes, line=document.line_at(m.start()), rank=Trust.TOOL)
     _printed(document, notes)
 
 
@@ -404,18 +406,18 @@ def _printed(document: Document, notes: Notes) -> None:
         for m in regex.finditer(document.text):
             line = document.line_at(m.start())
             said = m[1].strip()
-            put = partial(notes.put, source=SOURCE, rank=52, line=line)
+            put = partial(notes.put, source=SOURCE, rank=Trust.PRINTED, line=line)
             if fact == "gpu":
                 if not _IN_USE.search(said):
-                    machine.note_gpu(said, notes, group="printed", source=SOURCE, rank=50, line=line)
+                    machine.note_gpu(said, notes, group="printed", source=SOURCE, rank=Trust.PRINTED, line=line)
             elif fact == "gpu in use":
-                machine.note_gpu(said, notes, group="in use", source=SOURCE, rank=55, line=line)
+                machine.note_gpu(said, notes, group="in use", source=SOURCE, rank=Trust.PRINTED, line=line)
                 put("torch.cuda_available", True)
             elif fact == "in use":
-                notes.put(f"torch.{said.lower()}_available", True, source=SOURCE, rank=45, line=line)
+                notes.put(f"torch.{said.lower()}_available", True, source=SOURCE, rank=Trust.NAMED, line=line)
             elif fact == "os":
-                machine.note_os(said, notes, source=SOURCE, rank=50, line=line) or machine.note_platform(
-                    said, notes, source=SOURCE, rank=50, line=line
+                machine.note_os(said, notes, source=SOURCE, rank=Trust.PRINTED, line=line) or machine.note_platform(
+                    said, notes, source=SOURCE, rank=Trust.PRINTED, line=line
                 )
             elif fact == "cpu":
                 put("host.cpu_model", said)
@@ -424,14 +426,14 @@ def _printed(document: Document, notes: Notes) -> None:
                 put("interpreter.architecture", arch)
                 put("host.architecture", arch if arch == "arm64" else None)
             elif fact == "interpreter.version":
-                machine.note_python(said + (m[2] or ""), notes, source=SOURCE, rank=52, line=line)
+                machine.note_python(said + (m[2] or ""), notes, source=SOURCE, rank=Trust.PRINTED, line=line)
             elif fact == "torch.cuda":
                 put(fact, ABSENT if said.lower() == "none" else said)
             elif said.lower() in ("true", "yes", "false", "no"):  # of two machines or times the patient is what fails
                 put(fact, said.lower() in ("true", "yes"), last=said.lower() in ("false", "no"))
             elif fact == "torch build":
                 if lookup.is_release(said) and not _is_a_request(document.lines[line]):
-                    notes.put("torch.version", said, source=SOURCE, rank=45, line=line)
+                    notes.put("torch.version", said, source=SOURCE, rank=Trust.NAMED, line=line)
             elif fact == "torch.version":
                 if not _is_a_request(document.lines[line]):
                     put(fact, said)
@@ -464,24 +466,35 @@ def _shell(command: Command, document: Document, notes: Notes) -> None:
     output = command.output(document)
     first = next((s for s in output if s), "")
     at = command.first + (output.index(first) if first else 0)
-    put = partial(notes.put, rank=85, line=at)
+    put = partial(notes.put, rank=Trust.ANSWERED, line=at)
     if named := re.fullmatch(r"(?:python|pip)(3\.\d{1,2})(t?)", program) or re.match(
         r"py(?:\.exe)? -(3\.\d{1,2})(t?)\b", text
     ):
-        notes.put("interpreter.version", named[1], source="command", rank=42, line=command.line)
-        notes.put("interpreter.free_threaded", True if named[2] else None, source="command", rank=42, line=command.line)
+        notes.put("interpreter.version", named[1], source="command", rank=Trust.NAMED, line=command.line)
+        notes.put(
+            "interpreter.free_threaded",
+            True if named[2] else None,
+            source="command",
+            rank=Trust.NAMED,
+            line=command.line,
+        )
     if program.startswith("python") or program == "py":
         if m := re.search(r"""\s-c\s+(["'])(.*)\1""", text):
             _note_code(m[2], output, notes, command.line, interactive=False)
         elif re.search(r"\s(?:-V|--version)\b", text) and first:
-            machine.note_python(first, notes, source="python --version", rank=85, line=at)
+            machine.note_python(first, notes, source="python --version", rank=Trust.ANSWERED, line=at)
     elif program in ("uname", "arch") and machine.architecture(first):
         # Under Rosetta both speak of their own process.
         arch = machine.architecture(first)
-        put("host.architecture", arch if arch != "x86" else None, source=program, rank=85 if arch == "arm64" else 45)
+        put(
+            "host.architecture",
+            arch if arch != "x86" else None,
+            source=program,
+            rank=Trust.ANSWERED if arch == "arm64" else Trust.NAMED,
+        )
     elif program == "uname" and "-r" in words and first:
         put("host.kernel", first, source="uname")
-        machine.note_kernel(first, notes, source="uname", rank=75, line=at)
+        machine.note_kernel(first, notes, source="uname", rank=Trust.TOOL, line=at)
     elif program == "groups" and first and "not found" not in first:
         put("amd.groups", tuple(first.partition(":")[2].split() or first.split()), source="groups")
     elif program == "sysctl" and "proc_translated" in text and first in ("0", "1"):
@@ -496,7 +509,7 @@ def _shell(command: Command, document: Document, notes: Notes) -> None:
     elif program == "file" and "python" in text and first:
         _mach_o(output, put)
     elif program == "which" and "python" in text and first.startswith("/"):
-        put("interpreter.executable", first, source="which", rank=60)
+        put("interpreter.executable", first, source="which", rank=Trust.LISTED)
     elif program == "ls":
         _listed(text, output, notes, put)
     elif program == "lsmod":
@@ -506,7 +519,7 @@ def _shell(command: Command, document: Document, notes: Notes) -> None:
             "host.container",
             program if program != "nerdctl" else "container",
             source=program,
-            rank=60,
+            rank=Trust.LISTED,
             line=command.line,
         )
 
@@ -516,9 +529,9 @@ def _mach_o(output: list[str], put: object) -> None:
     if "universal binary" in said or not callable(put):
         return
     if "arm64" in said:
-        put("interpreter.architecture", "arm64", source="file", rank=60)
+        put("interpreter.architecture", "arm64", source="file", rank=Trust.LISTED)
     elif "x86_64" in said or "x86-64" in said:
-        put("interpreter.architecture", "x86_64", source="file", rank=60)
+        put("interpreter.architecture", "x86_64", source="file", rank=Trust.LISTED)
 
 
 def _listed(text: str, output: list[str], notes: Notes, put: object) -> None:
@@ -612,4 +625,4 @@ def is_kept(name: str) -> bool:
 def keep(name: str, value: str, line: int, notes: Notes) -> None:
     """Note a variable of the environment; the first value stands."""
     notes.environ.setdefault(name, value[:2000])
-    notes.put(f"environ.{name}", value[:2000] or "(empty)", source=SOURCE, rank=70, line=line)
+    notes.put(f"environ.{name}", value[:2000] or "(empty)", source=SOURCE, rank=Trust.TOOL, line=line)
