@@ -35,8 +35,11 @@ COLLECTIONS = {
     "bank": "pytorch's own tracker and large projects; the tool was made with them",
     "own": "further tickets; the tool was made with them",
     "blind": "labelled before the tool first read them; since then, what it missed has been worked on",
-    "unseen": "from users' projects, labelled before the first run, not used to improve the tool",
+    "unseen": "the first round from users' projects, labelled before the first run; worked on since then",
+    "unseen2": "the second round; worked on since then",
+    "unseen3": "the third round, the last one",
 }
+ROUNDS = ("unseen", "unseen2", "unseen3")  # with a recorded first run, in their order
 SHORT = 8  # lines
 
 
@@ -142,24 +145,31 @@ def record(folder: Path, tool: str) -> dict[str, Any]:
     }
 
 
+def first_run(name: str) -> dict[str, Outcome]:
+    """Case name -> outcome of the recorded first run on a round."""
+    said = json.loads((CASES / name / FIRST_RUN).read_text(encoding="utf-8"))
+    return {case: Outcome(**one) for case, one in said["cases"].items()}
+
+
 def page() -> str:
     """The whole page."""
-    first = json.loads((CASES / "unseen" / FIRST_RUN).read_text(encoding="utf-8"))
-    then = {name: Outcome(**one) for name, one in first["cases"].items()}
+    last = json.loads((CASES / ROUNDS[-1] / FIRST_RUN).read_text(encoding="utf-8"))
+    then = {name: first_run(name) for name in ROUNDS}
     now = {name: outcomes(CASES / name) for name in COLLECTIONS}
-    low, high = interval(first["counts"]["right"], len(then))
-    columns = {"unseen, first run": then, **{f"{name}, now": found for name, found in now.items()}}
+    counts = last["counts"]
+    low, high = interval(counts["right"], counts["cases"])
+    columns = {f"{name}, first run": found for name, found in then.items()}
+    columns |= {f"{name}, now": found for name, found in now.items()}
     return "\n".join([
         "# How often the answer is right",
         "",
         "Made by scripts/accuracy.py from the labelled tickets in tests/cases. A ticket is what somebody pasted when "
         "asking for help; its label was taken from the thread.",
         "",
-        f"**On {len(then)} tickets that it had never seen, torchdoctor's first answer was right "
-        f"{first['counts']['right']} times ({_share(first['counts']['right'], len(then))}; 95 % interval "
-        f"{low:.0%} to {high:.0%}).** That was on {first['date']}, at commit `{first['tool'][:7]}`; the labels were "
-        "committed before the run. The other columns are not estimates for a new ticket: what the tool missed there "
-        "has been worked on.",
+        f"**On the {counts['cases']} tickets of the last round, which it had never seen, torchdoctor's first answer "
+        f"was right {counts['right']} times ({_share(counts['right'], counts['cases'])}; 95 % interval {low:.0%} to "
+        f"{high:.0%}).** That was on {last['date']}, at commit `{last['tool'][:7]}`; the labels were committed before "
+        "the run. Each round is run once and then worked on, so the columns «now» are not estimates for a new ticket.",
         "",
         "| | " + " | ".join(columns) + " |",
         "| --- |" + " ---: |" * len(columns),
@@ -171,21 +181,27 @@ def page() -> str:
         "",
         *(f"- **{name}**: {what}." for name, what in COLLECTIONS.items()),
         "",
-        "## The first run, by what the ticket is about",
+        *(line for name in reversed(ROUNDS) for line in _round(name, then[name])),
+    ])  # fmt: skip
+
+
+def _round(name: str, found: Mapping[str, Outcome]) -> list[str]:
+    short = [one for one in found.values() if one.lines <= SHORT]
+    return [
+        f"## {name}: the first run, by what the ticket is about",
         "",
-        *_by_layer(then),
+        *_by_layer(found),
         "",
-        f"Of the tickets of at most {SHORT} lines "
-        f"{_of((one for one in then.values() if one.lines <= SHORT), 'right')}, of the longer ones "
-        f"{_of((one for one in then.values() if one.lines > SHORT), 'right')} were answered right.",
+        f"Of the tickets of at most {SHORT} lines {_of(short, 'right')}, of the longer ones "
+        f"{_of((one for one in found.values() if one.lines > SHORT), 'right')} were answered right.",
         "",
-        "## The first run, what was said instead",
+        f"## {name}: the first run, what was said instead",
         "",
         "| label | said | tickets |",
         "| --- | --- | ---: |",
-        *(f"| {label} | {said} | {n} |" for (label, said), n in _confusion(then.values())),
+        *(f"| {label} | {said} | {n} |" for (label, said), n in _confusion(found.values())),
         "",
-    ])  # fmt: skip
+    ]
 
 
 def _share(hits: int, of: int) -> str:

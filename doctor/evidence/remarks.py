@@ -35,7 +35,8 @@ _FAILURE = re.compile(
     r"unable|cannot|can ?not|could not|\w(?:n't|n´t)\b|\b(?:cant|dont|doesnt|isnt|wont)\b|\bnot\b|\bnone\b|never|"
     r"nothing|missing|\blost\b|: no\b|\bno (?:gpu|cuda|device)|stays? at 0|\b0 ?(?:gpus?|devices?)\b|"
     r"(?:count|gpus?|devices?|available)(?:\(\))?\W{0,3}[=:>]\W{0,3}(?:0|false)\b|"
-    r"\b(?:get|got|is|gives?|returns?|says?|prints?|shows?) \W?false\b|is_available\W{0,4}(?:is |->|returns? )?\W{0,4}false|visible_devices ?= ?(?:-1|['\"]{0,2}$)|"
+    r"\b(?:get|got|is|gives?|returns?|says?|prints?|shows?) \W?false\b|"
+    r"is_available\W{0,4}(?:is |->|returns? )?\W{0,4}false|visible_devices ?= ?(?:-1|['\"]{0,2}$)|"
     # what a person says
     r"wrong|incorrect|differ|\bnan\b|\binf\b|zeros|garbage|slow|worse|\bblack\b|blue ?screen|broken|problem|issues?\b|"
     r"\bbug\b|\bwhy\b|\binstead\b|fall(?:s|ing)? ?back|only (?:the )?cpu|cpu (?:device|only)|device ?[:=] ?['\"]?cpu"
