@@ -65,20 +65,31 @@ def examine(options: dict[str, Any], evidence: Evidence = ()) -> Report:
 
 
 def _check_each(machines: Machines, format: str, options: dict[str, Any]) -> int:
-    """A folder: one machine a file, one JSON line (or one terminal line) each; the worst exit code."""
+    """A folder: one machine a file, one JSON line (or one terminal line) each, printed as soon as it is known; how
+    many had which verdict on stderr; the worst exit code."""
     if format not in ("terminal", "json"):
         raise click.UsageError(f"a folder is reported as terminal or json, not as {format}.")
-    lines, codes = [], []
+    lines, codes, verdicts = [], [], dict.fromkeys(("faulty", "unknown", "healthy", "not read"), 0)
     for files in machines.files:
         try:
             report = examine(options, read_all(files))
         except click.UsageError as error:  # one unreadable file does not hide the others
             output.complain(f"torchdoctor: {error.message}")
             codes.append(NO_VERDICT)
+            verdicts["not read"] += 1
             continue
         codes.append(output.exit_code(report, strict=options["strict"]))
-        lines.append(_json_line(report, options) if format == "json" else _line(report))
-    output.emit("".join(lines), options["output"])
+        verdicts[report.verdict] += 1
+        line = _json_line(report, options) if format == "json" else _line(report)
+        if options["output"] is None:
+            output.emit(line)
+        else:
+            lines.append(line)
+    if options["output"] is not None:
+        output.emit("".join(lines), options["output"])
+    if not options["quiet"]:
+        said = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items() if count)
+        output.complain(f"torchdoctor: {len(codes)} {'file' if len(codes) == 1 else 'files'}: {said}.")
     return next((code for code in (FAULT, NO_VERDICT) if code in codes), 0)
 
 

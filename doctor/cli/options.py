@@ -207,7 +207,13 @@ def machines_of(sources: tuple[str, ...]) -> Machines:
     if len(sources) > 1:
         raise click.UsageError("--from takes either one folder (one machine a file) or files (all of one machine).")
     folder = sources[0]
-    files = sorted(e.path for e in os.scandir(folder) if e.is_file() and not e.name.startswith("."))
+    entries = [e for e in os.scandir(folder) if not e.name.startswith(".")]
+    files = sorted(e.path for e in entries if e.is_file())
+    if below := sum(e.is_dir() for e in entries):
+        from doctor.cli.output import complain
+
+        named = "folder" if below == 1 else "folders"
+        complain(f"torchdoctor: {below} {named} in '{folder}' not read: only its files are.")
     if not files:
         raise click.UsageError(f"there are no files in '{folder}'.")
     return Machines(tuple((f,) for f in files), each_alone=True)

@@ -240,6 +240,29 @@ def test_a_folder_is_one_machine_a_file(examined, tmp_path, capsys) -> None:
     assert [r.evidence[0][1] for r in requests] == [b"a.txt", b"b.txt"]
 
 
+def test_a_folder_is_summed_up_and_its_folders_are_named(examined, tmp_path, capsys) -> None:
+    examined(FAULTY)
+    (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "b.txt").write_text("b")
+    assert run(["check", "--from", str(tmp_path)]) == 1
+    said = capsys.readouterr()
+    assert len(said.out.splitlines()) == 1
+    assert "1 folder in" in said.err
+    assert "torchdoctor: 1 file: 1 faulty." in said.err
+
+
+def test_each_line_of_a_folder_is_printed_at_once(examined, tmp_path, capsys, monkeypatch) -> None:
+    examined(FAULTY)
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(name)
+    seen: list[int] = []
+    emit = output.emit
+    monkeypatch.setattr(output, "emit", lambda text, to=None: (seen.append(len(text.splitlines())), emit(text, to)))
+    run(["check", "--from", str(tmp_path), "--json"])
+    assert seen == [1, 1]
+
+
 @pytest.mark.parametrize("arguments", [["--format", "junit"], ["--from", "-"]])
 def test_a_folder_alone_and_in_lines(examined, tmp_path, arguments: list[str]) -> None:
     examined(FAULTY)
