@@ -17,7 +17,7 @@ References
 
 from dataclasses import replace
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._errata import as_evidence, cure
 from doctor.checks._errata_fit import explaining
 from doctor.checks.run.peer_copy_broken import wrong_copies
@@ -72,3 +72,9 @@ def judge(facts: Facts) -> Judgement:
             )
         )
     return found or None
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    on_mps = facts.host.system == "darwin" or any("mps" in error.text.lower() for error in facts.errors)
+    return Fit(0.1, "on MPS it is torch that computes wrongly, not the device") if on_mps else None
