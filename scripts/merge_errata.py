@@ -25,7 +25,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from doctor.evidence import cpuinfo  # noqa: E402
+from doctor.formats import cpuinfo  # noqa: E402
 from doctor.knowledge.errata import Erratum, newest_in  # noqa: E402
 from doctor.knowledge.load import BUILT_IN, SCHEMA, KnowledgeError  # noqa: E402
 from doctor.knowledge.releases import torch_versions  # noqa: E402
@@ -95,7 +95,7 @@ def problems(row: Row, known_triggers: Iterable[str]) -> Iterator[str]:
     known_of_cpus = {*cpuinfo.MATTER, *ARCHITECTURES}
     for token in erratum.cpu:
         if token.removeprefix("-") not in known_of_cpus:
-            yield f"{token!r} is no architecture and no instruction set that is collected (doctor/evidence/cpuinfo.py)"
+            yield f"{token!r} is no architecture and no instruction set that is collected (doctor/formats/cpuinfo.py)"
     for device in erratum.devices:
         if not DEVICE.fullmatch(device):
             yield f"device {device!r} is not sm_XX, gfxXXX, M1 … or a family of Intel"

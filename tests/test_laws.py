@@ -18,7 +18,7 @@ from doctor.model.finding import LAYERS
 ROOT = Path(__file__).resolve().parent.parent
 DOCTOR = ROOT / "doctor"
 MODULES = sorted(p for p in DOCTOR.rglob("*.py") if "__pycache__" not in p.parts)
-PURE = ("bench", "checks", "fixes", "evidence", "redaction", "reports", "knowledge", "model")
+PURE = ("bench", "checks", "fixes", "evidence", "formats", "redaction", "reports", "knowledge", "model")
 HEADINGS = ("What it means", "How to see it yourself", "What to do", "References")
 
 # What a pure room may not use: processes, the environment, the clock, the network, and files of the machine.
@@ -304,3 +304,17 @@ def test_a_facts_rank_is_a_trust() -> None:
                     and not any(isinstance(n, ast.Subscript) for n in ast.walk(given.value))
                 ]
     assert not numbers
+
+
+TOOLS_WORDS = ("NVRM", "Cuda compilation", "NVIDIA-SMI", "PRETTY_NAME", "Marketing Name", "model name")
+
+
+def test_a_tools_output_is_read_in_one_place() -> None:
+    """A format knows nothing of ours but decode and the tables, and no other room has an expression for the words of those tools that
+    have one; evidence may look for where the output stands."""
+    for path in (p for p in MODULES if room(p) == "formats"):
+        ours = {n for n in imports_of(path) if n.startswith("doctor")}
+        assert all(n.startswith(("doctor.decode", "doctor.formats", "doctor.knowledge")) for n in ours), name_of(path)
+    for path in (p for p in MODULES if room(p) == "facts"):
+        strings = [n.value for n in ast.walk(tree_of(path)) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+        assert not [s for s in strings for word in TOOLS_WORDS if word in s and "\\" in s], name_of(path)

@@ -8,7 +8,7 @@ from doctor.accounting.accelerators import accelerators, torch_runs
 from doctor.accounting.memo import once_for_facts
 from doctor.checks._machine import macos
 from doctor.checks._torch import build, capability_of, kind
-from doctor.evidence import cpuinfo
+from doctor.formats import cpuinfo
 from doctor.knowledge import lookup
 from doctor.knowledge.errata import Erratum, Match, Place
 from doctor.model.facts import ABSENT, Facts, Gpu, Torch

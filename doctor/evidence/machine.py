@@ -11,6 +11,7 @@ import re
 from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
+from doctor.formats import cpuinfo, os_release
 from doctor.model.facts import ABSENT, Gpu
 
 ARCHITECTURES = {
@@ -279,21 +280,6 @@ _JETSON = Regex(
     re.I | re.M,
 )
 _SHM = Regex(r"^shm[ \t]+(\d+(?:\.\d+)?)([KMG])?[ \t].*?/dev/shm[ \t]*$", re.M)
-FLAGS_OF_NOTE = (
-    "avx",
-    "avx2",
-    "fma",
-    "f16c",
-    "bmi2",
-    "avx512f",
-    "amx_tile",
-    "sse4_1",
-    "sse4_2",
-    "asimd",
-    "neon",
-    "sve",
-    "sve2",
-)
 
 
 def read(document: Document, notes: Notes) -> None:
@@ -326,15 +312,14 @@ def read(document: Document, notes: Notes) -> None:
             put("host.os_version", m[1], m, "sw_vers", Trust.ANSWERED)
             put("host.os_name", f"macOS {m[1]}", m, "sw_vers")
     if document.has("pretty_name", "version_id", "id="):
-        facts = {"PRETTY_NAME": "os_name", "ID": "os_id", "VERSION_ID": "os_version"}
         for m in _OS_RELEASE.finditer(text):
+            said = os_release.parse(m[0])
             put("host.system", "linux", m, "/etc/os-release")
-            if m[1] == "ID_LIKE":
-                put("host.os_like", tuple(m[2].split()), m, "/etc/os-release")
-            else:
-                put(f"host.{facts[m[1]]}", m[2], m, "/etc/os-release")
-            if m[1] == "ID" and m[2] == "alpine":
-                put("host.libc", "musl", m, "/etc/os-release")
+            put("host.os_name", said.name, m, "/etc/os-release")
+            put("host.os_id", said.id, m, "/etc/os-release")
+            put("host.os_like", said.like or None, m, "/etc/os-release")
+            put("host.os_version", said.version, m, "/etc/os-release")
+            put("host.libc", "musl" if said.id == "alpine" else None, m, "/etc/os-release")
     if document.has("ldd (", "gnu c library", "musl libc"):
         for m in _LDD.finditer(text):
             put("host.libc", "musl" if m[0].lstrip().startswith("musl") else "glibc", m, "ldd --version")
@@ -392,8 +377,7 @@ def _cpu(document: Document, notes: Notes) -> None:
             put("host.architecture", architecture(m[1]), m, "lscpu", Trust.TOOL)
     if document.has("flags", "features"):
         for m in _FLAGS.finditer(text):
-            words = set(m[1].split())
-            put("host.cpu_flags", tuple(f for f in FLAGS_OF_NOTE if f in words), m, "lscpu")
+            put("host.cpu_flags", cpuinfo.flags_that_matter(m[1]), m, "lscpu")
     if document.has("hypervisor vendor"):
         for m in _HYPERVISOR.finditer(text):
             put("host.virtual_machine", m[1].strip(), m, "lscpu")

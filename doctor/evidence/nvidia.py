@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
 
-from doctor.evidence import lspci, machine, nvidia_smi
+from doctor.evidence import machine
 from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
+from doctor.formats import kernel_log, lspci, nvcc, nvidia_smi
 from doctor.model.facts import ABSENT, Gpu, Source
 
 SMI = "nvidia-smi"
@@ -50,8 +51,6 @@ _CLIENT = Regex(
     r".{0,40}?\bversion (\d[\d.]+\d)",
     re.S | re.I,
 )
-_XID = Regex(r"NVRM: Xid \([^)\n]{0,80}\): (\d{1,3})\b")
-_NVCC = Regex(r"Cuda compilation tools, release (\d+\.\d+)(?:, V(\d+\.\d+\.\d+))?|^[ \t]*cuda_(\d+\.\d+)\.r", re.M)
 _WARNED = Regex(
     r"(?:^|[ \t])((?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|A\d{1,4}|RTX)[^\n]{0,60}?) with CUDA capability sm_"
     r"(\d{1,3})[a-f]? is not compatible",
@@ -268,13 +267,14 @@ def _other_tools(document: Document, notes: Notes) -> None:
         for m in _CLIENT.finditer(text):
             put("nvidia.library", m[1], m, "kernel log", Trust.COLLECTED)
             put("nvidia.kernel_module", m[2], m, "kernel log", Trust.COLLECTED)
-    if "xid" in document.lower:
-        found = list(_XID.finditer(text))
-        if found:
-            put("nvidia.xids", tuple(dict.fromkeys(int(m[1]) for m in found)), found[0], "kernel log", Trust.COLLECTED)
+    if "xid" in document.lower and (found := kernel_log.xids(text)):
+        at = document.line_at(kernel_log.first_xid(text))
+        notes.put("nvidia.xids", found, source="kernel log", rank=Trust.COLLECTED, line=at)
     if document.has("cuda compilation tools", "cuda_"):
-        for m in _NVCC.finditer(text):
-            put("nvidia.toolkit", m[2] or m[1] or m[3], m, "nvcc", Trust.ANSWERED)
+        for place, release in nvcc.releases(text):
+            notes.put(
+                "nvidia.toolkit", release, source="nvcc", rank=Trust.ANSWERED, line=document.line_at(place)
+            )
     if "cuda driver version /" in document.lower:
         for m in _QUERY_DRIVER.finditer(text):
             put("nvidia.driver_cuda", m[1], m, "deviceQuery", Trust.TOOL)

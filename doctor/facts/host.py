@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from doctor.evidence import cpuinfo, macos, os_release
 from doctor.facts.gpus import windows
 from doctor.facts.notes import Notes
 from doctor.facts.system import System, architecture
+from doctor.formats import cpuinfo, macos, os_release
 from doctor.model.facts import ABSENT, Absent, Gap, Limits
 
 Finish = Callable[[Notes], None]

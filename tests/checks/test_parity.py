@@ -13,8 +13,8 @@ import pytest
 
 from doctor.accounting.judgement import judged
 from doctor.checks._torch import owner
-from doctor.evidence import nvidia_smi, rocm
 from doctor.facts.said import with_messages
+from doctor.formats import nvidia_smi, rocm
 from doctor.knowledge import lookup
 from doctor.model.facts import (
     Amd,

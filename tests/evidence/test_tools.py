@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from doctor.evidence import cpuinfo, lspci, macos, nvidia_smi, os_release, rocm
+from doctor.formats import cpuinfo, lspci, macos, nvidia_smi, os_release, rocm
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from doctor.evidence.nvidia_smi import SmiGpu
 from doctor.facts.gpus import merged, nvidia, pci
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
+from doctor.formats.nvidia_smi import SmiGpu
 from doctor.model.facts import ABSENT, Gpu, Nvidia
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shell scripts")

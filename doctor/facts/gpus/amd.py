@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from doctor.evidence import rocm
 from doctor.facts.gpus import pci
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
+from doctor.formats import rocm
 from doctor.model.facts import ABSENT, Gap, Source
 
 KFD, TOPOLOGY = "/dev/kfd", "/sys/class/kfd/kfd/topology/nodes"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from doctor.evidence import macos
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
+from doctor.formats import macos
 from doctor.model.facts import ABSENT, Gpu
 
 LIMIT_S = 10.0

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from doctor.evidence.nvidia_smi import SmiGpu, pci_address
-from doctor.evidence.rocm import RocmGpu
 from doctor.facts.notes import Notes
+from doctor.formats.nvidia_smi import SmiGpu, pci_address
+from doctor.formats.rocm import RocmGpu
 from doctor.model.facts import Gpu
 
 

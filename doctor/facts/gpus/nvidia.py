@@ -10,11 +10,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from doctor.decode import Refused, decode_fields, fits, loads
-from doctor.evidence import nvidia_smi
-from doctor.evidence.nvidia_smi import SmiGpu
 from doctor.facts.gpus import pci
 from doctor.facts.notes import Notes, gap_from
 from doctor.facts.system import System
+from doctor.formats import kernel_log, nvcc, nvidia_smi
+from doctor.formats.nvidia_smi import SmiGpu
 from doctor.model.facts import ABSENT, Gap, Gpu, Reason, Source
 from doctor.process import Child, Result, in_background
 
@@ -177,8 +177,7 @@ def _xids(dmesg: Child | None, notes: Notes) -> None:
         )
         notes.gap("nvidia.xids", reason, f"dmesg: {result.said}", "dmesg")
         return
-    found = tuple(dict.fromkeys(int(number) for number in re.findall(r"NVRM: Xid \([^)]*\): (\d+)", result.stdout)))
-    notes.set("nvidia.xids", found, "dmesg")
+    notes.set("nvidia.xids", kernel_log.xids(result.stdout), "dmesg")
 
 
 def _fabric(child: Child | None, version: Child | None, notes: Notes) -> None:
@@ -418,9 +417,9 @@ def _why_unknown(sources: list[Source]) -> Gap:
 
 
 def _toolkit(result: Result, notes: Notes) -> None:
-    match = re.search(r"release (\d+\.\d+)", result.stdout)
-    if match:
-        notes.set("nvidia.toolkit", match[1], "nvcc --version", match[0])
+    if said := nvcc.releases(result.stdout):
+        release = ".".join(said[0][1].split(".")[:2])
+        notes.set("nvidia.toolkit", release, "nvcc --version", f"release {release}")
     elif result.status == "not-found":
         notes.set("nvidia.toolkit", ABSENT, "nvcc")
     else:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from doctor.evidence import lspci
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
+from doctor.formats import lspci
 from doctor.model.facts import Gap, Gpu
 
 FOLDER = "/sys/bus/pci/devices"
