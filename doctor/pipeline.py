@@ -33,7 +33,7 @@ def examine(request: Request, progress: Callable[[str], None] = _silent) -> Repo
     from doctor.accounting.judgement import judged
     from doctor.fixes.plan import plan
 
-    limits = limits_of(request, facts)
+    limits = (*limits_of(request), *extra.pop("limits", ()))
     judgement = judged(facts, only=request.only, limits=limits)
     account = judgement.account
     return Report(
@@ -55,10 +55,10 @@ def examine(request: Request, progress: Callable[[str], None] = _silent) -> Repo
     )
 
 
-def limits_of(request: Request, facts: Facts) -> tuple[str, ...]:
+def limits_of(request: Request) -> tuple[str, ...]:
     """The options by which the user limited what is judged: then nothing is said of the whole."""
     limits = [f"--only {id}" for id in request.only]
-    if facts.live:
+    if not request.is_text:
         limits += [f"--device {device}" for device in request.devices]
         limits += [] if request.probe else ["--no-probe"]
     return tuple(limits)
@@ -98,7 +98,7 @@ def read_evidence(request: Request) -> tuple[Target, Facts, dict[str, Any]]:
     if stated and stated.messages:
         texts = (*texts, (stated.name, "\n".join(stated.messages).encode()))
     seen = read(texts)
-    facts = replace(seen.facts, live=False, as_of=request.as_of or seen.facts.as_of)
+    facts = replace(seen.facts, as_of=request.as_of or seen.facts.as_of)
     if stated:
         from doctor.evidence.stated import over
 
@@ -110,6 +110,7 @@ def read_evidence(request: Request) -> tuple[Target, Facts, dict[str, Any]]:
         {
             "others": seen.others,
             "unread": seen.unread,
+            "limits": seen.limits,
         },
     )
 

@@ -54,7 +54,8 @@ class Positive(click.FloatRange):
 
 
 def machine_options(*, formats: Iterable[str] = FORMATS, probes: bool = True) -> Decorator:
-    """All shared options. `formats`: what --format offers, the first being the default (none: no --format, no --json);
+    """All shared options. `formats`: what --format offers, the first being the default (one: no --format, no --json;
+    none: no options for a file, either);
     `probes=False` for a command that never probes."""
     options: list[Decorator] = [
         click.option(
@@ -127,9 +128,12 @@ def _probe_options(probes: bool) -> list[Decorator]:
 def _format_options(formats: tuple[str, ...]) -> list[Decorator]:
     if not formats:
         return []
-    return [
+    choice = [
         click.option("--format", "format", type=click.Choice(formats), help=f"Default: {formats[0]}."),
         click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
+    ]
+    return [
+        *(choice if len(formats) > 1 else []),
         click.option(
             "-o", "--output", metavar="FILE", callback=_output, help="Write there, atomically, not to stdout."
         ),

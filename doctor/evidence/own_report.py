@@ -1,25 +1,74 @@
-"""Our own JSON report as evidence: its facts. Strict about the schema ("1"), tolerant of keys that this version
-doesn't know. Whoever passed it on may have changed it: a part that is not of its type is refused, and is a gap."""
+"""Our own reports as evidence: the JSON of `check --json`, and the block of a ticket (reports/block.py), wherever it
+stands in a text: quoted, with other line ends, edited around. Strict about the schema ("1"), tolerant of keys that this
+version doesn't know. Whoever passed it on may have changed it: a part that is not of its type is refused, and is a gap.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
-from doctor.decode import Refused, check_probe_data, check_shapes, decode_fields, loads
+from doctor.decode import SIZE, Refused, check_probe_data, check_shapes, decode_fields, loads
+from doctor.evidence.regex import Regex
+from doctor.evidence.text import decode
 from doctor.model.facts import Facts, Gap, ProbeResult
 
 SCHEMA = "1"
+MARK = "torchdoctor:v1"  # in reports/block.py an HTML comment on a line of its own
+CUT = "torchdoctor's block in this text is cut short or was changed: only the text around it was read"
+
+_BEGIN = Regex(r"\{\s{0,20}\"schema\": ?\"1\",\s{0,20}\"tool\": ?\"torchdoctor ")
+_QUOTED = Regex(r"^[ \t]{0,12}(?:>[ \t]?){1,20}", re.M)  # a reply, a quotation in Markdown
+BLOCKS_AT_MOST = 5
+_DEVICE = Regex(r"--device (?:cpu|cuda|mps|xpu)(?::\d{1,3})?")
+_HINTS = (b"torchdoctor", "torchdoctor".encode("utf-16-le"))
+_TOKEN = Regex(r"\"(?:[^\"\\\n]|\\.)*\"?|[{}]")
 
 
-def facts_of(data: bytes) -> Facts | None:
-    """The facts of a report; None where the text is none of ours."""
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"{" or b'"facts"' not in data:
+@dataclass(frozen=True)
+class Own:
+    """What a report of ours says: its facts, and the options that had limited what it judged."""
+
+    facts: Facts
+    limits: tuple[str, ...] = ()
+
+
+def read(data: bytes) -> Own | None:
+    """The first report of ours in a text; None where there is none that can be read."""
+    if not any(hint in data for hint in _HINTS):
         return None
+    text = decode(data)
+    if text.lstrip()[:1] == "{" and (own := _report(text)) is not None:
+        return own
+    return next((own for block in _blocks(text) if (own := _report(block)) is not None), None)
+
+
+def is_cut(data: bytes) -> bool:
+    """Whether a text has the mark of a block. Where `read` found none, the block is cut or was changed."""
+    return any(MARK.encode(encoding) in data for encoding in ("utf-8", "utf-16-le"))
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """The JSON objects in a text that begin as a report of ours does, whole ones only."""
+    text = _QUOTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    for begin in islice(_BEGIN.finditer(text), BLOCKS_AT_MOST):
+        depth = 0
+        for token in _TOKEN.compiled.finditer(text, begin.start(), begin.start() + SIZE):
+            depth += {"{": 1, "}": -1}.get(token[0], 0)
+            if depth == 0:
+                yield text[begin.start() : token.end()]
+                break
+
+
+def _report(text: str) -> Own | None:
     try:
-        said = loads(data)
-        if said.get("schema") != SCHEMA or "torchdoctor" not in str(said.get("tool")):
+        said = loads(text)
+        if said.get("schema") != SCHEMA or "torchdoctor" not in str(said.get("tool")) or not said.get("facts"):
             return None
-        values, refused = decode_fields(Facts, said.get("facts"))
+        values, refused = decode_fields(Facts, said["facts"])
     except Refused:
         return None
     for part, value in list(values.items()):
@@ -34,7 +83,10 @@ def facts_of(data: bytes) -> Facts | None:
         Gap(fact=part, reason="unreadable", detail=f"torchdoctor's report: {why}", source="report")
         for part, why in refused.items()
     )
-    return _with_gaps(values, gaps)
+    said_limits = said.get("limits")
+    limits = said_limits if isinstance(said_limits, list) else []
+    known = tuple(str(one) for one in limits if one == "--no-probe" or _DEVICE.fullmatch(str(one)))
+    return Own(_with_gaps(values, gaps), known)
 
 
 def _check_probes(probes: tuple[ProbeResult, ...]) -> None:

@@ -77,19 +77,25 @@ class Seen:
     others: tuple[Other, ...] = ()
     unread: tuple[str, ...] = ()
     recognised: int = 0
+    limits: tuple[str, ...] = ()  # of a report of ours: the options by which its user had limited it
 
 
 def read(texts: Iterable[tuple[str, bytes]]) -> Seen:
     """Read the texts of one machine: (name, content) each. Pure; raises nothing for any content."""
-    documents: list[Document] = []
+    texts, documents = tuple(texts), list[Document]()
     for name, data in texts:
-        if (own := own_report.facts_of(data)) is not None:
-            return Seen(facts=own, recognised=1)
+        if (own := own_report.read(data)) is not None:
+            return Seen(facts=own.facts, recognised=1, limits=own.limits)
         documents.append(document(name, data))
     long = [
         Gap(fact="evidence", reason="not-looked", detail=one.left_out, source=one.name)
         for one in documents
         if one.left_out
+    ]
+    long += [
+        Gap(fact="evidence", reason="unreadable", detail=own_report.CUT, source=name)
+        for name, data in texts
+        if own_report.is_cut(data)
     ]
     chosen, others = machines.choose(documents, take_notes)
     notes = take_notes(chosen)
@@ -97,7 +103,7 @@ def read(texts: Iterable[tuple[str, bytes]]) -> Seen:
     facts = notes.facts()
     gaps = (*facts.gaps, *long)
     return Seen(
-        facts=replace(facts, gaps=gaps),
+        facts=replace(facts, gaps=gaps, live=False),
         others=others,
         unread=(*(gap.detail for gap in gaps if gap.fact.startswith("evidence")), *_unread(chosen, notes)),
         recognised=notes.recognised,

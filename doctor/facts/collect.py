@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from doctor.facts import environ, host, interpreter, neighbours
+from doctor.facts import environ, host, interpreter, neighbours, tools
 from doctor.facts.gpus import amd, apple, intel, merged, nvidia, pci
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
@@ -48,7 +48,7 @@ def start(system: System, found: Found) -> Collection:
     notes = Notes()
     environ.collect(system, notes)
     finishers: list[Finish] = [interpreter.start(system, found, notes)]
-    finishers += [part.start(system, notes) for part in (nvidia, host, pci, amd, apple)]
+    finishers += [part.start(system, notes) for part in (nvidia, host, pci, amd, apple, tools)]
     intel.collect(system, notes)
     finishers += [
         merged.write,

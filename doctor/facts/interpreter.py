@@ -21,8 +21,8 @@ LIMIT_S = 30.0  # a cold network disk
 TOO_OLD = 79  # exit code of collect.py below 3.6
 ASKED = "asked of the interpreter"
 _PLAIN = (
-    "version", "implementation", "executable", "prefix", "base_prefix", "free_threaded", "bits", "platform_tag",
-    "translated", "macos_reported",
+    "version", "build", "implementation", "executable", "prefix", "base_prefix", "free_threaded", "bits",
+    "platform_tag", "translated", "macos_reported",
     "environment", "manager", "project", "externally_managed", "user_site",
 )  # fmt: skip
 # Where collect.py's name of a source is not the fact's own, below «interpreter».
@@ -34,6 +34,7 @@ class Answer:
     """What collect.py answers; None where it does not know."""
 
     version: str | None = None
+    build: str | None = None
     implementation: str | None = None
     executable: str | None = None
     prefix: str | None = None

@@ -26,7 +26,8 @@ FAMILIES = (
 )  # fmt: skip
 NAMES = frozenset((
     "numpy", "scipy", "scikit-learn", "pandas", "functorch", "apex", "deepspeed", "transformers", "accelerate",
-    "diffusers", "peft", "safetensors", "timm", "ultralytics", "vllm", "sglang", "mmcv", "mmcv-full", "mmengine",
+    "diffusers", "peft", "safetensors", "huggingface-hub", "flax", "optree", "onnx", "pyzmq", "flashinfer-python",
+    "helion", "timm", "ultralytics", "vllm", "sglang", "mmcv", "mmcv-full", "mmengine",
     "detectron2", "fairseq", "auto-gptq", "autoawq", "gptqmodel", "exllamav2", "dgl", "pyg-lib", "onnxruntime",
     "onnxruntime-gpu", "tensorflow", "jax", "jaxlib", "pip", "setuptools", "wheel", "ninja", "cmake", "numba",
     "llvmlite", "openmp", "llvm-openmp", "tbb", "nccl", "blas", "libblas", "openblas", "libopenblas",
@@ -702,6 +703,7 @@ conda_of = once(lambda: conda_packages(sys.prefix))
 environment_of = once(environment)
 
 SOURCES = (
+    ("build", lambda: " ".join(sys.version.split()[1:])[:200] or None),
     ("implementation", lambda: IMPLEMENTATION),
     ("executable", lambda: sys.executable or None),
     ("prefix", lambda: sys.prefix),

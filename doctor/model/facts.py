@@ -104,6 +104,7 @@ class Host:
     jetson: str | Absent | None = None  # L4T release "36.4.0"
     sandbox: str | Absent | None = None  # "seatbelt", "gvisor": what confines this process
     limits: Limits | None = None
+    tools: Mapping[str, str] | None = None  # gcc, clang, cmake: the first line of their --version; others are not there
     root: bool | None = None  # whether this process's user is root (of Windows: not asked)
 
 
@@ -157,6 +158,7 @@ class Interpreter:
     prefix: str | None = None
     base_prefix: str | None = None
     version: str | None = None  # "3.12.4", of pre-releases "3.15.0rc1"
+    build: str | None = None  # what follows the number in sys.version: "(main, Apr  6 2024, 17:59:24) [GCC 11.4.0]"
     implementation: str | None = None  # "cpython", "pypy"
     free_threaded: bool | None = None
     bits: int | None = None

@@ -14,7 +14,7 @@ VERSION = re.compile(
 _PYTHON = re.compile(r"\d{1,2}\.\d{1,3}(\.\d{1,5})?[\w.+]{0,20}", re.A)
 _DOTTED = re.compile(r"\d{1,9}(\.\d{1,9}){0,4}", re.A)
 _CUDA = re.compile(r"\d{1,3}\.\d{1,3}(\.\d{1,9}){0,2}", re.A)
-_TOOLKIT = re.compile(r"\d{1,3}(\.[\w-]{1,60}){0,4}", re.A)
+_TOOLKIT = re.compile(r"\d{1,9}(\.[\w-]{1,60}){0,4}", re.A)  # of XPU a date: 20250302
 _CAPABILITY = re.compile(r"\d{1,2}\.\d{1,2}", re.A)
 _GFX = re.compile(r"gfx[0-9a-f]{3,8}", re.A)
 _PCI = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{4}", re.A)
@@ -25,7 +25,7 @@ SHAPES: dict[tuple[str, str], re.Pattern[str] | range] = {
     ("Interpreter", "version"): _PYTHON,
     ("StartFailure", "version"): _PYTHON,
     ("Interpreter", "bits"): range(16, 129),
-    ("OtherEnvironment", "torch"): VERSION,
+    ("OtherEnvironment", "torch"): re.compile(rf"{VERSION.pattern}|\(version not shown\)", VERSION.flags),
     ("Torch", "version"): VERSION,
     ("Torch", "cuda"): _CUDA,
     ("Torch", "hip"): _TOOLKIT,

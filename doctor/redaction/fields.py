@@ -56,6 +56,7 @@ _DECLARED: dict[str, dict[How, str]] = {
         OWN: "system os_id os_like architecture libc container sandbox",
         NAME: "os_name cpu_model cpu_flags virtual_machine",
         VERSION: "os_version macos kernel libc_version jetson",
+        TEXT: "tools",
     },
     "StartFailure": {VERSION: "version", TEXT: "message"},
     "Kernel": {OWN: "started_at", NAME: "environ", TEXT: "name file"},
@@ -63,7 +64,7 @@ _DECLARED: dict[str, dict[How, str]] = {
     "Interpreter": {
         OWN: "implementation architecture platform_tag environment manager",
         VERSION: "version macos_reported pip",
-        TEXT: "executable prefix base_prefix project sys_path shadowed shadowed_packages",
+        TEXT: "build executable prefix base_prefix project sys_path shadowed shadowed_packages",
         WORDS: "receipt",
     },
     "TorchCopy": {NAME: "installer", VERSION: "version", TEXT: "path"},

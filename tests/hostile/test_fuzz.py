@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from doctor.decode import Refused, check_shapes, decode, decode_fields, loads
-from doctor.evidence.own_report import facts_of
+from doctor.evidence import own_report
 from doctor.model.facts import ABSENT, Facts, Gpu, Nvidia, Stage, Torch
 from doctor.model.report import Report
 from doctor.pipeline import Request, examine
@@ -110,8 +110,9 @@ def own(**facts: object) -> bytes:
     {"torch": []}, {"gaps": [5]},
 ])  # fmt: skip
 def test_a_report_that_was_changed_is_taken_without_the_parts_that_cannot_be(facts: dict[str, object]) -> None:
-    taken = facts_of(own(host={"system": "linux"}, **facts))
-    assert taken
+    said = own_report.read(own(host={"system": "linux"}, **facts))
+    assert said
+    taken = said.facts
     (part,) = facts
     (gap,) = (gap for gap in taken.gaps if gap.source == "report")
     assert (gap.fact, gap.reason) == (part, "unreadable")
