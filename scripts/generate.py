@@ -114,6 +114,13 @@ def knowledge() -> str:
     return prove_knowledge.docs_text()
 
 
+def report() -> str:
+    """docs/report.md: every field of a report, with what it means."""
+    from scripts import report_page
+
+    return report_page.text()
+
+
 def machines() -> str:
     """docs/machines.md: what install says to the reviewed machines."""
     from scripts import machines_page
@@ -150,6 +157,7 @@ MADE = {
     "docs/knowledge.md": knowledge,
     "docs/machines.md": machines,
     "docs/torchdoctor.1": man_page,
+    "docs/report.md": report,
     "doctor/reports/report-1.schema.json": schema,
     "doctor/reports/bench-1.schema.json": bench_schema,
     "README.md": readme,

@@ -215,6 +215,19 @@ def test_every_field_of_a_report_says_how_it_leaves() -> None:
     assert list(undeclared()) == []
 
 
+def test_every_field_of_a_report_has_a_meaning() -> None:
+    """docs/report.md and the schema are made of the comments beside the fields."""
+    from dataclasses import fields
+
+    from doctor.redaction.fields import types_of_report
+    from doctor.reports.meanings import meanings, summary
+
+    kinds = [kind for kind in types_of_report() if kind.__module__ != "doctor.model.bench"]
+    assert len(kinds) > 30
+    assert [f"{kind.__name__}.{f.name}" for kind in kinds for f in fields(kind) if f.name not in meanings(kind)] == []
+    assert [kind.__name__ for kind in kinds if not summary(kind)] == []
+
+
 def test_generated_files_are_current() -> None:
     argv = [sys.executable, str(ROOT / "scripts" / "generate.py"), "--check"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)

@@ -17,9 +17,9 @@ class Evidence:
     """One fact that a finding rests on."""
 
     fact: str  # dotted name, or a label such as "needed"
-    value: str
-    source: str = ""
-    quote: str = ""
+    value: str  # as text
+    source: str = ""  # where it was seen
+    quote: str = ""  # the text as it stood there
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +32,8 @@ class Remedy:
     the choice decides.
     """
 
-    action: str
-    details: Mapping[str, str] = field(default_factory=dict)
+    action: str  # of the closed vocabulary: "upgrade-driver", "install-torch"
+    details: Mapping[str, str] = field(default_factory=dict)  # what the action needs, by the keys above
     text: str = ""  # one sentence for the user where the action's own sentence would not do
 
 
@@ -41,16 +41,16 @@ class Remedy:
 class Finding:
     """One diagnosis. `root` is False and `explained_by` set when another finding causes it."""
 
-    id: str
-    layer: str
-    severity: Severity
-    title: str
-    detail: str
-    values: Mapping[str, str] = field(default_factory=dict)
-    evidence: tuple[Evidence, ...] = ()
-    confidence: Literal["certain", "likely"] = "certain"
-    root: bool = True
-    explained_by: str | None = None
+    id: str  # public and never reused: torchdoctor explain ID
+    layer: str  # machine, driver, interpreter, torch, libraries, install or run, in causal order
+    severity: Severity  # only a fault makes the verdict "faulty"
+    title: str  # what it is, one sentence
+    detail: str  # the same with the values of this machine
+    values: Mapping[str, str] = field(default_factory=dict)  # the values that the sentences name, by their names
+    evidence: tuple[Evidence, ...] = ()  # what it rests on
+    confidence: Literal["certain", "likely"] = "certain"  # "likely": concluded from what is left over
+    root: bool = True  # whether nothing else that was found causes it
+    explained_by: str | None = None  # the finding that causes it
     remedies: tuple[Remedy, ...] = ()  # the first is the one to take, the others are alternatives
 
 
@@ -58,7 +58,7 @@ class Finding:
 class Outcome:
     """How one check ended: «nothing found» can be told from «couldn't look»."""
 
-    id: str
-    layer: str
-    status: Literal["passed", "found", "skipped", "crashed"]
-    reason: str = ""
+    id: str  # of the check
+    layer: str  # of the check
+    status: Literal["passed", "found", "skipped", "crashed"]  # "passed": ruled out; "skipped": cannot say
+    reason: str = ""  # why it was skipped or crashed

@@ -35,14 +35,14 @@ class Symptom:
     finding that accounts for it, "program" where it is the program's own, None where it is left over.
     """
 
-    id: str
-    kind: Kind
-    text: str
+    id: str  # of the recognised message, or of the kind of failure
+    kind: Kind  # what fails
+    text: str  # the message, or what was seen
     subject: str = ""  # a Subject; of an accelerator also its name: "nvidia: NVIDIA GeForce RTX 4090"
-    source: str = ""
-    line: int | None = None
-    causes: tuple[str, ...] = ()
-    explained_by: str | None = None
+    source: str = ""  # the file or the stage that it is from
+    line: int | None = None  # in that file, from 1
+    causes: tuple[str, ...] = ()  # ids that can be behind it, the likeliest first
+    explained_by: str | None = None  # the finding that accounts for it, or "program"; null: left over
 
     @property
     def place(self) -> str:
@@ -56,17 +56,17 @@ class Hypothesis:
     this symptom, 0 to 1. `speaks_for` and `speaks_against` (in JSON `for` and `against`): one clause each.
     `would_settle`: a command, or what to paste."""
 
-    symptom: str
-    id: str
-    weight: float
-    speaks_for: tuple[str, ...] = field(default=(), metadata={"json": "for"})
-    speaks_against: tuple[str, ...] = field(default=(), metadata={"json": "against"})
-    would_settle: str = ""
+    symptom: str  # id of the symptom that it would explain
+    id: str  # of the diagnosis
+    weight: float  # its share among the hypotheses about this symptom, 0 to 1
+    speaks_for: tuple[str, ...] = field(default=(), metadata={"json": "for"})  # one clause each
+    speaks_against: tuple[str, ...] = field(default=(), metadata={"json": "against"})  # one clause each
+    would_settle: str = ""  # a command, or what to paste
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """What to ask next: a sentence, and the command whose output answers it ("" where no command does)."""
 
-    text: str
-    command: str = ""
+    text: str  # one sentence
+    command: str = ""  # whose output answers it; "" where no command does

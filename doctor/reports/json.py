@@ -16,6 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from doctor.decode import ABSENT_JSON, decode, loads, name_of
 from doctor.model.facts import ABSENT, Absent
 from doctor.model.report import Report
+from doctor.reports.meanings import meanings
 from doctor.reports.sinks import json_text
 
 SCHEMA_ID = "urn:torchdoctor:report-1"
@@ -117,9 +118,18 @@ def _schema_of_class(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
     definition: dict[str, Any] = {"type": "object", "description": " ".join((kind.__doc__ or "").split())}
     definitions[kind.__name__] = definition  # before its fields: Fix refers to itself
     hints = get_type_hints(kind)
-    definition["properties"] = {name_of(f): _schema_of(hints[f.name], definitions) for f in dataclasses.fields(kind)}
+    said = meanings(kind)
+    definition["properties"] = {
+        name_of(f): _described(_schema_of(hints[f.name], definitions), said.get(f.name))
+        for f in dataclasses.fields(kind)
+    }
     definition["required"] = list(definition["properties"])
     for field in dataclasses.fields(kind):
         if field.name == "schema":
-            definition["properties"]["schema"] = {"const": field.default}
+            definition["properties"]["schema"] = _described({"const": field.default}, said.get("schema"))
     return reference
+
+
+def _described(schema: dict[str, Any], meaning: str | None) -> dict[str, Any]:
+    """A field's schema with what it means. (Beside a reference, draft 2020-12 allows it.)"""
+    return {**schema, "description": meaning} if meaning else schema
