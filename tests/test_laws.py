@@ -18,7 +18,7 @@ from doctor.model.finding import LAYERS
 ROOT = Path(__file__).resolve().parent.parent
 DOCTOR = ROOT / "doctor"
 MODULES = sorted(p for p in DOCTOR.rglob("*.py") if "__pycache__" not in p.parts)
-PURE = ("bench", "checks", "fixes", "evidence", "formats", "redaction", "reports", "knowledge", "model")
+PURE = ("bench", "checks", "fixes", "evidence", "formats", "redaction", "reports", "knowledge", "model", "triage")
 HEADINGS = ("What it means", "How to see it yourself", "What to do", "References")
 
 # What a pure room may not use: processes, the environment, the clock, the network, and files of the machine.

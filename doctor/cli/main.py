@@ -30,6 +30,7 @@ COMMANDS = (
     ("probe", "doctor.cli.probe", "Prove each device with a short computation, and time it."),
     ("bench", "doctor.cli.bench", "Time well-known workloads, each proved right before it is timed."),
     ("ticket", "doctor.cli.ticket", "Write what an issue needs: verdict, facts, and a block that reads back."),
+    ("triage", "doctor.cli.triage", "Answer an issue: the comment and its labels as JSON; nothing is posted."),
     ("explain", "doctor.cli.explain", "Explain a diagnosis, an erratum, or a pasted error line."),
     ("errata", "doctor.cli.errata", "List the known defects of this torch, or of another."),
     ("knowledge", "doctor.cli.knowledge", "What the tables know of builds, drivers and GPUs."),

@@ -538,9 +538,14 @@ def why(hypothesis: Hypothesis, title: str) -> str:
     return said or title.rstrip(".")
 
 
+def nothing_recognised(facts: Facts) -> bool:
+    """Whether a text said nothing of a machine at all."""
+    return not facts.live and facts == Facts(live=False, as_of=facts.as_of, gaps=facts.gaps)
+
+
 def _why_no_verdict(report: Report) -> str:
     facts = report.facts
-    if not facts.live and facts == Facts(live=False, as_of=facts.as_of, gaps=facts.gaps):
+    if nothing_recognised(facts):
         return "nothing in this text was recognised"
     failure = facts.interpreter.start_failure
     if isinstance(failure, StartFailure):
