@@ -65,11 +65,22 @@ def examine(options: dict[str, Any], evidence: Evidence = ()) -> Report:
 
 
 def _check_each(machines: Machines, format: str, options: dict[str, Any]) -> int:
-    """A folder: one machine a file, one JSON line (or one terminal line) each, printed as soon as it is known; how
-    many had which verdict on stderr; the worst exit code."""
-    if format not in ("terminal", "json"):
-        raise click.UsageError(f"a folder is reported as terminal or json, not as {format}.")
-    lines, codes, verdicts = [], [], dict.fromkeys(("faulty", "unknown", "healthy", "not read"), 0)
+    """A folder: one machine a file, one line each (of JSON, of a Markdown table, of text), printed as soon as it is
+    known; how many had which verdict on stderr; the worst exit code."""
+    if format not in _OF_FOLDERS:
+        raise click.UsageError(f"a folder is reported as {', '.join(_OF_FOLDERS)}, not as {format}.")
+    lines: list[str] = []
+    codes: list[int] = []
+    verdicts = dict.fromkeys(("faulty", "unknown", "healthy", "not read"), 0)
+
+    def say(line: str) -> None:
+        if options["output"] is None:
+            output.emit(line)
+        else:
+            lines.append(line)
+
+    if format == "markdown":
+        say("| file | verdict | faults |\n|---|---|---|\n")
     for files in machines.files:
         try:
             report = examine(options, read_all(files))
@@ -80,11 +91,7 @@ def _check_each(machines: Machines, format: str, options: dict[str, Any]) -> int
             continue
         codes.append(output.exit_code(report, strict=options["strict"]))
         verdicts[report.verdict] += 1
-        line = _json_line(report, options) if format == "json" else _line(report)
-        if options["output"] is None:
-            output.emit(line)
-        else:
-            lines.append(line)
+        say(_OF_FOLDERS[format](report, options))
     if options["output"] is not None:
         output.emit("".join(lines), options["output"])
     if not options["quiet"]:
@@ -99,8 +106,24 @@ def _json_line(report: Report, options: dict[str, Any]) -> str:
     return json.render(output.redacted(report, options, of=f"{', '.join(report.target.evidence)}: "), indent=None)
 
 
-def _line(report: Report) -> str:
+def _line(report: Report, options: dict[str, Any]) -> str:
     from doctor.reports.text import safe
 
-    roots = ", ".join(f.id for f in report.findings if f.root and f.severity == "fault")
+    roots = _roots(report)
     return safe(f"{', '.join(report.target.evidence)}: {report.verdict}{': ' + roots if roots else ''}") + "\n"
+
+
+def _row(report: Report, options: dict[str, Any]) -> str:
+    from doctor.reports.sinks import markdown_cell
+
+    names = ", ".join(report.target.evidence)
+    shown = output.redacted(report, options, of=f"{names}: ")
+    cells = (", ".join(shown.target.evidence), shown.verdict, _roots(shown))
+    return f"| {' | '.join(map(markdown_cell, cells))} |\n"
+
+
+def _roots(report: Report) -> str:
+    return ", ".join(f.id for f in report.findings if f.root and f.severity == "fault")
+
+
+_OF_FOLDERS = {"terminal": _line, "json": _json_line, "markdown": _row}

@@ -93,7 +93,7 @@ def _what(report: Report) -> str:
     parts = (
         f"torch {torch or 'not known'}",
         f"Python {facts.interpreter.version}" if facts.interpreter.version else None,
-        facts.host.os_name,
+        facts.host.os_name or summary.SYSTEMS.get(facts.host.system or "", facts.host.system),
         summary.gpu_names(facts.gpus) if facts.gpus else "no GPU" if facts.gpus == () else None,
         f"driver {facts.nvidia.driver}" if facts.nvidia.driver else None,
     )

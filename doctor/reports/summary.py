@@ -68,7 +68,8 @@ def _rows(report: Report) -> Iterator[Row]:
             mark = "?"
         if layer == "device":
             mark = _device_mark(report, known)
-        yield Row(mark, layer, known or _why_unknown(report, layer))
+        ids = ", ".join(dict.fromkeys(f.id for f in found if f.severity != "note"))
+        yield Row(mark, layer, known or ids or _why_unknown(report, layer))
 
 
 def _is_open(symptom: Symptom) -> bool:
@@ -114,7 +115,7 @@ def machine(facts: Facts) -> str | None:
     """ "Ubuntu 22.04.4 LTS, glibc 2.35, x86-64 with AVX2, 64 GB"."""
     host = facts.host
     parts = [
-        host.os_name or host.system,
+        host.os_name or SYSTEMS.get(host.system or "", host.system),
         f"build {host.windows_build}" if host.windows_build else None,
         f"{host.libc} {host.libc_version or ''}".strip() if host.libc and host.system != "darwin" else None,
         host.cpu_model if host.system == "darwin" else None,
@@ -144,6 +145,9 @@ def _architecture(facts: Facts) -> str | None:
         (text for flag, text in (("avx512f", "AVX-512"), ("avx2", "AVX2"), ("avx", "AVX")) if flag in flags), None
     )
     return f"{shown} with {best}" if best else f"{shown} without AVX"
+
+
+SYSTEMS = {"linux": "Linux", "darwin": "macOS", "windows": "Windows"}  # as people write them
 
 
 def size(count: float) -> str:
@@ -405,7 +409,6 @@ def label(fact: str) -> str:
     return fact.replace(".", " ").replace("_", " ")
 
 
-_SYSTEMS = {"linux": "Linux", "darwin": "macOS", "windows": "Windows"}
 _VENDORS = {"nvidia": "NVIDIA", "amd": "AMD", "intel": "Intel", "apple": "Apple"}
 
 
@@ -414,7 +417,7 @@ def declared(check: Check) -> str:
     needs = ", ".join(" or ".join(_need(name) for name in need.split("|")) for need in check.needs)
     sentences = [f"To rule it out takes: {needs}."]
     if check.systems:
-        sentences.insert(0, f"Only on {_listed([_SYSTEMS[s] for s in check.systems], 'and')}.")
+        sentences.insert(0, f"Only on {_listed([SYSTEMS[s] for s in check.systems], 'and')}.")
     if check.keeps_from:
         gpu = f"every {_listed([_VENDORS[v] for v in check.keeps_from], 'or')} GPU"
         sentences.append(

@@ -37,7 +37,6 @@ _MODEL = re.compile(
     r"|MI\d{2,3}X?|Apple M\d(?: (?:Pro|Max|Ultra))?|Arc [AB]\d{3})\b",
     re.A,
 )
-_SYSTEMS = {"linux": "Linux", "darwin": "macOS", "windows": "Windows"}
 _TODO = {
     "upgrade-driver": "Update the GPU's driver.", "install-driver": "Install the GPU's driver.",
     "install-torch": "Install torch for this machine.", "reinstall-torch": "Install torch again.",
@@ -143,8 +142,8 @@ def _seen(facts: Facts) -> Iterator[str]:
     ):  # fmt: skip
         if isinstance(value, str) and shape.fullmatch(value):
             yield f"{name} {value}"
-    if facts.host.system in _SYSTEMS:
-        yield _SYSTEMS[facts.host.system]
+    if facts.host.system in summary.SYSTEMS:
+        yield summary.SYSTEMS[facts.host.system]
     models = dict.fromkeys(match[1] for gpu in facts.gpus or () if (match := _MODEL.search(gpu.name or "")))
     yield from list(models)[:4]
 

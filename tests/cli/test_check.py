@@ -263,6 +263,17 @@ def test_each_line_of_a_folder_is_printed_at_once(examined, tmp_path, capsys, mo
     assert seen == [1, 1]
 
 
+def test_a_folder_as_a_table(examined, tmp_path, capsys) -> None:
+    examined(FAULTY)
+    for name in ("b.txt", "a|b.txt"):
+        (tmp_path / name).write_text(name)
+    assert run(["check", "--from", str(tmp_path), "--format", "markdown"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["| file | verdict | faults |", "|---|---|---|"]
+    assert lines[2].endswith("| faulty | nvidia-driver-too-old |")
+    assert len(lines) == 4
+
+
 @pytest.mark.parametrize("arguments", [["--format", "junit"], ["--from", "-"]])
 def test_a_folder_alone_and_in_lines(examined, tmp_path, arguments: list[str]) -> None:
     examined(FAULTY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,10 @@ from doctor.reports import json as report_json
 HERE = Path(__file__).parent
 BANK = sorted((HERE.parent / "cases" / "bank").glob("*/*/input.txt"))
 RECORDED = sorted((HERE / "recorded").glob("*.json"))
+PYTHON = re.compile(  # what only a program would say
+    r"\b(?:Gpu|Torch|Package|Source|Origin|Gap|ProbeResult|Limits|StartFailure|ImportFailure)\(|Absent\.|<Absent"
+    r"|\| (?:None|darwin)\b|\| `!!` \| \w+ \| not (?:known|in the evidence) \|"
+)
 VALIDATOR = jsonschema.Draft202012Validator(report_json.schema())
 
 
@@ -53,6 +58,7 @@ def test_a_case_of_the_bank_is_valid_and_comes_back(path: Path) -> None:
     VALIDATOR.validate(json.loads(report_json.render(redacted)))
     text = markdown.render(redacted)
     assert len(text) <= markdown.LENGTH
+    assert not PYTHON.search(text.partition("<details>")[0])
     assert len(block.made(redacted)[0]) <= block.SIZE
     quoted = "\r\n".join(f"> {line}" for line in f"Hello,\n{text}".splitlines())
     assert found(read_back(quoted)) == found(report)
