@@ -323,8 +323,8 @@ TOOLS_WORDS = ("NVRM", "Cuda compilation", "NVIDIA-SMI", "PRETTY_NAME", "Marketi
 
 
 def test_a_tools_output_is_read_in_one_place() -> None:
-    """A format knows nothing of ours but decode and the tables, and no other room has an expression for the words of those tools that
-    have one; evidence may look for where the output stands."""
+    """A format knows nothing of ours but decode and the tables, and no other room has an expression for the words of
+    those tools that have one; evidence may look for where the output stands."""
     for path in (p for p in MODULES if room(p) == "formats"):
         ours = {n for n in imports_of(path) if n.startswith("doctor")}
         assert all(n.startswith(("doctor.decode", "doctor.formats", "doctor.knowledge")) for n in ours), name_of(path)
