@@ -20,6 +20,8 @@ from doctor.model.request import Request
 if TYPE_CHECKING:
     from doctor.model.bench import BenchOptions, BenchReport, Row
 
+PATIENCE_S = 0.6  # for a tool of the driver, where everything else has answered
+
 
 def _silent(stage: str) -> None:
     """Progress that nobody watches."""
@@ -65,7 +67,8 @@ def limits_of(request: Request) -> tuple[str, ...]:
 
 
 def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[Target, Facts, dict[str, Any]]:
-    """Stages 1 and 2, live. The torch child starts first: its import takes the time, everything else overlaps it."""
+    """Stages 1 and 2, live. The torch child starts first: its import takes the time, everything else overlaps it. The
+    probes of GPUs begin as soon as files promise GPUs, and no tool of the driver is waited for before them."""
     from doctor.facts import collect
     from doctor.facts.system import System
     from doctor.facts.target import find_target
@@ -84,9 +87,14 @@ def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[
     all_checks()
     lookup.errata()
     progress("looking at the machine")
-    facts = replace(collection.finish(), as_of=request.as_of, asked_devices=request.devices)
-    facts = with_messages(children.finish(first, system, target, facts, request=request, progress=progress))
-    return target.as_report(), facts, {}
+    soon = collection.first_look()
+    others = children.probe(first, system, target, soon, request=request, progress=progress)
+    facts = collection.finish(
+        patience_s=PATIENCE_S if others and others.answered else None,
+        devices_used_at=others.devices_used_at if others else None,
+    )
+    facts = children.add(others, replace(facts, as_of=request.as_of, asked_devices=request.devices))
+    return target.as_report(), with_messages(facts), {}
 
 
 def read_evidence(request: Request) -> tuple[Target, Facts, dict[str, Any]]:

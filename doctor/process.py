@@ -389,6 +389,18 @@ class Child:
     def running(self) -> bool:
         return not self._over.is_set()
 
+    @property
+    def started(self) -> float:
+        """time.monotonic() of its start."""
+        return self._started
+
+    def hurry(self, seconds: float, *, at_least: float = 0.0) -> None:
+        """It has so many seconds more, and `at_least` so many from its start: nothing else is waited for."""
+        deadline = max(time.monotonic() + seconds, self._started + at_least)
+        if deadline < self._deadline:
+            self._deadline = deadline
+            self._limit_s = round(deadline - self._started, 1)
+
     def result(self) -> Result:
         """Wait for the end, at most until the limit; then kill it. Asked again, gives the same."""
         with self._lock:

@@ -14,9 +14,15 @@ _REASONS: dict[str, Reason] = {
 
 
 class Notes:
-    """Facts by dotted names (`nvidia.driver`), while they are being collected. The first value of a fact stays."""
+    """Facts by dotted names (`nvidia.driver`), while they are being collected. The first value of a fact stays.
+
+    `patience_s`: seconds that a tool which has not answered still gets, where all else is known; None: its own limit.
+    `devices_used_at`: time.monotonic() at which the first of our own children began to use a GPU.
+    """
 
     def __init__(self) -> None:
+        self.patience_s: float | None = None
+        self.devices_used_at: float | None = None
         self.values: dict[str, Any] = {}
         self.origins: dict[str, Origin] = {}
         self._gaps: dict[str, Gap] = {}

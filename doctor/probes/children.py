@@ -116,6 +116,7 @@ class Run:
         self.result: process.Result | None = None  # set when it has ended
         self.done = False  # it has said all that it had to say
         self.share = 0.0  # of its probe that is done
+        self.opened_at: float | None = None  # since when it uses a GPU
         self._system = system
         self._limit_s = limit_s
         self._changed = changed
@@ -141,6 +142,8 @@ class Run:
         if stage in ("start", "import"):
             return IMPORT_LIMIT_S
         if stage in ("driver", "open"):
+            from doctor.facts.gpus.nvidia import gpu_nodes  # when the first child has been started
+
             return DRIVER_LIMIT_S * (2 if gpu_nodes(self._system) > MANY_GPUS else 1)
         return LONG_LIMIT_S if stage in LONG_STAGES else STAGE_LIMIT_S
 
@@ -172,6 +175,8 @@ class Run:
             if self.open not in (None, "start") or stage in self._begun or stage not in WORDS:
                 raise Refused(f"{self.open or 'nothing'} is at work, and it begins {stage[:40]!r}")
             self._begun.add(stage)
+            if stage == "open" and self.device != "cpu":
+                self.opened_at = self.since
             self.open = stage
             return self.limit_of(stage)
         if line.event == "end":
@@ -268,12 +273,6 @@ def pieces_of(mode: str) -> tuple[str, ...]:
     return (*PIECES[kind], home) if home else PIECES[kind]
 
 
-def gpu_nodes(system: System) -> int:
-    """How many /dev/nvidiaN there are."""
-    names = system.listdir("/dev")
-    return 0 if isinstance(names, Gap) else sum(n.startswith("nvidia") and n[6:].isdecimal() for n in names)
-
-
 def oom_kills(system: System) -> int:
     """How many processes of our control groups the out-of-memory killer has ended so far."""
     groups = system.read("/proc/self/cgroup")
@@ -307,11 +306,17 @@ def start_first(system: System, found: Found, *, probe: bool, request: Request) 
 def finish(
     first: First, system: System, found: Found, facts: Facts, *, request: Request, progress: Callable[[str], None]
 ) -> Facts:
-    """Wait for the first child, probe the other devices side by side, and add what all of them said to the facts."""
+    """Probe, and add what all children said to the same facts."""
+    return add(probe(first, system, found, facts, request=request, progress=progress), facts)
+
+
+def probe(
+    first: First, system: System, found: Found, facts: Facts, *, request: Request, progress: Callable[[str], None]
+) -> Others | None:
+    """Wait for the first child, and probe the other devices side by side: those that `facts` promise at once, for
+    importing torch takes most of a child's time. None where the target can't be started."""
     if first.run is None or not found.python:
-        reason = "the target's Python can't be started"
-        gaps = tuple(Gap(fact=f, reason="not-looked", detail=reason) for f in ("torch.imports", "probes"))
-        return replace(facts, gaps=(*facts.gaps, *gaps))
+        return None
     others = Others(system, found.python, first, request)
     watch(first.run, others, facts, progress)
     facts = with_import(facts, first.run)
@@ -319,25 +324,49 @@ def finish(
         for device, mode in devices:
             others.start(device, mode)
         watch(first.run, others, facts, progress)
+    return others
+
+
+def add(others: Others | None, facts: Facts) -> Facts:
+    """The facts with what the children said."""
+    if others is None:
+        reason = "the target's Python can't be started"
+        gaps = tuple(Gap(fact=f, reason="not-looked", detail=reason) for f in ("torch.imports", "probes"))
+        return replace(facts, gaps=(*facts.gaps, *gaps))
+    facts = with_import(facts, others.first)
     if facts.torch is ABSENT or (facts.torch and facts.torch.imports is False):
         return replace(facts, probes=())
-    if not request.probe or not facts.torch or facts.torch.imports is None:
-        detail = "it is not known whether torch imports" if request.probe else "the probe was not wanted (--no-probe)"
+    if not others.wanted or not facts.torch or facts.torch.imports is None:
+        detail = "it is not known whether torch imports" if others.wanted else "the probe was not wanted (--no-probe)"
         return replace(facts, gaps=(*facts.gaps, Gap(fact="probes", reason="not-looked", detail=detail)))
-    return replace(facts, probes=results(first.run, others, facts, request.devices))
+    return replace(facts, probes=results(others.first, others, facts, others.devices))
 
 
 class Others:
     """The children of all devices but the first, by device."""
 
     def __init__(self, system: System, python: str, first: First, request: Request) -> None:
+        assert first.run is not None
+        self.first = first.run
         self.runs: dict[str, Run] = {}
         self._system = system
         self._python = python
         self.changed = first.changed
         self.wanted = request.probe
         self.known = not request.probe  # whether what torch says of the devices was looked at
+        self.devices = request.devices
         self._request = request
+
+    @property
+    def answered(self) -> bool:
+        """Whether no child ran out of time: none says that a driver hangs."""
+        ended = [run.result for run in (self.first, *self.runs.values())]
+        return all(result is not None and result.status != "timed-out" for result in ended)
+
+    @property
+    def devices_used_at(self) -> float | None:
+        """time.monotonic() at which the first of them began to use a device other than the CPU."""
+        return min((run.opened_at for run in self.runs.values() if run.opened_at is not None), default=None)
 
     def start(self, device: str, mode: str | None = None) -> None:
         if device not in self.runs:

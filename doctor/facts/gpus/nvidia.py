@@ -6,7 +6,7 @@ import contextlib
 import pkgutil
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from doctor.decode import Refused, decode_fields, fits, loads
@@ -27,6 +27,7 @@ SMI_LIMIT_S, SMI_PER_GPU_S, SMI_GPUS_FREE = (
     2.0,
     4,
 )  # without persistence mode a healthy server needs seconds a GPU
+SMI_LEAST_S = 3.0  # nvidia-smi gets these also where all else has answered: alone it wakes a sleeping GPU
 TOOL_LIMIT_S = 5.0
 SMI_OUTPUT = 1 << 20  # bytes; of sixteen GPUs it is less than a tenth
 _SMI_FOLDERS = (
@@ -48,10 +49,29 @@ _TEGRA = {"tegra210": "Nano", "tegra186": "TX2", "tegra194": "Xavier", "tegra234
 _NO_DEVICES = "No devices were found"
 
 
-def start(system: System, notes: Notes) -> Callable[[Notes], None]:
-    """Start all sources; the returned function writes nvidia.* and `gpus.nvidia` (what the driver lists) down."""
+@dataclass(frozen=True)
+class Promised:
+    """The GPUs that torch will probably find, as files or the driver's library say before any tool does."""
+
+    driver: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Stack:
+    """All sources of the driver, at work. Called, it writes nvidia.* and `gpus.nvidia` (what the driver lists) down."""
+
+    finish: Callable[[Notes], None]
+    promised: Callable[[], Promised | None]
+
+    def __call__(self, notes: Notes) -> None:
+        self.finish(notes)
+
+
+def start(system: System, notes: Notes) -> Stack:
+    """Start all sources."""
     if system.uname().system == "darwin":
-        return _none_on_a_mac
+        return Stack(_none_on_a_mac, lambda: None)
     on_bus = pci.gpus_on_bus(system)
     count = sum(gpu.vendor == "nvidia" for gpu in on_bus) if not isinstance(on_bus, Gap) else 0
     limit = SMI_LIMIT_S + SMI_PER_GPU_S * max(0, count - SMI_GPUS_FREE)
@@ -69,6 +89,7 @@ def start(system: System, notes: Notes) -> Callable[[Notes], None]:
         children["fabric-version"] = system.start(["nv-fabricmanager", "--version"], limit_s=TOOL_LIMIT_S)
 
     def finish(notes: Notes) -> None:
+        _hurry(libcuda, children, notes)
         for child in (libcuda, *children.values()):  # side by side: each that can't be killed costs its grace time
             if child:
                 in_background(child.result)
@@ -85,7 +106,36 @@ def start(system: System, notes: Notes) -> Callable[[Notes], None]:
         _fabric(children.get("fabric"), children.get("fabric-version"), notes)
         _jetson_gpu(system, notes)
 
-    return finish
+    return Stack(finish, lambda: _promised(system, libcuda))
+
+
+def _hurry(libcuda: Child | None, children: Mapping[str, Child], notes: Notes) -> None:
+    """Where the library and, by then, torch have answered, no tool of the driver is waited for as long as alone: it can
+    add little. Where one of them hangs, a second one that hangs is the proof, and gets its time."""
+    if notes.patience_s is None or (libcuda and libcuda.result().status == "timed-out"):
+        return
+    for child in children.values():
+        child.hurry(notes.patience_s, at_least=SMI_LEAST_S)
+
+
+def _promised(system: System, libcuda: Child | None) -> Promised | None:
+    """By the device nodes and the loaded module; where there are no nodes (Windows, WSL), by the driver's library."""
+    if system.is_windows or system.exists("/dev/dxg"):
+        said = _lines(libcuda.result().stdout) if libcuda else {}
+        driver, count = said.get("driver"), said.get("count")
+        return Promised(driver, count) if driver and count else None
+    for path in (PROC_FILE, MODULE_FILE):
+        text = system.read(path, 4096)
+        version = None if isinstance(text, Gap) else _VERSION.search(text)
+        if version:
+            return Promised(version[1], gpu_nodes(system))
+    return None
+
+
+def gpu_nodes(system: System) -> int:
+    """How many /dev/nvidiaN there are."""
+    names = system.listdir("/dev")
+    return 0 if isinstance(names, Gap) else sum(n.startswith("nvidia") and n[6:].isdecimal() for n in names)
 
 
 def _none_on_a_mac(notes: Notes) -> None:
@@ -346,6 +396,11 @@ def _smi(system: System, smi: str, query: Child, table: Child, limit: float, not
     error = seen.error or nvidia_smi.error_of(answers.stdout + "\n" + answers.stderr)
     if not gpus:
         gpus = seen.gpus
+    if notes.devices_used_at is not None:  # what came later counts our own probes, too
+        if _ended(table) > notes.devices_used_at:
+            seen = replace(seen, processes=None)
+        if max(_ended(query), _ended(table)) > notes.devices_used_at:
+            gpus = tuple(replace(gpu, memory_used_bytes=None) for gpu in gpus)
     _write_smi(seen, gpus, error, notes)
     failed = next((one for one in (result, answers) if one.status == "timed-out"), result)
     stuck = result.stuck or answers.stuck
@@ -362,6 +417,10 @@ def _smi(system: System, smi: str, query: Child, table: Child, limit: float, not
     notes.unanswered("nvidia.smi_error", failed, SMI)
     status = {"timed-out": "timed-out", "permission": "permission"}.get(failed.status, "failed")
     return Source(name=SMI, status=status, message=failed.said, stuck=stuck)  # type: ignore[arg-type]
+
+
+def _ended(child: Child) -> float:
+    return child.started + child.result().ms / 1000
 
 
 def _write_smi(seen: nvidia_smi.Smi, gpus: tuple[SmiGpu, ...], error: str | None, notes: Notes) -> None:
