@@ -27,6 +27,13 @@ def _silent(stage: str) -> None:
     """Progress that nobody watches."""
 
 
+def _show(progress: Callable[[str], None], what: str, value: object) -> None:
+    """Tell a watcher who can show more than the names of stages (cli/progress.py)."""
+    hear = getattr(progress, what, None)
+    if hear:
+        hear(value)
+
+
 def examine(request: Request, progress: Callable[[str], None] = _silent) -> Report:
     """Look, probe, judge, plan. Never raises for anything that the machine or the evidence does."""
     started = time.monotonic()
@@ -80,6 +87,8 @@ def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[
     system = target.seen_from(system)
     first = children.start_first(system, target, probe=request.probe, request=request)
     collection = collect.start(system, target)
+    if target.python and not target.failure:
+        _show(progress, "target", target.as_report())
     from doctor.checks import all_checks  # loaded while the children work
     from doctor.facts.said import with_messages
     from doctor.knowledge import lookup
@@ -88,6 +97,7 @@ def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[
     lookup.errata()
     progress("looking at the machine")
     soon = collection.first_look()
+    _show(progress, "known", soon)
     others = children.probe(first, system, target, soon, request=request, progress=progress)
     facts = collection.finish(
         patience_s=PATIENCE_S if others and others.answered else None,

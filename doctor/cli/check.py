@@ -41,13 +41,27 @@ def command(**options: Any) -> int:
         if options["stated"]:
             raise click.UsageError("--facts is of one machine, and --from names a folder of several.")
         return _check_each(machines, format, options)
-    report = examine(options, read_all(options["sources"]))
+    report, headed = _shown(options, format, read_all(options["sources"]))
     if (problem := output.wrong_target(report)) is not None:
         output.complain(f"torchdoctor: {problem}")
         if format == "terminal":
             return NO_VERDICT
-    output.emit(output.text_of(report, format, options), options["output"])
+    output.emit(output.text_of(report, format, options, headed=headed), options["output"])
     return output.exit_code(report, strict=options["strict"])
+
+
+def _shown(options: dict[str, Any], format: str, evidence: Evidence) -> tuple[Report, bool]:
+    """The report, and whether its first line is on the screen already: it is where somebody waits for it."""
+    if format != "terminal" or options["output"] or options["quiet"] or evidence or options["stated"]:
+        return examine(options, evidence), False
+    from doctor.cli.progress import showing
+
+    with showing() as screen:
+        if screen is not None:
+            from doctor.pipeline import examine as look
+
+            return look(request_from(**options), screen), screen.headed
+    return examine(options), False
 
 
 def examine(options: dict[str, Any], evidence: Evidence = ()) -> Report:

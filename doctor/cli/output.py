@@ -38,8 +38,9 @@ def wrong_target(report: Report) -> str | None:
     return failure.message or f"{report.target.python} is not a Python that can be run."
 
 
-def text_of(report: Report, format: str, options: dict[str, Any]) -> str:
-    """The report in a format, redacted where that format is for passing on."""
+def text_of(report: Report, format: str, options: dict[str, Any], *, headed: bool = False) -> str:
+    """The report in a format, redacted where that format is for passing on. `headed`: the terminal shows its first line
+    already."""
     if format == "terminal":
         from doctor.reports import terminal
 
@@ -50,6 +51,7 @@ def text_of(report: Report, format: str, options: dict[str, Any]) -> str:
             verbose=bool(options.get("verbose")),
             quiet=bool(options.get("quiet")),
             errata=bool(options.get("errata")),
+            headed=headed,
         )
     try:
         renderer = importlib.import_module(f"doctor.reports.{format}")

@@ -1,13 +1,23 @@
-"""The line on stderr that says what takes so long: only on a terminal, only after a second, gone at the end."""
+"""What a terminal shows while the machine is looked at, and what is gone at the end: the line on stderr that says what
+takes so long, after a second, and, for `check`, the report's first line at once and the layers as they are known.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
+import os
+import shutil
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from doctor.cli.output import somebody_types
+from doctor.cli.output import somebody_types, width
+
+if TYPE_CHECKING:
+    from doctor.model.facts import Facts
+    from doctor.model.report import Target
 
 DELAY_S = 1.0
 
@@ -50,10 +60,77 @@ class _Line:
                 self._status.stop()
 
 
+class Screen(_Line):
+    """The same, and the beginning of the report: its first line stays, on stdout; the layers, not yet judged, stand on
+    stderr until the report has them. rich would come too late for the first line."""
+
+    def __init__(self, delay_s: float) -> None:
+        self.headed = False
+        self._rows = 0
+        super().__init__(delay_s)
+
+    def __call__(self, stage: str) -> None:
+        self.tell(stage)
+
+    def target(self, target: Target) -> None:
+        """Who looks at what."""
+        import textwrap
+
+        from doctor import __version__
+        from doctor.reports.text import headline, safe
+
+        text = safe(headline(f"torchdoctor {__version__}", target))
+        lines = textwrap.wrap(text, width(), break_long_words=False, break_on_hyphens=False)
+        with self._lock:
+            sys.stdout.write("".join(f"{line}\n" for line in lines))
+            sys.stdout.flush()
+            self.headed = True
+
+    def known(self, facts: Facts) -> None:
+        """The layers that files say, a line each."""
+        from doctor.reports.summary import first_rows
+        from doctor.reports.text import safe
+
+        if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):  # where no line can be taken back
+            return
+        columns = shutil.get_terminal_size((80, 24)).columns - 1
+        lines = [safe(f"     {layer:<13}{text}")[:columns] for layer, text in first_rows(facts)]
+        if not all(line.isascii() for line in lines):  # it may be wider than its characters, and wrap
+            return
+        with self._lock:
+            if self._status is not None:
+                for line in ("", *lines):
+                    self._status.console.print(line, markup=False, highlight=False)
+            else:
+                sys.stderr.write("".join(f"{line}\n" for line in ("", *lines)))
+                sys.stderr.flush()
+            self._rows = len(lines) + 1
+        importlib.import_module("doctor.reports.terminal")  # rich is loaded while the children work
+
+    def end(self) -> None:
+        super().end()
+        if self._rows:
+            sys.stderr.write(f"\x1b[{self._rows}A\x1b[J")
+            sys.stderr.flush()
+
+
 def _plain(stage: str) -> Any:
     from rich.text import Text
 
     return Text(f"{stage} ...")
+
+
+@contextlib.contextmanager
+def showing(delay_s: float = DELAY_S) -> Iterator[Screen | None]:
+    """The screen of a report that goes to the terminal; None where nobody sees it."""
+    if os.name == "nt" or not sys.stdout.isatty() or not somebody_types():
+        yield None
+        return
+    screen = Screen(delay_s)
+    try:
+        yield screen
+    finally:
+        screen.end()
 
 
 @contextlib.contextmanager

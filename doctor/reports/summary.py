@@ -72,6 +72,15 @@ def _rows(report: Report) -> Iterator[Row]:
         yield Row(mark, layer, known or ids or _why_unknown(report, layer))
 
 
+def first_rows(facts: Facts) -> tuple[tuple[str, str], ...]:
+    """(layer, text) of what is known before torch is imported and the driver has answered; nothing is judged yet."""
+    torch = facts.torch
+    version = torch.version if isinstance(torch, Torch) else "not installed" if torch is ABSENT else None
+    texts = (machine(facts), interpreter(facts), version, libraries(facts))
+    layers = ("machine", "interpreter", "torch", "libraries")
+    return tuple((layer, text) for layer, text in zip(layers, texts, strict=True) if text)
+
+
 def _is_open(symptom: Symptom) -> bool:
     """Whether it is left over that torch does not import, or does not use a GPU."""
     return symptom.explained_by is None and symptom.id in ("accelerator-unused", "import-failed")

@@ -22,7 +22,7 @@ from doctor.model.fix import Fix, Plan, Step
 from doctor.model.report import Report
 from doctor.reports import errata as errata_text
 from doctor.reports import summary
-from doctor.reports.text import safe
+from doctor.reports.text import headline, safe
 
 _STYLES = {"ok": "green", "!!": "bold red", "!": "yellow", "^": "magenta", "?": "yellow", "-": "dim"}
 _SEVERITIES = {"fault": ("FAULT", "bold red"), "warning": ("WARNING", "yellow"), "note": ("note", "cyan")}
@@ -38,10 +38,11 @@ def render(
     verbose: bool = False,
     quiet: bool = False,
     errata: bool = False,
+    headed: bool = False,
 ) -> str:
     """The whole report as text with a newline at the end; with escape sequences only if `color`. `errata`: all that is
-    known to be broken here, in full."""
-    lines = _verdict(report, width) if quiet else _report(report, width, verbose, errata)
+    known to be broken here, in full. `headed`: its first line is on the screen already."""
+    lines = _verdict(report, width) if quiet else _report(report, width, verbose, errata, headed)
     return _printed(lines, color)
 
 
@@ -131,8 +132,11 @@ def _table(
                 yield Text(" " * (indent + 4) + part, style="dim")
 
 
-def _report(report: Report, width: int, verbose: bool, errata: bool) -> Lines:
-    yield from _header(report, width)
+def _report(report: Report, width: int, verbose: bool, errata: bool, headed: bool) -> Lines:
+    if not headed:
+        yield from _prose(headline(report.tool, report.target), width)
+    if report.facts.as_of:
+        yield from _prose(f"judged by what existed on {report.facts.as_of}", width, style="dim")
     yield Text()
     for row in summary.rows(report):
         yield from _row(row, width)
@@ -155,17 +159,6 @@ def _report(report: Report, width: int, verbose: bool, errata: bool) -> Lines:
         yield from _looked(report, width)
     yield Text()
     yield from _verdict(report, width)
-
-
-def _header(report: Report, width: int) -> Lines:
-    target = report.target
-    if target.evidence:
-        what = f"reads {', '.join(target.evidence)}"
-    else:
-        what = f"examines {target.python or 'this machine'}" + (f" ({target.reason})" if target.reason else "")
-    yield from _prose(f"{report.tool} {what}", width)
-    if report.facts.as_of:
-        yield from _prose(f"judged by what existed on {report.facts.as_of}", width, style="dim")
 
 
 def _row(row: summary.Row, width: int) -> Lines:

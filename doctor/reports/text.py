@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from doctor.model.report import Target
 
 # Cf are the invisible ones, with the direction overrides that can make a line read backwards.
 _UNSAFE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
@@ -29,6 +33,13 @@ def safe(text: str, *, keep_lines: bool = False) -> str:
         text = "".join(_safe_character(c, keep_lines) for c in text)
         text = text if text.isascii() else _without_towers(text)
     return without_commands(text)
+
+
+def headline(tool: str, target: Target) -> str:
+    """The first line of a report: who looks at what."""
+    if target.evidence:
+        return f"{tool} reads {', '.join(target.evidence)}"
+    return f"{tool} examines {target.python or 'this machine'}" + (f" ({target.reason})" if target.reason else "")
 
 
 def without_commands(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -24,7 +25,9 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shell scripts")
 def machine(tmp_path: Path):
     """A Linux machine of the given files and tools; returns its nvidia facts, notes and the seconds that it took."""
 
-    def look(tools: dict[str, str] | None = None, files: dict[str, str] | None = None) -> tuple[Nvidia, Notes, float]:
+    def look(
+        tools: dict[str, str] | None = None, files: dict[str, str] | None = None, **given: float
+    ) -> tuple[Nvidia, Notes, float]:
         (tmp_path / "machine.json").write_text(json.dumps({"uname": {"system": "linux", "machine": "x86_64"}}))
         (tmp_path / "dev").mkdir(exist_ok=True)
         for name, text in (files or {}).items():
@@ -37,6 +40,8 @@ def machine(tmp_path: Path):
             (tmp_path / "bin" / name).chmod(0o755)
         started = time.monotonic()
         notes = Notes()
+        for name, value in given.items():
+            setattr(notes, name, value)
         nvidia.start(System.of_folder(str(tmp_path)), notes)(notes)
         return Nvidia(**notes.fields("nvidia")), notes, time.monotonic() - started
 
@@ -66,6 +71,62 @@ def test_a_hanging_nvidia_smi_leaves_the_driver_known(machine, monkeypatch: pyte
     assert facts.smi_error is None
     assert {gap.fact: gap.reason for gap in notes.gaps}["nvidia.smi_error"] == "timed-out"
     assert seconds < 3
+
+
+def test_a_hanging_nvidia_smi_is_not_waited_for_where_all_else_has_answered(
+    machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nvidia, "SMI_LEAST_S", 0.1)
+    facts, _, _ = machine(HANGS, PROC, patience_s=0.1)
+    source = next(source for source in facts.sources if source.name == "nvidia-smi")
+    assert source.status == "timed-out"
+    waited = re.fullmatch(r"no answer after ([\d.]+) s", source.message)
+    assert waited is not None
+    assert float(waited[1]) < nvidia.SMI_LIMIT_S
+    assert facts.driver == "575.64.03"
+
+
+def test_a_second_source_that_hangs_gets_its_time(machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvidia, "LIBCUDA_LIMIT_S", 0.2)
+    monkeypatch.setattr(nvidia, "SMI_LEAST_S", 0.0)
+    monkeypatch.setattr(nvidia, "SMI_LIMIT_S", 1.1)
+    facts, _, _ = machine({**HANGS, "doctor-python": "exec sleep 600\n"}, PROC, patience_s=0.0)
+    assert {s.name: s.message for s in facts.sources if s.status == "timed-out"} == {
+        "libcuda": "no answer after 0.2 s", "nvidia-smi": "no answer after 1.1 s",
+    }  # fmt: skip
+
+
+SMI_WITH_PROCESSES = """case "$*" in
+*--query-gpu=*) echo '0, NVIDIA A10, GPU-1, 00000000:17:00.0, 0x223610DE, 24576, 812, Default, 550.54.15, 8.6' ;;
+*) cat <<'END'
+| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |
+| Processes:                                                                              |
+|    0   N/A  N/A      1234      C   python                                        800MiB |
+END
+esac
+"""
+
+
+def test_what_nvidia_smi_saw_while_our_probes_ran_is_not_others_work(machine) -> None:
+    facts, notes, _ = machine({"nvidia-smi": SMI_WITH_PROCESSES}, PROC)
+    assert (facts.gpus_seen, facts.processes) == (1, 1)
+    assert [gpu.memory_used_bytes for gpu in notes.get("gpus.nvidia")] == [812 << 20]
+    facts, notes, _ = machine({}, PROC, devices_used_at=0.0)
+    assert (facts.gpus_seen, facts.processes) == (1, None)
+    assert [gpu.memory_used_bytes for gpu in notes.get("gpus.nvidia")] == [None]
+
+
+def test_files_promise_gpus_before_any_tool_answers(tmp_path: Path) -> None:
+    (tmp_path / "machine.json").write_text(json.dumps({"uname": {"system": "linux", "machine": "x86_64"}}))
+    for name in ("dev/nvidia0", "dev/nvidia1", "dev/nvidiactl", "dev/nvidia-uvm"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    (tmp_path / "bin").mkdir()
+    stack = nvidia.start(System.of_folder(str(tmp_path)), Notes())
+    assert stack.promised() is None, "no driver is loaded"
+    (tmp_path / "proc/driver/nvidia").mkdir(parents=True)
+    (tmp_path / "proc/driver/nvidia/version").write_text(PROC["/proc/driver/nvidia/version"])
+    assert stack.promised() == nvidia.Promised("575.64.03", 2)
 
 
 def test_a_hang_alone_is_not_read_as_no_driver(machine, monkeypatch: pytest.MonkeyPatch) -> None:
