@@ -31,7 +31,7 @@ NAMES = frozenset((
     "detectron2", "fairseq", "auto-gptq", "autoawq", "gptqmodel", "exllamav2", "dgl", "pyg-lib", "onnxruntime",
     "onnxruntime-gpu", "tensorflow", "jax", "jaxlib", "pip", "setuptools", "wheel", "ninja", "cmake", "numba",
     "llvmlite", "openmp", "llvm-openmp", "tbb", "nccl", "blas", "libblas", "openblas", "libopenblas",
-    "typing-extensions", "sympy", "filelock", "fsspec", "jinja2", "networkx", "ipykernel", "fastai", "tensordict",
+    "typing-extensions", "sympy", "filelock", "fsspec", "jinja2", "networkx", "mpmath", "markupsafe", "ipykernel", "fastai", "tensordict",
     "galore-torch", "natten", "causal-conv1d", "mamba-ssm", "pytorch3d", "kaolin", "gsplat", "nvdiffrast", "spconv",
     "minkowskiengine", "warp-lang", "liger-kernel", "unsloth", "openai-whisper", "sentence-transformers",
     "stable-baselines3", "keras", "libstdcxx-ng", "libgcc-ng", "sysroot-linux-64", "gxx-linux-64", "ptxas",
@@ -487,6 +487,219 @@ def torch_facts(folders, dists, conda):
     return said
 
 
+# ---- the files of the family, as RECORD names them
+
+# Of these distributions each compiled file is looked at, and, where the whole was asked for, each .py, too.
+WATCHED = (
+    "torch", "pytorch-triton", "triton", "nvidia-", "cuda-", "xformers", "intel-", "mkl", "onemkl", "dpcpp", "tbb",
+    "umf", "tcmlib", "impi-rt", "oneccl", "rocm", "amd-",
+)  # fmt: skip
+WATCHED_NAMES = frozenset((
+    "numpy", "typing-extensions", "sympy", "mpmath", "filelock", "fsspec", "jinja2", "markupsafe", "networkx",
+))  # fmt: skip
+# A row of RECORD: path, ".py" or "" of a compiled file, digest, size. Paths with a comma or outside are left out.
+ROWS = r"^((?!\.\.|/)[^\",\n]*\.(?:(?:%s)|(py))),([^,\n]*),(\d*)\r?$"
+HEAD = 4096  # bytes: the tables of a library's segments are in them
+SMALL = 1 << 20  # a text that stands for a library (a linker script) is smaller
+
+
+def damaged_files(dists, whole):
+    """[{distribution, version, file, what, detail}] of files that are not as they were installed: "missing", "empty",
+    "truncated" (its own tables reach beyond its end), "foreign" (no library of this system and processor) or, of a .py
+    and only where the whole was asked for, "changed". A library of another size that holds together is no news: strip
+    and patchelf do that."""
+    found, own = [], own_binary()
+    rows = re.compile(ROWS % {"win32": "dll|pyd", "darwin": "so|dylib"}.get(sys.platform, r"so(?:\.[^,/\n]*)?"), re.M)
+    for dist in dists:
+        name = dist["name"]
+        if name not in WATCHED_NAMES and not name.startswith(WATCHED):
+            continue
+        record = os.path.join(dist["info"], "RECORD")
+        text = read(record, 8 << 20) if os.path.isfile(record) else None
+        strangers, libraries = [], 0
+        for path, source, digest, size in rows.findall(text or ""):
+            full = os.path.join(dist["path"], path)
+            if not source:
+                libraries += 1
+                wrong = wrong_library(full, digest, size, own)
+            elif whole or "/" not in path or path.endswith("/__init__.py") and path.count("/") == 1:
+                wrong = wrong_source(full, digest, size, whole)
+            else:
+                continue
+            if wrong and wrong[0] == "of another processor":
+                strangers.append((path, wrong[1]))
+            elif wrong and len(found) < AT_MOST:
+                found.append(damage(dist, path, *wrong))
+        if strangers and len(strangers) == libraries and len(found) < AT_MOST:  # one alone may be meant for another
+            found.append(damage(dist, strangers[0][0], "foreign", strangers[0][1]))
+    return found
+
+
+def damage(dist, path, what, detail):
+    return {
+        "distribution": dist["name"], "version": dist["version"], "file": path, "what": what, "detail": detail,
+    }  # fmt: skip
+
+
+def wrong_source(path, digest, size, whole):
+    """(what, detail) of a .py; None where it is as it was installed. Its content is compared where `whole`."""
+    try:
+        here = os.stat(path).st_size
+    except (OSError, ValueError) as error:
+        return gone(path, error)
+    if here == 0 and size not in ("", "0"):
+        return "empty", ""
+    if not whole or (size == str(here) and matches(path, digest) is not False):
+        return None
+    return ("changed", "%d bytes, %s were installed" % (here, size or "others")) if size or digest else None
+
+
+def wrong_library(path, digest, size, own):
+    """The same of a compiled file; ("of another processor", detail) for one that may yet be meant for it."""
+    try:
+        here = os.stat(path).st_size
+        head = read_regular(path, HEAD)
+    except (OSError, ValueError) as error:
+        return gone(path, error)
+    if here == 0:
+        return None if size == "0" else ("empty", "")
+    same_size = size == str(here)
+    try:
+        made_for, needed = binary_of(head)
+    except (ValueError, IndexError, struct_error()):
+        made_for, needed = None, 0
+    if made_for is None:
+        if same_size and here <= SMALL and matches(path, digest) is not False:
+            return None  # a linker script, or what else the wheel has under that name
+        return None if same_size and not zeros(head) else ("foreign", "it is no library: %s" % looks_like(head))
+    if needed > here:
+        return "truncated", "%d bytes, of %s" % (here, size or needed)
+    if own and not set(made_for) & set(own):
+        detail = "it is made for %s, this Python for %s" % (made_for[0], own[0])
+        return "of another processor" if same_size else "foreign", detail
+    return None
+
+
+def gone(path, error):
+    if getattr(error, "errno", None) in GONE:
+        return "missing", ""
+    note(path, error)
+    return None
+
+
+def matches(path, digest):
+    """Whether the content has that digest of RECORD; None where that cannot be said."""
+    kind, equals, wanted = digest.partition("=")
+    if kind != "sha256" or not wanted:
+        return None
+    import base64
+    import hashlib
+
+    try:
+        found = hashlib.sha256(read_regular(path, 64 << 20)).digest()
+    except (OSError, ValueError) as error:
+        note(path, error)
+        return None
+    return base64.urlsafe_b64encode(found).decode("ascii").rstrip("=") == wanted.rstrip("=")
+
+
+def zeros(head):
+    return not head.strip(b"\0")
+
+
+def looks_like(head):
+    if zeros(head):
+        return "zeros"
+    if head.startswith(b"version https://git-lfs"):
+        return "a pointer of Git LFS"
+    if head.lstrip()[:1] == b"<":
+        return "a web page"
+    return "other content"
+
+
+def struct_error():
+    import struct
+
+    return struct.error
+
+
+ELF_MACHINES = {3: "x86", 40: "arm", 62: "x86_64", 183: "arm64", 21: "ppc64le", 22: "s390x", 243: "riscv64"}
+CPU_TYPES = {0x1000007: "x86_64", 0x100000C: "arm64", 7: "x86"}
+PE_MACHINES = {0x14C: "x86", 0x8664: "x86_64", 0xAA64: "arm64"}
+
+
+def binary_of(head):
+    """([system and processor, ...], bytes that its tables say it must have) of the beginning of a library or program;
+    ValueError where it is neither ELF nor Mach-O nor PE. Formats: System V ABI (Gabi), mach-o/loader.h, PE of
+    Microsoft."""
+    import struct
+
+    if head[:4] == b"\x7fELF":
+        order = "<" if head[5:6] == b"\x01" else ">"
+        wide = head[4:5] == b"\x02"
+        machine = struct.unpack_from(order + "H", head, 18)[0]
+        name = "ELF %s" % ELF_MACHINES.get(machine, "machine %d" % machine)
+        if not wide:
+            return [name + " (32 bits)"], 0
+        tables, sections = struct.unpack_from(order + "QQ", head, 32)
+        size, count, section_size, section_count = struct.unpack_from(order + "HHHH", head, 54)
+        needed = sections + section_size * section_count if sections else 0
+        for start in range(tables, min(tables + size * count, len(head) - 56 + 1), size or 56):
+            offset, in_file = struct.unpack_from(order + "Q", head, start + 8)[0], struct.unpack_from(
+                order + "Q", head, start + 32
+            )[0]
+            needed = max(needed, offset + in_file)
+        return [name], needed
+    if head[:4] == b"\xca\xfe\xba\xbe":  # several in one
+        count = struct.unpack_from(">I", head, 4)[0]
+        parts = [struct.unpack_from(">IIII", head, 8 + 20 * number) for number in range(min(count, 16))]
+        return ["Mach-O %s" % CPU_TYPES.get(p[0], p[0]) for p in parts], max([p[2] + p[3] for p in parts] or [0])
+    if head[:4] == b"\xcf\xfa\xed\xfe":
+        kind, commands = struct.unpack_from("<I", head, 4)[0], struct.unpack_from("<I", head, 16)[0]
+        place, needed = 32, 0
+        for _ in range(min(commands, 200)):
+            if place + 56 > len(head):
+                break
+            command, length = struct.unpack_from("<II", head, place)
+            if command == 0x19:  # LC_SEGMENT_64
+                needed = max(needed, sum(struct.unpack_from("<QQ", head, place + 40)))
+            place += max(length, 8)
+        return ["Mach-O %s" % CPU_TYPES.get(kind, kind)], needed
+    if head[:2] == b"MZ":
+        start = struct.unpack_from("<I", head, 0x3C)[0]
+        if head[start : start + 4] == b"PE\0\0":
+            machine, sections = struct.unpack_from("<HH", head, start + 4)
+            place = start + 24 + struct.unpack_from("<H", head, start + 20)[0]
+            needed = 0
+            for _ in range(sections):
+                if place + 40 > len(head):
+                    break
+                size, offset = struct.unpack_from("<II", head, place + 16)
+                needed = max(needed, size + offset)
+                place += 40
+            return ["PE %s" % PE_MACHINES.get(machine, machine)], needed
+    raise ValueError("no binary")
+
+
+def own_binary():
+    """What this Python's own program is made for; None where it cannot be read."""
+    for path in ("/proc/self/exe", os.path.realpath(sys.executable or "")):
+        try:
+            return binary_of(read_regular(path, HEAD))[0]
+        except (OSError, ValueError, IndexError, struct_error()):
+            continue
+    return None
+
+
+def modules_there(folders):
+    """Those of torch's own imports that some folder holds, whoever put them there."""
+    return [
+        name
+        for name in TORCH_IMPORTS
+        if any(os.path.exists(os.path.join(f, name)) or os.path.exists(os.path.join(f, name + ".py")) for f in folders)
+    ]
+
+
 # ---- the interpreter
 
 
@@ -730,6 +943,8 @@ SOURCES = (
     ("markers", markers),
     ("packages", lambda: packages(distributions_of()[0], conda_of())),
     ("torch", lambda: torch_facts(folders_of(), distributions_of()[0], conda_of())),
+    ("modules", lambda: modules_there(folders_of())),
+    ("damaged", lambda: damaged_files(distributions_of()[0], bool(globals().get("WHOLE")))),
 )
 
 
