@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from doctor import __version__
-from doctor.model.facts import Facts
+from doctor.model.facts import DamagedFile, Facts, Gap
 from doctor.model.report import Report, Target
 from doctor.model.request import Request
 
@@ -76,7 +76,7 @@ def limits_of(request: Request) -> tuple[str, ...]:
 def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[Target, Facts, dict[str, Any]]:
     """Stages 1 and 2, live. The torch child starts first: its import takes the time, everything else overlaps it. The
     probes of GPUs begin as soon as files promise GPUs, and no tool of the driver is waited for before them."""
-    from doctor.facts import collect
+    from doctor.facts import collect, interpreter
     from doctor.facts.system import System
     from doctor.facts.target import find_target
     from doctor.probes import children
@@ -104,7 +104,14 @@ def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[
         devices_used_at=others.devices_used_at if others else None,
     )
     facts = children.add(others, replace(facts, as_of=request.as_of, asked_devices=request.devices))
+    if request.every_file or (facts.torch and facts.torch.imports is False):
+        progress("comparing the installed files")
+        facts = _with_every_file(facts, interpreter.all_damaged_files(system, target))
     return target.as_report(), with_messages(facts), {}
+
+
+def _with_every_file(facts: Facts, damaged: tuple[DamagedFile, ...] | Gap) -> Facts:
+    return replace(facts, gaps=(*facts.gaps, damaged)) if isinstance(damaged, Gap) else replace(facts, damaged=damaged)
 
 
 def read_evidence(request: Request) -> tuple[Target, Facts, dict[str, Any]]:

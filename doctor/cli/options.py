@@ -181,6 +181,7 @@ def request_from(
     time_limit: float | None = None,
     tool: str | None = None,
     shell: Literal["sh", "fish", "powershell", "cmd"] | None = None,
+    verbose: bool = False,
     **_: object,
 ) -> Request:
     """The request of one machine. Takes all options of a command (others than these are ignored); the contents of the
@@ -189,7 +190,8 @@ def request_from(
 
     return Request(
         python=python, evidence=evidence, stated=stated, as_of=as_of, probe=not no_probe, devices=device, only=only,
-        limit_s=timeout, run_limit_s=time_limit, tool=tool, shell=shell,
+        limit_s=timeout, run_limit_s=time_limit, every_file=verbose, tool=tool,
+        shell=shell,
     )  # fmt: skip
 
 

@@ -61,6 +61,7 @@ class Collection:
             interpreter=Interpreter(**notes.fields("interpreter")),
             torch=torch if torch is ABSENT else Torch(**notes.fields("torch")) if notes.fields("torch") else None,
             packages=notes.get("packages"),
+            damaged=notes.get("damaged"),
             gpus=notes.get("gpus"),
             nvidia=Nvidia(**notes.fields("nvidia")),
             amd=Amd(**notes.fields("amd")),

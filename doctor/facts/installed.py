@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -113,6 +114,27 @@ def write_torch(said: TorchSaid, markers: Mapping[str, str], notes: Notes, probl
             notes.gap(f"torch.{name}", "not-applicable", problem or f"there is no {source} to read")
     if said.requires is not None:
         notes.set("torch.requires", requirements(said.requires, markers), "dist-info/METADATA")
+
+
+def write_missing(there: Iterable[str], notes: Notes) -> None:
+    """torch.missing_requirements: what torch requires, of which there is neither a distribution nor the module."""
+    from packaging.utils import canonicalize_name
+
+    known, requires = set(there), notes.get("torch.requires")
+    if requires is None or notes.get("torch.installer") == "conda":  # whose packages have names of their own
+        return
+    missing = tuple(text for text in requires if canonicalize_name(name_of(text)) not in known)
+    notes.set("torch.missing_requirements", missing, "dist-info/METADATA against sys.path")
+
+
+def name_of(requirement: str) -> str:
+    """The name that a requirement begins with.
+
+    >>> name_of("nvidia-cudnn-cu12==9.1.0.70"), name_of("triton (==2.0.0)"), name_of("opt[x]>=1")
+    ('nvidia-cudnn-cu12', 'triton', 'opt')
+    """
+    found = re.match(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?", requirement)
+    return found[0] if found else ""
 
 
 def _copy(said: CopySaid) -> TorchCopy:

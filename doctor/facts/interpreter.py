@@ -14,19 +14,22 @@ from doctor.facts.installed import PackageSaid, TorchSaid
 from doctor.facts.notes import Notes, gap_from
 from doctor.facts.system import System, architecture
 from doctor.facts.target import Found
-from doctor.model.facts import ABSENT, StartFailure
-from doctor.process import Result
+from doctor.model.facts import ABSENT, DamagedFile, Gap, StartFailure
+from doctor.process import Child, Result
 
 LIMIT_S = 30.0  # a cold network disk
 TOO_OLD = 79  # exit code of collect.py below 3.6
 ASKED = "asked of the interpreter"
+RECORD = "RECORD against the disk"
+WHOLE_LIMIT_S = 60.0  # each .py of the family is read
 _PLAIN = (
     "version", "build", "implementation", "executable", "prefix", "base_prefix", "free_threaded", "bits",
     "platform_tag", "translated", "macos_reported",
     "environment", "manager", "project", "externally_managed", "user_site",
 )  # fmt: skip
 # Where collect.py's name of a source is not the fact's own, below «interpreter».
-_FACTS = {"packages": ("packages",), "torch": ("torch",), "libc": ("host.libc", "host.libc_version"), "markers": ()}
+_FACTS = {"packages": ("packages",), "torch": ("torch",), "libc": ("host.libc", "host.libc_version"), "markers": (),
+          "required": ("torch.missing_requirements",), "damaged": ("damaged",)}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +61,8 @@ class Answer:
     markers: Mapping[str, str] | None = None
     packages: tuple[PackageSaid, ...] | None = None
     torch: TorchSaid | None = None
+    required: tuple[str, ...] | None = None  # what torch requires and some folder holds
+    damaged: tuple[DamagedFile, ...] | None = None
     gaps: Mapping[str, str] | None = None  # source -> why it is not known, or not whole
     failed: str | None = None  # what kept collect.py itself from answering
 
@@ -79,14 +84,7 @@ def start(system: System, found: Found, notes: Notes) -> Callable[[Notes], None]
         failure = found.failure or StartFailure(kind="not-found", message="there is no Python to ask")
         _write_failure(notes, failure)
         return lambda notes: None
-    script = (pkgutil.get_data("doctor.inside", "collect.py") or b"").decode("ascii")
-    heard: list[str] = []
-
-    def hear(text: str) -> str:
-        heard[:] = heard or [text]
-        return process.DONE
-
-    child = system.start([found.python, "-B", "-"], limit_s=LIMIT_S, script=script, on_said=hear)
+    child, heard = _ask(system, found.python, LIMIT_S)
 
     def finish(notes: Notes) -> None:
         result = child.result()
@@ -106,6 +104,31 @@ def start(system: System, found: Found, notes: Notes) -> Callable[[Notes], None]
             _write_installed_at(system, notes)
 
     return finish
+
+
+def _ask(system: System, python: str, limit_s: float, before: str = "") -> tuple[Child, list[str]]:
+    """collect.py at work in the target, and the list that its answer will be put into."""
+    script = (pkgutil.get_data("doctor.inside", "collect.py") or b"").decode("ascii")
+    heard: list[str] = []
+
+    def hear(text: str) -> str:
+        heard[:] = heard or [text]
+        return process.DONE
+
+    return system.start([python, "-B", "-"], limit_s=limit_s, script=before + script, on_said=hear), heard
+
+
+def all_damaged_files(system: System, found: Found) -> tuple[DamagedFile, ...] | Gap:
+    """Facts.damaged with every .py compared, too: some seconds, for an environment whose torch does not import."""
+    child, heard = _ask(system, found.python or "", WHOLE_LIMIT_S, "WHOLE = True\n")
+    result = child.result()
+    try:
+        answer = read_answer(heard[0]).answer if heard else None
+    except Refused as error:
+        return Gap(fact="damaged", reason="unreadable", detail=f"the answer was refused: {error}", source=RECORD)
+    if answer is None or answer.damaged is None:
+        return gap_from("damaged", result, "the target's Python")
+    return tuple(d for d in answer.damaged if fits("DamagedFile", "version", d.version))
 
 
 def _write_installed_at(system: System, notes: Notes) -> None:
@@ -212,6 +235,10 @@ def write(heard: Heard, notes: Notes, system: System) -> None:
         notes.set("packages", installed.packages_of(answer.packages, markers), "dist-info")
     if answer.torch is not None:
         installed.write_torch(answer.torch, markers, notes, unknown.get("torch"))
+    if answer.required is not None:
+        installed.write_missing(answer.required, notes)
+    if answer.damaged is not None:
+        notes.set("damaged", tuple(d for d in answer.damaged if fits("DamagedFile", "version", d.version)), RECORD)
     for name, why in unknown.items():
         for fact in _FACTS.get(name, (f"interpreter.{name}",)):
             notes.gap(fact, "unreadable", why, ASKED)

@@ -24,6 +24,7 @@ RESTS_ON_FILES = (
     "torch-duplicate-install",
     "torch-shadowed",
     "torch-import-crashes",
+    "dependency-broken",
     "shared-library-missing",
     "nvidia-packages-mixed",
     "windows-dll-missing",

@@ -48,18 +48,24 @@ def install_package(situation: Situation, finding: str, remedy: Remedy) -> Fix |
         spec, index = spec or _companion_spec(situation, package), _torch_index(situation)
     if package == NVCC and not _has_nvcc(situation, spec):
         return _nvcc_by_hand(finding, remedy, spec)
+    others = _also(remedy.details.get("also", ""))
+    if others is None:
+        return None
     requirement = _named(situation, package) + spec.replace(" ", "")
     verb = {"pin-package": "Pin", "reinstall-package": "Reinstall"}.get(remedy.action, "Install")
     listed = any(p.name == package for p in situation.facts.packages or ())
     again = remedy.action == "reinstall-package" and (listed or not situation.facts.live)  # a ticket lists some only
+    names = (package, *(name for name, _ in others))
+    requirements = (requirement, *(f"{name}{exact}" for name, exact in others))
+    requirement = " ".join(requirements)
     order = Order(
-        requirements=(requirement,), index=index, replaces=(package,) if again else (), note=f"{verb} {requirement}"
+        requirements=requirements, index=index, replaces=names if again else (), note=f"{verb} {requirement}"
     )
     steps = tool(_tool_for(situation, package)).install(_with_tool(situation, package), order)
     flag = remedy.details.get("flag", "")
     if package in FETCHES_ITS_WHEEL:
         steps = _with_its_wheel(situation, order, package)
-    elif flag:
+    elif flag and (flag != NO_CACHE or situation.tool in ("pip", "uv", *CONDAS)):  # other tools have their own cache
         steps = _with_flags(situation, order, (flag,))
     return Fix(
         finding=finding,
@@ -68,6 +74,21 @@ def install_package(situation: Situation, finding: str, remedy: Remedy) -> Fix |
         details={**remedy.details, **({"spec": spec} if spec else {}), **({"index": index} if index else {})},
         steps=steps,
     )
+
+
+def _also(words: str) -> tuple[tuple[str, str], ...] | None:
+    """(name, specifier) of the packages that go with the first; None where one cannot be named safely.
+
+    >>> _also("nvidia-nccl-cu12==2.21.5 filelock"), _also("-r x")
+    ((('nvidia-nccl-cu12', '==2.21.5'), ('filelock', '')), None)
+    """
+    pairs = []
+    for word in words.split():
+        name, spec = re.match(r"([\w.-]*)(.*)", word).groups()  # type: ignore[union-attr]
+        if not _NAME.match(name) or (spec and not _SPEC.match(spec)):
+            return None
+        pairs.append((name, spec))
+    return tuple(pairs)
 
 
 def no_build_isolation(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:

@@ -31,7 +31,8 @@ NAMES = frozenset((
     "detectron2", "fairseq", "auto-gptq", "autoawq", "gptqmodel", "exllamav2", "dgl", "pyg-lib", "onnxruntime",
     "onnxruntime-gpu", "tensorflow", "jax", "jaxlib", "pip", "setuptools", "wheel", "ninja", "cmake", "numba",
     "llvmlite", "openmp", "llvm-openmp", "tbb", "nccl", "blas", "libblas", "openblas", "libopenblas",
-    "typing-extensions", "sympy", "filelock", "fsspec", "jinja2", "networkx", "mpmath", "markupsafe", "ipykernel", "fastai", "tensordict",
+    "typing-extensions", "sympy", "filelock", "fsspec", "jinja2", "networkx", "mpmath", "markupsafe", "ipykernel",
+    "fastai", "tensordict",
     "galore-torch", "natten", "causal-conv1d", "mamba-ssm", "pytorch3d", "kaolin", "gsplat", "nvdiffrast", "spconv",
     "minkowskiengine", "warp-lang", "liger-kernel", "unsloth", "openai-whisper", "sentence-transformers",
     "stable-baselines3", "keras", "libstdcxx-ng", "libgcc-ng", "sysroot-linux-64", "gxx-linux-64", "ptxas",
@@ -293,8 +294,9 @@ def matters(name):
 
 
 def distributions(folders):
-    """[{name, version, path, info}] of all that matter, in sys.path order, and the version of pip or None."""
-    found, pip = [], None
+    """[{name, version, path, info}] of all that matter, in sys.path order, the version of pip or None, and the names of
+    all that are there."""
+    found, pip, names = [], None, set()
     for folder in folders:
         for entry in names_in(folder):
             if not entry.endswith(("-info",)) or entry[:1] in "~-":
@@ -303,6 +305,7 @@ def distributions(folders):
             if split is None:
                 continue
             name, version = split
+            names.add(name)
             if name == "pip":
                 pip = pip or version
             if matters(name):
@@ -314,7 +317,7 @@ def distributions(folders):
             text = read(os.path.join(folder, "pip", "__init__.py"), 4096) or ""
             match = re.search(r"^__version__ *= *['\"]([^'\"]+)", text, re.M)
             pip = match.group(1) if match else "unknown"
-    return found, pip
+    return found, pip, names
 
 
 def conda_packages(prefix):
@@ -691,13 +694,16 @@ def own_binary():
     return None
 
 
-def modules_there(folders):
-    """Those of torch's own imports that some folder holds, whoever put them there."""
-    return [
-        name
-        for name in TORCH_IMPORTS
-        if any(os.path.exists(os.path.join(f, name)) or os.path.exists(os.path.join(f, name + ".py")) for f in folders)
-    ]
+def required_there(folders, dists, names):
+    """The names of what torch requires, of which some folder holds the distribution or the module."""
+    torch = next((dist for dist in dists if dist["name"] == "torch"), None)
+    wanted = [requirement_name(r) for r in header_values(headers(torch["info"]), "Requires-Dist")] if torch else []
+    found = []
+    for name in wanted:
+        module = name.replace("-", "_")
+        if name in names or any(os.path.exists(os.path.join(f, m)) for f in folders for m in (module, module + ".py")):
+            found.append(name)
+    return sorted(set(found))
 
 
 # ---- the interpreter
@@ -943,7 +949,7 @@ SOURCES = (
     ("markers", markers),
     ("packages", lambda: packages(distributions_of()[0], conda_of())),
     ("torch", lambda: torch_facts(folders_of(), distributions_of()[0], conda_of())),
-    ("modules", lambda: modules_there(folders_of())),
+    ("required", lambda: required_there(folders_of(), distributions_of()[0], distributions_of()[2])),
     ("damaged", lambda: damaged_files(distributions_of()[0], bool(globals().get("WHOLE")))),
 )
 

@@ -239,6 +239,7 @@ class Torch:
     shadowed_by: str | Absent | None = None  # a user's torch.py or torch/ that comes first on sys.path
     libraries: tuple[str, ...] | None = None  # file names in torch/lib
     requires: tuple[str, ...] | None = None  # Requires-Dist, markers evaluated
+    missing_requirements: tuple[str, ...] | None = None  # those of `requires` of which nothing is installed
     # from the import in a child:
     imports: bool | None = None  # whether import torch succeeds
     import_failure: ImportFailure | Absent | None = None  # why import torch failed
@@ -270,6 +271,19 @@ class Package:
     installer: str | None = None  # INSTALLER of its dist-info
     requires: tuple[str, ...] = ()  # its Requires-Dist on torch, numpy, triton, nvidia-*
     copies: int = 1  # how often it is on sys.path
+
+
+@dataclass(frozen=True, kw_only=True)
+class DamagedFile:
+    """A file of an installed distribution that is not as RECORD says it was installed."""
+
+    distribution: str
+    version: str | None = None
+    file: str  # as RECORD names it: "nvidia/cudnn/lib/libcudnn.so.9"
+    # foreign: no library of this system and processor; changed: a .py, looked at only where the import failed or all
+    # was asked for
+    what: Literal["missing", "empty", "truncated", "foreign", "changed"]
+    detail: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,6 +34,7 @@ class Request:
     only: tuple[str, ...] = ()  # --only: ids
     limit_s: float | None = None  # --timeout: for each stage of a child
     run_limit_s: float | None = None  # --time-limit: for all that is started to look at the machine
+    every_file: bool = False  # -v: each .py of torch's family is compared with what was installed
     tool: str | None = None  # --tool: pip, uv, conda, … for the commands
     shell: Literal["sh", "fish", "powershell", "cmd"] | None = None  # --shell: whose lines the commands are
 

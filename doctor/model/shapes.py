@@ -39,6 +39,7 @@ SHAPES: dict[tuple[str, str], re.Pattern[str] | range] = {
     ("TorchDevice", "gfx"): _GFX,
     ("TorchDevice", "memory_bytes"): _BYTES,
     ("Package", "version"): VERSION,
+    ("DamagedFile", "version"): VERSION,
     ("Package", "copies"): _COUNT,
     ("Gpu", "capability"): _CAPABILITY,
     ("Gpu", "gfx"): _GFX,

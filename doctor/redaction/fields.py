@@ -74,10 +74,11 @@ _DECLARED: dict[str, dict[How, str]] = {
         OWN: "installed_at",
         COMMIT: "git",
         VERSION: "version cuda hip xpu build cudnn",
-        NAME: "installer libraries requires arch_list cpu_capability",
+        NAME: "installer libraries requires missing_requirements arch_list cpu_capability",
         TEXT: "path missing_files leftovers shadowed_by warnings cuda_error numpy_error loaded_libraries",
     },
     "Package": {NAME: "name installer requires", VERSION: "version", TEXT: "path"},
+    "DamagedFile": {OWN: "what", NAME: "distribution", VERSION: "version", TEXT: "file detail"},
     "Gpu": {OWN: "pci_id pci_address driver", NAME: "name", VERSION: "capability gfx", UUID: "uuid"},
     "Source": {TEXT: "name message"},
     "Nvidia": {

@@ -112,7 +112,7 @@ def test_the_request(examined) -> None:
 
 
 def test_request_from_ignores_options_of_the_output() -> None:
-    assert request_from(python="p", verbose=True, color="auto", tool="uv") == pipeline.Request(python="p", tool="uv")
+    assert request_from(python="p", quiet=True, color="auto", tool="uv") == pipeline.Request(python="p", tool="uv")
 
 
 def test_json_is_redacted_unless_asked(examined, capsys) -> None:

@@ -1,15 +1,18 @@
 """The installed torch is incomplete or damaged.
 
 What it means
-    Files that belong to the installation are not there, or are not of one release: a broken download, an
-    installation that was cut short, files that an upgrade left behind, a folder torch/ that holds nothing to
-    import.
+    Files that belong to the installation are not there, are empty, cut off or of another system, or are not of one
+    release: a broken download, a full disk, an installation that was cut short, files that an upgrade left behind, a
+    folder torch/ that holds nothing to import. The libraries that torch's CUDA builds bring along as packages of their
+    own (nvidia-cudnn-cu13 and its like) are part of the installation: a broken one is named with its package.
 
 How to see it yourself
-    python -m pip check; python -c "import torch" and the file that it names; folders named ~orch in site-packages
+    python -c "import torch" and the file that it names; its size beside the one in the RECORD of its package; folders
+    named ~orch in site-packages
 
 What to do
-    Remove torch until nothing of it is left, and install it again without the cache.
+    Remove torch until nothing of it is left, and install it again without the cache. Where only a package beside it is
+    broken, install that one again, at the same version: reinstalling torch leaves its files as they are.
 
 References
     https://packaging.python.org/en/latest/specifications/recording-installed-packages/ (RECORD)
@@ -18,6 +21,7 @@ References
 import re
 
 from doctor.checks import Check, Fit, Judgement
+from doctor.checks._files import damaged, evidence_of, is_part_of_torch, reinstalled, summed_up
 from doctor.checks._machine import heard, imported
 from doctor.checks._torch import (
     import_failure,
@@ -32,7 +36,7 @@ from doctor.checks._torch import (
     wanted_by_another,
 )
 from doctor.knowledge import lookup
-from doctor.model.facts import Absent, ErrorText, Facts, Torch
+from doctor.model.facts import Absent, DamagedFile, ErrorText, Facts, Torch
 from doctor.model.finding import Evidence, Finding, Remedy, Severity
 
 check = Check(
@@ -81,6 +85,10 @@ def _files(facts: Facts, torch: Torch | Absent | None) -> Judgement:
         return None
     hollow = [c for c in torch.copies or () if not c.has_files]
     missing = tuple(f for f in torch.missing_files or () if CODE.search(f))
+    broken_files = damaged(facts, is_part_of_torch)
+    own = [d for d in broken_files if d.distribution == "torch" and d.file not in missing]
+    if broken_files and not hollow and not missing:
+        return _damaged(facts, own or broken_files)
     if hollow and len(hollow) == len(torch.copies or ()):
         detail = f"{hollow[0].path} holds the metadata of torch {hollow[0].version or ''} but not its files."
     elif missing:
@@ -107,6 +115,26 @@ def _files(facts: Facts, torch: Torch | Absent | None) -> Judgement:
         severity=None if broken else "warning",
         torch=torch.version,
         missing=missing[0] if missing else None,
+    )
+
+
+def _damaged(facts: Facts, files: list[DamagedFile]) -> Finding:
+    """Of torch itself, or of the packages that bring its libraries."""
+    own = files[0].distribution == "torch"
+    failure = import_failure(facts)
+    harmless = not imports_fail(facts) and all(d.what == "missing" for d in files)  # some slim their images that way
+    return check.found(
+        facts,
+        summed_up(files),
+        evidence=(
+            "torch.path",
+            *evidence_of(files),
+            Evidence(fact="import", value=failure.message, source="import torch") if failure else None,
+        ),
+        remedies=(Remedy(action="reinstall-torch", details=same_kind(facts)) if own else reinstalled(files),),
+        severity="warning" if harmless else None,
+        torch=facts.torch.version if facts.torch else None,
+        missing=files[0].file,
     )
 
 

@@ -1,0 +1,112 @@
+"""A package that torch works with is missing, incomplete or damaged.
+
+What it means
+    torch imports other packages: typing_extensions, filelock, sympy, networkx, jinja2, fsspec, NumPy where it is there.
+    One of them is not installed though torch requires it, or files of it are not there, empty, cut off or unreadable:
+    a download or an installation that was cut short, a full disk, a folder that was cleaned by hand. The same goes for
+    torchvision, torchaudio, triton and their like. torch itself is whole, and reinstalling it changes nothing.
+
+How to see it yourself
+    python -m pip check names what is missing; python -c "import numpy" (or the package that is named) says whether it
+    works by itself.
+
+What to do
+    Install the package again, at the version that is there.
+
+References
+    https://packaging.python.org/en/latest/specifications/recording-installed-packages/ (RECORD)
+    https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use
+"""
+
+import re
+
+from doctor.checks import Check, Judgement
+from doctor.checks._files import damaged, evidence_of, is_part_of_torch, reinstalled, summed_up
+from doctor.checks._torch import import_failure, imports_fail, installed
+from doctor.model.facts import Facts, ImportFailure, Torch
+from doctor.model.finding import Evidence, Remedy
+
+check = Check(
+    severity="fault",
+    needs=("torch.import_failure",),
+    keeps_from=("nvidia", "amd", "intel", "apple"),
+    usual=(Remedy(action="reinstall-package", text="Install the package that the failed import names again."),),
+    explains=("torch-import-crashes", "torch-install-broken", "program-error", "numpy-abi-mismatch"),
+    instead_of=("torch-import-crashes", "shared-library-missing", "program-error", "numpy-abi-mismatch"),
+)
+
+# Without these torch does not import, or much of it does not work (torch.compile, DTensor, the serialisation).
+NEEDED = ("filelock", "typing-extensions", "sympy", "networkx", "jinja2", "fsspec", "mpmath", "markupsafe")
+REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*?)(?:\[[^\]]*\])?\s*\(?([<>=!~][^()]*)?\)?\Z")
+
+
+@check
+def judge(facts: Facts) -> Judgement:
+    torch = installed(facts)
+    if torch is None or torch.shadowed_by:
+        return None
+    return _damaged(facts, torch) or _missing(facts, torch)
+
+
+def _damaged(facts: Facts, torch: Torch) -> Judgement:
+    """Files of a package beside torch."""
+    files = damaged(facts, lambda name: not is_part_of_torch(name))
+    if not files:
+        return None
+    failure = import_failure(facts)
+    hurts = imports_fail(facts) or (files[0].distribution == "numpy" and torch.numpy_works is False)
+    if failure:  # the one that the import stumbles over comes first
+        files.sort(key=lambda d: d.distribution.replace("-", "_") not in f"{failure.message}\n{failure.traceback}")
+    return check.found(
+        facts,
+        summed_up(files),
+        evidence=(*evidence_of(files), _import(failure), "torch.version"),
+        remedies=(reinstalled(files),),
+        severity=None if hurts else "warning",
+        package=files[0].distribution,
+    )
+
+
+def _missing(facts: Facts, torch: Torch) -> Judgement:
+    """A requirement of torch of which nothing is there. Where torch imports, only what it can't do without for long."""
+    failure = import_failure(facts)
+    split = [m for text in torch.missing_requirements or () if (m := REQUIREMENT.match(text))]
+    wanted = [m for m in split if _name(m[1]) in NEEDED or (failure and _is_the_reason(m[1], failure))]
+    if not wanted:
+        return None
+    first, *others = (_name(m[1]) for m in wanted)
+    named = " and ".join((first, *others)) if len(others) < 2 else f"{first} and {len(others)} other packages"
+    details = {"package": first}
+    if wanted[0][2]:
+        details["spec"] = wanted[0][2].strip()
+    if others:
+        details["also"] = " ".join(f"{_name(m[1])}{(m[2] or '').replace(' ', '')}" for m in wanted[1:])
+    return check.found(
+        facts,
+        f"{named}, which torch {torch.version} requires, {'are' if others else 'is'} not installed.",
+        evidence=(
+            *(Evidence(fact="required", value=m[0], source="METADATA of torch") for m in wanted[:5]),
+            _import(failure),
+        ),
+        remedies=(Remedy(action="install-package", details=details),),
+        severity=None if imports_fail(facts) else "warning",
+        package=first,
+    )
+
+
+def _name(text: str) -> str:
+    return re.sub(r"[-_.]+", "-", text).lower()
+
+
+def _is_the_reason(name: str, failure: ImportFailure) -> bool:
+    """Whether a failed import speaks of that package: of its module, or of a library of an nvidia-* package."""
+    component = re.match(r"nvidia-([a-z]+(?:-[a-z]+)*?)(?:-cu\d+)?\Z", _name(name))
+    said = failure.message.replace("_", "-").lower()
+    if component:
+        part = component[1].removeprefix("cuda-").replace("runtime", "cudart").replace("-", "")
+        return f"lib{part}" in said.replace("-", "")
+    return re.search(rf"no module named '{re.escape(_name(name))}['.]", said) is not None
+
+
+def _import(failure: ImportFailure | None) -> Evidence | None:
+    return Evidence(fact="import", value=failure.message, source="import torch") if failure else None
