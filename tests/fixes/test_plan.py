@@ -519,3 +519,30 @@ def test_a_python_that_does_not_run_is_not_asked_for_its_packages() -> None:
     (other,) = plan([finding("python-unsupported", wish, layer="interpreter")], ticket(system="linux")).fixes
     assert ["freeze" in script(Plan(fixes=(one,))) for one in (broken, other)] == [False, True]
     assert "dist-info" in script(Plan(fixes=(broken,)))
+
+
+@pytest.mark.parametrize(
+    ("tool", "expected"),
+    [
+        ("pip", [[PY, "-m", "pip", "uninstall", "-y", "nvidia-cudnn-cu13", "nvidia-nccl-cu13"],
+                 [PY, "-m", "pip", "install", "nvidia-cudnn-cu13==9.24.0.43", "nvidia-nccl-cu13==2.30.7",
+                  "--no-cache-dir"]]),
+        ("uv", [["uv", "pip", "install", "--python", PY, "--reinstall-package", "nvidia-cudnn-cu13",
+                 "--reinstall-package", "nvidia-nccl-cu13", "nvidia-cudnn-cu13==9.24.0.43", "nvidia-nccl-cu13==2.30.7",
+                 "--no-cache-dir"]]),
+    ],
+)  # fmt: skip
+def test_broken_distributions_alone_are_installed_again(tool: str, expected: list[list[str]]) -> None:
+    details = {
+        "package": "nvidia-cudnn-cu13", "spec": "==9.24.0.43", "also": "nvidia-nccl-cu13==2.30.7",
+        "flag": "--no-cache-dir",
+    }  # fmt: skip
+    broken = finding("torch-install-broken", ("reinstall-package", details))
+    facts = with_packages(with_torch(linux(), "2.14.1+cu130"), nvidia_cudnn_cu13="9.24.0.43", nvidia_nccl_cu13="2.30.7")
+    made = plan([broken], facts, tool=tool)
+    assert [command for command in commands(made) if command[:1] != ["set"]] == expected
+
+
+def test_what_cannot_be_named_safely_is_not_installed() -> None:
+    broken = finding("torch-install-broken", ("reinstall-package", {"package": "numpy", "also": "x;reboot"}))
+    assert not plan([broken], with_torch(linux(), "2.6.0+cpu"), tool="pip").fixes

@@ -198,6 +198,8 @@ def _loaded(facts: Facts) -> Judgement:
         )
         if not own or file.startswith((packages, own.path or packages, f"{facts.interpreter.prefix or packages}/")):
             continue
+        if any(d.distribution == own.name for d in facts.damaged or ()):
+            continue  # its own copy is not there to be loaded: torch-install-broken
         hurts = imports_fail(facts) or torch.cuda_available is False
         return check.found(
             facts,

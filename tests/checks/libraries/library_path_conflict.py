@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from doctor.model.facts import ImportFailure
+from doctor.model.facts import DamagedFile, ImportFailure
 from tests.example_case import Case
 from tests.examples import linux, with_error, with_nvidia, with_packages, with_torch
 
@@ -63,6 +63,15 @@ BAD = {
     ),
 }  # fmt: skip
 GOOD = {
+    "torch's own copy is gone, and the system's stands in": replace(
+        with_torch(
+            with_packages(machine, nvidia_cudnn_cu12="9.1.0.70"), "2.6.0+cu124", cuda_available=True,
+            path="/home/u/ml/.venv/lib/python3.12/site-packages/torch", loaded_libraries=("/opt/cudnn/lib/libcudnn.so.9",),
+        ),
+        damaged=(
+            DamagedFile(distribution="nvidia-cudnn-cu12", file="nvidia/cudnn/lib/libcudnn.so.9", what="missing"),
+        ),
+    ),
     "torch's own copy": with_torch(
         with_packages(machine, nvidia_cudnn_cu12="9.1.0.70"), "2.6.0+cu124", cuda_available=True,
         path="/home/u/ml/.venv/lib/python3.12/site-packages/torch",

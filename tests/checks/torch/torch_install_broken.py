@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from doctor.model.facts import ImportFailure, TorchCopy
+from doctor.model.facts import DamagedFile, Facts, ImportFailure, TorchCopy
 from tests.example_case import Case
 from tests.examples import linux, mac, windows, with_error, with_torch
 
@@ -11,7 +11,34 @@ NO_CPU = ImportFailure(
     message="libtorch_cpu.so: cannot open shared object file: No such file or directory",
 )
 
+
+
+def damaged(facts: Facts, distribution: str, path: str, what: str, detail: str = "") -> Facts:
+    file = DamagedFile(distribution=distribution, version="1.2", file=path, what=what, detail=detail)  # type: ignore[arg-type]
+    return replace(facts, damaged=(file,))
+
+
+NVRTC = "nvidia/cu13/lib/libnvrtc.so.13"
+SHORT = ImportFailure(kind="exception", exception="ImportError", message="libtorch_python.so: file too short")
+GARBAGE = ImportFailure(
+    kind="exception", exception="SyntaxError", message="source code string cannot contain null bytes (functional.py)"
+)
+
 BAD = {
+    "an empty libnvrtc, which nothing has loaded yet": Case(
+        damaged(with_torch(linux(), "2.14.1+cu130"), "nvidia-cuda-nvrtc", NVRTC, "empty"), severity="fault"
+    ),
+    "a library of torch that is cut off": damaged(
+        with_torch(linux(), "2.6.0+cpu", imports=False, import_failure=SHORT),
+        "torch", "torch/lib/libtorch_python.so", "truncated", "1048576 bytes, of 34353281",
+    ),
+    "garbage in a module of torch": damaged(
+        with_torch(linux(), "2.6.0+cpu", imports=False, import_failure=GARBAGE), "torch", "torch/functional.py", "changed"
+    ),
+    "a library that was taken away, and nobody missed": Case(
+        damaged(with_torch(linux(), "2.14.1+cu130"), "nvidia-cudnn-cu13", "nvidia/cudnn/lib/libcudnn_adv.so.9", "missing"),
+        severity="warning",
+    ),
     "libtorch_cpu.so deleted": with_torch(
         linux(), "2.6.0+cpu", imports=False, import_failure=NO_CPU, missing_files=("torch/lib/libtorch_cpu.so",)
     ),
@@ -83,6 +110,10 @@ BAD = {
 }
 GOOD = {
     "healthy": with_torch(linux(), "2.6.0+cpu"),
+    "all files are there": replace(with_torch(linux(), "2.6.0+cpu"), damaged=()),
+    "a module that its user changed, and torch imports": damaged(
+        with_torch(linux(), "2.6.0+cpu"), "torch", "torch/functional.py", "changed"
+    ),
     "header files left out on purpose": with_torch(linux(), "2.6.0+cpu", missing_files=("torch/include/ATen/ATen.h",)),
     "a library of the system": with_error(
         with_torch(mac(), "2.6.0"),
