@@ -188,6 +188,8 @@ def _limits(system: System, notes: Notes) -> None:
     """What the cgroup (version 2 or 1) allows; ABSENT is «no limit»."""
     notes.set("host.cgroup_cpus", _cgroup_cpus(system) or ABSENT, "/sys/fs/cgroup")
     notes.set("host.cgroup_memory_bytes", _cgroup_memory(system) or ABSENT, "/sys/fs/cgroup")
+    privileges = re.search(r"^NoNewPrivs:\s*([01])", _text(system, "/proc/self/status"), re.M)
+    notes.set("host.no_new_privileges", privileges[1] == "1" if privileges else None, "/proc/self/status")
     said = system.read("/proc/self/limits", 8192)
     if isinstance(said, Gap):
         notes.set("host.limits", said)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from doctor.fixes import quoting
 from doctor.fixes.actions import BUILDERS, TORCH
 from doctor.fixes.effective import DRIVERS, cannot_cure, facts_after
+from doctor.fixes.host import as_far_as_allowed
 from doctor.fixes.notebook import for_kernel
 from doctor.fixes.prices import priced
 from doctor.fixes.situation import Situation, as_found, situation_of
@@ -127,7 +128,7 @@ class _Draft:
                 fixes, against = self._torch(finding, remedy, nearest=not made)
             for fix in fixes:
                 why = cannot_cure(fix, finding, self.situation.facts) if fix else None
-                made += [fix] if fix and why is None else []
+                made += [as_far_as_allowed(self.situation, fix)] if fix and why is None else []
                 against = against or why or ""
             reason = reason or against
         return made, reason

@@ -105,6 +105,7 @@ class Host:
     sandbox: str | Absent | None = None  # "seatbelt", "gvisor": what confines this process
     limits: Limits | None = None  # what the system allows this process
     tools: Mapping[str, str] | None = None  # gcc, clang, cmake: the first line of their --version; others are not there
+    no_new_privileges: bool | None = None  # Linux: sudo and other setuid programs gain nothing in this process
     root: bool | None = None  # whether this process's user is root (of Windows: not asked)
 
 
@@ -277,13 +278,13 @@ class Package:
 class DamagedFile:
     """A file of an installed distribution that is not as RECORD says it was installed."""
 
-    distribution: str
-    version: str | None = None
+    distribution: str  # whose RECORD names it
+    version: str | None = None  # of that distribution
     file: str  # as RECORD names it: "nvidia/cudnn/lib/libcudnn.so.9"
     # foreign: no library of this system and processor; changed: a .py, looked at only where the import failed or all
     # was asked for
-    what: Literal["missing", "empty", "truncated", "foreign", "changed"]
-    detail: str = ""
+    what: Literal["missing", "empty", "truncated", "foreign", "changed"]  # what is wrong with it
+    detail: str = ""  # sizes, or the processor it is for
 
 
 @dataclass(frozen=True, kw_only=True)

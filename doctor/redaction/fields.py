@@ -78,7 +78,7 @@ _DECLARED: dict[str, dict[How, str]] = {
         TEXT: "path missing_files leftovers shadowed_by warnings cuda_error numpy_error loaded_libraries",
     },
     "Package": {NAME: "name installer requires", VERSION: "version", TEXT: "path"},
-    "DamagedFile": {OWN: "what", NAME: "distribution", VERSION: "version", TEXT: "file detail"},
+    "DamagedFile": {NAME: "distribution", VERSION: "version", TEXT: "file detail"},
     "Gpu": {OWN: "pci_id pci_address driver", NAME: "name", VERSION: "capability gfx", UUID: "uuid"},
     "Source": {TEXT: "name message"},
     "Nvidia": {

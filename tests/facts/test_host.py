@@ -170,12 +170,14 @@ def test_limits_of_the_process(look) -> None:
     notes = look(
         {
             "/proc/self/limits": LIMITS,
+            "/proc/self/status": "Name:\tpython\nNoNewPrivs:\t1\nSeccomp:\t2\n",
             "/proc/self/cgroup": "0::/job\n",
             "/sys/fs/cgroup/job/pids.max": "max\n",
             "/sys/fs/cgroup/pids.max": "100\n",
             "/sys/fs/cgroup/pids.current": "97\n",
         }
     )
+    assert notes.get("host.no_new_privileges") is True
     assert notes.get("host.limits") == Limits(
         open_files=30,
         processes=513046,
@@ -187,4 +189,6 @@ def test_limits_of_the_process(look) -> None:
 
 
 def test_limits_that_cannot_be_read_are_a_gap(look) -> None:
-    assert {gap.fact: gap.reason for gap in look().gaps}["host.limits"] == "not-installed"
+    notes = look()
+    assert {gap.fact: gap.reason for gap in notes.gaps}["host.limits"] == "not-installed"
+    assert notes.get("host.no_new_privileges") is None

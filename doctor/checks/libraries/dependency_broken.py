@@ -28,7 +28,7 @@ from doctor.model.finding import Evidence, Remedy
 
 check = Check(
     severity="fault",
-    needs=("torch.import_failure",),
+    needs=("torch.version", "torch.import_failure"),
     keeps_from=("nvidia", "amd", "intel", "apple"),
     usual=(Remedy(action="reinstall-package", text="Install the package that the failed import names again."),),
     explains=("torch-import-crashes", "torch-install-broken", "program-error", "numpy-abi-mismatch"),
