@@ -552,9 +552,20 @@ def wrong_source(path, digest, size, whole):
         return gone(path, error)
     if here == 0 and size not in ("", "0"):
         return "empty", ""
+    if not whole and not is_source(path):
+        return "foreign", "it is no Python source"
     if not whole or (size == str(here) and matches(path, digest) is not False):
         return None
     return ("changed", "%d bytes, %s were installed" % (here, size or "others")) if size or digest else None
+
+
+def is_source(path):
+    """Whether a .py begins like a text: Python refuses one with a zero byte in it."""
+    try:
+        return b"\0" not in read_regular(path, HEAD)
+    except (OSError, ValueError) as error:
+        note(path, error)
+        return True
 
 
 def wrong_library(path, digest, size, own):

@@ -548,7 +548,9 @@ def test_what_cannot_be_named_safely_is_not_installed() -> None:
     assert not plan([broken], with_torch(linux(), "2.6.0+cpu"), tool="pip").fixes
 
 
-@pytest.mark.parametrize(("forbidden", "root", "said"), [(True, False, True), (False, False, False), (True, True, False)])
+@pytest.mark.parametrize(
+    ("forbidden", "root", "said"), [(True, False, True), (False, False, False), (True, True, False)]
+)
 def test_where_sudo_cannot_work_it_is_said(forbidden: bool, root: bool, said: bool) -> None:
     host = linux(no_new_privileges=forbidden, root=root)
     (fix,) = plan([TOO_OLD], with_torch(rtx("470.256.02", on=host), "2.6.0+cu124")).fixes

@@ -110,6 +110,11 @@ def test_a_module_that_is_empty_or_gone(site: Path) -> None:
     ]  # fmt: skip
 
 
+def test_garbage_in_a_module(site: Path) -> None:
+    (site / "sympy/__init__.py").write_bytes(bytes(6))
+    assert damaged(site) == [("sympy", "sympy/__init__.py", "foreign")]
+
+
 def test_a_changed_module_is_seen_only_where_all_was_asked_for(site: Path) -> None:
     (site / "sympy/core/__init__.py").write_text("y = 2\n")
     assert damaged(site) == []
