@@ -1,0 +1,111 @@
+"""The CUDA build: its nvidia-* packages missing, empty, cut short, of another release; libraries from elsewhere.
+
+The machine has no GPU, which is no fault: the CUDA build computes on the CPU there. The fixes need a GPU build from
+PyTorch's own index, which cannot be reached from every machine, or hundreds of megabytes: they run where the
+package index has the one nvidia-* package that is at fault.
+"""
+
+from __future__ import annotations
+
+from tests.ward.bed import bed
+from tests.ward.place import Place
+
+BROKEN = "torch-install-broken"
+PACKAGE = "reinstall-package"
+
+
+@bed(None, base="cuda")
+def healthy_cuda_build(place: Place) -> None:
+    """Nothing is broken: the CUDA build on a machine without a GPU."""
+
+
+@bed(BROKEN, base="cuda", action=PACKAGE, details={"package": "nvidia-cudnn-cu13"}, cure="run")
+def cudnn_empty(place: Place) -> None:
+    """libcudnn.so.9 has no bytes."""
+    place.write(place.library("libcudnn.so.9"), b"")
+
+
+@bed(BROKEN, base="cuda", action=PACKAGE, details={"package": "nvidia-cublas"}, cure="run")
+def cublas_lt_truncated(place: Place) -> None:
+    """The first half of libcublasLt.so.13."""
+    place.truncate(place.library("libcublasLt.so.13"))
+
+
+@bed(BROKEN, base="cuda", action=PACKAGE, details={"package": "nvidia-nccl-cu13"}, cure="run")
+def nccl_empty(place: Place) -> None:
+    """libnccl.so.2 has no bytes."""
+    place.write(place.library("libnccl.so.2"), b"")
+
+
+@bed(BROKEN, base="cuda", action=PACKAGE, details={"package": "nvidia-cuda-runtime"}, cure="run")
+def cuda_runtime_missing(place: Place) -> None:
+    """libcudart.so.13 is gone; the metadata of its package is there."""
+    place.remove(place.library("libcudart.so.13"))
+
+
+@bed(BROKEN, base="cuda", action=PACKAGE, details={"package": "nvidia-cuda-nvrtc"}, code=0, cure="run")
+def nvrtc_empty(place: Place) -> None:
+    """libnvrtc.so.13, which is loaded late, has no bytes: torch imports."""
+    place.write(place.library("libnvrtc.so.13"), b"")
+
+
+@bed("nvidia-packages-mixed", base="cuda", action="install-package", details={"package": "nvidia-cudnn-cu13"}, cure="run")
+def cudnn_not_installed(place: Place) -> None:
+    """nvidia-cudnn-cu13, which torch requires, was removed."""
+    place.uninstall("nvidia_cudnn_cu13")
+
+
+@bed("nvidia-packages-mixed", base="cuda", action="install-package", details={"package": "nvidia-nvjitlink"}, cure="run")
+def nvjitlink_not_installed(place: Place) -> None:
+    """nvidia-nvjitlink, which only other nvidia-* packages require, was removed."""
+    place.uninstall("nvidia_nvjitlink")
+
+
+@bed("nvidia-packages-mixed", base="cuda", action=PACKAGE, details={"package": "nvidia-nccl-cu13"}, code=0, cure="run")
+def nccl_of_another_release(place: Place) -> None:
+    """The metadata says an older nvidia-nccl-cu13 than torch pins; it still loads."""
+    info = place.info("nvidia_nccl_cu13")
+    version = info.name.split("-")[1].removesuffix(".dist-info")
+    place.replace_text(info / "METADATA", f"Version: {version}", "Version: 2.27.3")
+    info.rename(info.with_name("nvidia_nccl_cu13-2.27.3.dist-info"))
+
+
+@bed("library-path-conflict", base="cuda", action="unset-env", details={"name": "LD_LIBRARY_PATH"}, cure="hand", needs=("gcc",))
+def foreign_nccl_first(place: Place) -> None:
+    """LD_LIBRARY_PATH leads to a libnccl.so.2 of another make, which lacks what torch needs."""
+    place.compile("int ncclGetVersion(int *v) { *v = 1; return 0; }", place.root / "old" / "libnccl.so.2")
+    place.environ["LD_LIBRARY_PATH"] = str(place.root / "old")
+
+
+@bed("library-path-conflict", base="cuda", action="unset-env", details={"name": "LD_LIBRARY_PATH"}, cure="hand")
+def empty_cudart_first(place: Place) -> None:
+    """LD_LIBRARY_PATH leads to a libcudart.so.13 without a byte."""
+    place.write(place.root / "old" / "libcudart.so.13", b"")
+    place.environ["LD_LIBRARY_PATH"] = str(place.root / "old")
+
+
+@bed(None, base="cuda", needs=("gcc",))
+def stub_of_libcuda_without_gpu(place: Place) -> None:
+    """A toolkit's stub of libcuda is on LD_LIBRARY_PATH of a machine without a GPU, which can't be harmed by it."""
+    place.compile("int cuInit(unsigned f) { return 34; }", place.root / "cuda" / "lib64" / "stubs" / "libcuda.so.1")
+    place.environ["LD_LIBRARY_PATH"] = str(place.root / "cuda" / "lib64" / "stubs")
+
+
+@bed("companion-mismatch", base="cuda", cure="none", why_not="PyTorch's own index is needed")
+def torchvision_of_an_older_torch(place: Place) -> None:
+    """torchvision 0.23.0, which belongs to torch 2.8, was installed without its requirements."""
+    place.uninstall("torchvision")
+    place.unpack("torchvision-0.23.0")
+
+
+@bed("companion-mismatch", base="cuda", cure="none", why_not="PyTorch's own index is needed")
+def torchaudio_of_an_older_torch(place: Place) -> None:
+    """torchaudio 2.8.0 beside torch 2.14.1."""
+    place.unpack("torchaudio-2.8.0")
+
+
+@bed("companion-mismatch", base="cuda", code=0, cure="run", details={"package": "triton"})
+def triton_of_an_older_torch(place: Place) -> None:
+    """triton 3.6.0 instead of the 3.8.0 that torch 2.14.1 pins."""
+    place.uninstall("triton")
+    place.unpack("triton-3.6.0")

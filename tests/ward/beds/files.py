@@ -1,0 +1,171 @@
+"""Files of torch's own that are gone, cut short, of another machine or of another release."""
+
+from __future__ import annotations
+
+import struct
+
+from tests.ward.bed import bed
+from tests.ward.place import Place
+
+BROKEN = "torch-install-broken"
+AGAIN = "reinstall-torch"
+
+
+@bed(None, fast=True)
+def healthy_cpu(place: Place) -> None:
+    """Nothing is broken: the CPU build on a machine without a GPU."""
+
+
+@bed(BROKEN, action=AGAIN, cure="run")
+def torch_c_deleted(place: Place) -> None:
+    """torch/_C.*.so is gone."""
+    place.remove(*place.torch.glob("_C.*.so"))
+
+
+@bed(BROKEN, action=AGAIN, cure="run", fast=True)
+def libtorch_cpu_missing(place: Place) -> None:
+    """torch/lib/libtorch_cpu.so is gone."""
+    place.remove(place.torch / "lib" / "libtorch_cpu.so")
+
+
+@bed(BROKEN, action=AGAIN, cure="run")
+def libtorch_cpu_empty(place: Place) -> None:
+    """torch/lib/libtorch_cpu.so has no bytes: the disk was full."""
+    place.write(place.torch / "lib" / "libtorch_cpu.so", b"")
+
+
+@bed(BROKEN, action=AGAIN, cure="run")
+def libtorch_cpu_truncated(place: Place) -> None:
+    """The first half of torch/lib/libtorch_cpu.so."""
+    place.truncate(place.torch / "lib" / "libtorch_cpu.so")
+
+
+@bed(BROKEN, action=AGAIN, cure="run")
+def libtorch_python_truncated(place: Place) -> None:
+    """Nine tenths of torch/lib/libtorch_python.so."""
+    place.truncate(place.torch / "lib" / "libtorch_python.so", 0.9)
+
+
+@bed(BROKEN, action=AGAIN, cure="run")
+def torch_code_garbage(place: Place) -> None:
+    """torch/functional.py holds zeros, as after a crash of the machine."""
+    path = place.torch / "functional.py"
+    place.write(path, b"\0" * path.stat().st_size)
+    place.remove(*(place.torch / "__pycache__").glob("functional.*"))
+
+
+@bed(BROKEN, action=AGAIN, cure="run", fast=True)
+def install_cut_short(place: Place) -> None:
+    """Half of RECORD is written, and half of the folders are there: an installation that was killed."""
+    record = place.info("torch") / "RECORD"
+    place.truncate(record)
+    place.remove(*(place.torch / name for name in ("nn", "optim", "utils", "version.py")))
+
+
+@bed(BROKEN, action=AGAIN, cure="run")
+def folder_emptied(place: Place) -> None:
+    """The metadata of torch is there, and the folder torch holds nothing."""
+    place.remove(place.torch)
+    place.torch.mkdir()
+
+
+@bed(BROKEN, code=0, cure="none", why_not="a warning: torch works", fast=True)
+def orch_leftovers(place: Place) -> None:
+    """~orch and its metadata, left by an upgrade on a machine that held the files."""
+    place.write(place.site / "~orch" / "__init__.py", "")
+    place.write(place.site / "~orch-2.12.0.dist-info" / "METADATA", "Name: torch\nVersion: 2.12.0\n")
+
+
+@bed("torch-duplicate-install", cure="run")
+def torch_over_torch(place: Place) -> None:
+    """Code of 2.3.1 was unpacked over 2.13.0, and both have their metadata."""
+    place.unpack("torch-2.3.1-cp311-cp311-manylinux2014_aarch64", only="torch/functional.py")
+    place.unpack("torch-2.3.1-cp311-cp311-manylinux2014_aarch64", only="torch/nn/")
+    place.unpack("torch-2.3.1-cp311-cp311-manylinux2014_aarch64", only="torch/_")
+    place.unpack("torch-2.3.1-cp311-cp311-manylinux2014_aarch64", only="torch-2.3.1.dist-info/")
+    for folder in (place.torch, place.torch / "nn"):
+        place.remove(*folder.glob("__pycache__/*.pyc"))
+
+
+@bed("torch-duplicate-install", code=0, cure="none", why_not="a warning: torch works", fast=True)
+def metadata_twice(place: Place) -> None:
+    """The metadata of 2.12.0 stayed beside that of 2.13.0; the files are those of 2.13.0."""
+    old = place.site / "torch-2.12.0.dist-info"
+    place.write(old / "METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: 2.12.0\n")
+    place.write(old / "RECORD", "torch/__init__.py,,\n")
+    place.write(old / "INSTALLER", "pip\n")
+
+
+def _other_platform(place: Place, wheel: str) -> None:
+    place.uninstall("torch")
+    place.remove(place.torch)
+    place.unpack(wheel)
+
+
+@bed(BROKEN, action=AGAIN, cure="run")
+def wheel_for_arm64(place: Place) -> None:
+    """A wheel for aarch64 was unpacked on x86-64."""
+    _other_platform(place, "torch-2.3.1-cp311-cp311-manylinux2014_aarch64")
+
+
+@bed(BROKEN, action=AGAIN, cure="run")
+def wheel_for_macos(place: Place) -> None:
+    """A wheel for macOS was unpacked on Linux."""
+    _other_platform(place, "torch-2.3.1-cp311-none-macosx")
+
+
+@bed(BROKEN, action=AGAIN, cure="run")
+def wheel_for_windows(place: Place) -> None:
+    """A wheel for Windows was unpacked on Linux."""
+    _other_platform(place, "torch-2.3.1-cp311-cp311-win_amd64")
+
+
+@bed(BROKEN, action=AGAIN, cure="run")
+def library_of_32_bit(place: Place) -> None:
+    """torch/lib/libc10.so is a 32-bit one."""
+    path = place.torch / "lib" / "libc10.so"
+    head = b"\x7fELF\x01\x01\x01" + b"\0" * 9 + struct.pack("<HHIIIIIHHHHHH", 3, 3, 1, 0, 52, 0, 0, 52, 32, 1, 40, 0, 0)
+    place.write(path, head + b"\0" * 4096)
+
+
+@bed(BROKEN, base="bare-3.12", action=AGAIN, cure="none", why_not="there is no wheel of torch for 3.12 in the cache")
+def torch_of_another_python(place: Place) -> None:
+    """The site-packages of a 3.11 were copied into an environment of 3.12."""
+    from tests.ward.store import Store, link_environment
+
+    other = place.root / "other"
+    link_environment(Store(place.wheels.parent).base("cpu"), other)
+    for path in next((other / "lib").glob("python*/site-packages")).iterdir():
+        if not (place.site / path.name).exists():
+            path.rename(place.site / path.name)
+    place.remove(other)
+
+
+@bed(BROKEN, action="install-package", details={"package": "typing-extensions"}, cure="run")
+def typing_extensions_missing(place: Place) -> None:
+    """A package that torch requires is not there."""
+    place.uninstall("typing_extensions")
+
+
+@bed(BROKEN, action="install-package", details={"package": "sympy"}, cure="run")
+def sympy_missing(place: Place) -> None:
+    """sympy, which torch requires, is not there."""
+    place.uninstall("sympy")
+
+
+@bed(BROKEN, action="reinstall-package", details={"package": "sympy"}, cure="run")
+def sympy_cut_short(place: Place) -> None:
+    """The folder of sympy is there, half of its files are not."""
+    place.remove(place.site / "sympy" / "core", place.site / "sympy" / "functions")
+
+
+@bed(None, fast=True)
+def numpy_not_installed(place: Place) -> None:
+    """torch works without NumPy, which it does not require."""
+    place.uninstall("numpy")
+
+
+@bed(BROKEN, action="reinstall-package", details={"package": "numpy"}, code=0, cure="run")
+def numpy_core_deleted(place: Place) -> None:
+    """NumPy's compiled core is gone: torch works, .numpy() does not."""
+    place.remove(*(place.site / "numpy" / "_core").glob("_multiarray_umath*.so"))

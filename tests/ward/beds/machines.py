@@ -1,0 +1,124 @@
+"""The machine and its limits: disks, folders that are not there, memory, files, processes, languages."""
+
+from __future__ import annotations
+
+from tests.ward.bed import bed
+from tests.ward.place import Place
+
+ROOT = ("unshare",)
+
+
+@bed(None, fast=True)
+def few_open_files(place: Place) -> None:
+    """30 open files, enough for torch on the CPU."""
+    place.wrapper = ("prlimit", "--nofile=30")
+
+
+@bed("process-limits", action="raise-limit", details={"limit": "address-space"}, cure="hand")
+def little_address_space(place: Place) -> None:
+    """400 MB of addresses: torch's libraries do not fit."""
+    place.wrapper = ("prlimit", f"--as={400 << 20}")
+
+
+@bed("process-limits", action="raise-limit", cure="hand", needs=ROOT)
+def few_processes(place: Place) -> None:
+    """A control group with room for six processes and threads."""
+    _in_group(place, "pids", "pids.max", "6")
+
+
+def _in_group(place: Place, controller: str, file: str, value: str) -> None:
+    group = f"/sys/fs/cgroup/{controller}/ward-{place.root.name}"
+    script = f'mkdir -p {group}; echo {value} > {group}/{file}; echo $$ > {group}/cgroup.procs; exec "$@"'
+    place.wrapper = ("sh", "-ec", script, "sh")
+
+
+@bed(None, needs=("taskset", *ROOT), limit_s=180)
+def small_machine(place: Place) -> None:
+    """One CPU and 512 MB."""
+    _in_group(place, "memory", "memory.limit_in_bytes", str(512 << 20))
+    place.wrapper = ("taskset", "-c", "0", *place.wrapper)
+
+
+@bed(None, needs=ROOT, fast=True)
+def no_proc(place: Place) -> None:
+    """/proc is not mounted."""
+    place.mounted("umount -l /proc || mount -t tmpfs none /proc")
+
+
+@bed(None, needs=ROOT)
+def no_sys(place: Place) -> None:
+    """/sys is empty."""
+    place.mounted("mount -t tmpfs none /sys")
+
+
+@bed(None, fast=True)
+def no_home(place: Place) -> None:
+    """HOME names a folder that is not there."""
+    place.environ["HOME"] = "/nonexistent"
+
+
+@bed(None, needs=ROOT)
+def no_tmp(place: Place) -> None:
+    """No folder for temporary files can be written."""
+    place.environ["TMPDIR"] = "/nonexistent"
+    place.mounted("for d in /tmp /var/tmp /dev/shm; do mkdir -p $d; mount -t tmpfs -o ro none $d; done")
+
+
+@bed(None, needs=ROOT, fast=True)
+def read_only_environment(place: Place) -> None:
+    """The environment is on a read-only disk."""
+    place.mounted(f"mount --bind {place.env} {place.env}; mount -o remount,ro,bind {place.env}")
+
+
+@bed(None, needs=ROOT)
+def full_disk(place: Place) -> None:
+    """The home and /tmp are on a disk without a free byte."""
+    home = place.root / "home"
+    fill = "dd if=/dev/zero of={0}/full bs=4096 2>/dev/null || true"
+    place.mounted(
+        f"mount -t tmpfs -o size=64k none {home}; {fill.format(home)}; "
+        f"mount -t tmpfs -o size=64k none /tmp; {fill.format('/tmp')}"
+    )
+
+
+@bed("torch-import-crashes", needs=ROOT, cure="none", why_not="how a disk is mounted is its administrator's to say")
+def noexec_environment(place: Place) -> None:
+    """The environment's disk is mounted noexec: no library of it can be loaded."""
+    place.mounted(f"mount --bind {place.env} {place.env}; mount -o remount,noexec,bind {place.env}")
+
+
+@bed(None, fast=True)
+def plain_c_locale(place: Place) -> None:
+    """LANG=C, and an environment whose path has spaces and umlauts."""
+    place.environ |= {"LANG": "C", "LC_ALL": "C"}
+    moved = place.root / "Müllers Umgebung $x"
+    place.env.rename(moved)
+    place.env = moved
+
+
+@bed(None)
+def odd_encodings(place: Place) -> None:
+    """A Turkish locale, and Python told to speak UTF-16."""
+    place.environ |= {"LC_ALL": "tr_TR.ISO-8859-9", "LANG": "tr_TR", "PYTHONIOENCODING": "utf-16"}
+
+
+@bed(None, fast=True)
+def noisy_startup(place: Place) -> None:
+    """sitecustomize prints, and writes a broken line to stderr."""
+    place.write(place.site / "sitecustomize.py", "import sys\nprint('{\"torch\": null}')\nsys.stderr.write('\\udcff!\\n')\n" * 3)
+
+
+@bed("interpreter-broken", cure="none", why_not="what stands in one's sitecustomize is the user's to mend")
+def startup_that_exits(place: Place) -> None:
+    """sitecustomize ends every Python of the environment."""
+    place.write(place.site / "sitecustomize.py", "raise SystemExit('licence server not reached')\n")
+
+
+@bed("torch-import-crashes", cure="none", why_not="what hangs is the user's own code", limit_s=120)
+def import_that_hangs(place: Place) -> None:
+    """A plugin of torch's (entry point torch.backends) never returns."""
+    place.write(place.site / "plug.py", "import time\ndef load():\n    time.sleep(10_000)\n")
+    info = place.site / "plug-1.0.dist-info"
+    place.write(info / "METADATA", "Metadata-Version: 2.1\nName: plug\nVersion: 1.0\n")
+    place.write(info / "entry_points.txt", "[torch.backends]\nplug = plug:load\n")
+    place.write(info / "RECORD", "plug.py,,\nplug-1.0.dist-info/METADATA,,\n")

@@ -1,0 +1,165 @@
+"""The environment that a bed breaks: hard links to a base in the store, so that it costs neither time nor room.
+
+Nothing here writes into a file: a file that changes is replaced, else the base, and every other bed, would change too.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Place:
+    """`root` holds all of it: `env` (the environment), `work` (where the user stands) and `home`."""
+
+    root: Path
+    env: Path
+    wheels: Path  # the folder of all wheels
+    environ: dict[str, str | None] = field(default_factory=dict)  # changes of the user's variables; None: not set
+    work: Path = Path()
+    wrapper: tuple[str, ...] = ()  # what starts the doctor, with its limits and mounts
+    target: str | None = None  # what --python says; by default the environment
+
+    def __post_init__(self) -> None:
+        self.work = self.root / "work"
+        self.work.mkdir(exist_ok=True)
+        (self.root / "home").mkdir(exist_ok=True)
+
+    # ---- where things are
+
+    @property
+    def python(self) -> Path:
+        return self.env / "bin" / "python"
+
+    @property
+    def site(self) -> Path:
+        return next((self.env / "lib").glob("python*")) / "site-packages"
+
+    @property
+    def torch(self) -> Path:
+        return self.site / "torch"
+
+    def info(self, name: str) -> Path:
+        """The dist-info folder of a distribution."""
+        return next(self.site.glob(f"{name.replace('-', '_')}-*.dist-info"))
+
+    def library(self, name: str) -> Path:
+        """A library of an nvidia-* package."""
+        return next(p for p in (self.site / "nvidia").rglob(name) if not p.is_symlink())
+
+    def wheel(self, name: str) -> Path:
+        """A wheel of the store, by the start of its file's name."""
+        return next(self.wheels.glob(f"{name}*.whl"))
+
+    # ---- breaking
+
+    def write(self, path: Path, content: bytes | str) -> Path:
+        """A new file, or another one in the place of an old one."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        mode = path.stat().st_mode if path.exists() else 0o644
+        path.unlink(missing_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        path.chmod(mode)
+        return path
+
+    def truncate(self, path: Path, share: float = 0.5) -> None:
+        """Keep the first part of a file."""
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            kept = file.read(int(size * share))
+        self.write(path, kept)
+
+    def replace_text(self, path: Path, old: str, new: str) -> None:
+        text = path.read_text()
+        assert old in text, f"{path} has no {old!r}"
+        self.write(path, text.replace(old, new))
+
+    def remove(self, *paths: Path) -> None:
+        for path in paths:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+    def uninstall(self, name: str) -> None:
+        """Remove the files that a distribution's RECORD names, as pip does."""
+        info = self.info(name)
+        for line in (info / "RECORD").read_text().splitlines():
+            path = self.site / line.split(",")[0].strip('"')
+            if path.is_file() or path.is_symlink():
+                path.unlink()
+        shutil.rmtree(info, ignore_errors=True)
+
+    def unpack(self, wheel: str, into: Path | None = None, only: str = "") -> None:
+        """What `unzip -o` of a wheel does."""
+        folder = into or self.site
+        with zipfile.ZipFile(self.wheel(wheel)) as archive:
+            for name in archive.namelist():
+                if name.startswith(only) and not name.endswith("/"):
+                    self.write(folder / name, archive.read(name))
+
+    def install(self, *wheels: str) -> None:
+        """`pip install --no-deps` of wheels of the store: over what is there, as it warns of and does."""
+        argv = [self.python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--disable-pip-version-check"]
+        said = subprocess.run(
+            [*argv, *(self.wheel(w) for w in wheels)], capture_output=True, text=True, check=False, timeout=300
+        )
+        assert said.returncode == 0, said.stderr
+
+    def compile(self, source: str, output: Path, *options: str) -> Path:
+        """A shared library of a few lines of C."""
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.unlink(missing_ok=True)
+        include = sysconfig.get_paths()["include"]
+        subprocess.run(
+            ["gcc", "-shared", "-fPIC", f"-I{include}", "-x", "c", "-", "-o", str(output), *options],
+            input=source, text=True, check=True, timeout=60,
+        )  # fmt: skip
+        return output
+
+    def mounted(self, script: str) -> None:
+        """Let the doctor run in a mount namespace of its own, in which a shell script was run before."""
+        self.wrapper = ("unshare", "-m", "sh", "-ec", f'{script}\nexec "$@"', "sh")
+
+    # ---- the doctor
+
+    def variables(self) -> dict[str, str]:
+        """The user's environment: what a login shell has, and no more of ours than pip's own settings."""
+        kept = {k: v for k, v in os.environ.items() if k.startswith(("PIP_", "SSL_"))}
+        user: Mapping[str, str | None] = {
+            **kept, "PATH": os.environ.get("PATH", ""), "HOME": str(self.root / "home"), "LANG": "C.UTF-8",
+            "TERM": "dumb", **self.environ,
+        }  # fmt: skip
+        return {name: value for name, value in user.items() if value is not None}
+
+    def doctor(self, *arguments: str, timeout: float) -> subprocess.CompletedProcess[str]:
+        """Run torchdoctor as this user, from an environment of its own (-I: what breaks the user's Python does not break
+        ours; its children get the variables all the same)."""
+        target = self.target or str(self.env)
+        argv = [*self.wrapper, sys.executable, "-I", "-m", "doctor", *arguments, "--python", target]
+        return subprocess.run(
+            argv, cwd=self.work, env=self.variables(), capture_output=True, text=True, errors="replace",
+            timeout=timeout, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def exact(self) -> dict[str, str]:
+        """What is where under the root: sizes and times of files, targets of links. Byte code, and the doctor's own
+        store, are nobody's."""
+        found = {}
+        for folder, names, files in os.walk(self.root):
+            names[:] = [n for n in names if n not in ("__pycache__", ".torchdoctor", ".cache", ".local", ".config")]
+            for name in (*files, *(n for n in names if os.path.islink(os.path.join(folder, n)))):
+                path = os.path.join(folder, name)
+                said = os.lstat(path)
+                what = os.readlink(path) if os.path.islink(path) else f"{said.st_size} {said.st_mtime_ns}"
+                if name != ".lock":
+                    found[os.path.relpath(path, self.root)] = what
+        return found

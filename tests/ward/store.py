@@ -1,0 +1,188 @@
+"""The one cache that all beds are made of: wheels, and environments that real tools installed them into.
+
+`scripts/ward.py build` fills it, from the package index that pip is configured with and from
+https://download.pytorch.org/whl/cpu; it lies in .cache/ward, or where TORCHDOCTOR_WARD says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.ward.place import Place
+
+ROOT = Path(__file__).resolve().parents[2]
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+CPU = "torch==2.13.0"
+
+
+@dataclass(frozen=True)
+class Base:
+    """An environment: made by `tool` with a Python of that version, holding the requirements. `links`: bare ones hold
+    nothing but what the tool puts there."""
+
+    python: str
+    tool: str  # "venv" (with pip) or "uv"
+    requirements: tuple[str, ...] = ()
+
+
+BASES = {
+    "cpu": Base("3.11", "venv", (CPU, "numpy==2.4.6")),
+    "cuda": Base("3.11", "uv", ("torch==2.14.1", "numpy==2.4.6", "torchvision==0.29.1")),
+    "old": Base("3.10", "venv", ("torch==1.12.1", "numpy==1.26.4")),
+    "bare": Base("3.11", "venv"),
+    "bare-uv": Base("3.11", "uv"),
+    "bare-3.12": Base("3.12", "venv"),
+    **{f"bare-{version}": Base(version, "venv") for version in ("3.6", "3.7", "3.8", "3.9", "3.10", "3.13")},
+}
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """What is unpacked or installed into beds, by its requirement and the platform and Python that it is for."""
+
+    requirement: str
+    python: str = "3.11"
+    platforms: tuple[str, ...] = ()
+
+
+_HERE = tuple(f"manylinux{v}_x86_64" for v in ("_2_28", "_2_27", "_2_25", "_2_18", "2014", "2010", "1"))
+WHEELS = (
+    Wheel("torch==2.3.1", platforms=("manylinux2014_aarch64",)),
+    Wheel("torch==2.3.1", platforms=("macosx_11_0_arm64",)),
+    Wheel("torch==2.3.1", platforms=("win_amd64",)),
+    Wheel("torchvision==0.28.0"),
+    Wheel("torchvision==0.23.0"),
+    Wheel("torchaudio==2.8.0"),
+    Wheel("torchtext==0.18.0"),
+    Wheel("triton==3.6.0"),
+    Wheel("intel-openmp==2025.0.0"),
+    Wheel("numpy==1.26.4"),
+    Wheel("numpy==1.26.4", python="3.10"),
+    Wheel("numpy==2.2.6", python="3.10"),
+)
+
+
+@dataclass(frozen=True)
+class Store:
+    folder: Path
+
+    @classmethod
+    def configured(cls) -> Store:
+        return cls(Path(os.environ.get("TORCHDOCTOR_WARD") or ROOT / ".cache" / "ward"))
+
+    @property
+    def wheels(self) -> Path:
+        return self.folder / "wheels"
+
+    def base(self, name: str) -> Path:
+        return self.folder / "base" / name
+
+    # ---- filling it
+
+    def build(self, tell: object = print) -> None:
+        """Fetch and install what is not there yet."""
+        self.wheels.mkdir(parents=True, exist_ok=True)
+        self._fetch_cpu_torch()
+        for wheel in WHEELS:
+            self._fetch("--no-deps", wheel)
+        self._fetch("", Wheel("torch==2.14.1"), "numpy==2.4.6", "torchvision==0.29.1")
+        self._fetch("", Wheel(CPU), "numpy==2.4.6", "--find-links", str(self.wheels))
+        for name in BASES:
+            self._install(name)
+
+    def _fetch_cpu_torch(self) -> None:
+        """A wheel that pip is configured to find on this machine is taken if it is a CPU build."""
+        if list(self.wheels.glob("torch-2.13.0+cpu-*")):
+            return
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(self.wheels), f"{CPU}+cpu"]
+        if subprocess.run([*command, "--no-index"], check=False, capture_output=True).returncode:
+            subprocess.run([*command, "--index-url", CPU_INDEX], check=True)
+
+    def _fetch(self, how: str, wheel: Wheel, *more: str) -> None:
+        platforms = [part for name in wheel.platforms or _HERE for part in ("--platform", name)]
+        subprocess.run(
+            [sys.executable, "-m", "pip", "download", "-q", *([how] if how else []), "-d", str(self.wheels),
+             "--only-binary=:all:", "--python-version", wheel.python, *platforms, wheel.requirement, *more],
+            check=True,
+        )  # fmt: skip
+
+    def _install(self, name: str) -> None:
+        base, folder = BASES[name], self.base(name)
+        if (folder / "built").exists():
+            return
+        python = interpreter(base.python)
+        if python is None:
+            return  # its beds say that they can't be made
+        shutil.rmtree(folder, ignore_errors=True)
+        offline = ["--no-index", "--find-links", str(self.wheels)]
+        if base.tool == "uv":
+            subprocess.run([*UV, "venv", "-q", "--python", python, str(folder)], check=True)
+            install = [*UV, "pip", "install", "-q", "--python", str(folder), *offline]
+        else:
+            subprocess.run([python, "-m", "venv", str(folder)], check=True)
+            install = [str(folder / "bin" / "python"), "-m", "pip", "install", "-q"]
+            install += [] if name == "old" else offline
+        if base.requirements:
+            subprocess.run([*install, *base.requirements], check=True)
+        (folder / "built").touch()
+
+    # ---- making places
+
+    def has(self, base: str) -> bool:
+        return (self.base(base) / "built").exists()
+
+    @contextlib.contextmanager
+    def place(self, base: str, name: str) -> Iterator[Place]:
+        """A fresh place, gone afterwards."""
+        root = self.folder / "beds" / name
+        shutil.rmtree(root, ignore_errors=True)
+        root.mkdir(parents=True)
+        try:
+            link_environment(self.base(base), root / "env")
+            yield Place(root, root / "env", self.wheels)
+        finally:
+            subprocess.run(["chattr", "-R", "-i", str(root)], check=False, capture_output=True)
+            shutil.rmtree(root, ignore_errors=True)
+
+
+UV = (sys.executable, "-m", "uv")
+
+
+def interpreter(version: str) -> str | None:
+    """A Python of that minor version: on PATH, or among pyenv's."""
+    if found := shutil.which(f"python{version}"):
+        return os.path.realpath(found) if ".pyenv/shims" not in found else _of_pyenv(version)
+    return _of_pyenv(version)
+
+
+def _of_pyenv(version: str) -> str | None:
+    versions = Path(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))) / "versions"
+    found = sorted(versions.glob(f"{version}.*/bin/python{version}"))
+    return str(found[-1]) if found else None
+
+
+def link_environment(source: Path, target: Path) -> None:
+    """The same environment at another place: hard links, but for what names its own place (pyvenv.cfg, scripts)."""
+    shutil.copytree(source, target, symlinks=True, copy_function=_link)
+    moved = [target / "pyvenv.cfg", *(target / "bin").iterdir()]
+    for path in moved:
+        if path.is_symlink() or not path.is_file():
+            continue
+        content = path.read_bytes()
+        if str(source).encode() in content:
+            mode = path.stat().st_mode
+            path.unlink()
+            path.write_bytes(content.replace(str(source).encode(), str(target).encode()))
+            path.chmod(mode)
+
+
+def _link(source: str, target: str) -> str:
+    os.link(source, target, follow_symlinks=False)
+    return target
