@@ -2,7 +2,7 @@
 
 python scripts/ward.py build                 fetch wheels (about 4 GB) and make the base environments (about 9 GB)
 python scripts/ward.py list                  beds and what is expected of them
-python scripts/ward.py run [BED ...]         the named ones, or all (--all): check, fix, undo; results.json and docs/ward.md
+python scripts/ward.py run [BED ...]         those, or --all: check, fix, undo; writes docs/ward.md
 python scripts/ward.py page                  docs/ward.md, from what was kept
 
 The cache lies in .cache/ward, or where TORCHDOCTOR_WARD says. Needs Linux; beds with mounts and limits need root.
@@ -32,6 +32,7 @@ def main() -> int:
     parser.add_argument("beds", nargs="*", metavar="BED")
     parser.add_argument("--all", action="store_true", help="run all beds")
     parser.add_argument("--no-fix", action="store_true", help="only examine")
+    parser.add_argument("--after", metavar="BED", help="with --all: only those that come after this one")
     parser.add_argument("--forget", action="store_true", help="don't keep the results")
     options = parser.parse_args()
     store = Store.configured()
@@ -54,6 +55,8 @@ def run(options: argparse.Namespace, store: Store) -> int:
     if not options.beds and not options.all:
         sys.exit("ward.py: name beds, or say --all")
     chosen = [known[name] for name in options.beds] or list(known.values())
+    if options.after:
+        chosen = chosen[[bed.name for bed in chosen].index(options.after) + 1 :]
     failed = 0
     for bed in chosen:
         if reason := cannot(bed, store):
@@ -62,7 +65,7 @@ def run(options: argparse.Namespace, store: Store) -> int:
         row = stay(bed, store, fixes=not options.no_fix)
         failed += not row.right
         print(told(row), flush=True)
-        if not options.forget:
+        if not options.forget and not any(p.startswith("the bed can't be made") for p in row.problems):
             keep([row])
     if not options.forget:
         write_page()

@@ -207,6 +207,8 @@ def _leader(hypotheses: Sequence[Hypothesis]) -> Hypothesis | None:
         return None
     if len(hypotheses) > 1 and hypotheses[0].weight < LEADS_BY * hypotheses[1].weight:
         return None
+    if len(hypotheses) == 1 and hypotheses[0].speaks_against:
+        return None  # to be the only candidate is no evidence
     return hypotheses[0]
 
 

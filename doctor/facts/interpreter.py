@@ -14,11 +14,12 @@ from doctor.facts.installed import PackageSaid, TorchSaid
 from doctor.facts.notes import Notes, gap_from
 from doctor.facts.system import System, architecture
 from doctor.facts.target import Found
+from doctor.knowledge.versions import numbers
 from doctor.model.facts import ABSENT, DamagedFile, Gap, StartFailure
 from doctor.process import Child, Result
 
 LIMIT_S = 30.0  # a cold network disk
-TOO_OLD = 79  # exit code of collect.py below 3.6
+TOO_OLD, OLDEST = 79, (3, 6)  # exit code of collect.py below that
 ASKED = "asked of the interpreter"
 RECORD = "RECORD against the disk"
 WHOLE_LIMIT_S = 60.0  # each .py of the family is read
@@ -160,7 +161,13 @@ def read_answer(text: str) -> Heard:
     """The answer as typed values, each source for itself. Raises Refused where it is no answer at all."""
     data = loads(text)
     values, refused = decode_fields(Answer, data)
-    return Heard(Answer(**values), refused, too_old="torch" not in data and "failed" not in data)
+    answer = Answer(**values)
+    return Heard(answer, refused, too_old="torch" not in data and "failed" not in data and _is_old(answer.version))
+
+
+def _is_old(version: str | None) -> bool:
+    """Whether a Python of that version says nothing else."""
+    return bool(version and fits("StartFailure", "version", version)) and numbers(version or "") < OLDEST
 
 
 def failure_of(result: Result, heard: Heard | None, python: str) -> StartFailure | None:
@@ -170,7 +177,7 @@ def failure_of(result: Result, heard: Heard | None, python: str) -> StartFailure
         return StartFailure(kind=kind, message=message, **more)  # type: ignore[arg-type]
 
     if heard and heard.too_old:
-        version = heard.answer.version if fits("StartFailure", "version", heard.answer.version) else None
+        version = heard.answer.version
         return failure("too-old", f"Python {version} is too old to be examined", exit_code=TOO_OLD, version=version)
     if heard:
         return None

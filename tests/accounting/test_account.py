@@ -13,7 +13,7 @@ from doctor.accounting.symptoms import symptoms_of
 from doctor.checks import all_checks, check_of
 from doctor.evidence.read import read
 from doctor.knowledge import lookup
-from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, ImportFailure, InstallAttempt, Torch
+from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, ImportFailure, InstallAttempt, ProbeResult, Torch
 from doctor.model.symptom import KINDS
 from tests.examples import device, linux, probe, proven, with_error, with_nvidia, with_torch
 from tests.tickets import collect_env
@@ -138,6 +138,14 @@ def test_a_leading_hypothesis_is_a_likely_finding_that_says_what_it_rests_on() -
     assert (first.id, first.confidence) == ("gpu-too-new-for-build", "likely")
     assert first.remedies
     assert "no kernel image" in " ".join((first.detail, *(e.value for e in first.evidence)))
+
+
+def test_to_be_the_only_candidate_is_no_evidence() -> None:
+    """A child that could not be believed is no sign of a limit that nobody saw."""
+    refused = ProbeResult(id="cpu", device="cpu", status="skipped", stage="driver", reason="its words were refused")
+    made = judged(replace(linux(), probes=(refused,)))
+    assert not [f for f in made.account.findings if f.severity == "fault"]
+    assert made.verdict.value == "unknown"
 
 
 def test_several_hypotheses_share_the_weight() -> None:

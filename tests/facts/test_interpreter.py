@@ -42,6 +42,11 @@ def test_silence(result: Result, kind: str) -> None:
     assert failure.message
 
 
+@pytest.mark.parametrize("answer", ['{"event": "done"}', '{"version": "3.11.4"}', '{"version": "x"}'])
+def test_only_a_python_of_that_age_is_too_old(answer: str) -> None:
+    assert failure_of(Result(("p",), "ok", exit_code=0), read_answer(answer), "/x") is None
+
+
 def test_too_old() -> None:
     failure = failure_of(Result(("p",), "failed", exit_code=79), read_answer('{"version": "2.7.18"}'), "/x")
     assert failure

@@ -141,8 +141,8 @@ class Place:
         return {name: value for name, value in user.items() if value is not None}
 
     def doctor(self, *arguments: str, timeout: float) -> subprocess.CompletedProcess[str]:
-        """Run torchdoctor as this user, from an environment of its own (-I: what breaks the user's Python does not break
-        ours; its children get the variables all the same)."""
+        """Run torchdoctor as this user, from an environment of its own: with -I, for what breaks the user's Python
+        does not break ours; its children get the variables all the same."""
         target = self.target or str(self.env)
         argv = [*self.wrapper, sys.executable, "-I", "-m", "doctor", *arguments, "--python", target]
         return subprocess.run(

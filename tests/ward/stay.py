@@ -44,7 +44,10 @@ class Row:
 def stay(bed: Bed, store: Store, *, fixes: bool = True) -> Row:
     """Run one bed."""
     with store.place(bed.base, bed.name) as place:
-        bed.breaks(place)
+        try:
+            bed.breaks(place)
+        except (OSError, AssertionError, subprocess.SubprocessError, StopIteration) as error:
+            return Row(bed.name, bed.id, problems=[f"the bed can't be made: {error!r}"])
         return examined(bed, place, fixes=fixes)
 
 

@@ -148,7 +148,6 @@ class Store:
             link_environment(self.base(base), root / "env")
             yield Place(root, root / "env", self.wheels)
         finally:
-            subprocess.run(["chattr", "-R", "-i", str(root)], check=False, capture_output=True)
             shutil.rmtree(root, ignore_errors=True)
 
 

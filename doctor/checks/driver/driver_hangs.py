@@ -50,7 +50,8 @@ DRIVER_STAGES = ("init", "devices", "cuda", "context", "allocate")
 @check
 def judge(facts: Facts) -> Judgement:
     silent = [s for s in (*facts.nvidia.sources, *facts.amd.sources, *facts.intel.sources) if s.status == "timed-out"]
-    stuck = [s.name for s in silent if s.stuck] + [p.device for p in facts.probes or () if p.stuck]
+    asked = [p for p in facts.probes or () if p.device != "cpu" or p.stage == "driver"]  # the CPU's own has none to ask
+    stuck = [s.name for s in silent if s.stuck] + [p.device for p in asked if p.stuck]
     others = _hanging_children(facts)
     blocked = heard(facts, "kernel-task-blocked", "nvidia-smi-in-state-d")
     if not (silent or stuck or blocked):

@@ -22,7 +22,7 @@ from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import imports_fail, installed, package, quote, same_kind, search
 from doctor.knowledge import lookup
-from doctor.model.facts import Facts
+from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Evidence, Remedy
 
 VARIABLE = "LD_LIBRARY_PATH"
@@ -99,7 +99,7 @@ def _stub(facts: Facts) -> Judgement:
     message = search(facts, STUB)
     on_path = next((p for p in path.split(":") if STUBS.search(p)), None)
     hurts = torch is not None and torch.cuda_available is False and bool(torch.cuda)
-    if not (stub or message or (on_path and hurts)):
+    if not (stub or message or (on_path and hurts)) or _nobody_needs_a_driver(facts):
         return None
     working = torch is not None and torch.cuda_available
     return check.found(
@@ -114,6 +114,13 @@ def _stub(facts: Facts) -> Judgement:
         severity="warning" if working else None,
         library=stub or on_path,
     )
+
+
+def _nobody_needs_a_driver(facts: Facts) -> bool:
+    """Live: neither a driver nor a GPU of NVIDIA's is there, whatever stands in for the driver's library."""
+    nvidia = facts.nvidia
+    found = nvidia.kernel_module or nvidia.device_nodes or any(g.vendor == "nvidia" for g in facts.gpus or ())
+    return facts.live and facts.gpus is not None and nvidia.kernel_module is ABSENT and not found
 
 
 def _no_library(facts: Facts) -> Judgement:

@@ -14,7 +14,7 @@ References
     https://docs.pytorch.org/docs/stable/notes/mps.html
 """
 
-from doctor.checks import Check, Fit, Judgement
+from doctor.checks import Check, Fit, Judgement, Unknown
 from doctor.checks._machine import heard
 from doctor.checks._torch import installed, is_mac_arm, numbers, quote, release_of, search
 from doctor.model.facts import Facts
@@ -48,6 +48,8 @@ def judge(facts: Facts) -> Judgement:
         return None
     if facts.host.system not in ("darwin", None) or facts.host.architecture == "x86_64":
         return None
+    if facts.live and facts.interpreter.architecture is None:
+        return Unknown("whether this Python is a native one or runs under Rosetta is not known")
     return check.found(
         facts,
         f"torch{f' {torch.version}' if torch else ''} was built without MPS, so it can't use the GPU of this Mac.",

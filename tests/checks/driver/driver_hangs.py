@@ -41,6 +41,10 @@ BAD = {
 GOOD = {
     "all answer": with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=True),
     "no nvidia-smi": with_torch(linux(), "2.6.0+cpu"),
+    "a child that asked no driver can't be killed": replace(
+        with_torch(linux(), "2.6.0+cpu"),
+        probes=(ProbeResult(id="cpu", device="cpu", status="timed-out", stage="correct", stuck=True),),
+    ),
     "only the probe hangs": replace(
         with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=True),
         probes=(ProbeResult(id="cuda:0", device="cuda:0", status="timed-out", stage="matmul"),),

@@ -80,6 +80,9 @@ GOOD = {
     "a toolkit on the path that nothing takes": with_torch(
         path(machine, "/usr/local/cuda/lib64"), "2.6.0+cu124", cuda_available=True, loaded_libraries=("/usr/lib/libcuda.so.1",)
     ),
+    "a stub on a machine without a driver or a GPU": with_torch(
+        path(linux(), STUBS), "2.13.0+cu130", cuda_available=False, loaded_libraries=(f"{STUBS}/libcuda.so.1",),
+    ),
     "the library is not there at all": with_error(
         linux(), "exception", "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory"
     ),

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+from doctor.model.facts import Interpreter
 from tests.examples import linux, mac, with_error, with_torch
 from tests.tickets import collect_env
 
@@ -40,6 +41,9 @@ GOOD = {
     "built": with_torch(mac(), "2.4.0", mps_built=True, mps_available=True),
     "too old to have it": with_torch(mac(), "1.11.0", mps_built=False),
     "under Rosetta": with_torch(mac(rosetta=True), "2.2.2", mps_built=False),
+    "it is not known which Python it is": replace(
+        with_torch(mac(), "2.2.2", mps_built=False), interpreter=Interpreter(executable="/opt/env/bin/python")
+    ),
     "an Intel Mac": with_torch(mac(chip="Intel(R) Core(TM) i9-9880H CPU @ 2.30GHz"), "2.2.2", mps_built=False),
     "Linux": with_torch(linux(), "2.4.0+cpu", mps_built=False),
 }

@@ -49,39 +49,54 @@ def nvrtc_empty(place: Place) -> None:
     place.write(place.library("libnvrtc.so.13"), b"")
 
 
-@bed("nvidia-packages-mixed", base="cuda", action="install-package", details={"package": "nvidia-cudnn-cu13"}, cure="run")
+@bed(
+    "nvidia-packages-mixed", base="cuda", action="install-package", details={"package": "nvidia-cudnn-cu13"}, cure="run",
+)  # fmt: skip
 def cudnn_not_installed(place: Place) -> None:
     """nvidia-cudnn-cu13, which torch requires, was removed."""
     place.uninstall("nvidia_cudnn_cu13")
 
 
-@bed("nvidia-packages-mixed", base="cuda", action="install-package", details={"package": "nvidia-nvjitlink"}, cure="run")
+@bed(
+    "nvidia-packages-mixed", base="cuda", action="install-package", details={"package": "nvidia-nvjitlink"}, cure="run",
+)  # fmt: skip
 def nvjitlink_not_installed(place: Place) -> None:
     """nvidia-nvjitlink, which only other nvidia-* packages require, was removed."""
     place.uninstall("nvidia_nvjitlink")
 
 
-@bed("nvidia-packages-mixed", base="cuda", action=PACKAGE, details={"package": "nvidia-nccl-cu13"}, code=0, cure="run")
+@bed(
+    "nvidia-packages-mixed", base="cuda", action=PACKAGE, details={"package": "nvidia-nccl-cu13"}, code=0, cure="run",
+)  # fmt: skip
 def nccl_of_another_release(place: Place) -> None:
     """The metadata says an older nvidia-nccl-cu13 than torch pins; it still loads."""
     info = place.info("nvidia_nccl_cu13")
-    version = info.name.split("-")[1].removesuffix(".dist-info")
+    version = info.name.removesuffix(".dist-info").split("-")[1]
     place.replace_text(info / "METADATA", f"Version: {version}", "Version: 2.27.3")
+    place.replace_text(info / "RECORD", info.name, "nvidia_nccl_cu13-2.27.3.dist-info")
     info.rename(info.with_name("nvidia_nccl_cu13-2.27.3.dist-info"))
 
 
-@bed("library-path-conflict", base="cuda", action="unset-env", details={"name": "LD_LIBRARY_PATH"}, cure="hand", needs=("gcc",))
-def foreign_nccl_first(place: Place) -> None:
-    """LD_LIBRARY_PATH leads to a libnccl.so.2 of another make, which lacks what torch needs."""
+@bed(None, base="cuda", needs=("gcc",))
+def foreign_nccl_on_the_path(place: Place) -> None:
+    """LD_LIBRARY_PATH leads to a foreign libnccl.so.2: torch's wheels have an RPATH, which the loader asks first."""
     place.compile("int ncclGetVersion(int *v) { *v = 1; return 0; }", place.root / "old" / "libnccl.so.2")
     place.environ["LD_LIBRARY_PATH"] = str(place.root / "old")
 
 
-@bed("library-path-conflict", base="cuda", action="unset-env", details={"name": "LD_LIBRARY_PATH"}, cure="hand")
-def empty_cudart_first(place: Place) -> None:
-    """LD_LIBRARY_PATH leads to a libcudart.so.13 without a byte."""
+@bed(None, base="cuda")
+def empty_cudart_on_the_path(place: Place) -> None:
+    """LD_LIBRARY_PATH leads to a libcudart.so.13 without a byte, which the loader never comes to."""
     place.write(place.root / "old" / "libcudart.so.13", b"")
     place.environ["LD_LIBRARY_PATH"] = str(place.root / "old")
+
+
+@bed("harmful-variable", base="cuda", action="unset-env", details={"name": "LD_PRELOAD"}, cure="hand", needs=("gcc",))
+def foreign_nccl_preloaded(place: Place) -> None:
+    """LD_PRELOAD brings a libnccl.so.2 that lacks what torch needs."""
+    library = place.root / "old" / "libnccl.so.2"
+    place.compile("int ncclGetVersion(int *v) { *v = 1; return 0; }", library, "-Wl,-soname,libnccl.so.2")
+    place.environ["LD_PRELOAD"] = str(library)
 
 
 @bed(None, base="cuda", needs=("gcc",))

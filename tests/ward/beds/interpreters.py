@@ -63,7 +63,9 @@ def _pythons() -> list[str]:
     return [os.path.dirname(path) for version in ("3.12",) if (path := interpreter(version))]
 
 
-@bed("interpreter-broken", action="replace-interpreter", cure="none", why_not="its standard library is not an environment's")
+@bed(
+    "interpreter-broken", action="replace-interpreter", cure="none", why_not="its standard library is not an environment's",
+)  # fmt: skip
 def standard_library_gone(place: Place) -> None:
     """The base Python's program is there, its standard library is not."""
     folder = place.root / "python" / "bin"
@@ -118,7 +120,9 @@ def pip_of_another_python(place: Place) -> None:
         place.write(path, "#!/usr/bin/python3\nimport sys\nsys.exit('another Python')\n")
 
 
-@bed("python-unsupported", action="replace-interpreter", cure="none", why_not="the target is no environment", needs=("python2.7",))
+@bed(
+    "python-unsupported", action="replace-interpreter", cure="none", why_not="the target is no environment", needs=("python2.7",),
+)  # fmt: skip
 def python_2_7(place: Place) -> None:
     """Python 2.7, for which torch ended with 1.4."""
     from tests.ward.store import interpreter

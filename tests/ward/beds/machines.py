@@ -105,7 +105,8 @@ def odd_encodings(place: Place) -> None:
 @bed(None, fast=True)
 def noisy_startup(place: Place) -> None:
     """sitecustomize prints, and writes a broken line to stderr."""
-    place.write(place.site / "sitecustomize.py", "import sys\nprint('{\"torch\": null}')\nsys.stderr.write('\\udcff!\\n')\n" * 3)
+    lines = ("import sys", "print('{\"torch\": null}')", "sys.stderr.write('\\\\udcff!')", "")
+    place.write(place.site / "sitecustomize.py", "\n".join(lines * 3))
 
 
 @bed("interpreter-broken", cure="none", why_not="what stands in one's sitecustomize is the user's to mend")

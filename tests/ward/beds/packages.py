@@ -61,7 +61,8 @@ def preload_of_nothing(place: Place) -> None:
 @bed("harmful-variable", action="unset-env", details={"name": "LD_PRELOAD"}, cure="hand", needs=("gcc",))
 def preload_that_kills(place: Place) -> None:
     """LD_PRELOAD names a profiler that stands in for OpenMP, and aborts when torch asks it."""
-    source = "#include <stdlib.h>\nint omp_get_max_threads(void) { abort(); }\nint omp_get_num_threads(void) { abort(); }"
+    functions = ("omp_get_max_threads", "omp_get_num_threads")
+    source = "#include <stdlib.h>\n" + "".join(f"int {name}(void) {{ abort(); }}\n" for name in functions)
     place.compile(source, place.root / "libprofiler.so")
     place.environ["LD_PRELOAD"] = str(place.root / "libprofiler.so")
 

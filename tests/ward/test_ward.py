@@ -1,0 +1,68 @@
+"""The beds that need no more than the CPU build of the tests' own torch environment: linked, broken, examined, cured by
+hand where no wheel is needed. The others: scripts/ward.py."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.ward.bed import Bed, all_beds
+from tests.ward.page import page
+from tests.ward.place import Place
+from tests.ward.stay import examined
+from tests.ward.store import BASES, WHEELS, link_environment
+
+ROOT = Path(__file__).resolve().parents[2]
+FAST = [bed for bed in all_beds() if bed.fast]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the beds are those of a Linux machine")
+
+
+@pytest.fixture
+def place(bed: Bed, torch_python: str) -> Iterator[Place]:
+    """An environment that shares its files with the one that has torch: beside it, for links need one disk."""
+    source = Path(os.path.abspath(torch_python)).parents[1]
+    root = source.parent / f"ward-{os.getpid()}-{bed.name}"
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir()
+    try:
+        if bed.base == "bare":
+            subprocess.run([torch_python, "-m", "venv", "--without-pip", str(root / "env")], check=True, timeout=60)
+        else:
+            link_environment(source, root / "env")
+        yield Place(root, root / "env", root)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bed", FAST, ids=lambda bed: bed.name)
+def test_a_bed_is_what_was_written_down(bed: Bed, place: Place) -> None:
+    for program in bed.needs:
+        if shutil.which(program) is None or (program == "unshare" and os.geteuid() != 0):
+            pytest.skip(f"needs {program}, and root")
+    bed.breaks(place)
+    row = examined(bed, place, fixes=bed.cure == "hand")
+    assert not row.problems, row
+    assert row.cured is not False
+
+
+def test_the_ward_is_large_and_every_bed_is_whole() -> None:
+    beds = all_beds()
+    assert len(beds) >= 60
+    assert len(FAST) >= 20
+    ids = {check.id for check in __import__("doctor.checks", fromlist=["all_checks"]).all_checks()}
+    for bed in beds:
+        assert bed.says, bed.name
+        assert bed.id is None or bed.id in ids, bed.name
+        assert bed.base in BASES, bed.name
+    assert all(wheel.requirement for wheel in WHEELS)
+
+
+def test_the_page_is_what_was_kept() -> None:
+    assert (ROOT / "docs" / "ward.md").read_text(encoding="utf-8") == page(), "python scripts/ward.py page"
