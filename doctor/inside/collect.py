@@ -333,6 +333,17 @@ def conda_packages(prefix):
     return found
 
 
+def with_build(dist):
+    """A companion's version with the backend that it was built for, which its metadata may not name: the package index
+    has them without."""
+    version = dist["version"]
+    if version and dist["name"] in ("torchvision", "torchaudio", "torchtext"):
+        said = (version_file(os.path.join(dist["path"], dist["name"])) or {}).get("__version__")
+        if isinstance(said, str) and said.startswith(version + "+"):
+            return said
+    return version
+
+
 def packages(dists, conda):
     first = {}
     for dist in dists:
@@ -345,7 +356,7 @@ def packages(dists, conda):
         ]
         first[dist["name"]] = {
             "name": dist["name"],
-            "version": dist["version"],
+            "version": with_build(dist),
             "path": dist["path"],
             "installer": installer_of(dist["info"]),
             "requires": requires,

@@ -13,7 +13,8 @@ from doctor.reports import terminal
 from tests.chaos.played import Command, Machine, is_collector, is_probe
 
 # What may be concluded where that very command goes wrong: the target's Python and torch are what is examined.
-OF_COLLECTOR = {"interpreter-broken", "accelerator-unusable"}  # the latter: it is not known why
+OF_COLLECTOR = {"interpreter-broken"}
+NOT_KNOWN_WHY = {"accelerator-unusable"}
 OF_FIRST_PROBE = {"torch-import-crashes", "device-crashes", "accelerator-unusable"}
 OF_OTHER_PROBES = {"device-crashes"}
 OF_DRIVER = {"driver-hangs", "nvidia-uvm-broken"}
@@ -54,9 +55,10 @@ def _wrong_roots(machine: Machine, spoiled: dict[Command, str], report: Report) 
     allowed = _faults(machine.healthy)
     for command, how in spoiled.items():
         if is_collector(command):
-            allowed |= OF_COLLECTOR if how not in ("lies", "floods") else set()
+            allowed |= NOT_KNOWN_WHY | (OF_COLLECTOR if how not in ("lies", "floods") else set())
         elif is_probe(command):
             allowed |= OF_FIRST_PROBE if command[5] == "cpu" else OF_OTHER_PROBES
+            allowed |= OF_DRIVER if how == "hangs" else set()  # it asks the driver, too
         elif command[0].startswith(("nvidia-smi", "doctor-python")):
             allowed |= OF_DRIVER if how in ("hangs", "is late", "crashes") else set()
     for id in sorted(_faults(report) - allowed):

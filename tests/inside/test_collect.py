@@ -205,6 +205,18 @@ def test_packages_and_their_copies(tmp_path: Path) -> None:
     assert "requests" not in said
 
 
+def test_a_companions_build_stands_in_its_code(tmp_path: Path) -> None:
+    """The package index has them without the local part of the version."""
+    site = tmp_path / "site-packages"
+    for name, version, told in (("torchvision", "0.28.0", "0.28.0+cu130"), ("torchaudio", "2.8.0", "2.7.0+cu126")):
+        (site / name).mkdir(parents=True)
+        (site / name / "version.py").write_text(f"__version__ = '{told}'\ncuda = ask()\n")
+        (site / f"{name}-{version}.dist-info").mkdir()
+        (site / f"{name}-{version}.dist-info" / "METADATA").write_text("Name: x\n")
+    said = {p["name"]: p["version"] for p in ask(tmp_path, PYTHONPATH=str(site))["packages"]}
+    assert (said["torchvision"], said["torchaudio"]) == ("0.28.0+cu130", "2.8.0")
+
+
 def test_an_undecodable_path_survives(tmp_path: Path) -> None:
     assert answer_of(json.dumps({"sys_path": ["\udcff"], "torch": None})).answer.sys_path == ("?",)
 

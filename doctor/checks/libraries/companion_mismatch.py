@@ -231,9 +231,15 @@ def _of_another_build(facts: Facts) -> tuple[Package, str | None, str, bool] | N
                 companion,
                 wanted,
                 f"{name} {companion.version} is a build for {theirs}, torch {torch.version} one for {own}.",
-                False,
+                _cannot_load(own, theirs),
             )
     return None
+
+
+def _cannot_load(own: str, theirs: str) -> bool:
+    """Whether the companion's libraries need some of another backend, or CUDA major, than torch brings. A CPU build
+    loads beside any torch, and lacks the GPU's operators."""
+    return theirs != "cpu" and re.sub(r"(cu\d\d)\d$", r"\1", own) != re.sub(r"(cu\d\d)\d$", r"\1", theirs)
 
 
 def _local(version: str | None) -> str | None:

@@ -25,6 +25,15 @@ BAD = {
         with_error(with_torch(with_packages(linux(), torchvision="0.20.1+cpu"), "2.5.1+cu124"), "torchvision-nms-missing", NMS)
     ),
     "and without an error": Case(with_torch(with_packages(linux(), torchvision="0.20.1+cpu"), "2.5.1+cu124"), severity="warning"),
+    "a CUDA build beside the CPU build of torch": Case(
+        with_torch(with_packages(linux(), torchvision="0.28.0+cu130"), "2.13.0+cpu"), severity="fault"
+    ),
+    "of another CUDA major": Case(
+        with_torch(with_packages(linux(), torchvision="0.20.1+cu118"), "2.5.1+cu124"), severity="fault"
+    ),
+    "of another CUDA minor": Case(
+        with_torch(with_packages(linux(), torchvision="0.20.1+cu121"), "2.5.1+cu124"), severity="warning"
+    ),
     "a symbol that torchtext misses": with_error(replace(mac(), packages=None), "exception", TEXT, "OSError"),
     "Triton of another torch": with_error(
         with_torch(linux(), "2.6.0+cu124"), "exception", "ImportError: cannot import name 'triton_key' from 'triton.compiler.compiler'"
