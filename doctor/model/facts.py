@@ -443,6 +443,7 @@ class Facts:
     interpreter: Interpreter = field(default_factory=Interpreter)  # the target's Python
     torch: Torch | Absent | None = None  # the installed torch
     packages: tuple[Package, ...] | None = None  # the distributions beside torch that matter to it
+    damaged: tuple[DamagedFile, ...] | None = None  # files of torch and of what it needs (at most 50)
     gpus: tuple[Gpu, ...] | None = None  # the GPUs, whether torch uses them or not
     nvidia: Nvidia = field(default_factory=Nvidia)  # the NVIDIA driver stack
     amd: Amd = field(default_factory=Amd)  # the AMD GPU stack
