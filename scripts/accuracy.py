@@ -37,7 +37,7 @@ COLLECTIONS = {
     "blind": "labelled before the tool first read them; since then, what it missed has been worked on",
     "unseen": "the first round from users' projects, labelled before the first run; worked on since then",
     "unseen2": "the second round; worked on since then",
-    "unseen3": "the third round, the last one",
+    "unseen3": "the third round; worked on since then",
 }
 ROUNDS = ("unseen", "unseen2", "unseen3")  # with a recorded first run, in their order
 SHORT = 8  # lines
