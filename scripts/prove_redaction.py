@@ -23,9 +23,10 @@ from doctor import pipeline
 from doctor.model.facts import Gap, ImportFailure, Origin, ProbeResult
 from doctor.model.report import Report
 from doctor.redaction.report import redact
-from doctor.reports import github, junit, markdown
+from doctor.reports import block, env, github, junit, markdown
 from doctor.reports import html as html_format
 from doctor.reports import json as json_format
+from doctor.triage.comment import answer_to
 from tests.redaction.planted import INNOCENT, KINDS, USERS, Planted, pasted, planted, spelled
 from tests.reports.samples import FACTS, report
 
@@ -51,11 +52,14 @@ def outputs(sample: Report, names: Iterable[tuple[str, str]] = ()) -> dict[str, 
     """Every format of the redacted report, with the format's own escapes undone."""
     redacted = redact(sample, names=tuple(names))
     texts = {name: module.render(redacted) for name, module in FORMATS.items()}
+    texts |= {f"ticket --as {shape}": render(redacted) for shape, render in env.SHAPES.items()}
+    texts["triage"] = answer_to(sample).body or ""  # it repeats values of a closed shape only
     decoded = {name: html.unescape(text).replace("\\", "") for name, text in texts.items()}
     return {
         **{f"{k} decoded": v for k, v in decoded.items()},
         **texts,
         "json values": "\n".join(strings(json.loads(texts["json"]))),
+        "values of the ticket's block": "\n".join(strings(json.loads(block.made(redacted)[0]))),
     }
 
 
