@@ -13,6 +13,7 @@ Nothing found is not ruled out: that takes known facts. Which ones, the check de
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
@@ -20,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, Gpu, Source
+from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, Gpu, ImportFailure, Package, Source, TorchCopy
 from doctor.model.finding import LAYERS, Evidence, Finding, Remedy, Severity
 
 
@@ -149,21 +150,27 @@ class Check:
         origin = origin_of(facts, name)
         return Evidence(
             fact=label or name,
-            value=str(value),
+            value=_in_words(value),
             source=origin.source if origin else "",
             quote=origin.quote if origin else "",
         )
 
 
 def _in_words(value: object) -> str:
-    """One value of a list as people read it: a GPU by its name, a source by its answer; never a Python repr."""
+    """One value as people read it: a GPU by its name, a source by its answer; never a Python repr."""
     if isinstance(value, Gpu):
         return value.name or value.pci_id or value.vendor
     if isinstance(value, Source):
         return f"{value.name}: {value.status}"
+    if isinstance(value, ImportFailure):
+        return f"{value.exception}: {value.message}" if value.exception else value.message
+    if isinstance(value, (Package, TorchCopy)):
+        return value.name if isinstance(value, Package) else value.path
+    if dataclasses.is_dataclass(value):  # any other: what its texts say
+        return " ".join(v for f in dataclasses.fields(value) if isinstance(v := getattr(value, f.name), str) and v)
     if isinstance(value, tuple):
         return ": ".join(map(str, value))
-    return str(getattr(value, "name", None) or getattr(value, "path", None) or value)
+    return str(value)
 
 
 def look_up(facts: Facts, name: str) -> Any:
