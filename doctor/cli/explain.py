@@ -1,4 +1,5 @@
-"""`torchdoctor explain`: the page of a diagnosis or an erratum, the list of all, or what a pasted line can mean."""
+"""`torchdoctor explain`: the page of a diagnosis or an erratum, the list of all, or what a code, a pasted line or a
+traceback can mean."""
 
 from __future__ import annotations
 
@@ -16,32 +17,41 @@ from doctor.cli.options import completed_by, unknown_id
 
 if TYPE_CHECKING:
     from doctor.checks import Check
-    from doctor.model.symptom import Hypothesis, Symptom
+    from doctor.knowledge.codes import Reading
+    from doctor.model.symptom import Hypothesis, Question, Symptom
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
+_NEGATIVE = re.compile(r"-(?:0[xX][0-9A-Fa-f]+|\d+)\Z")
 _LONGEST_TEXT = 100_000  # characters of pasted text that are read: more is a ticket, for check --from
 _CAUSES_SHOWN = 8
 
 
-@click.command()
+# -9 is a code, no option
+@click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("what", nargs=-1, shell_complete=completed_by("ids_and_errata"))
 @click.option("--list", "listed", is_flag=True, help="All diagnoses, in causal order.")
 @click.option("--format", "format", type=click.Choice(("terminal", "markdown", "json")), default="terminal")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto", show_default=True)
 def command(what: tuple[str, ...], listed: bool, format: str, as_json: bool, color: str) -> int:
-    """Explain a diagnosis, an erratum, or a pasted error line.
+    """Explain a diagnosis, an erratum, an error code, or a pasted error message.
 
     \b
     torchdoctor explain gpu-hidden
+    torchdoctor explain 209
+    torchdoctor explain "Xid 79"
+    torchdoctor explain CUDNN_STATUS_NOT_INITIALIZED
     torchdoctor explain "CUDA error: no kernel image is available for execution"
     torchdoctor explain mps-sdpa-noncontiguous-2-8
     torchdoctor explain --list
 
-    WHAT is an id, or text; «-» reads the text from stdin.
+    WHAT is an id, a number or name of an error, or text such as a traceback; «-» reads the text from stdin.
     """
     from doctor.checks import all_checks
 
+    for word in what:
+        if word[:2] == "--" or (len(what) == 1 and word[:1] == "-" != word and not _NEGATIVE.match(word)):
+            raise click.NoSuchOption(word)
     format = "json" if as_json else format
     text = sys.stdin.buffer.read(1 << 20).decode("utf-8", "replace") if what == ("-",) else " ".join(what)
     if listed:
@@ -118,51 +128,103 @@ def _as_json(check: Check, page: bool) -> dict[str, str]:
 
 def _explain_text(text: str, format: str, color: str) -> int:
     """What a text can mean, the likeliest first, and what to ask. Exit 3 where nothing in it speaks of a failure."""
+    from doctor.knowledge import codes
+
+    readings = codes.readings(text)
+    symptoms: list[Symptom] = []
+    hypotheses: dict[Symptom, list[Hypothesis]] = {}
+    asks: tuple[Question, ...] = ()
+    if not readings or len(text.split()) > 1:  # a code alone is no evidence
+        symptoms, hypotheses, asks = _symptoms(text)
+    if format == "json":
+        import json
+
+        entries = [_symptom_as_json(s, hypotheses[s]) for s in symptoms] + [_reading_as_json(r) for r in readings]
+        output.emit(json.dumps(entries, indent=2, ensure_ascii=False))
+    elif format == "markdown":
+        output.emit(_as_markdown(hypotheses, readings))
+    elif symptoms or readings:
+        output.emit(_as_text(symptoms, hypotheses, asks, readings, color))
+    if symptoms or readings:
+        return 0
+    if format != "json":
+        output.complain("No known message or code is in this text. torchdoctor check looks at the machine itself.")
+    return NO_VERDICT
+
+
+def _symptoms(text: str) -> tuple[list[Symptom], dict[Symptom, list[Hypothesis]], tuple[Question, ...]]:
+    """The symptoms with known causes, the hypotheses about each, and the question that settles most."""
     from doctor.accounting.account import weighed
     from doctor.accounting.judgement import judged
     from doctor.accounting.symptoms import symptoms_of
-    from doctor.checks import check_of
     from doctor.evidence.read import read
 
     facts = replace(read((("text", text[:_LONGEST_TEXT].encode()),)).facts, live=False)
     made = judged(facts)
     status = {o.id: o.status for o in made.outcomes}
     symptoms = [s for s in symptoms_of(facts) if s.causes]
-    hypotheses = {s: weighed(s, status, facts) for s in symptoms}
-    if format == "json":
-        import json
+    return symptoms, {s: weighed(s, status, facts) for s in symptoms}, made.account.questions[:1]
 
-        output.emit(json.dumps([_symptom_as_json(s, hypotheses[s]) for s in symptoms], indent=2))
-        return 0 if symptoms else NO_VERDICT
-    if not symptoms:
-        output.complain("No known message is in this text. torchdoctor check looks at the machine itself.")
-        return NO_VERDICT
+
+def _rows(hypotheses: dict[Symptom, list[Hypothesis]]) -> list[tuple[str, str, str]]:
+    """(share, id, title) of the likeliest diagnoses behind any of the symptoms."""
+    from doctor.checks import check_of
+
     shares: dict[str, float] = {}
     for found in hypotheses.values():
         for hypothesis in found[:_CAUSES_SHOWN]:
             shares[hypothesis.id] = max(shares.get(hypothesis.id, 0.0), hypothesis.weight)
     ids = sorted(shares, key=lambda id: -shares[id])
     titles = {id: check.title for id in ids if (check := check_of(id))}
-    rows = [(f"{shares[id] * 100:3.0f} %", id, titles.get(id, "not diagnosed yet")) for id in ids]
-    heads = ("of the weight", "diagnosis", "")
-    if format == "markdown":
-        from doctor.reports import markdown
+    return [(f"{shares[id] * 100:3.0f} %", id, titles.get(id, "not diagnosed yet")) for id in ids]
 
-        output.emit("\n".join(markdown.table(heads, rows)))
-        return 0
+
+def _as_markdown(hypotheses: dict[Symptom, list[Hypothesis]], readings: tuple[Reading, ...]) -> str:
+    from doctor.reports import markdown
+
+    lines: list[str] = []
+    if hypotheses:
+        lines += markdown.table(("of the weight", "diagnosis", ""), _rows(hypotheses))
+    if readings:
+        heads = ("code", "kind of code", "what it means", "can come from")
+        rows = [(r.name, r.of, r.meaning, ", ".join(r.causes)) for r in readings]
+        lines += ["", *markdown.table(heads, rows)] if lines else markdown.table(heads, rows)
+    return "\n".join(lines)
+
+
+def _as_text(
+    symptoms: list[Symptom],
+    hypotheses: dict[Symptom, list[Hypothesis]],
+    asks: tuple[Question, ...],
+    readings: tuple[Reading, ...],
+    color: str,
+) -> str:
     from doctor.reports import terminal
 
-    told = terminal.render_table([(s.text,) for s in symptoms], indent=2)
-    means = terminal.render_table(rows, color=output.wants_color(color), indent=2)
-    asks = made.account.questions[:1]
-    settle = "".join(f"\nTo settle it: {ask.text}\n    {ask.command}\n" for ask in asks)
-    more = f"More: torchdoctor explain {ids[0] if ids else '--list'}"
-    output.emit(f"Recognised\n{told}\nIt can mean\n{means}{settle}\n{more}")
-    return 0
+    shaded = output.wants_color(color)
+    parts, more = [], next((r.causes[0] for r in readings if r.causes), "--list")
+    if symptoms:
+        rows = _rows(hypotheses)
+        told = terminal.render_table([(s.text,) for s in symptoms], indent=2)
+        means = terminal.render_table(rows, color=shaded, indent=2)
+        settle = "".join(f"\nTo settle it: {ask.text}\n    {ask.command}\n" for ask in asks)
+        parts.append(f"Recognised\n{told}\nIt can mean\n{means}{settle}")
+        more = rows[0][1] if rows else more
+    if readings:
+        parts.append(terminal.render_codes(readings, color=shaded, width=output.width()))
+    return "\n".join([*(part.rstrip() + "\n" for part in parts), f"More: torchdoctor explain {more}"])
 
 
 def _symptom_as_json(symptom: Symptom, hypotheses: list[Hypothesis]) -> dict[str, object]:
     return {
         "pattern": symptom.id, "kind": symptom.kind, "text": symptom.text, "causes": symptom.causes,
         "hypotheses": [{"id": h.id, "weight": h.weight, "would_settle": h.would_settle} for h in hypotheses],
+    }  # fmt: skip
+
+
+def _reading_as_json(reading: Reading) -> dict[str, object]:
+    return {
+        "code": reading.name, "number": reading.number, "vocabulary": reading.vocabulary, "of": reading.of,
+        "kind": reading.kind, "subject": reading.subject, "means": reading.meaning, "causes": reading.causes,
+        "next": reading.next, "command": reading.command,
     }  # fmt: skip

@@ -22,6 +22,7 @@ TABLES = (
     "published",
     "macos",
     "messages",
+    "codes",
     "causes",
     "interfaces",
     "libraries",

@@ -70,6 +70,18 @@ def _link(value: Any) -> bool:
     return isinstance(value, str) and value.startswith("https://") and value.isprintable() and " " not in value
 
 
+def _code(value: Any) -> bool:
+    """[number or null, name, class]."""
+    return (
+        isinstance(value, list)
+        and len(value) == 3
+        and (value[0] is None or (isinstance(value[0], int) and not isinstance(value[0], bool)))
+        and isinstance(value[1], str)
+        and bool(value[1])
+        and isinstance(value[2], str)
+    )
+
+
 def _sentence(value: Any) -> bool:
     return isinstance(value, str) and 10 <= len(value) <= 110 and value.isprintable()
 
@@ -243,6 +255,18 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
              "evidence": _list_of(_text), "status": STATUS},
             {"harmless": _truth, "note": _text, "states": _map_of(FACT, _told), "unless": _regex},
         )
+    },
+    "codes": {
+        "classes": (
+            {"id": CAUSE, "kind": SYMPTOM, "subject": SUBJECT, "means": _text, "causes": _list_of(CAUSE), "next": _text,
+             "command": _text},
+            {"note": _text},
+        ),
+        "vocabularies": (
+            {"id": _text, "of": _text, "subject": SUBJECT, "plain": _truth, "written": _list_of(_regex),
+             "words": _map_of(_text, _text), "said": _map_of(_text, _text), "codes": _list_of(_code), **_CITED},
+            {"note": _text},
+        ),
     },
     "causes": {
         "rows": ({"symptom": SYMPTOM_ID, "counts": _map_of(CAUSE, _whole), **_CITED}, {"note": _text}),

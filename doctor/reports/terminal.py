@@ -16,6 +16,7 @@ from rich.text import Text
 from doctor.checks import Check, check_of
 from doctor.fixes import quoting
 from doctor.knowledge import lookup
+from doctor.knowledge.codes import Reading
 from doctor.knowledge.errata import Erratum
 from doctor.model.finding import ONLY_TOLD, Evidence, Finding
 from doctor.model.fix import Fix, Plan, Step
@@ -26,6 +27,8 @@ from doctor.reports.text import headline, safe
 
 _STYLES = {"ok": "green", "!!": "bold red", "!": "yellow", "^": "magenta", "?": "yellow", "-": "dim"}
 _SEVERITIES = {"fault": ("FAULT", "bold red"), "warning": ("WARNING", "yellow"), "note": ("note", "cyan")}
+_CODES_IN_FULL = 3
+_CAUSES_OF_A_CODE = 6
 
 Lines = Iterator[Text]
 
@@ -54,6 +57,11 @@ def render_plan(plan: Plan, *, color: bool = False, width: int = 80, windows: bo
 def render_page(check: Check, *, color: bool = False, width: int = 80) -> str:
     """The page of `torchdoctor explain ID`."""
     return _printed(_page(check, width), color)
+
+
+def render_codes(readings: Iterable[Reading], *, color: bool = False, width: int = 80) -> str:
+    """What a code can mean, as `torchdoctor explain` shows it: the likeliest in full, the others in a line each."""
+    return _printed(_codes(tuple(readings), width), color)
 
 
 def render_table(
@@ -237,6 +245,41 @@ def _erratum_page(erratum: Erratum, width: int) -> Lines:
     yield _text("Sources", style="bold")
     for source in erratum.sources:
         yield _text(f"    {source}")
+
+
+def _codes(readings: tuple[Reading, ...], width: int) -> Lines:
+    alike: dict[tuple[str, tuple[str, ...]], list[Reading]] = {}  # CUDA's runtime and driver often say the same
+    for reading in readings:
+        alike.setdefault((reading.meaning, reading.causes), []).append(reading)
+    groups = list(alike.values())
+    for group in groups[:_CODES_IN_FULL]:
+        yield from _code(group, width)
+        yield Text()
+    if rest := [reading for group in groups[_CODES_IN_FULL:] for reading in group]:
+        yield Text("It is also")
+        yield from _table(((reading.name, reading.of) for reading in rest), indent=2)
+        yield Text()
+
+
+def _code(alike: list[Reading], width: int) -> Lines:
+    """Codes of the same meaning and causes."""
+    for reading in alike:
+        number = "" if reading.number is None else f"{_number(reading)}, "
+        yield from _prose(f"{reading.name}: {number}{reading.of}", width, style="bold")
+    first = alike[0]
+    yield from _prose(first.meaning, width, indent=2)
+    titles = [(id, check.title) for id in first.causes[:_CAUSES_OF_A_CODE] if (check := check_of(id))]
+    if titles:
+        yield Text("  It can come from")
+        yield from _table(titles, indent=4)
+    yield from _prose(first.next, width, indent=2)
+    if first.command:
+        yield _text(f"    {first.command}")
+
+
+def _number(reading: Reading) -> str:
+    number = reading.number or 0
+    return f"0x{number:08X}" if number > 0xFFFF else str(number)
 
 
 def _heading(finding: Finding) -> Text:
