@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from doctor.accounting.accelerators import accelerators, torch_runs
 from doctor.checks import all_checks
-from doctor.knowledge import lookup
+from doctor.knowledge import codes, lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, ImportFailure, ProbeResult, StartFailure, Torch
 from doctor.model.symptom import Kind, Symptom
 
@@ -169,9 +170,20 @@ def _messages(facts: Facts) -> Iterator[Symptom]:
         if any(error.text in text or text in error.text for text in texts):
             continue
         if error.pattern == "exception":
-            yield _exception(error)
+            yield _by_code(_exception(error))
         elif not _NOT_A_FAILURE.search(error.text):
-            yield Symptom(id="unknown-message", kind="unknown", text=error.text, source=error.source, line=error.line)
+            text, source, line = error.text, error.source, error.line
+            yield _by_code(Symptom(id="unknown-message", kind="unknown", text=text, source=source, line=line))
+
+
+def _by_code(symptom: Symptom) -> Symptom:
+    """The same, with what the code in its text means, where nothing else is known of it."""
+    if symptom.causes or symptom.kind != "unknown":
+        return symptom
+    reading = next((r for r in codes.in_text(symptom.text) if r.fails and r.causes), None)
+    if reading is None:
+        return symptom
+    return replace(symptom, kind=reading.kind, subject=reading.subject, causes=reading.causes)
 
 
 def is_warning(symptom: Symptom) -> bool:

@@ -84,6 +84,20 @@ def test_one_line_is_one_symptom() -> None:
 # ---- what explains what
 
 
+@pytest.mark.parametrize(
+    ("text", "kind", "cause"),
+    [
+        ("RuntimeError: HIP error 719", "compute", "amd-gpu-unsupported"),
+        ("RuntimeError: level_zero failed: ZE_RESULT_ERROR_DEVICE_LOST", "compute", "gpu-hardware-fault"),
+        ("RuntimeError: nothing that anybody knows, 719", "unknown", ""),
+    ],
+)
+def test_a_line_that_no_row_knows_is_read_by_its_code(text: str, kind: str, cause: str) -> None:
+    (symptom,) = symptoms_of(replace(read((("text", text.encode()),)).facts, live=False))
+    assert symptom.kind == kind
+    assert (cause in symptom.causes) == bool(cause)
+
+
 def test_a_finding_explains_the_symptoms_that_it_causes() -> None:
     facts = with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=False)
     facts = replace(facts, environ={"CUDA_VISIBLE_DEVICES": ""})
