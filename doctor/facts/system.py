@@ -289,7 +289,10 @@ class System:
             import psutil  # has no wheels for some of our patients' platforms
         except ImportError as error:
             return Gap(fact="memory", reason="not-installed", detail=str(error), source="psutil")
-        told = psutil.virtual_memory()
+        try:
+            told = psutil.virtual_memory()
+        except (OSError, RuntimeError, ValueError, psutil.Error) as error:  # no /proc, or one that is not readable
+            return Gap(fact="memory", reason="unreadable", detail=str(error), source="psutil")
         return told.total, told.available
 
     def disk(self, path: str) -> tuple[int, int] | Gap:

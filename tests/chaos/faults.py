@@ -32,8 +32,8 @@ def fails(answer: Answer, chance: Random) -> Answer:
 
 
 def crashes(answer: Answer, chance: Random) -> Answer:
-    """Ended by a signal, in the middle of what it said."""
-    result = replace(answer.result, status="crashed", exit_code=None, signal=chance.choice((4, 6, 7, 9, 11)))
+    """Ended by a signal, in the middle of what it said. SIGILL is not among them: it would be evidence."""
+    result = replace(answer.result, status="crashed", exit_code=None, signal=chance.choice((6, 7, 9, 11)))
     return Answer(replace(result, stdout=_part(result.stdout, chance)), _some(answer.said, chance))
 
 

@@ -85,3 +85,15 @@ def test_children_do_not_colour_what_we_read() -> None:
     """A notebook sets these; Python 3.13 colours tracebacks by them, uv and pip their lists."""
     environ = {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "__PYVENV_LAUNCHER__": "/x", "TERM": "xterm"}
     assert System(environ=environ).child_environ() == {"TERM": "xterm"}
+
+
+def test_memory_is_not_known_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
+    psutil = pytest.importorskip("psutil")
+
+    def without_proc() -> None:
+        raise FileNotFoundError(2, "No such file or directory", "/proc/meminfo")
+
+    monkeypatch.setattr(psutil, "virtual_memory", without_proc)
+    said = System(environ={}).memory()
+    assert isinstance(said, Gap)
+    assert said.reason == "unreadable"

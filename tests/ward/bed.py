@@ -17,7 +17,8 @@ Cure = Literal["run", "hand", "none"]
 class Bed:
     """One broken environment, written down before the doctor saw it.
 
-    `id`: the only root that may be found; None: nothing is wrong. `code`: the exit code of `check`. `action` and
+    `id`: the only root that may be found; None: nothing is wrong. `also`: warnings
+    that are true beside it. `code`: the exit code of `check`. `action` and
     `details`: the first fix of that finding, as far as they are given. `cure`: who applies that fix: "run"
     (`fix --run`), "hand" (a manual step that the test carries out), or "none", with `why_not`. `limit_s`: for one
     `check`. `fast`: made of the CPU build alone, in the suite. `needs`: programs without which the bed cannot be made.
@@ -29,6 +30,7 @@ class Bed:
     says: str  # how it is broken
     id: str | None
     code: int
+    also: tuple[str, ...] = ()
     action: str | None = None
     details: Mapping[str, str] = field(default_factory=dict)
     cure: Cure = "none"
@@ -44,7 +46,8 @@ _beds: dict[str, Bed] = {}
 
 def bed(
     id: str | None, *, base: str = "cpu", code: int | None = None, action: str | None = None,
-    details: Mapping[str, str] | None = None, cure: Cure = "none", why_not: str = "", limit_s: float = 60.0,
+    details: Mapping[str, str] | None = None, also: tuple[str, ...] = (), cure: Cure = "none",
+    why_not: str = "", limit_s: float = 60.0,
     fast: bool = False, needs: tuple[str, ...] = (), wheels: tuple[str, ...] = (),
 ) -> Callable[[Callable[[Place], None]], Callable[[Place], None]]:  # fmt: skip
     """Declare a bed: the decorated function breaks the place, its docstring says how in one line. The exit code is 1
@@ -56,8 +59,8 @@ def bed(
         assert cure != "none" or why_not or id is None, f"{name} does not say why its fix is not tried"
         _beds[name] = Bed(
             name=name, base=base, breaks=breaks, says=" ".join((breaks.__doc__ or "").split()), id=id,
-            code=(0 if id is None else 1) if code is None else code, action=action, details=details or {}, cure=cure,
-            why_not=why_not, limit_s=limit_s, fast=fast, needs=needs, wheels=wheels,
+            code=(0 if id is None else 1) if code is None else code, also=also, action=action,
+            details=details or {}, cure=cure, why_not=why_not, limit_s=limit_s, fast=fast, needs=needs, wheels=wheels,
         )  # fmt: skip
         return breaks
 

@@ -97,6 +97,10 @@ class Place:
             if path.is_file() or path.is_symlink():
                 path.unlink()
         shutil.rmtree(info, ignore_errors=True)
+        folder = self.site / name
+        shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+        if folder.is_dir() and not any(path.suffix in (".py", ".so") for path in folder.rglob("*")):
+            shutil.rmtree(folder)  # byte code and empty folders, which pip removes, too
 
     def unpack(self, wheel: str, into: Path | None = None, only: str = "") -> None:
         """What `unzip -o` of a wheel does."""

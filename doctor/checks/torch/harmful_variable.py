@@ -72,7 +72,8 @@ def fits(facts: Facts) -> Fit | None:
 
 @check
 def judge(facts: Facts) -> Judgement:
-    found = [*_listed(facts), *filter(None, (_allocator(facts), _override(facts), _preload(facts)))]
+    own = (_allocator(facts), _override(facts), _preload(facts), _named_by_torch(facts))
+    found = [*_listed(facts), *filter(None, own)]
     return found or None
 
 
@@ -87,6 +88,30 @@ def _listed(facts: Facts) -> Iterator[Finding]:
             yield _found(facts, row.name, value, row.effect, error)
         elif row.harm == "slows" and facts.live and _works(facts):
             yield _found(facts, row.name, value, row.effect, None, severity="warning")
+
+
+def _named_by_torch(facts: Facts) -> Finding | None:
+    """A variable of torch's own that is set, and that the failed import complains of by name: TORCH_LOGS with the name
+    of a log that this torch does not have."""
+    failure = import_failure(facts)
+    if failure is None or failure.kind != "exception" or failure.exception not in ("ValueError", "RuntimeError"):
+        return None
+    said = f"{failure.message}\n{failure.traceback}"
+    for name, value in (facts.environ or {}).items():
+        if name.startswith(("TORCH_", "PYTORCH_", "TORCHINDUCTOR_")) and value and re.search(rf"\b{name}\b", said):
+            line = next((line for line in said.splitlines() if name in line), failure.message)
+            return check.found(
+                facts,
+                f"{name}={value}: this torch refuses that value when it is imported.",
+                evidence=(
+                    Evidence(fact=name, value=value, source="environment"),
+                    Evidence(fact="import", value=failure.exception, source="import torch", quote=line.strip()[:300]),
+                ),
+                remedies=(Remedy(action="unset-env", details={"name": name}),),
+                variable=name,
+                value=value,
+            )
+    return None
 
 
 def _works(facts: Facts) -> bool:

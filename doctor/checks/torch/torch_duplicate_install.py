@@ -34,6 +34,7 @@ check = Check(
     explains=(
         "companion-mismatch",
         "torch-import-crashes",
+        "torch-install-broken",
         "torch-cpu-only",
         "extension-abi-mismatch",
         "torch-too-old",

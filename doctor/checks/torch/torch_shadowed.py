@@ -73,10 +73,19 @@ def judge(facts: Facts) -> Judgement:
         facts,
         f"{path or 'A file of your own'} is imported as torch, before the installed package.",
         evidence=("torch.shadowed_by" if by else None, quote(error) if error else None),
-        remedies=(move, rename) if tree else (rename, move),
+        remedies=(*_off_the_path(facts, path), *((move, rename) if tree else (rename, move))),
         confidence="certain" if by else "likely",
         path=path,
     )
+
+
+def _off_the_path(facts: Facts, path: str | None) -> tuple[Remedy, ...]:
+    """Where the variable PYTHONPATH leads to the file, another working folder changes nothing."""
+    folder = re.sub(r"[/\\][^/\\]*$", "", path or "")
+    entries = re.split(r"[:;]", (facts.environ or {}).get("PYTHONPATH", ""))
+    if not folder or folder not in [entry.rstrip("/\\") for entry in entries]:
+        return ()
+    return (Remedy(action="unset-env", details={"name": "PYTHONPATH"}),)
 
 
 def _dependency(facts: Facts) -> Judgement:
@@ -98,6 +107,7 @@ def _dependency(facts: Facts) -> Judgement:
             "torch.version",
         ),
         remedies=(
+            *_off_the_path(facts, path),
             Remedy(action="rename-file", details={"path": path}),
             Remedy(action="change-directory", details={"path": path}),
         ),

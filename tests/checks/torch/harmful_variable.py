@@ -25,6 +25,13 @@ def crashed(facts):
 
 
 BAD = {
+    "a log that this torch does not have": with_torch(
+        with_variables(linux(), TORCH_LOGS="dynamoo"), "2.13.0+cpu", imports=False,
+        import_failure=ImportFailure(
+            kind="exception", exception="ValueError", message="all, annotation, aot",
+            traceback='ValueError: \nInvalid log settings: dynamoo, must be a list; try TORCH_LOGS="help"\nall, annotation, aot',
+        ),
+    ),
     "PTX alone": with_error(with_variables(HEALTHY, CUDA_FORCE_PTX_JIT="1"), "no-kernel-image", NO_IMAGE),
     "no PTX": with_error(
         with_variables(HEALTHY, CUDA_DISABLE_PTX_JIT="1"), "ptx-jit-disabled",

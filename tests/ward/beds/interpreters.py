@@ -47,7 +47,7 @@ def environment_moved(place: Place) -> None:
     place.env = moved
 
 
-@bed(MISSING, cure="none", why_not="the environment's folder belongs to two Pythons")
+@bed(MISSING, also=("pip-missing",), cure="none", why_not="the environment's folder belongs to two Pythons")
 def base_python_upgraded(place: Place) -> None:
     """The base Python went from 3.11 to 3.12 under the environment: its packages lie in lib/python3.11."""
     real = shutil.which("python3.12", path=os.pathsep.join(_pythons()))
@@ -61,23 +61,6 @@ def _pythons() -> list[str]:
     from tests.ward.store import interpreter
 
     return [os.path.dirname(path) for version in ("3.12",) if (path := interpreter(version))]
-
-
-@bed(
-    "interpreter-broken", action="replace-interpreter",
-    cure="none", why_not="its standard library is not an environment's",
-)  # fmt: skip
-def standard_library_gone(place: Place) -> None:
-    """The base Python's program is there, its standard library is not."""
-    folder = place.root / "python" / "bin"
-    folder.mkdir(parents=True)
-    shutil.copy(os.path.realpath(place.python), folder / "python3.11")
-    for name in ("python", "python3", "python3.11"):
-        (place.env / "bin" / name).unlink(missing_ok=True)
-        (place.env / "bin" / name).symlink_to(folder / "python3.11")
-    cfg = place.env / "pyvenv.cfg"
-    lines = [line for line in cfg.read_text().splitlines() if not line.startswith(("home", "executable", "command"))]
-    place.write(cfg, "\n".join([f"home = {folder}", *lines, ""]))
 
 
 @bed("interpreter-broken", action="replace-interpreter", cure="run")
@@ -101,7 +84,7 @@ def nothing_installed_by_uv(place: Place) -> None:
     """A fresh environment of uv: without pip, which it does not need."""
 
 
-@bed(MISSING, base="bare", action="install-torch", cure="run")
+@bed(MISSING, base="bare", action="install-torch", cure="run", also=("pip-missing",))
 def no_pip(place: Place) -> None:
     """An environment made without pip."""
     place.remove(place.site / "pip", place.info("pip"), *(place.env / "bin").glob("pip*"))
@@ -113,7 +96,7 @@ def broken_pip(place: Place) -> None:
     place.remove(place.site / "pip" / "_internal" / "cli")
 
 
-@bed(MISSING, base="bare", action="install-torch", cure="run")
+@bed(MISSING, base="bare", action="install-torch", cure="run", also=("pip-missing",))
 def pip_of_another_python(place: Place) -> None:
     """The script bin/pip belongs to another Python, and installs there."""
     place.remove(place.site / "pip", place.info("pip"))

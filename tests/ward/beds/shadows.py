@@ -21,9 +21,9 @@ def source_tree_of_torch(place: Place) -> None:
         place.write(place.work / "torch" / name, (place.torch / name).read_bytes())
 
 
-@bed("torch-shadowed", action="rename-file", code=0, cure="hand", fast=True)
+@bed("torch-shadowed", action="rename-file", cure="hand", fast=True)
 def numpy_py(place: Place) -> None:
-    """A numpy.py in the working folder: torch imports, and can't exchange arrays."""
+    """A numpy.py in the working folder, which has nothing of what torch's own code asks NumPy for."""
     place.write(place.work / "numpy.py", "import numpy as np\n")
 
 
@@ -33,9 +33,9 @@ def typing_extensions_py(place: Place) -> None:
     place.write(place.work / "typing_extensions.py", "TypeAlias = object\n")
 
 
-@bed("torch-shadowed", action="rename-file", cure="hand")
+@bed("torch-shadowed", action="rename-file", code=0, cure="hand")
 def folder_sympy(place: Place) -> None:
-    """A folder sympy of one's own in the working folder."""
+    """A folder sympy of one's own in the working folder: torch imports it late, for torch.compile."""
     place.write(place.work / "sympy" / "__init__.py", "raise RuntimeError('my own sympy is not finished')\n")
 
 
