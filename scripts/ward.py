@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--no-fix", action="store_true", help="only examine")
     parser.add_argument("--after", metavar="BED", help="with --all: only those that come after this one")
     parser.add_argument("--forget", action="store_true", help="don't keep the results")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     store = Store.configured()
     if options.what == "build":
         store.build()

@@ -25,7 +25,10 @@ def keep(rows: Iterable[Row]) -> None:
     """Add rows; the first run of a bed is never written over."""
     said = kept()
     for row in rows:
-        data = asdict(row)
+        data: dict[str, Any] = asdict(row)
         said["first"].setdefault(row.bed, data)
+        before = said["newest"].get(row.bed) or {}
+        if row.cured is None and not row.problems:  # only examined: what became of its fix is known from before
+            data |= {key: before.get(key) for key in ("cured", "undone")}
         said["newest"][row.bed] = data
     FILE.write_text(json.dumps(said, indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -61,7 +61,18 @@ def no_home(place: Place) -> None:
 def no_tmp(place: Place) -> None:
     """No folder for temporary files can be written."""
     place.environ["TMPDIR"] = "/nonexistent"
-    place.mounted("for d in /tmp /var/tmp /dev/shm; do mkdir -p $d; mount -t tmpfs -o ro none $d; done")
+    place.mounted(f"{_empty(place, '/tmp')}; for d in /tmp /var/tmp /dev/shm; do mount -o remount,ro $d; done")
+
+
+def _empty(place: Place, folder: str, options: str = "") -> str:
+    """Shell commands that mount empty file systems over folders for temporary files; the place itself, which may lie in
+    one of them, stays where it is."""
+    root, aside = place.root, "/mnt"
+    over = " ".join(dict.fromkeys((folder, "/var/tmp", "/dev/shm")))
+    return (
+        f"mount --bind {root} {aside}; for d in {over}; do mount -t tmpfs {options} none $d; done; "
+        f"mkdir -p {root}; mount --bind {aside} {root}; cd {place.work}"
+    )
 
 
 @bed(None, needs=ROOT, fast=True)
@@ -76,8 +87,8 @@ def full_disk(place: Place) -> None:
     home = place.root / "home"
     fill = "dd if=/dev/zero of={0}/full bs=4096 2>/dev/null || true"
     place.mounted(
-        f"mount -t tmpfs -o size=64k none {home}; {fill.format(home)}; "
-        f"mount -t tmpfs -o size=64k none /tmp; {fill.format('/tmp')}"
+        f"{_empty(place, '/tmp', '-o size=64k')}; {fill.format('/tmp')}; "
+        f"mount -t tmpfs -o size=64k none {home}; {fill.format(home)}"
     )
 
 
