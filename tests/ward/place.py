@@ -155,11 +155,11 @@ class Place:
         )  # fmt: skip
 
     def exact(self) -> dict[str, str]:
-        """What is where under the root: sizes and times of files, targets of links. Byte code, and the doctor's own
-        store, are nobody's."""
+        """What is where under the root: sizes and times of files, targets of links. Byte code, the doctor's own store,
+        and what tools write into the user's home, are nobody's."""
         found = {}
         for folder, names, files in os.walk(self.root):
-            names[:] = [n for n in names if n not in ("__pycache__", ".torchdoctor", ".cache", ".local", ".config")]
+            names[:] = [n for n in names if n not in ("__pycache__", ".torchdoctor", "home")]
             for name in (*files, *(n for n in names if os.path.islink(os.path.join(folder, n)))):
                 path = os.path.join(folder, name)
                 said = os.lstat(path)

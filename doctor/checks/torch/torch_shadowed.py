@@ -81,7 +81,8 @@ def judge(facts: Facts) -> Judgement:
 
 def _off_the_path(facts: Facts, path: str | None) -> tuple[Remedy, ...]:
     """Where the variable PYTHONPATH leads to the file, another working folder changes nothing."""
-    folder = re.sub(r"[/\\][^/\\]*$", "", path or "")
+    file = re.sub(r"[/\\]__init__\.py$", "", path or "")
+    folder = re.sub(r"[/\\][^/\\]*$", "", file)
     entries = re.split(r"[:;]", (facts.environ or {}).get("PYTHONPATH", ""))
     if not folder or folder not in [entry.rstrip("/\\") for entry in entries]:
         return ()

@@ -9,6 +9,7 @@ from tests.ward.place import Place
 
 BROKEN = "torch-install-broken"
 AGAIN = "reinstall-torch"
+DEPENDENCY = "dependency-broken"  # a diagnosis younger than these beds: their first run had no name for it
 
 
 @bed(None, fast=True)
@@ -141,19 +142,19 @@ def torch_of_another_python(place: Place) -> None:
     place.remove(other)
 
 
-@bed(BROKEN, action="install-package", details={"package": "typing-extensions"}, cure="run")
+@bed(DEPENDENCY, action="install-package", details={"package": "typing-extensions"}, cure="run")
 def typing_extensions_missing(place: Place) -> None:
     """A package that torch requires is not there."""
     place.uninstall("typing_extensions")
 
 
-@bed(BROKEN, action="install-package", details={"package": "sympy"}, cure="run")
+@bed(DEPENDENCY, action="install-package", details={"package": "sympy"}, cure="run")
 def sympy_missing(place: Place) -> None:
     """sympy, which torch requires, is not there."""
     place.uninstall("sympy")
 
 
-@bed(BROKEN, action="reinstall-package", details={"package": "sympy"}, cure="run")
+@bed(DEPENDENCY, action="reinstall-package", details={"package": "sympy"}, cure="run")
 def sympy_cut_short(place: Place) -> None:
     """The folder of sympy is there, half of its files are not."""
     place.remove(place.site / "sympy" / "core", place.site / "sympy" / "functions")
@@ -165,7 +166,7 @@ def numpy_not_installed(place: Place) -> None:
     place.uninstall("numpy")
 
 
-@bed(BROKEN, action="reinstall-package", details={"package": "numpy"}, code=0, cure="run")
+@bed(DEPENDENCY, action="reinstall-package", details={"package": "numpy"}, cure="run")
 def numpy_core_deleted(place: Place) -> None:
-    """NumPy's compiled core is gone: torch works, .numpy() does not."""
+    """NumPy's compiled core is gone: torch's own code asks for it while it is imported."""
     place.remove(*(place.site / "numpy" / "_core").glob("_multiarray_umath*.so"))
