@@ -24,6 +24,7 @@ ABSENT_JSON = {"absent": True}
 SIZE = 4 << 20  # bytes of a text: ten times the longest report
 DEPTH = 32
 ITEMS = 200_000  # values in all: each takes up to a hundred bytes of memory
+_PLAIN = (str, int, float, bool)
 DIGITS = 19  # of an integer: below 2**63; longer ones take time that grows with the square of their length
 
 
@@ -115,8 +116,23 @@ def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
+@cache
+def _form(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A type's origin and arguments: asked for each value, and slow to work out."""
+    return get_origin(kind), get_args(kind)
+
+
+@cache
+def _fields(kind: type) -> dict[str, tuple[str, Any]]:
+    """The fields of a dataclass by their names in JSON: (name, type)."""
+    hints = _hints(kind)
+    return {name_of(f): (f.name, hints[f.name]) for f in dataclasses.fields(kind)}
+
+
 def _decode(kind: Any, data: Any, where: str) -> Any:
-    origin, args = get_origin(kind), get_args(kind)
+    if type(data) is kind and kind in _PLAIN:
+        return data
+    origin, args = _form(kind)
     if origin in (Union, types.UnionType):
         return _decode_union(args, data, where)
     if origin is Literal:
@@ -132,8 +148,8 @@ def _decode(kind: Any, data: Any, where: str) -> Any:
     if dataclasses.is_dataclass(kind):
         if not isinstance(data, dict):
             _wrong(where, "an object")
-        hints, names = _hints(kind), {name_of(f): f.name for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
-        known = {names[k]: _decode(hints[names[k]], v, f"{where}.{k}") for k, v in data.items() if k in names}
+        fields = _fields(kind)  # type: ignore[arg-type]
+        known = {fields[k][0]: _decode(fields[k][1], v, f"{where}.{k}") for k, v in data.items() if k in fields}
         try:
             return kind(**known)  # type: ignore[operator]
         except TypeError as error:

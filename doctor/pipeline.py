@@ -18,7 +18,9 @@ from doctor.model.report import Report, Target
 from doctor.model.request import Request
 
 if TYPE_CHECKING:
+    from doctor.fleet.rank.options import Options
     from doctor.model.bench import BenchOptions, BenchReport, Row
+    from doctor.model.fleet import FleetReport
 
 PATIENCE_S = 0.6  # for a tool of the driver, where everything else has answered
 
@@ -140,6 +142,9 @@ def read_evidence(request: Request) -> tuple[Target, Facts, dict[str, Any]]:
     )
 
 
+CPU_RANKS = 2  # of a fleet check on a machine without a GPU
+
+
 class NothingToMeasure(Exception):
     """Why there is no benchmark, in one line: torch does not import, or a device that was asked for is not there."""
 
@@ -204,3 +209,32 @@ def benchmark(
         notes=tuple(answers.notes),
         interrupted=interrupted,
     )
+
+
+def fleet_of_this_machine(
+    request: Request, options: Options, *, ranks: int | None, strict: bool, tell: Callable[[str], None]
+) -> FleetReport:
+    """`torchdoctor fleet --local`: start a rank for each device of this machine, and judge what they leave. Raises
+    NothingToMeasure."""
+    target, facts, _ = look_at_machine(replace(request, probe=False), _silent)
+
+    from doctor.facts.system import System
+    from doctor.facts.target import find_target
+    from doctor.fleet import launch, merge
+    from doctor.model.facts import Torch
+
+    if not isinstance(facts.torch, Torch) or facts.torch.imports is not True:
+        raise NothingToMeasure(f"torch does not import in {target.python}: torchdoctor check says why", usage=False)
+    kind = {"nccl": "cuda", "xccl": "xpu", "gloo": "cpu"}.get(options.backend or "", "")
+    found = [d for d in facts.torch.devices or () if d.backend in ((kind,) if kind else ("cuda", "xpu"))]
+    if options.backend in ("nccl", "xccl") and not found:
+        raise NothingToMeasure(f"this torch sees no device for --backend {options.backend}", usage=True)
+    count = ranks or len(found) or CPU_RANKS
+    started = System.of_this_process()
+    system = find_target(started, request.python).seen_from(started)
+    result = launch.local(
+        system, target.python or "", count, options, tell, torchrun=launch.has_torchrun(facts.torch.path)
+    )
+    if not result.ok and result.status != "failed":
+        tell(f"torchdoctor: the ranks' launcher: {result.said}")
+    return merge.merge(options.output, expect=count, hosts=(), strict=strict)

@@ -49,6 +49,27 @@ def bench_schema() -> str:
     return json.dumps(schema(), indent=2) + "\n"
 
 
+def fleet_schema() -> str:
+    """doctor/reports/fleet-1.schema.json."""
+    from doctor.reports.fleet.json import schema
+
+    return json.dumps(schema(), indent=2) + "\n"
+
+
+def fleet_page() -> str:
+    """docs/fleet.md with the fleet's own findings between its marks."""
+    from doctor.fleet.judge.catalogue import OWN
+
+    lines = ["| id | means | what to do |", "| --- | --- | --- |"]
+    lines += [f"| `{id}` | {own.title} | {own.remedy} |" for id, own in OWN.items()]
+    text = (ROOT / "docs" / "fleet.md").read_text(encoding="utf-8")
+    before, begin, rest = text.partition("<!-- begin: findings -->")
+    _, end, after = rest.partition("<!-- end: findings -->")
+    if not begin or not end:
+        raise SystemExit("docs/fleet.md has no section for the findings")
+    return f"{before}{begin}\n" + "\n".join(lines) + f"\n{end}{after}"
+
+
 def bench_page() -> str:
     """docs/bench.md with the tolerances in force between its marks."""
     from doctor.bench import verdicts
@@ -154,12 +175,14 @@ MADE = {
     "docs/bench.md": bench_page,
     "docs/checks.md": catalogue,
     "docs/errata.md": errata,
+    "docs/fleet.md": fleet_page,
     "docs/knowledge.md": knowledge,
     "docs/machines.md": machines,
     "docs/torchdoctor.1": man_page,
     "docs/report.md": report,
     "doctor/reports/report-1.schema.json": schema,
     "doctor/reports/bench-1.schema.json": bench_schema,
+    "doctor/reports/fleet-1.schema.json": fleet_schema,
     "README.md": readme,
 }
 

@@ -18,7 +18,10 @@ from doctor.model.finding import LAYERS
 ROOT = Path(__file__).resolve().parent.parent
 DOCTOR = ROOT / "doctor"
 MODULES = sorted(p for p in DOCTOR.rglob("*.py") if "__pycache__" not in p.parts)
-PURE = ("bench", "checks", "fixes", "evidence", "formats", "redaction", "reports", "knowledge", "model", "triage")
+PURE = (
+    "fleet/judge", "bench", "checks", "fixes", "evidence", "formats", "redaction", "reports", "knowledge", "model",
+    "triage",
+)  # fmt: skip
 HEADINGS = ("What it means", "How to see it yourself", "What to do", "References")
 
 # What a pure room may not use: processes, the environment, the clock, the network, and files of the machine.
@@ -73,8 +76,10 @@ def top(names: set[str]) -> set[str]:
 
 
 def room(path: Path) -> str:
-    """ "checks" for doctor/checks/…; the module's own name for those beside the rooms."""
-    return path.relative_to(DOCTOR).parts[0]
+    """ "checks" for doctor/checks/…; the module's own name for those beside the rooms. The fleet's judgement is a room
+    of its own: the rest of it starts ranks."""
+    parts = path.relative_to(DOCTOR).parts
+    return "fleet/judge" if parts[:2] == ("fleet", "judge") else parts[0]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
@@ -103,6 +108,18 @@ def test_only_process_py_starts_processes(path: Path) -> None:
     used = {n for n in dotted_names_of(path) | imports_of(path) if STARTERS.fullmatch(n)}
     assert not used
     assert not {n for n in imports_of(path) if n.partition(".")[0] in ("subprocess", "multiprocessing", "pty")}
+
+
+def test_a_rank_needs_the_standard_library_alone() -> None:
+    """Its Python is the target's own, which may have nothing but torch."""
+    code = (
+        "import sys; import doctor.fleet.rank.agent, doctor.fleet.merge, doctor.fleet.outputs;"
+        "import doctor.reports.fleet.text;"
+        "print(*{n.partition('.')[0] for n in sys.modules} - sys.stdlib_module_names - {'doctor', '__main__'})"
+    )
+    argv = [sys.executable, "-S", "-E", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {code}"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout.split()) == (0, []), done.stderr
 
 
 OPENERS = {"open", "read_text", "write_text", "fdopen"}
@@ -216,13 +233,14 @@ def test_every_field_of_a_report_says_how_it_leaves() -> None:
 
 
 def test_every_field_of_a_report_has_a_meaning() -> None:
-    """docs/report.md and the schema are made of the comments beside the fields."""
+    """docs/report.md and the schema are made of the comments beside the fields; benchmarks and fleets have pages of
+    their own."""
     from dataclasses import fields
 
     from doctor.redaction.fields import types_of_report
     from doctor.reports.meanings import meanings, summary
 
-    kinds = [kind for kind in types_of_report() if kind.__module__ != "doctor.model.bench"]
+    kinds = [kind for kind in types_of_report() if kind.__module__ not in ("doctor.model.bench", "doctor.model.fleet")]
     assert len(kinds) > 30
     assert [f"{kind.__name__}.{f.name}" for kind in kinds for f in fields(kind) if f.name not in meanings(kind)] == []
     assert [kind.__name__ for kind in kinds if not summary(kind)] == []

@@ -29,6 +29,7 @@ COMMANDS = (
     ("install", "doctor.cli.install", "Choose the torch build for this machine, and install it."),
     ("probe", "doctor.cli.probe", "Prove each device with a short computation, and time it."),
     ("bench", "doctor.cli.bench", "Time well-known workloads, each proved right before it is timed."),
+    ("fleet", "doctor.cli.fleet", "Check many GPUs and machines: which node, GPU or link is sick."),
     ("ticket", "doctor.cli.ticket", "Write what an issue needs: verdict, facts, and a block that reads back."),
     ("triage", "doctor.cli.triage", "Answer an issue: the comment and its labels as JSON; nothing is posted."),
     ("explain", "doctor.cli.explain", "Explain a diagnosis, an erratum, or a pasted error line."),

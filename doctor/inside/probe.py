@@ -6,7 +6,8 @@ Run BY the target interpreter, on its stdin:
 
 DEVICE is "cpu", "cuda:0", "mps", "xpu:0". In the modes "facts" and "quick" the child of "cpu" also
 gives torch's dynamic facts. MODE is "facts" (no probe), "quick", "full", "soak:MINUTES", "peers" (copies between all
-GPUs), "bench" (the cells of PLAN, by the pieces of bench/), "errata:TRIGGER" (one trigger of an erratum), or
+GPUs), "bench" (the cells of PLAN, by the pieces of bench/), "fleet" (quick, and what a fleet asks of a device), "links"
+(a rank of a fleet, by PLAN and the pieces of fleet/), "errata:TRIGGER" (one trigger of an erratum), or
 "cpu-only" (quick, without touching any driver: used where the driver hung). Nothing here judges the machine: the
 probe measures and compares, checks/ decides.
 
@@ -798,6 +799,9 @@ def main(arguments):
         if mode == "bench":
             pieces = load_pieces(globals().get("PIECES", ()))
             bench_device(torch, device, seed, talk, pieces, globals()["PLAN"], kept)
+        elif mode == "links":
+            pieces = load_pieces(globals().get("PIECES", ()))
+            pieces["fleet/worker"].main(torch, talk, globals()["PLAN"], pieces)
         elif mode != "facts":
             probe_device(torch, device, seed, mode, talk, load_pieces(globals().get("PIECES", ())))
     talk.say(event="done")

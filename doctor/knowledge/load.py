@@ -19,6 +19,7 @@ TABLES = (
     "gpus",
     "peaks",
     "speeds",
+    "fabrics",
     "published",
     "macos",
     "messages",

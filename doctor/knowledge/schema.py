@@ -113,6 +113,7 @@ CAPABILITY = _matching(r"\d+\.\d")
 GFX = _matching(r"gfx[0-9a-f]+")
 VENDOR = _matching(r"nvidia|amd|intel|apple")
 KIND = _matching(r"fp32|tf32|fp16|bf16")
+SCOPE = _matching(r"node|between")
 SYMPTOM = _matching("|".join(KINDS))
 SUBJECT = _matching("|".join(SUBJECTS))
 PRECISION = _matching(r"fp32|tf32|fp16|bf16|fp64")
@@ -218,6 +219,12 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
         "families": (
             {"family": _text, "vendor": VENDOR, "models": _list_of(_text), "parts": _map_of(KIND, _number), **_CITED},
             {"note": _text, "except": _list_of(_text)},
+        ),
+    },
+    "fabrics": {
+        "all_reduce": (
+            {"name": _text, "scope": SCOPE, "algorithm": _or_null(_text), "busbw_gbs": _number, **_CITED},
+            {"note": _text},
         ),
     },
     "published": {

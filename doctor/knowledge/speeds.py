@@ -31,10 +31,12 @@ CPU_PART = 0.7  # of clock times width, on one thread; the clock that a virtual 
 
 @dataclass(frozen=True)
 class Expected:
-    """A rate that a healthy device reaches: TFLOP/s or GB/s, and where that is from."""
+    """A rate that a healthy device reaches: TFLOP/s or GB/s, and where that is from. `measured`: on such a model, not
+    worked out from its data sheet."""
 
     rate: float
     source: str
+    measured: bool = False
 
 
 def kind_of(dtype: str, bits: int | None) -> str | None:
@@ -62,7 +64,7 @@ def product_rate(name: str, kind: str) -> Expected | None:
     without published rates, or a family of which nothing was measured."""
     row = _references().get((plain_name(name), kind))
     if row is not None:
-        return Expected(row["tflops"], _cited(row))
+        return Expected(row["tflops"], _cited(row), measured=True)
     peaks, part = peaks_of(name), _part(name, kind)
     peak: float | None = getattr(peaks, kind, None)
     if part is None or peak is None:

@@ -60,6 +60,7 @@ WORDS = {
     "transfer": "measuring transfers",
     "soak": "soaking",
     "peers": "copying between GPUs",
+    "state": "asking for its state",
     "errata": "trying an erratum",
 }
 # The pieces that a mode needs, in the order of their stages: files of inside/stages/, with a "/" of inside/ itself.
@@ -71,6 +72,7 @@ PIECES = {
     "full": (*QUICK, "cores", "silent", "training", "memory", "endurance"),
     "soak": ("monitor", "speed", "endurance"),
     "peers": ("peers",),
+    "fleet": (*QUICK, "memory", "endurance", "node"),
     "errata": ("errata/stage",),  # and the piece that holds the trigger
 }
 PEERS = "peers"  # the id of the result of all copies between GPUs

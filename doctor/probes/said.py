@@ -23,6 +23,7 @@ REQUIRED = {
     "quick": (*_BASE, "speed"),
     "cpu-only": (*_BASE, "speed"),
     "full": (*_BASE, "speed"),
+    "fleet": (*_BASE, "speed"),
     "soak": (*_BASE, "soak"),
     "peers": ("open", "peers"),
 }

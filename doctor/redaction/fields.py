@@ -15,6 +15,7 @@ from sys import modules
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from doctor.model.bench import BenchReport
+from doctor.model.fleet import FleetReport
 from doctor.model.report import Report
 
 
@@ -110,6 +111,15 @@ _DECLARED: dict[str, dict[How, str]] = {
     "Reason": {OWN: "id", TEXT: "text"},
     "Row": {OWN: "key workload device suite unit size", TEXT: "notes"},
     "Mean": {OWN: "device"},
+    "FleetReport": {OWN: "schema tool taken_at backend", VERSION: "torch", TEXT: "why run not_judged notes"},
+    "FleetClass": {NAME: "name device fabric"},
+    "Yardstick": {NAME: "rate unit", TEXT: "floor_source why"},
+    "NodeVerdict": {TEXT: "host why", NAME: "of_class"},
+    "GpuVerdict": {OWN: "device", NAME: "name of_class", TEXT: "host why"},
+    "LinkVerdict": {TEXT: "source_host target_host why"},
+    "CollectiveVerdict": {OWN: "name algorithm", TEXT: "why"},
+    "FleetFinding": {OWN: "id", TEXT: "subject text hosts evidence remedy"},
+    "Drift": {OWN: "rate", TEXT: "host why"},
 }
 
 
@@ -120,7 +130,7 @@ def declared(kind: type) -> Mapping[str, How]:
 
 
 def types_of_report() -> tuple[type, ...]:
-    """The two kinds of reports, and every dataclass that they can hold."""
+    """The three kinds of reports, and every dataclass that they can hold."""
     found: list[type] = []
 
     def visit(kind: Any) -> None:
@@ -133,6 +143,7 @@ def types_of_report() -> tuple[type, ...]:
 
     visit(Report)
     visit(BenchReport)
+    visit(FleetReport)
     return tuple(found)
 
 

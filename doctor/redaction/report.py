@@ -17,6 +17,7 @@ from typing import Any
 
 from doctor.model.bench import BenchReport
 from doctor.model.fix import Step
+from doctor.model.fleet import FleetReport
 from doctor.model.report import Report
 from doctor.redaction.fields import How, declared, hints_of, holds_text
 from doctor.redaction.identities import identities_in, is_public_host
@@ -106,6 +107,28 @@ def redact_bench(report: BenchReport, *, names: Iterable[tuple[str, str]] = ()) 
     known = _Known(names)
     _walk(report, known.learn)
     redacted: BenchReport = _walk(report, _Rewriter(known).rewrite)
+    return redacted
+
+
+def redact_fleet(report: FleetReport, *, names: Iterable[tuple[str, str]] = ()) -> FleetReport:
+    """A fleet's report with stand-ins: every host that it names becomes one wherever it stands, also one whose name is
+    an ordinary word (node1); then whatever else is recognised."""
+    hosts = [node.host for node in report.nodes] + [gpu.host for gpu in report.gpus]
+    stand_ins: dict[str, str] = {}
+    for host in dict.fromkeys(hosts):
+        if " " not in host:  # a missing node that nobody could name
+            stand_in = stand_ins.setdefault(host, f"host{len(stand_ins) + 1}")
+            stand_ins.setdefault(host.partition(".")[0], stand_in)
+    longest_first = sorted(map(re.escape, stand_ins), key=len, reverse=True)
+    named = re.compile(rf"(?<![\w.-])(?:{'|'.join(longest_first)})(?![\w-])") if longest_first else None
+
+    def rewrite(text: str, how: How, before: str, where: str) -> str:
+        return named.sub(lambda match: stand_ins[match[0]], text) if named and how is How.TEXT else text
+
+    replaced: FleetReport = _walk(report, rewrite)
+    known = _Known(names)
+    _walk(replaced, known.learn)
+    redacted: FleetReport = _walk(replaced, _Rewriter(known).rewrite)
     return redacted
 
 
@@ -284,7 +307,7 @@ def _is_in_path(text: str, place: int) -> bool:
 # ---- the walk
 
 
-def _walk(report: Report | BenchReport, rewrite: Rewrite) -> Any:
+def _walk(report: Report | BenchReport | FleetReport, rewrite: Rewrite) -> Any:
     return _dataclass(report, rewrite, "")
 
 

@@ -115,6 +115,11 @@ def junit(text: str) -> str:
     return re.sub(r"\[(?=\[)", "[ ", safe(text))
 
 
+def openmetrics_label(text: str) -> str:
+    """A label's value: backslash, quote and newline are escaped (OpenMetrics 1.0); there is no other special one."""
+    return safe(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
 def github_data(text: str) -> str:
     """The message of a workflow command."""
     return safe(text).replace("%", "%25")
@@ -141,6 +146,7 @@ SINKS: dict[str, Callable[[str], str]] = {
     "html-lines": html_lines,
     "csv-cell": csv_cell,
     "junit": junit,
+    "openmetrics-label": openmetrics_label,
     "github-data": github_data,
     "github-property": github_property,
     **{f"{shell}-comment": partial(_comment, shell) for shell in quoting.SHELLS},

@@ -51,7 +51,7 @@ def test_every_piece_is_sent_by_some_mode_and_every_stage_has_its_words() -> Non
         piece = probe.load_pieces([(name, path.read_text())])[name]
         for stage, _, modes, types in piece.STAGES:
             assert stage in children.WORDS
-            assert set(modes) <= {"quick", "full", "soak", "peers", "errata"}
+            assert set(modes) <= {"quick", "full", "soak", "peers", "errata", "fleet"}
             assert set(types) <= {"cpu", "cuda", "mps", "xpu"}
 
 

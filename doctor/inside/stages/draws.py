@@ -61,4 +61,4 @@ def check(wrong, what, error, standard_error):
         wrong.append("%s is off by %.3g, %.0f standard errors" % (what, float(error), errors))
 
 
-STAGES = (("random", draws, ("quick", "full"), ()),)
+STAGES = (("random", draws, ("quick", "full", "fleet"), ()),)

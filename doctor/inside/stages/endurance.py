@@ -220,6 +220,7 @@ STAGES = (
     ("sustained", sustained, ("full",), ()),
     ("types", other_types, ("full",), ()),
     ("bandwidth", bandwidth, ("full",), ()),
-    ("transfer", transfer, ("full",), ("cuda", "xpu")),
+    ("bandwidth", bandwidth, ("fleet",), ("cuda", "xpu")),
+    ("transfer", transfer, ("full", "fleet"), ("cuda", "xpu")),
     ("soak", soak, ("soak",), ()),
 )

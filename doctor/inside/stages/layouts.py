@@ -192,4 +192,4 @@ def outputs(probe, data):
                 data["wrong"].append("%s into a %s tensor" % (name, layout))
 
 
-STAGES = (("layouts", core, ("quick",), ()), ("layouts", matrix, ("full",), ()))
+STAGES = (("layouts", core, ("quick", "fleet"), ()), ("layouts", matrix, ("full",), ()))

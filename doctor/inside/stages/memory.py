@@ -63,4 +63,4 @@ def take(probe, chunk, limit):
     return chunks
 
 
-STAGES = (("memory", patterns, ("full",), ()),)
+STAGES = (("memory", patterns, ("full",), ()), ("memory", patterns, ("fleet",), ("cuda", "xpu")))

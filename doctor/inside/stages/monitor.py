@@ -77,6 +77,23 @@ class Nvml(object):
             return None
         return int(values[0])
 
+    def memory_used(self):
+        """Bytes that anybody holds, without what the driver keeps for itself."""
+        ctypes = self.ctypes
+
+        class Memory(ctypes.Structure):
+            _fields_ = [("version", ctypes.c_uint)] + [
+                (name, ctypes.c_ulonglong) for name in ("total", "reserved", "free", "used")
+            ]
+
+        memory = Memory()
+        memory.version = ctypes.sizeof(Memory) | 2 << 24
+        try:
+            self.call("nvmlDeviceGetMemoryInfo_v2", self.handle, ctypes.byref(memory))
+        except (ValueError, AttributeError):
+            return None
+        return int(memory.used)
+
     def processes(self):
         """How many processes have a compute context on it."""
         count = self.ctypes.c_uint(0)
@@ -150,7 +167,11 @@ def before(probe):
     nvml = nvml_of(probe)
     if nvml is None:
         return {}
-    known = {"utilization_before_percent": nvml.utilization(), "processes_before": nvml.processes()}
+    known = {
+        "utilization_before_percent": nvml.utilization(),
+        "processes_before": nvml.processes(),
+        "memory_used_before_bytes": nvml.memory_used(),
+    }
     known = {name: value for name, value in known.items() if value is not None}
     if known.get("utilization_before_percent", 0) > OWN_SHARE_PERCENT:
         known["foreign_load"] = True

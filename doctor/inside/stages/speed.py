@@ -180,4 +180,4 @@ class Repeated(object):
         return best, self.tflops(calls, total), (time.process_time() - cpu) / total, total
 
 
-STAGES = (("speed", speed, ("quick", "full"), ()),)
+STAGES = (("speed", speed, ("quick", "full", "fleet"), ()),)

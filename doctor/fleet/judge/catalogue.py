@@ -1,0 +1,97 @@
+"""The fleet's own findings: those that one machine cannot have, so `check` has none of them. All others carry the ids
+of `check`. docs/fleet.md is checked against this table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Own:
+    """What an id means, and what to do."""
+
+    title: str
+    remedy: str
+
+
+OWN: dict[str, Own] = {
+    "fleet-rank-missing": Own(
+        "A rank left no record.",
+        "Look at the launcher's log of that node: the node is down, the job did not start there, or Python did not.",
+    ),
+    "fleet-rank-died": Own(
+        "A rank's process was gone before it had finished.",
+        "Look at the kernel's log of that node (dmesg: out of memory, Xid) and run torchdoctor check there.",
+    ),
+    "fleet-rank-hung": Own(
+        "A rank did not come back in time, and was ended from outside.",
+        "Run torchdoctor check on that node; a hung device needs a reset or a reboot.",
+    ),
+    "fleet-rendezvous-failed": Own(
+        "A rank could not reach the rendezvous.",
+        "Compare MASTER_ADDR and MASTER_PORT with those of the other ranks; check name resolution, the route and the "
+        "firewall from that node.",
+    ),
+    "fleet-config-differs": Own(
+        "A rank's configuration differs from that of its class.",
+        "Give the node the same version or setting as the others.",
+    ),
+    "fleet-gpus-missing": Own(
+        "A node has fewer GPUs than others of its class.",
+        "Look for the lost GPU with lspci and in dmesg (Xid 79: fallen off the bus); drain the node.",
+    ),
+    "fleet-clock-differs": Own(
+        "A node's clock is wrong.",
+        "Start its time service (chronyd, systemd-timesyncd) and check that it reaches its source.",
+    ),
+    "fleet-memory-lock": Own(
+        "The limit of locked memory is low, which InfiniBand and RoCE need.",
+        "Raise it: ulimit -l unlimited, in limits.conf and for the batch system's daemon (LimitMEMLOCK=infinity).",
+    ),
+    "fleet-link-broken": Own(
+        "Data does not get through between two ranks, or arrives changed.",
+        "Check cable, port and switch of that link, inside a node the NVLink or PCIe path (nvidia-smi topo -m).",
+    ),
+    "fleet-link-slow": Own(
+        "A link is slower than others of its class.",
+        "Check cable, port, negotiated speed and error counters of that link (ethtool, ibstat, nvidia-smi nvlink -s).",
+    ),
+    "fleet-node-links": Own(
+        "A node or GPU is bad with several different partners.",
+        "Check the node's network adapter, its cable and drivers; inside a node, the GPU and its links.",
+    ),
+    "fleet-collective-wrong": Own(
+        "A collective operation gave wrong results.",
+        "Take the named rank's GPU out of use; run torchdoctor probe --full there.",
+    ),
+    "fleet-collective-failed": Own(
+        "A collective operation did not end well, and no rank can be blamed.",
+        "Look at the pairs: a link that fails there is the cause. Else compare NCCL's log of all ranks "
+        "(NCCL_DEBUG=INFO).",
+    ),
+    "fleet-collective-slow": Own(
+        "A collective operation is slower than healthy machines of that kind.",
+        "All links may be equally slow: check that the fast fabric is in use (NCCL_DEBUG=INFO names the transport).",
+    ),
+    "fleet-output-unwritable": Own(
+        "A rank could not write its record.",
+        "Give --output a folder that this user can write to on every node, with room.",
+    ),
+    "fleet-record-damaged": Own(
+        "A rank's record cannot be read.",
+        "Run the node again; look whether its disk or the shared folder is full.",
+    ),
+    "fleet-record-absent": Own(
+        "A rank took part, but its record is not in this folder.",
+        "Where --output is a local folder, copy those of all nodes together before --merge.",
+    ),
+    "fleet-drift": Own(
+        "A rate fell during the soak.",
+        "Look at temperature, power limit and clocks of that GPU over the same time.",
+    ),
+}
+
+
+def remedy_of(id: str) -> str:
+    """What to do; for an id of `check`, where that is told."""
+    return OWN[id].remedy if id in OWN else f"torchdoctor explain {id}"

@@ -1,0 +1,1 @@
+"""What one rank does, under any launcher: standard library alone, in the target's own Python."""

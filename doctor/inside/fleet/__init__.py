@@ -1,0 +1,1 @@
+"""What a rank of a fleet runs: see worker.py."""

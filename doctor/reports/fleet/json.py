@@ -1,0 +1,42 @@
+"""A fleet's report as JSON and back (schema "fleet-1"), by the same means as the report of an examination."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from doctor.decode import Refused, decode, loads
+from doctor.model.fleet import METHOD, SCHEMA, FleetReport
+from doctor.reports.json import encode, schema_of
+from doctor.reports.sinks import json_text
+
+SCHEMA_ID = f"urn:torchdoctor:{SCHEMA}"
+SIZE, ITEMS = 64 << 20, 4_000_000  # of 8,192 GPUs
+
+
+def render(report: FleetReport, *, indent: int | None = 2) -> str:
+    """The report as one JSON object, ASCII only."""
+    return json_text(json.dumps(encode(report), indent=indent, allow_nan=False)) + "\n"
+
+
+def parse(text: str | bytes) -> FleetReport:
+    """The report that `render` made. Raises Refused."""
+    data = loads(text, size=SIZE, items=ITEMS)
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise Refused(f"it is not a report of torchdoctor fleet (schema {SCHEMA})")
+    return decode(FleetReport, data)
+
+
+def schema() -> dict[str, Any]:
+    """JSON schema (draft 2020-12) of a fleet's report."""
+    return schema_of(
+        FleetReport,
+        SCHEMA_ID,
+        title="torchdoctor fleet",
+        description=(
+            f'Schema "{SCHEMA}". It only changes compatibly: fields may be added, so ignore those you do not know. '
+            f"null is not known. Rates of different methods (this version measures by method {METHOD}) are not "
+            "comparable. Times are UTC, ISO 8601; units are in the names. It names hosts unless it was made with "
+            "--redact."
+        ),
+    )

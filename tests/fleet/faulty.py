@@ -1,0 +1,126 @@
+"""A rank with a fault, run by the target's Python in the place of doctor/fleet/__main__.py:
+
+    faulty.py FAULT -- OPTIONS of the rank
+
+The fault is put into what its children run, so that everything else is the product as it is.
+"""
+
+import importlib.util
+import os
+import signal
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# Source that is added to a piece: of the worker, or of the probe's last stage.
+DIE = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+HANG = "import time; time.sleep(3600)"
+STAGE_A = """
+def _fault(probe):
+    {what}
+STAGES = (("speed", _fault, ("quick", "full", "fleet"), ()),)
+"""
+AT_CONFIG = """
+_config = Rank.config
+def _fault(self):
+    self.begin("config", self.limit)
+    {what}
+Rank.config = _fault
+"""
+AT_ALL_GATHER = """
+def _fault(self, out, given):
+    {what}
+Rank.all_gather = _fault
+"""
+CORRUPT = """
+def _flipped(tensor):
+    tensor = tensor.clone()
+    tensor[4321 % tensor.numel()] ^= 1 << 9
+    return tensor
+_send_all = Rank.send_all
+Rank.send_all = lambda self, mine, there, messages: _send_all(self, _flipped(mine), there, messages)
+def _wrapped(name):
+    plain = getattr(Rank, name)
+    def operation(self, out, given):
+        if name == "all_reduce":
+            given[4321 % given.numel()] ^= 1 << 9
+            return plain(self, out, given)
+        return plain(self, out, _flipped(given))
+    setattr(Rank, name, operation)
+for _name in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all"):
+    _wrapped(_name)
+"""
+CLOCK = """
+class _Clock(object):
+    perf_counter, sleep = time.perf_counter, time.sleep
+    @staticmethod
+    def time(real=time.time):
+        return real() + 600.0
+time = _Clock
+"""
+OTHER_TORCH = """
+_config = Rank.config
+def _fault(self):
+    say = self.talk.say
+    def said(**line):
+        if line.get("event") == "config":
+            line["data"]["torch"] = "2.10.0+cpu"
+        say(**line)
+    self.talk.say = said
+    _config(self)
+    self.talk.say = say
+Rank.config = _fault
+"""
+WORKER = {
+    "die-B": AT_CONFIG.format(what=DIE), "hang-B": AT_CONFIG.format(what=HANG),
+    "die-C": AT_ALL_GATHER.format(what=DIE), "hang-C": AT_ALL_GATHER.format(what=HANG),
+    "corrupt": CORRUPT, "clock": CLOCK, "other-torch": OTHER_TORCH,
+}  # fmt: skip
+PROBE = {"die-A": STAGE_A.format(what=DIE), "hang-A": STAGE_A.format(what=HANG)}
+
+
+def load(name, path):
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[os.path.dirname(path)])
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+
+
+def main(fault, options):
+    load("doctor", os.path.join(ROOT, "doctor", "__init__.py"))
+    from doctor.fleet.rank import agent
+    from doctor.probes import children
+
+    if fault in WORKER:
+        plain = agent.script
+        agent.script = lambda plan: with_more(plain(plan), "fleet/worker", WORKER[fault])
+    elif fault in PROBE:
+        of_mode = children.script
+        children.script = lambda mode: with_more(of_mode(mode), "speed", PROBE[fault])
+    elif fault == "gone":  # the whole rank, when it comes to stage C
+        agent.Agent.stage_c = lambda self, takes_part: os.kill(os.getpid(), signal.SIGKILL)
+    elif fault.startswith("speed:"):  # a rate, as if measured on a quiet machine
+        probe = agent._probe
+        rate = float(fault.partition(":")[2])
+        agent._probe = lambda result: changed(probe(result), rate)
+    return agent.main(options)
+
+
+def with_more(text, piece, more):
+    """The text of a child with more source at the end of one of its pieces."""
+    first, _, rest = text.partition("\n")
+    pieces = eval(first.partition(" = ")[2])
+    pieces = [(name, source + (more if name == piece else "")) for name, source in pieces]
+    return f"PIECES = {pieces!r}\n{rest}"
+
+
+def changed(probe, rate):
+    from dataclasses import replace
+
+    numbers = {**probe.numbers, "float32_tflops_one_thread": rate, "float32_cpus_used_one_thread": 1.0}
+    return replace(probe, numbers=numbers, busy=False)
+
+
+if __name__ == "__main__":
+    cut = sys.argv.index("--")
+    sys.exit(main(sys.argv[1], sys.argv[cut + 1 :]))
