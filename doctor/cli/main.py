@@ -25,13 +25,13 @@ from doctor.cli.codes import BUG, CLOSED_PIPE, INTERRUPTED, USAGE
 # name, module, summary for the list of commands
 COMMANDS = (
     ("check", "doctor.cli.check", "Examine this machine and its torch, and name what is wrong."),
-    ("fix", "doctor.cli.fix", "Say how to mend it, or do it: plan, script, --run, --undo."),
+    ("fix", "doctor.cli.fix", "Say how to fix it, or do it: plan, script, --run, --undo."),
     ("install", "doctor.cli.install", "Choose the torch build for this machine, and install it."),
     ("probe", "doctor.cli.probe", "Prove each device with a short computation, and time it."),
     ("bench", "doctor.cli.bench", "Time well-known workloads, each proved right before it is timed."),
     ("fleet", "doctor.cli.fleet", "Check many GPUs and machines: which node, GPU or link is sick."),
-    ("ticket", "doctor.cli.ticket", "Write what an issue needs: verdict, facts, and a block that reads back."),
-    ("triage", "doctor.cli.triage", "Answer an issue: the comment and its labels as JSON; nothing is posted."),
+    ("ticket", "doctor.cli.ticket", "Write a report for an issue: verdict, facts, a block to read back."),
+    ("triage", "doctor.cli.triage", "Draft the answer to an issue, as JSON; nothing is posted."),
     ("explain", "doctor.cli.explain", "Explain a diagnosis, an erratum, or a pasted error line."),
     ("errata", "doctor.cli.errata", "List the known defects of this torch, or of another."),
     ("knowledge", "doctor.cli.knowledge", "What the tables know of builds, drivers and GPUs."),
@@ -74,12 +74,12 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "-V", "--version", prog_name="torchdoctor", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Why can't torch use this machine as it should, and which commands mend it?
+    """Why can't torch use this machine as it should, and which commands fix it?
 
     \b
     torchdoctor check                      examine this machine
     torchdoctor check --from ticket.txt    read a pasted report instead
-    torchdoctor fix --print-commands       only the commands that mend it
+    torchdoctor fix --print-commands       only the commands that fix it
     """
     from doctor.cli.knowledge import use_updated_tables
 
