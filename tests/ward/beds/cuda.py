@@ -43,9 +43,9 @@ def cuda_runtime_missing(place: Place) -> None:
     place.remove(place.library("libcudart.so.13"))
 
 
-@bed(BROKEN, base="cuda", action=PACKAGE, details={"package": "nvidia-cuda-nvrtc"}, code=0, cure="run")
+@bed(BROKEN, base="cuda", action=PACKAGE, details={"package": "nvidia-cuda-nvrtc"}, cure="run")
 def nvrtc_empty(place: Place) -> None:
-    """libnvrtc.so.13, which is loaded late, has no bytes: torch imports."""
+    """libnvrtc.so.13 has no bytes, and torch's own libraries need it."""
     place.write(place.library("libnvrtc.so.13"), b"")
 
 

@@ -88,7 +88,7 @@ def torch_over_torch(place: Place) -> None:
         place.remove(*folder.glob("__pycache__/*.pyc"))
 
 
-@bed("torch-duplicate-install", code=0, cure="none", why_not="a warning: torch works", fast=True)
+@bed("torch-duplicate-install", code=0, cure="none", why_not="a warning: torch works")
 def metadata_twice(place: Place) -> None:
     """The metadata of 2.12.0 stayed beside that of 2.13.0; the files are those of 2.13.0."""
     old = place.site / "torch-2.12.0.dist-info"

@@ -74,7 +74,7 @@ def python_is_for_another_machine(place: Place) -> None:
         (place.env / "bin" / name).symlink_to("python3.11")
 
 
-@bed(MISSING, base="bare", action="install-torch", cure="run", fast=True)
+@bed(MISSING, base="bare", action="install-torch", cure="run")
 def nothing_installed(place: Place) -> None:
     """A fresh environment with pip and nothing else."""
 
