@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -55,6 +56,7 @@ class Played:
     running = False
 
     def __init__(self, answer: Answer, on_said: Callable[[str], object] | None) -> None:
+        self.started = time.monotonic()
         self._answer = answer
         self._on_said = on_said
 
@@ -65,6 +67,9 @@ class Played:
             if hear and hear(line) == process.DONE:
                 return replace(self._answer.result, status="ok", exit_code=None, signal=None)
         return self._answer.result
+
+    def hurry(self, seconds: float, *, at_least: float = 0.0) -> None:
+        """It has ended already."""
 
     def kill(self) -> None:
         """There is nothing to kill."""
