@@ -30,7 +30,7 @@ COMMANDS = (
     ("probe", "doctor.cli.probe", "Prove each device with a short computation, and time it."),
     ("bench", "doctor.cli.bench", "Time well-known workloads, each proved right before it is timed."),
     ("fleet", "doctor.cli.fleet", "Check many GPUs and machines: which node, GPU or link is sick."),
-    ("ticket", "doctor.cli.ticket", "Write a report for an issue: verdict, facts, a block to read back."),
+    ("ticket", "doctor.cli.ticket", "Write the report that an issue needs, made to be read back."),
     ("triage", "doctor.cli.triage", "Draft the answer to an issue, as JSON; nothing is posted."),
     ("explain", "doctor.cli.explain", "Explain a diagnosis, an erratum, or a pasted error line."),
     ("errata", "doctor.cli.errata", "List the known defects of this torch, or of another."),

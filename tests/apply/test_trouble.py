@@ -271,7 +271,7 @@ def tool_that_also(patient: Patient, deed: str) -> None:
     ("deed", "options", "reason"),
     [
         ("rm '{env}/bin/python'", (), "worse: interpreter-broken is found now"),
-        ("echo 'import os; os._exit(3)' >> '{site}/torch/__init__.py'", (), "worse: torch-import-crashes is found now"),
+        ("echo 'import os; os._exit(3)' >> '{site}/torch/__init__.py'", (), "worse: torch-install-broken is found now"),
         ("echo 'import time; time.sleep(60)' >> '{site}/torch/__init__.py'", ("--timeout", "1"), "not proven: it is"),
         ("rm -r '{site}/torch'", (), "is found now"),
     ],

@@ -49,7 +49,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     known = json.loads(capsys.readouterr().out)
     assert known["newest"]["torch"] == lookup.newest_torch()
     assert {t["name"] for t in known["tables"]} == set(TABLES)
-    assert all(t["origin"] == "built-in" and t["rows"] >= t["verified"] > 0 for t in known["tables"])
+    assert all(t["origin"] == "built-in" and t["rows"] >= t["verified"] and t["rows"] > 0 for t in known["tables"])
     assert known["refused"] == []
 
 

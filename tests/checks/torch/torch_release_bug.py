@@ -20,7 +20,7 @@ BAD = {
     ),
 }
 GOOD = {
-    "2.0.1 has it": with_error(with_torch(mac(macos="13.2"), "2.0.1"), "exception", NO_MPS),
+    "2.1.0 has it": with_error(with_torch(mac(macos="13.2"), "2.1.0"), "exception", NO_MPS),
     "nothing was said": with_torch(mac(), "2.0.0"),
     "1.13 on Linux": with_error(with_torch(linux(), "1.13.1+cpu"), "exception", NO_MPS),
 }
