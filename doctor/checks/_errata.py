@@ -11,10 +11,12 @@ from doctor.checks._torch import build, capability_of, kind
 from doctor.formats import cpuinfo
 from doctor.knowledge import lookup
 from doctor.knowledge.errata import Erratum, Match, Place
+from doctor.knowledge.versions import numbers
 from doctor.model.facts import ABSENT, Facts, Gpu, Torch
 from doctor.model.finding import Evidence, Remedy
 
 BACKEND_OF = {"nvidia": "cuda", "amd": "rocm", "intel": "xpu", "apple": "mps"}
+WAY_BACK = 3  # minor releases
 TRITONS = ("triton", "pytorch-triton", "triton-windows", "pytorch-triton-rocm", "pytorch-triton-xpu")
 
 
@@ -156,7 +158,8 @@ def cure(erratum: Erratum, as_of: str | None = None) -> Remedy | None:
 
 def way_back(erratum: Erratum, facts: Facts) -> Remedy | None:
     """The newest release older than the one here that is known not to have it: for the time until the one with the fix
-    is out. None where no fix is known."""
+    is out. None where no fix is known, or where it would be more than WAY_BACK minor releases back: of those less is
+    written down, which does not make them better."""
     torch = facts.torch
     version = torch.version if isinstance(torch, Torch) else None
     if version is None or erratum.fixed_in is None or lookup.affects(erratum, version) is not True:
@@ -164,7 +167,9 @@ def way_back(erratum: Erratum, facts: Facts) -> Remedy | None:
     release = lookup.release_of(version)
     known = lookup.torch_versions(as_of=facts.as_of)
     older = known[: known.index(release)] if release in known else ()
-    free = next((v for v in reversed(older) if lookup.affects(erratum, v) is False), None)
+    minors = sorted({numbers(v)[:2] for v in (*older, release)})[-1 - WAY_BACK :]
+    near = (v for v in reversed(older) if numbers(v)[:2] in minors)
+    free = next((v for v in near if lookup.affects(erratum, v) is False), None)
     return Remedy(action="downgrade-torch", details={"torch": f"=={free}"}) if free else None
 
 
