@@ -16,6 +16,7 @@ import pytest
 from doctor import process
 from doctor.apply import lock
 from tests.hostile.doctor import MARK, left_behind, run
+from tests.sample import only
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and /proc of Linux")
 DAEMON = """
@@ -30,7 +31,10 @@ while not os.path.exists({file!r}): time.sleep(0.01)
 """
 
 
-@pytest.mark.parametrize("limit", ["-n 8", "-n 12", "-n 16", "-n 24", "-n 40", "-f 0", "-v 400000", "-t 60", "-s 256"])
+LIMITS = ("-n 8", "-n 12", "-n 16", "-n 24", "-n 40", "-f 0", "-v 400000", "-t 60", "-s 256")
+
+
+@pytest.mark.parametrize("limit", only(LIMITS, ("-n 8", "-n 16", "-n 24", "-f 0", "-v 400000")))
 def test_limits_of_our_own_are_no_fault_of_the_target(tmp_path: Path, limit: str) -> None:
     ran = run(tmp_path, "--timeout", "5", "--time-limit", "10", "--no-probe", "-o", "-", before=f"ulimit {limit}")
     assert ran.seconds <= 12
@@ -130,7 +134,7 @@ TOOLS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize("name", only(TOOLS, ("it floods", "it hangs", "it leaves daemons", "it kills its parent")))
 def test_tools_that_mean_harm(tmp_path: Path, name: str) -> None:
     tools = tmp_path / "tools"
     tools.mkdir()
