@@ -79,7 +79,8 @@ _TORCH = Regex(
 )
 # A release of torch of which a clause says that it does not have the fault.
 _ANOTHER_RELEASE = Regex(
-    r"\bdowngrad|\bdo(?:es)?(?:n't| not) (?:happen|occur|do th)|\b(?:with|on|in|using) (?:py)?torch\S* ?v?\d\S* "
+    r"\bdowngrad|\bdo(?:es)?(?:n't| not) (?:happen|occur|do th)|"
+    r"\b(?:with|on|in|using) (?:py)?torch(?:[^\s\d]{0,60}\d|\S{0,60} v?\d)\S{0,60} "
     r"[^.]{0,30}\b(?:works?|worked|fine|usable|right|correct(?:ly)?)\b",
     re.I,
 )
@@ -127,7 +128,7 @@ _OWN_GPU = (
 _NO_GPU = Regex(
     r"\b(?:(?:[Mm]y|[Tt]his|the|our|an?)[ ](?:[\w-]{1,16}[ ]){0,3}?" + _COMPUTER + r"\b[^.\n]{0,24}?|"
     r"\bI[ ](?:\w+[ ])?|\bwe[ ])"
-    r"(?:(?:has|have|with|got)[ ](?:absolutely[ ])?no[ ]" + _OWN_GPU + r"|"
+    r"\b(?:(?:has|have|with|got)[ ](?:absolutely[ ])?no[ ]" + _OWN_GPU + r"|"
     r"(?:does(?:n't|[ ]not)|do(?:n't|[ ]not))[ ](?:even[ ])?have[ ](?:an?|any)[ ](?:"
     + _OWN_GPU
     + r"|nvidia[ ]hardware)|"

@@ -10,7 +10,7 @@ from doctor.evidence.text import Document
 
 _THREAD = Regex(
     r"(?:github\.com/|(?<![\w./-]))([\w.-]{1,40}/[\w.-]{1,100})(?:/(?:issues|pull)/|#)(\d{1,7})(?!\w)",
-    needs=("/issues/", "/pull/", "#"),
+    needs=("/issues", "/pull", "#"),
 )
 
 
