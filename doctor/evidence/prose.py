@@ -126,8 +126,8 @@ _OWN_GPU = (
 )
 # The machine has none: said of a machine or by its owner, and of what it has, not of what is found on it.
 _NO_GPU = Regex(
-    r"\b(?:(?:[Mm]y|[Tt]his|the|our|an?)[ ](?:[\w-]{1,16}[ ]){0,3}?" + _COMPUTER + r"\b[^.\n]{0,24}?|"
-    r"\bI[ ](?:\w+[ ])?|\bwe[ ])"
+    r"\b(?:(?:my|this|the|our|an?)[ ](?:[\w-]{1,16}[ ]){0,3}?" + _COMPUTER + r"\b[^.\n]{0,24}?|"
+    r"\bi[ ](?:\w+[ ])?|\bwe[ ])"
     r"\b(?:(?:has|have|with|got)[ ](?:absolutely[ ])?no[ ]" + _OWN_GPU + r"|"
     r"(?:does(?:n't|[ ]not)|do(?:n't|[ ]not))[ ](?:even[ ])?have[ ](?:an?|any)[ ](?:"
     + _OWN_GPU
@@ -136,7 +136,6 @@ _NO_GPU = Regex(
     + _OWN_GPU
     + r")\b(?![ ](?:support|acceleration|usage|memory|available|detected|found|visible))|"
     r"\b(?:cpu[- ]only|gpu-less)[ ]" + _COMPUTER + r"\b",
-    re.I,
 )
 # Where it runs, by what a sentence says of it
 _PLACES = (
@@ -189,7 +188,7 @@ def _is_prose(line: str) -> bool:
 
 def _places(said: str, line: int, notes: Notes) -> None:
     """That the machine has no GPU, and that what is told happens in a container."""
-    if (m := _NO_GPU.search(said)) and not _SUPPOSED.search(_sentence(said, m.start())):
+    if (m := _NO_GPU.search(said.lower())) and not _SUPPOSED.search(_sentence(said, m.start())):
         notes.origin(SOURCE, line)
         notes.no_gpu = True
     for fact, value, regex in _PLACES:
