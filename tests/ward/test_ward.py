@@ -1,5 +1,6 @@
 """The beds that need no more than the CPU build of the tests' own torch environment: linked, broken, examined, cured by
-hand where no wheel is needed. The suite runs a sample, TORCHDOCTOR_TEST_ALL=1 all of these, scripts/ward.py every bed."""
+hand where no wheel is needed. The suite runs a sample, TORCHDOCTOR_TEST_ALL=1 all of these, scripts/ward.py every
+bed."""
 
 from __future__ import annotations
 
