@@ -10,7 +10,7 @@ import pytest
 
 T = TypeVar("T")
 ALL = os.environ.get("TORCHDOCTOR_TEST_ALL", "") not in ("", "0")
-whole = pytest.mark.skipif(not ALL, reason="one of the sample's kind: TORCHDOCTOR_TEST_ALL=1 runs it")
+whole = pytest.mark.skipif(not ALL, reason="TORCHDOCTOR_TEST_ALL=1 runs it")
 
 
 def only(cases: Iterable[T], kept: Iterable[T]) -> list[T]:

@@ -1,4 +1,5 @@
-"""Two ranks on gloo, run by the interpreter with a CPU torch."""
+"""Two ranks on gloo, run by the interpreter with a CPU torch. The suite runs the installed command, with all
+stages; TORCHDOCTOR_TEST_ALL=1 the others, too."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ import pytest
 from doctor.fleet import launch, merge
 from doctor.model.fleet import FleetReport
 from tests.fleet.faulty import ROOT
+from tests.sample import whole
 
 PYTHON = os.environ.get("TORCHDOCTOR_TEST_PYTHON", "")
 MAIN, FAULTY = Path(ROOT) / "doctor/fleet/__main__.py", Path(ROOT) / "tests/fleet/faulty.py"
@@ -40,6 +42,7 @@ def run(folder: Path, fault: str = "", sick: int = 1, ranks: int = 2, absent: bo
     return merge.merge(str(folder), expect=ranks)
 
 
+@whole
 def test_two_ranks_agree_to_the_bit(tmp_path: Path) -> None:
     report = run(tmp_path)
     assert [f for f in report.findings if not f.because] == []
@@ -50,6 +53,7 @@ def test_two_ranks_agree_to_the_bit(tmp_path: Path) -> None:
     assert report.verdict == "not-measured", "stage A was left out"
 
 
+@whole
 def test_a_wrong_element_is_found(tmp_path: Path) -> None:
     report = run(tmp_path, "corrupt")
     assert {s for f in report.findings if f.id == "fleet-collective-wrong" for s in f.ranks} == {1}

@@ -16,6 +16,7 @@ from doctor.model.facts import ABSENT, Facts, Gpu, Nvidia, Stage, Torch
 from doctor.model.report import Report
 from doctor.pipeline import Request, examine
 from doctor.probes.said import line_of
+from tests.sample import ALL
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,7 +32,7 @@ def script() -> ModuleType:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="recorded machines are shell scripts")
 def test_a_few_mutations_of_everything(capsys: pytest.CaptureFixture[str]) -> None:
-    code = script().fuzz(1400, 20, share=0.05, machines=2)
+    code = script().fuzz(1400 if ALL else 700, 20, share=0.05, machines=2)
     assert code == 0, capsys.readouterr().out
 
 
