@@ -14,6 +14,7 @@ import pytest
 from tests.index import wheels
 from tests.index.patient import UV, Patient, tool
 from tests.index.server import Index
+from tests.sample import whole
 
 Make = Callable[..., Patient]
 PIPX = tool("pipx")
@@ -97,7 +98,7 @@ def test_a_tool_of_uv_is_put_back(patient: Make, index: Index, wheelhouse: Path)
 
 @pytest.mark.slow
 @pytest.mark.skipif(PIPX is None, reason="pipx is not there")
-@pytest.mark.parametrize("backend", ["pip", "uv"])
+@pytest.mark.parametrize("backend", [pytest.param("pip", marks=whole), "uv"])  # pip takes four times as long
 def test_an_application_of_pipx(patient: Make, index: Index, wheelhouse: Path, backend: str) -> None:
     sick = application(patient, index, wheelhouse)
     assert PIPX is not None
