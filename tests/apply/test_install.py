@@ -14,6 +14,7 @@ import pytest
 
 from tests.index.patient import Patient, make_patient
 from tests.index.server import Index
+from tests.sample import only
 
 Make = Callable[..., Patient]
 VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
@@ -140,14 +141,16 @@ def test_the_printed_commands_make_the_same(patient: Make, shell: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("pip", [True, False], ids=["pip", "uv"])
-def test_the_printed_cure_cures(tmp_path: Path, wheelhouse: Path, index: Index, shell: str, pip: bool) -> None:
+@pytest.mark.parametrize(("by", "shell"), only(
+    [(by, shell) for by in ("pip", "uv") for shell in SHELLS],
+    [("pip", "bash"), ("pip", "fish"), *(("uv", shell) for shell in SHELLS)],
+))  # fmt: skip
+def test_the_printed_cure_cures(tmp_path: Path, wheelhouse: Path, index: Index, by: str, shell: str) -> None:
     """Everything lies in a folder with a hostile name."""
     place = tmp_path / HOSTILE
     place.mkdir()
     (place / "wheels").symlink_to(wheelhouse)
-    sick = make_patient(place, index.url, pip=pip)
+    sick = make_patient(place, index.url, pip=by == "pip")
     sick.install("torch==2.13.0", "torchvision", backend="cpu")
     done = sick.doctor("fix", "--no-probe", "--print-commands", *(("--shell", "fish") if shell == "fish" else ()))
     assert done.returncode == 0, done.stderr
