@@ -16,7 +16,9 @@ _TAGGED = Regex(
 )
 _FREEZE = Regex(rf"^[ \t]*([A-Za-z][\w.-]*)==({_VERSION})[ \t]*$", re.M)
 _FREEZE_AT = Regex(
-    r"^[ \t]*([A-Za-z][\w.-]*)[ \t]*@[ \t]*(?:https?|file)://\S*?-(\d[\w.%+]*)-(?:cp|py)\d\S*\.whl", re.M
+    r"^[ \t]*([A-Za-z][\w.-]*)[ \t]*@[ \t]*(?:https?|file)://\S{0,400}?-(\d[\w.%+]{0,60})-(?:cp|py)\d"
+    r"\S{0,120}\.whl",
+    re.M,
 )
 _TABLE_HEAD = Regex(r"^[ \t]*Package[ \t]+Version\b.*$|^[ \t]*-{4,}[ \t]+-{4,}", re.M)
 _ROW = Regex(rf"^[ \t]*([A-Za-z][\w.-]*)[ \t]+({_VERSION})(?:[ \t]+(/\S+|[A-Z]:\\\S+|pip|uv|conda))?[ \t]*$")
