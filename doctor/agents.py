@@ -12,6 +12,7 @@ from doctor import __version__
 from doctor.model.finding import Finding
 from doctor.model.fix import Fix
 from doctor.model.report import Report
+from doctor.model.request import Request
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -42,11 +43,8 @@ def check(text: str | None = None, python: str | None = None, probe: bool = True
     machine is examined. python: the Python or environment to examine on this machine (default: as `torchdoctor check`
     chooses). probe: also compute on each device (some seconds); without it nothing is proven.
     """
-    from doctor.model.request import Request
 
-    if text is not None:
-        return _told(_examined(Request(evidence=(("ticket", text.encode()),))))
-    return _told(_examined(Request(python=python, probe=probe)))
+    return _told(_examined(Request(evidence=_ticket(text), python=python if text is None else None, probe=probe)))
 
 
 def judge(stated: dict[str, Any], text: str | None = None) -> dict[str, Any]:
@@ -59,26 +57,24 @@ def judge(stated: dict[str, Any], text: str | None = None) -> dict[str, Any]:
     what is not known. A wrong name or type is refused with the reason.
     """
     from doctor.evidence.stated import parse
-    from doctor.model.request import Request
 
-    evidence = () if text is None else (("ticket", text.encode()),)
     try:
         said = parse(stated)
     except ValueError as error:
         raise _refused(f"stated: {error}") from None
-    return _told(_examined(Request(stated=said, evidence=evidence)))
+    return _told(_examined(Request(stated=said, evidence=_ticket(text))))
 
 
 def plan(tool: str | None = None, text: str | None = None, python: str | None = None) -> dict[str, Any]:
     """The commands that fix what `check` finds, for one tool (pip, uv, conda, mamba, micromamba, pixi, poetry, pdm,
     pipenv, pipx) or the environment's own. They are only returned, never run."""
-    from doctor.fixes.situation import TOOLS
-    from doctor.model.request import Request
+    from doctor.api import check_tool
 
-    if tool is not None and tool not in TOOLS:
-        raise _refused(f"there is no tool {tool!r}: one of {', '.join(TOOLS)}")
-    evidence = () if text is None else (("ticket", text.encode()),)
-    report = _examined(Request(evidence=evidence, python=None if evidence else python, tool=tool))
+    try:
+        check_tool(tool)
+    except ValueError as error:
+        raise _refused(str(error)) from None
+    report = _examined(Request(evidence=_ticket(text), python=python if text is None else None, tool=tool))
     return {"verdict": report.verdict, "fixes": [_fix(fix) for fix in report.plan.fixes],
             "unfixed": [{"finding": id, "why": why} for id, why in report.plan.unfixed]}  # fmt: skip
 
@@ -88,7 +84,6 @@ def explain(what: str) -> dict[str, Any]:
     ask."""
     from doctor.checks import check_of
     from doctor.knowledge import lookup
-    from doctor.model.request import Request
 
     if (known := check_of(what.strip())) is not None:
         return {"id": known.id, "layer": known.layer, "title": known.title, "page": known.docs}
@@ -96,8 +91,13 @@ def explain(what: str) -> dict[str, Any]:
         from doctor.reports import errata
 
         return {"id": erratum.id, "page": errata.markdown_page(erratum)}
-    told = _told(_examined(Request(evidence=(("text", what.encode()),))))
+    told = _told(_examined(Request(evidence=_ticket(what))))
     return {key: told[key] for key in ("symptoms", "hypotheses", "findings", "questions")}
+
+
+def _ticket(text: str | None) -> tuple[tuple[str, bytes], ...]:
+    """The evidence that a pasted text is; none without one, which means this machine."""
+    return () if text is None else (("ticket", text.encode()),)
 
 
 def _refused(why: str) -> Exception:
@@ -107,7 +107,7 @@ def _refused(why: str) -> Exception:
     return ToolError(why)
 
 
-def _examined(request: Any) -> Report:
+def _examined(request: Request) -> Report:
     from doctor.pipeline import examine
     from doctor.redaction.report import redaction
 

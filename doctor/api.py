@@ -74,11 +74,17 @@ def plan(report: Report, *, tool: str | None = None, shell: Shell | None = None)
     """The fixes of a report for another tool (pip, uv, conda, …) or shell than the report's own `plan` is for. Changes
     nothing. ValueError for a tool that does not exist."""
     from doctor.fixes.plan import plan as planned
+
+    check_tool(tool)
+    return planned(report.findings, report.facts, tool=tool, shell=shell)
+
+
+def check_tool(tool: str | None) -> None:
+    """ValueError where no fix can be spelled for that tool; None is the environment's own."""
     from doctor.fixes.situation import TOOLS
 
     if tool is not None and tool not in TOOLS:
         raise ValueError(f"there is no tool {tool!r}: one of {', '.join(TOOLS)}")
-    return planned(report.findings, report.facts, tool=tool, shell=shell)
 
 
 def _run(request: Request) -> Report:

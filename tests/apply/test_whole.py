@@ -198,13 +198,19 @@ def test_what_is_not_kept_and_was_written_with_its_old_time_is_named(tmp_path: P
     assert restore.restore(reloaded(kept)) == Restored(left=(f"{mine} is not what it was",))
 
 
-def test_a_large_file_written_with_its_old_time_is_told_by_its_record(tmp_path: Path) -> None:
-    """Only a link was kept of it: what comes back is what was written."""
+def with_a_large_file_in_record(tmp_path: Path) -> tuple[Place, Path]:
+    """The place, and its file that is kept as a link only, with its hash in RECORD."""
     place = whole(tmp_path)
     site = tmp_path / "env" / "lib" / "site-packages"
     big = site / "torch" / "lib" / "big.so"
     hashed = base64.urlsafe_b64encode(hashlib.sha256(big.read_bytes()).digest()).decode().rstrip("=")
     (site / "torch-1.dist-info" / "RECORD").write_text(f"torch/lib/big.so,sha256={hashed},300000\n")
+    return place, big
+
+
+def test_a_large_file_written_with_its_old_time_is_told_by_its_record(tmp_path: Path) -> None:
+    """Only a link was kept of it: what comes back is what was written."""
+    place, big = with_a_large_file_in_record(tmp_path)
     kept = taken(place)
     restored = restore.restore(reloaded(kept))
     assert restored == AS_BEFORE
@@ -215,11 +221,7 @@ def test_a_large_file_written_with_its_old_time_is_told_by_its_record(tmp_path: 
 
 def test_a_large_file_that_was_removed_comes_back_without_a_word(tmp_path: Path) -> None:
     """Its time of change differs, for it lost a name; its content is what RECORD says."""
-    place = whole(tmp_path)
-    site = tmp_path / "env" / "lib" / "site-packages"
-    big = site / "torch" / "lib" / "big.so"
-    hashed = base64.urlsafe_b64encode(hashlib.sha256(big.read_bytes()).digest()).decode().rstrip("=")
-    (site / "torch-1.dist-info" / "RECORD").write_text(f"torch/lib/big.so,sha256={hashed},300000\n")
+    place, big = with_a_large_file_in_record(tmp_path)
     kept = taken(place)
     big.unlink()
     assert restore.restore(reloaded(kept)) == AS_BEFORE
