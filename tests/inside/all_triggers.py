@@ -1,22 +1,12 @@
 """Run by the interpreter with torch, `all_triggers.py PROBE TRIGGER…`: these triggers of errata on the CPU, as JSON."""
 
-import glob
-import importlib.util
 import json
-import os
 import sys
 
 import torch
+from loaded import probe_and_errata
 
-spec = importlib.util.spec_from_file_location("probe", sys.argv[1])
-probe = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(probe)
-inside = os.path.dirname(sys.argv[1])
-sources = []
-for path in sorted(glob.glob(os.path.join(inside, "errata", "*.py"))):
-    with open(path) as source:
-        sources.append(("errata/" + os.path.basename(path)[:-3], source.read()))
-pieces = probe.load_pieces(sources)
+probe, pieces = probe_and_errata(sys.argv[1])
 stage = pieces["errata/stage"]
 answers = {}
 for name in sys.argv[2:]:
