@@ -19,6 +19,7 @@ HELD_BACK = 0.6  # share of the roofline from which on a power cap is no reason 
 FEW_THREADS = 0.6  # of the cores
 AWAKE = 0.7  # CPU seconds per second, with what was waited for: below it, the processor slept
 ASLEEP = 0.5  # below it, for certain
+IDLE_PERCENT = 50  # a GPU that works less, though nobody on the CPU was busy giving it work
 WAITING = 0.1  # of its threads' time
 LOADER = 0.3  # of a step with the loader
 OPERATION = re.compile(r"\baten::[\w.]+")  # in torch's warning of a fallback
@@ -124,6 +125,11 @@ def _of_gpu(row: Row, device: BenchDevice) -> Iterator[Reason]:
     clock, most = conditions.clock_mhz, device.clock_max_mhz
     if clock and most and clock < LOW_CLOCK * most and row.bound == "compute" and not conditions.throttles:
         yield Reason(id="device-slow", text=f"The GPU's clock stayed at {clock:.0f} of {most:.0f} MHz.")
+    used, waited = conditions.cpus_used, conditions.cpus_waited or 0.0
+    worked = conditions.utilization_percent
+    if used is not None and worked is not None and used + waited < ASLEEP and worked < IDLE_PERCENT:
+        share = f"{worked:.0f} % of the time, and the program on the CPU {100 * used:.0f} %"
+        yield Reason(id="device-slow", text=f"The GPU worked at most {share}: it slept, or waited for another device.")
     if conditions.busy:
         yield Reason(id="device-slow", text="Other programs used the GPU meanwhile: its time is shared.")
     width, widest = conditions.pcie_width, conditions.pcie_width_max

@@ -72,6 +72,7 @@ class Measured:
     cpus_usable: int | None = None
     clock_mhz: float | None = None
     power_w: float | None = None
+    utilization_percent: float | None = None
     conditions: ConditionsSaid = field(default_factory=ConditionsSaid)
     unsynchronised_s: float | None = None
     item_s: float | None = None

@@ -304,6 +304,7 @@ def _conditions(said: CellSaid, measured: Measured) -> Conditions:
         tf32=tf32,
         float32_precision=said.float32_precision,
         busy=seen.busy,
+        utilization_percent=measured.utilization_percent,
         cpus_used=measured.cpus_used,
         cpus_waited=measured.cpus_waited,
     )

@@ -170,6 +170,7 @@ class Conditions:
     tf32: bool | None = None  # NVIDIA, fp32: whether products were allowed to use TF32; elsewhere None
     float32_precision: str | None = None  # "highest", "high", "medium"
     busy: bool | None = None  # other programs used the device meanwhile
+    utilization_percent: float | None = None  # of the time, the GPU ran something; highest after the warm-up
     cpus_used: float | None = None  # CPU seconds per second while timing
     cpus_waited: float | None = None  # seconds per second that its threads waited for a CPU that others had (Linux)
 

@@ -119,6 +119,26 @@ def test_a_cpu_that_sleeps_or_is_shared(used: float, waited: float | None, words
     assert bool(texts) == bool(words)
 
 
+@pytest.mark.parametrize(
+    ("used", "waited", "worked", "slept"),
+    [
+        (0.05, 0.0, 3.0, True),
+        (0.99, 0.0, 3.0, False),  # small kernels: the CPU is busy launching them
+        (0.02, 0.0, 98.0, False),  # the CPU sleeps until the GPU is done (blocking synchronisation)
+        (0.1, 0.8, 10.0, False),  # others have the CPU
+        (0.05, 0.0, None, False),  # the driver does not say
+        (None, None, 3.0, False),
+    ],
+)
+def test_a_gpu_sleeps_where_neither_it_nor_the_cpu_works(
+    used: float | None, waited: float | None, worked: float | None, slept: bool
+) -> None:
+    conditions = Conditions(cpus_used=used, cpus_waited=waited, utilization_percent=worked)
+    one = row("mlp", "cuda:0", ms=10.0, conditions=conditions)
+    texts = [r.text for r in reasons_of(one, Surroundings(device=BenchDevice(device="cuda:0"), environ={}))]
+    assert any("slept" in text for text in texts) == slept
+
+
 def test_an_operation_is_named_as_torch_names_it() -> None:
     said = "UserWarning: The operator 'aten::nonzero' is not currently supported on the MPS backend and will fall back"
     one = row("mlp", "mps", ms=10.0, conditions=Conditions(cpu_fallback=(said, said)))

@@ -49,7 +49,7 @@ FAULTS = {
     "leak": Expected(reason="device-wrong-results", words="10 MiB a step"),
     "fallback": Expected(reason="mps-op-missing", words="aten::nonzero"),
     "one-thread": Expected(reason="device-slow", words="one thread of", only_cpu=True),
-    "sleeping": Expected(reason="device-slow", words="slept", only_cpu=True),
+    "sleeping": Expected(reason="device-slow", words="slept"),
 }
 
 

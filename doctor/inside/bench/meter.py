@@ -214,6 +214,9 @@ class Meter(object):
             values = [s[key] for s in kept if s[key] is not None]
             if values:
                 said[name] = self.clock.median(values)
+        used = [s["utilization_percent"] for s in kept if s["utilization_percent"] is not None]
+        if used:  # a sample looks back up to a second: the first ones may tell of the time before
+            said["utilization_percent"] = max(used[len(used) // 2:])
         if self.energy_s:
             said["power_w"] = self.joules / self.energy_s
         said["conditions"] = dict(self.watch.summary(), **self.watch.others())

@@ -133,6 +133,7 @@ class Nvml(object):
         return {
             "sm_clock_mhz": self.number("GetClockInfo", SM),
             "power_w": scaled(self.number("GetPowerUsage"), 0.001),
+            "utilization_percent": self.utilization(),
             "temperature_c": self.number("GetTemperature", 0),
             "throttles": self.number("GetCurrentClocksThrottleReasons", wide=True),
             "pcie_generation": self.number("GetCurrPcieLinkGeneration"),
