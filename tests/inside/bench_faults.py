@@ -72,9 +72,10 @@ def judged(line: dict[str, Any]) -> Row:
     """The row of a line, on a machine whose environment is said and whose devices are not known."""
     ((key, answer),) = line["cells"].items()
     workload, phase, device, _, batch = key.split("/")
+    asked = None if line["environ"].get("OMP_NUM_THREADS") else 1  # faulty_bench.py asks for one thread
     cell = PlannedCell(
         key=key, workload=workload, phase=phase, device=device, dtype="fp32", batch=int(batch[1:]), size="", scale=1,
-        threads=None, channels_last=False, compile=False,
+        threads=asked, channels_last=False, compile=False,
     )  # fmt: skip
     cores = BenchDevice(device="cpu", physical_cores=2) if line["environ"].get("OMP_NUM_THREADS") else None
     machine = verdicts.Machine(devices={"cpu": cores} if cores else {}, environ=line["environ"])
