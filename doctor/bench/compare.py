@@ -16,8 +16,8 @@ from doctor.model.bench import BenchDevice, BenchReport, Conditions, Row
 
 SAME = 1.03  # ratios within 1/SAME to SAME are no difference: two runs of one program on an idle machine differ as much
 # Rows bound by launching kernels take the time of the CPU's Python. From one run to the next that drifts by far more
-# than within a run: over 19 runs of `mlp` on an idle H200 with 16 virtual CPUs the logarithms of the medians had standard
-# deviations of 0.12 and 0.16 (scripts/bench_bench.py --pairs, 2026-11-22), while each run's interval was ±3 %.
+# than within a run: over 19 runs of `mlp` on an idle H200 with 16 virtual CPUs the logarithms of the medians had
+# standard deviations of 0.12 and 0.16 (scripts/bench_bench.py --pairs, 2026-11-22); each run's interval was ±3 %.
 LAUNCHING = 1.2  # for each of the two rows
 CLOCK = 0.03  # clocks that differ by more are named
 
