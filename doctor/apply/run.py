@@ -23,7 +23,7 @@ from doctor.apply.listing import normalised
 from doctor.apply.lock import held
 from doctor.apply.place import Place, place_of
 from doctor.apply.redacted import hide, hide_all
-from doctor.apply.resolve import Change, Resolution, removed_by, resolve
+from doctor.apply.resolve import NO_PIP, Change, Resolution, removed_by, resolve
 from doctor.apply.seal import Seal, seal_of
 from doctor.apply.snapshot import Snapshot, described, record_delta, take
 from doctor.apply.undo import FOREIGN, discard, go_back, interrupted, next_id, prune, real_store
@@ -183,6 +183,7 @@ def _resolved(prepared: Prepared) -> Prepared:
     removed: list[str] = []
     changes: dict[str, Change] = {}
     unresolved = []
+    gets_pip = False
     diff, in_project = "", [step for step in prepared.steps if project.is_of_project(step)]
     if in_project:
         preview = project.preview(prepared.system, in_project, prepared.place.files, dict(prepared.environ))
@@ -194,6 +195,9 @@ def _resolved(prepared: Prepared) -> Prepared:
             continue
         program = commands.program_of(prepared.system, argv)
         answer = resolve(prepared.system, program, versions, removed, dict(prepared.environ))
+        if gets_pip and NO_PIP.search(answer.message):
+            answer = Resolution(ok=True, known=False, message="the environment has no pip yet")
+        gets_pip |= argv[1:3] == ("-m", "ensurepip")
         _refuse_unresolved(answer)
         removed += removed_by(argv)
         changes |= {change.name: _joined(changes.get(change.name), change) for change in answer.changes}

@@ -10,6 +10,8 @@ from doctor.decode import fits
 from doctor.facts.notes import Notes
 from doctor.model.facts import ABSENT, Package, TorchCopy
 
+NVIDIA = "nvidia-"
+
 VERSION_FILE = "torch/version.py"
 REQUIREMENT_AT_MOST = 2000  # characters; the longest of published wheels have some hundreds
 
@@ -117,14 +119,22 @@ def write_torch(said: TorchSaid, markers: Mapping[str, str], notes: Notes, probl
 
 
 def write_missing(there: Iterable[str], notes: Notes) -> None:
-    """torch.missing_requirements: what torch requires, of which there is neither a distribution nor the module."""
+    """torch.missing_requirements: what torch and its nvidia-* packages require, of which neither a distribution nor the
+    module is there."""
     from packaging.utils import canonicalize_name
 
     known, requires = set(there), notes.get("torch.requires")
     if requires is None or notes.get("torch.installer") == "conda":  # whose packages have names of their own
         return
-    missing = tuple(text for text in requires if canonicalize_name(name_of(text)) not in known)
-    notes.set("torch.missing_requirements", missing, "dist-info/METADATA against sys.path")
+    missing = [text for text in requires if canonicalize_name(name_of(text)) not in known]
+    packages = notes.get("packages") or ()
+    installed = {package.name for package in packages}
+    for package in packages:  # torch's nvidia-* packages need others that torch does not name
+        for text in package.requires:
+            name = canonicalize_name(name_of(text))
+            if all(n.startswith(NVIDIA) for n in (package.name, name)) and name not in installed | known:
+                missing.append(text)
+    notes.set("torch.missing_requirements", tuple(dict.fromkeys(missing)), "dist-info/METADATA against sys.path")
 
 
 def name_of(requirement: str) -> str:

@@ -317,7 +317,14 @@ def distributions(folders):
             text = read(os.path.join(folder, "pip", "__init__.py"), 4096) or ""
             match = re.search(r"^__version__ *= *['\"]([^'\"]+)", text, re.M)
             pip = match.group(1) if match else "unknown"
+    found.sort(key=lambda dist: dist["name"] == "torch" and is_stale(dist))
     return found, pip, names
+
+
+def is_stale(dist):
+    """Whether this is the metadata of another torch than the one whose files lie beside it."""
+    version = (version_file(os.path.join(dist["path"], "torch")) or {}).get("__version__")
+    return isinstance(version, str) and version.split("+")[0] != (dist["version"] or version).split("+")[0]
 
 
 def conda_packages(prefix):
@@ -447,13 +454,13 @@ def torch_facts(folders, dists, conda):
     infos = {}
     for dist in dists:
         if dist["name"] == "torch":
-            infos.setdefault(dist["path"], dist)
+            infos.setdefault(dist["path"], []).append(dist)
     chosen = None
     for folder in folders:
         entries = names_in(folder) if is_site(folder) else []
         said["leftovers"] += [os.path.join(folder, entry) for entry in entries if is_leftover(entry)]
         package = os.path.join(folder, "torch")
-        dist = infos.get(folder)
+        dist = (infos.get(folder) or [None])[0]
         whole = os.path.isfile(os.path.join(package, "__init__.py"))
         if not whole and os.path.isdir(package) and (is_site(folder) or dist):
             said["leftovers"].append(package)
@@ -474,6 +481,16 @@ def torch_facts(folders, dists, conda):
                 "has_metadata": dist is not None,
             }
         )
+        for other in infos.get(folder, [])[1:]:  # metadata of another release beside it
+            said["copies"].append(
+                {
+                    "path": folder,
+                    "version": other["version"],
+                    "installer": installer_of(other["info"]),
+                    "has_files": False,
+                    "has_metadata": True,
+                }
+            )
         if chosen is None or (whole and not chosen[2]):
             chosen = (package, dist, whole)
     if chosen is None:
@@ -513,6 +530,7 @@ WATCHED_NAMES = frozenset((
 ))  # fmt: skip
 # A row of RECORD: path, ".py" or "" of a compiled file, digest, size. Paths with a comma or outside are left out.
 ROWS = r"^((?!\.\.|/)[^\",\n]*\.(?:(?:%s)|(py))),([^,\n]*),(\d*)\r?$"
+SPARED = re.compile(r"/_?(?:tests?|benchmarks?|examples)/")  # left out of images to make them small
 HEAD = 4096  # bytes: the tables of a library's segments are in them
 SMALL = 1 << 20  # a text that stands for a library (a linker script) is smaller
 
@@ -536,8 +554,8 @@ def damaged_files(dists, whole):
             if not source:
                 libraries += 1
                 wrong = wrong_library(full, digest, size, own)
-            elif whole or "/" not in path or path.endswith("/__init__.py") and path.count("/") == 1:
-                wrong = wrong_source(full, digest, size, whole)
+            elif whole or "/" not in path or path.endswith("/__init__.py") and not SPARED.search(path):
+                wrong = wrong_source(full, digest, size, whole, path.count("/") <= 1)
             else:
                 continue
             if wrong and wrong[0] == "of another processor":
@@ -555,15 +573,16 @@ def damage(dist, path, what, detail):
     }  # fmt: skip
 
 
-def wrong_source(path, digest, size, whole):
-    """(what, detail) of a .py; None where it is as it was installed. Its content is compared where `whole`."""
+def wrong_source(path, digest, size, whole, read):
+    """(what, detail) of a .py; None where it is as it was installed. Its content is compared where `whole`, else its
+    head is looked at where `read`."""
     try:
         here = os.stat(path).st_size
     except (OSError, ValueError) as error:
         return gone(path, error)
     if here == 0 and size not in ("", "0"):
         return "empty", ""
-    if not whole and not is_source(path):
+    if read and not whole and not is_source(path):
         return "foreign", "it is no Python source"
     if not whole or (size == str(here) and matches(path, digest) is not False):
         return None

@@ -240,7 +240,7 @@ class Torch:
     shadowed_by: str | Absent | None = None  # a user's torch.py or torch/ that comes first on sys.path
     libraries: tuple[str, ...] | None = None  # file names in torch/lib
     requires: tuple[str, ...] | None = None  # Requires-Dist, markers evaluated
-    missing_requirements: tuple[str, ...] | None = None  # those of `requires` of which nothing is installed
+    missing_requirements: tuple[str, ...] | None = None  # of it and its nvidia-* packages, of which nothing is there
     # from the import in a child:
     imports: bool | None = None  # whether import torch succeeds
     import_failure: ImportFailure | Absent | None = None  # why import torch failed

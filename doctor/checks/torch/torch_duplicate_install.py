@@ -2,14 +2,15 @@
 
 What it means
     Two copies of torch are on Python's path: pip's over conda's, or one in the user's own site-packages (~/.local)
-    before that of the environment. What is imported is not what the environment's tool thinks it is, and packages
-    built for one meet the other.
+    before that of the environment; or one was installed over another, and both are on record. What is imported is not
+    what the environment's tool thinks it is, and packages built for one meet the other.
 
 How to see it yourself
     python -m pip list -v | grep -i torch; python -c "import torch; print(torch.__file__)"; conda list torch
 
 What to do
-    Remove the copy that is not wanted; PYTHONNOUSERSITE=1 keeps the one in ~/.local out.
+    Remove the copy that is not wanted; PYTHONNOUSERSITE=1 keeps the one in ~/.local out. Where both share a folder,
+    remove both and install one.
 
 References
     https://docs.python.org/3/library/site.html
@@ -67,11 +68,15 @@ def judge(facts: Facts) -> Judgement:
     missing = search(facts, MISSING_NAME)
     error = twice or heard(facts, *BROKEN) or (missing[0] if missing else None)
     in_home = any("/.local/" in c.path.replace("\\", "/") or c.installer == "user" for c in copies)
-    remedies = [
-        Remedy(
-            action="remove-package", details={"package": "torch"}, text="Remove the copy of torch that is not wanted."
+    remedies = []
+    if len({c.path for c in copies}) > 1:  # of two in one folder, removing either takes the other's files
+        remedies.append(
+            Remedy(
+                action="remove-package",
+                details={"package": "torch"},
+                text="Remove the copy of torch that is not wanted.",
+            )
         )
-    ]
     if in_home:
         remedies.append(Remedy(action="set-env", details={"name": "PYTHONNOUSERSITE", "value": "1"}))
     remedies.append(Remedy(action="reinstall-torch", details=same_kind(facts)))

@@ -83,13 +83,14 @@ def _files(facts: Facts, torch: Torch | Absent | None) -> Judgement:
     """What a look at the disk says."""
     if not isinstance(torch, Torch):
         return None
-    hollow = [c for c in torch.copies or () if not c.has_files]
+    whole = {c.path for c in torch.copies or () if c.has_files}  # a second metadata there is torch-duplicate-install
+    hollow = [c for c in torch.copies or () if not c.has_files and c.path not in whole]
     missing = tuple(f for f in torch.missing_files or () if CODE.search(f))
     broken_files = damaged(facts, is_part_of_torch)
     own = [d for d in broken_files if d.distribution == "torch" and d.file not in missing]
     if broken_files and not hollow and not missing:
         return _damaged(facts, own or broken_files)
-    if hollow and len(hollow) == len(torch.copies or ()):
+    if hollow and not whole:
         detail = f"{hollow[0].path} holds the metadata of torch {hollow[0].version or ''} but not its files."
     elif missing:
         others = f", and {len(missing) - 1} more files" if len(missing) > 1 else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from doctor.fixes.situation import Situation, has_no_pip
 from doctor.fixes.tools import Order
+from doctor.model.facts import Facts
 from doctor.model.fix import Step
 
 
@@ -13,11 +14,10 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
     pip = (situation.python, "-m", "pip")
     steps = list(get_pip(situation))
     if order.replaces:
-        steps.append(
-            Step(
-                text=f"Remove the installed {' '.join(order.replaces)}", argv=(*pip, "uninstall", "-y", *order.replaces)
-            )
-        )
+        remove = (*pip, "uninstall", "-y", *order.replaces)
+        steps.append(Step(text=f"Remove the installed {' '.join(order.replaces)}", argv=remove))
+        again = (*pip, "uninstall", "-y", "torch")  # each call removes one
+        steps += [Step(text="Remove the other torch in the same folder", argv=again)] * torches_beside(situation.facts)
     argv = (*pip, "install", *order.requirements, *_index(order))
     steps.append(Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=argv))
     return tuple(steps)
@@ -46,6 +46,12 @@ def get_pip(situation: Situation) -> tuple[Step, ...]:
             verify=(situation.python, "-m", "pip", "--version"),
         ),
     )
+
+
+def torches_beside(facts: Facts) -> int:
+    """How many other torches are on record in the folder of the one that is imported."""
+    copies = (facts.torch.copies if facts.torch else None) or ()
+    return sum(copy.path == copies[0].path for copy in copies[1:])
 
 
 def _index(order: Order) -> tuple[str, ...]:

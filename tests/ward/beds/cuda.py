@@ -50,7 +50,7 @@ def nvrtc_empty(place: Place) -> None:
 
 
 @bed(
-    "nvidia-packages-mixed", base="cuda", action="install-package", details={"package": "nvidia-cudnn-cu13"},
+    "dependency-broken", base="cuda", action="install-package", details={"package": "nvidia-cudnn-cu13"},
     cure="run",
 )  # fmt: skip
 def cudnn_not_installed(place: Place) -> None:
@@ -59,7 +59,7 @@ def cudnn_not_installed(place: Place) -> None:
 
 
 @bed(
-    "nvidia-packages-mixed", base="cuda", action="install-package", details={"package": "nvidia-nvjitlink"},
+    "dependency-broken", base="cuda", action="install-package", details={"package": "nvidia-nvjitlink"},
     cure="run",
 )  # fmt: skip
 def nvjitlink_not_installed(place: Place) -> None:

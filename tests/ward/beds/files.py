@@ -154,7 +154,10 @@ def sympy_missing(place: Place) -> None:
     place.uninstall("sympy")
 
 
-@bed(DEPENDENCY, action="reinstall-package", details={"package": "sympy"}, cure="run")
+@bed(
+    DEPENDENCY, code=0, action="reinstall-package", details={"package": "sympy"}, cure="none",
+    why_not="a warning: torch works",
+)  # fmt: skip
 def sympy_cut_short(place: Place) -> None:
     """The folder of sympy is there, half of its files are not."""
     place.remove(place.site / "sympy" / "core", place.site / "sympy" / "functions")
