@@ -69,7 +69,7 @@ def judge(facts: Facts) -> Judgement:
     error = twice or heard(facts, *BROKEN) or (missing[0] if missing else None)
     in_home = any("/.local/" in c.path.replace("\\", "/") or c.installer == "user" for c in copies)
     remedies = []
-    if len({c.path for c in copies}) > 1:  # of two in one folder, removing either takes the other's files
+    if any(c.has_files for c in copies[1:]):  # where the others are only on record, removing one takes the files
         remedies.append(
             Remedy(
                 action="remove-package",

@@ -49,9 +49,9 @@ def get_pip(situation: Situation) -> tuple[Step, ...]:
 
 
 def torches_beside(facts: Facts) -> int:
-    """How many other torches are on record in the folder of the one that is imported."""
+    """How many other torches are only on record in the folder of the one that is imported."""
     copies = (facts.torch.copies if facts.torch else None) or ()
-    return sum(copy.path == copies[0].path for copy in copies[1:])
+    return sum(copy.path == copies[0].path and not copy.has_files for copy in copies[1:])
 
 
 def _index(order: Order) -> tuple[str, ...]:

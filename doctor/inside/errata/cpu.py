@@ -30,19 +30,6 @@ def linear_one_output(here):
     return here.error_of(apply, "matmul primitive")
 
 
-def bfloat16_product_of_ones(here):
-    """cpu-bf16-matmul-no-mkldnn-1-13: where oneDNN is left out for this CPU"""
-    here.only("cpu")
-    x, y = [here.torch.ones(shape, dtype=here.torch.bfloat16) for shape in ((64, 1024), (1024, 64))]
-    return here.differs((x @ y).float(), here.torch.full((64, 64), 1024.0))
-
-
-def bfloat16_conv_one_channel(here):
-    """cpu-bf16-conv-one-channel-2-5"""
-    x = here.torch.ones(1, 1, 2, 2, dtype=here.torch.bfloat16, device=here.device)
-    return here.differs(here.f.conv2d(x, x).float(), here.torch.full((1, 1, 1, 1), 4.0))
-
-
 def gather_one_column(here):
     """cpu-gather-n-by-1-index-2-0"""
     x = here.torch.arange(25.0).view(5, 5)
@@ -96,21 +83,6 @@ def quantized(here, weight, x, layer, engine):
 def quantized_linear_large(here):
     """cpu-quant-onednn-saturation-no-vnni: pairs of products saturate at 16 bits"""
     return quantized(here, here.torch.full((4, 64), 127.0), here.torch.full((2, 64), 250.0), "linear", "onednn")
-
-
-def quantized_conv_large(here):
-    """cpu-quant-conv2d-no-vnni-2-3"""
-    weight, x = here.torch.full((1, 3, 3, 3), 127.0), here.torch.full((1, 3, 6, 6), 200.0)
-    engines = [e for e in ("x86", "onednn") if e in here.torch.backends.quantized.supported_engines]
-    return quantized(here, weight, x, "conv2d", engines[0] if engines else "onednn")
-
-
-def quantization_engine_on_arm(here):
-    """cpu-qengine-x86-on-arm-2-11"""
-    if here.module("platform").machine().lower() not in ("arm64", "aarch64"):
-        here.untried("this is no Arm CPU")
-    engine = here.torch.backends.quantized.engine
-    return "the engine is x86" if engine == "x86" else ""
 
 
 def store_of_one_process(here):

@@ -40,21 +40,6 @@ def full_precision_for_all(here):
     return "convolutions keep %s" % kept if kept != "ieee" else ""
 
 
-def sparse_product_odd_size(here):
-    """cuda-sparse-spgemm-1-13"""
-    here.only("cuda")
-    places = here.torch.tensor([[0, 1000, 2522], [5, 7000, 13715]])
-    a = here.torch.sparse_coo_tensor(places, here.torch.ones(3), (2523, 13716)).to(here.device)
-    return here.error_of(lambda: here.torch.sparse.mm(a, a.t()), "SpGEMM")
-
-
-def svd_first_call(here):
-    """cuda-svd-zeros-first-call-1-12: in a fresh process"""
-    x = here.there(here.torch.tensor([[2.0, 1.0, 0.0], [0.0, 3.0, 1.0], [1.0, 0.0, 4.0]]), "float64")
-    u, s, v = here.torch.linalg.svd(x)
-    return here.differs(u @ here.torch.diag(s) @ v, x)
-
-
 def topk_of_a_billion(here):
     """cuda-topk-indices-garbage-1-13"""
     here.only("cuda")
@@ -116,10 +101,3 @@ def adaptive_pool_to_many(here):
     spans = [range(p * size // count, -(-(p + 1) * size // count)) for p in places]
     expected = here.torch.tensor([sum(span) / float(len(span)) for span in spans])
     return here.differs(got[here.whole(*places)], expected)
-
-
-def half_linear(here):
-    """cuda-half-linear-invalid-value-2-9"""
-    here.only("cuda")
-    x, w = here.there(here.randn(14, 4096), "float16"), here.there(here.randn(4096, 4096), "float16")
-    return here.error_of(lambda: here.f.linear(x, w), "CUBLAS_STATUS_INVALID_VALUE")

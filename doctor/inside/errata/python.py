@@ -128,27 +128,6 @@ def adam_pickled(here):
     return here.error_of(other.step, "_warned_capturable_if_run_uncaptured")
 
 
-def adam_fused_scaled(here):
-    """cuda-adam-fused-amp-1-13: fused steps under a GradScaler are not those of the plain ones"""
-    here.only("cuda")
-    x, start = here.there(here.randn(16, 4)), here.randn(4, 4)
-    results = []
-    for fused in (False, True):
-        weight = here.torch.nn.Parameter(here.there(start.clone()))
-        try:
-            optimizer = here.torch.optim.Adam([weight], lr=0.01, fused=fused)
-        except TypeError:
-            here.untried("this torch has no fused Adam")
-        scaler = here.torch.cuda.amp.GradScaler(init_scale=1024.0)
-        for _ in range(20):
-            optimizer.zero_grad()
-            scaler.scale((x @ weight).pow(2).mean()).backward()
-            scaler.step(optimizer)
-            scaler.update()
-        results.append(weight.detach())
-    return here.differs(results[1], results[0], 1e-2)
-
-
 def custom_backward_type(here):
     """cuda-custom-bwd-bf16-becomes-fp16"""
     here.only("cuda")
