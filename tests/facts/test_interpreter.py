@@ -14,7 +14,7 @@ from doctor.facts.interpreter import failure_of, read_answer, telling_line
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
 from doctor.facts.target import find_target
-from doctor.model.facts import ABSENT, TorchCopy
+from doctor.model.facts import ABSENT, Package, TorchCopy
 from doctor.process import Result
 
 MARKERS = {"platform_system": "Linux", "platform_machine": "x86_64", "python_version": "3.12", "sys_platform": "linux"}
@@ -41,6 +41,16 @@ def test_silence(result: Result, kind: str) -> None:
     assert failure
     assert failure.kind == kind
     assert failure.message
+
+
+def test_what_the_packages_of_torch_need_of_each_other_is_missing_too() -> None:
+    notes = Notes()
+    cusparse = Package(name="nvidia-cusparse", version="12.6.3.3", requires=("nvidia-nvjitlink",))
+    other = Package(name="torchvision", version="0.29.1", requires=("numpy",))
+    notes.set("torch.requires", ("filelock", "nvidia-cusparse==12.6.3.3", "sympy>=1.13.3"), "test")
+    notes.set("packages", (cusparse, other), "test")
+    installed.write_missing(("filelock", "nvidia-cusparse"), notes)
+    assert notes.get("torch.missing_requirements") == ("sympy>=1.13.3", "nvidia-nvjitlink")
 
 
 @pytest.mark.parametrize("answer", ['{"event": "done"}', '{"version": "3.11.4"}', '{"version": "x"}'])

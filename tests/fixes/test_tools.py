@@ -11,7 +11,7 @@ from doctor.fixes.quoting import comment
 from doctor.fixes.situation import situation_of
 from doctor.fixes.torch import fix_of_build
 from doctor.knowledge.choose import choose
-from doctor.model.facts import ABSENT, Facts
+from doctor.model.facts import ABSENT, Facts, TorchCopy
 from doctor.model.fix import Plan
 from tests.examples import linux, with_amd, with_nvidia, with_packages, with_torch
 from tests.fixes.situations import finding
@@ -119,6 +119,20 @@ def test_poetry_removes_a_build_only_where_its_lock_file_names_the_same_one() ->
     broken = lines(with_packages(new_card("2.14.1+cu130")), "poetry", id="torch-install-broken")
     assert broken[0] == f"{PY} -m pip uninstall -y torch"
     assert not any("uninstall" in line for line in lines(new_card("2.14.1+cpu"), "poetry"))
+
+
+def test_pip_removes_each_torch_that_is_on_record_in_a_folder() -> None:
+    """A call of `pip uninstall` removes one; uv removes all."""
+    site = "/home/u/ml/.venv/lib/python3.12/site-packages"
+    copies = tuple(
+        TorchCopy(path=site, version=v, installer="pip", has_files=v == "2.14.1") for v in ("2.14.1", "2.6.0", "2.5.0")
+    )
+    facts = new_card("2.14.1+cu130")
+    assert facts.torch
+    twice = replace(facts, torch=replace(facts.torch, copies=copies))
+    removals = [line for line in lines(twice, "pip", id="torch-duplicate-install") if "uninstall" in line]
+    assert removals == [f"{PY} -m pip uninstall -y torch"] * 3
+    assert not any("uninstall" in line for line in lines(twice, "uv", id="torch-duplicate-install"))
 
 
 @pytest.mark.parametrize("tool", ["poetry", "pdm"])

@@ -127,6 +127,19 @@ def test_metadata_without_files_and_files_without_metadata(tmp_path: Path) -> No
     assert torch["path"] == str(bare / "torch")
 
 
+def test_two_torches_on_record_in_one_folder(tmp_path: Path) -> None:
+    """The metadata of the files that are there count as theirs, whichever comes first."""
+    site = tmp_path / "site-packages"
+    make_torch(site, "2.13.0", files=False)
+    make_torch(site, "2.6.0+cu124")
+    (site / "torch-2.13.0.dist-info" / "INSTALLER").write_text("pip\n")
+    torch = ask(tmp_path, PYTHONPATH=str(site))["torch"]
+    assert [(c["version"], c["installer"], c["has_files"]) for c in torch["copies"]] == [
+        ("2.6.0+cu124", "uv", True), ("2.13.0", "pip", False),
+    ]  # fmt: skip
+    assert (torch["version"], torch["installer"]) == ("2.6.0+cu124", "uv")
+
+
 def test_leftovers(tmp_path: Path) -> None:
     site = tmp_path / "site-packages"
     for name in ("~orch", "~orch-2.0.0.dist-info", "torch", "torchvision"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import shutil
 import struct
 import sys
 from collections.abc import Callable
@@ -61,6 +62,18 @@ def damaged(site: Path, *, whole: bool = False) -> list[tuple[str, str, str]]:
 def test_what_was_installed_is_whole(site: Path) -> None:
     assert damaged(site) == []
     assert damaged(site, whole=True) == []
+
+
+def test_a_folder_that_is_gone_is_known_by_its_init(site: Path) -> None:
+    files = {f"mpmath/{name}/__init__.py": b"z = 1\n" for name in ("calculus", "tests")}
+    install(site, "mpmath", "1.3.0", {"mpmath/__init__.py": b"", "mpmath/calculus/a/b/__init__.py": b"", **files})
+    assert damaged(site) == []
+    shutil.rmtree(site / "mpmath" / "tests")  # images leave them out
+    assert damaged(site) == []
+    shutil.rmtree(site / "mpmath" / "calculus")
+    assert [file for _, file, what in damaged(site) if what == "missing"] == [
+        "mpmath/calculus/a/b/__init__.py", "mpmath/calculus/__init__.py",
+    ]  # fmt: skip
 
 
 BREAK: dict[str, Callable[[Path], object]] = {

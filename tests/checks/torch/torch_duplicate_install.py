@@ -5,6 +5,7 @@ from tests.examples import linux, with_error, with_torch
 CONDA = TorchCopy(path="/opt/conda/lib/python3.7/site-packages", version="1.6.0", installer="conda")
 HOME = TorchCopy(path="/home/u/.local/lib/python3.7/site-packages", version="1.9.0+cu102", installer="pip")
 SAME = TorchCopy(path="/opt/conda/lib/python3.7/site-packages", version="1.9.0", installer="conda")
+RECORD = TorchCopy(path=SAME.path, version="1.6.0", installer="pip", has_files=False)
 NMS = "RuntimeError: No such operator torchvision::nms"
 
 BAD = {
@@ -14,6 +15,9 @@ BAD = {
     "registered twice": with_error(
         with_torch(linux(python="3.7.9"), "1.9.0+cu102", copies=(HOME, CONDA)),
         "torch-library-registered-twice", "Only a single TORCH_LIBRARY can be used to register the namespace prims",
+    ),
+    "the second one is only on record": Case(
+        with_torch(linux(python="3.7.9"), "1.9.0", copies=(SAME, RECORD)), severity="warning"
     ),
     "without an error": Case(with_torch(linux(python="3.7.9"), "1.9.0+cu102", copies=(HOME, CONDA)), severity="warning"),
 }  # fmt: skip
