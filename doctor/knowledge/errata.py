@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from doctor.knowledge.load import of_tables, table
@@ -33,7 +34,7 @@ _PLAIN_LOCAL = re.compile(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Erratum:
     """One row. `versions` is a PEP 440 specifier ("" where only nightlies are bad); `nightlies` the first and the last
     bad date (None: when it ended is not known). `devices` empty: all of the backends. `cpu`: what the CPU must be or
@@ -57,8 +58,8 @@ class Erratum:
     nightlies: tuple[str | None, ...] = ()
     devices: tuple[str, ...] = ()
     cpu: tuple[str, ...] = ()
-    systems: Mapping[str, str] = field(default_factory=dict, hash=False)
-    needs: Mapping[str, str] = field(default_factory=dict, hash=False)
+    systems: Mapping[str, str] = field(default_factory=dict)
+    needs: Mapping[str, str] = field(default_factory=dict)
     message: str = ""
     trigger: str = ""
 
@@ -66,6 +67,17 @@ class Erratum:
     def silent(self) -> bool:
         """Whether nothing but the result tells of it."""
         return self.kind in SILENT
+
+    @cached_property
+    def weight(self) -> tuple[int, bool, int, bool, int, str]:
+        """What orders the rows: severity, not silent, how many conditions (int), not verified, kind, id."""
+        conditions = len(self.devices) + len(self.cpu) + len(self.needs) + len(self.systems)
+        severity, kind = GRAVITY.index(self.severity), _KINDS.index(self.kind)
+        return severity, not self.silent, conditions, self.status != "verified", kind, self.id
+
+    @cached_property
+    def devices_lower(self) -> frozenset[str]:
+        return frozenset(d.lower() for d in self.devices)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,16 +130,18 @@ def erratum_of(id: str) -> Erratum | None:
 
 def errata_for(place: Place) -> tuple[Match, ...]:
     """The errata that hold at a place, and those that may, the gravest first."""
-    stand_ins = stands_for(place.version) if place.version else ()
-    exact = len(stand_ins) == 1 and _is_published(place.version or "")
-    found = []
-    for erratum in errata():
-        if place.imported and _is_over(erratum):
-            continue
-        match = _match(erratum, place, stand_ins, exact)
-        if match is not None:
-            found.append(match)
-    return tuple(sorted(found, key=gravity))
+    return _matching(errata(), place)
+
+
+def grave_for(place: Place) -> tuple[Match, ...]:
+    """Of errata_for only those that are grave and verified: what the choice of a build asks of every candidate."""
+    return _matching([e for e in errata() if e.severity == "grave" and e.status == "verified"], place)
+
+
+def _matching(rows: Iterable[Erratum], place: Place) -> tuple[Match, ...]:
+    build = _build(place.version) if place.version else None
+    matches = (_match(e, place, build) for e in rows if not (place.imported and _is_over(e)))
+    return tuple(sorted((m for m in matches if m is not None), key=gravity))
 
 
 def _is_over(erratum: Erratum) -> bool:
@@ -138,43 +152,40 @@ def _is_over(erratum: Erratum) -> bool:
 def gravity(match: Match) -> tuple[object, ...]:
     """Sort key, the gravest first: what holds, severity, what is silent, what is said of this very device, how well it
     is known."""
-    e = match.erratum
-    return (
-        not match.applies,
-        GRAVITY.index(e.severity),
-        not e.silent,
-        -len(e.devices) - len(e.cpu) - len(e.needs) - len(e.systems) if match.applies else 0,
-        e.status != "verified",
-        _KINDS.index(e.kind),
-        e.id,
-    )
+    severity, silent, conditions, *known = match.erratum.weight
+    return (not match.applies, severity, silent, -conditions if match.applies else 0, *known)
 
 
-def _match(erratum: Erratum, place: Place, stand_ins: tuple[str, ...], exact: bool) -> Match | None:
+def _match(erratum: Erratum, place: Place, build: _Build | None) -> Match | None:
     backends = erratum.backends
     if place.backends is not None:
         backends = tuple(b for b in backends if b in place.backends)
-    met = [b for b in backends if _on_device(erratum, place, b) is not False]
-    if not met:
+        if not backends:
+            return None
+    hit = build.has(erratum) if build else None
+    if build and hit is False:
         return None
-    beside = (*_systems(erratum, place), *_cpu(erratum, place), *_needs(erratum, place))
+    there = [(b, on) for b in backends if (on := _on_device(erratum, place, b)) is not False]
+    if not there:
+        return None
+    beside: list[tuple[bool | None, str]] = []
+    for conditions, ask in ((erratum.systems, _systems), (erratum.cpu, _cpu), (erratum.needs, _needs)):
+        if conditions:
+            beside += ask(erratum, place)
     if any(answer is False for answer, _ in beside):
         return None
-    hit = affects(erratum, place.version, stand_ins) if place.version else None
-    if hit is False:
-        return None
     unknown: list[str] = []
-    if place.version is None:
+    if build is None:
         unknown.append("the version of torch")
     elif hit is None:
         unknown.append(f"whether {place.version} has it")
     if place.backends is None:
         unknown.append("the device")
-    elif not any(_on_device(erratum, place, b) for b in met):
+    elif not any(on for _, on in there):
         unknown.append("the model of the device")
     unknown += [what for answer, what in beside if answer is None]
-    dated = bool(erratum.nightlies and place.version and nightly_date(place.version) and hit)
-    return Match(erratum=erratum, backends=tuple(met), unknown=tuple(unknown), exact=exact or dated)
+    exact = build is not None and (build.exact or bool(erratum.nightlies and build.day and hit))
+    return Match(erratum=erratum, backends=tuple(b for b, _ in there), unknown=tuple(unknown), exact=exact)
 
 
 def _on_device(erratum: Erratum, place: Place, backend: str) -> bool | None:
@@ -184,8 +195,7 @@ def _on_device(erratum: Erratum, place: Place, backend: str) -> bool | None:
     here = place.devices.get(backend)
     if not here:
         return None
-    wanted = {d.lower() for d in erratum.devices}
-    return any(d.lower() in wanted for d in here)
+    return any(d.lower() in erratum.devices_lower for d in here)
 
 
 def _systems(erratum: Erratum, place: Place) -> Iterable[tuple[bool | None, str]]:
@@ -229,7 +239,7 @@ def _admits(wanted: str, version: str | None) -> bool | None:
 # ---- versions
 
 
-def affects(erratum: Erratum, version: str, stand_ins: tuple[str, ...] | None = None) -> bool | None:
+def affects(erratum: Erratum, version: str) -> bool | None:
     """Whether a build has the erratum; None where that can't be said.
 
     >>> e = Erratum(id="x", title="", kind="nan", versions=">=2.8,<2.9.1", backends=("mps",), ops=(), symptom="",
@@ -237,20 +247,43 @@ def affects(erratum: Erratum, version: str, stand_ins: tuple[str, ...] | None = 
     >>> [affects(e, v) for v in ("2.9.0", "2.9.1+cu126", "2.9.0.dev20250801", "2.10.0a0+gitabc", "2.8.0+gitabc")]
     [True, False, True, None, True]
     """
-    day = nightly_date(version)
-    if day and erratum.nightlies:
-        first, last = erratum.nightlies[0], erratum.nightlies[-1]
-        if day == first or (last and (first or "") <= day <= last):
-            return True
-        if not erratum.versions:
-            return None if last is None and day > (first or "") else False
-    elif erratum.nightlies and not erratum.versions:
-        return None if _is_early(version) else False
-    stand_ins = stands_for(version) if stand_ins is None else stand_ins
-    if not stand_ins:
-        return None
-    answers = {_has(erratum, release) for release in stand_ins}
-    return answers.pop() if len(answers) == 1 else None
+    return _build(version).has(erratum)
+
+
+@dataclass(frozen=True)
+class _Build:
+    """A build as the errata see it: the stable releases that it is judged by, the day of a nightly, whether it is a
+    published release; and which errata it has, as far as that was asked."""
+
+    stand_ins: tuple[str, ...]
+    day: str | None
+    early: bool
+    exact: bool
+    answers: dict[Erratum, bool | None] = field(default_factory=dict)
+
+    def has(self, erratum: Erratum) -> bool | None:
+        if erratum not in self.answers:
+            self.answers[erratum] = self._has(erratum)
+        return self.answers[erratum]
+
+    def _has(self, erratum: Erratum) -> bool | None:
+        if self.day and erratum.nightlies:
+            first, last = erratum.nightlies[0], erratum.nightlies[-1]
+            if self.day == first or (last and (first or "") <= self.day <= last):
+                return True
+            if not erratum.versions:
+                return None if last is None and self.day > (first or "") else False
+        elif erratum.nightlies and not erratum.versions:
+            return None if self.early else False
+        answers = {_has(erratum, release) for release in self.stand_ins}
+        return answers.pop() if len(answers) == 1 else None
+
+
+@of_tables
+def _build(version: str) -> _Build:
+    stand_ins = stands_for(version)
+    exact = len(stand_ins) == 1 and _is_published(version)
+    return _Build(stand_ins, nightly_date(version), _is_early(version), exact)
 
 
 def _has(erratum: Erratum, release: str) -> bool | None:

@@ -11,6 +11,7 @@ import json
 import math
 import types
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from doctor.decode import ABSENT_JSON, decode, loads, name_of
@@ -38,21 +39,30 @@ def parse(text: str) -> Report:
 
 def encode(value: object) -> Any:
     """A value of the model as what `json.dumps` takes."""
-    if value is None or isinstance(value, (bool, int)):
+    kind = type(value)
+    if value is None or kind is bool or kind is int:
         return value
     if isinstance(value, str):  # an undecodable byte of a file name is a lone surrogate, which many parsers refuse
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if kind is tuple or isinstance(value, (tuple, list)):
+        return [encode(v) for v in value] if value else []
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is ABSENT:
         return dict(ABSENT_JSON)
-    if dataclasses.is_dataclass(value):
-        return {name_of(f): encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if dataclasses.is_dataclass(kind):
+        return {name: encode(getattr(value, field)) for field, name in _names(kind)}
     if isinstance(value, Mapping):
         return {str(k): encode(value[k]) for k in sorted(value, key=str)}
-    if isinstance(value, (tuple, list)):
-        return [encode(v) for v in value]
-    raise TypeError(f"{type(value).__name__} has no form in a report")
+    if isinstance(value, int):
+        return value
+    raise TypeError(f"{kind.__name__} has no form in a report")
+
+
+@cache
+def _names(kind: type) -> tuple[tuple[str, str], ...]:
+    """(field, its name in JSON) of a dataclass, in order."""
+    return tuple((f.name, name_of(f)) for f in dataclasses.fields(kind))
 
 
 def schema() -> dict[str, Any]:

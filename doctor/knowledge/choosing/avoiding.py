@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from doctor.knowledge import lookup
 from doctor.knowledge.choosing.machines import Kind, Machine
-from doctor.knowledge.errata import Erratum, Match, Place, errata_for
+from doctor.knowledge.errata import Erratum, Match, Place, grave_for
 from doctor.knowledge.versions import numbers
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def grave(candidate: Candidate, machine: Machine, kind: Kind) -> list[Match]:
         system_version=machine.macos,
         libraries={name: version for name, version in known.items() if version},
     )
-    return [m for m in errata_for(place) if m.erratum.severity == "grave" and m.erratum.status == "verified"]
+    return list(grave_for(place))
 
 
 def _device(target: str | None, kind: Kind, name: str) -> str | None:
