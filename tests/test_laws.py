@@ -337,6 +337,64 @@ def test_a_facts_rank_is_a_trust() -> None:
     assert not numbers
 
 
+# A word that only one tool prints, and the one file that has an expression for it.
+ONE_PARSER = {
+    "Marketing Name": "formats/rocm.py", "Xid": "formats/kernel_log.py", "PRETTY_NAME": "formats/os_release.py",
+    "[Mm]?odel name": "formats/cpuinfo.py", "Cuda compilation tools": "formats/nvcc.py",
+    "Kernel driver in use": "formats/lspci.py", "BDFID": "formats/rocm.py", r"E\\. Process": "formats/nvidia_smi.py",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("word", "file"), ONE_PARSER.items())
+def test_one_parser_a_tool(word: str, file: str) -> None:
+    """Live collection, texts and the fleet read a tool by the same expressions."""
+    rooms = ("formats", "evidence", "facts", "fleet")
+    readers = {
+        name_of(path).removeprefix("doctor/")
+        for path in MODULES
+        if path.relative_to(DOCTOR).parts[0] in rooms
+        for text in expressions_of(path)
+        if re.search(word, text)
+    }
+    assert readers == {file}
+
+
+def expressions_of(path: Path) -> list[str]:
+    """The first arguments of Regex(…) and of the functions of re."""
+    calls = (n for n in ast.walk(tree_of(path)) if isinstance(n, ast.Call) and n.args)
+    named = [c for c in calls if re.fullmatch(r"Regex|re\.\w+", ast.unparse(c.func))]
+    return [c.args[0].value for c in named if isinstance(c.args[0], ast.Constant) and isinstance(c.args[0].value, str)]
+
+
+NOTES_OWN = {"noted", "gpus", "packages", "errors", "denied", "wishes"}
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if room(p) == "evidence"], ids=name_of)
+def test_only_the_notes_hold_what_is_noted(path: Path) -> None:
+    """No reader writes into what another one noted, and only settling.py overrules it."""
+    writes = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            owner = ast.unparse(node.func.value)
+            writing = node.func.attr in ("append", "update", "setdefault")
+            if writing and owner in {f"notes.{name}" for name in NOTES_OWN}:
+                writes.add(owner)
+            if owner == "notes" and node.func.attr in ("overrule", "forget", "follow"):
+                writes.add(f"notes.{node.func.attr}")
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "notes.noted":
+            writes.add("notes.noted")
+    assert not writes or path.name == "settling.py", writes
+
+
+def test_a_text_is_cut_in_one_place() -> None:
+    """Prefixes are taken off by text.py alone, and only blocks.py knows prompts and the heads of reports and tables."""
+    evidence = [p for p in MODULES if room(p) == "evidence"]
+    assert [p.name for p in evidence if "doctor.evidence.prefixes" in imports_of(p)] == ["text.py"]
+    heads = (">>>|", "PyTorch version\\**[ ", "NVIDIA-SMI")
+    cutters = {p.name for p in evidence for text in expressions_of(p) if any(head in text for head in heads)}
+    assert cutters == {"blocks.py"}
+
+
 TOOLS_WORDS = ("NVRM", "Cuda compilation", "NVIDIA-SMI", "PRETTY_NAME", "Marketing Name", "model name")
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 
 from doctor.evidence import machine
+from doctor.evidence.blocks import KEYS
 from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
@@ -29,21 +30,9 @@ _LINE = Regex(r"^[ \t]*(?:[-*•][ \t]+)?\**([A-Za-z][A-Za-z_ -]{1,40}?)\**[ \t]
 _MARKS = ("pytorch version", "cuda used to build pytorch", "is cuda available", "gpu models and configuration",
           "nvidia driver version", "python platform", "versions of relevant libraries", "is debug build",
           "rocm used to build pytorch", "is xpu available", "cuda runtime version", "libc version:")  # fmt: skip
-_BLOCK_START = Regex(r"^[ \t]*(?:[-*][ \t]+)?\**PyTorch version\**[ \t]*:", re.M)
 _NAMED_GPU = Regex(r"(?:GPU[ \t]*(\d+)[ \t]*:[ \t]*)?(.+?)(?:[ \t]{0,3}\(UUID: [^)]{0,60}\))?$")
 _XPU = Regex(r"name='([^']{1,100})'.{0,200}total_memory=(\d+)MB")
 
-# The keys that say something; the others are understood and left.
-KEYS = {
-    "PyTorch version", "Is debug build", "CUDA used to build PyTorch", "ROCM used to build PyTorch", "OS",
-    "GCC version",
-    "Clang version", "CMake version", "Libc version", "Python version", "Python platform", "Is CUDA available",
-    "CUDA runtime version", "CUDA_MODULE_LOADING set to", "GPU models and configuration", "Nvidia driver version",
-    "cuDNN version", "HIP runtime version", "MIOpen runtime version", "Is XNNPACK available",
-    "Caching allocator config",
-    "Is XPU available", "XPU used to build PyTorch", "Intel GPU driver version", "Intel GPU models onboard",
-    "Intel GPU models detected", "Versions of relevant libraries", "CPU", "CUDA SDK version",
-}  # fmt: skip
 # The same as JSON, with the names of the fields of its SystemEnv: sysinfo of the Stable Diffusion web UIs.
 _FIELD = Regex(r"^[ \t]*\"([a-z_]{2,40})\"[ \t]*:[ \t]*(?:\"([^\"\n]{0,300})\"|null)", re.M)
 _FIELDS = {
@@ -55,13 +44,6 @@ _FIELDS = {
     "nvidia_driver_version": "Nvidia driver version", "cudnn_version": "cuDNN version",
     "is_xpu_available": "Is XPU available",
 }  # fmt: skip
-
-
-def starts(document: Document) -> list[int]:
-    """Line indexes at which a collect_env block begins."""
-    if "pytorch version" not in document.lower:
-        return []
-    return [document.line_at(m.start()) for m in _BLOCK_START.finditer(document.text)]
 
 
 def read(document: Document, notes: Notes) -> None:
@@ -184,11 +166,8 @@ def _intel_models(document: Document, notes: Notes, at: int, first: str) -> None
         name = line.lstrip("* ").strip()
         if match := _XPU.search(line):
             notes.gpu(
-                Gpu(vendor="intel", name=match[1], memory_bytes=int(match[2]) << 20),
-                group="xpu",
-                rank=RANK,
-                source=SOURCE,
-                line=i,
+                Gpu(vendor="intel", name=match[1], memory_bytes=int(match[2]) << 20), group="xpu", rank=RANK,
+                source=SOURCE, line=i,
             )
         elif (
             name

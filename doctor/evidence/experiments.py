@@ -15,7 +15,6 @@ from doctor.evidence.mps import numbers_of
 from doctor.evidence.notes import Notes
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
-from doctor.model.facts import ErrorText
 
 SOURCE = "transcript"
 TENSORS_AT_MOST = 20
@@ -35,9 +34,7 @@ def read(document: Document, notes: Notes) -> None:
 
 
 def _note(pattern: str, groups: tuple[str, ...], line: int, document: Document, notes: Notes) -> None:
-    origin = notes.origin(SOURCE, line)
-    text = document.lines[line].strip()[:500]
-    notes.error(ErrorText(pattern=pattern, text=text, groups=groups, source=origin.source, line=origin.line))
+    notes.message(pattern, document.lines[line].strip(), SOURCE, line, groups=groups)
 
 
 def _copies(document: Document, notes: Notes) -> None:

@@ -6,13 +6,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 
 from doctor.evidence import machine, tracebacks
+from doctor.evidence.blocks import Block, commands
 from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
+from doctor.evidence.says import By, Says, note
 from doctor.evidence.text import Document
-from doctor.evidence.transcript import Command, commands
-from doctor.model.facts import ABSENT, ErrorText, Gpu, ImportFailure, OtherEnvironment
+from doctor.model.facts import ABSENT, ImportFailure, OtherEnvironment
 
 SOURCE = "path"
 _PY_IN_PATH = Regex(r"[/\\](?:lib(?:64)?[/\\])?[Pp]ython[ ]?(\d)\.?(\d{1,2})(t?)(?=[/\\])", needs=("ython",))
@@ -79,58 +81,9 @@ _LINUX_PATH = Regex(
 _TORCH_FOLDER = Regex(
     r"(?<![^\s\"'(=\[,])((?:/|[A-Za-z]:[\\/])[^\s\"':*?<>|=(,\[]{1,300}[/\\](?:site-packages|dist-packages)[/\\]torch)[/\\]"
 )
-_MUSL = Regex(
-    r"Error relocating \S+: |ld-musl-|\bmusl libc\b|/lib/libc\.musl",
-    needs=("Error relocating", "ld-musl-", "musl libc", "libc.musl"),
-)
-_ALPINE = Regex(
-    r"\b(?:docker|podman) run [^\n]{0,300}?\S:[\w.-]{0,60}alpine|\bFROM \S*alpine|\bapk add\b",
-    needs=("alpine", "apk add"),
-)
-_OTHER_ARCHITECTURES = Regex(
-    r"(?<![\w.])(riscv64|ppc64le|loongarch64|s390x)\b|[-_@](riscv64|ppc64le|loongarch64)\b",
-    needs=("riscv64", "ppc64le", "loongarch64", "s390x"),
-)
-_WSL_KERNEL = Regex(r"\b(\d+\.\d+\.\d+(?:\.\d+)?-[\w-]*[Mm]icrosoft[\w-]*)", needs=("icrosoft",))
-_LINUXKIT = Regex(r"\b(\d+\.\d+\.\d+-linuxkit)\b", needs=("-linuxkit",))
-_SANDBOXES = (
-    (
-        "seatbelt",
-        Regex(
-            r"\bcodex(?:-cli| exec| sandbox)|\bseatbelt\b|sandbox-exec|deny\(1\) iokit-open|CODEX_SANDBOX=",
-            needs=("codex", "seatbelt", "sandbox-exec", "iokit-open", "CODEX_SANDBOX="),
-        ),
-    ),
-    ("gvisor", Regex(r"\bgVisor\b|\brunsc\b", needs=("gVisor", "runsc"))),
-)
-_MAC_GUEST = Regex(
-    r"(Apple Paravirtual device|VirtualMac\d+,\d+|Apple M\d[\w ]{0,30}\(Virtual\))",
-    needs=("Apple Paravirtual device", "VirtualMac", "(Virtual)"),
-)
-_CHIP = Regex(
-    r"\b(?:Apple|Mac(?:Book)?(?: ?(?:Pro|Air|Mini|Studio))?|iMac|chip|processor)\b[^\n]{0,25}?"
-    r"\b(M[1-9])(?:[ -]?(Pro|Max|Ultra))?\b",
-    re.I,
-)
-_RUNNER = Regex(
-    r"/Users/runner/\w+/|/Users/distiller/|\bImage: macos-\d+|\bruns-on: *[\"']?macos-|\bmacos-\d+-(?:arm64|x?large)\b",
-    needs=("/Users/", "macos-"),
-)
-_CONDA = Regex(r"[/\\](?:mini|ana)?(?:conda|forge|mamba)\d?[/\\](envs[/\\])?", re.I)
-_VENV = Regex(r"[/\\]\.?v?env[\w-]*[/\\](?:lib|Lib|bin|Scripts)")
 _BUILD_MACHINE = Regex(
     r"/Users/runner/\w+/pytorch/[^\s)]*|/Users/distiller/[^\s)]*|[A-Z]:\\\\?(?:actions-runner|cb|b)\\\\?[^\s)]{0,80}"
     r"pytorch[^\s)]*|/pytorch/(?:aten|c10|torch)/[^\s)]*|\.\./(?:c10|aten|torch)/[^\s)]*"
-)
-_CONTAINER_PROMPT = Regex(r"^[ \t]*(?:root|\w+)@[0-9a-f]{12}:[^\n]{0,100}[#$]", re.M, ("@",))
-_DOCKER_OTHER = Regex(
-    r"\bdocker(?:-compose|[ \t]+compose)[ \t][^\n]{0,80}\b(?:up|run|exec)\b|\b(?:docker|podman)[ \t]+(?:exec|logs)[ \t]"
-)
-_COMPOSE = Regex(
-    r"^[ \t]*(?:Creating|Recreating|Starting) [\w.-]+ +\.\.\. *(?:done)?$|^[ \t]*Attaching to [\w.-]+[-_]\d|"
-    r"^[ \t]*\[\+\] (?:Running|up) \d+/\d+$",
-    re.M,
-    ("Creating", "Recreating", "Starting", "Attaching to ", "[+] "),
 )
 _WSL_NAMED = Regex(
     r"\b(?:[Oo]n|[Ii]n|[Uu]nder|[Ii]nside|[Ww]ithin|[Uu]sing|[Vv]ia)(?: my| the| a)? WSL ?-?([12])?\b|"
@@ -147,10 +100,140 @@ _BUILDING = Regex(
     r"nv|pep517|subprocess-exited-with-error|<string>\", line \d+, in <module>.{0,400}?setup",
     re.I | re.S,
 )
-_ZSH = Regex(r"^[ \t]*(?:\([\w.-]+\) )?% \w", re.M, ("% ",))  # its prompt; zsh is the shell of macOS
-_CONDA_SUBDIR = Regex(r"(?<=[/ ])(osx-|linux-|win-)(64|arm64|aarch64|32)[ \t]*$", re.M, ("osx-", "linux-", "win-"))
-_SO_SUFFIX = Regex(r"-(x86_64|aarch64)-linux-gnu\.so", needs=("-linux-gnu.so",))
-_DLOPEN_NEEDS = Regex(r"need '?(arm64e?|x86_64h?)'?\)", needs=("need ",))
+
+_WSL_KERNEL = Regex(r"\b(\d+\.\d+\.\d+(?:\.\d+)?-[\w-]*[Mm]icrosoft[\w-]*)", needs=("icrosoft",))
+_PLATFORM = {"osx-": "darwin", "win-": "windows", "linux-": "linux", "64": "x86_64", "arm64": "arm64",
+             "aarch64": "arm64", "x86_64": "x86_64"}  # fmt: skip
+_IN_DOCKER = {"host.container": "docker"}
+# Single expressions that only one kind of machine shows
+_SIGNS = (
+    Says(
+        Regex(r"(?<=[/ ])(osx-|linux-|win-)(64|arm64|aarch64|32)[ \t]*$", re.M, ("osx-", "linux-", "win-")),
+        "conda", Trust.NAMED, first=True, in_passing=True,
+        facts={"host.system": lambda m: _PLATFORM[m[1]], "interpreter.architecture": lambda m: _PLATFORM.get(m[2])},
+    ),
+    Says(
+        Regex(r"-(x86_64|aarch64)-linux-gnu\.so", needs=("-linux-gnu.so",)),
+        SOURCE, Trust.NAMED, {"host.architecture": lambda m: _PLATFORM[m[1]], "host.system": "linux"}, first=True,
+        in_passing=True,
+    ),
+    Says(
+        Regex(
+            r"Error relocating \S+: |ld-musl-|\bmusl libc\b|/lib/libc\.musl",
+            needs=("Error relocating", "ld-musl-", "musl libc", "libc.musl"),
+        ),
+        "loader", Trust.LISTED, {"host.libc": "musl", "host.system": By(Trust.NAMED, "linux")}, first=True,
+    ),
+    Says(
+        Regex(
+            r"\b(?:docker|podman) run [^\n]{0,300}?\S:[\w.-]{0,60}alpine|\bFROM \S*alpine|\bapk add\b",
+            needs=("alpine", "apk add"),
+        ),
+        "image name", Trust.NAMED, {"host.libc": "musl", "host.os_id": "alpine"}, first=True,
+    ),
+    Says(
+        Regex(
+            r"(?<![\w.])(riscv64|ppc64le|loongarch64|s390x)\b|[-_@](riscv64|ppc64le|loongarch64)\b",
+            needs=("riscv64", "ppc64le", "loongarch64", "s390x"),
+        ),
+        "prompt", Trust.LOOK, {"host.architecture": "{1}{2}"}, first=True,
+    ),
+    Says(_WSL_KERNEL, "kernel", Trust.PRINTED, {"host.kernel": "{1}", "host.system": "linux"}, first=True),
+    Says(  # its prompt; zsh is the shell of macOS
+        Regex(r"^[ \t]*(?:\([\w.-]+\) )?% \w", re.M, ("% ",)),
+        "prompt", Trust.LOOK, {"host.system": "darwin"}, first=True, in_passing=True,
+    ),
+    Says(
+        Regex(r"\b(\d+\.\d+\.\d+-linuxkit)\b", needs=("-linuxkit",)),
+        "kernel", Trust.PRINTED, {"host.kernel": "{1}", "host.system": "linux", **_IN_DOCKER}, first=True,
+    ),
+    Says(
+        Regex(
+            r"\bcodex(?:-cli| exec| sandbox)|\bseatbelt\b|sandbox-exec|deny\(1\) iokit-open|CODEX_SANDBOX=",
+            needs=("codex", "seatbelt", "sandbox-exec", "iokit-open", "CODEX_SANDBOX="),
+        ),
+        "sandbox", Trust.PRINTED, {"host.sandbox": "seatbelt"}, first=True,
+    ),
+    Says(
+        Regex(r"\bgVisor\b|\brunsc\b", needs=("gVisor", "runsc")),
+        "sandbox", Trust.PRINTED, {"host.sandbox": "gvisor"}, first=True,
+    ),
+    Says(
+        Regex(
+            r"(Apple Paravirtual device|VirtualMac\d+,\d+|Apple M\d[\w ]{0,30}\(Virtual\))",
+            needs=("Apple Paravirtual device", "VirtualMac", "(Virtual)"),
+        ),
+        "device name", Trust.LISTED, first=True,
+        facts={"host.virtual_machine": "{1}", "host.system": "darwin",
+               "metal.device": lambda m: m[1] if m[1].startswith("Apple P") else None},
+    ),
+    Says(
+        Regex(
+            r"\b(?:Apple|Mac(?:Book)?(?: ?(?:Pro|Air|Mini|Studio))?|iMac|chip|processor)\b[^\n]{0,25}?"
+            r"\b(M[1-9])(?:[ -]?(Pro|Max|Ultra))?\b",
+            re.I,
+        ),
+        "text", Trust.SAID, first=True, words=("mac", "darwin", "apple"),
+        facts={"host.cpu_model": lambda m: f"Apple {m[1].upper()} {(m[2] or '').title()}".strip()},
+    ),
+    Says(
+        Regex(
+            r"/Users/runner/\w+/|/Users/distiller/|\bImage: macos-\d+|\bruns-on: *[\"']?macos-|"
+            r"\bmacos-\d+-(?:arm64|x?large)\b",
+            needs=("/Users/", "macos-"),
+        ),
+        "path", Trust.NAMED, {"host.virtual_machine": "a hosted runner"}, first=True,
+    ),
+    Says(
+        Regex(r"need '?(arm64|x86_64)[eh]?'?\)", needs=("need ",)),
+        "dlopen", Trust.LISTED, first=True, in_passing=True,
+        facts={"interpreter.architecture": "{1}", "host.system": By(Trust.NAMED, "darwin"),
+               "host.architecture": lambda m: "arm64" if m[1] == "arm64" else None},
+    ),
+)  # fmt: skip
+_CONDA = Says(
+    Regex(r"[/\\](?:mini|ana)?(?:conda|forge|mamba)\d?[/\\](envs[/\\])?", re.I), SOURCE, Trust.NAMED, first=True,
+    facts={"interpreter.environment": lambda m: "conda" if m[1] else "conda-base", "interpreter.manager": "conda"},
+)  # fmt: skip
+_VENV = Says(
+    Regex(r"[/\\]\.?v?env[\w-]*[/\\](?:lib|Lib|bin|Scripts)"), SOURCE, Trust.NAMED,
+    {"interpreter.environment": "venv"}, words=("venv", "virtualenv"), first=True,
+)  # fmt: skip
+_PROMPT = Says(
+    Regex(r"^[ \t]*(?:root|\w+)@[0-9a-f]{12}:[^\n]{0,100}[#$]", re.M, ("@",)),
+    "prompt", Trust.LISTED, _IN_DOCKER, first=True,
+)  # fmt: skip
+_CONTAINERS = (
+    Says(
+        Regex(
+            r"\bdocker(?:-compose|[ \t]+compose)[ \t][^\n]{0,80}\b(?:up|run|exec)\b|"
+            r"\b(?:docker|podman)[ \t]+(?:exec|logs)[ \t]"
+        ),
+        "docker", Trust.PRINTED, _IN_DOCKER, words=("docker", "podman", "nerdctl"), first=True,
+    ),
+    Says(
+        Regex(
+            r"^[ \t]*(?:Creating|Recreating|Starting) [\w.-]+ +\.\.\. *(?:done)?$|^[ \t]*Attaching to [\w.-]+[-_]\d|"
+            r"^[ \t]*\[\+\] (?:Running|up) \d+/\d+$",
+            re.M,
+            ("Creating", "Recreating", "Starting", "Attaching to ", "[+] "),
+        ),
+        "docker compose", Trust.PRINTED, _IN_DOCKER, first=True,
+    ),
+    Says(
+        Regex(r"the nvidia driver was not detected|nvidia-container-cli|/\.dockerenv", re.I), "message", Trust.PRINTED,
+        _IN_DOCKER, words=("the nvidia driver was not detected", "nvidia-container-cli", "/.dockerenv"), first=True,
+        in_passing=True,
+    ),
+    Says(
+        Regex(r"kubepods|kubectl (?:exec|logs)", re.I), "message", Trust.PRINTED,
+        {"host.container": "kubernetes"}, words=("kubepods", "kubectl exec", "kubectl logs"), first=True,
+        in_passing=True,
+    ),
+)  # fmt: skip
+_FLAGS = Regex(
+    r"--gpus[ =]\S+|--runtime[ =]\S+|--device[ =]\S+|--ipc[ =]\S+|--shm-size[ =]\S+|--privileged|--group-add[ =]\S+"
+)
 
 
 def read(document: Document, notes: Notes) -> None:
@@ -178,175 +261,78 @@ def _system(text: str, document: Document, notes: Notes) -> None:
     if counts[best]:
         notes.put("host.system", best, source=SOURCE, rank=Trust.LOOK)
     if document.has(".whl", "manylinux", "macosx_"):
-        for m in _WHEEL_PLATFORM.finditer(text):
-            line = document.lines[document.line_at(m.start())]
-            if "not a supported wheel" in line or "has the following" in line or "Skipping link" in line:
-                continue
-            arch = {"amd64": "x86_64", "aarch64": "arm64"}.get(m[2], m[2])
-            system = "darwin" if m[1].startswith("macosx") else "windows" if m[1].startswith("win") else "linux"
-            notes.put("host.system", system, source="wheel name", rank=Trust.NAMED)
-            if arch in ("x86_64", "arm64"):
-                notes.put("interpreter.architecture", arch, source="wheel name", rank=Trust.NAMED)
-                if system != "darwin" or arch == "arm64":
-                    notes.put("host.architecture", arch, source="wheel name", rank=Trust.NAMED)
-    if subdir := _CONDA_SUBDIR.search(text):
-        notes.put(
-            "host.system",
-            {"osx-": "darwin", "win-": "windows"}.get(subdir[1], "linux"),
-            source="conda",
-            rank=Trust.NAMED,
-        )
-        if subdir[2] != "32":
-            architecture = "x86_64" if subdir[2] == "64" else "arm64"
-            notes.put("interpreter.architecture", architecture, source="conda", rank=Trust.NAMED)
-    if suffix := _SO_SUFFIX.search(text):
-        notes.put("host.architecture", {"aarch64": "arm64"}.get(suffix[1], suffix[1]), source=SOURCE, rank=Trust.NAMED)
-        notes.put("host.system", "linux", source=SOURCE, rank=Trust.NAMED)
-    _signs(text, document, notes)
-    if need := _DLOPEN_NEEDS.search(text):
-        notes.put(
-            "interpreter.architecture",
-            "arm64" if need[1].startswith("arm64") else "x86_64",
-            source="dlopen",
-            rank=Trust.LISTED,
-        )
-        notes.put("host.system", "darwin", source="dlopen", rank=Trust.NAMED)
-        if need[1].startswith("arm64"):
-            notes.put("host.architecture", "arm64", source="dlopen", rank=Trust.LISTED)
-
-
-def _signs(text: str, document: Document, notes: Notes) -> None:
-    """Single expressions that only one kind of machine shows."""
-
-    def put(fact: str, value: object, m: re.Match[str], source: str, rank: Trust) -> None:
-        notes.put(fact, value, source=source, rank=rank, line=document.line_at(m.start()))
-
-    if m := _MUSL.search(text):
-        put("host.libc", "musl", m, "loader", Trust.LISTED)
-        put("host.system", "linux", m, "loader", Trust.NAMED)
-    if m := _ALPINE.search(text):
-        put("host.libc", "musl", m, "image name", Trust.NAMED)
-        put("host.os_id", "alpine", m, "image name", Trust.NAMED)
-    if m := _OTHER_ARCHITECTURES.search(text):
-        put("host.architecture", m[1] or m[2], m, "prompt", Trust.LOOK)
+        _wheels(text, document, notes)
+    note(_SIGNS, document, notes, text)
     if m := _WSL_KERNEL.search(text):
-        put("host.kernel", m[1], m, "kernel", Trust.PRINTED)
-        put("host.system", "linux", m, "kernel", Trust.PRINTED)
         machine.note_kernel(m[1], notes, source="kernel", rank=Trust.TOOL, line=None)
-    session = commands(document)
-    if any(
-        c.kind == "python" and re.search(r"[\"']mps[\"']", c.text) and "Error" not in " ".join(c.output(document))
-        for c in session
-    ):
+    mps = (c for c in commands(document) if c.kind == "python" and re.search(r"[\"']mps[\"']", c.text))
+    if any("Error" not in " ".join(c.output()) for c in mps):
         notes.put("host.system", "darwin", source="Python", rank=Trust.LOOK)
-    if _ZSH.search(text):
-        notes.put("host.system", "darwin", source="prompt", rank=Trust.LOOK)
     if m := _WSL_NAMED.search(text):
         old = re.search(r"\[Version 10\.0\.(\d{5})", text)
         first = bool(old and int(old[1]) < _WSL2_BUILD)
-        put("host.wsl", int(m[1] or m[2] or m[3] or (1 if first else 2)), m, "text", Trust.LOOK)
-        put("host.system", "linux", m, "text", Trust.NAMED)
-    if m := _LINUXKIT.search(text):
-        put("host.kernel", m[1], m, "kernel", Trust.PRINTED)
-        put("host.system", "linux", m, "kernel", Trust.PRINTED)
-        put("host.container", "docker", m, "kernel", Trust.PRINTED)
-    for name, regex in _SANDBOXES:
-        if m := regex.search(text):
-            put("host.sandbox", name, m, "sandbox", Trust.PRINTED)
-    if m := _MAC_GUEST.search(text):
-        put("host.virtual_machine", m[1], m, "device name", Trust.LISTED)
-        put("host.system", "darwin", m, "device name", Trust.LISTED)
-        if m[1].startswith("Apple P"):
-            put("metal.device", m[1], m, "device name", Trust.LISTED)
-    if document.has("mac", "darwin", "apple") and (m := _CHIP.search(text)):
-        put(
-            "host.cpu_model",
-            " ".join(w for w in ("Apple", m[1].upper(), (m[2] or "").title()) if w),
-            m,
-            "text",
-            Trust.SAID,
-        )
-    if m := _RUNNER.search(text):
-        put("host.virtual_machine", "a hosted runner", m, "path", Trust.NAMED)
+        put = partial(notes.put, source="text", line=document.line_at(m.start()))
+        put("host.wsl", int(m[1] or m[2] or m[3] or (1 if first else 2)), rank=Trust.LOOK)
+        put("host.system", "linux", rank=Trust.NAMED)
+
+
+def _wheels(text: str, document: Document, notes: Notes) -> None:
+    """The platforms of wheels, but for those that were only offered or refused."""
+    put = partial(notes.put, source="wheel name", rank=Trust.NAMED)
+    for m in _WHEEL_PLATFORM.finditer(text):
+        line = document.lines[document.line_at(m.start())]
+        if "not a supported wheel" in line or "has the following" in line or "Skipping link" in line:
+            continue
+        arch = {"amd64": "x86_64", "aarch64": "arm64"}.get(m[2], m[2])
+        system = "darwin" if m[1].startswith("macosx") else "windows" if m[1].startswith("win") else "linux"
+        put("host.system", system)
+        if arch in ("x86_64", "arm64"):
+            put("interpreter.architecture", arch)
+            if system != "darwin" or arch == "arm64":
+                put("host.architecture", arch)
 
 
 def _python(document: Document, notes: Notes) -> None:
     for m in _PY_IN_PATH.finditer(document.text):
-        notes.put(
-            "interpreter.version", f"{m[1]}.{m[2]}", source=SOURCE, rank=Trust.NAMED, line=document.line_at(m.start())
-        )
-        if m[3]:
-            notes.put(
-                "interpreter.free_threaded", True, source=SOURCE, rank=Trust.NAMED, line=document.line_at(m.start())
-            )
+        put = partial(notes.put, source=SOURCE, rank=Trust.NAMED, line=document.line_at(m.start()))
+        put("interpreter.version", f"{m[1]}.{m[2]}")
+        put("interpreter.free_threaded", bool(m[3]) or None)
     if document.has("cp3", "cpython-3"):
         for m in _CP.finditer(document.text):
             line = document.line_at(m.start())
             if "not a supported wheel" in document.lines[line]:
                 continue
-            notes.put("interpreter.version", f"{m[1]}.{m[2]}", source="wheel name", rank=Trust.NAMED, line=line)
-            notes.put("interpreter.implementation", "cpython", source="wheel name", rank=Trust.NAMED, line=line)
-            if m[3] == "t":
-                notes.put("interpreter.free_threaded", True, source="wheel name", rank=Trust.NAMED, line=line)
-    low = document.lower
-    if "conda" in low:
-        if conda := _CONDA.search(document.text):
-            line = document.line_at(conda.start())
-            kind = "conda" if conda[1] else "conda-base"
-            notes.put("interpreter.environment", kind, source=SOURCE, rank=Trust.NAMED, line=line)
-            notes.put("interpreter.manager", "conda", source=SOURCE, rank=Trust.NAMED, line=line)
-    elif ("venv" in low or "virtualenv" in low) and (made := _VENV.search(document.text)):
-        notes.put(
-            "interpreter.environment", "venv", source=SOURCE, rank=Trust.NAMED, line=document.line_at(made.start())
-        )
-    if "pypy" in low and re.search(r"\[PyPy \d|[/\\]pypy3|\bpp3\d+-pypy", document.text):
+            put = partial(notes.put, source="wheel name", rank=Trust.NAMED, line=line)
+            put("interpreter.version", f"{m[1]}.{m[2]}")
+            put("interpreter.implementation", "cpython")
+            put("interpreter.free_threaded", m[3] == "t" or None)
+    note((_CONDA,) if "conda" in document.lower else (_VENV,), document, notes)
+    if "pypy" in document.lower and re.search(r"\[PyPy \d|[/\\]pypy3|\bpp3\d+-pypy", document.text):
         notes.put("interpreter.implementation", "pypy", source=SOURCE, rank=Trust.NAMED)
 
 
 def _container(document: Document, notes: Notes) -> None:
-    low = document.lower
-    if m := _CONTAINER_PROMPT.search(document.text):
-        notes.put("host.container", "docker", source="prompt", rank=Trust.LISTED, line=document.line_at(m.start()))
-    if "docker" in low or "podman" in low or "nerdctl" in low:
-        for m in _DOCKER_RUN.finditer(document.text):
-            line = document.line_at(m.start())
-            said = m[0]
-            end = min(line + _CONTINUED, len(document.lines) - 1)
-            while said.endswith("\\") and line < end:
-                line += 1
-                said = said[:-1] + document.lines[line]
-            notes.put(
-                "host.container", "docker" if m[1] != "podman" else "podman", source=m[1], rank=Trust.PRINTED, line=line
-            )
-            flags = tuple(
-                re.findall(
-                    r"--gpus[ =]\S+|--runtime[ =]\S+|--device[ =]\S+|--ipc[ =]\S+|--shm-size[ =]\S+|--privileged|--gr"
-                    r"oup-add[ =]\S+",
-                    said,
-                )
-            )
-            origin = notes.origin(m[1], line)
-            asked = any(f.startswith(("--gpus", "--runtime")) and not f.endswith("runc") for f in flags)
-            notes.put("host.container_gpus", asked, source=m[1], rank=Trust.LISTED, line=line)
-            notes.error(
-                ErrorText(
-                    pattern="container-run",
-                    text=said.strip()[:500],
-                    groups=flags,
-                    source=origin.source,
-                    line=origin.line,
-                )
-            )
-        if m := _DOCKER_OTHER.search(document.text):
-            notes.put("host.container", "docker", source="docker", rank=Trust.PRINTED, line=document.line_at(m.start()))
-    if m := _COMPOSE.search(document.text):
-        notes.put(
-            "host.container", "docker", source="docker compose", rank=Trust.PRINTED, line=document.line_at(m.start())
-        )
-    if "the nvidia driver was not detected" in low or "nvidia-container-cli" in low or "/.dockerenv" in low:
-        notes.put("host.container", "docker", source="message", rank=Trust.PRINTED)
-    if "kubepods" in low or "kubectl exec" in low or "kubectl logs" in low:
-        notes.put("host.container", "kubernetes", source="message", rank=Trust.PRINTED)
+    note((_PROMPT,), document, notes)
+    if document.has("docker", "podman", "nerdctl"):
+        _started(document, notes)
+    note(_CONTAINERS, document, notes)
+
+
+def _started(document: Document, notes: Notes) -> None:
+    """The flags of `docker run`."""
+    for m in _DOCKER_RUN.finditer(document.text):
+        line = document.line_at(m.start())
+        said = m[0]
+        end = min(line + _CONTINUED, len(document.lines) - 1)
+        while said.endswith("\\") and line < end:
+            line += 1
+            said = said[:-1] + document.lines[line]
+        flags = tuple(_FLAGS.findall(said))
+        asked = any(f.startswith(("--gpus", "--runtime")) and not f.endswith("runc") for f in flags)
+        container = "docker" if m[1] != "podman" else "podman"
+        notes.put("host.container", container, source=m[1], rank=Trust.PRINTED, line=line)
+        notes.put("host.container_gpus", asked, source=m[1], rank=Trust.LISTED, line=line)
+        notes.message("container-run", said.strip(), m[1], line, groups=flags)
 
 
 def _torch_by_path(document: Document, notes: Notes) -> None:
@@ -394,31 +380,24 @@ def _import_fails(document: Document, notes: Notes) -> None:
         if any(tracebacks.package_of(f.path) not in (None, "torch", "numpy") for f in before[at:]):
             continue
         if at < len(before) - 1 and error.groups[0] not in (
-            "OSError",
-            "ImportError",
-            "ModuleNotFoundError",
-            "FileNotFoundError",
+            "OSError", "ImportError", "ModuleNotFoundError", "FileNotFoundError",
         ):
             continue
         kind, message = error.groups[0], error.groups[1]
-        notes.put("torch.imports", False, source="traceback", rank=Trust.ANSWERED, line=None)
+        notes.put("torch.imports", False, source="traceback", rank=Trust.ANSWERED)
         notes.put(
-            "torch.import_failure",
-            ImportFailure(kind="exception", exception=kind.rpartition(".")[2], message=message),
-            source="traceback",
-            rank=Trust.ANSWERED,
+            "torch.import_failure", ImportFailure(kind="exception", exception=kind.rpartition(".")[2], message=message),
+            source="traceback", rank=Trust.ANSWERED,
         )
     for command in commands(document):
         if "import torch" in command.text:
-            for said in command.output(document)[:3]:
+            for said in command.output()[:3]:
                 number = next((n for word, n in _SIGNALS.items() if word in said and "Error" not in said), None)
                 if number:
                     notes.put("torch.imports", False, source="shell", rank=Trust.ANSWERED, line=command.first)
                     notes.put(
-                        "torch.import_failure",
-                        ImportFailure(kind="signal", message=said[:300], signal=number),
-                        source="shell",
-                        rank=Trust.ANSWERED,
+                        "torch.import_failure", ImportFailure(kind="signal", message=said[:300], signal=number),
+                        source="shell", rank=Trust.ANSWERED,
                     )
 
 
@@ -471,9 +450,9 @@ def _outside_of_a_build(document: Document, lacking: list[int]) -> bool:
     return False
 
 
-def _imports_torch(command: Command, document: Document) -> str | None:
+def _imports_torch(command: Block, document: Document) -> str | None:
     """The version that a command printed, or that none is shown, where the command shows that torch can be imported."""
-    output = " ".join(command.output(document)[:6])
+    output = " ".join(command.output()[:6])
     if "Error" in output or "No module" in output:
         return None
     if command.kind == "python" and "torch.__version__" in command.text:
@@ -483,111 +462,3 @@ def _imports_torch(command: Command, document: Document) -> str | None:
         m = re.search(r"(?<!\d)\d+\.\d+\.\d[\w.+]*", output)
         return m[0] if m else "(version not shown)"
     return None
-
-
-def settle(notes: Notes) -> None:
-    """What follows from all texts together."""
-    _settle_torch(notes)
-    _settle_host(notes)
-
-
-def _apple_gpu(notes: Notes, cpu: str) -> None:
-    """Apple silicon is its own GPU."""
-    if cpu.startswith("Apple") and not any(g.vendor == "apple" for _, _, g in notes.gpus):
-        notes.gpu(Gpu(vendor="apple", name=cpu), group="chip", rank=Trust.LISTED, source="CPU")
-
-
-def _settle_torch(notes: Notes) -> None:
-    version = notes.get("torch.version")
-    if notes.get("torch") is ABSENT and version:
-        # Another Python's torch, unless a list says that it is this one's.
-        if not any(o.torch for o in notes.others):
-            notes.others.append(
-                OtherEnvironment(python="", torch=version, how=notes.noted["torch.version"].origin.source)
-            )
-    elif (
-        notes.get("torch") is not ABSENT
-        and notes.get("torch.imports") is False
-        and not any(notes.get(f"torch.{fact}") for fact in ("version", "path", "import_failure"))
-    ):
-        notes.put(
-            "torch",
-            ABSENT,
-            source=notes.noted["torch.imports"].origin.source,
-            rank=notes.noted["torch.imports"].rank,
-            line=None,
-        )
-    copies = [c for c in notes.copies if c.version]
-    releases = {(c.version or "").partition("+")[0] for c in copies}
-    if version:
-        releases.add(version.partition("+")[0])
-    if len(copies) > 1 or (len(copies) == 1 and len(releases) > 1):
-        notes.put("torch.copies", tuple(copies), source="package lists", rank=Trust.LISTED)
-    _local_part(notes)
-
-
-def _local_part(notes: Notes) -> None:
-    """torch.version.* follow from a local part (+cu124, +cpu, +rocm6.3, +xpu) where nothing says them."""
-    version = notes.get("torch.version")
-    if not version:
-        return
-    local = version.partition("+")[2]
-    origin = notes.noted["torch.version"]
-
-    def put(fact: str, value: object) -> None:
-        known = fact in notes.noted
-        notes.put(fact, value, source="", rank=Trust.LOOK)
-        if not known:
-            notes.noted[fact].origin = origin.origin
-
-    if m := re.fullmatch(r"cu(\d{2,3})(?:[._][\w.]+)?", local):
-        put("torch.cuda", f"{m[1][:-1]}.{m[1][-1]}")
-        put("torch.hip", ABSENT)
-    elif m := re.match(r"rocm(\d+\.\d+(?:\.\d+)?)", local):
-        put("torch.hip", m[1])
-        put("torch.cuda", ABSENT)
-    elif local.startswith(("cpu", "xpu")):
-        put("torch.cuda", ABSENT)
-        put("torch.hip", ABSENT)
-
-
-def _settle_host(notes: Notes) -> None:
-    if notes.get("torch.mps_available") or notes.get("torch.mps_built"):
-        notes.put("host.system", "darwin", source="torch.backends.mps", rank=Trust.LISTED)
-    system = notes.get("host.system")
-    if (
-        notes.get("host.container")
-        and system in ("windows", "darwin")
-        and notes.rank_of("host.system") <= Trust.LOOK
-        and notes.linux_paths
-    ):
-        # The prompt is the host's, the messages are of the Linux container.
-        notes.noted["host.system"].value = system = "linux"
-    chip = str(notes.get("host.cpu_model") or "").startswith("Apple") and notes.rank_of("host.cpu_model") == Trust.SAID
-    if chip and system != "darwin":  # a chip named in passing
-        del notes.noted["host.cpu_model"]
-    if system is None:
-        return
-    origin = notes.noted["host.system"].origin.source
-    if system != "darwin":
-        notes.put("host.macos", ABSENT, source=origin, rank=Trust.SAID)
-    if system != "linux":
-        notes.put("host.jetson", ABSENT, source=origin, rank=Trust.SAID)
-        notes.put("host.wsl", ABSENT, source=origin, rank=Trust.SAID)
-    if notes.get("host.jetson") == "unknown":
-        kernel = str(notes.get("host.kernel") or "")
-        if l4t := machine.L4T_OF_KERNEL.get(".".join(kernel.split(".")[:2])):
-            notes.put("host.jetson", l4t, source=notes.noted["host.kernel"].origin.source, rank=Trust.TOOL)
-    if system == "darwin":
-        cpu = notes.get("host.cpu_model") or ""
-        if cpu.startswith("Apple"):
-            notes.put("host.architecture", "arm64", source="CPU", rank=Trust.ANSWERED)
-        elif cpu.startswith("Intel"):
-            notes.put("host.architecture", "x86_64", source="CPU", rank=Trust.ANSWERED)
-        _apple_gpu(notes, cpu)
-        own = notes.get("interpreter.architecture")
-        hardware = notes.get("host.architecture")
-        if hardware == "arm64" and own == "x86_64":
-            notes.put("interpreter.translated", True, source="CPU", rank=Trust.ANSWERED)
-        elif hardware and own == hardware:
-            notes.put("interpreter.translated", False, source="CPU", rank=Trust.NAMED)

@@ -6,10 +6,10 @@ import re
 import shlex
 from itertools import islice
 
+from doctor.evidence.blocks import Block, commands
 from doctor.evidence.notes import Notes
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
-from doctor.evidence.transcript import Command, commands
 from doctor.model.facts import InstallAttempt
 
 ATTEMPTS_AT_MOST = 50
@@ -43,53 +43,17 @@ _FAILED = Regex(
     re.M,
 )
 _INDEX_OPTIONS = (
-    "-i",
-    "--index-url",
-    "--extra-index-url",
-    "--index",
-    "--default-index",
-    "-f",
-    "--find-links",
-    "-c",
-    "--channel",
+    "-i", "--index-url", "--extra-index-url", "--index", "--default-index", "-f", "--find-links", "-c", "--channel",
     "--torch-backend",
 )
 _VALUE_OPTIONS = (
-    *_INDEX_OPTIONS,
-    "-r",
-    "--requirement",
-    "-n",
-    "--name",
-    "-p",
-    "--python",
-    "--prefix",
-    "--target",
-    "-t",
-    "--constraint",
-    "--platform",
-    "--python-version",
-    "--only-binary",
-    "--no-binary",
-    "--trusted-host",
-    "--root",
-    "--cache-dir",
-    "--timeout",
-    "--group",
+    *_INDEX_OPTIONS, "-r", "--requirement", "-n", "--name", "-p", "--python", "--prefix", "--target", "-t",
+    "--constraint", "--platform", "--python-version", "--only-binary", "--no-binary", "--trusted-host", "--root",
+    "--cache-dir", "--timeout", "--group",
 )
 _MARKS = (
-    "pip",
-    "conda",
-    "mamba",
-    "uv ",
-    "poetry",
-    "pixi",
-    "no matching distribution",
-    "could not find a version",
-    "looking in",
-    ".whl",
-    "no solution found",
-    "packagesnotfound",
-    "installation candidates",
+    "pip", "conda", "mamba", "uv ", "poetry", "pixi", "no matching distribution", "could not find a version",
+    "looking in", ".whl", "no solution found", "packagesnotfound", "installation candidates",
 )
 
 
@@ -144,7 +108,7 @@ def parse_command(said: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | N
     return tool, tuple(requirements), tuple(indexes)
 
 
-def _attempt(command: Command, document: Document, notes: Notes) -> InstallAttempt:
+def _attempt(command: Block, document: Document, notes: Notes) -> InstallAttempt:
     parsed = parse_command(command.text)
     tool, requirements, indexes = parsed or ("pip", (), ())
     output = "\n".join(document.lines[command.first : command.last])
@@ -156,13 +120,8 @@ def _attempt(command: Command, document: Document, notes: Notes) -> InstallAttem
         ):
             notes.understand(i)
     return InstallAttempt(
-        tool=tool,
-        command=command.text[:500],
-        requirements=requirements or seen[3],
-        indexes=tuple(dict.fromkeys((*indexes, *seen[2]))),
-        failed=seen[0],
-        offered=seen[1],
-        wheel=seen[4],
+        tool=tool, command=command.text[:500], requirements=requirements or seen[3],
+        indexes=tuple(dict.fromkeys((*indexes, *seen[2]))), failed=seen[0], offered=seen[1], wheel=seen[4],
         message=seen[5],
     )
 
@@ -215,12 +174,7 @@ def _loose(document: Document, lines: list[int], notes: Notes) -> None:
         return
     notes.attempts.append(
         InstallAttempt(
-            tool=tool,
-            requirements=requirements or (quoted[1] if quoted else ()),
-            indexes=indexes,
-            failed=failed,
-            offered=offered,
-            wheel=wheel,
-            message=message,
+            tool=tool, requirements=requirements or (quoted[1] if quoted else ()), indexes=indexes, failed=failed,
+            offered=offered, wheel=wheel, message=message,
         )
     )

@@ -7,11 +7,14 @@ ls /dev.
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
+from doctor.evidence.says import By, Says, note
 from doctor.evidence.text import Document
 from doctor.formats import cpuinfo, os_release
+from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Gpu
 
 ARCHITECTURES = {
@@ -165,6 +168,12 @@ def note_platform(said: str, notes: Notes, *, source: str, rank: Trust, line: in
     return True
 
 
+def note_system(said: str, notes: Notes, *, source: str, rank: Trust, line: int | None) -> bool:
+    """An operating system, or platform.platform()."""
+    as_it_says = {"source": source, "rank": rank, "line": line}
+    return note_os(said, notes, **as_it_says) or note_platform(said, notes, **as_it_says)  # type: ignore[arg-type]
+
+
 def note_kernel(release: str, notes: Notes, *, source: str, rank: Trust, line: int | None) -> None:
     """What a Linux kernel's release tells: WSL, Jetson, a cloud's kernel tells nothing."""
     low = release.lower()
@@ -205,13 +214,12 @@ def note_python(said: str, notes: Notes, *, source: str, rank: Trust, line: int 
     return True
 
 
-# Who names himself counts before a model's number: Intel has an A770 too.
+# Who names himself counts before a model's number, which the tables know: Intel has an A770 too.
 _VENDORS = (
     ("nvidia", Regex(r"\b(?:nvidia|geforce|quadro|tesla|titan|rtx|gtx)\b")),
     ("amd", Regex(r"\b(?:amd|ati|radeon|instinct|mi\d{2,3}[axp]?|gfx\d+)\b")),
     ("intel", Regex(r"\bintel\b|\barc\b.{0,60}?\b[ab]\d{2,3}|iris|data center gpu max")),
     ("apple", Regex(r"\bapple\b")),
-    ("nvidia", Regex(r"\b(?:gh200|gb10|gb200|[hab][12]00|l40s?|l4|t4|v100|p100|p40|a\d{1,2}0?)\b")),
 )
 
 
@@ -222,51 +230,41 @@ def vendor_of(name: str) -> str | None:
     ('intel', 'nvidia', None)
     """
     low = name.lower()
-    return next((vendor for vendor, names in _VENDORS if names.search(low)), None)
+    named = next((vendor for vendor, names in _VENDORS if names.search(low)), None)
+    return named or ((model := lookup.gpu_model(name)) and model.vendor) or None
+
+
+def named_gpu(name: str, **more: object) -> Gpu | None:
+    """A GPU by the name that a tool prints; None where no vendor has it. A name that was cut off («NVIDIA GeForce ...»)
+    is a GPU without a name."""
+    name = name.strip().strip("'\"")
+    vendor = vendor_of(name)
+    if vendor is None or len(name) > 120:
+        return None
+    if gfx := re.search(r"\b(gfx[0-9a-f]{3,4})\b", name):
+        more.setdefault("gfx", gfx[1])
+    clean = re.sub(r"\s{0,3}\((?:gfx|UUID)[^()]{0,100}\)", "", name).strip()
+    known = None if clean.endswith("...") and len(clean.removesuffix("...").split()) <= 2 else clean
+    return Gpu(vendor=vendor, name=known, **more)  # type: ignore[arg-type]
 
 
 def note_gpu(
     name: str, notes: Notes, *, group: str, source: str, rank: Trust, line: int | None, **more: object
 ) -> bool:
-    """A GPU by the name that a tool prints. A name cut off by the tool («NVIDIA GeForce ...») is a GPU without a
-    name."""
-    name = name.strip().strip("'\"")
-    vendor = vendor_of(name)
-    if vendor is None or len(name) > 120:
-        return False
-    gfx = re.search(r"\b(gfx[0-9a-f]{3,4})\b", name)
-    if gfx:
-        more.setdefault("gfx", gfx[1])
-    clean = re.sub(r"\s{0,3}\((?:gfx|UUID)[^()]{0,100}\)", "", name).strip()
-    known = None if clean.endswith("...") and len(clean.removesuffix("...").split()) <= 2 else clean
-    notes.gpu(Gpu(vendor=vendor, name=known, **more), group=group, rank=rank, source=source, line=line)  # type: ignore[arg-type]
-    return True
+    """Note a GPU by its name. Returns whether it was one."""
+    gpu = named_gpu(name, **more)
+    if gpu:
+        notes.gpu(gpu, group=group, rank=rank, source=source, line=line)
+    return gpu is not None
 
 
 # ---------------------------------------------------------------- the tools that describe a system
 
 _UNAME = Regex(r"^(?:.*?\s)?(Linux|Darwin) \S+ (\S+) (.*)$", re.M)
-_SW_VERS = Regex(
-    r"(?:^[ \t]*ProductVersion(?:Extra)?:|\bsw_vers[ \t]+--?productVersion[ \t]*\n)[ \t]*(\d+(?:\.\d+)*)", re.M
-)
-_OS_RELEASE = Regex(r"^[ \t]*(PRETTY_NAME|ID|ID_LIKE|VERSION_ID)=[\"']?([^\"'\n]{1,100})[\"']?[ \t]{0,9}$", re.M)
 _LDD = Regex(
     r"^[ \t]*ldd \([^)\n]*\) (\d\.\d+)|GNU C Library .{0,60}? version (\d\.\d+)|^[ \t]*musl libc(?: \((\w+)\))?", re.M
 )
 _MUSL_VERSION = Regex(r"^Version (\d\.\d+\.\d+)", re.M)
-_LSCPU_MODEL = Regex(r"^[ \t]*Model name[ \t]*:[ \t]*(.+)$|^Name=(.+(?:CPU|Processor|Core).*)$", re.M)
-_LSCPU_ARCH = Regex(r"^[ \t]*Architecture[ \t]*[:=][ \t]*(\w+)[ \t]*$", re.M)
-_FLAGS = Regex(r"^[ \t]*(?:Flags|flags|Features)[ \t]*:[ \t]*([a-z0-9_.-][a-z0-9_. -]{39,})$", re.M)
-_HYPERVISOR = Regex(r"^[ \t]*Hypervisor vendor[ \t]*:[ \t]*(\S.*)$", re.M)
-_BRAND = Regex(
-    r"^[ \t]*(?:machdep\.cpu\.brand_string:[ \t]*|Chip:[ \t]*|Chipset Model:[ \t]*|CPU:[ \t]*|Processor:[ \t]*)?"
-    r"((?:Apple (?:M\d\w*(?: (?:Pro|Max|Ultra))?(?: \(Virtual\))?|processor))|VirtualApple @ [\d.]+GHz.*|"
-    r"Intel\(R\) (?:Core|Xeon|Pentium|Celeron|Atom)\S* .{0,60}|AMD (?:Ryzen|EPYC|Athlon) .{0,60})[ \t]*$",
-    re.M,
-)
-_TRANSLATED = Regex(r"^[ \t]*(?:sysctl\.proc_translated|proc_translated):[ \t]*([01])[ \t]*$", re.M)
-_MEMORY = Regex(r"^[ \t]*hw\.memsize:[ \t]*(\d+)", re.M)
-_GROUPS = Regex(r"^uid=\d+\([^\s()]{1,64}\)[^\n]{0,300}?groups=(\S[^\n]*)$", re.M)
 _DEV = Regex(
     r"^(?:[cl][rwxst-]{9}[.+@]?[ \t].*)?(/dev/(?:nvidia[\w-]*|kfd|dri/\w+)|nvidia-uvm|nvidiactl|kfd|renderD\d+)[ \t]*$",
     re.M,
@@ -279,132 +277,151 @@ _JETSON = Regex(
     r"[\w ]{0,20})|^[\w-]+@(jetson[\w-]*):",
     re.I | re.M,
 )
-_SHM = Regex(r"^shm[ \t]+(\d+(?:\.\d+)?)([KMG])?[ \t].*?/dev/shm[ \t]*$", re.M)
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, None: 1 << 10}
+
+
+def _of_os_release(m: re.Match[str], field: str) -> object:
+    said = os_release.parse(m[0])
+    return ("musl" if said.id == "alpine" else None) if field == "libc" else getattr(said, field) or None
+
+
+_SYSTEM = (
+    Says(
+        Regex(
+            r"(?:^[ \t]*ProductVersion(?:Extra)?:|\bsw_vers[ \t]+--?productVersion[ \t]*\n)[ \t]*(\d+(?:\.\d+)*)", re.M
+        ),
+        "sw_vers", Trust.ANSWERED,
+        {"host.system": By(Trust.TOOL, "darwin"), "host.os_id": By(Trust.TOOL, "macos"), "host.macos": "{1}",
+         "host.os_version": "{1}", "host.os_name": By(Trust.TOOL, "macOS {1}")},
+        words=("productversion",),
+    ),
+    Says(
+        os_release.LINE, "/etc/os-release", Trust.TOOL,
+        {"host.system": "linux", **{f"host.{fact}": partial(_of_os_release, field=field) for fact, field in (
+            ("os_name", "name"), ("os_id", "id"), ("os_like", "like"), ("os_version", "version"), ("libc", "libc"))}},
+        words=("pretty_name", "version_id", "id="),
+    ),
+)  # fmt: skip
+_CPU = (
+    Says(
+        Regex(
+            r"^[ \t]*(?:machdep\.cpu\.brand_string:[ \t]*|Chip:[ \t]*|Chipset Model:[ \t]*|CPU:[ \t]*|"
+            r"Processor:[ \t]*)?((?:Apple (?:M\d\w*(?: (?:Pro|Max|Ultra))?(?: \(Virtual\))?|processor))|"
+            r"VirtualApple @ [\d.]+GHz.*|Intel\(R\) (?:Core|Xeon|Pentium|Celeron|Atom)\S* .{0,60}|"
+            r"AMD (?:Ryzen|EPYC|Athlon) .{0,60})[ \t]*$",
+            re.M,
+        ),
+        "CPU", Trust.LISTED,
+        {"host.cpu_model": By(Trust.TOOL, "{1}"),
+         "host.system": lambda m: "darwin" if "Apple" in m[1] else None,
+         "host.architecture": By(Trust.ANSWERED, lambda m: "arm64" if "Apple" in m[1] else None),
+         "interpreter.translated": lambda m: m[1].startswith("VirtualApple") or None},
+        words=("apple m", "virtualapple", "intel(r) ", "amd ryzen", "amd epyc", "apple processor"),
+    ),
+    Says(
+        cpuinfo.MODEL, "lscpu", Trust.TOOL, {"host.cpu_model": "{1}{2}"}, words=("model name", "name="),
+    ),
+    Says(
+        Regex(r"^[ \t]*Architecture[ \t]*[:=][ \t]*(\w+)[ \t]*$", re.M),
+        "lscpu", Trust.TOOL, {"host.architecture": lambda m: architecture(m[1])}, words=("architecture",),
+    ),
+    Says(
+        cpuinfo.FLAGS, "lscpu", Trust.TOOL, {"host.cpu_flags": lambda m: cpuinfo.flags_that_matter(m[1])},
+        words=("flags", "features"),
+    ),
+    Says(
+        Regex(r"^[ \t]*Hypervisor vendor[ \t]*:[ \t]*(\S.*)$", re.M),
+        "lscpu", Trust.TOOL, {"host.virtual_machine": "{1}"}, words=("hypervisor vendor",),
+    ),
+    Says(
+        Regex(r"^[ \t]*(?:sysctl\.proc_translated|proc_translated):[ \t]*([01])[ \t]*$", re.M),
+        "sysctl", Trust.TOOL,
+        {"interpreter.translated": By(Trust.ANSWERED, lambda m: m[1] == "1"), "host.architecture": "arm64",
+         "host.system": "darwin"},
+        words=("proc_translated",),
+    ),
+    Says(
+        Regex(r"^[ \t]*hw\.memsize:[ \t]*(\d{1,18})", re.M),
+        "sysctl", Trust.TOOL, {"host.memory_bytes": lambda m: int(m[1])}, words=("hw.memsize",),
+    ),
+)  # fmt: skip
+_RIGHTS = (
+    Says(
+        Regex(r"^uid=\d+\([^\s()]{1,64}\)[^\n]{0,300}?groups=(\S[^\n]*)$", re.M),
+        "id", Trust.TOOL, {"amd.groups": lambda m: tuple(re.findall(r"\(([\w-]+)\)", m[1]))}, words=("uid=",),
+    ),
+    Says(
+        Regex(r"^shm[ \t]+(\d{1,15}(?:\.\d+)?)([KMG])?[ \t].*?/dev/shm[ \t]*$", re.M),
+        "df", Trust.TOOL, {"host.shm_bytes": lambda m: int(float(m[1]) * _UNITS[m[2]])}, words=("/dev/shm",),
+    ),
+)  # fmt: skip
 
 
 def read(document: Document, notes: Notes) -> None:
     """Note what uname, sw_vers, sysctl, os-release, lscpu, ldd and their like say."""
-    text = document.text
-
-    def put(fact: str, value: object, match: re.Match[str], source: str, rank: Trust = Trust.TOOL) -> None:
-        notes.put(fact, value, source=source, rank=rank, line=document.line_at(match.start()))
-
     if document.has("linux", "darwin"):
-        for m in _UNAME.finditer(text):
-            if "#" not in m[3] and "Darwin Kernel" not in m[3]:
-                continue
-            system = m[1].lower()
-            put("host.system", system, m, "uname")
-            put("host.kernel", m[2], m, "uname")
-            arch = next((a for a in map(architecture, reversed(m[3].split())) if a), None)
-            if system == "linux":
-                put("host.architecture", arch, m, "uname")
-                note_kernel(m[2], notes, source="uname", rank=Trust.TOOL, line=document.line_at(m.start()))
-            elif "RELEASE_ARM64" in m[3]:
-                put("host.architecture", "arm64", m, "uname")
-            elif "RELEASE_X86_64" in m[3] and "ARM64" not in m[3]:
-                put("host.architecture", "x86_64", m, "uname")
-    if document.has("productversion"):
-        for m in _SW_VERS.finditer(text):
-            put("host.system", "darwin", m, "sw_vers")
-            put("host.os_id", "macos", m, "sw_vers")
-            put("host.macos", m[1], m, "sw_vers", Trust.ANSWERED)
-            put("host.os_version", m[1], m, "sw_vers", Trust.ANSWERED)
-            put("host.os_name", f"macOS {m[1]}", m, "sw_vers")
-    if document.has("pretty_name", "version_id", "id="):
-        for m in _OS_RELEASE.finditer(text):
-            said = os_release.parse(m[0])
-            put("host.system", "linux", m, "/etc/os-release")
-            put("host.os_name", said.name, m, "/etc/os-release")
-            put("host.os_id", said.id, m, "/etc/os-release")
-            put("host.os_like", said.like or None, m, "/etc/os-release")
-            put("host.os_version", said.version, m, "/etc/os-release")
-            put("host.libc", "musl" if said.id == "alpine" else None, m, "/etc/os-release")
+        _uname(document, notes)
+    note(_SYSTEM, document, notes)
     if document.has("ldd (", "gnu c library", "musl libc"):
-        for m in _LDD.finditer(text):
-            put("host.libc", "musl" if m[0].lstrip().startswith("musl") else "glibc", m, "ldd --version")
-            put("host.libc_version", m[1] or m[2], m, "ldd --version", Trust.ANSWERED)
-            if m[0].lstrip().startswith("musl") and (version := _MUSL_VERSION.search(text, m.end())):
-                put("host.libc_version", version[1], version, "ldd --version", Trust.ANSWERED)
-    _cpu(document, notes)
+        _libc(document, notes)
+    note(_CPU, document, notes)
     if document.has("tegra", "l4t", "jetson", "jetpack", "(release), revision"):
-        for m in _JETSON.finditer(text):
-            release = f"{m[1]}.{m[2]}" if m[1] else m[3] or m[4]
-            jetpack = L4T_OF_JETPACK.get((m[5] or "")[:1])
-            put(
-                "host.jetson",
-                release or jetpack or "unknown",
-                m,
-                "L4T",
-                Trust.TOOL if release else Trust.LISTED if jetpack else Trust.NAMED,
-            )
-            put("host.system", "linux", m, "L4T", Trust.NAMED)
-            put("host.architecture", "arm64", m, "L4T", Trust.NAMED)
-    if document.has("uid="):
-        for m in _GROUPS.finditer(text):
-            put("amd.groups", tuple(re.findall(r"\(([\w-]+)\)", m[1])), m, "id")
+        _jetson(document, notes)
+    note(_RIGHTS, document, notes)
     if document.has("/dev/nvidia", "/dev/kfd", " kfd", "/dev/dri", "nvidiactl", "renderd"):
         _devices(document, notes)
-    if document.has("/dev/shm"):
-        for m in _SHM.finditer(text):
-            put(
-                "host.shm_bytes",
-                int(float(m[1]) * {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, None: 1 << 10}[m[2]]),
-                m,
-                "df",
-            )
 
 
-def _cpu(document: Document, notes: Notes) -> None:
-    text = document.text
+def _uname(document: Document, notes: Notes) -> None:
+    for m in _UNAME.finditer(document.text):
+        if "#" not in m[3] and "Darwin Kernel" not in m[3]:
+            continue
+        put = partial(notes.put, source="uname", rank=Trust.TOOL, line=document.line_at(m.start()))
+        put("host.system", m[1].lower())
+        put("host.kernel", m[2])
+        if m[1] == "Linux":
+            put("host.architecture", next((a for a in map(architecture, reversed(m[3].split())) if a), None))
+            note_kernel(m[2], notes, source="uname", rank=Trust.TOOL, line=document.line_at(m.start()))
+        elif "RELEASE_ARM64" in m[3]:
+            put("host.architecture", "arm64")
+        elif "RELEASE_X86_64" in m[3] and "ARM64" not in m[3]:
+            put("host.architecture", "x86_64")
 
-    def put(fact: str, value: object, match: re.Match[str], source: str, rank: Trust = Trust.TOOL) -> None:
-        notes.put(fact, value, source=source, rank=rank, line=document.line_at(match.start()))
 
-    if document.has("apple m", "virtualapple", "intel(r) ", "amd ryzen", "amd epyc", "apple processor"):
-        for m in _BRAND.finditer(text):
-            put("host.cpu_model", m[1].strip(), m, "CPU")
-            if "Apple" in m[1]:
-                put("host.system", "darwin", m, "CPU", Trust.LISTED)
-                put("host.architecture", "arm64", m, "CPU", Trust.ANSWERED)
-                if m[1].startswith("VirtualApple"):
-                    put("interpreter.translated", True, m, "CPU", Trust.LISTED)
-    if document.has("model name", "name="):
-        for m in _LSCPU_MODEL.finditer(text):
-            put("host.cpu_model", (m[1] or m[2]).strip(), m, "lscpu")
-    if document.has("architecture"):
-        for m in _LSCPU_ARCH.finditer(text):
-            put("host.architecture", architecture(m[1]), m, "lscpu", Trust.TOOL)
-    if document.has("flags", "features"):
-        for m in _FLAGS.finditer(text):
-            put("host.cpu_flags", cpuinfo.flags_that_matter(m[1]), m, "lscpu")
-    if document.has("hypervisor vendor"):
-        for m in _HYPERVISOR.finditer(text):
-            put("host.virtual_machine", m[1].strip(), m, "lscpu")
-    if document.has("proc_translated"):
-        for m in _TRANSLATED.finditer(text):
-            put("interpreter.translated", m[1] == "1", m, "sysctl", Trust.ANSWERED)
-            put("host.architecture", "arm64", m, "sysctl", Trust.TOOL)
-            put("host.system", "darwin", m, "sysctl")
-    if document.has("hw.memsize"):
-        for m in _MEMORY.finditer(text):
-            put("host.memory_bytes", int(m[1]), m, "sysctl")
+def _libc(document: Document, notes: Notes) -> None:
+    for m in _LDD.finditer(document.text):
+        musl = m[0].lstrip().startswith("musl")
+        version = _MUSL_VERSION.search(document.text, m.end()) if musl else m
+        put = partial(notes.put, source="ldd --version", line=document.line_at(m.start()))
+        put("host.libc", "musl" if musl else "glibc", rank=Trust.TOOL)
+        put("host.libc_version", m[1] or m[2], rank=Trust.ANSWERED)
+        if musl and version:
+            put("host.libc_version", version[1], rank=Trust.ANSWERED, line=document.line_at(version.start()))
+
+
+def _jetson(document: Document, notes: Notes) -> None:
+    for m in _JETSON.finditer(document.text):
+        release = f"{m[1]}.{m[2]}" if m[1] else m[3] or m[4]
+        jetpack = L4T_OF_JETPACK.get((m[5] or "")[:1])
+        trust = Trust.TOOL if release else Trust.LISTED if jetpack else Trust.NAMED
+        put = partial(notes.put, source="L4T", line=document.line_at(m.start()))
+        put("host.jetson", release or jetpack or "unknown", rank=trust)
+        put("host.system", "linux", rank=Trust.NAMED)
+        put("host.architecture", "arm64", rank=Trust.NAMED)
 
 
 def _devices(document: Document, notes: Notes) -> None:
     nodes: list[str] = []
     for m in _DEV.finditer(document.text):
         node = m[1] if m[1].startswith("/dev/") else f"/dev/{m[1]}"
-        line = document.line_at(m.start())
+        put = partial(notes.put, source="ls", rank=Trust.TOOL, line=document.line_at(m.start()))
         if node.startswith("/dev/nvidia"):
             nodes.append(node)
-            notes.put(
-                "nvidia.uvm_node", True if node == "/dev/nvidia-uvm" else None, source="ls", rank=Trust.TOOL, line=line
-            )
+            put("nvidia.uvm_node", True if node == "/dev/nvidia-uvm" else None)
         elif node == "/dev/kfd":
-            notes.put("amd.kfd", True, source="ls", rank=Trust.TOOL, line=line)
+            put("amd.kfd", True)
             if _OWNER_ONLY.match(m[0]):
-                notes.put("amd.kfd_accessible", False, source="ls", rank=Trust.LISTED, line=line)
+                put("amd.kfd_accessible", False, rank=Trust.LISTED)
     if nodes:
         notes.put("nvidia.device_nodes", tuple(dict.fromkeys(nodes)), source="ls", rank=Trust.TOOL)
         if "/dev/nvidia-uvm" not in nodes and "/dev/nvidiactl" in nodes:

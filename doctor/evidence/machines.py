@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from doctor.evidence import collect_env
+from doctor.evidence.blocks import reports
 from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
@@ -22,19 +22,6 @@ from doctor.model.report import Other
 
 Take = Callable[[list[Document]], Notes]
 
-# Lines of a block: its own keys, what lscpu and wmic say in it, lists of packages and libraries.
-_BLOCK_LINE = Regex(
-    r"[ \t]*(?:\[(?:pip\d?|conda)\]|"
-    + "|".join(re.escape(key) for key in sorted(collect_env.KEYS))
-    + r"|GPU \d+: |\* |/\S*libcudnn|"
-    r"Apple M\d|Intel\(R\) |AMD (?:Ryzen|EPYC)|(?:Architecture|Address sizes|Byte Order|On-line CPU|Vendor ID|Model(?"
-    r": name)?|Thread|Core|Socket|"
-    r"Stepping|BogoMIPS|Flags|Virtualization|Hypervisor vendor|L\d\w? cache|NUMA node|Vulnerability|Frequency boost|C"
-    r"aches|CPU|"
-    r"vLLM|Neuron SDK|GPU Topology|ROCM Version|Legend)[\w ()-]*:|(?:Name|Manufacturer|Family|Architecture|ProcessorT"
-    r"ype|DeviceID|"
-    r"CurrentClockSpeed|MaxClockSpeed|L2Cache\w+|Revision)[=:]|Collecting environment|[-=]{5,}[ \t]*$|[A-Z_]{3,40}=\S)"
-)
 _ANOTHER_PYTHON = 2
 # (fact, how much it says that two texts agree, how much that they don't)
 _IDENTITY: tuple[tuple[str, int, int], ...] = (
@@ -72,8 +59,8 @@ def choose(documents: list[Document], take: Take) -> tuple[list[Document], tuple
     if len(documents) != 1 or not documents[0].text:
         return documents, ()
     chosen, others = _choose(documents, take)
-    if more := collect_env.starts(documents[0])[BLOCKS_AT_MOST:]:
-        where = f"line {documents[0].numbers[more[0]]}"
+    if more := reports(documents[0])[BLOCKS_AT_MOST:]:
+        where = f"line {documents[0].numbers[more[0].line]}"
         others += (Other(name=where, summary=f"from here on {len(more)} more environments are not told apart"),)
     return chosen, others
 
@@ -123,17 +110,16 @@ def _is_another(text: _Part, block: _Part) -> bool:
 
 
 def _cut(document: Document, take: Take) -> list[_Part]:
-    starts = collect_env.starts(document)[:BLOCKS_AT_MOST]
-    if not starts:
+    found_reports = reports(document)[:BLOCKS_AT_MOST]
+    if not found_reports:
         return []
     cuts: list[tuple[int, bool]] = []
     end = 0
-    for start, following in zip(starts, [*starts[1:], len(document.lines)], strict=True):
-        begin = start - 1 if start and "Collecting environment" in document.lines[start - 1] else start
-        if begin > end:
+    for report in found_reports:
+        if report.line > end:
             cuts.append((end, False))
-        cuts.append((max(begin, end), True))
-        end = _block_end(document, start, following)
+        cuts.append((report.line, True))
+        end = report.last
     if end < len(document.lines):
         cuts.append((end, False))
     found = []
@@ -147,19 +133,6 @@ def _cut(document: Document, take: Take) -> list[_Part]:
     return found
 
 
-def _block_end(document: Document, start: int, limit: int) -> int:
-    """The line after the last one of the block that begins at `start`."""
-    last = start
-    for i in range(start, limit):
-        line = document.lines[i]
-        if not line.strip():
-            continue
-        if not _BLOCK_LINE.match(line) or re.match(r"[ \t]*(?:\w+\.)*\w*(?:Error|Warning|Exception)\b|Traceback", line):
-            break
-        last = i
-    return last + 1
-
-
 def _identity(notes: Notes) -> dict[str, Any]:
     found = {fact: notes.get(fact) for fact, _, _ in _IDENTITY if notes.get(fact) and notes.rank_of(fact) >= Trust.LOOK}
     if version := found.get("interpreter.version"):
@@ -169,14 +142,11 @@ def _identity(notes: Notes) -> dict[str, Any]:
     parts = [notes.get(f"nvidia.{part}") for part in ("driver", "kernel_module", "library", "smi_version")]
     if drivers := {part for part in parts if isinstance(part, str)}:
         found["drivers"] = drivers
-    names = {
-        re.sub(r"nvidia|geforce|\W", "", g.name.lower()) for _, _, g in notes.gpus if g.name and g.vendor != "apple"
-    }
-    if names:
+    if names := {re.sub(r"nvidia|geforce|\W", "", n.lower()) for n in notes.names_of_gpus(but="apple")}:
         found["gpus"] = names
-    vendors = {g.vendor for _, _, g in notes.gpus} - {"apple"}
+    vendors = notes.vendors - {"apple"}
     vendors |= {"nvidia"} if found.get("nvidia.driver") else set()
-    vendors |= {"amd"} if any(name.startswith("amd.") and name != "amd.groups" for name in notes.noted) else set()
+    vendors |= {"amd"} if notes.speaks_of("amd", but="amd.groups") else set()
     if vendors:
         found["vendors"] = vendors
     return found
@@ -276,5 +246,5 @@ def _summary(machine: list[_Part]) -> str:
         value = next((p.notes.get(fact) for p in machine if isinstance(p.notes.get(fact), str)), None)
         if value and not (fact == "host.kernel" and words):
             words.append(f"{label}{value}")
-    names = next((sorted({g.name for _, _, g in p.notes.gpus if g.name}) for p in machine if p.notes.gpus), [])
+    names = next((sorted(p.notes.names_of_gpus()) for p in machine if p.notes.gpus), [])
     return ", ".join([*words, *names[:2]]) or "another environment"

@@ -13,6 +13,7 @@ from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex, search_spanning
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
+from doctor.knowledge.load import of_tables
 from doctor.knowledge.messages import ErrorPattern
 from doctor.model.facts import ABSENT, ErrorText
 
@@ -55,9 +56,7 @@ def read(document: Document, notes: Notes) -> None:
     low = document.lower
     flowing = " ".join(low.split()) if len(low) <= _WRAPPED_TEXT else ""
     found = tracebacks.frames(document)
-    for pattern in lookup.error_patterns():
-        if pattern.literals and not any(literal in low or literal in flowing for literal in pattern.literals):
-            continue
+    for pattern in _worth_a_search(f"{low}\n{flowing}"):
         if pattern.unless and _compiled(pattern.unless, "i").search(document.text):
             continue
         if "s" in pattern.flags:
@@ -73,6 +72,25 @@ def read(document: Document, notes: Notes) -> None:
             _state(pattern, m, document, notes)
         if count < 0 and flowing and pattern.literals and not pattern.flags.strip("i"):
             _read_wrapped(pattern.id, regex, pattern.literals, document, notes, found)
+
+
+def _worth_a_search(low: str) -> list[ErrorPattern]:
+    """The rows of which a literal is in the text (lower case), in the order of the table."""
+    literals, always = _literals()
+    wanted = {place for literal, places in literals if literal in low for place in places}
+    rows = lookup.error_patterns()
+    return [rows[place] for place in sorted(wanted | always)]
+
+
+@of_tables
+def _literals() -> tuple[tuple[tuple[str, tuple[int, ...]], ...], frozenset[int]]:
+    """((literal, the places of its rows), …), and the places of the rows without any."""
+    places: dict[str, list[int]] = {}
+    for place, row in enumerate(lookup.error_patterns()):
+        for literal in row.literals:
+            places.setdefault(literal, []).append(place)
+    always = frozenset(i for i, row in enumerate(lookup.error_patterns()) if not row.literals)
+    return tuple((literal, tuple(rows)) for literal, rows in places.items()), always
 
 
 def _state(row: ErrorPattern, m: re.Match[str], document: Document, notes: Notes) -> None:
@@ -98,19 +116,10 @@ def _read_wrapped(
         if m is None or not m.start() < len(pieces[0]) < m.end():
             continue
         last = first + 1 if m.end() <= len(pieces[0]) + 1 + len(pieces[1]) else first + 2
-        origin = notes.origin("message", first)
         notes.understand(first, last)
         inside = _PATH_IN_MESSAGE.findall(said[:2000])
-        notes.error(
-            ErrorText(
-                pattern=id,
-                text=said[:500],
-                groups=tuple((g or "")[:_GROUP] for g in m.groups()),
-                source=origin.source,
-                line=origin.line,
-                path=(inside[0] if inside else None) or tracebacks.nearest_path(found, first),
-            )
-        )
+        path = (inside[0] if inside else None) or tracebacks.nearest_path(found, first)
+        notes.message(id, said, "message", first, groups=_short(m.groups()), path=path)
         return
 
 
@@ -145,7 +154,6 @@ def _note(
     if spans and last - first > 3:  # the telling half of such a pattern is its end
         first = last
     line = document.lines[first]
-    origin = notes.origin("message", first)
     if last - first <= 3:
         notes.understand(first, last)
     text = " ".join(document.text[start:end].split()) if last > first else line.strip()
@@ -155,13 +163,9 @@ def _note(
         begin = max(0, min(start - document.starts[first] - 100, len(text) - 500)) if last == first else 0
         text = text[begin : begin + 500]
     inside = _PATH_IN_MESSAGE.findall(line[:2000])
-    notes.error(
-        ErrorText(
-            pattern=id,
-            text=text,
-            groups=tuple((g or "")[:_GROUP] for g in groups),
-            source=origin.source,
-            line=origin.line,
-            path=(inside[0] if inside else None) or tracebacks.nearest_path(found, first),
-        )
-    )
+    path = (inside[0] if inside else None) or tracebacks.nearest_path(found, first)
+    notes.message(id, text, "message", first, groups=_short(groups), path=path)
+
+
+def _short(groups: tuple[str | None, ...]) -> tuple[str, ...]:
+    return tuple((g or "")[:_GROUP] for g in groups)

@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from itertools import islice, pairwise
 
+from doctor.evidence.blocks import commands
 from doctor.evidence.notes import Notes
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
-from doctor.evidence.transcript import commands
-from doctor.model.facts import ErrorText
 
 SOURCE = "transcript"
 RELATIVE = 1e-2  # a difference that no precision of fp32 explains
@@ -73,16 +72,7 @@ def read(document: Document, notes: Notes) -> None:
 
 def _note(pattern: str, document: Document, notes: Notes, at: int, *groups: str) -> None:
     line = document.line_at(at)
-    origin = notes.origin(SOURCE, line)
-    notes.error(
-        ErrorText(
-            pattern=pattern,
-            text=document.lines[line].strip()[:500],
-            groups=groups,
-            source=origin.source,
-            line=origin.line,
-        )
-    )
+    notes.message(pattern, document.lines[line].strip(), SOURCE, line, groups=groups)
 
 
 def numbers_of(said: str) -> list[float]:
@@ -147,7 +137,7 @@ def _differences(document: Document, notes: Notes) -> None:
     for command in session:
         if not _COMPARED.search(command.text):
             continue
-        said = next((s for s in command.output(document) if s), "")
+        said = next((s for s in command.output() if s), "")
         numbers = numbers_of(said)
         if (
             said == "False"

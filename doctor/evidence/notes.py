@@ -35,6 +35,7 @@ from doctor.model.facts import (
 )  # fmt: skip
 
 QUOTE_LIMIT = 300
+MESSAGE_LIMIT = 500
 GPUS_AT_MOST = 256  # mentions; more are repetitions
 ERRORS_AT_MOST = 1_000
 _GROUPS: Mapping[str, type] = {
@@ -72,6 +73,15 @@ class _Noted:
     origin: Origin
 
 
+@dataclass(frozen=True)
+class Mention:
+    """A GPU that a sentence names. `maker_only`: «an AMD GPU», without a model; `fails`: it is the one that fails."""
+
+    name: str
+    maker_only: bool = False
+    fails: bool = False
+
+
 @dataclass
 class Notes:
     """The notebook of one machine. A reader calls `put` for every fact that it sees."""
@@ -96,19 +106,20 @@ class Notes:
     denied: dict[str, Origin] = field(default_factory=dict)  # facts that one line says are False, be it believed or not
     understood: set[tuple[str, int]] = field(default_factory=set)  # (document, line index)
     listed_packages: bool = False  # a package list was seen: what is not in it is not there
-    # GPUs of sentences: model, line, document, whether it is the one that fails
-    in_prose: list[tuple[str, int, str, bool]] = field(default_factory=list)
+    mentions: list[Mention] = field(default_factory=list)  # GPUs of sentences
     said_system: str | None = None  # the system that a sentence names first
     disputed: set[str] = field(default_factory=set)  # facts of which sentences say different things
     no_gpu: bool = False  # the PCI bus was listed, and none is on it
     linux_paths: bool = False  # paths that only a Linux has
 
-    def origin(self, source: str, line: int | None) -> Origin:
-        """The Origin of something read from line index `line` of the present document."""
+    def origin(self, source: str, line: int | None, *, in_passing: bool = False) -> Origin:
+        """The Origin of something read from line index `line` of the present document. The line is understood by it,
+        unless it was only looked at in passing."""
         named = f"{source} in {self.document.name}" if self.several else source
         if line is None or line >= len(self.document.lines):
             return Origin(source=named)
-        self.understood.add((self.document.name, line))
+        if not in_passing:
+            self.understood.add((self.document.name, line))
         return Origin(
             source=named, quote=self.document.lines[line].strip()[:QUOTE_LIMIT], line=self.document.numbers[line]
         )
@@ -118,14 +129,22 @@ class Notes:
         self.understood.update((self.document.name, i) for i in range(first, (first if last is None else last) + 1))
 
     def put(
-        self, fact: str, value: Any, *, source: str, rank: Trust, line: int | None = None, last: bool = False
+        self,
+        fact: str,
+        value: Any,
+        *,
+        source: str,
+        rank: Trust,
+        line: int | None = None,
+        last: bool = False,
+        in_passing: bool = False,
     ) -> None:
         """Note a fact, unless a better source has said it; of equal ones the first stands, or with `last` the last.
-        None and
-        "" are not noted, nor is a version of torch that is none: builds are chosen by it."""
+        None and "" are not noted, nor is a version of torch that is none: builds are chosen by it. `in_passing`: what
+        else the line says is not understood by it."""
         if value is None or value == "" or (fact == "torch.version" and taken_apart(value) is None):
             return
-        origin = self.origin(source, line)
+        origin = self.origin(source, line, in_passing=in_passing)
         if value is False:
             self.denied.setdefault(fact, origin)
         before = self.noted.get(fact)
@@ -138,6 +157,31 @@ class Notes:
 
     def rank_of(self, fact: str) -> int:
         return self.noted[fact].rank if fact in self.noted else -1
+
+    def source_of(self, fact: str) -> str:
+        """Who said it; "" where nobody did."""
+        return self.noted[fact].origin.source if fact in self.noted else ""
+
+    def speaks_of(self, group: str, *, but: str = "") -> bool:
+        """Whether any fact of a group ("amd") is noted."""
+        return any(fact.startswith(f"{group}.") and fact != but for fact in self.noted)
+
+    def follow(self, fact: str, value: Any, cause: str) -> None:
+        """Note what follows from another fact, with that one's origin, unless something says it."""
+        if fact not in self.noted:
+            self.noted[fact] = _Noted(value, Trust.LOOK, self.noted[cause].origin)
+
+    def overrule(self, fact: str, value: Any) -> None:
+        """Another value in place of the one that was noted, from the same source."""
+        self.noted[fact].value = value
+
+    def forget(self, fact: str) -> None:
+        """What was noted of a fact is not believed."""
+        self.noted.pop(fact, None)
+
+    def is_said(self, fact: str) -> bool:
+        """Whether the best that is known of a fact is a person's sentence."""
+        return self.rank_of(fact) == Trust.SAID
 
     def gap(self, fact: str, detail: str, *, reason: str = "unreadable", source: str = "") -> None:
         """Note why a fact is not known."""
@@ -177,11 +221,33 @@ class Notes:
         """Note what that version of a distribution wants of another."""
         self.wishes.setdefault((normalise(name), version), []).append(requirement)
 
-    def error(self, error: ErrorText) -> None:
-        """Note a recognised message, once."""
-        known = any(e.pattern == error.pattern and e.text == error.text for e in self.errors)
+    @property
+    def vendors(self) -> set[str]:
+        """The makers of the GPUs that are noted."""
+        return {gpu.vendor for _, _, gpu in self.gpus}
+
+    def names_of_gpus(self, *, but: str = "") -> set[str]:
+        """The names of the GPUs that are noted, but for those of one maker."""
+        return {gpu.name for _, _, gpu in self.gpus if gpu.name and gpu.vendor != but}
+
+    def message(
+        self,
+        pattern: str,
+        text: str,
+        source: str,
+        line: int | None,
+        *,
+        groups: tuple[str, ...] = (),
+        path: str | None = None,
+    ) -> None:
+        """Note a message, once."""
+        origin = self.origin(source, line)
+        known = any(e.pattern == pattern and e.text == text[:MESSAGE_LIMIT] for e in self.errors)
         if not known and len(self.errors) < ERRORS_AT_MOST:
-            self.errors.append(error)
+            text = text[:MESSAGE_LIMIT]
+            self.errors.append(
+                ErrorText(pattern=pattern, text=text, groups=groups, source=origin.source, line=origin.line, path=path)
+            )
 
     @property
     def recognised(self) -> int:
@@ -212,18 +278,11 @@ class Notes:
         packages = tuple(self._with_wishes(p) for _, (_, p) in sorted(self.packages.items()))
         origins = {name: noted.origin for name, noted in self.noted.items() if noted.origin.source}
         return Facts(
-            live=False,
-            **made,
-            packages=packages if packages or self.listed_packages else None,
-            gpus=self._gpus(),
-            environ=dict(self.environ) if self.environ else None,
-            errors=(*self.errors, *self.remarks),
-            attempts=tuple(self.attempts),
-            operations=tuple(dict.fromkeys(self.operations)),
-            signs=tuple(dict.fromkeys(self.signs)),
-            threads=tuple(dict.fromkeys(self.threads)),
-            gaps=tuple(gap for fact, gap in self.gaps.items() if fact not in self.noted),
-            origins=origins,
+            live=False, **made, packages=packages if packages or self.listed_packages else None, gpus=self._gpus(),
+            environ=dict(self.environ) if self.environ else None, errors=(*self.errors, *self.remarks),
+            attempts=tuple(self.attempts), operations=tuple(dict.fromkeys(self.operations)),
+            signs=tuple(dict.fromkeys(self.signs)), threads=tuple(dict.fromkeys(self.threads)),
+            gaps=tuple(gap for fact, gap in self.gaps.items() if fact not in self.noted), origins=origins,
         )
 
     def _gpus(self) -> tuple[Gpu, ...] | None:

@@ -10,14 +10,16 @@ from itertools import takewhile
 from typing import Any
 
 from doctor.evidence import machine
+from doctor.evidence.blocks import tables
 from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
+from doctor.evidence.says import By, Says, note
 from doctor.evidence.text import Document
 from doctor.formats import kernel_log, lspci, nvcc, nvidia_smi
 from doctor.model.facts import ABSENT, Gpu, Source
 
 SMI = "nvidia-smi"
-_TABLE = Regex(r"NVIDIA-SMI\s+\d")
+WARNING = "torch's warning"
 _LIST = Regex(r"^[ \t]*GPU[ \t]*#?(\d{1,3}):[ \t]*([^\s(][^\n(]{2,79}?) ?(?:\(UUID: ([\w-]+)\)|\(\S[^)\n]*\))?$", re.M)
 _Q = Regex(r"^[ \t]*(Product Name|Driver Version|CUDA Version|Compute Mode|GPU UUID)[ \t]*:[ \t]*(\S[^\n]*)$", re.M)
 _CSV_HEAD = Regex(
@@ -27,44 +29,6 @@ _CSV_HEAD = Regex(
     re.M,
 )
 _CSV_ASKED = Regex(r"--query-gpu=([\w.,]+)")
-# Of NVIDIA's two kernel modules, by its greeting or by modinfo's line
-_FLAVOUR = Regex(
-    r"NVRM(?: version)?: (?:loading )?NVIDIA UNIX (Open )?[\w ]{0,20}Kernel Module|"
-    r"^license:[ \t]+(Dual MIT/GPL|NVIDIA)[ \t]*$",
-    re.M,
-)
-_NVRM = Regex(r"NVRM version: NVIDIA UNIX (?:Open )?\S* ?Kernel Module(?: for \S+)?\s+(\d{2,4}\.\d+(?:\.\d+)?)")
-_CUDA_DRIVER = Regex(
-    r"^[ \t*-]*(?:CUDA Driver Version|NVIDIA[ _-]?[Dd]river(?: [Vv]ersion)?|Driver Version|Nvidia driver|GPU driver)["
-    r" \t]*[:=][ \t]*v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b",
-    re.M,
-)
-_FABRIC = Regex(
-    r"fabric manager NVIDIA GPU driver interface version (\d+(?:\.\d+)+) don't match with driver version (\d+(?:\.\d+"
-    r")+)"
-)
-_FABRIC_STATE = Regex(r"nvidia-fabricmanager\.service.{0,400}?Active: (\w+)", re.S)
-_NO_FABRIC_MANAGER = Regex(r"Unit nvidia-fabricmanager(?:\.service)? (?:could not be found|not found)")
-_FABRIC_OF_GPU = Regex(r"^[ \t]*Fabric[ \t]*\n[ \t]*State[ \t]*:[ \t]*(In Progress|Not Started)[ \t]*$", re.M)
-_CLIENT = Regex(
-    r"API mismatch: (?:the )?(?:NVIDIA )?client\b.{0,120}?\bversion (\d[\d.]+\d).{0,80}?kernel module\b"
-    r".{0,40}?\bversion (\d[\d.]+\d)",
-    re.S | re.I,
-)
-_WARNED = Regex(
-    r"(?:^|[ \t])((?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|A\d{1,4}|RTX)[^\n]{0,60}?) with CUDA capability sm_"
-    r"(\d{1,3})[a-f]? is not compatible",
-    re.M,
-)
-_FOUND = Regex(r"Found GPU(\d+) ([^\n]{3,60}?) which is of (?:cuda capability|compute capability \(CC\)) (\d{1,2}\.\d)")
-_WITHOUT_KERNELS = Regex(r"Your installed torch==(\d+\.\d+\.\d[\w.+]*) does not include kernels for this GPU")
-_SUPPORTS = Regex(r"current PyTorch install supports CUDA capabilities ((?:(?:sm|compute)_\d+[a-f]? ?)+)")
-_BUILT_FOR = Regex(r"^[ \t]*-[ \t]+(\d{1,2})\.(\d)[ \t]+which supports hardware CC", re.M)
-_OOM = Regex(r"\(GPU \d+; (\d+\.\d+) GiB total capacity|GPU \d+ has a total capac?ity of (\d+\.\d+) Gi?B")
-_CAPABILITY = Regex(r"^[ \t]*GPU (\d+) Compute Capability:[ \t]*(\d{1,2}\.\d)", re.M)
-_PROPERTIES = Regex(r"_CudaDeviceProperties\(name='([^'\n]{1,80})', major=(\d+), minor=(\d+), total_memory=(\d+)MB")
-_DEVICE_QUERY = Regex(r"^Device \d+: \"([^\"\n]{3,60})\"", re.M)
-_QUERY_DRIVER = Regex(r"CUDA Driver Version / Runtime Version\s+(\d+\.\d+) /")
 _LSHW_PRODUCT = Regex(r"product: (\S[^\n]{2,80})$")
 _LSHW_VENDOR = Regex(r"vendor: (NVIDIA|Advanced Micro Devices|Intel)")
 _LSHW_LOOSE = Regex(
@@ -75,7 +39,6 @@ _PCI_LOOSE = Regex(
     r"Display controller)[^:\n]*: (NVIDIA|Advanced Micro Devices|Intel)([^\n]*)$",
     re.M,
 )
-_DRIVER_IN_USE = Regex(r"Kernel driver in use: (\S+)")
 _PACKAGE = Regex(
     r"\bnvidia-(?:driver|utils|compute-utils|dkms|kernel-dkms|driver-latest-dkms|driver-cuda|kmod)(?:-\d+)?(?:-server"
     r"|-open)?[-= :\t]+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)"
@@ -86,6 +49,118 @@ _DRIVER_PACKAGE = Regex(
     re.M,
 )
 
+_BUILT_FOR = Regex(
+    r"^[ \t]*-[ \t]+(\d{1,2})\.(\d)[ \t]+which supports hardware CC", re.M, needs=("which supports hardware CC",)
+)
+# What the tools beside nvidia-smi say
+_TOOLS = (
+    Says(  # which of NVIDIA's two kernel modules, by its greeting or by modinfo's line
+        Regex(
+            r"NVRM(?: version)?: (?:loading )?NVIDIA UNIX (Open )?[\w ]{0,20}Kernel Module|"
+            r"^license:[ \t]+(Dual MIT/GPL|NVIDIA)[ \t]*$",
+            re.M,
+        ),
+        "kernel module", Trust.COLLECTED,
+        {"nvidia.module_flavour": lambda m: "open" if m[1] or (m[2] or "").startswith("Dual") else "proprietary"},
+        words=("nvrm", "license:"),
+    ),
+    Says(
+        Regex(r"NVRM version: NVIDIA UNIX (?:Open )?\S* ?Kernel Module(?: for \S+)?\s+(\d{2,4}\.\d+(?:\.\d+)?)"),
+        "/proc/driver/nvidia/version", Trust.COLLECTED,
+        {"nvidia.kernel_module": By(Trust.ANSWERED, "{1}"), "nvidia.driver": "{1}"}, words=("nvrm version",),
+    ),
+    Says(
+        Regex(
+            r"^[ \t*-]*(?:CUDA Driver Version|NVIDIA[ _-]?[Dd]river(?: [Vv]ersion)?|Driver Version|Nvidia driver|"
+            r"GPU driver)[ \t]*[:=][ \t]*v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b",
+            re.M,
+        ),
+        "transcript", Trust.LISTED, {"nvidia.driver": "{1}"},
+        words=("driver version", "nvidia driver", "nvidia-driver", "nvidia_driver", "gpu driver"),
+    ),
+    Says(
+        Regex(
+            r"fabric manager NVIDIA GPU driver interface version (\d+(?:\.\d+)+) don't match with driver version "
+            r"(\d+(?:\.\d+)+)"
+        ),
+        "nv-fabricmanager", Trust.COLLECTED,
+        {"nvidia.fabric_manager": "stopped", "nvidia.fabric_manager_version": "{1}",
+         "nvidia.driver": By(Trust.TOOL, "{2}")},
+        words=("fabric",),
+    ),
+    Says(
+        Regex(r"nvidia-fabricmanager\.service.{0,400}?Active: (\w+)", re.S),
+        "systemctl", Trust.COLLECTED,
+        {"nvidia.fabric_manager": lambda m: "running" if m[1] == "active" else "stopped"}, words=("fabric",),
+    ),
+    Says(
+        Regex(r"Unit nvidia-fabricmanager(?:\.service)? (?:could not be found|not found)"),
+        "systemctl", Trust.COLLECTED, {"nvidia.fabric_manager": ABSENT}, words=("fabric",),
+    ),
+    Says(
+        Regex(r"^[ \t]*Fabric[ \t]*\n[ \t]*State[ \t]*:[ \t]*(In Progress|Not Started)[ \t]*$", re.M),
+        SMI, Trust.TOOL, {"nvidia.fabric_manager": "unfinished"}, words=("fabric",),
+    ),
+    Says(
+        Regex(
+            r"API mismatch: (?:the )?(?:NVIDIA )?client\b.{0,120}?\bversion (\d[\d.]+\d).{0,80}?kernel module\b"
+            r".{0,40}?\bversion (\d[\d.]+\d)",
+            re.S | re.I,
+        ),
+        "kernel log", Trust.COLLECTED, {"nvidia.library": "{1}", "nvidia.kernel_module": "{2}"},
+        words=("api mismatch",),
+    ),
+    Says(
+        Regex(r"CUDA Driver Version / Runtime Version\s+(\d+\.\d+) /"),
+        "deviceQuery", Trust.TOOL, {"nvidia.driver_cuda": "{1}"}, words=("cuda driver version /",),
+    ),
+    Says(
+        Regex(r"^Device \d+: \"([^\"\n]{3,60})\"", re.M),
+        "deviceQuery", Trust.TOOL, gpu=lambda m: machine.named_gpu(m[1]), words=("cuda driver version /",),
+    ),
+)  # fmt: skip
+_CAPABILITY = ("cuda capability", "compute capability")
+# torch's own words about the GPU that it found, and about the architectures that it was built for
+_WARNINGS = (
+    Says(
+        Regex(
+            r"(?:^|[ \t])((?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|A\d{1,4}|RTX)[^\n]{0,60}?) with CUDA capability sm_"
+            r"(\d{1,3})[a-f]? is not compatible",
+            re.M,
+        ),
+        WARNING, Trust.TOOL, group="warning", words=_CAPABILITY,
+        gpu=lambda m: Gpu(vendor="nvidia", name=m[1].strip(), capability=f"{m[2][:-1]}.{m[2][-1]}"),
+    ),
+    Says(
+        Regex(r"Found GPU(\d+) ([^\n]{3,60}?) which is of (?:cuda capability|compute capability \(CC\)) (\d{1,2}\.\d)"),
+        WARNING, Trust.TOOL, {"torch.cuda_available": By(Trust.NAMED, True)}, group="warning", words=_CAPABILITY,
+        gpu=lambda m: Gpu(vendor=machine.vendor_of(m[2]) or "nvidia", name=m[2].strip(), capability=m[3]),  # type: ignore[arg-type]
+    ),
+    Says(
+        Regex(r"Your installed torch==(\d+\.\d+\.\d[\w.+]*) does not include kernels for this GPU"),
+        WARNING, Trust.TOOL, {"torch.version": "{1}", "torch.imports": By(Trust.NAMED, True)}, words=_CAPABILITY,
+    ),
+    Says(
+        Regex(r"current PyTorch install supports CUDA capabilities ((?:(?:sm|compute)_\d+[a-f]? ?)+)"),
+        WARNING, Trust.COLLECTED, {"torch.arch_list": lambda m: tuple(m[1].split())}, words=_CAPABILITY,
+    ),
+    Says(
+        Regex(r"^[ \t]*GPU (\d+) Compute Capability:[ \t]*(\d{1,2}\.\d)", re.M),
+        "transcript", Trust.NAMED, gpu=lambda m: Gpu(vendor="nvidia", capability=m[2]), group="capability",
+        words=_CAPABILITY,
+    ),
+    Says(
+        Regex(r"_CudaDeviceProperties\(name='([^'\n]{1,80})', major=(\d+), minor=(\d+), total_memory=(\d{1,9})MB"),
+        "Python", Trust.ANSWERED, group="properties", words=("_cudadeviceproperties",),
+        gpu=lambda m: machine.named_gpu(m[1], capability=f"{m[2]}.{m[3]}", memory_bytes=int(m[4]) << 20),
+    ),
+    Says(
+        Regex(r"\(GPU \d+; (\d+\.\d+) GiB total capacity|GPU \d+ has a total capac?ity of (\d+\.\d+) Gi?B"),
+        "message", Trust.NAMED, group="oom", words=("total capac",),
+        gpu=lambda m: Gpu(vendor="nvidia", memory_bytes=int(float(m[1] or m[2]) * (1 << 30))),
+    ),
+)  # fmt: skip
+
 
 def read(document: Document, notes: Notes) -> None:
     """Note what is said of NVIDIA's driver and GPUs."""
@@ -93,31 +168,18 @@ def read(document: Document, notes: Notes) -> None:
         return
     _smi(document, notes)
     _other_tools(document, notes)
-    _warnings(document, notes)
+    note(_WARNINGS, document, notes)
+    _built_for(document, notes)
     _bus(document, notes)
 
 
 def _smi(document: Document, notes: Notes) -> None:
     lines = document.lines
-    for i, line in enumerate(lines):
-        if "NVIDIA-SMI" not in line or not _TABLE.search(line):
-            continue
-        end = i + 1
-        while (
-            end < len(lines)
-            and end < i + 400
-            and "NVIDIA-SMI" not in lines[end]
-            and (lines[end].lstrip()[:1] in "|+" or not lines[end].strip() or lines[end].startswith(" "))
-        ):
-            end += 1
-        notes.understand(i, end - 1)
-        _table(nvidia_smi.parse("\n".join(s.lstrip() for s in lines[i:end])), notes, i)
+    for table in tables(document):
+        notes.understand(table.line, table.last - 1)
+        _table(nvidia_smi.parse("\n".join(line.lstrip() for line in table.lines())), notes, table.line)
     if document.has(
-        "nvidia-smi has failed",
-        "nvml",
-        "no devices were found",
-        "unable to determine the device",
-        "gpu is lost",
+        "nvidia-smi has failed", "nvml", "no devices were found", "unable to determine the device", "gpu is lost",
         "gpu access blocked",
     ):
         for i, line in enumerate(lines):
@@ -127,12 +189,7 @@ def _smi(document: Document, notes: Notes) -> None:
         for m in _LIST.finditer(document.text):
             more = {"uuid": m[3]} if m[3] and m[3].startswith("GPU") else {}
             machine.note_gpu(
-                m[2],
-                notes,
-                group="nvidia-smi -L",
-                source=SMI,
-                rank=Trust.TOOL,
-                line=document.line_at(m.start()),
+                m[2], notes, group="nvidia-smi -L", source=SMI, rank=Trust.TOOL, line=document.line_at(m.start()),
                 **more,
             )
     _query(document, notes)
@@ -161,12 +218,8 @@ def _table(smi: nvidia_smi.Smi, notes: Notes, line: int) -> None:
             name = None
         notes.gpu(
             Gpu(
-                vendor="nvidia",
-                name=name,
-                memory_bytes=gpu.memory_bytes,
-                memory_used_bytes=gpu.memory_used_bytes,
-                pci_address=gpu.pci_address,
-                driver="nvidia",
+                vendor="nvidia", name=name, memory_bytes=gpu.memory_bytes, memory_used_bytes=gpu.memory_used_bytes,
+                pci_address=gpu.pci_address, driver="nvidia",
             ),
             group=f"table{line}",
             rank=Trust.TOOL,
@@ -215,163 +268,43 @@ def _rows(names: list[str], rows: list[str] | tuple[str, ...], notes: Notes, at:
         memory = re.match(r"(\d+)(?: MiB)?$", said.get("memory.total", ""))
         if "name" in said:
             machine.note_gpu(
-                said["name"],
-                notes,
-                group="--query-gpu",
-                source=SMI,
-                rank=Trust.TOOL,
-                line=i,
-                capability=said.get("compute_cap"),
-                memory_bytes=int(memory[1]) << 20 if memory else None,
+                said["name"], notes, group="--query-gpu", source=SMI, rank=Trust.TOOL, line=i,
+                capability=said.get("compute_cap"), memory_bytes=int(memory[1]) << 20 if memory else None,
                 uuid=said.get("uuid"),
             )
         elif re.fullmatch(r"\d{1,2}\.\d", said.get("compute_cap", "")):
             notes.gpu(
-                Gpu(vendor="nvidia", capability=said["compute_cap"]),
-                group="compute_cap",
-                rank=Trust.NAMED,
-                source=SMI,
+                Gpu(vendor="nvidia", capability=said["compute_cap"]), group="compute_cap", rank=Trust.NAMED, source=SMI,
                 line=i,
             )
 
 
 def _other_tools(document: Document, notes: Notes) -> None:
     text = document.text
-
-    def put(fact: str, value: object, m: re.Match[str], source: str, rank: Trust) -> None:
-        notes.put(fact, value, source=source, rank=rank, line=document.line_at(m.start()))
-
-    if document.has("nvrm", "license:"):
-        for m in _FLAVOUR.finditer(text):
-            flavour = "open" if m[1] or (m[2] or "").startswith("Dual") else "proprietary"
-            put("nvidia.module_flavour", flavour, m, "kernel module", Trust.COLLECTED)
-    if "nvrm version" in document.lower:
-        for m in _NVRM.finditer(text):
-            put("nvidia.kernel_module", m[1], m, "/proc/driver/nvidia/version", Trust.ANSWERED)
-            put("nvidia.driver", m[1], m, "/proc/driver/nvidia/version", Trust.COLLECTED)
-    if document.has("driver version", "nvidia driver", "nvidia-driver", "nvidia_driver", "gpu driver"):
-        for m in _CUDA_DRIVER.finditer(text):
-            put("nvidia.driver", m[1], m, "transcript", Trust.LISTED)
-    if "fabric" in document.lower:
-        for m in _FABRIC.finditer(text):
-            put("nvidia.fabric_manager", "stopped", m, "nv-fabricmanager", Trust.COLLECTED)
-            put("nvidia.fabric_manager_version", m[1], m, "nv-fabricmanager", Trust.COLLECTED)
-            put("nvidia.driver", m[2], m, "nv-fabricmanager", Trust.TOOL)
-        for m in _FABRIC_STATE.finditer(text):
-            put("nvidia.fabric_manager", "running" if m[1] == "active" else "stopped", m, "systemctl", Trust.COLLECTED)
-        for m in _NO_FABRIC_MANAGER.finditer(text):
-            put("nvidia.fabric_manager", ABSENT, m, "systemctl", Trust.COLLECTED)
-        for m in _FABRIC_OF_GPU.finditer(text):
-            put("nvidia.fabric_manager", "unfinished", m, SMI, Trust.TOOL)
-    if "api mismatch" in document.lower:
-        for m in _CLIENT.finditer(text):
-            put("nvidia.library", m[1], m, "kernel log", Trust.COLLECTED)
-            put("nvidia.kernel_module", m[2], m, "kernel log", Trust.COLLECTED)
+    if document.has("nvidia-") and (packages := list(_DRIVER_PACKAGE.finditer(text))):
+        names, line = tuple(dict.fromkeys(m[1] for m in packages)), document.line_at(packages[0].start())
+        notes.put("nvidia.packages", names, source="package list", rank=Trust.TOOL, line=line)
     if "xid" in document.lower and (found := kernel_log.xids(text)):
         at = document.line_at(kernel_log.first_xid(text))
         notes.put("nvidia.xids", found, source="kernel log", rank=Trust.COLLECTED, line=at)
     if document.has("cuda compilation tools", "cuda_"):
         for place, release in nvcc.releases(text):
-            notes.put(
-                "nvidia.toolkit", release, source="nvcc", rank=Trust.ANSWERED, line=document.line_at(place)
-            )
-    if "cuda driver version /" in document.lower:
-        for m in _QUERY_DRIVER.finditer(text):
-            put("nvidia.driver_cuda", m[1], m, "deviceQuery", Trust.TOOL)
-        for m in _DEVICE_QUERY.finditer(text):
-            machine.note_gpu(
-                m[1],
-                notes,
-                group="deviceQuery",
-                source="deviceQuery",
-                rank=Trust.TOOL,
-                line=document.line_at(m.start()),
-            )
+            line = document.line_at(place)
+            notes.put("nvidia.toolkit", release, source="nvcc", rank=Trust.ANSWERED, line=line)
+    note(_TOOLS, document, notes)
     if "nvidia-" in document.lower:
-        if packages := list(_DRIVER_PACKAGE.finditer(text)):
-            names = tuple(dict.fromkeys(m[1] for m in packages))
-            put("nvidia.packages", names, packages[0], "package list", Trust.TOOL)
         for m in _PACKAGE.finditer(text):
-            line = document.lines[document.line_at(m.start())].lower()
-            if " install " not in f" {line} " and "no match" not in line:
-                put("nvidia.driver", m[1], m, "package list", Trust.NAMED)
-
-
-def _warnings(document: Document, notes: Notes) -> None:
-    """torch's own words about the GPU that it found, and about the architectures that it was built for."""
-    text = document.text
-    source = "torch's warning"
-    if "cuda capability" in document.lower or "compute capability" in document.lower:
-        for m in _WARNED.finditer(text):
-            digits = m[2]
-            notes.gpu(
-                Gpu(vendor="nvidia", name=m[1].strip(), capability=f"{digits[:-1]}.{digits[-1]}"),
-                group="warning",
-                rank=Trust.TOOL,
-                source=source,
-                line=document.line_at(m.start()),
-            )
-        for m in _FOUND.finditer(text):
-            vendor = machine.vendor_of(m[2]) or "nvidia"
-            notes.put("torch.cuda_available", True, source=source, rank=Trust.NAMED, line=document.line_at(m.start()))
-            notes.gpu(
-                Gpu(vendor=vendor, name=m[2].strip(), capability=m[3]),  # type: ignore[arg-type]
-                group="warning",
-                rank=Trust.TOOL,
-                source=source,
-                line=document.line_at(m.start()),
-            )
-        for m in _WITHOUT_KERNELS.finditer(text):
             line = document.line_at(m.start())
-            notes.put("torch.version", m[1], source=source, rank=Trust.TOOL, line=line)
-            notes.put("torch.imports", True, source=source, rank=Trust.NAMED, line=line)
-        for m in _SUPPORTS.finditer(text):
-            notes.put(
-                "torch.arch_list",
-                tuple(m[1].split()),
-                source=source,
-                rank=Trust.COLLECTED,
-                line=document.line_at(m.start()),
-            )
-        built = list(_BUILT_FOR.finditer(text))
-        if built:
-            notes.put(
-                "torch.arch_list",
-                tuple(f"sm_{m[1]}{m[2]}" for m in built),
-                source=source,
-                rank=Trust.COLLECTED,
-                line=document.line_at(built[0].start()),
-            )
-        for m in _CAPABILITY.finditer(text):
-            notes.gpu(
-                Gpu(vendor="nvidia", capability=m[2]),
-                group="capability",
-                rank=Trust.NAMED,
-                source="transcript",
-                line=document.line_at(m.start()),
-            )
-    if "_cudadeviceproperties" in document.lower:
-        for m in _PROPERTIES.finditer(text):
-            machine.note_gpu(
-                m[1],
-                notes,
-                group="properties",
-                source="Python",
-                rank=Trust.ANSWERED,
-                line=document.line_at(m.start()),
-                capability=f"{m[2]}.{m[3]}",
-                memory_bytes=int(m[4]) << 20,
-            )
-    if "total capac" in document.lower:
-        for m in _OOM.finditer(text):
-            size = int(float(m[1] or m[2]) * (1 << 30))
-            notes.gpu(
-                Gpu(vendor="nvidia", memory_bytes=size),
-                group="oom",
-                rank=Trust.NAMED,
-                source="message",
-                line=document.line_at(m.start()),
-            )
+            said = document.lines[line].lower()
+            if " install " not in f" {said} " and "no match" not in said:
+                notes.put("nvidia.driver", m[1], source="package list", rank=Trust.NAMED, line=line)
+
+
+def _built_for(document: Document, notes: Notes) -> None:
+    """Of a torch that lists in rows what it was built for."""
+    if built := list(_BUILT_FOR.finditer(document.text)):
+        archs, line = tuple(f"sm_{m[1]}{m[2]}" for m in built), document.line_at(built[0].start())
+        notes.put("torch.arch_list", archs, source=WARNING, rank=Trust.COLLECTED, line=line)
 
 
 def _bus(document: Document, notes: Notes) -> None:
@@ -383,19 +316,14 @@ def _bus(document: Document, notes: Notes) -> None:
         )
         for gpu in found:
             _on_bus(
-                gpu.vendor,
-                gpu.name,
-                notes,
-                pci_id=gpu.pci_id,
-                driver=gpu.driver,
-                address=gpu.pci_address,
+                gpu.vendor, gpu.name, notes, pci_id=gpu.pci_id, driver=gpu.driver, address=gpu.pci_address,
                 line=_line_with(document, gpu.pci_address.removeprefix("0000:")),
             )
         if not found:
             for m in _PCI_LOOSE.finditer(text):
                 vendor = {"NVIDIA": "nvidia", "Advanced Micro Devices": "amd", "Intel": "intel"}[m[1]]
                 _on_bus(vendor, m[2].replace("Corporation", "").strip(" ,"), notes, line=document.line_at(m.start()))
-            for m in _DRIVER_IN_USE.finditer(text):
+            for m in lspci.DRIVER.finditer(text):
                 if m[1] == "nouveau":
                     notes.put("nvidia.nouveau", True, source="lspci", rank=Trust.TOOL, line=document.line_at(m.start()))
             if lspci.other_displays(text) and lspci.shows_all(text):
@@ -404,15 +332,11 @@ def _bus(document: Document, notes: Notes) -> None:
         for line, product, vendor, configuration in _of_lshw(document.lines):
             driver = re.search(r"\bdriver=(\S+)", configuration)
             _on_bus(
-                {"NVIDIA": "nvidia", "Intel": "intel"}.get(vendor, "amd"),
-                product,
-                notes,
-                driver=driver[1] if driver else None,
-                line=line,
+                {"NVIDIA": "nvidia", "Intel": "intel"}.get(vendor, "amd"), product, notes,
+                driver=driver[1] if driver else None, line=line,
             )
         for m in _LSHW_LOOSE.finditer(text):
-            if not any(r == 65 for r, _, _ in notes.gpus):
-                _on_bus("nvidia" if m[2] == "NVIDIA" else "amd", m[1], notes, line=document.line_at(m.start()))
+            _on_bus("nvidia" if m[2] == "NVIDIA" else "amd", m[1], notes, line=document.line_at(m.start()))
 
 
 def _of_lshw(lines: tuple[str, ...]) -> Iterator[tuple[int, str, str, str]]:
@@ -477,21 +401,3 @@ def _on_bus(
 def _line_with(document: Document, piece: str) -> int | None:
     at = document.text.find(piece)
     return None if at < 0 else document.line_at(at)
-
-
-def settle(notes: Notes) -> None:
-    """What follows from several notes: «command not found» leaves the driver's tools absent, an answer means a
-    driver."""
-    if notes.get("nvidia.smi_error") and notes.get("nvidia.sources") is None:
-        notes.put(
-            "nvidia.sources",
-            (Source(name=SMI, status="failed", message=notes.get("nvidia.smi_error")),),
-            source=SMI,
-            rank=Trust.PRINTED,
-        )
-    elif (
-        notes.get("nvidia.driver")
-        and notes.get("nvidia.driver") is not ABSENT
-        and notes.get("nvidia.smi_error") is None
-    ):
-        notes.put("nvidia.smi_error", ABSENT if notes.get("nvidia.sources") else None, source=SMI, rank=Trust.PRINTED)

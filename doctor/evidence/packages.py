@@ -29,10 +29,7 @@ _CONDA_ROW = Regex(
 )
 _SHOW = Regex(r"^[ \t]*Name:[ \t]*([\w.-]+)[ \t]*$", re.M)
 _SHOWN = Regex(r"^[ \t]*(Version|Location|Installer|Requires|Editable project location):[ \t]*(.*)$")
-_SATISFIED = Regex(
-    r"^[ \t]*Requirement already satisfied: ([\w.-]+)(?=[\[<>=!~ ,])([^\n]*)$",
-    re.M,
-)
+_SATISFIED = Regex(r"^[ \t]*Requirement already satisfied: ([\w.-]+)(?=[\[<>=!~ ,])([^\n]*)$", re.M)
 _IN_BRACKETS = Regex(r" \(([\w.+]+)\)")
 _UV_AUDIT = Regex(rf"^[ \t]*[+~][ \t]+([a-z][\w.-]*)==({_VERSION})(?:[ \t].*)?$", re.M)
 _SUCCESS = Regex(r"^[ \t]*Successfully installed (\S[^\n]*)$", re.M)
@@ -72,14 +69,7 @@ def read(document: Document, notes: Notes) -> None:
     if document.has("[pip", "[conda]"):
         for m in _TAGGED.finditer(text):
             installer = "conda" if m[1] == "conda" else "pip"
-            put(
-                m[2],
-                m[3],
-                installer,
-                m.start(),
-                Trust.LISTED,
-                " ".join(x for x in m.groups()[3:] if x),
-            )
+            put(m[2], m[3], installer, m.start(), Trust.LISTED, " ".join(x for x in m.groups()[3:] if x))
         if re.search(r"^[ \t]*\[pip\d?\][ \t]+[\w.-]+==", text, re.M):
             notes.listed_packages = True
     if document.has("but you have torch"):
@@ -184,10 +174,7 @@ def _note_torch(
         if cuda := re.search(r"cuda[_-]?(\d+\.?\d+)", build):
             digits = cuda[1]
             notes.put(
-                "torch.cuda",
-                digits if "." in digits else f"{digits[:-1]}.{digits[-1]}",
-                source=source,
-                rank=rank,
+                "torch.cuda", digits if "." in digits else f"{digits[:-1]}.{digits[-1]}", source=source, rank=rank,
                 line=line,
             )
             if "." in digits and digits.count(".") == 1:

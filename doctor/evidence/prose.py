@@ -10,29 +10,17 @@ rank: whatever a tool or a program says stands above it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from doctor.evidence import machine, transcript
-from doctor.evidence.notes import Notes, Trust
+from doctor.evidence.blocks import Block, prose
+from doctor.evidence.notes import Mention, Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
-from doctor.model.facts import Gpu
 
 SOURCE = "text"
 RANK = Trust.SAID
-_LONGEST = 600  # characters of a line that a person writes; a log's may be longer
-_OUTPUT = Regex(
-    r"^[ \t]*(?:File |Traceback|\w*(?:Error|Warning|Exception):|(?:ERROR|WARNING|INFO|DEBUG|[Nn]ote|hint)\b|\[|"
-    r"[|+]|>>>|\$ |at |#\d|\{|\"|<)"
-)
-# What a sentence seldom holds: an output, unless it has the small words of one.
-_TECHNICAL = Regex(r"https?://|[\w-]\.py\b|[/\\][\w.-]+[/\\]|==[^=\n]*==|\)$")
-_SMALL_WORDS = frozenset(
-    ["a", "an", "and", "are", "as", "at", "but", "do", "does", "for", "has", "have", "i", "in", "is", "it", "my", "no",
-     "not", "of", "on", "or", "so", "that", "the", "there", "this", "to", "we", "when", "with"]
-)  # fmt: skip
-_SENTENCE = 3  # small words
 _CLAUSE = re.compile(r"[,.;:!?()|](?:\s|$)|(?<=\s)(?:/|-|\bbut\b)\s|\n")
 # Another machine, a wish, a table of what others have.
 _NOT_THIS = Regex(
@@ -152,48 +140,55 @@ _PLACES = (
 _OUTSIDE = Regex(r"\b(?:outside|without|not (?:in|using)|instead of|no|on the host|host machine)\b", re.I)
 _SUPPOSED = Regex(r"\b(?:if|when|would|friend|colleague|others?|another|some|people|users?)\b", re.I)
 # A maker without a model: which GPU it is stays open
-_MAKER = Regex(
-    r"\b(?P<maker>AMD|Radeon|NVIDIA|Intel Arc)[ ](?:GPUs?|(?:graphics[ ]|video[ ])?cards?)\b",
-    re.I,
-)
+_MAKER = Regex(r"\b(?P<maker>AMD|Radeon|NVIDIA|Intel Arc)[ ](?:GPUs?|(?:graphics[ ]|video[ ])?cards?)\b", re.I)
+
+
+class _Heard:
+    """Searches clauses for expressions; one that is found nowhere in the whole text is not tried on each of them."""
+
+    def __init__(self, said: Iterable[str]) -> None:
+        self._whole = "\n".join(said)
+        self._occurs: dict[Regex, bool] = {}
+
+    def has(self, regex: Regex) -> bool:
+        if regex not in self._occurs:
+            self._occurs[regex] = regex.search(self._whole) is not None
+        return self._occurs[regex]
+
+    def search(self, regex: Regex, clause: str) -> re.Match[str] | None:
+        return regex.search(clause) if self.has(regex) else None
+
+    def finditer(self, regex: Regex, clause: str) -> Iterator[re.Match[str]]:
+        return regex.finditer(clause) if self.has(regex) else iter(())
 
 
 def read(document: Document, notes: Notes) -> None:
     """Note what the sentences name."""
     mac = document.has("mac", "apple")
-    for line, said in enumerate(document.lines):
-        if not said.strip() or not _is_prose(said):
-            continue
-        _places(said, line, notes)
-        for clause in _clauses(said):
-            fails = _FAILS.search(clause) is not None
-            if fails or not _NOT_THIS.search(clause):
-                _gpus(clause, line, notes, fails=fails)
-                _machine(clause, line, notes, mac=mac)
-                if not _ASKED_FOR.search(clause) and not _ANOTHER_RELEASE.search(clause):
-                    _versions(clause, line, notes)
+    spoken = list(prose(document))
+    clauses = [(block.line, clause) for block in spoken for clause in _clauses(block.text)]
+    heard = _Heard(clause for _, clause in clauses)
+    _places(spoken, notes)
+    for line, clause in clauses:
+        fails = heard.search(_FAILS, clause) is not None
+        if fails or not heard.search(_NOT_THIS, clause):
+            _gpus(clause, notes, heard, fails=fails)
+            _machine(clause, line, notes, heard, mac=mac)
+            if not heard.search(_ASKED_FOR, clause) and not heard.search(_ANOTHER_RELEASE, clause):
+                _versions(clause, line, notes, heard)
 
 
-def _is_prose(line: str) -> bool:
-    """Whether a person may have written it.
-
-    >>> [_is_prose(s) for s in ("My laptop has no GPU, and train.py stops", "in train.py", "ERROR: it is not there")]
-    [True, False, False]
-    """
-    if len(line) > _LONGEST or _OUTPUT.search(line):
-        return False
-    words = line.lower().replace("'", " ").split()
-    return not _TECHNICAL.search(line) or sum(word in _SMALL_WORDS for word in words) >= _SENTENCE
-
-
-def _places(said: str, line: int, notes: Notes) -> None:
+def _places(spoken: Iterable[Block], notes: Notes) -> None:
     """That the machine has no GPU, and that what is told happens in a container."""
-    if (m := _NO_GPU.search(said.lower())) and not _SUPPOSED.search(_sentence(said, m.start())):
-        notes.origin(SOURCE, line)
-        notes.no_gpu = True
-    for fact, value, regex in _PLACES:
-        if (m := regex.search(said)) and not _OUTSIDE.search(_sentence(said, m.start())):
-            notes.put(fact, value, source=SOURCE, rank=RANK, line=line)
+    heard = _Heard(block.text.lower() for block in spoken)
+    for block in spoken:
+        said = block.text
+        if (m := heard.search(_NO_GPU, said.lower())) and not _SUPPOSED.search(_sentence(said, m.start())):
+            notes.origin(SOURCE, block.line)
+            notes.no_gpu = True
+        for fact, value, regex in _PLACES:
+            if heard.has(regex) and (m := regex.search(said)) and not _OUTSIDE.search(_sentence(said, m.start())):
+                notes.put(fact, value, source=SOURCE, rank=RANK, line=block.line)
 
 
 def _clauses(line: str) -> Iterator[str]:
@@ -214,38 +209,38 @@ def _sentence(line: str, at: int) -> str:
     return re.split(r"[.!?](?=\s)", line[:at])[-1]
 
 
-def _gpus(clause: str, line: int, notes: Notes, *, fails: bool) -> None:
-    names = [_name(m) for m in _MODEL.finditer(clause)]
-    names += [name for m in _BARE.finditer(clause) if (name := _of_number(m))]
+def _gpus(clause: str, notes: Notes, heard: _Heard, *, fails: bool) -> None:
+    names = [_name(m) for m in heard.finditer(_MODEL, clause)]
+    names += [name for m in heard.finditer(_BARE, clause) if (name := _of_number(m))]
     if not names:
-        names = [_card(m["card"]) for m in _CARD.finditer(clause) if lookup.gpu_model(m["card"])]
-    if not names:
-        names = [m["maker"] for m in _MAKER.finditer(clause)]
-    for name in names:
-        if all(not other.endswith(name.split()[-1]) or fails > failing for other, _, _, failing in notes.in_prose):
-            notes.in_prose.append((name, line, notes.document.name, fails))
+        names = [_card(m["card"]) for m in heard.finditer(_CARD, clause) if lookup.gpu_model(m["card"])]
+    mentions = [Mention(name, fails=fails) for name in names]
+    mentions = mentions or [Mention(m["maker"], maker_only=True, fails=fails) for m in heard.finditer(_MAKER, clause)]
+    for one in mentions:
+        if all(not other.name.endswith(one.name.split()[-1]) or fails > other.fails for other in notes.mentions):
+            notes.mentions.append(one)
 
 
-def _machine(clause: str, line: int, notes: Notes, *, mac: bool) -> None:
+def _machine(clause: str, line: int, notes: Notes, heard: _Heard, *, mac: bool) -> None:
     """The system, the processor, the memory and the variables."""
 
     def put(fact: str, value: object, rank: Trust = RANK) -> None:
         notes.put(fact, value, source=SOURCE, rank=rank, line=line)
 
-    if said := _system(clause):
+    if said := _system(clause, heard):
         system = "windows" if said.startswith("W") else "darwin" if said.startswith("mac") else "linux"
         if notes.said_system in (None, system):  # of two the first stands
             machine.note_os(said, notes, source=SOURCE, rank=RANK, line=line)
             notes.said_system = system
-    chip = _APPLE.search(clause)
+    chip = heard.search(_APPLE, clause)
     if chip and (chip["maker"] or mac):
         name = " ".join(w for w in ("Apple", chip["chip"].upper(), (chip["kind"] or "").title()) if w)
         if lookup.peaks_of(name):
             put("host.cpu_model", name)
             put("host.system", "darwin" if chip["maker"] else None)
-    elif cpu := _CPU.search(clause):
+    elif cpu := heard.search(_CPU, clause):
         put("host.cpu_model", cpu[1])
-    if ram := _RAM.search(clause):
+    if ram := heard.search(_RAM, clause):
         put("host.memory_bytes", int(ram[1]) << 30)
     if "=" in clause and not _ADVICE.search(clause):
         for m in _VARIABLE.finditer(clause):
@@ -253,32 +248,32 @@ def _machine(clause: str, line: int, notes: Notes, *, mac: bool) -> None:
                 transcript.keep(m[1], m[2], line, notes)
 
 
-def _system(clause: str) -> str | None:
+def _system(clause: str, heard: _Heard) -> str | None:
     """The operating system that a clause names, as the tools write it.
 
-    >>> [_system(s) for s in ("I use win10", "macOS Sonoma 14.4.1", "Sonoma 14.4.1", "Ubuntu 22.04", "Windows into")]
+    >>> said = ("I use win10", "macOS Sonoma 14.4.1", "Sonoma 14.4.1", "Ubuntu 22.04", "Windows into")
+    >>> [_system(s, _Heard(said)) for s in said]
     ['Windows 10', 'macOS 14.4.1', 'macOS 14.4.1', 'Ubuntu 22.04', None]
     """
-    if m := _WINDOWS.search(clause):
+    if m := heard.search(_WINDOWS, clause):
         return f"Windows {m[1]}"
     named = lookup.macos_named()
-    if (m := _NAMED_MACOS.search(clause)) and m[2].startswith(named.get(m[1].lower(), "?")):
+    if (m := heard.search(_NAMED_MACOS, clause)) and m[2].startswith(named.get(m[1].lower(), "?")):
         return f"macOS {m[2]}"
-    if m := _MACOS.search(clause):
+    if m := heard.search(_MACOS, clause):
         return f"macOS {m[2] or named.get((m[1] or '').lower(), '')}".strip()
-    if (m := _LINUX.search(clause)) and (m["linux"] or m["version"] or m[0] == clause or m[1] in ("Ubuntu", "Debian")):
-        return m[0]
-    return None
+    whole = (m := heard.search(_LINUX, clause)) and (m["linux"] or m["version"] or m[0] == clause)
+    return m[0] if m and (whole or m[1] in ("Ubuntu", "Debian")) else None
 
 
-def _versions(clause: str, line: int, notes: Notes) -> None:
+def _versions(clause: str, line: int, notes: Notes, heard: _Heard) -> None:
     """Releases that run here. Two different ones in sentences say nothing."""
     for fact, regex, exists in (
         ("torch.version", _TORCH, lookup.is_release),
         ("interpreter.version", _PYTHON, lambda _: True),
         ("nvidia.driver", _DRIVER, _is_driver),
     ):
-        for m in regex.finditer(clause):
+        for m in heard.finditer(regex, clause):
             if exists(m[1]):
                 before = notes.get(fact)
                 if notes.rank_of(fact) == RANK and before != m[1] and not m[1].startswith(before):
@@ -326,26 +321,3 @@ def _name(m: re.Match[str]) -> str:
     if m["radeon"]:
         return " ".join(["Radeon RX", m["number"], *m["suffix"].upper().split()])
     return f"Arc {m['arc'].split()[1].upper()}"
-
-
-def settle(notes: Notes) -> None:
-    """What sentences dispute is not known. The named GPUs are the machine's, where nothing better is known and they are
-    of one maker; where one is said to fail, it is that one."""
-    for fact in notes.disputed:
-        if notes.rank_of(fact) == RANK:
-            del notes.noted[fact]
-    system = notes.get("host.system")
-    for fact in ("host.os_id", "host.os_name", "host.os_version", "host.macos"):
-        if notes.rank_of(fact) == RANK and system != notes.said_system:
-            del notes.noted[fact]
-    if notes.gpus or notes.no_gpu or notes.get("host.jetson"):
-        return
-    mentions = [one for one in notes.in_prose if one[3]] or notes.in_prose
-    mentions = [one for one in mentions if not _MAKER.match(f"{one[0]} GPU")] or mentions
-    if len({machine.vendor_of(name) for name, *_ in mentions}) != 1:
-        return
-    for name, *_ in mentions:
-        if _MAKER.match(f"{name} GPU"):
-            notes.gpu(Gpu(vendor=machine.vendor_of(name)), group="prose", rank=RANK, source=SOURCE)  # type: ignore[arg-type]
-        else:
-            machine.note_gpu(name, notes, group="prose", source=SOURCE, rank=RANK, line=None)

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from types import ModuleType
 
 from doctor.evidence import (
     amd_intel,
@@ -35,6 +34,7 @@ from doctor.evidence import (
     prose,
     pythons,
     remarks,
+    settling,
     signs,
     systems,
     threads,
@@ -97,9 +97,16 @@ def read(texts: Iterable[tuple[str, bytes]]) -> Seen:
         for name, data in texts
         if own_report.is_cut(data)
     ]
-    chosen, others = machines.choose(documents, take_notes)
+    chosen, others, crashed = documents, tuple[Other, ...](), Notes()
+
+    def tell_apart() -> None:
+        nonlocal chosen, others
+        chosen, others = machines.choose(documents, take_notes)
+
+    _guarded("machines", tell_apart, crashed)
     notes = take_notes(chosen)
-    _guarded(remarks, lambda: notes.remarks.extend(remarks.read(chosen, notes)), notes)
+    notes.gaps.update(crashed.gaps)
+    _guarded("remarks", lambda: notes.remarks.extend(remarks.read(chosen, notes)), notes)
     facts = notes.facts()
     gaps = (*facts.gaps, *long)
     return Seen(
@@ -116,19 +123,19 @@ def take_notes(documents: list[Document]) -> Notes:
     for one in documents:
         notes.document = one
         for reader in READERS:
-            _guarded(reader, partial(reader.read, one, notes), notes)
+            _guarded(reader.__name__, partial(reader.read, one, notes), notes)
     notes.document = Document("", "", ())
-    for reader in (nvidia, prose, inference):
-        _guarded(reader, partial(reader.settle, notes), notes)
+    for step in settling.STEPS:
+        _guarded(f"settling.{step.__name__}", partial(step, notes), notes)
     return notes
 
 
-def _guarded(reader: ModuleType, work: Callable[[], None], notes: Notes) -> None:
+def _guarded(name: str, work: Callable[[], None], notes: Notes) -> None:
     """A reader that fails is a Gap: what the others read is worth having."""
     try:
         work()
     except Exception as error:
-        name = reader.__name__.rpartition(".")[2]
+        name = name.rpartition(".")[2]
         said = f"{notes.document.name or 'the text'} could not be read in full: {name}: {type(error).__name__}: {error}"
         notes.gap(f"evidence.{name}", said[:300], reason="crashed")
 

@@ -49,24 +49,8 @@ _TYPOGRAPHY = str.maketrans({
     "\u2028": "\n", "\u2029": "\n", "\x85": "\n",
 })  # fmt: skip
 _TELLING = (
-    "error",
-    "exception",
-    "traceback",
-    "failed",
-    "fatal",
-    "warning",
-    "not found",
-    "no module",
-    "torch",
-    "cuda",
-    "nvidia",
-    "nvrm",
-    "rocm",
-    "amdgpu",
-    "driver",
-    "killed",
-    "signal",
-    "python",
+    "error", "exception", "traceback", "failed", "fatal", "warning", "not found", "no module", "torch", "cuda",
+    "nvidia", "nvrm", "rocm", "amdgpu", "driver", "killed", "signal", "python",
 )
 _LONG_WORD = re.compile(
     r"https?://|[/~\"'(]|[A-Z]:\\|[\w.-]=="

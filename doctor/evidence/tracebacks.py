@@ -17,7 +17,6 @@ from doctor.evidence.notes import Notes
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.knowledge.interfaces import TORCH_IMPORTS
-from doctor.model.facts import ErrorText
 
 SOURCE = "traceback"
 _FRAME = Regex(
@@ -55,21 +54,8 @@ _REPORTED = Regex(
 _UNNAMED = Regex(r"^[^\n]{0,200}?(?<![Ee]rror): (No module named ['\"][\w.]{1,100}['\"])[^\n]{0,200}$", re.M)
 _LINES_AT_MOST = 40
 _TELLING_WORDS = (
-    "error",
-    "fatal",
-    "warning",
-    "undefined symbol",
-    "symbol not found",
-    "cannot open shared",
-    "not found",
-    "failed",
-    "terminate called",
-    "what():",
-    "core dumped",
-    "blocked for more",
-    "capability",
-    "permission denied",
-    "signal",
+    "error", "fatal", "warning", "undefined symbol", "symbol not found", "cannot open shared", "not found", "failed",
+    "terminate called", "what():", "core dumped", "blocked for more", "capability", "permission denied", "signal",
     "invalid",
 )
 _TELLING = Regex(
@@ -145,17 +131,9 @@ def _exceptions(document: Document, notes: Notes, found: list[Frame]) -> None:
     for line, (kind, message) in said.items():
         if not message or message.endswith(":"):
             message = " ".join([message, *(s.strip() for s in following(document, line))]).strip()
-        origin = notes.origin(SOURCE, line)
-        notes.error(
-            ErrorText(
-                pattern="exception",
-                text=f"{kind}: {message}"[:500],
-                groups=(kind, message[:500]),
-                source=origin.source,
-                line=origin.line,
-                path=nearest_path(found, line),
-            )
-        )
+        said_as = f"{kind}: {message}"
+        groups = (kind, message[:500])
+        notes.message("exception", said_as, SOURCE, line, groups=groups, path=nearest_path(found, line))
 
 
 def _shadowed(document: Document, notes: Notes, found: list[Frame]) -> None:
@@ -174,16 +152,10 @@ def _shadowed(document: Document, notes: Notes, found: list[Frame]) -> None:
         same = name == f"{imported[1]}.py" or (package and (above, name) == (imported[1], "__init__.py"))
         if not same or _INSTALLED.search(read_next.path):
             continue
-        origin = notes.origin(SOURCE, read_next.line)
-        notes.error(
-            ErrorText(
-                pattern="package-imported-elsewhere" if package else "stdlib-imported-elsewhere",
-                text=f"import {imported[1]} reads {read_next.path}"[:500],
-                groups=("", imported[1], read_next.path),
-                source=origin.source,
-                line=origin.line,
-                path=read_next.path,
-            )
+        notes.message(
+            "package-imported-elsewhere" if package else "stdlib-imported-elsewhere",
+            f"import {imported[1]} reads {read_next.path}", SOURCE, read_next.line,
+            groups=("", imported[1], read_next.path), path=read_next.path,
         )
 
 
@@ -202,12 +174,7 @@ def _lines(document: Document, notes: Notes, found: list[Frame]) -> None:
             continue
         if said.endswith(":"):
             said = " ".join([said, *(s.strip() for s in following(document, line))])
-        origin = notes.origin("message", line)
-        notes.error(
-            ErrorText(
-                pattern="line", text=said[:500], source=origin.source, line=origin.line, path=nearest_path(found, line)
-            )
-        )
+        notes.message("line", said, "message", line, path=nearest_path(found, line))
 
 
 def following(document: Document, line: int, at_most: int = 4) -> list[str]:

@@ -8,75 +8,18 @@ environment variables in every spelling.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 
 from doctor.evidence import machine
+from doctor.evidence.blocks import Block, commands
 from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
+from doctor.evidence.says import Says, note
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Gpu, TorchDevice
 
 SOURCE = "transcript"
-
-_COMMANDS = (
-    r"(?:sudo |time |!)?(?:[\w./\\~-]*[/\\])?(?:pip[\d.]*|python[\d.]*(?:\.exe)?|py|uv|conda|mamba|micromamba|poetry|"
-    r"pixi|docker|"
-    r"podman|nvidia-smi|rocminfo|rocm-smi|amd-smi|xpu-smi|sycl-ls|clinfo|lspci|lsmod|dmesg|uname|arch|sw_vers|sysctl|"
-    r"cat|ls|"
-    r"groups|id|ldd|nvcc|export|set|echo|which|where|whereis|file|apt|apt-get|dnf|yum|modprobe|systemctl|ipython|jupy"
-    r"ter|"
-    r"torchrun|env|getconf|dpkg|rpm|mokutil|free|df|activate|source|accelerate|wsl|brew)(?:\.exe)?(?=[ \n]|$)"
-)
-_PROMPT = Regex(
-    r"^[ \t]*(?:\([\w. /\\:-]{1,60}\)[ \t]*)*(?:"
-    r"[\w.-]+@[\w.-]+[ :][^$#%>\n]{0,120}[$#%>]|\[[\w.-]+@[^\]\n]{1,100}\][$#%]|PS(?: [A-Z]:[^>\n]{0,120}| /[^>\n]{0,"
-    r"120})?>|"
-    r"[A-Z]:\\?[^>\n\"']{0,120}>|[/~][\w./~-]{0,120}[$#%]|(?:ba|z)?sh-[\d.]+[$#]|[$%](?=[ ])|\+(?= [a-z])|[❯➜λ][^\n$]"
-    r"{0,0}"
-    r")[ \t]*(?P<command>\S[^\n]*)?$"
-    r"|^[ \t]*(?:\([\w.-]{1,40}\)[ \t]*)?[#>!%][ \t]?(?P<known>" + _COMMANDS + r"[^\n]*)$",
-    re.M,
-)
-_REPL = Regex(r"^[ \t]*(?:>>>|In ?\[\d*\]:)[ \t]?(?P<code>[^\n]*)$", re.M)
-_REPL_MORE = Regex(r"^[ \t]*(?:\.\.\.|   \.\.\.:)")
-_OUT = Regex(r"^[ \t]*Out ?\[\d+\]:[ \t]*")
-
-
-@dataclass(frozen=True)
-class Command:
-    """One command: `kind` is "shell" or "python"; its output is the lines first to last (last not included)."""
-
-    kind: str
-    text: str
-    line: int
-    last: int
-
-    @property
-    def first(self) -> int:
-        return self.line + 1
-
-    def output(self, document: Document) -> list[str]:
-        return [_OUT.sub("", s).strip() for s in document.lines[self.first : self.last] if not _REPL_MORE.match(s)]
-
-
-@lru_cache(maxsize=4)
-def commands(document: Document) -> list[Command]:
-    """Every command with its output, in order."""
-    found: list[tuple[int, str, str]] = []
-    text = document.text
-    if document.has("$", "%", "#", ">", "!", "+ "):
-        for m in _PROMPT.finditer(text):
-            found.append((document.line_at(m.start()), "shell", (m["command"] or m["known"] or "").strip()))
-    if ">>>" in text or "In [" in text or "In[" in text:
-        found += [(document.line_at(m.start()), "python", m["code"].strip()) for m in _REPL.finditer(text)]
-    if not found:
-        return []
-    found.sort()
-    ends = [line for line, _, _ in found[1:]] + [len(document.lines)]
-    return [Command(kind, said, line, end) for (line, kind, said), end in zip(found, ends, strict=True) if said]
-
 
 # ------------------------------------------------------------------------------------------------ values of expressions
 
@@ -96,11 +39,7 @@ _TEXTS = {
     "torch.__file__": "torch.path", "torch.backends.cudnn.version": "torch.cudnn",
 }  # fmt: skip
 _MACHINE = {
-    "platform.machine",
-    "os.uname().machine",
-    "platform.uname().machine",
-    "platform.uname()[4]",
-    "os.uname()[4]",
+    "platform.machine", "os.uname().machine", "platform.uname().machine", "platform.uname()[4]", "os.uname()[4]",
 }
 _EXPRESSION = Regex(
     r"(?:torch|platform|sys|os|sysconfig|numpy|np|torchvision|torchaudio|transformers|triton|struct|distutils)(?:\.\w"
@@ -184,11 +123,8 @@ def note_value(
     if name == "torch.cuda.get_device_capability":
         if match := re.search(r"\(?(\d{1,2}), ?(\d)\)?", value):
             notes.gpu(
-                Gpu(vendor="nvidia", capability=f"{match[1]}.{match[2]}"),
-                group="capability",
-                rank=Trust.NAMED,
-                source=source,
-                line=line,
+                Gpu(vendor="nvidia", capability=f"{match[1]}.{match[2]}"), group="capability", rank=Trust.NAMED,
+                source=source, line=line,
             )
         return True
     if name.endswith(".__version__") and re.match(r"\d+\.", bare):
@@ -294,84 +230,148 @@ def _pair(wanted: list[str], said: str, notes: Notes, line: int) -> None:
 _ITEM = r"^[ \t*\-•]{0,24}(?![ \t*\-•])"
 _LOGGED = r"(?:[^\n]{0,90}\b(?:INFO|DEBUG|WARNING)\b[\]: -]+)?"  # what a logging program puts before its words
 _BOOL = r"\??[ \t]{0,15}[:=]?[ \t]{0,15}(true|false|yes|no)\b"
-# (what a line says, words of which one is in it, the line)
-_PRINTED: tuple[tuple[str, tuple[str, ...], Regex], ...] = tuple(
-    (fact, hints, Regex(regex, re.M | re.I))
-    for fact, hints, regex in (
-        (
-            "torch.version", ("torch",),
+_IN_USE = Regex(r" : (?:cudaMallocAsync|native)\b")
+
+
+def _is_a_request(line: str) -> bool:
+    """Whether a version in this line is one that is asked for or needed, not one that runs."""
+    low = line.lower()
+    return any(w in low for w in (
+        "install", "requires", "requirement", "satisf", "depend", "conflict", "http", "built for", "uninstall",
+        "collecting",
+        "downloading", "found existing", "no wheels", "needs", "expected", "you have", "compiled", ".whl",
+        "upgrade", "-f ", "==", "trained with", "torchvision", "torchaudio", "was ", "before",
+    ))  # fmt: skip
+
+
+_YES = ("true", "yes")
+
+
+def _answer(fact: str, words: tuple[str, ...], regex: str) -> Says:
+    """A program's yes or no."""
+    said = {fact: lambda m: m[1].lower() in _YES}
+    return Says(Regex(regex, re.M | re.I), SOURCE, Trust.PRINTED, said, words=words, no_wins=True)
+
+
+def _in_use(words: tuple[str, ...], regex: str) -> Says:
+    """What only a program that computes on the device can meet: a result on it, or an error of the computation."""
+    said = {f"torch.{name}_available": partial(_is_on, name) for name in ("cuda", "mps", "xpu")}
+    return Says(Regex(regex, re.M | re.I), SOURCE, Trust.NAMED, said, words=words)
+
+
+def _is_on(name: str, m: re.Match[str]) -> bool | None:
+    return m[1].lower() == name or None
+
+
+# Lines of other programs
+_PRINTED = (
+    Says(
+        Regex(
             _ITEM + _LOGGED + r"(?:\*{0,3}(?:py)?torch(?: version)?\*{0,3}[ \t]{0,30}"
-            r"(?:[:=]{1,3}\*{0,3}|is|v|version)?[ \t]{0,30}v?)"
-            r"(\d+\.\d+\.\d[\w.+]*)(?=[ \t,;)]|$)",
+            r"(?:[:=]{1,3}\*{0,3}|is|v|version)?[ \t]{0,30}v?)(\d+\.\d+\.\d[\w.+]*)(?=[ \t,;)]|$)",
+            re.M | re.I,
         ),
-        (
-            "torch.version", ("torch",),
+        SOURCE, Trust.PRINTED, {"torch.version": "{1}"}, words=("torch",), unless=_is_a_request,
+    ),
+    Says(
+        Regex(
             r"(?:\bPyTorch[ -]v?|\btorch[-=]=?|\btorch )(\d+\.\d+\.\d+(?:\.dev\d+)?(?:\+\w[\w.]*)?)(?=[ \t,;)]|$)",
+            re.M | re.I,
         ),
-        (  # the local part of a build alone tells whose version it is
-            "torch build", ("+cpu", "+cu", "+rocm", "+xpu"),
+        SOURCE, Trust.PRINTED, {"torch.version": "{1}"}, words=("torch",), unless=_is_a_request,
+    ),
+    Says(  # the local part of a build alone tells whose version it is
+        Regex(
             r"(?<![\w.=/+<>~,-])v?([12]\.\d{1,2}\.\d{1,2}\+(?:cpu|cu\d{2,3}|rocm\d+(?:\.\d+){1,2}|xpu))(?![\w.-])",
+            re.M | re.I,
         ),
-        (
-            "torch.cuda_available", ("cuda available", "cuda is available"),
-            _ITEM + r"(?:is )?(?:torch )?cuda(?: is)? available" + _BOOL,
-        ),
-        (
-            "torch.mps_available", ("mps available", "mps is available"),
-            _ITEM + r"(?:is )?mps(?: is)? available" + _BOOL,
-        ),
-        ("torch.mps_built", ("mps built", "mps is built"), _ITEM + r"(?:is )?mps(?: is)? built" + _BOOL),
-        (
-            "torch.cuda_available", ("torch.cuda.is_available",),
-            r"\btorch\.cuda\.is_available(?:\(\))?[`'\"*)]*[ \t]*(?:(?:always|also|still|now|just|only|it)[ ]){0,2}"
-            r"(?:(?:is|was|returns?|returned|gives?|gave|says?|prints?|shows?|outputs?|results? in|evaluates to|==?|:|"
-            r"->|=>|→|[^\x00-\x7f]{1,8})[ \t]*|"
-            r"\s{0,3}\n\s{0,4}(?:returns?:?|outputs?:?|results?:?|gives|#|->|=>|Out\[\d+\]:)?[ \t]*)"
-            r"[`'\"*]*(true|false)\b",
-        ),
-        ("torch.cuda", ("cuda version",), _ITEM + r"(?:torch |pytorch )cuda version[ \t]*[:=][ \t]*(\d+\.\d+|none)\b"),
-        (
-            "interpreter.version", ("python",),
+        SOURCE, Trust.NAMED, {"torch.version": lambda m: m[1] if lookup.is_release(m[1]) else None},
+        words=("+cpu", "+cu", "+rocm", "+xpu"), unless=_is_a_request,
+    ),
+    _answer(
+        "torch.cuda_available", ("cuda available", "cuda is available"),
+        _ITEM + r"(?:is )?(?:torch )?cuda(?: is)? available" + _BOOL,
+    ),
+    _answer(
+        "torch.mps_available", ("mps available", "mps is available"), _ITEM + r"(?:is )?mps(?: is)? available" + _BOOL
+    ),
+    _answer("torch.mps_built", ("mps built", "mps is built"), _ITEM + r"(?:is )?mps(?: is)? built" + _BOOL),
+    _answer(
+        "torch.cuda_available", ("torch.cuda.is_available",),
+        r"\btorch\.cuda\.is_available(?:\(\))?[`'\"*)]*[ \t]*(?:(?:always|also|still|now|just|only|it)[ ]){0,2}"
+        r"(?:(?:is|was|returns?|returned|gives?|gave|says?|prints?|shows?|outputs?|results? in|evaluates to|==?|:|"
+        r"->|=>|→|[^\x00-\x7f]{1,8})[ \t]*|"
+        r"\s{0,3}\n\s{0,4}(?:returns?:?|outputs?:?|results?:?|gives|#|->|=>|Out\[\d+\]:)?[ \t]*)"
+        r"[`'\"*]*(true|false)\b",
+    ),
+    Says(
+        Regex(_ITEM + r"(?:torch |pytorch )cuda version[ \t]*[:=][ \t]*(\d+\.\d+|none)\b", re.M | re.I),
+        SOURCE, Trust.PRINTED, {"torch.cuda": lambda m: ABSENT if m[1].lower() == "none" else m[1]},
+        words=("cuda version",),
+    ),
+    Says(
+        Regex(
             _ITEM + r"python(?: version)?\*{0,3}[ \t]{0,30}(?:[:=]\*{0,3}|v|is)?[ \t]{0,30}"
-            r"(\d\.\d{1,2}(?:\.\d+)?(?:(?:a|b|rc)\d+)?\+?)(?=[ \t,;|(]|$)([^\n]{0,160})",
+            r"(\d\.\d{1,2}(?:\.\d+)?(?:(?:a|b|rc)\d+)?\+?(?=[ \t,;|(]|$)[^\n]{0,160})",
+            re.M | re.I,
         ),
-        ("interpreter.version", ("python-3",), r"\bPython-(3\.\d+\.\d+)\b()"),
-        (
-            "machine", ("arch", "machine"),
+        SOURCE, Trust.PRINTED, reads=machine.note_python, words=("python",),
+    ),
+    Says(
+        Regex(r"\bPython-(3\.\d+\.\d+)\b", re.M | re.I),
+        SOURCE, Trust.PRINTED, reads=machine.note_python, words=("python-3",),
+    ),
+    Says(
+        Regex(
             _ITEM + r"(?:machine|arch|architecture)[ \t]{0,15}[:= ][ \t]{0,15}"
             r"(arm64|aarch64|x86_64|amd64|i[36]86)[ \t]*$",
+            re.M | re.I,
         ),
-        (
-            "os", ("os:", "os :", "operating system", "system:", "platform:"),
+        SOURCE, Trust.PRINTED,
+        {"interpreter.architecture": lambda m: machine.architecture(m[1]),
+         "host.architecture": lambda m: "arm64" if machine.architecture(m[1]) == "arm64" else None},
+        words=("arch", "machine"),
+    ),
+    Says(
+        Regex(
             _ITEM + r"(?:OS|Operating System|OS version|System|Platform|Host OS)\*{0,3}[ \t]{0,30}:\*{0,3}[ \t]{0,30}"
             r"(\S[^\n]{2,100})$",
+            re.M | re.I,
         ),
-        (
-            "gpu", ("gpu", "graphics", "device"),
+        SOURCE, Trust.PRINTED, reads=machine.note_system,
+        words=("os:", "os :", "operating system", "system:", "platform:"),
+    ),
+    Says(
+        Regex(
             _ITEM + r"(?:GPU(?:s|[ _]?name|[ _]?model| type)?(?: ?#?\d+)?|Graphics card|Video card|Device name|"
             r"Device)\*{0,3}[ \t]{0,30}[:=]\*{0,3}[ \t]{0,30}(\S[^\n]{2,100})$",
+            re.M | re.I,
         ),
-        ("gpu in use", ("cuda:",), r"\bCUDA:\d \(([^(),\n]{4,60}), \d+Mi?B\)"),
-        # what only a program that computes on the device can meet: a result on it, or an error of the computation
-        ("in use", ("device=",), r"^[ \t]*(?:tensor\(|\[)[^\n=]{0,300}device='(cuda|mps|xpu):\d+'"),
-        (
-            "in use", ("on the same device",),
-            r"on the same device, but found at least two devices, [^\n]{0,40}\b(cuda|mps)\b",
+        SOURCE, Trust.PRINTED, words=("gpu", "graphics", "device"), group="printed",
+        gpu=lambda m: None if _IN_USE.search(m[1]) else machine.named_gpu(m[1]),
+    ),
+    Says(
+        Regex(r"\bCUDA:\d \(([^(),\n]{4,60}), \d+Mi?B\)", re.M | re.I),
+        SOURCE, Trust.PRINTED, {"torch.cuda_available": True}, gpu=lambda m: machine.named_gpu(m[1]), group="in use",
+        words=("cuda:",),
+    ),
+    _in_use(("device=",), r"^[ \t]*(?:tensor\(|\[)[^\n=]{0,300}device='(cuda|mps|xpu):\d+'"),
+    _in_use(("on the same device",), r"on the same device, but found at least two devices, [^\n]{0,40}\b(cuda|mps)\b"),
+    _in_use(("device-side assert",), r"\b(cuda) error: device-side assert triggered"),
+    _in_use(("out of memory",), r"\b(cuda|mps)(?: backend)? out of memory[.\s(]{1,3}(?:Tried|MPS allocated)"),
+    _in_use(("placeholder storage",), r"Placeholder storage has not been allocated on (mps) device"),
+    Says(  # ComfyUI and its kin: the device that they compute on, and how they allocate on it
+        Regex(r"\bcuda:\d+ ([^:\n]{4,60}?) : (?:cudaMallocAsync|native)\b", re.M | re.I),
+        SOURCE, Trust.PRINTED, {"torch.cuda_available": True}, gpu=lambda m: machine.named_gpu(m[1]), group="in use",
+        words=("cuda:",),
+    ),
+    Says(
+        Regex(
+            _ITEM + r"CPU(?: model)?\*{0,3}[ \t]{0,30}:\*{0,3}[ \t]{0,30}((?:Apple|Intel|AMD)[^\n]{2,80})$", re.M | re.I
         ),
-        ("in use", ("device-side assert",), r"\b(cuda) error: device-side assert triggered"),
-        ("in use", ("out of memory",), r"\b(cuda|mps)(?: backend)? out of memory[.\s(]{1,3}(?:Tried|MPS allocated)"),
-        ("in use", ("placeholder storage",), r"Placeholder storage has not been allocated on (mps) device"),
-        # ComfyUI and its kin: the device that they compute on, and how they allocate on it
-        ("gpu in use", ("cuda:",), r"\bcuda:\d+ ([^:\n]{4,60}?) : (?:cudaMallocAsync|native)\b"),
-        (
-            "cpu", ("cpu:",),
-            _ITEM + r"CPU(?: model)?\*{0,3}[ \t]{0,30}:\*{0,3}[ \t]{0,30}((?:Apple|Intel|AMD)[^\n]{2,80})$",
-        ),
-    )
+        SOURCE, Trust.PRINTED, {"host.cpu_model": "{1}"}, words=("cpu:",),
+    ),
 )  # fmt: skip
-
-
-_IN_USE = Regex(r" : (?:cudaMallocAsync|native)\b")
 
 
 def read(document: Document, notes: Notes) -> None:
@@ -386,7 +386,7 @@ def read(document: Document, notes: Notes) -> None:
                 or "__version__" in command.text
                 or "print" in command.text
             ):
-                _note_code(command.text, command.output(document), notes, command.line, interactive=True)
+                _note_code(command.text, command.output(), notes, command.line, interactive=True)
             notes.understand(command.line)
         else:
             _shell(command, document, notes)
@@ -396,74 +396,21 @@ def read(document: Document, notes: Notes) -> None:
     if "print(" in document.text:
         for m in _INLINE.finditer(document.text):
             note_value(m[1], m[2], notes, line=document.line_at(m.start()), rank=Trust.TOOL)
-    _printed(document, notes)
-
-
-def _printed(document: Document, notes: Notes) -> None:
-    for fact, hints, regex in _PRINTED:
-        if not document.has(*hints):
-            continue
-        for m in regex.finditer(document.text):
-            line = document.line_at(m.start())
-            said = m[1].strip()
-            put = partial(notes.put, source=SOURCE, rank=Trust.PRINTED, line=line)
-            if fact == "gpu":
-                if not _IN_USE.search(said):
-                    machine.note_gpu(said, notes, group="printed", source=SOURCE, rank=Trust.PRINTED, line=line)
-            elif fact == "gpu in use":
-                machine.note_gpu(said, notes, group="in use", source=SOURCE, rank=Trust.PRINTED, line=line)
-                put("torch.cuda_available", True)
-            elif fact == "in use":
-                notes.put(f"torch.{said.lower()}_available", True, source=SOURCE, rank=Trust.NAMED, line=line)
-            elif fact == "os":
-                machine.note_os(said, notes, source=SOURCE, rank=Trust.PRINTED, line=line) or machine.note_platform(
-                    said, notes, source=SOURCE, rank=Trust.PRINTED, line=line
-                )
-            elif fact == "cpu":
-                put("host.cpu_model", said)
-            elif fact == "machine":
-                arch = machine.architecture(said)
-                put("interpreter.architecture", arch)
-                put("host.architecture", arch if arch == "arm64" else None)
-            elif fact == "interpreter.version":
-                machine.note_python(said + (m[2] or ""), notes, source=SOURCE, rank=Trust.PRINTED, line=line)
-            elif fact == "torch.cuda":
-                put(fact, ABSENT if said.lower() == "none" else said)
-            elif said.lower() in ("true", "yes", "false", "no"):  # of two machines or times the patient is what fails
-                put(fact, said.lower() in ("true", "yes"), last=said.lower() in ("false", "no"))
-            elif fact == "torch build":
-                if lookup.is_release(said) and not _is_a_request(document.lines[line]):
-                    notes.put("torch.version", said, source=SOURCE, rank=Trust.NAMED, line=line)
-            elif fact == "torch.version":
-                if not _is_a_request(document.lines[line]):
-                    put(fact, said)
-            else:
-                put(fact, said)
-
-
-def _is_a_request(line: str) -> bool:
-    """Whether a version in this line is one that is asked for or needed, not one that runs."""
-    low = line.lower()
-    return any(w in low for w in (
-        "install", "requires", "requirement", "satisf", "depend", "conflict", "http", "built for", "uninstall",
-        "collecting",
-        "downloading", "found existing", "no wheels", "needs", "expected", "you have", "compiled", ".whl",
-        "upgrade", "-f ", "==", "trained with", "torchvision", "torchaudio", "was ", "before",
-    ))  # fmt: skip
+    note(_PRINTED, document, notes)
 
 
 # -------------------------------------------------------------------------------------------------------- shell
 # commands
 
 
-def _shell(command: Command, document: Document, notes: Notes) -> None:
+def _shell(command: Block, document: Document, notes: Notes) -> None:
     text = re.sub(r"^(?:sudo|time|exec|\w+=\S+)\s+", "", command.text)
     words = text.split()
     if not words:
         return
     notes.understand(command.line)
     program = words[0].rstrip("\\").replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe").lower()
-    output = command.output(document)
+    output = command.output()
     first = next((s for s in output if s), "")
     at = command.first + (output.index(first) if first else 0)
     put = partial(notes.put, rank=Trust.ANSWERED, line=at)
@@ -472,10 +419,7 @@ def _shell(command: Command, document: Document, notes: Notes) -> None:
     ):
         notes.put("interpreter.version", named[1], source="command", rank=Trust.NAMED, line=command.line)
         notes.put(
-            "interpreter.free_threaded",
-            True if named[2] else None,
-            source="command",
-            rank=Trust.NAMED,
+            "interpreter.free_threaded", True if named[2] else None, source="command", rank=Trust.NAMED,
             line=command.line,
         )
     if program.startswith("python") or program == "py":
@@ -487,9 +431,7 @@ def _shell(command: Command, document: Document, notes: Notes) -> None:
         # Under Rosetta both speak of their own process.
         arch = machine.architecture(first)
         put(
-            "host.architecture",
-            arch if arch != "x86" else None,
-            source=program,
+            "host.architecture", arch if arch != "x86" else None, source=program,
             rank=Trust.ANSWERED if arch == "arm64" else Trust.NAMED,
         )
     elif program == "uname" and "-r" in words and first:
@@ -516,10 +458,7 @@ def _shell(command: Command, document: Document, notes: Notes) -> None:
         _modules(output, notes, put)
     elif program in ("docker", "podman", "nerdctl") and " exec " in f" {text} ":
         put(
-            "host.container",
-            program if program != "nerdctl" else "container",
-            source=program,
-            rank=Trust.LISTED,
+            "host.container", program if program != "nerdctl" else "container", source=program, rank=Trust.LISTED,
             line=command.line,
         )
 
@@ -606,7 +545,7 @@ def _variables(document: Document, notes: Notes) -> None:
     if "echo" in text or "printenv" in text:
         for command in commands(document):
             if asked := _ECHO.search(command.text):
-                said = next((s for s in command.output(document) if s), None)
+                said = next((s for s in command.output() if s), None)
                 if said is not None and "not found" not in said and _KEPT.match(asked[1]) and " " not in said:
                     keep(asked[1], said, command.line, notes)
 

@@ -14,6 +14,7 @@ _LINE = Regex(
     r"(?P<kind>vga compatible controller|3d controller|display controller|processing accelerators)"
     r"(?: \[(?P<code>[0-9a-f]{4})\])?:\s*(?P<name>.*)$"
 )
+DRIVER = Regex(r"Kernel driver in use:\s{0,9}(\S+)", needs=("Kernel driver in use:",))
 _ID = Regex(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]")
 
 
@@ -44,7 +45,7 @@ def parse(text: str) -> tuple[PciGpu, ...]:
         elif re.match(r"^\S", line):
             close()
             current = None
-        elif current and (driver := re.match(r"\s+Kernel driver in use:\s*(\S+)", line)):
+        elif current and (driver := DRIVER.search(line)):
             current["driver"] = driver[1]
     close()
     return tuple(found)

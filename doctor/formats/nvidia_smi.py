@@ -71,13 +71,8 @@ def parse(text: str) -> Smi:
     """The table, or the error that stands in its place."""
     header = next((line for line in text.splitlines() if _SMI.search(line) or _DRIVER.search(line)), "")
     return Smi(
-        smi_version=_first(_SMI, header),
-        driver=_first(_DRIVER, header),
-        cuda=_first(_CUDA, header),
-        library=_first(_NVML_VERSION, text),
-        gpus=_table(text),
-        processes=_processes(text),
-        error=error_of(text),
+        smi_version=_first(_SMI, header), driver=_first(_DRIVER, header), cuda=_first(_CUDA, header),
+        library=_first(_NVML_VERSION, text), gpus=_table(text), processes=_processes(text), error=error_of(text),
         header=header.strip(" |\t"),
     )
 
@@ -108,11 +103,8 @@ def _table(text: str) -> tuple[SmiGpu, ...]:
         name = row["name"].strip()
         gpus.append(
             SmiGpu(
-                index=int(row["index"]),
-                name=name.removesuffix("...").strip() or None,
-                truncated=name.endswith("..."),
-                pci_address=pci_address(row["bus"]),
-                memory_used_bytes=int(memory[1]) * MIB if memory else None,
+                index=int(row["index"]), name=name.removesuffix("...").strip() or None, truncated=name.endswith("..."),
+                pci_address=pci_address(row["bus"]), memory_used_bytes=int(memory[1]) * MIB if memory else None,
                 memory_bytes=int(memory[2]) * MIB if memory else None,
                 compute_mode=_MODES.get(mode[1], mode[1]) if mode else None,
             )
@@ -152,15 +144,10 @@ def parse_query(text: str, fields: tuple[str, ...] = QUERY) -> tuple[SmiGpu, ...
         said = {k: v for k, v in zip(fields, values, strict=True) if v and not v.startswith(("[", "N/A"))}
         gpus.append(
             SmiGpu(
-                index=int(values[0]),
-                name=said.get("name"),
-                uuid=said.get("uuid"),
-                pci_address=pci_address(said.get("pci.bus_id", "")),
-                pci_id=_pci_id(said.get("pci.device_id", "")),
-                memory_bytes=_mib(said.get("memory.total")),
-                memory_used_bytes=_mib(said.get("memory.used")),
-                compute_mode=said.get("compute_mode"),
-                capability=said.get("compute_cap"),
+                index=int(values[0]), name=said.get("name"), uuid=said.get("uuid"),
+                pci_address=pci_address(said.get("pci.bus_id", "")), pci_id=_pci_id(said.get("pci.device_id", "")),
+                memory_bytes=_mib(said.get("memory.total")), memory_used_bytes=_mib(said.get("memory.used")),
+                compute_mode=said.get("compute_mode"), capability=said.get("compute_cap"),
                 driver=said.get("driver_version"),
             )
         )

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+from doctor.evidence.regex import Regex
+
+# A line of it in a text. Other words of this form are variables of a shell.
+LINE = Regex(r"^[ \t]*(PRETTY_NAME|ID|ID_LIKE|VERSION_ID)=[\"']?([^\"'\n]{1,100})[\"']?[ \t]{0,9}$", re.M)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +29,6 @@ def parse(text: str) -> OsRelease:
         if equals and not key.startswith("#"):
             said[key] = value.strip().strip("\"'")
     return OsRelease(
-        name=said.get("PRETTY_NAME") or said.get("NAME"),
-        id=said.get("ID"),
-        like=tuple(said.get("ID_LIKE", "").split()),
-        version=said.get("VERSION_ID"),
+        name=said.get("PRETTY_NAME") or said.get("NAME"), id=said.get("ID"),
+        like=tuple(said.get("ID_LIKE", "").split()), version=said.get("VERSION_ID"),
     )

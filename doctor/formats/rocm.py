@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from dataclasses import dataclass
+
+_HEAD = re.compile(r"^[ \t]*Agent \d+[ \t]*$", re.M)
+_NAME = re.compile(r"^[ \t]*Name:[ \t]+(gfx[0-9a-f]{3,4})[ \t]*$", re.M)
+_MARKETING = re.compile(r"^[ \t]*Marketing Name:[ \t]*(\S[^\n]*)$", re.M)
+_PLACE = re.compile(r"^[ \t]*BDFID:[ \t]+(\d{1,10})", re.M)
+_CHIP = re.compile(r"^[ \t]*Chip ID:[ \t]+\d+\((0x[0-9a-f]{1,8})\)", re.M)
+_POOL = re.compile(r"Segment:[ \t]{1,40}GLOBAL;[^\n]*\n[ \t]{0,40}Size:[ \t]{1,40}(\d{1,15})\(0x[0-9a-f]+\) KB")
+_NEAR = 300  # characters in which an agent's name stands
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,28 +28,40 @@ class RocmGpu:
 
 def parse(text: str) -> tuple[RocmGpu, ...]:
     """The GPU agents of rocminfo, in its order."""
-    gpus = []
-    for agent in re.split(r"^\*+[ \t]*\n[ \t]*Agent \d+", text, flags=re.M)[1:]:
-        gfx = re.search(r"^[ \t]*Name:[ \t]+(gfx[0-9a-f]+)", agent, re.M)
-        if not gfx:
-            continue
-        name = re.search(r"^[ \t]*Marketing Name:[ \t]*(\S[^\n]*)$", agent, re.M)
-        place = re.search(r"^[ \t]*BDFID:[ \t]+(\d+)", agent, re.M)
-        chip = re.search(r"^[ \t]*Chip ID:[ \t]+\d+\((0x[0-9a-f]+)\)", agent, re.M)
-        gpus.append(
-            RocmGpu(
-                gfx=gfx[1],
-                name=name[1].rstrip() if name else None,
-                pci_id=f"1002:{int(chip[1], 16):04x}" if chip else None,
-                pci_address=_address(int(place[1])) if place else None,
-                memory_bytes=_pool(agent),
-            )
+    return tuple(gpu for _, gpu in agents(text))
+
+
+def agents(text: str) -> tuple[tuple[int, RocmGpu], ...]:
+    """(where it stands, the GPU) of rocminfo's GPU agents, whole or filtered by grep. In an agent the marketing name
+    follows the name; lines that were filtered may stand the other way round.
+
+    >>> agents("  Marketing Name: AMD Radeon RX 7900 XTX\\n  Name: gfx1100\\n")
+    ((41, RocmGpu(gfx='gfx1100', name='AMD Radeon RX 7900 XTX', pci_id=None, pci_address=None, memory_bytes=None)),)
+    """
+    heads = [*(m.start() for m in _HEAD.finditer(text)), len(text)]
+    marketing = list(_MARKETING.finditer(text))
+    places = [m.start() for m in marketing]
+    found = []
+    for m in _NAME.finditer(text):
+        end = heads[bisect(heads, m.start())] if len(heads) > 1 else m.end() + _NEAR
+        agent, following = text[m.start() : end], bisect(places, m.end())
+        named = None
+        if following < len(places) and places[following] < min(end, m.end() + _NEAR):
+            named = marketing[following]
+        elif following and len(heads) == 1:
+            named = marketing[following - 1]
+        place, chip = _PLACE.search(agent), _CHIP.search(agent)
+        gpu = RocmGpu(
+            gfx=m[1], name=named[1].rstrip() if named else None,
+            pci_id=f"1002:{int(chip[1], 16):04x}" if chip else None,
+            pci_address=_address(int(place[1])) if place else None, memory_bytes=_pool(agent),
         )
-    return tuple(gpus)
+        found.append((m.start(), gpu))
+    return tuple(found)
 
 
 def _pool(agent: str) -> int | None:
-    sizes = re.findall(r"Segment:[ \t]+GLOBAL;.*\n[ \t]*Size:[ \t]+(\d+)\(0x[0-9a-f]+\) KB", agent)
+    sizes = _POOL.findall(agent)
     return max(int(size) for size in sizes) << 10 if sizes else None
 
 

@@ -69,6 +69,7 @@ def error_patterns() -> tuple[ErrorPattern, ...]:
     )
 
 
+@of_tables
 def macos_named() -> dict[str, str]:
     """The major version of macOS by its name in lower case: {"sonoma": "14", …}."""
     return {row["name"].lower(): row["macos"] for row in table("macos")["names"]}

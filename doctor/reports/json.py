@@ -44,8 +44,8 @@ def encode(value: object) -> Any:
         return value
     if isinstance(value, str):  # an undecodable byte of a file name is a lone surrogate, which many parsers refuse
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
-    if kind is tuple or isinstance(value, (tuple, list)):
-        return [encode(v) for v in value] if value else []
+    if isinstance(value, (tuple, list)):
+        return [encode(v) for v in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is ABSENT:

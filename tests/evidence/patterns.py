@@ -11,6 +11,7 @@ from typing import Any
 
 import doctor
 from doctor.evidence.regex import Regex, spanning_pieces
+from doctor.evidence.says import Says
 from doctor.knowledge.literals import flags_of
 
 ROOT = Path(doctor.__path__[0])
@@ -30,8 +31,10 @@ class Used:
 
 
 def of_readers() -> list[Used]:
-    """Those of doctor/evidence and of the messages: they see whole texts."""
+    """Those of doctor/evidence, doctor/formats and of the messages: they see whole texts."""
     found = _of_room("evidence")
+    for used in _of_room("formats").values():
+        _keep(found, used)
     rows = json.loads((ROOT / "knowledge" / "tables" / "messages.json").read_text(encoding="utf-8"))["rows"]
     for row in rows:
         where, flags = f"messages.json {row['id']}", flags_of(row["flags"])
@@ -96,6 +99,8 @@ def _keep(found: dict[tuple[str, int], Used], used: Used) -> None:
 def _expressions(value: Any) -> Iterator[Any]:
     if isinstance(value, Regex | re.Pattern):
         yield value
+    elif isinstance(value, Says):
+        yield value.regex
     elif isinstance(value, tuple | list):
         for one in value:
             yield from _expressions(one)

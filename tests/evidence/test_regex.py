@@ -13,12 +13,15 @@ import pytest
 from doctor import checks, evidence
 from doctor.checks._torch import words_of
 from doctor.evidence.regex import Regex
+from doctor.evidence.says import Says
 from doctor.knowledge.literals import parser, sre
 
 
 def regexes(value: Any) -> Iterator[Regex]:
     if isinstance(value, Regex):
         yield value
+    elif isinstance(value, Says):
+        yield value.regex
     elif isinstance(value, tuple | list):
         for one in value:
             yield from regexes(one)

@@ -97,13 +97,14 @@ def test_a_reader_that_fails_is_a_gap_and_the_others_are_read(monkeypatch: pytes
         raise ValueError("no such row")
 
     monkeypatch.setattr(read_module.nvidia, "read", fail)
-    monkeypatch.setattr(read_module.prose, "settle", fail)
+    monkeypatch.setattr(read_module.machines, "choose", fail)
+    monkeypatch.setattr(read_module.settling, "STEPS", (fail, *read_module.settling.STEPS))
     seen = read_module.read([("ticket", COLLECT_ENV.encode())])
     gaps = {gap.fact: gap for gap in seen.facts.gaps}
     assert gaps["evidence.nvidia"].reason == "crashed"
     assert "ticket" in gaps["evidence.nvidia"].detail
     assert "ValueError: no such row" in gaps["evidence.nvidia"].detail
-    assert "evidence.prose" in gaps
+    assert {"evidence.fail", "evidence.machines"} <= gaps.keys()
     assert seen.facts.host.os_id == "ubuntu"
     assert seen.unread[0] == gaps["evidence.nvidia"].detail
 

@@ -1,7 +1,7 @@
 import pytest
 
+from doctor.evidence.blocks import commands
 from doctor.evidence.text import document
-from doctor.evidence.transcript import commands
 from doctor.model.facts import ABSENT
 from tests.evidence.tickets import facts
 
@@ -17,7 +17,7 @@ def test_prompts(prompt: str) -> None:
 
 @pytest.mark.parametrize("text", ["# a heading of prose", "> said somebody", "100% of them", "Total: 5 $ each"])
 def test_prose_is_no_command(text: str) -> None:
-    assert commands(document("x", text.encode())) == []
+    assert not commands(document("x", text.encode()))
 
 
 def test_values_of_a_session() -> None:

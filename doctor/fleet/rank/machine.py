@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from doctor.facts.system import System
 from doctor.fleet.judge.configuration import is_compared
-from doctor.formats import kernel_log
+from doctor.formats import cpuinfo, kernel_log
 from doctor.model.facts import Gap
 
 KMSG_LIMIT = 4000  # lines of the kernel's log
@@ -38,8 +38,8 @@ def cpu_name(system: System) -> str | None:
     text = system.read("/proc/cpuinfo")
     if isinstance(text, Gap):
         return None
-    match = re.search(r"^model name\s*:\s*(.{1,100})", text, re.M)
-    return " ".join(match[1].split()) if match else None
+    model = cpuinfo.parse(text).model
+    return " ".join(model[:100].split()) if model else None
 
 
 def gpus_there(system: System) -> int | None:

@@ -1,0 +1,128 @@
+"""What follows from all that was noted, once every reader has read: the only place where one saying is held against
+another. Of several sayings of one fact `Notes.put` keeps the one of the highest Trust; here it is decided what they
+mean together. A step that fails is a Gap, like a reader."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.evidence import machine
+from doctor.evidence.notes import Notes, Trust
+from doctor.model.facts import ABSENT, Gpu, OtherEnvironment, Source
+
+SMI = "nvidia-smi"
+
+
+def driver(notes: Notes) -> None:
+    """An error of nvidia-smi is an answer that failed; a driver without one means that it did not fail."""
+    error, driver = notes.get("nvidia.smi_error"), notes.get("nvidia.driver")
+    if error and notes.get("nvidia.sources") is None:
+        failed = (Source(name=SMI, status="failed", message=error),)
+        notes.put("nvidia.sources", failed, source=SMI, rank=Trust.PRINTED)
+    elif driver and driver is not ABSENT and error is None:
+        notes.put("nvidia.smi_error", ABSENT if notes.get("nvidia.sources") else None, source=SMI, rank=Trust.PRINTED)
+
+
+def sentences(notes: Notes) -> None:
+    """What sentences dispute is not known, nor what they say of another system than this machine's."""
+    for fact in notes.disputed:
+        if notes.is_said(fact):
+            notes.forget(fact)
+    for fact in ("host.os_id", "host.os_name", "host.os_version", "host.macos"):
+        if notes.is_said(fact) and notes.get("host.system") != notes.said_system:
+            notes.forget(fact)
+
+
+def named_gpus(notes: Notes) -> None:
+    """The GPUs that sentences name are the machine's, where nothing better is known and they are of one maker; where
+    one is said to fail, it is that one."""
+    if notes.gpus or notes.no_gpu or notes.get("host.jetson"):
+        return
+    mentions = [one for one in notes.mentions if one.fails] or notes.mentions
+    mentions = [one for one in mentions if not one.maker_only] or mentions
+    if len({machine.vendor_of(one.name) for one in mentions}) != 1:
+        return
+    for one in mentions:
+        gpu = machine.named_gpu(one.name)
+        if gpu and one.maker_only:
+            gpu = Gpu(vendor=gpu.vendor)
+        if gpu:
+            notes.gpu(gpu, group="prose", rank=Trust.SAID, source="text")
+
+
+def torch(notes: Notes) -> None:
+    """A torch of another Python; a torch that cannot be imported and of which nothing else is known; several copies."""
+    version, absent = notes.get("torch.version"), notes.get("torch") is ABSENT
+    known = any(notes.get(f"torch.{fact}") for fact in ("version", "path", "import_failure"))
+    if absent and version and not any(o.torch for o in notes.others):
+        # unless a list says that it is this one's
+        notes.others.append(OtherEnvironment(python="", torch=version, how=notes.source_of("torch.version")))
+    elif not absent and notes.get("torch.imports") is False and not known:
+        notes.put("torch", ABSENT, source=notes.source_of("torch.imports"), rank=Trust(notes.rank_of("torch.imports")))
+    copies = [c for c in notes.copies if c.version]
+    releases = {str(v).partition("+")[0] for v in (version, *(c.version for c in copies)) if v}
+    if len(copies) > 1 or (len(copies) == 1 and len(releases) > 1):
+        notes.put("torch.copies", tuple(copies), source="package lists", rank=Trust.LISTED)
+
+
+def build(notes: Notes) -> None:
+    """torch.version.* follow from a local part (+cu124, +cpu, +rocm6.3, +xpu) where nothing says them."""
+    local = str(notes.get("torch.version") or "").partition("+")[2]
+    if m := re.fullmatch(r"cu(\d{2,3})(?:[._][\w.]+)?", local):
+        said: tuple[object, object] = (f"{m[1][:-1]}.{m[1][-1]}", ABSENT)
+    elif m := re.match(r"rocm(\d+\.\d+(?:\.\d+)?)", local):
+        said = (ABSENT, m[1])
+    elif local.startswith(("cpu", "xpu")):
+        said = (ABSENT, ABSENT)
+    else:
+        return
+    for fact, value in zip(("torch.cuda", "torch.hip"), said, strict=True):
+        notes.follow(fact, value, "torch.version")
+
+
+def host(notes: Notes) -> None:
+    """Which system it is, and what no machine of that system has."""
+    if notes.get("torch.mps_available") or notes.get("torch.mps_built"):
+        notes.put("host.system", "darwin", source="torch.backends.mps", rank=Trust.LISTED)
+    system = notes.get("host.system")
+    guessed = system in ("windows", "darwin") and notes.rank_of("host.system") <= Trust.LOOK
+    if guessed and notes.get("host.container") and notes.linux_paths:
+        # The prompt is the host's, the messages are of the Linux container.
+        notes.overrule("host.system", "linux")
+        system = "linux"
+    if system != "darwin" and notes.is_said("host.cpu_model") and _is_apple(notes):  # a chip named in passing
+        notes.forget("host.cpu_model")
+    if system is None:
+        return
+    lacks = {"darwin": ("jetson", "wsl"), "windows": ("macos", "jetson", "wsl"), "linux": ("macos",)}
+    for fact in lacks.get(system, ()):
+        notes.put(f"host.{fact}", ABSENT, source=notes.source_of("host.system"), rank=Trust.SAID)
+    if notes.get("host.jetson") == "unknown":
+        kernel = str(notes.get("host.kernel") or "")
+        l4t = machine.L4T_OF_KERNEL.get(".".join(kernel.split(".")[:2]))
+        notes.put("host.jetson", l4t, source=notes.source_of("host.kernel"), rank=Trust.TOOL)
+    if system == "darwin":
+        _mac(notes)
+
+
+def _is_apple(notes: Notes) -> bool:
+    return str(notes.get("host.cpu_model") or "").startswith("Apple")
+
+
+def _mac(notes: Notes) -> None:
+    """What a Mac's processor tells: the hardware, its GPU, and whether Python is translated."""
+    cpu = str(notes.get("host.cpu_model") or "")
+    if _is_apple(notes):
+        notes.put("host.architecture", "arm64", source="CPU", rank=Trust.ANSWERED)
+        if "apple" not in notes.vendors:  # Apple silicon is its own GPU
+            notes.gpu(Gpu(vendor="apple", name=cpu), group="chip", rank=Trust.LISTED, source="CPU")
+    elif cpu.startswith("Intel"):
+        notes.put("host.architecture", "x86_64", source="CPU", rank=Trust.ANSWERED)
+    own, hardware = notes.get("interpreter.architecture"), notes.get("host.architecture")
+    if hardware == "arm64" and own == "x86_64":
+        notes.put("interpreter.translated", True, source="CPU", rank=Trust.ANSWERED)
+    elif hardware and own == hardware:
+        notes.put("interpreter.translated", False, source="CPU", rank=Trust.NAMED)
+
+
+STEPS = (driver, sentences, named_gpus, torch, build, host)
