@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from doctor.evidence.blocks import reports
@@ -68,7 +69,7 @@ def choose(documents: list[Document], take: Take) -> tuple[list[Document], tuple
 def _choose(documents: list[Document], take: Take) -> tuple[list[Document], tuple[Other, ...]]:
     parts = _cut(documents[0], take)
     blocks = [p for p in parts if p.block]
-    if not blocks or len(parts) == 1:
+    if not blocks:
         return documents, ()
     machines: list[list[_Part]] = []
     for block in blocks:
@@ -122,14 +123,16 @@ def _cut(document: Document, take: Take) -> list[_Part]:
         end = report.last
     if end < len(document.lines):
         cuts.append((end, False))
+    pieces = [(document.part(a, b), a, block) for (a, block), (b, _) in pairwise([*cuts, (len(document.lines), False)])]
+    pieces = [piece for piece in pieces if piece[0].text.strip()]
+    if len(pieces) == 1:  # one report and nothing else: one machine
+        return []
     found = []
-    for (first, block), (last, _) in zip(cuts, [*cuts[1:], (len(document.lines), False)], strict=True):
-        part = document.part(first, last)
-        if part.text.strip():
-            notes = take([part])
-            said = [line for line in document.lines[max(0, first - 4) : first] if line.strip()][-2:] if block else []
-            another = any(_SAID_OF_ANOTHER.search(line) for line in said)
-            found.append(_Part(part, first, block, notes, _identity(notes), another))
+    for part, first, block in pieces:
+        notes = take([part])
+        said = [line for line in document.lines[max(0, first - 4) : first] if line.strip()][-2:] if block else []
+        another = any(_SAID_OF_ANOTHER.search(line) for line in said)
+        found.append(_Part(part, first, block, notes, _identity(notes), another))
     return found
 
 

@@ -76,6 +76,11 @@ class Erratum:
         return severity, not self.silent, conditions, self.status != "verified", kind, self.id
 
     @cached_property
+    def is_over_once_imported(self) -> bool:
+        """Whether it keeps torch from being installed or imported."""
+        return self.kind == "install" or (self.kind == "import" and set(self.ops) <= {"torch", "import torch"})
+
+    @cached_property
     def devices_lower(self) -> frozenset[str]:
         return frozenset(d.lower() for d in self.devices)
 
@@ -140,13 +145,15 @@ def grave_for(place: Place) -> tuple[Match, ...]:
 
 def _matching(rows: Iterable[Erratum], place: Place) -> tuple[Match, ...]:
     build = _build(place.version) if place.version else None
-    matches = (_match(e, place, build) for e in rows if not (place.imported and _is_over(e)))
-    return tuple(sorted((m for m in matches if m is not None), key=gravity))
-
-
-def _is_over(erratum: Erratum) -> bool:
-    """Whether it cannot be met any more once torch is imported: it keeps torch from being installed or imported."""
-    return erratum.kind == "install" or (erratum.kind == "import" and set(erratum.ops) <= {"torch", "import torch"})
+    here = frozenset(BACKENDS if place.backends is None else place.backends)
+    found = []
+    for erratum in rows:
+        if here.isdisjoint(erratum.backends) or (place.imported and erratum.is_over_once_imported):
+            continue
+        hit = build.has(erratum) if build else None
+        if (build is None or hit is not False) and (match := _match(erratum, place, build, hit)):
+            found.append(match)
+    return tuple(sorted(found, key=gravity))
 
 
 def gravity(match: Match) -> tuple[object, ...]:
@@ -156,15 +163,9 @@ def gravity(match: Match) -> tuple[object, ...]:
     return (not match.applies, severity, silent, -conditions if match.applies else 0, *known)
 
 
-def _match(erratum: Erratum, place: Place, build: _Build | None) -> Match | None:
-    backends = erratum.backends
-    if place.backends is not None:
-        backends = tuple(b for b in backends if b in place.backends)
-        if not backends:
-            return None
-    hit = build.has(erratum) if build else None
-    if build and hit is False:
-        return None
+def _match(erratum: Erratum, place: Place, build: _Build | None, hit: bool | None) -> Match | None:
+    """`hit`: whether the build has it, as far as that is known."""
+    backends = [b for b in erratum.backends if place.backends is None or b in place.backends]
     there = [(b, on) for b in backends if (on := _on_device(erratum, place, b)) is not False]
     if not there:
         return None

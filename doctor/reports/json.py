@@ -51,7 +51,8 @@ def encode(value: object) -> Any:
     if value is ABSENT:
         return dict(ABSENT_JSON)
     if dataclasses.is_dataclass(kind):
-        return {name: encode(getattr(value, field)) for field, name in _names(kind)}
+        said = ((name, getattr(value, field)) for field, name in _names(kind))
+        return {name: part if part is None or part is True or part is False else encode(part) for name, part in said}
     if isinstance(value, Mapping):
         return {str(k): encode(value[k]) for k in sorted(value, key=str)}
     if isinstance(value, int):

@@ -76,8 +76,10 @@ def json_text(document: str) -> str:
     >>> json_text('{"a": "##[error]x"}')
     '{"a": "#\\\\u0023[error]x"}'
     """
-    document = re.sub(r"#(?=#[A-Za-z]{0,40}\[)", r"\\u0023", document)
-    document = re.sub(r"(?<=[\"\s]):(?=:)", r"\\u003a", document)
+    if "##" in document:
+        document = re.sub(r"#(?=#[A-Za-z]{0,40}\[)", r"\\u0023", document)
+    if "::" in document:
+        document = re.sub(r"(?<=[\"\s]):(?=:)", r"\\u003a", document)
     document = re.sub(
         r"((?:section_(?:start|end)|travis_(?:fold|time))):(?!\s)", r"\1\\u003a", document, flags=re.IGNORECASE
     )
