@@ -38,8 +38,9 @@ COLLECTIONS = {
     "unseen": "the first round from users' projects, labelled before the first run; worked on since then",
     "unseen2": "the second round; worked on since then",
     "unseen3": "the third round; worked on since then",
+    "unseen4": "the fourth round",
 }
-ROUNDS = ("unseen", "unseen2", "unseen3")  # with a recorded first run, in their order
+ROUNDS = ("unseen", "unseen2", "unseen3", "unseen4")  # with a recorded first run, in their order
 SHORT = 8  # lines
 
 
