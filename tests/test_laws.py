@@ -93,7 +93,7 @@ def test_who_imports_what(path: Path) -> None:
     if "rich" in top(imports):
         assert name_of(path) == "doctor/reports/terminal.py" or room(path) == "cli"
     if "jinja2" in top(imports):
-        assert name_of(path) == "doctor/reports/html.py"
+        assert name_of(path) == "doctor/reports/pages/__init__.py"
     if room(path) in PURE:
         assert not any(n == m or n.startswith(m + ".") for n in imports for m in IMPURE_MODULES), "this room is pure"
         assert not IMPURE_NAMES & (dotted_names_of(path) | imports), "this room is pure"

@@ -29,18 +29,24 @@ class Ratio:
 def product_ratio(facts: Facts, probe: ProbeResult) -> Ratio | None:
     """Of the type that comes nearest to what it should: a device that is slow is so in all of them. None where there is
     nothing to expect. Of a device that other programs used (`busy`) a low ratio says nothing, a good one does."""
+    return max(product_ratios(facts, probe).values(), key=lambda r: r.ratio, default=None)
+
+
+def product_ratios(facts: Facts, probe: ProbeResult) -> dict[str, Ratio]:
+    """The same for each type of which a rate is expected, by torch's name of it; of a CPU float32 on one thread."""
     if probe.device == "cpu":
-        return _cpu_ratio(facts, probe)
+        ratio = _cpu_ratio(facts, probe)
+        return {"float32": ratio} if ratio else {}
     name = gpu_name(facts, probe.device)
     bits = probe.data.get("float32_bits_effective")
-    found = []
+    found = {}
     for dtype in ("float32", "float16", "bfloat16"):
         rate = probe.data.get(f"{dtype}_tflops_burst")
         kind = speeds.kind_of(dtype, bits if isinstance(bits, int) else None)
         expected = speeds.product_rate(name, kind) if name and kind else None
         if expected and name and kind and isinstance(rate, int | float):
-            found.append(Ratio(rate / expected.rate, float(rate), expected, kind, name))
-    return max(found, key=lambda r: r.ratio, default=None)
+            found[dtype] = Ratio(rate / expected.rate, float(rate), expected, kind, name)
+    return found
 
 
 def memory_ratio(facts: Facts, probe: ProbeResult) -> Ratio | None:

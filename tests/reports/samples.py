@@ -8,9 +8,9 @@ from doctor.fixes.prices import priced
 from doctor.model.facts import ABSENT, Facts, Gap, Gpu, Metal, ProbeResult, Stage, StartFailure
 from doctor.model.finding import Evidence, Finding, Outcome, Remedy
 from doctor.model.fix import Fix, Plan, Step
-from doctor.model.report import Report, Target
+from doctor.model.report import Other, Report, Target
 from doctor.model.symptom import Hypothesis, Question, Symptom
-from tests.examples import linux, mac, with_nvidia, with_packages, with_torch
+from tests.examples import device, linux, mac, with_nvidia, with_packages, with_torch
 
 PYTHON = "/home/anna/ml/.venv/bin/python"
 LONG_COMMAND = (
@@ -175,6 +175,95 @@ UNEXPLAINED = replace(
 OWN_ERROR = replace(
     HEALTHY, symptoms=(Symptom(id="exception", kind="program", text="KeyError: 'x'", line=3, explained_by="program"),)
 )
+RESULT = Symptom(
+    id="accelerator-unused", kind="no-device", subject="nvidia: NVIDIA GeForce RTX 4090", source="probe of cuda:0",
+    text="torch does not use NVIDIA GeForce RTX 4090.", causes=("nvidia-driver-too-old",),
+    explained_by="nvidia-driver-too-old",
+)  # fmt: skip
+MANY = replace(
+    FAULTY,
+    findings=(
+        TOO_OLD,
+        Finding(
+            id="numpy-abi-mismatch", layer="libraries", severity="fault",
+            title="This torch was built for NumPy 1, and NumPy 2 is installed.",
+            detail="torch 2.2.2 was built before NumPy 2; numpy 2.1.3 is installed.",
+            evidence=(Evidence(fact="message", value="A module that was compiled using NumPy 1.x cannot be run",
+                               source="import torch", quote="UserWarning: Failed to initialize NumPy: _ARRAY_API"),),
+        ),
+        CONSEQUENCE, replace(CONSEQUENCE, id="requested-device-missing", explained_by="torch-cpu-only", layer="run",
+                             title="The program asked for a device that torch does not have."),
+        WARNING, NOTE,
+    ),
+    symptoms=(
+        RESULT,
+        Symptom(id="torch-not-compiled-with-cuda", kind="no-device", source="train.log", line=12,
+                text="AssertionError: Torch not compiled with CUDA enabled", explained_by="requested-device-missing"),
+        Symptom(id="numpy-abi", kind="import", source="train.log", line=3, explained_by="numpy-abi-mismatch",
+                text="RuntimeError: Numpy is not available"),
+        Symptom(id="exception", kind="program", text="KeyError: 'labels'", source="train.log", line=40,
+                explained_by="program"),
+    ),
+    target=Target(python=None, reason="evidence", evidence=("collect_env.txt", "train.log")),
+    others=(Other(name="the laptop", summary="macOS 14.5, torch 2.6.0, MPS is available"),),
+    unread=("Segmentation fault? but only sometimes", "it worked last week"),
+)  # fmt: skip
+LIKELY = replace(
+    FAULTY,
+    findings=(
+        Finding(
+            id="nvidia-fabric-manager-down", layer="driver", severity="fault", confidence="likely",
+            title="The fabric manager of the NVSwitches is not running.",
+            detail="torch does not use the GPUs, and A100-SXM4 boards with NVSwitch need it.",
+            evidence=(Evidence(fact="torch.cuda_error", value="Error 802: system not yet initialized",
+                               source="import torch"),),
+        ),
+    ),
+    symptoms=(replace(UNUSED, explained_by="nvidia-fabric-manager-down"),),
+    plan=Plan(fixes=(priced(Fix(
+        finding="nvidia-fabric-manager-down", action="start-service", title="Start the fabric manager",
+        steps=(Step(text="start the service", argv=("sudo", "systemctl", "enable", "--now", "nvidia-fabricmanager"),
+                    where="system", needs_root=True),),
+    )),)),
+)  # fmt: skip
+MEASURED = replace(
+    HEALTHY,
+    findings=(Finding(
+        id="device-slow", layer="run", severity="warning", title="A device is much slower than its model.",
+        detail="cuda:1 (NVIDIA A100-SXM4-40GB) reaches 60 % of what it should: its power limit holds it back.",
+    ),),
+    facts=replace(
+        with_torch(
+            with_nvidia(
+                replace(linux(cpu_model="AMD EPYC 9454", memory_available_bytes=41 << 30, shm_bytes=64 << 20,
+                              disk_free_bytes=210 << 30)),
+                "NVIDIA H200", "NVIDIA A100-SXM4-40GB"),
+            "2.11.0+cu130", cuda_available=True,
+            devices=(device("cuda", "NVIDIA H200"), device("cuda", "NVIDIA A100-SXM4-40GB", index=1)),
+        ),
+        gpus=(Gpu(vendor="nvidia", name="NVIDIA H200", memory_bytes=141 << 30, memory_used_bytes=3 << 30),
+              Gpu(vendor="nvidia", name="NVIDIA A100-SXM4-40GB", memory_bytes=40 << 30)),
+        probes=(
+            ProbeResult(id="cpu", device="cpu", status="ok", data={
+                "float32_tflops_burst": 1.21, "float32_tflops_one_thread": 0.082, "cpu_clock_mhz": 2750,
+                "threads": 16, "cpus_usable": 16,
+            }),
+            ProbeResult(id="cuda:0", device="cuda:0", status="ok", stages=(
+                Stage(name="speed", ok=True, ms=700.0, data={}), Stage(name="transfer", ok=True, ms=410.0, data={}),
+            ), data={
+                "float32_bits_effective": 24, "float32_tflops_burst": 50.7, "bfloat16_tflops_burst": 806.0,
+                "float64_tflops_burst": 58.0, "memory_gbs": 4220.0, "memory_copy_bytes": 1 << 30,
+                "h2d_gbs": 55.1, "d2h_gbs": 53.0, "h2d_pageable_gbs": 11.2, "pcie_generation": 5, "pcie_width": 16,
+                "sm_clock_mhz": 1980, "power_w": 512, "temperature_c": 47, "launch_us": 4.1,
+                "pairs": [{"from": "cuda:0", "to": "cuda:1", "gbs": 22.5, "peer_access": False}],
+            }),
+            ProbeResult(id="cuda:1", device="cuda:1", status="ok", data={
+                "float32_bits_effective": 24, "float32_tflops_burst": 10.4, "bfloat16_tflops_burst": 150.0,
+                "throttles": ["power cap"], "memory_free_bytes": 31 << 30,
+            }),
+        ),
+    ),
+)  # fmt: skip
 LIMITED = replace(HEALTHY, verdict="unknown", limits=("--no-probe",))
 HOSTILE_TEXT = "\x1b[31mred\x1b[0m [bold]x[/bold] `a` <script> @you\r\n::error::pwned \u202eesrever |"
 HOSTILE = report(
@@ -194,5 +283,5 @@ HOSTILE_UNEXPLAINED = replace(
 ALL = {
     "faulty": FAULTY, "healthy": HEALTHY, "cpu-only": CPU_ONLY, "mac": MAC, "crashed": CRASHED, "unknown": UNKNOWN,
     "no-target": NO_TARGET, "hostile": HOSTILE, "unexplained": UNEXPLAINED, "own-error": OWN_ERROR, "limited": LIMITED,
-    "hostile-unexplained": HOSTILE_UNEXPLAINED,
+    "hostile-unexplained": HOSTILE_UNEXPLAINED, "many": MANY, "likely": LIKELY, "measured": MEASURED,
 }  # fmt: skip

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import itertools
 import re
 import sys
 from xml.etree import ElementTree
 
 import click
+import html5lib
 import pytest
 
 from doctor.checks import all_checks
 from doctor.cli import output
 from doctor.model.fix import Fix
-from doctor.reports import github, html, junit, markdown, summary, terminal
+from doctor.reports import github, html, junit, markdown, measured, summary, terminal
 from tests.reports.samples import ALL, FAULTY, HEALTHY, HOSTILE
 
 
@@ -82,17 +86,93 @@ def test_pages(check) -> None:
         assert heading in page
 
 
+def body_of(page: str) -> str:
+    """What is in a page beside what all pages share: from its header to its script."""
+    begin, end = page.index("<header>"), page.index("<p class=\"said\" id=\"said\"")
+    return page[begin:end]
+
+
+@pytest.mark.parametrize("name", ["healthy", "faulty", "many", "likely", "unexplained", "measured", "unknown"])
+def test_html_looks(name: str, snapshot) -> None:
+    assert body_of(html.render(ALL[name])) == snapshot
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_html_stands_alone(name: str) -> None:
     text = html.render(ALL[name])
+    body = body_of(text)
     assert summary.verdict(ALL[name]).split(":")[0] in text
-    assert not re.search(r"<(script|img|link|iframe)\b|\bhttps?://(?!download\.pytorch\.org)", text.replace("&lt;", ""))
+    assert not re.search(r"<(script|img|link|iframe|style)\b|\bhttps?://(?!download\.pytorch\.org)| (src|style|on\w+)=", body)
+    assert not re.search(r"\burl\(|@import|fetch\(|https?:", text.replace(body, ""))
     for row in summary.rows(ALL[name]):
-        assert f"<td>{row.layer}</td>" in text
+        assert f'<th scope="row">{row.layer}</th>' in text
+
+
+@pytest.mark.parametrize("name", ["faulty", "hostile"])
+def test_a_page_allows_its_own_style_and_script_alone(name: str) -> None:
+    """By their hashes: whatever else got in would not run."""
+    text = html.render(ALL[name])
+    [policy] = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+    assert policy.startswith("default-src &#39;none&#39;")
+    assert "unsafe" not in policy
+    for element in ("style", "script"):
+        [inside] = re.findall(rf"<{element}>(.*?)</{element}>", text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{element}-src &#39;sha256-{digest}&#39;" in policy
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_page_names_its_parts(name: str) -> None:
+    """Landmarks, one first heading, no heading skipped, no id twice, and every link within the page leads somewhere."""
+    tree = html5lib.parse(html.render(ALL[name]), namespaceHTMLElements=False)
+    tags = [e.tag for e in tree.iter() if isinstance(e.tag, str)]
+    assert [tags.count(t) for t in ("header", "nav", "main", "footer", "h1")] == [1] * 5
+    levels = [int(t[1]) for t in tags if re.fullmatch(r"h[1-6]", t)]
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+    ids = [e.get("id") for e in tree.iter() if e.get("id")]
+    assert len(ids) == len(set(ids))
+    assert {e.get("href")[1:] for e in tree.iter("a")} <= set(ids)
+
+
+def test_causes_are_drawn_in_their_order() -> None:
+    [driver, numpy] = html.causes(ALL["many"])
+    assert driver.finding.id == "nvidia-driver-too-old"
+    [build] = driver.consequences
+    [asked] = build.consequences
+    assert [build.finding.id, asked.finding.id] == ["torch-cpu-only", "requested-device-missing"]
+    assert [s.line for s in asked.symptoms] == [12]
+    assert [s.line for s in numpy.symptoms] == [3]
+
+
+def test_bars_say_what_they_show() -> None:
+    """Every bar's length and mark is per cent of its room, and a rate without an expected one has no bar."""
+    first, second, cpu = measured.devices(ALL["measured"])
+    bars = {bar.name: bar for bar in (*first.bars, *first.transfers)}
+    assert bars["fp64"].width is None
+    assert bars["host to device, pinned"].said.startswith("not judged: GPUs that were probed together")
+    assert bars["bf16"].verdict == "ok"
+    assert bars["bf16"].width > bars["bf16"].expected_at
+    assert [bar.verdict for bar in second.bars] == ["very slow", "below"] or all(
+        bar.width < bar.expected_at for bar in second.bars
+    )
+    assert cpu.bars[-1].said.startswith("133% of at least")
+    for device in measured.devices(ALL["measured"]):
+        for bar in device.bars:
+            assert bar.width is None or max(bar.width, bar.expected_at) == pytest.approx(100 / measured.ROOM, abs=0.01)
+
+
+def test_a_busy_device_is_not_called_slow() -> None:
+    from dataclasses import replace
+
+    busy = tuple(replace(p, data={**p.data, "busy": True}) for p in ALL["measured"].facts.probes)
+    report = replace(ALL["measured"], facts=replace(ALL["measured"].facts, probes=busy))
+    bars = [bar for device in measured.devices(report) for bar in (*device.bars, *device.transfers)]
+    assert {bar.verdict for bar in bars} <= {"ok", ""}
+    assert any("other programs used the device" in bar.said for bar in bars)
 
 
 def test_html_escapes() -> None:
-    text = html.render(HOSTILE)
+    text = body_of(html.render(HOSTILE))
     assert "&lt;script&gt;" in text
     assert "<script" not in text
     assert "\x1b" not in text

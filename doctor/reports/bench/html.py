@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from doctor.bench.compare import setting_of
 from doctor.model.bench import BenchReport, Row
-from doctor.reports import html
 from doctor.reports.bench import layout
+from doctor.reports.pages import page
 
 LINE = 40  # height of one row of a drawing, in CSS pixels: its name, then its bar
 ROOM = 98.0  # per cent of the width that the longest interval reaches to
@@ -69,7 +69,7 @@ class Speedups:
 
 def render(report: BenchReport) -> str:
     """The document. All foreign text is escaped by the template's autoescaping, after sinks.py's escapers."""
-    return html.page(
+    return page(
         "bench.html.j2",
         report=report,
         environment=layout.environment(report),

@@ -7,7 +7,7 @@ Text that is torchdoctor's own (numbers, units) is `Own`; all other cells are fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from doctor.bench.compare import Compared, Comparison, Entry, Merged, MergedTable, Verdict, setting_of
@@ -32,6 +32,7 @@ class Table:
     heads: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
     below: tuple[str, ...] = ()  # lines under it: addresses, what was left out
+    aside: bool = False  # figures of others: a page folds them
 
 
 # ---- numbers
@@ -153,10 +154,8 @@ def _roofline(row: Row) -> Own:
 def _without_empty(table: Table) -> Table:
     """Columns in which nothing stands are left out."""
     kept = [i for i in range(len(table.heads)) if any(line[i] for line in table.lines)]
-    return Table(
-        title=table.title, heads=tuple(table.heads[i] for i in kept),
-        lines=tuple(tuple(line[i] for i in kept) for line in table.lines), below=table.below,
-    )  # fmt: skip
+    heads = tuple(table.heads[i] for i in kept)
+    return replace(table, heads=heads, lines=tuple(tuple(line[i] for i in kept) for line in table.lines))
 
 
 def _loader(rows: Iterable[Row]) -> Table | None:
@@ -210,7 +209,8 @@ def _published(suite: str, report: BenchReport, rows: Sequence[Row]) -> Table | 
     if len(pairs) > len(shown):
         below.append(f"{len(pairs) - len(shown)} more published lines are in the tables.")
     heads = ("published", "machine", "batch", "CPU", "GPU", "speed-up", "torch", "notes")
-    return _without_empty(Table(title=f"published figures for {suite}", heads=heads, lines=lines, below=tuple(below)))
+    title = f"published figures for {suite}"
+    return _without_empty(Table(title=title, heads=heads, lines=lines, below=tuple(below), aside=True))
 
 
 def _published_line(cpu: Published | None, gpu: Published | None, works: Sequence[str]) -> tuple[str, ...]:

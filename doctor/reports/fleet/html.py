@@ -6,8 +6,8 @@ Needs jinja2, which comes with torchdoctor[html].
 from __future__ import annotations
 
 from doctor.model.fleet import FleetReport
-from doctor.reports import html
 from doctor.reports.fleet import layout
+from doctor.reports.pages import page
 
 
 def render(report: FleetReport) -> str:
@@ -17,7 +17,7 @@ def render(report: FleetReport) -> str:
         tables.append(layout.collectives(report))
     if report.drift:
         tables.append(layout.drift(report))
-    return html.page(
+    return page(
         "fleet.html.j2",
         report=report,
         heading=layout.heading(report),
