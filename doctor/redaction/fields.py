@@ -15,6 +15,7 @@ from sys import modules
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from doctor.model.bench import BenchReport
+from doctor.model.compare import Comparison
 from doctor.model.fleet import FleetReport
 from doctor.model.report import Report
 
@@ -119,6 +120,15 @@ _DECLARED: dict[str, dict[How, str]] = {
     "LinkVerdict": {TEXT: "source_host target_host why"},
     "CollectiveVerdict": {OWN: "name algorithm", TEXT: "why"},
     "FleetFinding": {OWN: "id", TEXT: "subject text hosts evidence remedy"},
+    "Comparison": {OWN: "schema tool taken_at"},
+    "Machine": {TEXT: "name summary"},
+    "Found": {OWN: "id", TEXT: "title"},
+    "Value": {TEXT: "text machines"},
+    "Explained": {OWN: "finding", TEXT: "machine reference together_with"},
+    "Difference": {OWN: "rank used_by", TEXT: "subject label facts unknown"},
+    "Group": {OWN: "findings", TEXT: "machines"},
+    "Unexplained": {OWN: "finding", TEXT: "machine why"},
+    "Known": {OWN: "rank", TEXT: "label text"},
     "Drift": {OWN: "rate", TEXT: "host why"},
 }
 
@@ -130,7 +140,7 @@ def declared(kind: type) -> Mapping[str, How]:
 
 
 def types_of_report() -> tuple[type, ...]:
-    """The three kinds of reports, and every dataclass that they can hold."""
+    """The four kinds of reports, and every dataclass that they can hold."""
     found: list[type] = []
 
     def visit(kind: Any) -> None:
@@ -144,6 +154,7 @@ def types_of_report() -> tuple[type, ...]:
     visit(Report)
     visit(BenchReport)
     visit(FleetReport)
+    visit(Comparison)
     return tuple(found)
 
 

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from doctor.model.bench import BenchReport
+from doctor.model.compare import Comparison
 from doctor.model.fix import Step
 from doctor.model.fleet import FleetReport
 from doctor.model.report import Report
@@ -108,6 +109,14 @@ def redact_bench(report: BenchReport, *, names: Iterable[tuple[str, str]] = ()) 
     _walk(report, known.learn)
     redacted: BenchReport = _walk(report, _Rewriter(known).rewrite)
     return redacted
+
+
+def redact_comparison(comparison: Comparison, *, names: Iterable[tuple[str, str]] = ()) -> Comparison:
+    """A comparison with stand-ins, the same for all its machines."""
+    known = _Known(names)
+    _walk(comparison, known.learn)
+    redacted: Comparison = _walk(comparison, _Rewriter(known).rewrite)
+    return dataclasses.replace(redacted, redacted=True)
 
 
 def redact_fleet(report: FleetReport, *, names: Iterable[tuple[str, str]] = ()) -> FleetReport:

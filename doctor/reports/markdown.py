@@ -80,24 +80,10 @@ def _head(report: Report) -> Iterator[str]:
     elif report.questions and report.is_open:
         question = report.questions[0]
         yield f"- to settle it: {_words(question.text)}" + (f" {_code(question.command)}" if question.command else "")
-    yield f"- {_words(_what(report))}"
+    yield f"- {_words(summary.in_a_line(report))}"
     redacted = ", names and secrets replaced" if report.redacted else ""
     yield f"- {markdown(report.tool)}, {markdown(report.taken_at)}{redacted}"
     yield ""
-
-
-def _what(report: Report) -> str:
-    """The machine and its torch in one line."""
-    facts = report.facts
-    torch = summary.torch(report)
-    parts = (
-        f"torch {torch or 'not known'}",
-        f"Python {facts.interpreter.version}" if facts.interpreter.version else None,
-        facts.host.os_name or summary.SYSTEMS.get(facts.host.system or "", facts.host.system),
-        summary.gpu_names(facts.gpus) if facts.gpus else "no GPU" if facts.gpus == () else None,
-        f"driver {facts.nvidia.driver}" if facts.nvidia.driver else None,
-    )
-    return "; ".join(part for part in parts if part)
 
 
 def _findings(report: Report) -> Iterator[str]:

@@ -39,6 +39,19 @@ class Row:
     text: str
 
 
+def in_a_line(report: Report) -> str:
+    """The machine and its torch: "torch 2.6.0+cu124; can use CUDA; Python 3.12.4; Ubuntu 22.04; RTX 4090; driver …"."""
+    facts = report.facts
+    parts = (
+        f"torch {torch(report) or 'not known'}",
+        f"Python {facts.interpreter.version}" if facts.interpreter.version else None,
+        facts.host.os_name or SYSTEMS.get(facts.host.system or "", facts.host.system),
+        gpu_names(facts.gpus) if facts.gpus else "no GPU" if facts.gpus == () else None,
+        f"driver {facts.nvidia.driver}" if facts.nvidia.driver else None,
+    )
+    return "; ".join(part for part in parts if part)
+
+
 def rows(report: Report) -> tuple[Row, ...]:
     """A line for each layer, in causal order."""
     return tuple(_rows(report))

@@ -26,9 +26,12 @@ def page(name: str, **values: object) -> str:
     )
     environment.filters.update(safe_text=sinks.html, safe_cell=sinks.html_cell, safe_lines=sinks.html_lines)
     style, script = (f"\n{_source(file)}" for file in ("style.css", "script.js"))
-    policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
     template = environment.get_template(name)
-    return template.render(style=Markup(style), script=Markup(script), policy=policy, **values)
+    return template.render(style=Markup(style), script=Markup(script), policy=Markup(policy), **values)
 
 
 def _source(name: str) -> str:

@@ -1,0 +1,1 @@
+"""A comparison of machines in each of its formats."""
