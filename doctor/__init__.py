@@ -7,17 +7,22 @@ Start reading at pipeline.py; docs/design.md tells the rest. The names in `__all
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from doctor.api import examine, judge, plan
+    from doctor.api import compare, examine, judge, plan
+    from doctor.model.compare import Comparison
     from doctor.model.facts import ABSENT, Facts
     from doctor.model.finding import Finding
     from doctor.model.fix import Fix, Plan, Step
     from doctor.model.report import Report
 
 __version__ = "1.0.0.dev0"
-__all__ = ["ABSENT", "Facts", "Finding", "Fix", "Plan", "Report", "Step", "__version__", "examine", "judge", "plan"]
+__all__ = [
+    "ABSENT", "Comparison", "Facts", "Finding", "Fix", "Plan", "Report", "Step", "__version__", "compare", "examine",
+    "judge", "plan",
+]  # fmt: skip
 
 _HOMES = {
-    "doctor.api": ("examine", "judge", "plan"),
+    "doctor.api": ("compare", "examine", "judge", "plan"),
+    "doctor.model.compare": ("Comparison",),
     "doctor.model.facts": ("ABSENT", "Facts"),
     "doctor.model.finding": ("Finding",),
     "doctor.model.fix": ("Fix", "Plan", "Step"),

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 INSTRUCTIONS = """\
 torchdoctor says why PyTorch does not use a machine as it should, and which commands fix it.
 check: this machine, or a pasted ticket. judge: facts that you read yourself, each with its quote: use it where a ticket
-is prose. plan: the commands for one tool. explain: one diagnosis, erratum or error line. A verdict of "healthy" is
+is prose. plan: the commands for one tool. compare: why it works on one
+machine and not on another. ticket: what an issue needs, as Markdown. explain: one diagnosis, erratum or error line. A verdict of "healthy" is
 proven, "unknown" means that something is unexplained: ask the first of `questions` next. Nothing here changes the
 machine; show the commands of a plan to the user before anybody runs them."""
 
@@ -31,7 +32,7 @@ def server() -> MCPServer[Any]:
     from mcp_types import ToolAnnotations
 
     made: MCPServer[Any] = MCPServer("torchdoctor", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR")
-    for tool in (check, judge, plan, explain):
+    for tool in (check, judge, plan, compare, ticket, explain):
         made.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))(tool)
     return made
 
@@ -79,6 +80,47 @@ def plan(tool: str | None = None, text: str | None = None, python: str | None = 
             "unfixed": [{"finding": id, "why": why} for id, why in report.plan.unfixed]}  # fmt: skip
 
 
+def compare(good: str, bad: str | None = None, more: list[str] | None = None) -> dict[str, Any]:
+    """Why it works on one machine and not on another: what differs, those differences first that explain a finding
+    (judged again with the other machine's value, it is gone).
+
+    good, bad, more: texts, each of one machine: the JSON of a report (torchdoctor check --json), a ticket, or any other
+    evidence. Without `bad`, `good` is compared with this machine. The machines are called good, bad, machine 3, ….
+    """
+    from doctor.api import compare as compared
+    from doctor.redaction.report import comparison_redaction
+    from doctor.reports.json import encode
+
+    texts: list[Report | str] = [good, *([bad] if bad is not None else []), *(more or [])]
+    names = ["good", *(["bad"] if bad is not None else []), *(f"machine {n}" for n in range(3, 3 + len(more or [])))]
+    live = len(texts) == 1
+    if live:
+        from doctor.pipeline import examine
+
+        texts.append(examine(Request()))
+        names.append("this machine")
+    try:
+        comparison = compared(texts[0], texts[1], *texts[2:], names=names)
+    except ValueError as error:
+        raise _refused(str(error)) from None
+    told: dict[str, Any] = encode(comparison_redaction(comparison, names=_own_names() if live else ())[0])
+    told["differences"] = [one for one in told["differences"] if one["rank"] != "incidental"]
+    return told
+
+
+def ticket(text: str | None = None, python: str | None = None, probe: bool = True) -> str:
+    """What a maintainer asks for, as Markdown for an issue: verdict, findings, facts, and a block that `check` reads
+    back. Of this machine, or of a pasted text. Nothing is sent; show it to the user before it is posted.
+
+    text, python, probe: as in `check`.
+    """
+    from doctor.reports import markdown
+
+    return markdown.render(
+        _examined(Request(evidence=_ticket(text), python=python if text is None else None, probe=probe))
+    )
+
+
 def explain(what: str) -> dict[str, Any]:
     """What a diagnosis (its id), an erratum (its id) or a pasted error line means, what can be behind it, and what to
     ask."""
@@ -112,11 +154,13 @@ def _examined(request: Request) -> Report:
     from doctor.redaction.report import redaction
 
     report = examine(request)
-    if report.facts.live:
-        from doctor.cli.output import names_of_this_machine
+    return redaction(report, names=_own_names() if report.facts.live else ()).report
 
-        return redaction(report, names=names_of_this_machine()).report
-    return redaction(report).report
+
+def _own_names() -> tuple[tuple[str, str], ...]:
+    from doctor.facts.own_names import names_of_this_machine
+
+    return names_of_this_machine()
 
 
 def _told(report: Report) -> dict[str, Any]:

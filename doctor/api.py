@@ -1,4 +1,4 @@
-"""The Python interface: `from doctor import examine, judge, plan`.
+"""The Python interface: `from doctor import compare, examine, judge, plan`.
 
 Quiet, without side effects, typed. What is named in `__all__` of the package `doctor` is stable; everything else may
 change.
@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from typing import Literal
 
+from doctor.model.compare import Comparison
 from doctor.model.fix import Plan
 from doctor.model.report import Report
 from doctor.model.request import Request
@@ -77,6 +78,37 @@ def plan(report: Report, *, tool: str | None = None, shell: Shell | None = None)
 
     check_tool(tool)
     return planned(report.findings, report.facts, tool=tool, shell=shell)
+
+
+def compare(
+    good: Report | str | bytes,
+    bad: Report | str | bytes,
+    *more: Report | str | bytes,
+    names: Iterable[str] | None = None,
+) -> Comparison:
+    """What differs between machines, and which difference explains what is wrong with one of them: its finding is gone
+    when it is judged again with another one's value. Each machine is a report of `examine`, or a text: the JSON of a
+    report, a ticket, any evidence. `names`: what to call them, one each. ValueError for a text that cannot be compared
+    (a newer schema, one that is cut short, one that says nothing of a machine)."""
+    from doctor.compare import compare as compared
+    from doctor.compare.refusals import refusal, says_nothing
+
+    sources = (good, bad, *more)
+    called = tuple(names) if names is not None else tuple(f"machine {n}" for n in range(1, len(sources) + 1))
+    if len(called) != len(sources):
+        raise ValueError(f"there are {len(called)} names for {len(sources)} machines")
+    reports = []
+    for name, source in zip(called, sources, strict=True):
+        if isinstance(source, Report):
+            reports.append(source)
+            continue
+        data = source.encode("utf-8", "replace") if isinstance(source, str) else source
+        report = None if (why := refusal(data)) else _run(Request(evidence=((name, data),)))
+        why = why or (says_nothing(report) if report else None)
+        if report is None or why:
+            raise ValueError(f"cannot compare {name}: {why}")
+        reports.append(report)
+    return compared(reports, called)
 
 
 def check_tool(tool: str | None) -> None:

@@ -56,6 +56,13 @@ def fleet_schema() -> str:
     return json.dumps(schema(), indent=2) + "\n"
 
 
+def compare_schema() -> str:
+    """doctor/reports/compare-1.schema.json."""
+    from doctor.reports.compare.json import schema
+
+    return json.dumps(schema(), indent=2) + "\n"
+
+
 def fleet_page() -> str:
     """docs/fleet.md with the fleet's own findings between its marks."""
     from doctor.fleet.judge.catalogue import OWN
@@ -183,6 +190,7 @@ MADE = {
     "doctor/reports/report-1.schema.json": schema,
     "doctor/reports/bench-1.schema.json": bench_schema,
     "doctor/reports/fleet-1.schema.json": fleet_schema,
+    "doctor/reports/compare-1.schema.json": compare_schema,
     "README.md": readme,
 }
 

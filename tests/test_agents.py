@@ -49,7 +49,7 @@ def test_an_agent_examines_a_ticket() -> None:
         ("plan", {"text": f"torch 2.6.0+cu124\n{NO_KERNEL}\nNVIDIA GeForce RTX 5070 Ti", "tool": "uv"}),
         ("judge", {"stated": {"schema": "facts-1", "facts": [{"fact": "torch.versoin", "value": "2", "quote": "x"}]}}),
     )
-    assert {tool.name for tool in listed.tools} == {"check", "judge", "plan", "explain"}
+    assert {tool.name for tool in listed.tools} == {"check", "judge", "plan", "compare", "ticket", "explain"}
     assert all(tool.annotations.read_only_hint and tool.description for tool in listed.tools)
     assert [f["id"] for f in answer(stated)["findings"] if f["root"]] == ["gpu-too-new-for-build"]
     assert answer(stated)["findings"][0]["evidence"]

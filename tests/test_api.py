@@ -11,7 +11,10 @@ import pytest
 
 import doctor
 
-STABLE = ["ABSENT", "Facts", "Finding", "Fix", "Plan", "Report", "Step", "__version__", "examine", "judge", "plan"]
+STABLE = [
+    "ABSENT", "Comparison", "Facts", "Finding", "Fix", "Plan", "Report", "Step", "__version__", "compare", "examine",
+    "judge", "plan",
+]  # fmt: skip
 
 
 def test_the_stable_names() -> None:
@@ -25,7 +28,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         doctor.exmaine  # noqa: B018
 
 
-@pytest.mark.parametrize("name", ["examine", "judge", "plan"])
+@pytest.mark.parametrize("name", ["compare", "examine", "judge", "plan"])
 def test_functions_are_typed_and_documented(name: str) -> None:
     function = getattr(doctor, name)
     assert inspect.getdoc(function)

@@ -116,6 +116,7 @@ def compare(old: BenchReport, new: BenchReport, options: dict[str, Any]) -> int:
 
 def text_of(report: BenchReport, options: dict[str, Any]) -> str:
     """The report in the format asked for; what is for passing on is redacted."""
+    from doctor.facts.own_names import names_of_this_machine
     from doctor.redaction.report import redact_bench
 
     format = format_of(options)
@@ -123,7 +124,7 @@ def text_of(report: BenchReport, options: dict[str, Any]) -> str:
         from doctor.reports.bench import text
 
         return text.render(report, **_looks(options))
-    shown: str = renderer_of(format).render(redact_bench(report, names=output.names_of_this_machine()))
+    shown: str = renderer_of(format).render(redact_bench(report, names=names_of_this_machine()))
     return shown
 
 

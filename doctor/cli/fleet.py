@@ -164,9 +164,10 @@ def _shown(report: FleetReport, format: str, options: dict[str, Any]) -> int:
     from doctor.fleet.judge.judgement import EXIT_CODES
 
     if options["redact"]:
+        from doctor.facts.own_names import names_of_this_machine
         from doctor.redaction.report import redact_fleet
 
-        report = redact_fleet(report, names=output.names_of_this_machine())
+        report = redact_fleet(report, names=names_of_this_machine())
     folder = options["folder"]
     if folder:
         try:

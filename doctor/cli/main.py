@@ -32,11 +32,12 @@ COMMANDS = (
     ("fleet", "doctor.cli.fleet", "Check many GPUs and machines: which node, GPU or link is sick."),
     ("ticket", "doctor.cli.ticket", "Write the report that an issue needs, made to be read back."),
     ("triage", "doctor.cli.triage", "Draft the answer to an issue, as JSON; nothing is posted."),
+    ("compare", "doctor.cli.compare", "Say why it works on one machine and not on another."),
     ("explain", "doctor.cli.explain", "Explain a diagnosis, an erratum, or a pasted error line."),
     ("errata", "doctor.cli.errata", "List the known defects of this torch, or of another."),
     ("knowledge", "doctor.cli.knowledge", "What the tables know of builds, drivers and GPUs."),
     ("schema", "doctor.cli.schema", "Print the JSON schema of reports."),
-    ("mcp", "doctor.cli.mcp", "Serve check, judge, plan and explain to agents (MCP)."),
+    ("mcp", "doctor.cli.mcp", "Serve check, judge, plan, compare and more to agents (MCP)."),
     ("completion", "doctor.cli.completion", "Print the script that completes commands in a shell."),
     ("help", "doctor.cli.help", "Help on a command, on exit codes, variables, or formats."),
 )

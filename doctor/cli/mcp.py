@@ -7,7 +7,7 @@ import click
 
 @click.command()
 def command() -> int:
-    """Serve check, judge, plan and explain to agents over the Model Context Protocol (stdio).
+    """Serve check, judge, plan, compare, ticket and explain to agents over the Model Context Protocol (stdio).
 
     Read-only: nothing is changed, no command of a plan is run. Needs the extra: torchdoctor[mcp].
     """

@@ -94,7 +94,7 @@ def machine_options(*, formats: Iterable[str] = FORMATS, probes: bool = True) ->
             metavar="SECONDS",
             help="Limit for the whole examination of this machine.",
         ),
-        *_format_options(tuple(formats)),
+        *format_options(tuple(formats)),
         click.option("-v", "--verbose", is_flag=True, help="Also show what was skipped and where facts come from."),
         click.option("-q", "--quiet", is_flag=True, help="Only the verdict."),
         click.option(
@@ -125,7 +125,8 @@ def _probe_options(probes: bool) -> list[Decorator]:
     ]  # fmt: skip
 
 
-def _format_options(formats: tuple[str, ...]) -> list[Decorator]:
+def format_options(formats: tuple[str, ...]) -> list[Decorator]:
+    """--format with these, --json, -o, and what is left in."""
     if not formats:
         return []
     choice = [

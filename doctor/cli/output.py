@@ -6,7 +6,7 @@ import contextlib
 import importlib
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from doctor.cli.codes import FAULT, NO_VERDICT
 from doctor.model.facts import StartFailure
 from doctor.model.finding import ONLY_TOLD
 from doctor.model.report import Report
+
+if TYPE_CHECKING:
+    from doctor.redaction.report import StandIn
 
 # Nothing was examined, and no diagnosis can say why: the user named something that is no Python.
 _NO_TARGET = ("not-found", "not-python")
@@ -68,26 +71,25 @@ def redacted(report: Report, options: dict[str, Any], *, of: str = "") -> Report
     `of` many only with --show-redacted)."""
     if options.get("no_redact"):
         return report
+    from doctor.facts.own_names import names_of_this_machine
     from doctor.redaction.report import redaction
 
     done = redaction(report, names=names_of_this_machine() if report.facts.live else ())
-    if options.get("show_redacted"):
-        for stand_in in done.stand_ins:
-            complain(f"torchdoctor: {of}{stand_in.described(show=bool(sys.stderr and sys.stderr.isatty()))}")
-    elif done.stand_ins and not of and not options.get("quiet") and wrong_target(report) is None:
-        complain(f"torchdoctor: redacted: {done.counted()} (--show-redacted lists them, --no-redact leaves them in)")
+    if options.get("show_redacted") or (not of and wrong_target(report) is None):
+        tell_redacted(done.stand_ins, options, of=of)
     return done.report
 
 
-def names_of_this_machine() -> tuple[tuple[str, str], ...]:
-    """What redaction can't know from the report itself: (kind, text) of the user, the home folder and the host."""
-    import getpass
-    import platform
+def tell_redacted(stand_ins: tuple[StandIn, ...], options: dict[str, Any], *, of: str = "") -> None:
+    """Say on stderr how much was replaced; with --show-redacted what."""
+    from doctor.redaction.report import counted
 
-    names = [("host", platform.node()), ("home", os.path.expanduser("~"))]
-    with contextlib.suppress(Exception):  # no such user in the container's passwd
-        names.append(("user", getpass.getuser()))
-    return tuple(names)
+    if options.get("show_redacted"):
+        for stand_in in stand_ins:
+            complain(f"torchdoctor: {of}{stand_in.described(show=bool(sys.stderr and sys.stderr.isatty()))}")
+    elif stand_ins and not options.get("quiet"):
+        said = counted(stand_ins)
+        complain(f"torchdoctor: redacted: {said} (--show-redacted lists them, --no-redact leaves them in)")
 
 
 def emit(text: str, output: str | None = None) -> None:

@@ -21,7 +21,7 @@ from doctor.reports.text import safe
 
 
 @click.command()
-@machine_options(formats=("terminal", "json"))
+@machine_options(formats=("terminal", "json", "html"))
 @click.option("--quick", is_flag=True, help="About a second a device (the default).")
 @click.option("--full", is_flag=True, help="About 20 s a device: silent faults, training, all memory, long rates.")
 @click.option("--soak", type=Positive(), metavar="MINUTES",
@@ -48,8 +48,8 @@ def command(**options: Any) -> int:
         output.complain(f"torchdoctor: {problem}")
         if chosen_format(options) == "terminal":
             return NO_VERDICT
-    if chosen_format(options) == "json":
-        output.emit(output.text_of(report, "json", options), options["output"])
+    if (format := chosen_format(options)) != "terminal":
+        output.emit(output.text_of(report, format, options), options["output"])
     else:
         output.emit(_table(report, options), options["output"])
     return _exit_code(report.facts.probes or ())

@@ -22,7 +22,7 @@ TOPICS: dict[str, Topic] = {
             ("0", "No fault. check: healthy, or no fault in what you limited it to (--only, --device, --no-probe); "
                   "fix: a plan was printed, or there is nothing to fix."),
             ("1", "A fault; with --strict also a warning other than known errata. "
-                  "fix: a fault remains without a known fix."),
+                  "fix: a fault remains without a known fix. compare: something differs that counts."),
             ("2", "Wrong usage: an option, a file or a name that makes no sense."),
             ("3", "No verdict: no fault was found, and health is not proven. What is unexplained is listed, with the "
                   "question that would settle it."),
@@ -50,7 +50,7 @@ TOPICS: dict[str, Topic] = {
             ("terminal", "For you: in colour, at the width of the terminal, not redacted."),
             ("json", "For programs: schema \"1\" (torchdoctor schema). --json is the same."),
             ("markdown", "For an issue tracker."),
-            ("html", "One self-contained page. Needs jinja2: install torchdoctor[html]."),
+            ("html", "One self-contained page that loads nothing. Needs jinja2: install torchdoctor[html]."),
             ("junit", "For a CI that shows test results: one case a diagnosis."),
             ("github", "Annotations in the log of GitHub Actions."),
         ),

@@ -105,7 +105,7 @@ class _Comparing:
             return
         causes = {i: self._causes(index, i) for i in without}
         nearest = min(without, key=lambda i: (self.reports[i].verdict == "faulty", len(causes[i])))
-        sets = explaining(finding, self.facts[index], self.facts[nearest], causes[nearest])
+        sets = explaining(finding, self.facts[index], self.reports[nearest], causes[nearest])
         for one in sets:
             for subject in one:
                 self.explains.setdefault(subject.id, []).append(Explained(

@@ -13,24 +13,29 @@ from doctor.accounting.judgement import judged
 from doctor.checks import check_of
 from doctor.compare.subjects import Subject, with_value
 from doctor.model.facts import Facts
-from doctor.model.finding import Finding
+from doctor.model.finding import Finding, Outcome
+from doctor.model.report import Report
 
 TRIED_TOGETHER = 60  # differences that are taken together, at most
 
 
-def explaining(finding: Finding, facts: Facts, other: Facts, causes: Sequence[Subject]) -> tuple[tuple[Subject, ...], ...]:
-    """The differences (`causes`) each of which alone makes the finding go, when the facts take the other machine's value;
-    where none does, the smallest set of them found that does together; () where even all of them do not."""
-    alone = tuple((s,) for s in causes if _is_gone(finding, with_value(facts, other, s)))
+def explaining(
+    finding: Finding, facts: Facts, reference: Report, causes: Sequence[Subject]
+) -> tuple[tuple[Subject, ...], ...]:
+    """The differences (`causes`) each of which alone makes the finding go, when the facts take the reference's
+    value; where none does, the smallest set of them found that does together; () where even all of them do not."""
+    other = reference.facts
+    answer = _answer(finding, reference.outcomes)
+    alone = tuple((s,) for s in causes if _is_gone(finding, with_value(facts, other, s), answer))
     if alone:
         return alone
     causes = causes[:TRIED_TOGETHER]
-    if len(causes) < 2 or not _is_gone(finding, _with_all(facts, other, causes)):
+    if len(causes) < 2 or not _is_gone(finding, _with_all(facts, other, causes), answer):
         return ()
     needed = list(causes)
     for subject in causes:  # leave out what is not needed, one by one
         without = [s for s in needed if s is not subject]
-        if _is_gone(finding, _with_all(facts, other, without)):
+        if _is_gone(finding, _with_all(facts, other, without), answer):
             needed = without
     return (tuple(needed),)
 
@@ -41,12 +46,19 @@ def _with_all(facts: Facts, other: Facts, causes: Sequence[Subject]) -> Facts:
     return facts
 
 
-def _is_gone(finding: Finding, facts: Facts) -> bool:
-    """Whether the judgement no longer has it, and does not merely fail to know."""
+def _answer(finding: Finding, outcomes: Sequence[Outcome]) -> tuple[str, str]:
+    """How the finding's check ended, and why."""
+    return next(((o.status, o.reason) for o in outcomes if o.id == finding.id), ("passed", ""))
+
+
+def _is_gone(finding: Finding, facts: Facts, there: tuple[str, str]) -> bool:
+    """Whether the judgement no longer has it, and does not merely fail to know: its check is ruled out, or can say as
+    little as on the machine that is well (`there`; of texts without a message)."""
     done = judged(facts)
     if any(f.id == finding.id for f in done.account.findings):
         return False
-    return all(o.id != finding.id or o.status not in ("skipped", "crashed") for o in done.outcomes)
+    here = _answer(finding, done.outcomes)
+    return here[0] == "passed" or here == there
 
 
 def rests_on(finding: Finding, subject: Subject) -> bool:

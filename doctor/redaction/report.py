@@ -70,11 +70,12 @@ class Redaction:
     report: Report
     stand_ins: tuple[StandIn, ...] = ()
 
-    def counted(self) -> str:
-        """ "2 users, 1 secret"; "" where nothing was replaced."""
-        number = Counter(s.kind for s in self.stand_ins)
-        words = {kind: text.partition(" ")[2] for kind, text in _WORDS_OF.items()}
-        return ", ".join(f"{n} {words[k] if n == 1 else _plural(words[k])}" for k, n in sorted(number.items()))
+
+def counted(stand_ins: Iterable[StandIn]) -> str:
+    """ "2 users, 1 secret"; "" where nothing was replaced."""
+    number = Counter(s.kind for s in stand_ins)
+    words = {kind: text.partition(" ")[2] for kind, text in _WORDS_OF.items()}
+    return ", ".join(f"{n} {words[k] if n == 1 else _plural(words[k])}" for k, n in sorted(number.items()))
 
 
 def _plural(words: str) -> str:
@@ -111,12 +112,15 @@ def redact_bench(report: BenchReport, *, names: Iterable[tuple[str, str]] = ()) 
     return redacted
 
 
-def redact_comparison(comparison: Comparison, *, names: Iterable[tuple[str, str]] = ()) -> Comparison:
-    """A comparison with stand-ins, the same for all its machines."""
+def comparison_redaction(
+    comparison: Comparison, *, names: Iterable[tuple[str, str]] = ()
+) -> tuple[Comparison, tuple[StandIn, ...]]:
+    """A comparison with stand-ins, the same for all its machines, and what was replaced."""
     known = _Known(names)
     _walk(comparison, known.learn)
-    redacted: Comparison = _walk(comparison, _Rewriter(known).rewrite)
-    return dataclasses.replace(redacted, redacted=True)
+    rewriter = _Rewriter(known)
+    redacted: Comparison = _walk(comparison, rewriter.rewrite)
+    return dataclasses.replace(redacted, redacted=True), rewriter.stand_ins()
 
 
 def redact_fleet(report: FleetReport, *, names: Iterable[tuple[str, str]] = ()) -> FleetReport:

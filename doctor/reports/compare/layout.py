@@ -55,6 +55,9 @@ def verdict(comparison: Comparison) -> str:
         return f"No known difference explains {one.finding} of {one.machine}."
     if any(d.rank != "incidental" for d in comparison.differences):
         same = {tuple(f.id for f in m.findings) for m in comparison.machines}
+        unsure = [m.name for m in comparison.machines if m.verdict == "unknown"]
+        if 0 < len(unsure) < len(comparison.machines):
+            return f"There is no verdict on {listed(unsure)}; what differs explains no finding."
         if len(same) == 1:
             return "The findings are the same on all machines; what differs explains none of them."
         return "They differ, and no finding is explained by it."
