@@ -90,8 +90,8 @@ def compare(
     when it is judged again with another one's value. Each machine is a report of `examine`, or a text: the JSON of a
     report, a ticket, any evidence. `names`: what to call them, one each. ValueError for a text that cannot be compared
     (a newer schema, one that is cut short, one that says nothing of a machine)."""
-    from doctor.compare import compare as compared
-    from doctor.compare.refusals import refusal, says_nothing
+    from doctor.comparison import compare as compared
+    from doctor.comparison.refusals import refusal, says_nothing
 
     sources = (good, bad, *more)
     called = tuple(names) if names is not None else tuple(f"machine {n}" for n in range(1, len(sources) + 1))

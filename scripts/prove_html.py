@@ -135,8 +135,8 @@ axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(v =>
 OVERFLOW = """
 (room => { const whole = document.documentElement.scrollWidth;
   if (whole <= room) return [];
-  return [whole + " px"].concat(Array.from(document.querySelectorAll("body *")).filter(e => e.getBoundingClientRect().right > room + 1 &&
-    !e.closest(".wide") && !e.closest(".said")).slice(0, 3).map(e => e.tagName + "." + e.className)); })
+  return [whole + " px"].concat(Array.from(document.querySelectorAll("body *")).filter(e =>
+    e.getBoundingClientRect().right > room + 1 && !e.closest(".wide") && !e.closest(".said")).slice(0, 3).map(e => e.tagName + "." + e.className)); })
 """
 
 
@@ -220,8 +220,8 @@ def main() -> int:
 def _look(browser: Browser, file: Path, width: int, scheme: str, axe: str, out: Path | None) -> Iterator[str]:
     browser.heard.clear()
     browser.call("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=width < 500)
-    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme},
-                                                         {"name": "prefers-reduced-motion", "value": "reduce"}])  # fmt: skip
+    media = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+    browser.call("Emulation.setEmulatedMedia", features=[{"name": k, "value": v} for k, v in media.items()])
     browser.call("Page.navigate", url=file.as_uri())
     browser.wait("Page.loadEventFired")
     if out is not None:

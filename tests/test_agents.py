@@ -73,3 +73,20 @@ def test_an_open_verdict_comes_with_its_question() -> None:
 def test_a_wrong_tool_is_refused() -> None:
     with pytest.raises(Exception, match="there is no tool 'npm'"):
         agents.plan(tool="npm", text="x")
+
+
+def test_two_texts_are_compared() -> None:
+    from tests.cli.test_compare import HIS, MINE
+
+    told = agents.compare(HIS, MINE)
+    assert told["differences"][0]["subject"] == "nvidia-driver"
+    assert told["differences"][0]["explains"][0]["machine"] == "bad"
+    with pytest.raises(Exception, match="cannot compare bad: nothing in it"):
+        agents.compare(HIS, "hello")
+
+
+def test_a_ticket_is_markdown_and_redacted() -> None:
+    told = agents.ticket(text="user@build7:~$ export HF_TOKEN=hf_" + "aB3" * 12 + f"\n{NO_KERNEL}")
+    assert told.startswith("**")
+    assert "torchdoctor:v1" in told
+    assert "aB3aB3" not in told

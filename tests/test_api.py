@@ -68,3 +68,16 @@ def test_this_python_is_the_patient() -> None:
     report = doctor.examine(probe=False)
     assert report.target.python == sys.executable
     assert report.limits == ("--no-probe",)
+
+
+def test_machines_are_compared() -> None:
+    from tests.cli.test_compare import HIS, MINE
+
+    mine = doctor.examine(evidence=MINE)
+    comparison = doctor.compare(HIS, mine, names=("his", "mine"))
+    [cause] = [d for d in comparison.differences if d.rank == "explains"]
+    assert cause.explains[0].finding == "nvidia-driver-too-old"
+    with pytest.raises(ValueError, match="1 names for 2 machines"):
+        doctor.compare(HIS, mine, names=("his",))
+    with pytest.raises(ValueError, match='cannot compare machine 2: it is a report of schema "7"'):
+        doctor.compare(HIS, '{"schema": "7", "tool": "torchdoctor 9"}')

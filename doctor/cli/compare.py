@@ -66,8 +66,8 @@ def command(**options: Any) -> int:
 
 
 def _compared(options: dict[str, Any]) -> Comparison:
-    from doctor.compare import compare
-    from doctor.compare.refusals import refusal, says_nothing
+    from doctor.comparison import compare
+    from doctor.comparison.refusals import refusal, says_nothing
     from doctor.model.request import Request
     from doctor.pipeline import examine
 

@@ -85,6 +85,7 @@ class Unexplained:
     machine: str  # that has it
     finding: str  # its id
     why: str  # one sentence
+    rests_on: tuple[str, ...] = ()  # labels of what differs and is named by its evidence or its check: not proven
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -127,7 +127,7 @@ _DECLARED: dict[str, dict[How, str]] = {
     "Explained": {OWN: "finding", TEXT: "machine reference together_with"},
     "Difference": {OWN: "rank used_by", TEXT: "subject label facts unknown"},
     "Group": {OWN: "findings", TEXT: "machines"},
-    "Unexplained": {OWN: "finding", TEXT: "machine why"},
+    "Unexplained": {OWN: "finding", TEXT: "machine why rests_on"},
     "Known": {OWN: "rank", TEXT: "label text"},
     "Drift": {OWN: "rate", TEXT: "host why"},
 }

@@ -320,7 +320,7 @@ def _is_in_path(text: str, place: int) -> bool:
 # ---- the walk
 
 
-def _walk(report: Report | BenchReport | FleetReport, rewrite: Rewrite) -> Any:
+def _walk(report: Report | BenchReport | FleetReport | Comparison, rewrite: Rewrite) -> Any:
     return _dataclass(report, rewrite, "")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from doctor.checks import check_of
-from doctor.compare.leaves import leaves, text_of
+from doctor.comparison.leaves import leaves, text_of
 from doctor.model.finding import ONLY_TOLD, Finding
 from doctor.model.report import Report
 from doctor.model.symptom import Symptom
@@ -122,9 +122,9 @@ _ORDER = ("found", "crashed", "skipped", "passed")
 
 def _outcomes(report: Report) -> list[tuple[str, str, str, str]]:
     """(id, layer, how it ended, why) of each check, what was found first."""
-    severities = {f.id: f.severity for f in report.findings if f.id not in ONLY_TOLD}
+    severities: dict[str, str] = {f.id: f.severity for f in report.findings if f.id not in ONLY_TOLD}
     words = {"passed": "ruled out", "skipped": "cannot say", "crashed": "crashed"}
     return [
-        (o.id, o.layer, words.get(o.status) or severities.get(o.id, "found"), o.reason)
+        (o.id, o.layer, words.get(o.status, severities.get(o.id, "found")), o.reason)
         for o in sorted(report.outcomes, key=lambda o: _ORDER.index(o.status))
     ]

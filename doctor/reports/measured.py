@@ -79,7 +79,7 @@ def _products(facts: Facts, probe: ProbeResult) -> Iterator[Bar]:
     expected = product_ratios(facts, probe)
     for dtype in ("float64", "float32", "bfloat16", "float16"):
         rate = data.get(f"{dtype}_tflops_burst")
-        if not _is_number(rate) or data.get(f"{dtype}_native") is False:
+        if rate is None or not _is_number(rate) or data.get(f"{dtype}_native") is False:
             continue
         ratio = None if probe.device == "cpu" else expected.get(dtype)
         kind = f"{DTYPES[dtype]} as {ratio.kind}" if ratio and ratio.kind != DTYPES[dtype] else DTYPES[dtype]
@@ -206,7 +206,8 @@ def _pairs(probe: ProbeResult) -> Iterator[tuple[str, ...]]:
     pairs = _data(probe).get("pairs")
     for pair in pairs if isinstance(pairs, list | tuple) else ():
         if isinstance(pair, Mapping) and _is_number(rate := pair.get("gbs")):
-            access = {True: "direct", False: "through the host"}.get(pair.get("peer_access"), "not known")
+            direct = pair.get("peer_access")
+            access = "direct" if direct is True else "through the host" if direct is False else "not known"
             yield f"{pair.get('from')}", f"{pair.get('to')}", f"{rate:.4g} GB/s", access
 
 

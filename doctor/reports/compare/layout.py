@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from doctor.model.compare import Comparison, Difference, Explained, Rank
+from doctor.model.compare import Comparison, Difference, Explained, Rank, Unexplained
 
 TITLES: dict[Rank, str] = {
-    "explains": "Explains it",
+    "explains": "Explains it",  # proven by judging again
     "rests": "What the findings rest on",
     "follows": "What follows, or was seen",
     "matters": "Could matter: a check, the choice of a build or a probe depends on it",
@@ -51,13 +51,16 @@ def verdict(comparison: Comparison) -> str:
         more = f" ({len(findings) - 1} more below)" if len(findings) > 1 else ""
         return f"{findings[0]} is explained by {joined}{more}."
     if comparison.unexplained:
-        one = comparison.unexplained[0]
+        one = next((u for u in comparison.unexplained if u.rests_on), comparison.unexplained[0])
+        if one.rests_on:
+            differs = "differs" if len(one.rests_on) == 1 else "differ"
+            return f"{one.finding} of {one.machine} rests on {listed(one.rests_on, 3)}, which {differs}."
         return f"No known difference explains {one.finding} of {one.machine}."
     if any(d.rank != "incidental" for d in comparison.differences):
         same = {tuple(f.id for f in m.findings) for m in comparison.machines}
         unsure = [m.name for m in comparison.machines if m.verdict == "unknown"]
         if 0 < len(unsure) < len(comparison.machines):
-            return f"There is no verdict on {listed(unsure)}; what differs explains no finding."
+            return f"What differs explains no finding, and there is no verdict on {listed(unsure)}."
         if len(same) == 1:
             return "The findings are the same on all machines; what differs explains none of them."
         return "They differ, and no finding is explained by it."
@@ -81,7 +84,13 @@ def remarks(difference: Difference) -> Iterator[str]:
         by.setdefault((one.finding, one.reference, one.together_with), []).append(one.machine)
     for (finding, reference, others), machines in by.items():
         also = f" and its {', '.join(others)}" if others else ""
-        yield f"{listed(machines)}: with the value of {reference}{also}, {finding} is gone"
+        yield f"{finding} of {listed(machines)} is gone with the value of {reference}{also}"
+
+
+def unexplained(left: Unexplained) -> str:
+    """One finding without a proven reason, in a sentence."""
+    named = f"; it rests on {listed(left.rests_on, 4)}, which may be it" if left.rests_on else ""
+    return f"{left.why}{named}"
 
 
 def listed(names: list[str] | tuple[str, ...], at_most: int = 4) -> str:

@@ -21,7 +21,7 @@ def render(comparison: Comparison) -> str:
 
 
 def _lines(comparison: Comparison, *, every: bool) -> Iterator[str]:
-    yield f"**{markdown(layout.verdict(comparison))}**"
+    yield f"**{markdown(layout.verdict(comparison).rstrip('.'))}.**"
     yield ""
     yield from table(
         ("machine", "verdict", "what it is"),
@@ -52,7 +52,7 @@ def _lines(comparison: Comparison, *, every: bool) -> Iterator[str]:
         yield "### Not explained"
         yield ""
         for left in comparison.unexplained:
-            yield f"- {markdown_code(left.finding)} ({markdown(left.machine)}): {markdown(left.why)}"
+            yield f"- {markdown_code(left.finding)} ({markdown(left.machine)}): {markdown(layout.unexplained(left))}"
     for title, known in (("Same on all", comparison.same), ("Known of some only, and not of", comparison.unknown)):
         if known:
             yield ""
@@ -66,15 +66,16 @@ def _differences(comparison: Comparison, differences: tuple[Difference, ...]) ->
     if len(names) <= COLUMNS:
         yield from table(
             ("", *map(markdown_cell, names), *last),
-            ((d.label, *(_cut(layout.value_at(d, n)) for n in names), *(["; ".join(layout.remarks(d))] if explains else []))
-             for d in differences),
+            ((d.label, *(_cut(layout.value_at(d, n)) for n in names),
+              *(["; ".join(layout.remarks(d))] if explains else [])) for d in differences),
         )  # fmt: skip
         return
     yield from table(
         ("", "value", "machines", *last),
         (
-            (d.label, _cut(v.text), layout.listed(v.machines), *(["; ".join(layout.remarks(d))] if explains else []))
-            for d in differences for v in d.values
+            (d.label, _cut(v.text), layout.listed(v.machines),
+             *(["" if n else "; ".join(layout.remarks(d))] if explains else []))
+            for d in differences for n, v in enumerate(d.values)
         ),
     )  # fmt: skip
 

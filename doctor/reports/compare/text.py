@@ -1,4 +1,4 @@
-"""A comparison for the terminal: two machines side by side, more as groups and values. One screen; --all has the rest."""
+"""A comparison for the terminal: two machines side by side, more as groups and values. One screen; --all has more."""
 
 from __future__ import annotations
 
@@ -41,14 +41,15 @@ def _lines(comparison: Comparison, color: bool, width: int, every: bool) -> Iter
         yield ""
         yield from _painted(["Not explained"], _BOLD, color)
         for left in comparison.unexplained:
-            yield from _prose(f"{left.finding} ({left.machine}): {left.why}", width, indent=2, hang=4)
+            yield from _prose(f"{left.finding} ({left.machine}): {layout.unexplained(left)}", width, indent=2, hang=4)
     for title, known in (("Same on all", comparison.same), ("Known of some only", comparison.unknown)):
         if known:
             sep = " " if title == "Same on all" else ": not of "
             yield ""
             said = "; ".join(f"{k.label}{sep}{k.text}" for k in known[: 40 if every else 6])
             more = len(known) - 6
-            yield from _prose(f"{title}: {said}" + (f"; and {more} more" if more > 0 and not every else ""), width, hang=2)
+            rest = f"; and {more} more" if more > 0 and not every else ""
+            yield from _prose(f"{title}: {said}{rest}", width, hang=2)
 
 
 def _short_remarks(difference: Difference) -> Iterator[str]:

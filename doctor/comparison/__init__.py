@@ -1,7 +1,7 @@
 """What differs between machines, and which difference explains what is wrong with one of them. Pure.
 
-subjects.py says what is compared, explain.py judges a machine again with another one's value, leaves.py lists all facts,
-refusals.py says what cannot be compared.
+subjects.py says what is compared, explain.py judges a machine again with another one's value, leaves.py lists all
+facts, refusals.py says what cannot be compared.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from doctor.checks import all_checks
-from doctor.compare.explain import explaining, overlap, rests_on
-from doctor.compare.subjects import Subject, details, differing, is_known, subjects, text
+from doctor.comparison.explain import explaining, is_said, overlap, rests_on
+from doctor.comparison.subjects import Subject, details, differing, is_known, subjects, text
 from doctor.model.compare import (
     RANKS,
     Comparison,
@@ -98,9 +98,8 @@ class _Comparing:
 
     def _explain(self, index: int, finding: Finding) -> None:
         """By the machine without that finding which differs least from this one; the first of equals."""
-        without = [
-            i for i, report in enumerate(self.reports) if i != index and all(f.id != finding.id for f in report.findings)
-        ]
+        ids = [{f.id for f in report.findings} for report in self.reports]
+        without = [i for i in range(len(ids)) if i != index and finding.id not in ids[i]]
         if not without:
             return
         causes = {i: self._causes(index, i) for i in without}
@@ -113,14 +112,18 @@ class _Comparing:
                     together_with=tuple(s.label for s in one if s is not subject),
                 ))  # fmt: skip
         if not sets and finding.severity != "note":
-            named = [s.label for s in causes[nearest] if rests_on(finding, s)]
-            why = (
-                f"with the values of {self.names[nearest]} for all that differs it would still be found"
-                + (f"; it rests on {', '.join(named[:3])}" if named else "")
-                if causes[nearest]
-                else f"nothing is known that differs from {self.names[nearest]} and could be the cause"
-            )
-            self.unexplained.append(Unexplained(machine=self.names[index], finding=finding.id, why=why))
+            there = self.names[nearest]
+            effects = [s for s in self.subjects if s.kind == "effect"]
+            if not causes[nearest]:
+                why = f"nothing is known that differs from {there} and could be the cause"
+            elif is_said(finding, self.facts[index], self.reports[nearest], effects):
+                why = "what was said or seen there is enough to find it, so no exchange of values can show its cause"
+            else:
+                why = f"with the values of {there} for all that differs it would still be found"
+            self.unexplained.append(Unexplained(
+                machine=self.names[index], finding=finding.id, why=why,
+                rests_on=tuple(s.label for s in causes[nearest] if rests_on(finding, s)),
+            ))  # fmt: skip
 
     def _causes(self, index: int, other: int) -> tuple[Subject, ...]:
         return tuple(

@@ -1,8 +1,8 @@
 """Which difference explains a finding: judged again with the other machine's value, the finding is gone. Pure.
 
-From facts to verdict everything is a pure function, so a machine that never was can be judged: this one with that one's
-driver. Only what can be changed is exchanged (causes); what torch then said stays as it was seen, so nothing is explained
-by its own consequence.
+From facts to verdict everything is a pure function, so a machine that never was can be judged: this one with that
+one's driver. Only what can be changed is exchanged (causes); what torch then said stays as it was seen, so nothing is
+explained by its own consequence.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from doctor.accounting.judgement import judged
 from doctor.checks import check_of
-from doctor.compare.subjects import Subject, with_value
+from doctor.comparison.subjects import Subject, with_value
 from doctor.model.facts import Facts
 from doctor.model.finding import Finding, Outcome
 from doctor.model.report import Report
@@ -44,6 +44,12 @@ def _with_all(facts: Facts, other: Facts, causes: Sequence[Subject]) -> Facts:
     for subject in causes:
         facts = with_value(facts, other, subject)
     return facts
+
+
+def is_said(finding: Finding, facts: Facts, reference: Report, effects: Sequence[Subject]) -> bool:
+    """Whether the finding is gone without what was said and seen (messages, probes, the import): then that is enough to
+    find it, and no exchange of causes can take it away."""
+    return _is_gone(finding, _with_all(facts, reference.facts, effects), _answer(finding, reference.outcomes))
 
 
 def _answer(finding: Finding, outcomes: Sequence[Outcome]) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from doctor.compare.leaves import text_of
+from doctor.comparison.leaves import text_of
 from doctor.model.facts import ABSENT, Facts, Gpu, Torch
 from doctor.reports import summary
 
@@ -118,7 +118,7 @@ def _by_name(field: str, machines: tuple[Facts, ...]) -> Iterator[Subject]:
 
 def _names(field: str, facts: Facts) -> tuple[str, ...]:
     if field == "packages":
-        return tuple(package.name for package in facts.packages or ())
+        return tuple(package.name for package in facts.packages or () if package.name != "torch")  # the build's own row
     return tuple(facts.environ or ())
 
 
@@ -144,15 +144,16 @@ _SINGLE = tuple(_single())
 
 
 def value_of(facts: Facts, field: str) -> object:
-    """The value of a dotted fact as it is compared; None where it is not known. Of a GPU what it is, not which one; of
-    a package that is not installed «not installed»."""
+    """The value of a dotted fact as it is compared; None where it is not known. Of a GPU what it is, not which one."""
     head, _, rest = field.partition(".")
     whole = getattr(facts, head)
     if head == "packages":
         if whole is None:
             return None
         found = next((p for p in whole if p.name == rest), None)
-        return (found.version or "of an unknown version") if found else "not installed"
+        if found is None:
+            return "not installed" if facts.live else None  # a text may list some only
+        return found.version or "of an unknown version"
     if head == "environ":
         return None if whole is None else whole.get(rest, "not set")
     if field == "gpus":
@@ -223,16 +224,18 @@ def with_value(facts: Facts, other: Facts, subject: Subject) -> Facts:
     """The facts of a machine with another one's value of the subject, where that is known."""
     for field in subject.fields:
         facts = _with(facts, other, field)
-    if subject.id == "gpus" and isinstance(facts.torch, Torch) and isinstance(other.torch, Torch):
-        if facts.torch.devices and other.torch.devices:  # both list them: that is the hardware's name, no effect
-            facts = replace(facts, torch=replace(facts.torch, devices=other.torch.devices))
+    mine, theirs = facts.torch, other.torch
+    both = isinstance(mine, Torch) and isinstance(theirs, Torch) and mine.devices and theirs.devices
+    if subject.id == "gpus" and both:  # both list them: then that is the hardware's name, no effect
+        assert isinstance(mine, Torch) and isinstance(theirs, Torch)
+        return replace(facts, torch=replace(mine, devices=theirs.devices))
     return facts
 
 
 def _with(facts: Facts, other: Facts, field: str) -> Facts:
     head, _, rest = field.partition(".")
     mine, theirs = getattr(facts, head), getattr(other, head)
-    if theirs is None:
+    if value_of(other, field) is None:
         return facts
     if head == "packages":
         kept = tuple(p for p in mine or () if p.name != rest)

@@ -14,7 +14,8 @@ NAME = "NVIDIA GeForce RTX 4090"
 
 def facts(
     *, driver: str = "550.90.07", cuda: str = "12.4", torch: str = "2.6.0+cu124", works: bool = True,
-    python: str = "3.12.4", name: str = NAME, numpy: str = "2.1.3", vision: str = "0.21.0", environ: dict[str, str] | None = None,
+    python: str = "3.12.4", name: str = NAME, numpy: str = "2.1.3", vision: str = "0.21.0",
+    environ: dict[str, str] | None = None,
     message: str = "", **host: object,
 ) -> Facts:  # fmt: skip
     """A machine as a text shows it; as it is, it is well."""

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from doctor.compare import compare
-from doctor.compare.refusals import refusal
+from doctor.comparison import compare
+from doctor.comparison.refusals import refusal
 from doctor.decode import Refused
 from doctor.redaction.report import comparison_redaction
 from doctor.reports import json as report_json
 from doctor.reports.compare import json, layout, markdown, text
-from tests.compare.machines import EVIL, GOOD, HIDDEN, PAIRS, facts, report
+from tests.comparison.machines import EVIL, GOOD, HIDDEN, PAIRS, facts, report
 from tests.reports.hostile import PIECES, live_commands
 from tests.reports.test_sinks import ALIVE, INLINE, MARKDOWN, inline_tokens
 
@@ -99,7 +99,7 @@ def test_the_sentence_on_top_names_the_cause() -> None:
     assert layout.verdict(compare([GOOD, HIDDEN])) == "gpu-hidden is explained by CUDA_VISIBLE_DEVICES."
     assert layout.verdict(compare([GOOD, GOOD])).startswith("Nothing differs")
     assert layout.verdict(compare([HIDDEN, HIDDEN])).startswith("Nothing differs")
-    assert layout.verdict(compare([GOOD, EVIL])).startswith("There is no verdict on")
+    assert layout.verdict(compare([GOOD, EVIL])).endswith("there is no verdict on <img src=x>\x1b]0;t\x07@team|.json.")
 
 
 REPORT = report_json.render(GOOD)
@@ -111,7 +111,7 @@ REPORT = report_json.render(GOOD)
         (REPORT, None),
         ("torch 2.6.0, CUDA is not available", None),
         ('{"some": "json", "torch": "2.6"}', None),
-        (REPORT.replace('"schema": "1"', '"schema": "2"'), 'schema "2", and this version of torchdoctor reads schema "1"'),
+        (REPORT.replace('"schema": "1"', '"schema": "2"'), 'schema "2", and this version of torchdoctor reads'),
         (REPORT.replace('"schema": "1"', '"schema": "\\u001b[31m"'), 'schema "?"'),
         (REPORT[: len(REPORT) // 2], "cut short"),
         (REPORT.replace('"duration_ms": 1.0', f'"duration_ms": 1.0, "x": "{"y" * 10_000_000}"'), "longer than"),
