@@ -21,8 +21,9 @@ INSTRUCTIONS = """\
 torchdoctor says why PyTorch does not use a machine as it should, and which commands fix it.
 check: this machine, or a pasted ticket. judge: facts that you read yourself, each with its quote: use it where a ticket
 is prose. plan: the commands for one tool. compare: why it works on one machine and not on another. ticket: what an
-issue needs, as Markdown. explain: one diagnosis, erratum or error line. A verdict of "healthy" is proven,
-"unknown" means that something is unexplained: ask the first of `questions` next. Nothing here changes the machine; show the commands of a plan to the user before anybody runs them."""
+issue needs, as Markdown. explain: one diagnosis, erratum or error line. A verdict of "healthy" is proven, "unknown"
+means that something is unexplained: ask the first of `questions` next. Nothing here changes the machine; show the
+commands of a plan to the user before anybody runs them."""
 
 
 def server() -> MCPServer[Any]:

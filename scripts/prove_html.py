@@ -136,7 +136,8 @@ OVERFLOW = """
 (room => { const whole = document.documentElement.scrollWidth;
   if (whole <= room) return [];
   return [whole + " px"].concat(Array.from(document.querySelectorAll("body *")).filter(e =>
-    e.getBoundingClientRect().right > room + 1 && !e.closest(".wide") && !e.closest(".said")).slice(0, 3).map(e => e.tagName + "." + e.className)); })
+    e.getBoundingClientRect().right > room + 1 && !e.closest(".wide") && !e.closest(".said")
+  ).slice(0, 3).map(e => e.tagName + "." + e.className)); })
 """
 
 

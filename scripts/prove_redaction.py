@@ -20,17 +20,22 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from doctor import pipeline
+from doctor.comparison import compare
 from doctor.model.facts import Gap, ImportFailure, Origin, ProbeResult
 from doctor.model.report import Report
-from doctor.redaction.report import redact
+from doctor.redaction.report import comparison_redaction, redact
 from doctor.reports import block, env, github, junit, markdown
 from doctor.reports import html as html_format
 from doctor.reports import json as json_format
+from doctor.reports.compare import json as compare_json
+from doctor.reports.compare import markdown as compare_markdown
+from doctor.reports.compare import text as compare_text
 from doctor.triage.comment import answer_to
 from tests.redaction.planted import INNOCENT, KINDS, USERS, Planted, pasted, planted, spelled
 from tests.reports.samples import FACTS, report
 
 FORMATS = {"json": json_format, "markdown": markdown, "html": html_format, "junit": junit, "github": github}
+COMPARE = {"json": compare_json, "markdown": compare_markdown, "text": compare_text}
 TICKET = """\
 PyTorch version: 2.6.0+cu124
 CUDA used to build PyTorch: 12.4
@@ -53,6 +58,9 @@ def outputs(sample: Report, names: Iterable[tuple[str, str]] = ()) -> dict[str, 
     redacted = redact(sample, names=tuple(names))
     texts = {name: module.render(redacted) for name, module in FORMATS.items()}
     texts |= {f"ticket --as {shape}": render(redacted) for shape, render in env.SHAPES.items()}
+    pair = [report(FACTS), sample]
+    comparison, _ = comparison_redaction(compare(pair, ["report.json", "ticket.txt"]), names=tuple(names))
+    texts |= {f"compare {name}": module.render(comparison) for name, module in COMPARE.items()}
     texts["triage"] = answer_to(sample).body or ""  # it repeats values of a closed shape only
     decoded = {name: html.unescape(text).replace("\\", "") for name, text in texts.items()}
     return {

@@ -35,7 +35,8 @@ def refusal(data: bytes) -> str | None:
     if schema == SCHEMA or "torchdoctor" not in str(said.get("tool"))[:40]:
         return None
     harmless = isinstance(schema, str) and schema.isascii() and schema.isprintable() and len(schema) < 20
-    return f'it is a report of schema "{schema if harmless else "?"}", and this version of torchdoctor reads schema "{SCHEMA}": update it'
+    called = schema if harmless else "?"
+    return f'it is a report of schema "{called}", and this version of torchdoctor reads schema "{SCHEMA}": update it'
 
 
 def says_nothing(report: Report) -> str | None:
