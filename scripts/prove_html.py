@@ -178,7 +178,8 @@ def uses_of(browser: Browser) -> Iterator[str]:
         left = browser.evaluate(
             "(() => { const f = document.querySelector('.filter input'); f.value = 'python'; f.dispatchEvent(new"
             " Event('input')); const rows = Array.from(document.querySelector('table.filtered').tBodies[0].rows);"
-            "const left = rows.filter(r => getComputedStyle(r).display !== 'none'); const right = left.every(r => /python/i.test(r.textContent));"
+            "const left = rows.filter(r => getComputedStyle(r).display !== 'none');"
+            "const right = left.every(r => /python/i.test(r.textContent));"
             "f.value = ''; f.dispatchEvent(new Event('input'));"
             "return [right, rows.every(r => !r.hidden), !!document.querySelector('.filter .count').textContent]; })()"
         )

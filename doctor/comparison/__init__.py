@@ -89,7 +89,9 @@ class _Comparing:
 
     def _machine(self, index: int) -> Machine:
         report = self.reports[index]
-        findings = tuple(Found(id=f.id, severity=f.severity, title=f.title) for f in self.roots[index])
+        findings = tuple(
+            Found(id=f.id, severity=f.severity, title=f.title, confidence=f.confidence) for f in self.roots[index]
+        )
         return Machine(
             name=self.names[index], summary=summary.in_a_line(report), verdict=report.verdict, findings=findings
         )

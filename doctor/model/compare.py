@@ -19,6 +19,7 @@ class Found:
     id: str  # public: torchdoctor explain ID
     severity: Severity  # only a fault makes the verdict "faulty"
     title: str  # what it is, one sentence
+    confidence: Literal["certain", "likely"] = "certain"  # "likely": concluded from what is left over
 
 
 @dataclass(frozen=True, kw_only=True)

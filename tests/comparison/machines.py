@@ -7,7 +7,7 @@ from dataclasses import replace
 from doctor.accounting.judgement import judged
 from doctor.model.facts import Facts, Gpu
 from doctor.model.report import Report, Target
-from tests.examples import device, linux, with_error, with_nvidia, with_packages, with_torch
+from tests.examples import device, linux, with_nvidia, with_packages, with_torch
 
 NAME = "NVIDIA GeForce RTX 4090"
 
@@ -16,7 +16,7 @@ def facts(
     *, driver: str = "550.90.07", cuda: str = "12.4", torch: str = "2.6.0+cu124", works: bool = True,
     python: str = "3.12.4", name: str = NAME, numpy: str = "2.1.3", vision: str = "0.21.0",
     environ: dict[str, str] | None = None,
-    message: str = "", **host: object,
+    **host: object,
 ) -> Facts:  # fmt: skip
     """A machine as a text shows it; as it is, it is well."""
     devices = (device("cuda", name),) if works else ()
@@ -24,8 +24,7 @@ def facts(
         with_nvidia(linux(python=python, **host), name, driver=driver, driver_cuda=cuda), torch, cuda_available=works,
         devices=devices,
     )  # fmt: skip
-    made = replace(with_packages(made, torchvision=vision, numpy=numpy), environ=environ or {}, live=False)
-    return with_error(made, message) if message else made
+    return replace(with_packages(made, torchvision=vision, numpy=numpy), environ=environ or {}, live=False)
 
 
 def report(facts: Facts, name: str = "machine") -> Report:
@@ -48,6 +47,7 @@ BOTH = report(
     "mine.json",
 )
 OPEN = report(facts(works=False), "mine.txt")
+LIKELY = report(facts(works=False, container="docker"), "container.json")
 FLEET = (
     *(report(facts(), f"node{n}.json") for n in range(5)),
     report(facts(works=False, environ={"CUDA_VISIBLE_DEVICES": "-1"}), "node5.json"),
@@ -63,5 +63,6 @@ EVIL = report(
 PAIRS = {
     "healthy": (GOOD, replace(GOOD, target=replace(GOOD.target, evidence=("mine.json",)))),
     "one fault": (GOOD, OLD_DRIVER), "hidden": (GOOD, HIDDEN), "many": (GOOD, BOTH), "no verdict": (GOOD, OPEN),
+    "likely": (GOOD, LIKELY),
     "cpu build": (GOOD, CPU_BUILD), "fleet": FLEET, "hostile": (GOOD, EVIL),
 }  # fmt: skip

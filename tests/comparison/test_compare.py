@@ -21,6 +21,7 @@ from tests.comparison.machines import (
     FLEET,
     GOOD,
     HIDDEN,
+    LIKELY,
     OLD_DRIVER,
     OPEN,
     SERIAL,
@@ -64,6 +65,11 @@ def test_two_causes_are_told_apart() -> None:
     assert found["companion-mismatch"] == {"packages.torchvision"}
     assert found["nvidia-driver-too-old"] == {"nvidia-driver"}
     assert "packages.numpy" not in set().union(*found.values())
+
+
+def test_what_is_only_likely_is_explained_by_what_it_was_concluded_from() -> None:
+    [finding] = [f for f in LIKELY.findings if f.confidence == "likely"]
+    assert explained(compare([GOOD, LIKELY]))[finding.id] == {"container"}
 
 
 def test_what_follows_is_no_cause() -> None:

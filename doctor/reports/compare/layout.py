@@ -102,7 +102,9 @@ def listed(names: list[str] | tuple[str, ...], at_most: int = 4) -> str:
 def found(comparison: Comparison, index: int) -> str:
     """The verdict of one machine with its findings: "faulty: gpu-hidden"."""
     machine = comparison.machines[index]
-    ids = [f.id for f in machine.findings if f.severity != "note"]
+    ids = [
+        f.id + (" (likely)" if f.confidence == "likely" else "") for f in machine.findings if f.severity != "note"
+    ]
     return VERDICTS[machine.verdict] + (f": {', '.join(ids)}" if ids else "")
 
 
