@@ -21,7 +21,7 @@ import click
 if TYPE_CHECKING:
     from doctor.model.request import Request, Stated
 
-FORMATS = ("terminal", "json", "markdown", "html", "junit", "github")
+FORMATS = ("terminal", "json", "markdown", "html", "junit", "github", "sarif", "openmetrics")
 _DEVICE = re.compile(r"(cpu|cuda|mps|xpu)(:\d{1,3})?\Z")
 _DATE = re.compile(r"\d{4}(-\d\d){0,2}\Z")
 

@@ -62,8 +62,21 @@ def text_of(report: Report, format: str, options: dict[str, Any], *, headed: boo
         if error.name != "jinja2":
             raise
         raise click.UsageError("--format html needs jinja2: install torchdoctor[html].") from error
-    text: str = renderer.render(redacted(report, options))
+    shown = redacted(report, options)
+    if format == "github" and (file := os.environ.get("GITHUB_STEP_SUMMARY")):
+        _add_to_summary(renderer, shown, file)
+    text: str = renderer.render(shown)
     return text
+
+
+def _add_to_summary(github: Any, report: Report, file: str) -> None:
+    """Append the report to the summary of the job's step, in the room that other programs left there."""
+    try:
+        taken = os.stat(file).st_size if os.path.exists(file) else 0
+        with open(file, "a", encoding="utf-8", newline="\n") as summary:
+            summary.write(github.job_summary(report, github.SUMMARY_BYTES - taken))
+    except OSError as error:
+        complain(f"torchdoctor: the summary of the job is not written: {error.strerror or error}")
 
 
 def redacted(report: Report, options: dict[str, Any], *, of: str = "") -> Report:

@@ -39,6 +39,7 @@ TOPICS: dict[str, Topic] = {
             ("TORCHDOCTOR_KNOWLEDGE", "A folder of newer knowledge tables (torchdoctor knowledge --update)."),
             ("TORCHDOCTOR_PYTORCH_INDEX", "Where --run fetches torch from: a mirror of PyTorch's index."),
             ("VIRTUAL_ENV, CONDA_PREFIX", "The active environment: the one to examine where nothing else is named."),
+            ("GITHUB_STEP_SUMMARY", "Where --format github also writes the report, as GitHub Actions sets it."),
             ("NO_COLOR, FORCE_COLOR", "No colour, or colour always; --color outranks both."),
             ("COLUMNS", "The width of what is printed."),
             ("XDG_STATE_HOME, XDG_DATA_HOME, LOCALAPPDATA", "Where the key of fix --undo and updated tables are kept."),
@@ -52,7 +53,9 @@ TOPICS: dict[str, Topic] = {
             ("markdown", "For an issue tracker."),
             ("html", "One self-contained page that loads nothing. Needs jinja2: install torchdoctor[html]."),
             ("junit", "For a CI that shows test results: one case a diagnosis."),
-            ("github", "Annotations in the log of GitHub Actions."),
+            ("github", "Annotations for GitHub Actions, ten of a kind; the report goes into the summary of the job."),
+            ("sarif", "SARIF 2.1.0 for code scanning: results at the lines of your files that bring torch in."),
+            ("openmetrics", "A textfile for the collector of a Prometheus node exporter."),
         ),
     ),
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from doctor.facts import environ, host, interpreter, neighbours, tools
+from doctor.facts import declared, environ, host, interpreter, neighbours, tools
 from doctor.facts.gpus import amd, apple, intel, merged, nvidia, pci
 from doctor.facts.gpus.nvidia import Promised
 from doctor.facts.notes import Notes
@@ -68,6 +68,7 @@ class Collection:
             intel=Intel(**notes.fields("intel")),
             metal=Metal(**notes.fields("metal")),
             environ=notes.get("environ"),
+            declared=notes.get(declared.FACT),
             gaps=notes.gaps,
             origins=notes.origins,
         )
@@ -82,6 +83,7 @@ def start(system: System, found: Found) -> Collection:
     finishers += [part.start(system, notes) for part in (host, pci, amd, apple, tools)]
     soon = 1 if system.is_windows else 2  # of Windows itself, a slow PowerShell must say
     intel.collect(system, notes)
+    declared.collect(system, notes)
     finishers += [
         driver,
         merged.write,

@@ -433,6 +433,15 @@ class ProbeResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Declaration:
+    """A line of the project's own files that brings torch, or what belongs to it, into the environment."""
+
+    file: str  # from the root of the repository, with slashes: "docker/Dockerfile"
+    line: int  # in that file, from 1
+    what: str  # "torch", the name of another package, "python", "index" (the address of one), "image" (of a container)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Facts:
     """Everything known of one machine. `torch` and `metal` may be ABSENT; `gpus == ()` means: known to have none."""
 
@@ -457,5 +466,7 @@ class Facts:
     signs: tuple[str, ...] = ()  # how a fault shows in a text, in the words of evidence/signs.py
     probes: tuple[ProbeResult, ...] | None = None  # what computing on each device gave; null: nothing was probed
     gaps: tuple[Gap, ...] = ()  # why facts are not known
+    declared: tuple[Declaration, ...] | None = None  # what the project's files ask for, nearest file first
     asked_devices: tuple[str, ...] = ()  # devices named by --device
+    required: tuple[str, ...] = ()  # what --require demands: "torch>=2.5"
     origins: Mapping[str, Origin] = field(default_factory=dict)  # dotted fact -> its source

@@ -51,7 +51,13 @@ _DECLARED: dict[str, dict[How, str]] = {
     "Fix": {OWN: "finding action also_cures", NAME: "changes", TEXT: "title details assumes"},
     "Step": {TEXT: "text shell", WORDS: "argv undo verify"},
     "TomlEdit": {TEXT: "file toml"},
-    "Facts": {OWN: "as_of asked_devices", NAME: "operations signs threads wheels", TEXT: "environ"},
+    "Facts": {
+        OWN: "as_of asked_devices",
+        NAME: "operations signs threads wheels",
+        VERSION: "required",
+        TEXT: "environ",
+    },
+    "Declaration": {NAME: "what", TEXT: "file"},
     "Gap": {OWN: "fact", TEXT: "detail source"},
     "Origin": {TEXT: "source quote"},
     "Host": {

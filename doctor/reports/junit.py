@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as xml
 
+from doctor.model.finding import Finding
 from doctor.model.report import Report
 from doctor.reports import summary
+from doctor.reports.places import places
 from doctor.reports.sinks import junit
+
+LENGTH = 10_000  # characters of one text: GitLab reads 30 MB in all
 
 
 def render(report: Report) -> str:
@@ -27,12 +31,12 @@ def render(report: Report) -> str:
         case = xml.SubElement(suite, "testcase", classname=f"torchdoctor.{outcome.layer}", name=outcome.id, time="0")
         finding = findings.get(outcome.id)
         if outcome.status == "skipped":
-            xml.SubElement(case, "skipped", message=junit(outcome.reason))
+            xml.SubElement(case, "skipped", message=junit(outcome.reason[:LENGTH]))
         elif outcome.status == "crashed":
-            xml.SubElement(case, "error", message=junit(outcome.reason))
+            xml.SubElement(case, "error", message=junit(outcome.reason[:LENGTH]))
         elif finding is not None and outcome.id in faults:
             failure = xml.SubElement(case, "failure", type=finding.severity, message=junit(finding.title))
-            failure.text = junit(finding.detail)
+            failure.text = junit(_detail(report, finding))
         elif finding is not None:
             xml.SubElement(case, "system-out").text = junit(f"{finding.severity}: {finding.detail or finding.title}")
     _verdict(suite, report)
@@ -40,6 +44,18 @@ def render(report: Report) -> str:
     suites.append(suite)
     xml.indent(suites)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + xml.tostring(suites, encoding="unicode") + "\n"
+
+
+def _detail(report: Report, finding: Finding) -> str:
+    """What it is, what to do about it, and where."""
+    fix = summary.fix_of(report, finding)
+    parts = (
+        finding.detail,
+        f"Fix: {summary.offer(fix)}" if fix else "",
+        f"It follows from {finding.explained_by}." if finding.explained_by else "",
+        *(f"{place.file}:{place.line}" for place in places(report, finding)[:1]),
+    )
+    return " ".join(part for part in parts if part)[:LENGTH]
 
 
 def _verdict(suite: xml.Element, report: Report) -> None:

@@ -15,10 +15,10 @@ from doctor.reports.sinks import markdown, markdown_cell, markdown_code, markdow
 from doctor.reports.text import safe
 
 
-def render(report: Report) -> str:
-    """GitHub-flavoured Markdown: verdict, findings, the layers, and folded what else is known and the block
+def render(report: Report, *, block: bool = True) -> str:
+    """GitHub-flavoured Markdown: verdict, findings, the layers, and folded what else is known and (`block`) the block
     (reports/block.py) that `check --from` reads back."""
-    return _ticket(report) + "\n"
+    return _ticket(report, "\n".join(_machine(report)) if block else "") + "\n"
 
 
 def render_page(check: Check) -> str:
@@ -41,9 +41,8 @@ class _Part:
     name: str = ""
 
 
-def _ticket(report: Report) -> str:
+def _ticket(report: Report, tail: str) -> str:
     head = "\n".join(_head(report))
-    tail = "\n".join(_machine(report))
     parts = [
         *(_Part(text, "findings" if number else "") for number, text in enumerate(_findings(report))),
         _Part("\n".join(_left_over(report))),

@@ -122,6 +122,15 @@ def openmetrics_label(text: str) -> str:
     return safe(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
+SARIF_LENGTH = 4000  # characters of a message
+
+
+def sarif_message(text: str, *, keep_lines: bool = False) -> str:
+    """A message of SARIF, in which [text](target) would be a link (SARIF 2.1.0, 3.11.6)."""
+    shown = re.sub(r"\](?=[(\[])", "] ", safe(text, keep_lines=keep_lines)).strip()
+    return shown if len(shown) <= SARIF_LENGTH else shown[: SARIF_LENGTH - 2] + " …"
+
+
 def github_data(text: str) -> str:
     """The message of a workflow command."""
     return safe(text).replace("%", "%25")
@@ -149,6 +158,7 @@ SINKS: dict[str, Callable[[str], str]] = {
     "csv-cell": csv_cell,
     "junit": junit,
     "openmetrics-label": openmetrics_label,
+    "sarif-message": sarif_message,
     "github-data": github_data,
     "github-property": github_property,
     **{f"{shell}-comment": partial(_comment, shell) for shell in quoting.SHELLS},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from doctor.fixes.prices import priced
-from doctor.model.facts import ABSENT, Facts, Gap, Gpu, Metal, ProbeResult, Stage, StartFailure
+from doctor.model.facts import ABSENT, Declaration, Facts, Gap, Gpu, Metal, ProbeResult, Stage, StartFailure
 from doctor.model.finding import Evidence, Finding, Outcome, Remedy
 from doctor.model.fix import Fix, Plan, Step
 from doctor.model.report import Other, Report, Target
@@ -280,6 +280,26 @@ HOSTILE_UNEXPLAINED = replace(
     questions=(Question(text=HOSTILE_TEXT, command=HOSTILE_TEXT),),
     unproven=(HOSTILE_TEXT,),
 )
+# What every format is looked at with: tests/reports/test_states.py.
+DECLARED = (
+    Declaration(file="requirements.txt", line=4, what="torch"),
+    Declaration(file="requirements.txt", line=5, what="torchvision"),
+    Declaration(file="docker/Dockerfile", line=1, what="image"),
+    Declaration(file="docker/Dockerfile", line=9, what="torch"),
+)
+STATES = {
+    "healthy": HEALTHY,
+    "one-fault": replace(
+        FAULTY, findings=(TOO_OLD,), plan=Plan(fixes=(FIX,)), outcomes=FAULTY.outcomes[:2],
+        facts=replace(FACTS, declared=DECLARED),
+    ),
+    "many": replace(FAULTY, facts=replace(FACTS, declared=DECLARED)),
+    "likely": replace(
+        FAULTY, findings=(replace(TOO_OLD, confidence="likely", detail="Concluded from «cuInit: Error 803»."),),
+        outcomes=FAULTY.outcomes[:2],
+    ),
+    "no-verdict": UNEXPLAINED,
+}  # fmt: skip
 ALL = {
     "faulty": FAULTY, "healthy": HEALTHY, "cpu-only": CPU_ONLY, "mac": MAC, "crashed": CRASHED, "unknown": UNKNOWN,
     "no-target": NO_TARGET, "hostile": HOSTILE, "unexplained": UNEXPLAINED, "own-error": OWN_ERROR, "limited": LIMITED,
