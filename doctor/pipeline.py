@@ -44,6 +44,7 @@ def examine(request: Request, progress: Callable[[str], None] = _silent) -> Repo
     from doctor.accounting.judgement import judged
     from doctor.fixes.plan import plan
 
+    facts = replace(facts, required=request.require) if request.require else facts
     limits = (*limits_of(request), *extra.pop("limits", ()))
     judgement = judged(facts, only=request.only, limits=limits)
     account = judgement.account

@@ -14,7 +14,7 @@ from typing import Literal
 from doctor.accounting.accelerators import Accelerator, accelerators, torch_runs
 from doctor.accounting.account import Account
 from doctor.model.facts import ABSENT, Absent, Facts, ProbeResult, Torch
-from doctor.model.finding import Outcome
+from doctor.model.finding import OPEN_IF_NOTED, Outcome
 
 REMARK = "remark"  # of evidence/remarks.py
 Value = Literal["healthy", "faulty", "unknown"]
@@ -35,9 +35,19 @@ def verdict(facts: Facts, account: Account, outcomes: Iterable[Outcome], limits:
         return Verdict(value="faulty")
     if any(limit.startswith("--only") for limit in limits):
         skipped = (o for o in outcomes if o.status in ("skipped", "crashed"))
-        return Verdict(value="unknown", unproven=tuple(f"{o.id} cannot be judged: {o.reason}" for o in skipped))
-    unproven = tuple(dict.fromkeys(_unproven(facts, account, limited=bool(limits))))
+        asked = (f"{o.id} cannot be judged: {o.reason}" for o in skipped)
+        return Verdict(value="unknown", unproven=(*asked, *_not_known_to_be_met(account)))
+    unproven = tuple(
+        dict.fromkeys((*_unproven(facts, account, limited=bool(limits)), *_not_known_to_be_met(account)))
+    )
     return Verdict(value="unknown" if unproven or limits else "healthy", unproven=unproven)
+
+
+def _not_known_to_be_met(account: Account) -> Iterator[str]:
+    """What --require demands, and nobody can tell."""
+    for finding in account.findings:
+        if finding.id in OPEN_IF_NOTED and finding.severity == "note":
+            yield finding.detail.rstrip(".")
 
 
 def _unproven(facts: Facts, account: Account, *, limited: bool) -> Iterator[str]:

@@ -82,6 +82,7 @@ class Check:
     keeps_from: tuple[str, ...] = ()
     even_if_listed: bool = False
     usual: tuple[Remedy, ...] = ()
+    on_request: bool = False  # judged only where the user asked for it: where all that it needs is known
     concluded: bool = False  # found by doctor/accounting when the others have answered, never by a judge of its own
     follows_kept_gpus: bool = False  # a consequence of every fault that keeps GPUs of its `vendors` from torch
     explains: tuple[str, ...] = ()  # ids that are its consequences

@@ -16,7 +16,7 @@ SEVERITIES = ("fault", "warning", "note")
 def judge(facts: Facts, only: Iterable[str] = ()) -> tuple[tuple[Outcome, ...], tuple[Finding, ...]]:
     """All outcomes, and the findings in the order in which to read them. `only` limits the judgement to those ids."""
     wanted = frozenset(only)
-    checks = [c for c in all_checks() if not wanted or c.id in wanted]
+    checks = [c for c in all_checks() if (_is_asked(c, facts) if c.on_request else not wanted or c.id in wanted)]
     outcomes: list[Outcome] = []
     findings: list[Finding] = []
     for check in checks:
@@ -24,6 +24,10 @@ def judge(facts: Facts, only: Iterable[str] = ()) -> tuple[tuple[Outcome, ...], 
         outcomes.append(outcome)
         findings.extend(found)
     return tuple(outcomes), settle(findings, checks)
+
+
+def _is_asked(check: Check, facts: Facts) -> bool:
+    return all(is_known(facts, need) for need in check.needs)
 
 
 def run_check(check: Check, facts: Facts) -> tuple[Outcome, tuple[Finding, ...]]:
@@ -125,11 +129,16 @@ def settle(findings: Iterable[Finding], checks: Iterable[Check]) -> tuple[Findin
     }
     kept = [f for f in kept if f.id not in replaced]
     causes: dict[str, str] = {}
+    own: dict[int, str] = {}  # of each finding: there may be several of an id, of which not all follow
     for cause in kept:  # in causal order: the earliest layer is the deepest cause
-        for other in kept:
+        for place, other in enumerate(kept):
             if _explains(by_id[cause.id], by_id[other.id], other) and beats(cause, other):
                 causes.setdefault(other.id, cause.id)
-    kept = [replace(f, root=False, explained_by=causes[f.id]) if _grounded(f.id, causes) else f for f in kept]
+                own.setdefault(place, cause.id)
+    kept = [
+        replace(f, root=False, explained_by=own[place]) if place in own and _grounded(f.id, causes) else f
+        for place, f in enumerate(kept)
+    ]
     return tuple(sorted(kept, key=lambda f: (rank[f.severity], not f.root, LAYERS.index(f.layer))))
 
 

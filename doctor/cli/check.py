@@ -18,6 +18,7 @@ from doctor.cli.options import (
     machines_of,
     read_all,
     request_from,
+    require_option,
 )
 from doctor.cli.progress import watching
 from doctor.model.report import Report
@@ -25,6 +26,7 @@ from doctor.model.report import Report
 
 @click.command()
 @machine_options()
+@require_option
 @facts_option
 @click.option("--errata", is_flag=True, help="Also list all errata of this torch that apply here, with their fixes.")
 def command(**options: Any) -> int:

@@ -169,6 +169,27 @@ facts_option = click.option(
 )
 
 
+def _demands(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    if value:
+        from doctor.checks._required import parse
+
+        for text in value:
+            try:
+                parse(text)
+            except ValueError as error:
+                raise click.BadParameter(f"{' '.join(str(error).split())}.") from None
+    return tuple(dict.fromkeys(text.strip() for text in value))
+
+
+require_option = click.option(
+    "--require",
+    multiple=True,
+    metavar="WHAT",
+    callback=_demands,
+    help="A fault where it does not hold: 'torch>=2.5', 'cuda>=1' (repeatable; torchdoctor help requirements).",
+)
+
+
 def request_from(
     *,
     python: str | None = None,
@@ -178,6 +199,7 @@ def request_from(
     no_probe: bool = False,
     device: tuple[str, ...] = (),
     only: tuple[str, ...] = (),
+    require: tuple[str, ...] = (),
     timeout: float | None = None,
     time_limit: float | None = None,
     tool: str | None = None,
@@ -191,7 +213,7 @@ def request_from(
 
     return Request(
         python=python, evidence=evidence, stated=stated, as_of=as_of, probe=not no_probe, devices=device, only=only,
-        limit_s=timeout, run_limit_s=time_limit, every_file=verbose, tool=tool,
+        require=require, limit_s=timeout, run_limit_s=time_limit, every_file=verbose, tool=tool,
         shell=shell,
     )  # fmt: skip
 

@@ -45,6 +45,20 @@ TOPICS: dict[str, Topic] = {
             ("XDG_STATE_HOME, XDG_DATA_HOME, LOCALAPPDATA", "Where the key of fix --undo and updated tables are kept."),
         ),
     ),
+    "requirements": Topic(
+        "What check --require can demand: exit code 1 where it does not hold, 3 where that is not known.",
+        (
+            ("torch>=2.5", "The version of torch, compared as pip does: torch>=2.5,<2.8."),
+            ("torch-cuda>=12.4", "The CUDA that torch is built for."),
+            ("python>=3.10", "The version of the Python."),
+            ("driver>=550", "The version of the NVIDIA driver."),
+            ("cuda>=1", "How many NVIDIA GPUs torch can use; also rocm, xpu and mps. gpu>=1: of any make."),
+            ("capability>=8.0", "The lowest compute capability of torch's NVIDIA GPUs."),
+            ("memory>=16GB", "The memory of the smallest GPU that torch can use. Units: GB, GiB, MB …"),
+            ("ram>=32GB", "The machine's memory, or what the container may use; also shm and disk (free space)."),
+            ("speed>=0.8", "The rate of the slowest GPU, as a share of what a healthy one of its model reaches."),
+        ),
+    ),
     "formats": Topic(
         "Formats of check. All but terminal are redacted; -o FILE writes one atomically.",
         (

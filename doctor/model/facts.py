@@ -468,5 +468,5 @@ class Facts:
     gaps: tuple[Gap, ...] = ()  # why facts are not known
     declared: tuple[Declaration, ...] | None = None  # what the project's files ask for, nearest file first
     asked_devices: tuple[str, ...] = ()  # devices named by --device
-    required: tuple[str, ...] = ()  # what --require demands: "torch>=2.5"
+    required: tuple[str, ...] | None = None  # what --require demands: "torch>=2.5"; null: nothing
     origins: Mapping[str, Origin] = field(default_factory=dict)  # dotted fact -> its source

@@ -9,6 +9,7 @@ from typing import Literal
 Severity = Literal["fault", "warning", "note"]
 # Tells of the release, not of this machine: every torch has some. It gets no fix, and --strict does not count it.
 ONLY_TOLD = ("known-errata",)
+OPEN_IF_NOTED = ("requirement-unmet",)  # a note of it: what was required is not known, so there is no verdict
 LAYERS = ("machine", "driver", "interpreter", "torch", "libraries", "install", "run")  # in causal order
 
 

@@ -11,7 +11,7 @@ from doctor.checks import Check
 from doctor.fixes import quoting
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Absent, Facts, Gpu, ProbeResult, StartFailure, Torch
-from doctor.model.finding import ONLY_TOLD, Evidence, Finding
+from doctor.model.finding import ONLY_TOLD, OPEN_IF_NOTED, Evidence, Finding
 from doctor.model.fix import Fix, Step
 from doctor.model.report import Report
 from doctor.model.symptom import Hypothesis, Symptom
@@ -71,7 +71,7 @@ def _rows(report: Report) -> Iterator[Row]:
         if layer in ("install", "run"):
             if not found:
                 continue
-            known: str | None = ", ".join(f.id for f in found)
+            known: str | None = ", ".join(dict.fromkeys(f.id for f in found))
         else:
             known = texts[layer]
         mark = _mark(found, known)
@@ -316,8 +316,8 @@ def device(report: Report) -> str | None:
     probes = report.facts.probes
     if probes:
         return "; ".join(probe_line(p) for p in sorted(probes, key=lambda p: p.id == "cpu"))
-    cause = next((f for f in report.findings if f.severity == "fault" and f.root), None)
-    if cause:
+    faults = (f for f in report.findings if f.severity == "fault" and f.root and f.id not in OPEN_IF_NOTED)
+    if cause := next(faults, None):
         return f"not probed: {cause.id}"
     return "not probed" if report.facts.live else "not probed: read from text"
 
@@ -458,11 +458,19 @@ def _need(name: str) -> str:
 
 
 def fix_of(report: Report, finding: Finding) -> Fix | None:
-    """The fix made for that finding, or the one that cures it too."""
+    """The fix made for that finding, or the one that cures it too. Of several findings of one id each has its own."""
+    several = sum(f.id == finding.id for f in report.findings) > 1
     for fix in report.plan.fixes:
-        if fix.finding == finding.id:
+        if fix.finding == finding.id and (not several or _is_made_of(fix, finding)):
             return fix
     return next((f for f in report.plan.fixes if finding.id in f.also_cures), None)
+
+
+def _is_made_of(fix: Fix, finding: Finding) -> bool:
+    """Whether one of the finding's remedies became this fix; of an action that many have, by its words."""
+    remedies = [r for r in finding.remedies if r.action == fix.action]
+    words = [(r.text or r.details.get("reason", "")).casefold() for r in remedies]
+    return any(fix.action != "none" or said in fix.title.casefold() for said in words) or not finding.remedies
 
 
 def consequences(report: Report, root: Finding) -> tuple[Finding, ...]:
