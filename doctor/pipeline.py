@@ -48,7 +48,7 @@ def examine(request: Request, progress: Callable[[str], None] = _silent) -> Repo
     limits = (*limits_of(request), *extra.pop("limits", ()))
     judgement = judged(facts, only=request.only, limits=limits)
     account = judgement.account
-    return Report(
+    report = Report(
         tool=f"torchdoctor {__version__}",
         taken_at=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         duration_ms=round((time.monotonic() - started) * 1000, 1),
@@ -65,6 +65,22 @@ def examine(request: Request, progress: Callable[[str], None] = _silent) -> Repo
         plan=plan(account.findings, facts, tool=request.tool, shell=request.shell),
         **extra,
     )
+    return report if request.plugins == () else _with_plugins(report, request, started)
+
+
+def _with_plugins(report: Report, request: Request, started: float) -> Report:
+    """The report with what the plugins say that are installed beside, or those that are named."""
+    from doctor.plugins.installed import installed
+
+    asked = tuple(one for one in installed() if request.plugins is None or one.name in request.plugins)
+    if not asked:
+        return report
+    from doctor.plugins.merge import merged
+    from doctor.plugins.run import ask
+
+    until = started + request.run_limit_s if request.run_limit_s else None
+    ran = ask(asked, report.facts, request.evidence, limit_s=request.limit_s, until=until)
+    return replace(merged(report, ran, request), duration_ms=round((time.monotonic() - started) * 1000, 1))
 
 
 def limits_of(request: Request) -> tuple[str, ...]:

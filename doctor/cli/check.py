@@ -16,6 +16,8 @@ from doctor.cli.options import (
     facts_option,
     machine_options,
     machines_of,
+    no_plugins_option,
+    plugin_option,
     read_all,
     request_from,
     require_option,
@@ -27,6 +29,8 @@ from doctor.model.report import Report
 @click.command()
 @machine_options()
 @require_option
+@plugin_option
+@no_plugins_option
 @facts_option
 @click.option("--errata", is_flag=True, help="Also list all errata of this torch that apply here, with their fixes.")
 def command(**options: Any) -> int:
@@ -38,6 +42,10 @@ def command(**options: Any) -> int:
     nothing is sent.
     """
     format = chosen_format(options)
+    if options["no_plugins"] and options["plugins"]:
+        raise click.UsageError("--plugin and --no-plugins exclude each other.")
+    if not options["plugins"]:  # a judgement limited to some ids asks nobody else
+        options["plugins"] = () if options["no_plugins"] or options["only"] else None
     machines = machines_of(options["sources"])
     if machines.each_alone:
         if options["stated"]:

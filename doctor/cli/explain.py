@@ -18,7 +18,9 @@ from doctor.cli.options import completed_by, unknown_id
 if TYPE_CHECKING:
     from doctor.checks import Check
     from doctor.knowledge.codes import Reading
+    from doctor.model.finding import Severity
     from doctor.model.symptom import Hypothesis, Question, Symptom
+    from doctor.plugins.host import Described
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 _NEGATIVE = re.compile(r"-(?:0[xX][0-9A-Fa-f]+|\d+)\Z")
@@ -60,7 +62,7 @@ def command(what: tuple[str, ...], listed: bool, format: str, as_json: bool, col
     if not text.strip():
         raise click.UsageError("name a diagnosis, paste an error line, or ask for --list.")
     text = text.strip()
-    checks = [c for c in all_checks() if c.id == text]
+    checks = [c for c in all_checks() if c.id == text] or _of_plugins(text)
     if not checks and (page := _erratum(text, format, color)) is not None:
         output.emit(page)
         return 0
@@ -70,6 +72,35 @@ def command(what: tuple[str, ...], listed: bool, format: str, as_json: bool, col
         output.emit(_pages_or_list(checks, format, color, pages=True))
         return 0
     return _explain_text(text, format, color)
+
+
+def _of_plugins(text: str) -> list[Check]:
+    """The check of an installed plugin, by its id below the plugin's name ("acme/old-image")."""
+    name, slash, id = text.partition("/")
+    if not slash or not _ID.match(name) or not _ID.match(id):
+        return []
+    from doctor.decode import Refused
+    from doctor.plugins.installed import installed
+    from doctor.plugins.run import describe
+
+    for one in installed():
+        if one.name == name:
+            try:
+                described = describe(one).checks
+            except Refused as error:
+                raise click.UsageError(f"the plugin {name} does not answer: {error}.") from None
+            if not (found := [_as_check(text, c) for c in described if c.id == id]):
+                raise click.UsageError(unknown_id(text, [f"{name}/{c.id}" for c in described]))
+            return found
+    return []
+
+
+def _as_check(id: str, described: Described) -> Check:
+    from doctor.checks import Check
+
+    severities: dict[str, Severity] = {"fault": "fault", "warning": "warning"}
+    severity = severities.get(described.severity, "note")
+    return Check(severity=severity, id=id, layer=described.layer, title=described.title, docs=described.docs)
 
 
 def _all_ids() -> Iterable[str]:

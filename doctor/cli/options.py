@@ -190,6 +190,29 @@ require_option = click.option(
 )
 
 
+def _plugins(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    if value:
+        from doctor.plugins.installed import GROUP, installed
+
+        known = [one.name for one in installed()]
+        for name in value:
+            if name not in known:
+                there = f"installed: {', '.join(known)}" if known else f"none is installed beside torchdoctor ({GROUP})"
+                raise click.BadParameter(f"there is no plugin '{name}'; {there}.")
+    return value
+
+
+plugin_option = click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="NAME",
+    callback=_plugins,
+    help="Ask only this installed plugin (repeatable). Default: all of them.",
+)
+no_plugins_option = click.option("--no-plugins", is_flag=True, help="Ask no plugin.")
+
+
 def request_from(
     *,
     python: str | None = None,
@@ -200,6 +223,7 @@ def request_from(
     device: tuple[str, ...] = (),
     only: tuple[str, ...] = (),
     require: tuple[str, ...] = (),
+    plugins: tuple[str, ...] | None = (),
     timeout: float | None = None,
     time_limit: float | None = None,
     tool: str | None = None,
@@ -213,7 +237,7 @@ def request_from(
 
     return Request(
         python=python, evidence=evidence, stated=stated, as_of=as_of, probe=not no_probe, devices=device, only=only,
-        require=require, limit_s=timeout, run_limit_s=time_limit, every_file=verbose, tool=tool,
+        require=require, plugins=plugins, limit_s=timeout, run_limit_s=time_limit, every_file=verbose, tool=tool,
         shell=shell,
     )  # fmt: skip
 

@@ -29,6 +29,20 @@ class Other:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PluginRun:
+    """A plugin that was asked, and how that ended. Its checks and findings have ids below its name: acme/old-image."""
+
+    name: str  # of its entry point
+    distribution: str = ""  # that it was installed with
+    version: str = ""  # of that distribution
+    status: Literal["ok", "failed", "timed-out"]  # of the plugin itself; its checks have outcomes of their own
+    reason: str = ""  # why it failed
+    checks: tuple[str, ...] = ()  # ids
+    messages: tuple[str, ...] = ()  # ids of the messages that it recognises
+    tables: tuple[str, ...] = ()  # name and date of each table that it brings along
+
+
+@dataclass(frozen=True, kw_only=True)
 class Report:
     """schema "1": see reports/report-1.schema.json. Times are UTC, ISO 8601."""
 
@@ -48,6 +62,7 @@ class Report:
     hypotheses: tuple[Hypothesis, ...] = ()  # about the symptoms that are left over
     questions: tuple[Question, ...] = ()  # what would settle them, the most telling first
     plan: Plan = field(default_factory=Plan)  # what to do about the findings
+    plugins: tuple[PluginRun, ...] = ()  # checks of others that ran beside the catalogue's
     others: tuple[Other, ...] = ()  # further machines that the same evidence speaks of
     unread: tuple[str, ...] = ()  # lines of the evidence that were not understood (at most 200), quoted
     redacted: bool = False  # whether names, secrets and serial numbers were replaced by stand-ins

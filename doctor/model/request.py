@@ -33,6 +33,7 @@ class Request:
     mode: str = "quick"  # of the probe: "quick", "full", "soak:MINUTES"
     only: tuple[str, ...] = ()  # --only: ids
     require: tuple[str, ...] = ()  # --require: demands such as "torch>=2.5" (doctor/checks/_required.py)
+    plugins: tuple[str, ...] | None = ()  # --plugin: names; None: all that are installed beside
     limit_s: float | None = None  # --timeout: for each stage of a child
     run_limit_s: float | None = None  # --time-limit: for all that is started to look at the machine
     every_file: bool = False  # -v: each .py of torch's family is compared with what was installed

@@ -39,6 +39,7 @@ OWN, NAME, VERSION, TEXT, WORDS, LINES, COMMIT, UUID = How
 _DECLARED: dict[str, dict[How, str]] = {
     "Report": {OWN: "schema tool taken_at limits", TEXT: "unproven", LINES: "unread"},
     "Target": {TEXT: "python reason evidence"},
+    "PluginRun": {NAME: "name distribution checks messages tables", VERSION: "version", TEXT: "reason"},
     "Other": {TEXT: "name summary"},
     "Outcome": {OWN: "id layer", TEXT: "reason"},
     "Symptom": {OWN: "id causes explained_by", TEXT: "text subject source"},

@@ -13,7 +13,7 @@ from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Absent, Facts, Gpu, ProbeResult, StartFailure, Torch
 from doctor.model.finding import ONLY_TOLD, OPEN_IF_NOTED, Evidence, Finding
 from doctor.model.fix import Fix, Step
-from doctor.model.report import Report
+from doctor.model.report import PluginRun, Report
 from doctor.model.symptom import Hypothesis, Symptom
 
 # Shown layer <- layers of the findings. What goes wrong while installing or running has a line only when it does.
@@ -67,7 +67,7 @@ def _rows(report: Report) -> Iterator[Row]:
         "device": device(report),
     }
     for layer in ROWS:
-        found = [f for f in report.findings if f.layer == layer and f.id not in ONLY_TOLD]
+        found = [f for f in report.findings if f.layer == layer and f.id not in ONLY_TOLD and not is_of_plugin(f)]
         if layer in ("install", "run"):
             if not found:
                 continue
@@ -83,6 +83,23 @@ def _rows(report: Report) -> Iterator[Row]:
             mark = _device_mark(report, known)
         ids = ", ".join(dict.fromkeys(f.id for f in found if f.severity != "note"))
         yield Row(mark, layer, known or ids or _why_unknown(report, layer))
+    if report.plugins:
+        found = [f for f in report.findings if is_of_plugin(f)]
+        failed = any(run.status != "ok" for run in report.plugins)
+        mark = _mark(found, None if failed and not found else "")
+        yield Row("-" if failed and mark == "ok" else mark, "plugins", "; ".join(map(_plugin, report.plugins)))
+
+
+def is_of_plugin(finding: Finding) -> bool:
+    """Whether a plugin found it: its id stands below the plugin's name."""
+    return "/" in finding.id
+
+
+def _plugin(run: PluginRun) -> str:
+    name = f"{run.name} {run.version}".strip()
+    if run.status != "ok":
+        return f"{name} did not answer: {run.reason}" if run.status == "timed-out" else f"{name} failed: {run.reason}"
+    return f"{name} ({len(run.checks)} {'check' if len(run.checks) == 1 else 'checks'})"
 
 
 def first_rows(facts: Facts) -> tuple[tuple[str, str], ...]:

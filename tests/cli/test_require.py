@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -51,7 +52,8 @@ def requirements(report: dict) -> list[tuple[str, str]]:
 )
 def test_exit_codes(tmp_path: Path, capsys, demands: list[str], code: int, found: list) -> None:
     options = [word for demand in demands for word in ("--require", demand)]
-    assert (checked(tmp_path, capsys, *options)[0], requirements(checked(tmp_path, capsys, *options)[1])) == (code, found)
+    ended, report = checked(tmp_path, capsys, *options)
+    assert (ended, requirements(report)) == (code, found)
 
 
 def test_only_the_requirements(tmp_path: Path, capsys) -> None:
@@ -83,13 +85,10 @@ def test_what_cannot_be_read_is_wrong_usage(capsys, text: str) -> None:
 
 @given(st.text(max_size=40) | st.from_regex(r"[a-z]{2,10}[<>=!~]{1,3}[\w.,%<>= ]{0,12}", fullmatch=True))
 def test_any_text_is_understood_or_refused(text: str) -> None:
-    try:
+    with contextlib.suppress(ValueError):
         demand = parse(text)
-    except ValueError as error:
-        assert str(error)
-    else:
-        for facts in (Facts(), ONE):
-            assert is_met(demand, facts)[0] in (True, False, None)
+        answers = {is_met(demand, facts)[0] for facts in (Facts(), ONE)}
+        assert answers <= {True, False, None}
 
 
 @pytest.mark.parametrize("name", MEASURES)
