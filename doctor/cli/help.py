@@ -11,12 +11,17 @@ from doctor.cli.topics import TOPICS
 @click.command()
 @click.argument("topic", required=False, metavar="[COMMAND|TOPIC]")
 def command(topic: str | None) -> int:
-    """Help on a command, or on what holds for all: exit-codes, environment, formats."""
+    """Help on a command, or on what holds for all: exit-codes, environment, formats, requirements.
+
+    `torchdoctor help skill` prints a SKILL.md, which tells agent tools how to use torchdoctor.
+    """
     from doctor.cli.main import cli
 
     root = click.get_current_context().find_root()
     if topic is None:
         output.emit(cli.get_help(root) + "\n")
+    elif topic == "skill":
+        output.emit(_skill())
     elif topic in TOPICS:
         output.emit(_page(topic))
     elif (named := cli.get_command(root, topic)) is not None:
@@ -31,6 +36,12 @@ def command(topic: str | None) -> int:
             + (f"Did you mean '{near[0]}'?" if near else f"Topics: {', '.join(TOPICS)}.")
         )
     return 0
+
+
+def _skill() -> str:
+    from importlib.resources import files
+
+    return files("doctor").joinpath("skills/torchdoctor/SKILL.md").read_text(encoding="utf-8")
 
 
 def _page(topic: str) -> str:

@@ -12,6 +12,7 @@ from typing import Literal
 import doctor
 from doctor import process
 from doctor.decode import Refused, decode, loads
+from doctor.facts.system import System
 from doctor.fixes.actions import BUILDERS
 from doctor.model.facts import Facts, Gap, Reason
 from doctor.model.finding import LAYERS, Evidence, Finding, Outcome, Remedy
@@ -74,7 +75,8 @@ def describe(one: Installed) -> Answer:
 
 def _start(one: Installed, question: str, limit_s: float, until: float | None) -> process.Child:
     code = _CODE.format(root=_ROOT, value=one.value)
-    return process.start([sys.executable, "-c", code], stdin=question, limit_s=limit_s, until=until)
+    environ = System.of_this_process().child_environ()
+    return process.start([sys.executable, "-c", code], stdin=question, limit_s=limit_s, until=until, env=environ)
 
 
 def _of(one: Installed, child: process.Child) -> Ran:
