@@ -171,6 +171,13 @@ def man_page() -> str:
     return man_page.text()
 
 
+def picture() -> str:
+    """docs/terminal.svg: a report as a terminal shows it."""
+    from scripts import terminal_picture
+
+    return terminal_picture.svg()
+
+
 def exit_codes() -> str:
     """README.md's table of exit codes, from what `torchdoctor help exit-codes` says."""
     from doctor.cli.topics import TOPICS
@@ -187,6 +194,7 @@ MADE = {
     "docs/machines.md": machines,
     "docs/torchdoctor.1": man_page,
     "docs/report.md": report,
+    "docs/terminal.svg": picture,
     "doctor/reports/report-1.schema.json": schema,
     "doctor/reports/bench-1.schema.json": bench_schema,
     "doctor/reports/fleet-1.schema.json": fleet_schema,

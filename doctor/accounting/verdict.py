@@ -77,12 +77,11 @@ def _unproven(facts: Facts, account: Account, *, limited: bool) -> Iterator[str]
     for symptom in account.left_over:
         if symptom.id not in ("accelerator-unused", "cuda-not-available"):
             yield f"«{symptom.text[:120]}» is not explained"
-    if not facts.live:
-        yield from _not_understood(facts)
+    yield from _not_understood(facts)
 
 
 def _not_understood(facts: Facts) -> Iterator[str]:
-    """Of a text: the lines that may say that something is wrong, and what was not read at all."""
+    """Of a text, also one that somebody wrote beside a report: the lines that may say that something is wrong, and what was not read at all."""
     for error in facts.errors:
         if error.pattern == REMARK:
             yield f"«{error.text[:120]}» was not understood"

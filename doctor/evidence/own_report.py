@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -28,12 +28,21 @@ _HINTS = (b"torchdoctor", "torchdoctor".encode("utf-16-le"))
 _TOKEN = Regex(r"\"(?:[^\"\\\n]|\\.)*\"?|[{}]")
 
 
+# What surrounds the block in a ticket, and says nothing; what only our own tickets hold.
+_BEFORE = Regex(r"(?:<!-- torchdoctor:v1 -->\s{0,8})?(?:`{3,8}|~{3,8})?[a-z]{0,8}\s{0,8}\Z")
+_AFTER = Regex(r"\s{0,8}(?:`{3,8}|~{3,8})?\s{0,8}(?:<!-- torchdoctor:v1 -->)?\s{0,8}(?:</details>)?")
+_OURS = ("| | layer | |", "<summary>For machines: <code>torchdoctor check")
+BEGIN = "<!-- torchdoctor:v1 ticket -->"  # of reports/block.py
+
+
 @dataclass(frozen=True)
 class Own:
-    """What a report of ours says: its facts, and the options that had limited what it judged."""
+    """What a report of ours says: its facts, and the options that had limited what it judged. `outside`: what stands
+    in the same text beside it, in the same lines; "" where there is nothing."""
 
     facts: Facts
     limits: tuple[str, ...] = ()
+    outside: str = ""
 
 
 def read(data: bytes) -> Own | None:
@@ -43,7 +52,28 @@ def read(data: bytes) -> Own | None:
     text = decode(data)
     if text.lstrip()[:1] == "{" and (own := _report(text)) is not None:
         return own
-    return next((own for block in _blocks(text) if (own := _report(block)) is not None), None)
+    plain = _QUOTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    for start, end in _blocks(plain):
+        if (own := _report(plain[start:end])) is not None:
+            return replace(own, outside=_outside(plain, start, end))
+    return None
+
+
+def _outside(text: str, start: int, end: int) -> str:
+    """The text without the block, and without the ticket that the block is the end of."""
+    before, after = text[:start], text[end:]
+    begin = before.rfind(BEGIN)
+    if begin >= 0:
+        before = before[:begin]
+    elif any(one in before for one in _OURS):  # a ticket whose first line was cut off: whose words are whose?
+        before = ""
+    elif match := _BEFORE.search(before):
+        before = before[: match.start()]
+    if match := _AFTER.match(after):
+        after = after[match.end() :]
+    if not (before.strip() or after.strip()):
+        return ""
+    return before + "\n" * text.count("\n", len(before), len(text) - len(after)) + after
 
 
 def is_cut(data: bytes) -> bool:
@@ -51,15 +81,14 @@ def is_cut(data: bytes) -> bool:
     return any(MARK.encode(encoding) in data for encoding in ("utf-8", "utf-16-le"))
 
 
-def _blocks(text: str) -> Iterator[str]:
-    """The JSON objects in a text that begin as a report of ours does, whole ones only."""
-    text = _QUOTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Where the JSON objects stand in a text that begin as a report of ours does, whole ones only."""
     for begin in islice(_BEGIN.finditer(text), BLOCKS_AT_MOST):
         depth = 0
         for token in _TOKEN.compiled.finditer(text, begin.start(), begin.start() + SIZE):
             depth += {"{": 1, "}": -1}.get(token[0], 0)
             if depth == 0:
-                yield text[begin.start() : token.end()]
+                yield begin.start(), token.end()
                 break
 
 

@@ -82,11 +82,36 @@ class Seen:
 
 def read(texts: Iterable[tuple[str, bytes]]) -> Seen:
     """Read the texts of one machine: (name, content) each. Pure; raises nothing for any content."""
-    texts, documents = tuple(texts), list[Document]()
-    for name, data in texts:
+    texts = tuple(texts)
+    for place, (name, data) in enumerate(texts):
         if (own := own_report.read(data)) is not None:
-            return Seen(facts=own.facts, recognised=1, limits=own.limits)
-        documents.append(document(name, data))
+            beside = (*texts[:place], (name, own.outside.encode("utf-8", "replace")), *texts[place + 1 :])
+            return _with_words(own, tuple(one for one in beside if one[1].strip()))
+    return _read(texts)
+
+
+def _with_words(own: own_report.Own, texts: tuple[tuple[str, bytes], ...]) -> Seen:
+    """A report of ours, and what somebody wrote beside it: its facts stay, and what is said of a failure is added."""
+    if not texts:
+        return Seen(facts=own.facts, recognised=1, limits=own.limits)
+    seen = _read(tuple((name, data) for name, data in texts if own_report.read(data) is None))
+    facts, said = own.facts, seen.facts
+    known = {(error.pattern, error.text) for error in facts.errors}
+    gaps = (gap for gap in said.gaps if gap.fact.partition(".")[0] == "evidence")
+    facts = replace(
+        facts,
+        errors=(*facts.errors, *(e for e in said.errors if (e.pattern, e.text) not in known)),
+        attempts=(*facts.attempts, *(a for a in said.attempts if a not in facts.attempts)),
+        operations=tuple(dict.fromkeys((*facts.operations, *said.operations))),
+        threads=tuple(dict.fromkeys((*facts.threads, *said.threads))),
+        signs=tuple(dict.fromkeys((*facts.signs, *said.signs))),
+        gaps=(*facts.gaps, *gaps),
+    )
+    return replace(seen, facts=facts, limits=own.limits, recognised=seen.recognised + 1)
+
+
+def _read(texts: tuple[tuple[str, bytes], ...]) -> Seen:
+    documents = [document(name, data) for name, data in texts]
     long = [
         Gap(fact="evidence", reason="not-looked", detail=one.left_out, source=one.name)
         for one in documents

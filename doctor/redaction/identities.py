@@ -249,6 +249,7 @@ _SERIAL = re.compile(
     r"(?:[:=|#]|is)[ \t]{0,6}['\"]?([A-Za-z0-9][A-Za-z0-9/._-]{4,63})",
     re.IGNORECASE,
 )
+_PCI_ID = re.compile(r"0x[0-9A-Fa-f]{1,4}\Z")  # device_id=0xE20B: the model, which all GPUs of that name share
 _CLOUD = tuple(
     re.compile(p, flags)
     for p, flags in (
@@ -474,7 +475,8 @@ def _numbers(text: str) -> Iterator[Span]:
         yield Span(*match.span(), "gpu" if match[1] else "uuid")
     for match in _SERIAL.finditer(text):
         if any(c.isdigit() for c in match[1]) and not is_stand_in(match[1]) and not match[1].startswith("GPU-"):
-            yield Span(*match.span(1), "serial")
+            if not _PCI_ID.match(match[1]):
+                yield Span(*match.span(1), "serial")
 
 
 def _is_address(text: str, match: re.Match[str]) -> bool:

@@ -20,6 +20,7 @@ from doctor.reports.json import encode
 from doctor.reports.sinks import json_text
 
 MARK = "<!-- torchdoctor:v1 -->"
+BEGIN = "<!-- torchdoctor:v1 ticket -->"  # the first line of a ticket: what stands before it is not ours
 SIZE = 20_000  # characters, all of them ASCII
 _TEXT = 2000  # characters of one text, of those that are long
 

@@ -10,7 +10,8 @@ from doctor.checks import Check, check_of
 from doctor.model.finding import Finding
 from doctor.model.fix import Fix
 from doctor.model.report import Report
-from doctor.reports import block, env, summary
+from doctor.reports import block as blocks
+from doctor.reports import env, summary
 from doctor.reports.sinks import markdown, markdown_cell, markdown_code, markdown_line
 from doctor.reports.text import safe
 
@@ -18,7 +19,10 @@ from doctor.reports.text import safe
 def render(report: Report, *, block: bool = True) -> str:
     """GitHub-flavoured Markdown: verdict, findings, the layers, and folded what else is known and (`block`) the block
     (reports/block.py) that `check --from` reads back."""
-    return _ticket(report, "\n".join(_machine(report)) if block else "") + "\n"
+    if not block:
+        return _ticket(report, "") + "\n"
+    machine = "\n".join(_machine(report))
+    return f"{blocks.BEGIN}\n{_ticket(report, machine)}\n"
 
 
 def render_page(check: Check) -> str:
@@ -132,17 +136,17 @@ def _sources(report: Report) -> Iterator[str]:
 
 def _machine(report: Report) -> Iterator[str]:
     """The block that `check --from` reads back."""
-    text, left_out = block.made(report)
+    text, left_out = blocks.made(report)
     yield "<details><summary>For machines: <code>torchdoctor check --from</code> reads this back</summary>"
     yield ""
     if left_out:
         yield f"Left out of it, for its size: {', '.join(map(markdown_code, left_out))}."
         yield ""
-    yield block.MARK
+    yield blocks.MARK
     yield "```json"
     yield text
     yield "```"
-    yield block.MARK
+    yield blocks.MARK
     yield ""
     yield "</details>"
 

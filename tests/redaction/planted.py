@@ -358,6 +358,8 @@ sha256=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 torch @ https://download.pytorch.org/whl/cpu/torch-2.6.0.whl#sha256=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 md5 d41d8cd98f00b204e9800998ecf8427e
 0x00007f3b2c1d4e5f
+_XpuDeviceProperties(name='Intel(R) Arc(TM) B580 Graphics', device_id=0xE20B, total_memory=12216MB)
+device id: 0x56a0, Device ID = 0x7d55
 0x7fffdeadbeef
 sm_86 compute_90 gfx1100 gfx90a
 8.9
