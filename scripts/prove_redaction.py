@@ -21,10 +21,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from doctor import pipeline
 from doctor.comparison import compare
-from doctor.model.facts import Gap, ImportFailure, Origin, ProbeResult
-from doctor.model.report import Report
+from doctor.model.facts import Declaration, Gap, ImportFailure, Origin, ProbeResult
+from doctor.model.finding import Evidence, Finding, Outcome, Remedy
+from doctor.model.report import PluginRun, Report
 from doctor.redaction.report import comparison_redaction, redact
-from doctor.reports import block, env, github, junit, markdown
+from doctor.reports import block, env, github, junit, markdown, openmetrics, sarif
 from doctor.reports import html as html_format
 from doctor.reports import json as json_format
 from doctor.reports.compare import json as compare_json
@@ -34,7 +35,10 @@ from doctor.triage.comment import answer_to
 from tests.redaction.planted import INNOCENT, KINDS, USERS, Planted, pasted, planted, spelled
 from tests.reports.samples import FACTS, report
 
-FORMATS = {"json": json_format, "markdown": markdown, "html": html_format, "junit": junit, "github": github}
+FORMATS = {
+    "json": json_format, "markdown": markdown, "html": html_format, "junit": junit, "github": github, "sarif": sarif,
+    "openmetrics": openmetrics,
+}  # fmt: skip
 COMPARE = {"json": compare_json, "markdown": compare_markdown, "text": compare_text}
 TICKET = """\
 PyTorch version: 2.6.0+cu124
@@ -61,12 +65,14 @@ def outputs(sample: Report, names: Iterable[tuple[str, str]] = ()) -> dict[str, 
     pair = [report(FACTS), sample]
     comparison, _ = comparison_redaction(compare(pair, ["report.json", "ticket.txt"]), names=tuple(names))
     texts |= {f"compare {name}": module.render(comparison) for name, module in COMPARE.items()}
+    texts["summary of a job"] = github.job_summary(redacted)
     texts["triage"] = answer_to(sample).body or ""  # it repeats values of a closed shape only
     decoded = {name: html.unescape(text).replace("\\", "") for name, text in texts.items()}
     return {
         **{f"{k} decoded": v for k, v in decoded.items()},
         **texts,
         "json values": "\n".join(strings(json.loads(texts["json"]))),
+        "sarif values": "\n".join(strings(json.loads(texts["sarif"]))),
         "values of the ticket's block": "\n".join(strings(json.loads(block.made(redacted)[0]))),
     }
 
@@ -128,8 +134,21 @@ def live(one: Planted) -> Report:
         origins={"host": Origin(source=one.line, quote=one.line, line=1)},
         interpreter=replace(FACTS.interpreter, sys_path=(one.line,), project=one.line),
         probes=(probe,),
+        declared=(Declaration(file=f"{one.line}/requirements.txt", line=3, what="torch"),),
+        required=("torch>=2.5",),
     )  # fmt: skip
-    return report(facts)
+    found = Finding(
+        id="acme/licence-server-down", layer="torch", severity="fault", title="A plugin's finding.", detail=one.line,
+        values={"host": one.line}, evidence=(Evidence(fact="message", value=one.line, quote=one.line),),
+        remedies=(Remedy(action="none", details={"reason": one.line}),),
+    )  # fmt: skip
+    return report(
+        facts,
+        verdict="faulty",
+        findings=(found,),
+        outcomes=(Outcome(id="acme/licence-server-down", layer="torch", status="crashed", reason=one.line),),
+        plugins=(PluginRun(name="acme", status="failed", reason=one.line),),
+    )
 
 
 def main() -> int:

@@ -59,6 +59,6 @@ def svg() -> str:
     made = console.export_svg(title="torchdoctor check", theme=THEME, unique_id="torchdoctor")
     made = re.sub(r"\s*@font-face \{.*?\}", "", made, flags=re.DOTALL)
     made = made.replace("font-family: Fira Code, monospace", "font-family: ui-monospace, Menlo, Consolas, monospace")
-    alternative = "<title>torchdoctor check names the root cause, what it rests on, and the commands that fix it</title>"
+    alternative = "<title>torchdoctor check: the root cause, what it rests on, and the commands that fix it</title>"
     head, _, rest = made.partition(">")
     return f"{head} role=\"img\">{alternative}{rest}" if head.startswith("<svg") else made

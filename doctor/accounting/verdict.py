@@ -81,7 +81,8 @@ def _unproven(facts: Facts, account: Account, *, limited: bool) -> Iterator[str]
 
 
 def _not_understood(facts: Facts) -> Iterator[str]:
-    """Of a text, also one that somebody wrote beside a report: the lines that may say that something is wrong, and what was not read at all."""
+    """Of a text, also one that somebody wrote beside a report: the lines that may say that something is wrong, and what
+    was not read at all."""
     for error in facts.errors:
         if error.pattern == REMARK:
             yield f"«{error.text[:120]}» was not understood"

@@ -62,7 +62,7 @@ def read(data: bytes) -> Own | None:
 def _outside(text: str, start: int, end: int) -> str:
     """The text without the block, and without the ticket that the block is the end of."""
     before, after = text[:start], text[end:]
-    begin = before.rfind(BEGIN)
+    begin = before.find(BEGIN)  # the first: one that was cut may stand before the whole one
     if begin >= 0:
         before = before[:begin]
     elif any(one in before for one in _OURS):  # a ticket whose first line was cut off: whose words are whose?

@@ -92,9 +92,10 @@ def read(texts: Iterable[tuple[str, bytes]]) -> Seen:
 
 def _with_words(own: own_report.Own, texts: tuple[tuple[str, bytes], ...]) -> Seen:
     """A report of ours, and what somebody wrote beside it: its facts stay, and what is said of a failure is added."""
+    texts = tuple((name, data) for name, data in ((n, _without_reports(d)) for n, d in texts) if data.strip())
     if not texts:
         return Seen(facts=own.facts, recognised=1, limits=own.limits)
-    seen = _read(tuple((name, data) for name, data in texts if own_report.read(data) is None))
+    seen = _read(texts)
     facts, said = own.facts, seen.facts
     known = {(error.pattern, error.text) for error in facts.errors}
     gaps = (gap for gap in said.gaps if gap.fact.partition(".")[0] == "evidence")
@@ -108,6 +109,15 @@ def _with_words(own: own_report.Own, texts: tuple[tuple[str, bytes], ...]) -> Se
         gaps=(*facts.gaps, *gaps),
     )
     return replace(seen, facts=facts, limits=own.limits, recognised=seen.recognised + 1)
+
+
+def _without_reports(data: bytes) -> bytes:
+    """What stands beside further reports of ours in a text; they are not read, for the first one counts."""
+    for _ in range(own_report.BLOCKS_AT_MOST):
+        if (own := own_report.read(data)) is None:
+            return data
+        data = own.outside.encode("utf-8", "replace")
+    return b""
 
 
 def _read(texts: tuple[tuple[str, bytes], ...]) -> Seen:

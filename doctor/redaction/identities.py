@@ -474,9 +474,9 @@ def _numbers(text: str) -> Iterator[Span]:
     for match in _UUID.finditer(text):
         yield Span(*match.span(), "gpu" if match[1] else "uuid")
     for match in _SERIAL.finditer(text):
-        if any(c.isdigit() for c in match[1]) and not is_stand_in(match[1]) and not match[1].startswith("GPU-"):
-            if not _PCI_ID.match(match[1]):
-                yield Span(*match.span(1), "serial")
+        named = is_stand_in(match[1]) or match[1].startswith("GPU-") or _PCI_ID.match(match[1])
+        if any(c.isdigit() for c in match[1]) and not named:
+            yield Span(*match.span(1), "serial")
 
 
 def _is_address(text: str, match: re.Match[str]) -> bool:

@@ -290,3 +290,16 @@ def test_quiet(examined, capsys) -> None:
     examined(HEALTHY)
     assert run(["check", "-q"]) == 0
     assert capsys.readouterr().out.startswith("Nothing is wrong")
+
+
+def test_the_summary_of_a_job_is_added_to(tmp_path: Path, capsys, monkeypatch) -> None:
+    ticket, summary = tmp_path / "ticket.txt", tmp_path / "summary.md"
+    ticket.write_text("PyTorch version: 2.6.0+cu124\nNvidia driver version: 440.33\nGPU 0: NVIDIA L4\n")
+    summary.write_text("of another step\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    assert run(["check", "--from", str(ticket), "--format", "github", "-q"]) == 1
+    assert "::error file=" in capsys.readouterr().out
+    assert summary.read_text().startswith("of another step\n**1 fault: nvidia-driver-too-old")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
+    assert run(["check", "--from", str(ticket), "--format", "github", "-q"]) == 1
+    assert "the summary of the job is not written" in capsys.readouterr().err
