@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import jsonschema
 import pytest
