@@ -53,11 +53,10 @@ def job_summary(report: Report, room: int = SUMMARY_BYTES) -> str:
 
 
 def _annotation(report: Report, finding: Finding, level: str) -> str:
-    fix = summary.fix_of(report, finding)
-    text = f"{finding.title} {finding.detail}" + (f" Fix: {summary.offer(fix)}" if fix else "")
     found = places(report, finding)
     where = f"file={github_property(found[0].file)},line={found[0].line}," if found else ""
-    return f"::{level} {where}title={github_property(f'torchdoctor {finding.id}')}::{_message(text)}"
+    title = github_property(f"torchdoctor {finding.id}")
+    return f"::{level} {where}title={title}::{_message(summary.told(report, finding))}"
 
 
 def _more(left: Sequence[Finding], level: str) -> str:

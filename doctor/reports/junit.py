@@ -48,14 +48,8 @@ def render(report: Report) -> str:
 
 def _detail(report: Report, finding: Finding) -> str:
     """What it is, what to do about it, and where."""
-    fix = summary.fix_of(report, finding)
-    parts = (
-        finding.detail,
-        f"Fix: {summary.offer(fix)}" if fix else "",
-        f"It follows from {finding.explained_by}." if finding.explained_by else "",
-        *(f"{place.file}:{place.line}" for place in places(report, finding)[:1]),
-    )
-    return " ".join(part for part in parts if part)[:LENGTH]
+    where = "".join(f" {place.file}:{place.line}" for place in places(report, finding)[:1])
+    return summary.told(report, finding)[:LENGTH] + where
 
 
 def _verdict(suite: xml.Element, report: Report) -> None:

@@ -71,7 +71,7 @@ def _results(report: Report) -> Iterator[dict[str, Any]]:
         yield {
             "ruleId": finding.id,
             "level": LEVELS[finding.severity],
-            "message": _message(_text(report, finding)),
+            "message": _message(summary.told(report, finding)),
             "locations": [{**_location(found[0]), "logicalLocations": [{"fullyQualifiedName": finding.layer}]}],
             "relatedLocations": [
                 {"id": number, **_location(place)} for number, place in enumerate(found[1 : 1 + RELATED_AT_MOST], 1)
@@ -91,17 +91,6 @@ def _results(report: Report) -> Iterator[dict[str, Any]]:
             "locations": [_location(_whole(report))],
             "partialFingerprints": {"finding/v1": hashlib.sha256(NO_VERDICT.encode()).hexdigest()[:16]},
         }
-
-
-def _text(report: Report, finding: Finding) -> str:
-    parts = [finding.title, finding.detail]
-    if finding.confidence == "likely":
-        parts.append("This is likely, not certain.")
-    if finding.explained_by:
-        parts.append(f"It follows from {finding.explained_by}.")
-    elif fix := summary.fix_of(report, finding):
-        parts.append(f"Fix: {summary.offer(fix)}")
-    return " ".join(part for part in parts if part)
 
 
 def _whole(report: Report) -> Place:

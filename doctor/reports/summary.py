@@ -490,6 +490,18 @@ def _is_made_of(fix: Fix, finding: Finding) -> bool:
     return any(fix.action != "none" or said in fix.title.casefold() for said in words) or not finding.remedies
 
 
+def told(report: Report, finding: Finding) -> str:
+    """A finding in one paragraph, for formats that have no more room: what it is, how sure that is, what to do."""
+    fix = fix_of(report, finding)
+    parts = (
+        finding.title,
+        finding.detail,
+        "This is likely, not certain." if finding.confidence == "likely" else "",
+        f"It follows from {finding.explained_by}." if finding.explained_by else f"Fix: {offer(fix)}" if fix else "",
+    )
+    return " ".join(part for part in parts if part)
+
+
 def consequences(report: Report, root: Finding) -> tuple[Finding, ...]:
     """Findings that go away with that root, also indirectly, in the report's order."""
     caused = {root.id}

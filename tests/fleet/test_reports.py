@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import html5lib
 import jsonschema
 import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from syrupy.assertion import SnapshotAssertion
 
 from doctor.fleet.judge.judgement import judge
@@ -56,6 +57,15 @@ def test_junit() -> None:
     assert int(suite.get("tests", "0")) == len(suite) > 5
     failed = {case.get("name") for case in suite if case.find("failure") is not None}
     assert {"node0001", "node0004"} <= failed
+
+
+def test_openmetrics_is_what_prometheus_reads() -> None:
+    for report in (sick(), sick("a\"b\\c\nd")):
+        families = {f.name: f for f in text_string_to_metric_families(openmetrics.render(report))}
+        assert len(families["torchdoctor_fleet_node_verdict"].samples) == len(report.nodes)
+        found = {s.labels["id"] for s in families["torchdoctor_fleet_finding"].samples}
+        assert found
+        assert found <= {f.id for f in report.findings}
 
 
 def test_openmetrics() -> None:
