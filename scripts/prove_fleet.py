@@ -1,11 +1,13 @@
 """Put each fault of a table into real runs of torchdoctor fleet on gloo, and count how often it is named at its place.
 
-python scripts/prove_fleet.py [--times 20] [--only NAME ...] [--jobs 2] [--clean 100] [--json FILE]
+python scripts/prove_fleet.py FOLDER [--times 20] [--clean 100] [--only NAME ...] [--jobs 4] [--seed 0] [--until S]
+python scripts/prove_fleet.py FOLDER --table
 
-Needs TORCHDOCTOR_TEST_PYTHON, a Python with torch. Every rank is a host of its own by its name (a UTS namespace), the
-two faults of links are in network namespaces joined by veth pairs and a bridge: both need root and Linux, and are
-skipped otherwise, with the reason. All that is made is removed again. A run counts as right where something is found,
-and everything that is found is at the right place. Exit code 1 where a run was not right.
+Every run leaves its records in FOLDER, so that the work can be done in pieces: what is there is not run again, and the
+table is made by judging all records anew. A seed draws which rank is sick, and the order. Needs
+TORCHDOCTOR_TEST_PYTHON, a Python with torch. Every rank is a host of its own (tests/fleet/hosts.py), which needs root
+on Linux; elsewhere all is skipped, with the reason. A run counts as right where something is found, and everything that
+is found is at the right place. Exit code 1 where a run was not right.
 """
 
 from __future__ import annotations
@@ -13,18 +15,18 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,140 +34,102 @@ sys.path.insert(0, str(ROOT))
 
 from doctor.fleet import merge  # noqa: E402
 from doctor.model.fleet import FleetReport  # noqa: E402
+from tests.fleet import hosts  # noqa: E402
 
 PYTHON = os.environ.get("TORCHDOCTOR_TEST_PYTHON", sys.executable)
 MAIN = ROOT / "doctor" / "fleet" / "__main__.py"
 FAULTY = ROOT / "tests" / "fleet" / "faulty.py"
-LIMITS = ("--limit", "12", "--join-limit", "25", "--device-limit", "30")
-KEEP = bool(os.environ.get("PROVE_FLEET_KEEP"))  # the folders of the runs, to look at
-RUN_S = 300.0  # far beyond the sum of the limits: a run that takes longer has failed
+LIMITS = ("--limit", "20", "--join-limit", "60", "--device-limit", "60")
+RUN_S = 400.0  # far beyond the sum of the limits: a run that takes longer has failed
+CLEAN = "clean"
+FILL = "mount -t tmpfs -o size=128k none /dev/shm && head -c 131072 /dev/zero > /dev/shm/full"
+LINK = "{link}"
 
 
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class Case:
-    """A fault: what the sick rank runs with, and where it is to be found. `ids`: one of them must be told; `places`:
-    all that is told must name one of these (with `{host}` of the sick rank)."""
+    """A fault of one rank, and what it is to be called. `ids`: one of them must be told; `places`: all that is told
+    must name one of these ({host}, {rank}: of the sick rank; {link}: the sick link, either way). `fault`: of
+    tests/fleet/faulty.py; `net`: of the link between two nodes; `noisy`: it may also be not measured, and said so."""
 
     name: str
-    ids: tuple[str, ...]
+    ids: tuple[str, ...] = ()
     places: tuple[str, ...] = ("{host}",)
     fault: str = ""
     ranks: int = 3
-    sick: int = 1
-    environ: dict[str, str] = field(default_factory=dict)
+    environ: tuple[tuple[str, str], ...] = ()
     options: tuple[str, ...] = ()
     absent: bool = False
-    shell: str = ""  # run before the rank, in its mount namespace
-    after: Callable[[Path], None] | None = None
-    others: str = ""  # a fault of all the others
-    net: str = ""  # tc of the link between rank 1 and rank 2
-    stages: str = "ABC"
+    before: str = ""  # a shell command, run before the rank
+    truncated: bool = False
+    net: str = ""
+    stages: str = "BC"
+    noisy: bool = False
 
 
-def truncate(folder: Path) -> None:
-    path = folder / "rank-00001.json"
-    path.write_bytes(path.read_bytes()[:300])
-
-
-FILL = "mount -t tmpfs -o size=128k none /dev/shm && head -c 131072 /dev/zero > /dev/shm/full; "
 CASES = (
-    Case("corrupts one element", ("fleet-collective-wrong", "fleet-node-links"), fault="corrupt", stages="BC"),
-    Case("85 % of the speed", ("device-slow",), fault="speed:0.085", others="speed:0.1", ranks=5, sick=2),
-    Case("dies in A", ("fleet-rank-died",), fault="die-A"),
-    Case("dies in B", ("fleet-rank-died",), fault="die-B", stages="BC"),
-    Case("dies in C", ("fleet-rank-died",), fault="die-C", stages="BC"),
-    Case("its process dies", ("fleet-rank-died",), fault="gone"),
-    Case("hangs in A", ("fleet-rank-hung",), fault="hang-A", options=("--device-limit", "8")),
-    Case("hangs in B", ("fleet-rank-hung",), fault="hang-B", stages="BC"),
-    Case("hangs in C", ("fleet-rank-hung",), fault="hang-C", stages="BC"),
-    Case("never starts", ("fleet-rank-missing",), places=("{host}", "rank 1"), absent=True, stages="BC"),
-    Case("wrong MASTER_ADDR", ("fleet-config-differs", "fleet-rendezvous-failed"),
-         environ={"MASTER_ADDR": "192.0.2.1"}, stages="BC"),
-    Case("another torch", ("fleet-config-differs",), fault="other-torch", stages="BC"),
-    Case("a clock ten minutes off", ("fleet-clock-differs",), fault="clock", stages="BC"),
-    Case("full /dev/shm", ("shared-memory-too-small",), shell=FILL, stages="BC"),
-    Case("unwritable output", ("fleet-output-unwritable",), options=("--output", "/proc/none"), stages="BC"),
-    Case("truncated record", ("fleet-record-damaged",), places=("{host}", "rank 1"), after=truncate, stages="BC"),
-    Case("a link of 200 Mbit/s", ("fleet-link-slow",), places=("node1 <-> node2", "node1 -> node2", "node2 -> node1"),
-         net="rate", stages="BC"),
-    Case("a link that drops packets", ("fleet-link-slow", "fleet-link-broken"),
-         places=("node1 <-> node2", "node1 -> node2", "node2 -> node1"), net="loss", stages="BC"),
+    Case(name="corrupts one element", ids=("fleet-collective-wrong", "fleet-node-links"), fault="corrupt"),
+    Case(name="85 % of the speed", ids=("device-slow",), fault="speed:0.85", ranks=5, stages="A", noisy=True),
+    Case(name="dies in A", ids=("fleet-rank-died",), fault="die-A", stages="ABC"),
+    Case(name="dies in B", ids=("fleet-rank-died",), fault="die-B"),
+    Case(name="dies in C", ids=("fleet-rank-died",), fault="die-C"),
+    Case(name="its process dies", ids=("fleet-rank-died",), fault="gone"),
+    Case(name="hangs in A", ids=("fleet-rank-hung",), fault="hang-A", options=("--device-limit", "20"), stages="ABC"),
+    Case(name="hangs in B", ids=("fleet-rank-hung",), fault="hang-B"),
+    Case(name="hangs in C", ids=("fleet-rank-hung",), fault="hang-C"),
+    Case(name="never joins", ids=("fleet-rank-missing",), places=("{host}", "{rank}"), absent=True),
+    Case(name="wrong MASTER_ADDR", ids=("fleet-config-differs", "fleet-rendezvous-failed"),
+         environ=(("MASTER_ADDR", "192.0.2.1"),)),
+    Case(name="another torch", ids=("fleet-config-differs",), fault="other-torch"),
+    Case(name="a clock ten minutes off", ids=("fleet-clock-differs",), fault="clock"),
+    Case(name="full /dev/shm", ids=("shared-memory-too-small",), before=FILL),
+    Case(name="unwritable output", ids=("fleet-output-unwritable",), options=("--output", "/proc/none")),
+    Case(name="truncated record", ids=("fleet-record-damaged",), places=("{host}", "{rank}"), truncated=True),
+    Case(name="a link of 200 Mbit/s", ids=("fleet-link-slow",), places=(LINK,), net="rate"),
+    Case(name="a link that drops packets", ids=("fleet-link-slow", "fleet-link-broken"), places=(LINK,), net="loss"),
+    Case(name=CLEAN, ranks=4, stages="ABC"),
 )  # fmt: skip
-CLEAN = Case("clean", (), sick=-1)
+BY_NAME = {case.name: case for case in CASES}
 
 
-@dataclass
-class Outcome:
-    """How one run went."""
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One run of a case: all that was drawn for it, and how it went. `late`: ranks that had not ended after RUN_S."""
 
     case: str
-    right: bool
-    seconds: float
-    told: list[str]
-    note: str = ""
+    number: int
+    seed: int
+    sick: int  # of a link its lower end; -1: nobody
+    commit: str = ""
+    at: str = ""
+    seconds: float = 0.0
+    late: int = 0
+    problem: str = ""  # why it could not be run
 
 
-# ---- hosts
+def drawn(case: Case, number: int, seed: int) -> Run:
+    """Rank 0 keeps the meeting point, and so is never the one that is absent or gone; links are those of the others."""
+    draw = random.Random(f"{seed} {case.name} {number}")
+    sick = -1 if case.name == CLEAN else 1 if case.net else draw.randrange(1, case.ranks)
+    return Run(case=case.name, number=number, seed=seed, sick=sick)
 
 
-def can_make_hosts() -> str:
-    """"" where namespaces can be made, else why not."""
-    if sys.platform != "linux" or os.geteuid():
-        return "it needs root on Linux"
-    for program in ("unshare", "ip", "tc"):
-        if shutil.which(program) is None:
-            return f"{program} is not installed"
-    done = subprocess.run(["unshare", "-u", "-m", "true"], capture_output=True, check=False)
-    return "" if done.returncode == 0 else "namespaces cannot be made here"
+def planned(cases: Sequence[Case], times: int, clean: int, seed: int) -> Iterator[Run]:
+    """All runs, in rounds of every case once, each round in an order of its own, so that no case has a quiet hour."""
+    of_case = {case.name: clean if case.name == CLEAN else times for case in cases}
+    rounds = max(times, 1)
+    for number in range(rounds):
+        one = [
+            drawn(case, k, seed) for case in cases
+            for k in range(of_case[case.name] * number // rounds, of_case[case.name] * (number + 1) // rounds)
+        ]  # fmt: skip
+        random.Random(f"{seed} {number}").shuffle(one)
+        yield from one
 
 
-@contextmanager
-def network(count: int, kind: str, number: int) -> Iterator[list[str]]:
-    """Network namespaces on a bridge, one a node, with the link between the second and the third as bad as wanted. The
-    names of the namespaces. All is removed again."""
-    bridge, names = f"tdb{number}", [f"tdf{number}n{i}" for i in range(count)]
-    made: list[list[str]] = []
-
-    def ip(*words: str) -> None:
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise OSError(f"{' '.join(words)}: {done.stderr.strip()}")
-
-    try:
-        ip("ip", "link", "add", bridge, "type", "bridge")
-        made.append(["ip", "link", "del", bridge])
-        ip("ip", "link", "set", bridge, "up")
-        for i, name in enumerate(names):
-            ip("ip", "netns", "add", name)
-            made.append(["ip", "netns", "del", name])
-            ip("ip", "link", "add", f"tdv{number}n{i}", "type", "veth", "peer", "name", "eth0", "netns", name)
-            ip("ip", "link", "set", f"tdv{number}n{i}", "master", bridge, "up")
-            inside = ("ip", "netns", "exec", name)
-            ip(*inside, "ip", "addr", "add", f"10.213.{number % 250}.{i + 1}/24", "dev", "eth0")
-            ip(*inside, "ip", "link", "set", "eth0", "up")
-            ip(*inside, "ip", "link", "set", "lo", "up")
-        if kind:
-            for one, other in ((1, 2), (2, 1)):
-                tc = ("ip", "netns", "exec", names[one], "tc")
-                ip(*tc, "qdisc", "add", "dev", "eth0", "root", "handle", "1:", "htb", "default", "10")
-                ip(*tc, "class", "add", "dev", "eth0", "parent", "1:", "classid", "1:10", "htb", "rate", "10gbit")
-                rate = "200mbit" if kind == "rate" else "10gbit"
-                ip(*tc, "class", "add", "dev", "eth0", "parent", "1:", "classid", "1:20", "htb", "rate", rate)
-                if kind == "loss" and not drops(*tc, "qdisc", "add", "dev", "eth0", "parent", "1:20"):
-                    raise OSError("this kernel has neither netem nor tbf")
-                ip(*tc, "filter", "add", "dev", "eth0", "parent", "1:", "protocol", "ip", "u32", "match", "ip", "dst",
-                   f"10.213.{number % 250}.{other + 1}/32", "flowid", "1:20")  # fmt: skip
-        yield names
-    finally:
-        for words in reversed(made):
-            subprocess.run(words, capture_output=True, check=False)
-
-
-def drops(*tc: str) -> bool:
-    """Make a class drop packets: a quarter at random; where the kernel has no netem, all that does not fit in a queue
-    of a few packets."""
-    ways = (("netem", "loss", "25%"), ("tbf", "rate", "100mbit", "burst", "8k", "limit", "10k"))
-    return any(subprocess.run([*tc, *way], capture_output=True, check=False).returncode == 0 for way in ways)
+def path_of(folder: Path, run: Run) -> Path:
+    name = "".join(letter if letter.isalnum() else "-" for letter in run.case)
+    return folder / f"{name}-{run.seed}-{run.number:03d}"
 
 
 # ---- a run
@@ -174,63 +138,59 @@ _numbers = iter(range(os.getpid() % 200 * 200, 1 << 30))
 _lock = threading.Lock()
 
 
-def run(case: Case, namespaces: bool) -> Outcome:
-    """One run of all its ranks, judged."""
+def perform(planned: Run, folder: Path, commit: str) -> Run:
+    """Run all ranks; what they leave and how it went are in the folder."""
+    case, path = BY_NAME[planned.case], path_of(folder, planned)
+    shutil.rmtree(path, ignore_errors=True)  # of a run that was broken off
+    path.mkdir(parents=True)
     with _lock:
         number = next(_numbers)
-    folder = Path(tempfile.mkdtemp(prefix="prove-fleet-"))
-    started = time.monotonic()
+    own_network = bool(case.net) or (case.name == CLEAN and planned.number % 2 == 1)
+    started, late, problem = time.monotonic(), 0, ""
     try:
-        if case.net:
-            with network(case.ranks, case.net, number) as names:
-                late = start_all(case, folder / "out", names, f"10.213.{number % 250}.1", namespaces)
-        else:
-            late = start_all(case, folder / "out", [], "127.0.0.1", namespaces)
-        seconds = time.monotonic() - started
-        if case.after:
-            case.after(folder / "out")
-        hosts = [f"node{i}" for i in range(case.ranks)] if namespaces else ()
-        report = merge.merge(str(folder / "out"), expect=case.ranks, hosts=hosts)
-        return judged(case, report, seconds, late)
-    except (OSError, merge.NothingThere) as error:
-        return Outcome(case.name, False, time.monotonic() - started, [], str(error))
-    finally:
-        if KEEP:
-            print(f"{case.name}: {folder}", flush=True)
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
+        with ExitStack() as stack:
+            names: list[str] = []
+            if own_network:
+                link = (1, 2) if case.net else None
+                names = stack.enter_context(hosts.network(case.ranks, number, link, case.net))
+            late = start_all(case, planned.sick, path / "out", names, hosts.address(number, 0))
+    except OSError as error:
+        problem = str(error)
+    seconds = round(time.monotonic() - started, 1)
+    if case.truncated and not problem:
+        record = path / "out" / f"rank-{planned.sick:05d}.json"
+        record.write_bytes(record.read_bytes()[:300])
+    at = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    done = Run(case=case.name, number=planned.number, seed=planned.seed, sick=planned.sick, commit=commit, at=at,
+               seconds=seconds, late=late, problem=problem)  # fmt: skip
+    (path / "run.json").write_text(json.dumps(vars(done)), encoding="utf-8")
+    return done
 
 
-def start_all(case: Case, out: Path, names: Sequence[str], address: str, namespaces: bool) -> int:
+def start_all(case: Case, sick: int, out: Path, names: Sequence[str], address: str) -> int:
     """Run all ranks; how many were still there after RUN_S."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port = one.getsockname()[1]
     children = []
     for rank in range(case.ranks):
-        sick = rank == case.sick
-        if sick and case.absent:
+        bad = rank == sick and not case.net
+        if bad and case.absent:
             continue
-        fault = case.fault if sick else case.others
-        program = [str(FAULTY), fault, "--"] if fault else [str(MAIN)]
-        words = [PYTHON, *program, "--output", str(out), "--backend", "gloo", "--no-merge", *LIMITS]
-        words += ["--stages", case.stages, *(case.options if sick else ())]
+        program = [str(FAULTY), case.fault, "--"] if bad and case.fault else [str(MAIN)]
+        words = [PYTHON, *program, "--output", str(out), "--backend", "gloo", "--no-merge", *LIMITS, "--stages",
+                 case.stages, *(case.options if bad else ())]  # fmt: skip
         environ = {
             **os.environ, "RANK": str(rank), "WORLD_SIZE": str(case.ranks), "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1",
-            "MASTER_ADDR": address, "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": "eth0" if names else "lo",
-            **(case.environ if sick else {}),
+            "MASTER_ADDR": address if names else "127.0.0.1", "MASTER_PORT": str(port),
+            "GLOO_SOCKET_IFNAME": "eth0" if names else "lo", **dict(case.environ if bad else ()),
         }  # fmt: skip
-        if namespaces:
-            shell = f"hostname node{rank} && {case.shell if sick else ''} exec \"$@\""
-            words = ["unshare", "-u", "-m", "sh", "-c", shell, "sh", *words]
-        if names:
-            words = ["ip", "netns", "exec", names[rank], *words]
+        words = hosts.as_host(words, f"node{rank}", names[rank] if names else "", case.before if bad else "")
         children.append(
             subprocess.Popen(words, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                              start_new_session=True)
         )  # fmt: skip
-    until = time.monotonic() + RUN_S
-    late = 0
+    until, late = time.monotonic() + RUN_S, 0
     for child in children:
         try:
             child.wait(max(0.1, until - time.monotonic()))
@@ -241,57 +201,114 @@ def start_all(case: Case, out: Path, names: Sequence[str], address: str, namespa
     return late
 
 
-def judged(case: Case, report: FleetReport, seconds: float, late: int) -> Outcome:
-    """Right: nothing of a clean run is told; of a fault something is, at its place and nowhere else."""
-    told = [(f.id, f.subject, f.text) for f in report.findings if not f.because]
-    shown = [f"{id} at {subject}: {text}" for id, subject, text in told]
-    if late:
-        return Outcome(case.name, False, seconds, shown, f"{late} ranks did not end")
-    if not case.ids:
-        return Outcome(case.name, not told, seconds, shown)
-    host = f"node{case.sick}"
-    places = [place.format(host=host) for place in case.places]
-    named = any(id in case.ids for id, _, _ in told)
-    right = named and all(any(place in subject for place in places) for _, subject, _ in told)
-    return Outcome(case.name, right, seconds, shown)
+# ---- what came of it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """`how`: "named", "noisy" (nothing told, and the rank is not measured because of noise), "clean", "not right"."""
+
+    run: Run
+    how: str
+    told: list[str]
+
+
+def outcome(run: Run, folder: Path) -> Outcome:
+    """A run, judged from its records."""
+    case, path = BY_NAME[run.case], path_of(folder, run)
+    if run.problem or run.late:
+        return Outcome(run=run, how="not right", told=[run.problem or f"{run.late} ranks did not end"])
+    try:
+        report = merge.merge(str(path / "out"), expect=case.ranks, hosts=[f"node{i}" for i in range(case.ranks)])
+    except merge.NothingThere as error:
+        return Outcome(run=run, how="not right", told=[str(error)])
+    told = [f for f in report.findings if not f.because]
+    return Outcome(run=run, how=how_it_went(case, run.sick, report),
+                   told=[f"{f.id} at {f.subject}: {f.text}" for f in told])  # fmt: skip
+
+
+def how_it_went(case: Case, sick: int, report: FleetReport) -> str:
+    """One of Outcome.how. Named: something of the fault is told, at its place, and nothing anywhere else."""
+    told = [(f.id, f.subject) for f in report.findings if not f.because]
+    if case.name == CLEAN:
+        return "not right" if told else "clean"
+    ends = (f"node{sick}", f"node{sick + 1}")
+    link = [f"{a} {arrow} {b}" for a, b in (ends, ends[::-1]) for arrow in ("<->", "->")]
+    places = [p.format(host=ends[0], rank=f"rank {sick}", link=LINK) for p in case.places]
+    places = [p for place in places for p in (link if place == LINK else [place])]
+    if any(id in case.ids for id, _ in told) and all(any(p in subject for p in places) for _, subject in told):
+        return "named"
+    gpu = next((g for g in report.gpus if g.rank == sick), None)
+    noisy = gpu is not None and gpu.verdict == "not-measured" and "noisy" in gpu.why
+    return "noisy" if case.noisy and not told and noisy else "not right"
+
+
+def recorded(folder: Path) -> list[Run]:
+    """All runs that came to their end, by their time."""
+    runs = [Run(**json.loads(path.read_text(encoding="utf-8"))) for path in folder.glob("*/run.json")]
+    return sorted((r for r in runs if r.case in BY_NAME), key=lambda r: r.at)
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """Markdown: a line a case."""
+    heads = ("fault", "runs", "named right", "not measured (noisy)", "not right", "longest run")
+    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    for case in CASES:
+        mine = [o for o in outcomes if o.run.case == case.name]
+        if mine:
+            right, noisy, wrong = (
+                sum(o.how in how for o in mine) for how in (("named", "clean"), ("noisy",), ("not right",))
+            )
+            longest = f"{max(o.run.seconds for o in mine):.0f} s"
+            cells = (case.name, len(mine), right, noisy or "", wrong or "", longest)
+            lines.append(f"| {' | '.join(map(str, cells))} |")
+    seeds = ", ".join(sorted({str(o.run.seed) for o in outcomes}))
+    commits = ", ".join(dict.fromkeys(o.run.commit for o in outcomes))
+    lines.append(f"\nSeed {seeds}; from {outcomes[0].run.at} to {outcomes[-1].run.at}; commits {commits}.")
+    return "\n".join(lines)
+
+
+def current_commit() -> str:
+    words = ["git", "describe", "--always", "--dirty"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path)
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--clean", type=int, default=100)
     parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--json")
-    parser.add_argument("--until", type=float, help="seconds after which no run is begun")
+    parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--until", type=float, default=1e9, help="seconds after which no run is begun")
+    parser.add_argument("--commit", default=current_commit(), help="what is noted as the version, outside a checkout")
+    parser.add_argument("--table", action="store_true", help="run nothing")
     given = parser.parse_args(arguments)
-    why = can_make_hosts()
-    if why:
-        print(f"skipped: every case, because {why}")
-        return 0
-    wanted = [c for c in CASES if not given.only or any(word in c.name for word in given.only)]
-    plan = [case for _ in range(given.times) for case in wanted]
-    clean = given.clean if not given.only or "clean" in given.only else 0
-    step = max(1, len(plan) // max(1, clean))
-    for i in range(clean):
-        plan.insert(min(len(plan), i * (step + 1)), CLEAN)
-    ends = time.monotonic() + (given.until or 1e9)
-    outcomes: list[Outcome] = []
-    with ThreadPoolExecutor(given.jobs) as pool:
-        for outcome in pool.map(lambda c: run(c, True) if time.monotonic() < ends else None, plan):
-            if outcome is None:
-                continue
-            outcomes.append(outcome)
-            if not outcome.right:
-                print(f"NOT RIGHT  {outcome.case}: {outcome.note} {outcome.told}", flush=True)
-            if given.json:
-                Path(given.json).write_text(json.dumps([vars(o) for o in outcomes], indent=1))
-    count, right = Counter(o.case for o in outcomes), Counter(o.case for o in outcomes if o.right)
-    longest = {name: max(o.seconds for o in outcomes if o.case == name) for name in count}
-    for name in [c.name for c in (*CASES, CLEAN)]:
-        if name in count:
-            print(f"{name:28} {right[name]:3} of {count[name]:3} right, longest run {longest[name]:.0f} s")
-    return 0 if sum(right.values()) == len(outcomes) else 1
+    if not given.table:
+        if why := hosts.why_not():
+            print(f"skipped: every case, because {why}")
+            return 0
+        wanted = [c for c in CASES if not given.only or any(word in c.name for word in given.only)]
+        plan = [run for run in planned(wanted, given.times, given.clean, given.seed)
+                if not (path_of(given.folder, run) / "run.json").exists()]  # fmt: skip
+        ends = time.monotonic() + given.until
+
+        def one(run: Run) -> None:
+            if time.monotonic() < ends:
+                made = outcome(perform(run, given.folder, given.commit), given.folder)
+                print(f"{made.how}: {run.case} {run.number}, {made.run.seconds:.0f} s {made.told}", flush=True)
+
+        with ThreadPoolExecutor(given.jobs) as pool:
+            list(pool.map(one, plan))
+    outcomes = [outcome(run, given.folder) for run in recorded(given.folder)]
+    for made in outcomes:
+        if made.how == "not right":
+            print(f"not right: {path_of(given.folder, made.run).name}: {made.told}")
+    if outcomes:
+        print(table(outcomes))
+    return 1 if any(made.how == "not right" for made in outcomes) else 0
 
 
 if __name__ == "__main__":

@@ -108,7 +108,8 @@ class Run:
     """One child, and what it has said so far."""
 
     def __init__(
-        self, system: System, python: str, device: str, mode: str, limit_s: float | None, changed: threading.Condition
+        self, system: System, python: str, device: str, mode: str, limit_s: float | None, changed: threading.Condition,
+        import_s: float | None = None,
     ) -> None:
         self.device = device
         self.mode = mode
@@ -121,6 +122,7 @@ class Run:
         self.opened_at: float | None = None  # since when it uses a GPU
         self._system = system
         self._limit_s = limit_s
+        self._import_s = import_s  # of Python's start and the import of torch; None: as the other stages
         self._changed = changed
         self._oom_kills = oom_kills(system)
         self.refused = ""  # why it is not believed
@@ -139,6 +141,8 @@ class Run:
 
     def limit_of(self, stage: str) -> float:
         """Seconds for a stage: the user's, or our own."""
+        if self._import_s is not None and stage in ("start", "import"):
+            return self._import_s
         if self._limit_s is not None:
             return self._limit_s
         if stage in ("start", "import"):

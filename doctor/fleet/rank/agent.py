@@ -197,7 +197,7 @@ class Agent:
     def child(self, system: System, device: str, mode: str) -> children.Run:
         """A child of the probe, ended; a hung one is killed from here."""
         changed = threading.Condition()
-        run = children.Run(system, self.python, device, mode, self.options.device_s, changed)
+        run = children.Run(system, self.python, device, mode, self.options.device_s, changed, IMPORT_LIMIT_S)
         with changed:
             while run.result is None:
                 changed.wait(0.5)

@@ -43,8 +43,9 @@ def main(torch, talk, plan, pieces):
         keep_store(torch, talk, plan)
         return
     rank = Rank(torch, talk, plan, pieces)
-    for name, work in (("config", rank.config), ("join", rank.join), ("pairs", rank.pairs),
-                       ("collectives", rank.collectives), ("soak", rank.soak), ("end", rank.end)):
+    for name, work in (("config", rank.config), ("join", rank.join), ("device", rank.use_device),
+                       ("pairs", rank.pairs), ("collectives", rank.collectives), ("soak", rank.soak),
+                       ("end", rank.end)):
         try:
             work()
         except Out as reason:
@@ -142,12 +143,14 @@ class Rank(object):
         self.store.set("facts/%d" % self.rank, self.facts(now))
         if self.collects():
             self.hear(now)
-        if self.device.type == "cuda":
-            self.torch.cuda.set_device(self.device)
-        elif self.device.type == "xpu":
-            self.torch.xpu.set_device(self.device)
+
+    def use_device(self):
+        """This process's device; a step of its own, for a device that fails is no failure of the rendezvous."""
+        self.begin("device", self.limit)
         if self.device.type == "cpu":
             self.torch.set_num_threads(1)  # ranks share the machine's cores
+        else:
+            getattr(self.torch, self.device.type).set_device(self.device)
 
     def facts(self, now):
         return "%r %s\n%s" % (now, self.plan["host"], self.plan["problem"])

@@ -11,6 +11,8 @@ LONGEST_CALL_S = 0.012
 BUSY_SHARE = 0.7  # of a core for each thread, when all work together: they wait for each other
 ALONE_SHARE = 0.3  # of a core for one thread: its best call of a millisecond needs a single undisturbed slice
 ALONE_TRIES = 4
+AGREEING = 0.98  # of the best: calls that reached it say that it is the device's rate, and no luck
+AGREEING_ENOUGH = 5
 # Seconds, see Repeated.measure. A CPU is judged by its best call; a GPU is busy for a block of calls, and needs a ramp.
 CPU_TIMES = {"block": 0.0, "warm": 0.02, "least": 0.06, "settle": 0.15, "most": 0.3}
 GPU_TIMES = {"block": 0.02, "warm": 0.3, "least": 0.1, "settle": 0.06, "most": 0.3}
@@ -63,19 +65,21 @@ def cpu_rate(probe, kind, alone):
     with probe.all_threads():
         best, mean, cpus, seconds = Repeated(probe, kind, n).measure(**CPU_TIMES)
     measured = rates(max(best, one), mean, n, seconds)
-    measured.update(tflops_one_thread=round(one, 6), cpus_used_one_thread=round(share, 2), cpus_used=round(cpus, 2))
+    measured.update(tflops_one_thread=round(one, 6), cpus_used_one_thread=round(share, 2), cpus_used=round(cpus, 2),
+                    agreeing_one_thread_count=single.agreeing(one))
     if alone:
         measured["native"] = one >= 0.5 * alone
     return measured
 
 
 def alone_rate(single):
-    """Best rate on one thread, and the share of a core that it got; again where it was little: others pause."""
+    """Best rate on one thread, and the share of a core that it got; again where it was little, or where the best was
+    not reached repeatedly: others pause."""
     best = share = 0.0
     for _ in range(ALONE_TRIES):
         rate, _, share, _ = single.measure(block=0.0, warm=0.0, least=0.05, settle=0.05, most=0.1)
         best = max(best, rate)
-        if share >= ALONE_SHARE:
+        if share >= ALONE_SHARE and single.agreeing(best) >= AGREEING_ENOUGH:
             break
     return best, share
 
@@ -130,6 +134,7 @@ class Repeated(object):
         self.y = torch.randn(n, n, device=probe.device).to(dtype)
         self.out = torch.empty(n, n, device=probe.device, dtype=dtype)
         self.mm = torch.mm
+        self.reached = []  # the rates of all blocks measured
 
     def run(self, times):
         """Seconds for so many calls."""
@@ -142,6 +147,10 @@ class Repeated(object):
 
     def tflops(self, times, seconds):
         return 2.0 * self.n ** 3 * times / max(seconds, 1e-9) / 1e12
+
+    def agreeing(self, best):
+        """How many blocks came close to that rate."""
+        return sum(rate >= AGREEING * best for rate in self.reached)
 
     def calibrate(self):
         """A first estimate, after the call that loads libraries."""
@@ -172,6 +181,7 @@ class Repeated(object):
             calls += times
             now = time.perf_counter()
             rate = self.tflops(times, seconds)
+            self.reached.append(rate)
             if rate > 1.01 * best:
                 gained = now
             best = max(best, rate)
