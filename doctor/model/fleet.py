@@ -104,7 +104,8 @@ class Collective:
     input_sum: int | None = None  # sums of all elements, as 64-bit integers
     output_sum: int | None = None
     missing: tuple[int, ...] = ()
-    algorithm: str | None = None  # NCCL_ALGO, where that is set; NCCL does not say what it chose
+    # NCCL does not say what it chose: NCCL_ALGO where that is set, "without NVLS" where that is off or not possible
+    algorithm: str | None = None
     why: str = ""
     disturbed: bool = False
 

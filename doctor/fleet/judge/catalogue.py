@@ -4,6 +4,10 @@ of `check`. docs/fleet.md is checked against this table."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+from doctor.fleet.judge.words import gpu_name
+from doctor.model.fleet import FleetFinding, RankRecord, Verdict
 
 
 @dataclass(frozen=True)
@@ -95,3 +99,13 @@ OWN: dict[str, Own] = {
 def remedy_of(id: str) -> str:
     """What to do; for an id of `check`, where that is told."""
     return OWN[id].remedy if id in OWN else f"torchdoctor explain {id}"
+
+
+def of_rank(
+    id: str, record: RankRecord, verdict: Verdict, text: str, kind: Literal["gpu", "node"] = "gpu"
+) -> FleetFinding:
+    """A finding of one rank: of its GPU, or of the node as far as this rank uses it."""
+    return FleetFinding(
+        id=id, kind=kind, subject=gpu_name(record) if kind == "gpu" else f"{record.host} (rank {record.rank})",
+        verdict=verdict, hosts=(record.host,), ranks=(record.rank,), text=text, remedy=remedy_of(id),
+    )  # fmt: skip

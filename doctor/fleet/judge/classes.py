@@ -15,28 +15,29 @@ from doctor.model.fleet import FleetClass, RankRecord, Yardstick
 
 FLOOR_MEASURED = speeds.OK  # of what was measured on such a device
 FLOOR_DATA_SHEET = speeds.SLOW  # of what follows from the data sheet: families differ in how much of it they reach
-ALONE = 0.9  # share of a core below which the rate of a CPU is that of its other work
+CONFIRMED = 5  # calls that came close to a CPU's best rate: with fewer, other work may hide the device's own rate
 
 
 @dataclass(frozen=True)
 class Rate:
-    """A rate of stage A: the key in the probe's numbers, what it is called, its unit, the share of the rule."""
+    """A rate of stage A: the key in the probe's numbers, what it is called, its unit, the shares of the rule."""
 
     key: str
     name: str
     unit: str
     share: float
+    noise: float
 
 
 RATES = (
-    Rate("bfloat16_tflops_burst", "bfloat16 products", "TFLOP/s", rule.DEVICE_SHARE),
-    Rate("float16_tflops_burst", "float16 products", "TFLOP/s", rule.DEVICE_SHARE),
-    Rate("float32_tflops_burst", "float32 products", "TFLOP/s", rule.DEVICE_SHARE),
-    Rate("memory_gbs", "memory", "GB/s", rule.DEVICE_SHARE),
-    Rate("h2d_gbs", "host to device", "GB/s", rule.LINK_SHARE),
-    Rate("d2h_gbs", "device to host", "GB/s", rule.LINK_SHARE),
+    Rate("bfloat16_tflops_burst", "bfloat16 products", "TFLOP/s", rule.DEVICE_SHARE, rule.DEVICE_NOISE),
+    Rate("float16_tflops_burst", "float16 products", "TFLOP/s", rule.DEVICE_SHARE, rule.DEVICE_NOISE),
+    Rate("float32_tflops_burst", "float32 products", "TFLOP/s", rule.DEVICE_SHARE, rule.DEVICE_NOISE),
+    Rate("memory_gbs", "memory", "GB/s", rule.DEVICE_SHARE, rule.DEVICE_NOISE),
+    Rate("h2d_gbs", "host to device", "GB/s", rule.LINK_SHARE, rule.LINK_NOISE),
+    Rate("d2h_gbs", "device to host", "GB/s", rule.LINK_SHARE, rule.LINK_NOISE),
 )
-CPU_RATES = (Rate("float32_tflops_one_thread", "float32 on one thread", "TFLOP/s", rule.DEVICE_SHARE),)
+CPU_RATES = (Rate("float32_tflops_one_thread", "float32 on one thread", "TFLOP/s", rule.DEVICE_SHARE, rule.DEVICE_NOISE),)
 
 
 def is_cpu(record: RankRecord) -> bool:
@@ -71,14 +72,28 @@ def device_of(record: RankRecord) -> str:
     return f"{name} MIG" if mig == "on" else name
 
 
+@dataclass(frozen=True)
+class Measured:
+    """A rate of one device. Where it is not `sure` the device is at least that fast."""
+
+    record: RankRecord
+    value: float
+    sure: bool
+
+
 def value_of(record: RankRecord, rate: Rate) -> float | None:
-    """A rate that can be judged: measured, the device its own, and of a CPU on a core of its own."""
+    """A rate that can be judged; None where it was not measured, or other programs used the GPU. Of a CPU it is the
+    best of many calls of a millisecond, which other work seldom reaches."""
     probe = record.probe
-    if probe is None or probe.status != "ok" or probe.busy:
-        return None
-    if is_cpu(record) and probe.numbers.get("float32_cpus_used_one_thread", 0.0) < ALONE:
+    if probe is None or probe.status != "ok" or (probe.busy and not is_cpu(record)):
         return None
     return probe.numbers.get(rate.key)
+
+
+def is_sure(record: RankRecord) -> bool:
+    """Whether its rates are the device's own. A CPU's best call must have been repeated."""
+    numbers = record.probe.numbers if record.probe else {}
+    return not is_cpu(record) or numbers.get("float32_agreeing_one_thread_count", 0) >= CONFIRMED
 
 
 def rates_of(record: RankRecord) -> tuple[Rate, ...]:
@@ -93,20 +108,27 @@ def members(records: Iterable[RankRecord], names: Mapping[int, str]) -> dict[str
     return by_class
 
 
-def device_values(records: Iterable[RankRecord], rate: Rate) -> list[tuple[RankRecord, float]]:
+def device_values(records: Iterable[RankRecord], rate: Rate) -> list[Measured]:
     """One value for each device. Ranks of one host share its CPU: the best of them is the CPU's."""
-    best: dict[object, tuple[RankRecord, float]] = {}
+    best: dict[object, Measured] = {}
     for record in records:
         value = value_of(record, rate)
         key: object = record.host if is_cpu(record) else record.rank
-        if value is not None and (key not in best or value > best[key][1]):
-            best[key] = (record, value)
+        if value is not None and (key not in best or value > best[key].value):
+            best[key] = Measured(record, value, is_sure(record))
     return list(best.values())
+
+
+def standards(records: Iterable[RankRecord], rate: Rate) -> list[float]:
+    """The rates that set the standard: the sure ones where they are enough, else all, which makes it lower at most."""
+    found = device_values(records, rate)
+    sure = [one.value for one in found if one.sure]
+    return sure if len(sure) >= rule.FEWEST else [one.value for one in found]
 
 
 def yardstick(records: list[RankRecord], rate: Rate) -> Yardstick:
     """What the devices of a class are held against for one rate."""
-    values = [value for _, value in device_values(records, rate)]
+    values = standards(records, rate)
     floor, source, kind = floor_of(records[0], rate)
     threshold = rule.threshold(values, rate.share)
     centre, mad = rule.spread(values) if values else (None, None)
@@ -127,8 +149,6 @@ def yardstick(records: list[RankRecord], rate: Rate) -> Yardstick:
 def _why_no_value(records: list[RankRecord]) -> str:
     if any(record.probe is not None and record.probe.busy for record in records):
         return "other programs used the device"
-    if all(is_cpu(record) for record in records):
-        return "no process had a core for itself"
     return "not measured"
 
 

@@ -66,7 +66,9 @@ def floor_of(
         return None, ""
     if set(hosts.values()) != {WHOLE_NODE}:
         return None, ""
-    known = fabrics.all_reduce(name_of, "node" if len(hosts) == 1 else "between")
+    nvls = {fabrics.uses_nvls(c.algorithm) for c in ranks.values()}
+    scope = "node" if len(hosts) == 1 else "between"
+    known = fabrics.all_reduce(name_of, scope, nvls.pop() if len(nvls) == 1 else None)
     if known is None:
         return None, ""
     return round(FLOOR_SHARE * known.rate, 1), f"{FLOOR_SHARE:g} of {known.rate:g} GB/s measured: {known.source}"

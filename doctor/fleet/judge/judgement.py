@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from doctor.fleet.judge import classes, collectives, configuration, pairs, ranks
+from doctor.fleet.judge import classes, collectives, configuration, devices, pairs, ranks
 from doctor.fleet.judge.catalogue import remedy_of
 from doctor.fleet.judge.ranks import Expected
 from doctor.fleet.judge.words import gpu_name, ranks_listed
@@ -56,15 +56,16 @@ def judge(
     yards = pairs.yardsticks(found, names)
     links = pairs.verdicts(found, names, yards)
     fleet_classes = classes.classes(known.values(), names)
-    findings = [*ranks.absent(expected, known), *ranks.endings(known), *ranks.devices(known)]
+    findings = [*ranks.absent(expected, known), *ranks.endings(known), *devices.devices(known)]
     findings += configuration.odd_ones(known.values(), names)
     findings += configuration.clocks(known.values())
     gone = {r for f in findings for r in f.ranks if f.id in GONE} | ranks.blamed(known)
     busy = {r for f in findings if f.id == "gpu-busy" for r in f.ranks}  # their links are slow because of that
     findings += pairs.findings(found, links, yards, known, gone, busy)
     by_class = classes.members(known.values(), names)
-    for one in fleet_classes:
-        findings += ranks.slow(by_class[one.name], {y.rate: y for y in one.yardsticks})
+    below = [b for c in fleet_classes for b in devices.below(by_class[c.name], {y.rate: y for y in c.yardsticks})]
+    findings += devices.slow(below)
+    noisy = {b.record.rank: f"{b.noisy}. {b.text}" for b in below if b.noisy}
     drift = tuple(drifts(known.values()))
     findings += [_drifted(d, known[d.rank]) for d in drift if d.verdict != "pass"]
     results = list(collectives.verdicts(known))
@@ -72,7 +73,9 @@ def judge(
     findings += collectives.findings(known, results, blamed | gone)
     findings = _with_consequences(findings)
     not_judged = _not_judged(fleet_classes, yards)
-    gpus = tuple(_gpu(r, names[r.rank], findings, strict and not_judged != ()) for r in known.values())
+    gpus = tuple(
+        _gpu(r, names[r.rank], findings, noisy.get(r.rank, ""), strict and not_judged != ()) for r in known.values()
+    )
     nodes = tuple(_nodes(known, names, gpus, findings, expected))
     verdict = worst([*(n.verdict for n in nodes), *(f.verdict for f in findings if not f.because)])
     listed = links if len(links) <= LINKS_LISTED else [link for link in links if link.verdict != "pass"][:LINKS_LISTED]
@@ -145,7 +148,7 @@ def _with_consequences(findings: list[FleetFinding]) -> list[FleetFinding]:
     return sorted(told, key=lambda f: (f.because, WORST.index(f.verdict), f.subject))
 
 
-def _gpu(record: RankRecord, of_class: str, findings: list[FleetFinding], strict: bool) -> GpuVerdict:
+def _gpu(record: RankRecord, of_class: str, findings: list[FleetFinding], noisy: str, strict: bool) -> GpuVerdict:
     mine = [
         f for f in findings
         if record.rank in f.ranks and (f.kind == "gpu" or (f.kind == "node" and f.id in GONE)) and not f.because
@@ -154,11 +157,13 @@ def _gpu(record: RankRecord, of_class: str, findings: list[FleetFinding], strict
     why = mine[0].text if mine else ""
     if verdict in ("pass", "degraded") and (missing := not_measured(record)):
         verdict, why = "not-measured", missing
-    elif strict and verdict == "pass" and len(ranks.judged_rates(record)) == 0:
+    elif verdict == "pass" and noisy:
+        verdict, why = "not-measured", noisy
+    elif strict and verdict == "pass" and len(devices.judged_rates(record)) == 0:
         verdict, why = "not-measured", "none of its rates was judged"
     return GpuVerdict(
         rank=record.rank, host=record.host, device=record.device, name=record.name, verdict=verdict, why=why,
-        of_class=of_class, rates=ranks.rates_measured(record),
+        of_class=of_class, rates=devices.rates_measured(record),
     )  # fmt: skip
 
 

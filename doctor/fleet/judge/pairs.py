@@ -176,11 +176,24 @@ def _unjudged(scope: str, members: list[Link], count: int) -> str:
     return f"{count} in the class, {rule.FEWEST} are needed, and the devices state no speed"
 
 
-def is_slow(link: Link, yard: Yardstick | None) -> bool:
-    if yard is None or not link.judged or link.gbs is None or link.most_gbs is None:
-        return False
-    limits = [limit for limit in (yard.threshold, floor_of(link)[0]) if limit is not None]
-    return bool(limits) and (link.gbs if link.calm else link.most_gbs) < max(limits)
+def judged_rate(link: Link, yard: Yardstick | None) -> tuple[Verdict, str]:
+    """What its rate makes of a link, and why. What could have been slow because processes waited, or because all links
+    scatter, is not measured."""
+    if link.gbs is None:
+        return "not-measured", link.why or "no rate"
+    limits = [limit for limit in (yard.threshold, floor_of(link)[0]) if limit is not None] if yard else []
+    if yard is None or not link.judged or not limits:
+        return "pass", ""
+    limit = max(limits)
+    text = f"{gbs(link.gbs)}, the limit is {gbs(limit)}"
+    text += f" (the class has {gbs(yard.median)})" if yard.median and yard.basis == "relative" else ""
+    if link.gbs < limit:
+        if link.calm or (link.most_gbs or 0.0) < limit:
+            return "degraded", text
+        return "not-measured", f"noisy: the processes waited for a CPU. {text}"
+    if yard.basis == "relative" and yard.median and link.gbs < (1 - rule.LINK_NOISE) * yard.median:
+        return "not-measured", f"noisy: the rates of this class differ too much to tell. {text}"
+    return "pass", ""
 
 
 def verdicts(
@@ -189,19 +202,14 @@ def verdicts(
     """One verdict a directed link."""
     made = []
     for link in found:
-        yard = yards.get(class_of(link, names))
         verdict: Verdict = "pass"
         why = ""
         if link.state in ENDED_BADLY:
             verdict, why = "fail", link.why or link.state
         elif link.state == "absent":
             verdict, why = "not-measured", link.why or "the partner did not come"
-        elif link.gbs is None:
-            verdict, why = "not-measured", link.why or "no rate"
-        elif is_slow(link, yard) and yard:
-            verdict = "degraded"
-            why = f"{gbs(link.gbs)}, the limit is {gbs(max(yard.threshold or 0.0, floor_of(link)[0] or 0.0))}"
-            why += f" (the class has {gbs(yard.median)})" if yard.median and yard.basis == "relative" else ""
+        else:
+            verdict, why = judged_rate(link, yards.get(class_of(link, names)))
         made.append(
             LinkVerdict(
                 source=link.source.rank, target=link.target.rank, source_host=link.source.host,

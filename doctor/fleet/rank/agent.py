@@ -25,7 +25,7 @@ from doctor import __version__, process
 from doctor.decode import Refused, decode, decode_fields
 from doctor.facts.system import System
 from doctor.fleet import folder
-from doctor.fleet.rank import machine
+from doctor.fleet.rank import machine, watchdog
 from doctor.fleet.rank.options import Options
 from doctor.fleet.rank.place import Place
 from doctor.fleet.rank.said import Line, line_of
@@ -40,7 +40,6 @@ LONGEST_STEP_S = 24 * 3600.0
 LINGER_S = 2.0  # that the store outlives the last meeting
 MERGE_WAIT_S = 20.0  # for the records of others who have met at the end
 PIECES = ("rule", "schedule", "worker")
-WATCHDOG = re.compile(r"[Ww]atchdog caught collective operation timeout|ProcessGroupNCCL's watchdog")
 ENDINGS: dict[str, StageState] = {
     "ok": "ok", "failed": "failed", "crashed": "died", "timed-out": "hung", "skipped": "failed",
 }  # fmt: skip
@@ -327,8 +326,8 @@ class Hearing:
         if result.status == "timed-out":
             doing = STATES.get(result.state, "")
             return "hung", f"no sign of life for {result.limit_s:g} s{f', {doing}' if doing else ''}; it was ended"
-        if WATCHDOG.search(result.stderr):  # it ends the whole process, and it is no fault of this one
-            return "failed", f"NCCL's watchdog ended it, because {self.step} took too long"
+        if said := watchdog.ending(result.stderr):
+            return said
         if result.status == "crashed":
             return "died", children.crash_message(result)
         return "died", result.said

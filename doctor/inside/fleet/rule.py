@@ -3,7 +3,8 @@ use it to choose what to measure again, doctor/fleet to judge.
 
 The rule is one-sided: below median - max(3 * 1.4826 * MAD, share * median). 1.4826 * MAD estimates the standard
 deviation of normal data (Rousseeuw and Croux, Alternatives to the median absolute deviation, JASA 1993). Fewer than
-FEWEST say nothing of each other.
+FEWEST say nothing of each other. Where rates scatter so much that the limit lies far below the median, what is between
+the two is not known to be slow, nor to be healthy: it is noisy.
 """
 
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
@@ -12,6 +13,7 @@ Edge = Tuple[Any, Any]
 FEWEST = 4
 DEVICE_SHARE = 0.05  # equal GPUs differ by a few per cent
 LINK_SHARE = 0.10
+DEVICE_NOISE, LINK_NOISE = 0.10, 0.20  # below the median by more is not healthy, however rates scatter
 MADS = 3 * 1.4826
 
 
@@ -35,6 +37,11 @@ def threshold(values: Sequence[float], share: float) -> Optional[float]:
         return None
     centre, mad = spread(values)
     return centre - max(MADS * mad, share * centre)
+
+
+def is_noisy(value: float, values: Sequence[float], noise: float) -> bool:
+    """Whether a rate that is not slow by the rule is too far below the median to be called healthy."""
+    return len(values) >= FEWEST and value < (1.0 - noise) * median(values)
 
 
 def culprits(edges: Iterable[Edge], bad: Iterable[Edge]) -> Tuple[List[Any], List[Edge]]:

@@ -30,6 +30,7 @@ AGAIN_AT_MOST = 8  # bad pairs that are measured again
 MARGIN_S = 5.0  # that the others allow beyond a step's own limit
 WAITED_SHARE = 0.05  # of the time; above, this process lacked a CPU, and its rates say nothing of a link
 SOAK_ROUND_S = 20.0
+MULTICAST_SUPPORTED = 132  # cuda.h, CUdevice_attribute
 NAMES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
 
 
@@ -85,6 +86,7 @@ class Rank(object):
         self.members = []
         self.store = None
         self.group = None  # the members of the process group that is open
+        self.multicast = None  # whether this GPU can add up inside the NVLink switch, which NVLS needs
         self.found = {}  # (source, this rank): best rate, or None where it ended badly
 
     # ---- talk
@@ -99,8 +101,10 @@ class Rank(object):
     def config(self):
         self.begin("config", self.limit)
         torch = self.torch
+        self.multicast = multicast(self.device) if self.backend == "nccl" else None
         found = {"torch": str(torch.__version__), "cuda": getattr(torch.version, "cuda", None),
-                 "hip": getattr(torch.version, "hip", None), "nccl": nccl_version(torch)}
+                 "hip": getattr(torch.version, "hip", None), "nccl": nccl_version(torch),
+                 "nvlink_multicast": {True: "yes", False: "no"}.get(self.multicast)}
         self.talk.say(event="config", data={k: str(v) for k, v in found.items() if v})
 
     # ---- meeting
@@ -223,8 +227,9 @@ class Rank(object):
         """The process group of these ranks; it ends in an error after the limit."""
         self.close()
         store = self.dist.PrefixStore("group/" + name, self.store)
+        options = {"device_id": self.device} if self.device.type != "cpu" and takes_device(self.torch) else {}
         self.dist.init_process_group(self.backend, store=store, rank=ranks.index(self.rank), world_size=len(ranks),
-                                     timeout=self.span(self.limit))
+                                     timeout=self.span(self.limit), **options)
         self.group = list(ranks)
 
     def close(self):
@@ -484,7 +489,7 @@ class Rank(object):
         factor = 2.0 * (count - 1) / count if name == "all-reduce" else (count - 1) / float(count)
         rate = 4e-9 * whole / best
         data.update(ms=1000 * best, algbw_gbs=rate, busbw_gbs=rate * factor, input_sum=before,
-                    algorithm=os.environ.get("NCCL_ALGO") if self.backend == "nccl" else None,
+                    algorithm=algorithm(os.environ, self.multicast) if self.backend == "nccl" else None,
                     disturbed=waited > WAITED_SHARE * spent)
         return data
 
@@ -666,6 +671,45 @@ def is_timeout(error):
 def is_unsupported(error):
     text = str(error)
     return isinstance(error, NotImplementedError) or "does not support" in text or "not supported" in text
+
+
+def takes_device(torch):
+    """Whether a process group can be told its device without harm: torch 2.3 and later, but 2.6.0 to 2.7.0, which may
+    hang then (github.com/pytorch/pytorch/issues/153960)."""
+    import inspect
+
+    try:
+        known = "device_id" in inspect.signature(torch.distributed.init_process_group).parameters
+        version = tuple(int(part) for part in str(torch.__version__).split("+")[0].split(".")[:2])
+    except (TypeError, ValueError):
+        return False
+    return known and not (version == (2, 6) or str(torch.__version__).startswith("2.7.0"))
+
+
+def algorithm(environ, multicast):
+    """What is known of the algorithm, for NCCL does not say which one it chose: NCCL_ALGO as it is set, else that NVLS
+    is not possible; None where either can be."""
+    if environ.get("NCCL_ALGO"):
+        return environ["NCCL_ALGO"][:100]
+    if environ.get("NCCL_NVLS_ENABLE") == "0" or multicast is False:
+        return "without NVLS"
+    return None
+
+
+def multicast(device):
+    """CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED of the driver's library; None where it does not say."""
+    import ctypes
+
+    number, value = ctypes.c_int(), ctypes.c_int()
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+        for code in (driver.cuInit(0), driver.cuDeviceGet(ctypes.byref(number), device.index or 0),
+                     driver.cuDeviceGetAttribute(ctypes.byref(value), MULTICAST_SUPPORTED, number)):
+            if code:
+                return None
+    except (OSError, AttributeError):
+        return None
+    return bool(value.value)
 
 
 def nccl_version(torch):
