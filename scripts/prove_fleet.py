@@ -17,6 +17,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -293,10 +294,11 @@ def main(arguments: Sequence[str]) -> int:
         wanted = [c for c in CASES if not given.only or any(word in c.name for word in given.only)]
         plan = [run for run in planned(wanted, given.times, given.clean, given.seed)
                 if not (path_of(given.folder, run) / "run.json").exists()]  # fmt: skip
-        ends = time.monotonic() + given.until
+        ends, stop = time.monotonic() + given.until, threading.Event()
+        signal.signal(signal.SIGTERM, lambda *_: stop.set())  # what runs goes on to its end, nothing is begun
 
         def one(run: Run) -> None:
-            if time.monotonic() < ends:
+            if time.monotonic() < ends and not stop.is_set():
                 made = outcome(perform(run, given.folder, given.commit), given.folder)
                 print(f"{made.how}: {run.case} {run.number}, {made.run.seconds:.0f} s {made.told}", flush=True)
 

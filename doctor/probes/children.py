@@ -61,6 +61,7 @@ WORDS = {
     "soak": "soaking",
     "peers": "copying between GPUs",
     "state": "asking for its state",
+    "again": "measuring speed again",
     "errata": "trying an erratum",
 }
 # The pieces that a mode needs, in the order of their stages: files of inside/stages/, with a "/" of inside/ itself.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from doctor.fleet.judge.catalogue import OWN, of_rank, remedy_of
-from doctor.fleet.judge.classes import device_values, is_cpu, rates_of, standards, value_of
+from doctor.fleet.judge.classes import device_values, is_cpu, measured, rates_of, standards
 from doctor.inside.fleet import rule
 from doctor.model.fleet import FleetFinding, RankRecord, Verdict, Yardstick
 
@@ -163,4 +163,4 @@ def rates_measured(record: RankRecord) -> dict[str, float]:
 
 
 def judged_rates(record: RankRecord) -> tuple[str, ...]:
-    return tuple(rate.name for rate in rates_of(record) if value_of(record, rate) is not None)
+    return tuple(rate.name for rate in rates_of(record) if measured(record, rate) is not None)

@@ -155,10 +155,10 @@ def _gpu(record: RankRecord, of_class: str, findings: list[FleetFinding], noisy:
     ]
     verdict: Verdict = worst([f.verdict for f in mine]) if mine else "pass"
     why = mine[0].text if mine else ""
-    if verdict in ("pass", "degraded") and (missing := not_measured(record)):
-        verdict, why = "not-measured", missing
-    elif verdict == "pass" and noisy:
+    if verdict == "pass" and noisy:
         verdict, why = "not-measured", noisy
+    elif verdict in ("pass", "degraded") and (missing := not_measured(record)):
+        verdict, why = "not-measured", missing
     elif strict and verdict == "pass" and len(devices.judged_rates(record)) == 0:
         verdict, why = "not-measured", "none of its rates was judged"
     return GpuVerdict(

@@ -164,7 +164,7 @@ class Agent:
         until = began + IMPORT_LIMIT_S + self.options.device_s
         system = replace(self.system, until=until)
         seems_gpu = self.options.backend != "gloo" and _seems_gpu(system)
-        first = self.child(system, "cpu", "facts" if seems_gpu else "quick")
+        first = self.child(system, "cpu", "facts" if seems_gpu else "fleet")
         torch, devices = _dynamic(first)
         self.note(config={**self.record.config, **torch})
         if first.went_down or first.refused or first.stage("import") is None or not _ok(first, "import"):
@@ -172,7 +172,7 @@ class Agent:
         backend = self.options.backend or _backend_of(devices)
         self.note(backend=backend)
         if backend == "gloo":
-            run = first if first.mode == "quick" else self.child(system, "cpu", "quick")
+            run = first if first.mode == "fleet" else self.child(system, "cpu", "fleet")
             self.note(device="cpu", name=machine.cpu_name(self.system) or platform.machine())
         else:
             kind = "xpu" if backend == "xccl" else "cuda"

@@ -1,5 +1,5 @@
-"""What the driver says of a GPU's health and settings, for a fleet: errors of its memory, its links, its firmware.
-NVIDIA, by the management library (NVML); what it can't say is left out.
+"""What a fleet asks besides. Of a GPU what the driver says of its health and settings: errors of its memory, its links,
+its firmware (NVIDIA, by the management library NVML; what it can't say is left out). Of a CPU its rate once more.
 """
 
 ECC_UNCORRECTED, ECC_VOLATILE = 1, 0
@@ -40,6 +40,19 @@ def state(probe):
     return {key: value for key, value in data.items() if value is not None}
 
 
+def again(probe):
+    """A CPU's rate on one thread, a while after the first time: who is slow once only had bad luck."""
+    speed = probe.pieces["speed"]
+    single = speed.Repeated(probe, "float32", speed.ONE_THREAD_SIZE)
+    single.calibrate()
+    rate, _ = speed.alone_rate(single)
+    return {
+        "wrong": [],
+        "float32_tflops_one_thread_again": round(rate, 6),
+        "float32_agreeing_one_thread_again_count": single.agreeing(rate),
+    }
+
+
 def on_or_off(value):
     return None if value is None else "on" if value else "off"
 
@@ -78,4 +91,4 @@ def mig(nvml):
     return on_or_off(now.value)
 
 
-STAGES = (("state", state, ("fleet",), ("cuda",)),)
+STAGES = (("state", state, ("fleet",), ("cuda",)), ("again", again, ("fleet",), ("cpu",)))

@@ -11,6 +11,7 @@ LONGEST_CALL_S = 0.012
 BUSY_SHARE = 0.7  # of a core for each thread, when all work together: they wait for each other
 ALONE_SHARE = 0.3  # of a core for one thread: its best call of a millisecond needs a single undisturbed slice
 ALONE_TRIES = 4
+ONE_THREAD_SIZE = 256  # a call is over within the slice of a CPU that one process gets
 AGREEING = 0.98  # of the best: calls that reached it say that it is the device's rate, and no luck
 AGREEING_ENOUGH = 5
 # Seconds, see Repeated.measure. A CPU is judged by its best call; a GPU is busy for a block of calls, and needs a ramp.
@@ -55,7 +56,7 @@ def cpu_rate(probe, kind, alone):
 
     `alone`: float32's rate on one thread; a half type far below it is not native here, and gets no more time.
     """
-    single = Repeated(probe, kind, 128 if alone else 256)
+    single = Repeated(probe, kind, 128 if alone else ONE_THREAD_SIZE)
     first = single.calibrate()
     if alone and first < 0.1 * alone:
         return {"tflops_burst": round(first, 6), "native": False}
