@@ -44,6 +44,11 @@ OWN: dict[str, Own] = {
         "A node has fewer GPUs than others of its class.",
         "Look for the lost GPU with lspci and in dmesg (Xid 79: fallen off the bus); drain the node.",
     ),
+    "fleet-gpu-shared": Own(
+        "Several ranks use the same GPU.",
+        "Start one rank for each GPU, and show every rank of a node the same GPUs, or each rank one of its own "
+        "(CUDA_VISIBLE_DEVICES, LOCAL_RANK).",
+    ),
     "fleet-clock-differs": Own(
         "A node's clock is wrong.",
         "Start its time service (chronyd, systemd-timesyncd) and check that it reaches its source.",

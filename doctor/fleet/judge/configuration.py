@@ -47,7 +47,6 @@ def odd_ones(records: Iterable[RankRecord], names: Mapping[int, str]) -> Iterato
         variables = {key for r in ranks for key in r.config if is_compared(key)}
         for key in sorted(variables):
             yield from _differing(ranks, key, {r.rank: r.config.get(key, "(not set)") for r in ranks}, name)
-    yield from _hidden(records)
 
 
 def is_compared(key: str) -> bool:
@@ -99,27 +98,39 @@ def _less(value: str, usual: str) -> bool:
     return value.isdecimal() and usual.isdecimal() and int(value) < int(usual)
 
 
-def _hidden(records: list[RankRecord]) -> Iterator[FleetFinding]:
-    """A rank that sees fewer GPUs than the others of its node: a variable hides some from it."""
+def hidden(records: Iterable[RankRecord]) -> dict[int, str]:
+    """Ranks that see fewer GPUs than others of their node, because a variable hides some from them: what they see."""
     by_host: dict[str, list[RankRecord]] = {}
     for record in records:
         if record.devices_seen is not None and record.backend != "gloo":
             by_host.setdefault(record.host, []).append(record)
+    found = {}
     for ranks in by_host.values():
         most = max(r.devices_seen or 0 for r in ranks)
         for record in ranks:
-            seen = record.devices_seen or 0
             shown = record.config.get("CUDA_VISIBLE_DEVICES") or record.config.get("ROCR_VISIBLE_DEVICES")
-            if seen == most or shown is None:
-                continue
-            usable = "degraded" if seen > record.local_rank or seen == 1 else "fail"
-            yield FleetFinding(
-                id="gpu-hidden", kind="gpu", subject=gpu_name(record), verdict=usable,  # type: ignore[arg-type]
-                hosts=(record.host,), ranks=(record.rank,),
-                text=f"This rank sees {seen} GPUs, others of its node {most}: "
-                f"its CUDA_VISIBLE_DEVICES is {shown or 'empty'}.",
-                remedy="Remove CUDA_VISIBLE_DEVICES from this rank's environment, or set it as for the other ranks.",
-            )  # fmt: skip
+            if record.devices_seen != most and shown is not None:
+                found[record.rank] = (
+                    f"This rank sees {record.devices_seen or 0} GPUs, others of its node {most}: its "
+                    f"CUDA_VISIBLE_DEVICES is {shown or 'empty'}"
+                )
+    return found
+
+
+def hidden_findings(
+    records: Mapping[int, RankRecord], seen: Mapping[int, str], shared: Mapping[int, str]
+) -> Iterator[FleetFinding]:
+    """`seen`: what `hidden` found; `shared`: which of all ranks share a GPU with whom. A rank that has a GPU for itself
+    all the same does its work."""
+    for rank, text in seen.items():
+        record = records[rank]
+        own = rank not in shared and ((record.devices_seen or 0) > record.local_rank or record.devices_seen == 1)
+        yield FleetFinding(
+            id="gpu-hidden", kind="gpu", subject=gpu_name(record), verdict="degraded" if own else "fail",
+            hosts=(record.host,), ranks=(rank,),
+            text=f"{text}{f', and {shared[rank]}' if rank in shared else ''}.",
+            remedy="Remove CUDA_VISIBLE_DEVICES from this rank's environment, or set it as for the other ranks.",
+        )  # fmt: skip
 
 
 def clocks(records: Iterable[RankRecord]) -> Iterator[FleetFinding]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from doctor.fleet.judge import classes, collectives, configuration, devices, pairs, ranks
+from doctor.fleet.judge import classes, collectives, configuration, devices, pairs, ranks, sharing
 from doctor.fleet.judge.catalogue import remedy_of
 from doctor.fleet.judge.ranks import Expected
 from doctor.fleet.judge.words import gpu_name, ranks_listed
@@ -51,6 +51,10 @@ def judge(
     known, stale = of_one_run(records)
     if not known:
         return _nothing(expected, tool, taken_at)
+    hidden = configuration.hidden(known.values())
+    groups = sharing.groups(known.values(), hidden)
+    shared = sharing.partners(groups)
+    known = sharing.apart(known, groups)
     names = classes.class_names(known.values())
     found = pairs.links(known)
     yards = pairs.yardsticks(found, names)
@@ -58,23 +62,25 @@ def judge(
     fleet_classes = classes.classes(known.values(), names)
     findings = [*ranks.absent(expected, known), *ranks.endings(known), *devices.devices(known)]
     findings += configuration.odd_ones(known.values(), names)
+    findings += configuration.hidden_findings(known, hidden, shared)
+    findings += sharing.findings(groups, hidden)
     findings += configuration.clocks(known.values())
     gone = {r for f in findings for r in f.ranks if f.id in GONE} | ranks.blamed(known)
     busy = {r for f in findings if f.id == "gpu-busy" for r in f.ranks}  # their links are slow because of that
-    findings += pairs.findings(found, links, yards, known, gone, busy)
+    findings += pairs.findings(found, links, yards, known, gone | set(shared), busy)
     by_class = classes.members(known.values(), names)
     below = [b for c in fleet_classes for b in devices.below(by_class[c.name], {y.rate: y for y in c.yardsticks})]
     findings += devices.slow(below)
-    noisy = {b.record.rank: f"{b.noisy}. {b.text}" for b in below if b.noisy}
+    unsure = {b.record.rank: f"{b.noisy}. {b.text}" for b in below if b.noisy} | shared
     drift = tuple(drifts(known.values()))
     findings += [_drifted(d, known[d.rank]) for d in drift if d.verdict != "pass"]
     results = list(collectives.verdicts(known))
     blamed = {r for f in findings if f.verdict == "fail" for r in f.ranks}
     findings += collectives.findings(known, results, blamed | gone)
-    findings = _with_consequences(findings)
+    findings = _with_consequences(findings, set(hidden), set(shared))
     not_judged = _not_judged(fleet_classes, yards)
     gpus = tuple(
-        _gpu(r, names[r.rank], findings, noisy.get(r.rank, ""), strict and not_judged != ()) for r in known.values()
+        _gpu(r, names[r.rank], findings, unsure.get(r.rank, ""), strict and not_judged != ()) for r in known.values()
     )
     nodes = tuple(_nodes(known, names, gpus, findings, expected))
     verdict = worst([*(n.verdict for n in nodes), *(f.verdict for f in findings if not f.because)])
@@ -130,33 +136,34 @@ def _nothing(expected: Expected, tool: str, taken_at: str) -> FleetReport:
     )  # fmt: skip
 
 
-def _with_consequences(findings: list[FleetFinding]) -> list[FleetFinding]:
+def _with_consequences(findings: list[FleetFinding], hidden: set[int], shared: set[int]) -> list[FleetFinding]:
     """In the order in which they are told: what accuses somebody, the worst first. What fails because of another
     finding accuses nobody."""
-    causes = {f.id for f in findings if f.verdict == "fail" and f.id in GONE}
+    gone = any(f.verdict == "fail" and f.id in GONE for f in findings)
     wrong_build = {r for f in findings if f.id == "fleet-config-differs" and f.verdict == "fail" for r in f.ranks}
-    hidden = {r for f in findings if f.id == "gpu-hidden" for r in f.ranks}
-    told = []
-    for f in findings:
-        if f.id == "fleet-collective-failed" and causes:
-            f = replace(f, because=True)
-        if f.id == "fleet-rendezvous-failed" and set(f.ranks) <= wrong_build:
-            f = replace(f, because=True)
-        if f.id == "device-crashes" and set(f.ranks) <= hidden:
-            f = replace(f, because=True)
-        told.append(f)
+
+    def follows(f: FleetFinding) -> bool:
+        whose = set(f.ranks)
+        return (
+            (f.id == "fleet-collective-failed" and (gone or bool(shared)))
+            or (f.id == "fleet-rendezvous-failed" and whose <= wrong_build)
+            or (f.id == "device-crashes" and whose <= hidden)
+            or (f.id in sharing.CONSEQUENCES and bool(whose) and whose <= shared)
+        )
+
+    told = [replace(f, because=True) if follows(f) else f for f in findings]
     return sorted(told, key=lambda f: (f.because, WORST.index(f.verdict), f.subject))
 
 
-def _gpu(record: RankRecord, of_class: str, findings: list[FleetFinding], noisy: str, strict: bool) -> GpuVerdict:
+def _gpu(record: RankRecord, of_class: str, findings: list[FleetFinding], unsure: str, strict: bool) -> GpuVerdict:
     mine = [
         f for f in findings
         if record.rank in f.ranks and (f.kind == "gpu" or (f.kind == "node" and f.id in GONE)) and not f.because
     ]
     verdict: Verdict = worst([f.verdict for f in mine]) if mine else "pass"
     why = mine[0].text if mine else ""
-    if verdict == "pass" and noisy:
-        verdict, why = "not-measured", noisy
+    if verdict == "pass" and unsure:
+        verdict, why = "not-measured", unsure
     elif verdict in ("pass", "degraded") and (missing := not_measured(record)):
         verdict, why = "not-measured", missing
     elif strict and verdict == "pass" and len(devices.judged_rates(record)) == 0:
