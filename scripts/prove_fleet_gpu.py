@@ -25,13 +25,15 @@ sys.path.insert(0, str(ROOT))
 MAIN, FAULTY = ROOT / "doctor" / "fleet" / "__main__.py", ROOT / "tests" / "fleet" / "faulty.py"
 WITHIN = 0.05  # of the bandwidth of the loop written by hand
 LONGEST_S = 90.0  # stages A to C
+ELEMENTS = 10**9  # of the operations of which one is wrong
 
 # All-reduce of 1 GiB, 20 times after 5: the loop that everybody writes.
 BY_HAND = """
 import os, time, torch, torch.distributed as dist
 rank, count = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 torch.cuda.set_device(rank)
-dist.init_process_group("nccl", init_method="tcp://127.0.0.1:" + os.environ["MASTER_PORT"], rank=rank, world_size=count)
+dist.init_process_group("nccl", init_method="tcp://127.0.0.1:" + os.environ["MASTER_PORT"], rank=rank, world_size=count,
+                        device_id=torch.device("cuda", rank))
 x = torch.ones(1 << 28, dtype=torch.int32, device="cuda")
 for _ in range(5):
     dist.all_reduce(x)
@@ -102,6 +104,14 @@ def told(report: Mapping[str, Any]) -> list[str]:
     return [f"{f['id']} at {f['subject']}: {f['text']}" for f in report["findings"] if not f["because"]]
 
 
+def only(report: Mapping[str, Any], id: str, place: str) -> dict[str, Any]:
+    """Right where this finding is told at its place, and nothing else: consequences accuse nobody."""
+    found = told(report)
+    follows = [f"{f['id']} at {f['subject']}: {f['text']}" for f in report["findings"] if f["because"]]
+    return {"told": found, "because_of_that": follows,
+            "ok": bool(found) and all(f.startswith(id) and place in f for f in found)}  # fmt: skip
+
+
 def by_hand(count: int) -> float:
     """GB/s of the loop written by hand."""
     port = str(free_port())
@@ -144,9 +154,7 @@ def hidden(folder: Path, count: int) -> dict[str, Any]:
     """A variable hides the last GPU from the last rank."""
     shown = ",".join(map(str, range(count - 1)))
     report = ranks(folder, count, {count - 1: {"CUDA_VISIBLE_DEVICES": shown}}, {}, "--join-limit", "60")
-    found = told(report)
-    return {"told": found, "ok": bool(found) and all(f"(rank {count - 1})" in f for f in found)
-            and any(f.startswith("gpu-hidden") for f in found)}  # fmt: skip
+    return only(report, "gpu-hidden", f"(rank {count - 1})")
 
 
 def foreign(folder: Path, count: int) -> dict[str, Any]:
@@ -160,15 +168,14 @@ def foreign(folder: Path, count: int) -> dict[str, Any]:
     finally:
         load.kill()
         load.wait()
-    found = told(report)
-    return {"told": found, "ok": bool(found) and all("GPU 1 " in f for f in found)
-            and any(f.startswith("gpu-busy") for f in found)}  # fmt: skip
+    return only(report, "gpu-busy", "GPU 1 ")
 
 
 def corrupt(folder: Path, count: int) -> dict[str, Any]:
-    """Rank 2 sends one wrong element."""
+    """Rank 2 (of two GPUs rank 1) sends one wrong element of a thousand million."""
     sick = min(2, count - 1)
-    report = ranks(folder, count, {}, {sick: "corrupt"}, "--stages", "BC", "--backend", "nccl")
+    large = ("--collective-bytes", str(4 * ELEMENTS))
+    report = ranks(folder, count, {}, {sick: "corrupt"}, "--stages", "BC", "--backend", "nccl", *large)
     found = told(report)
     return {"told": found, "ok": bool(found) and all(f"(rank {sick})" in f for f in found)}
 

@@ -1,5 +1,5 @@
-"""Ranks that use the same GPU. Each measures the work and memory of the other, and NCCL refuses them. Only the sharing is
-a finding: what comes of it accuses nobody."""
+"""Ranks that use the same GPU. Each measures the work and memory of the other, and NCCL refuses them. Only the sharing
+is a finding: what comes of it accuses nobody."""
 
 from __future__ import annotations
 
