@@ -9,7 +9,7 @@ import pytest
 from doctor.fleet.judge.judgement import EXIT_CODES, judge, worst
 from doctor.fleet.judge.ranks import Expected
 from doctor.inside.fleet import rule, schedule
-from doctor.model.fleet import Collective, FleetReport, Heard, Pair, RankStage, SoakRound
+from doctor.model.fleet import Collective, DeviceProbe, FleetReport, Heard, Pair, RankStage, SoakRound
 from tests.fleet import simulated as sim
 
 
@@ -354,3 +354,57 @@ def test_two_that_wait_for_each_other_without_end_are_a_link() -> None:
     assert id == "fleet-link-broken"
     assert "rank 1" in subject
     assert "rank 3" in subject
+
+
+def test_a_torch_that_does_not_import_is_one_finding() -> None:
+    records = sim.fleet(1, 4)
+    reason = "the module named torch is not PyTorch"
+    stages = (
+        RankStage(name="A", state="failed", step="import", why=reason), sim.OK[1],
+        RankStage(name="C", state="failed", step="import", why=reason),
+    )  # fmt: skip
+    probe = DeviceProbe(status="failed", stage="import", reason=reason)
+    records[2] = replace(records[2], stages=stages, probe=probe, members=None, pairs=(), collectives=())
+    assert told(judged(records)) == [("torch-install-broken", "node0000 (rank 2)")]
+    crashed = RankStage(name="A", state="died", step="import", why="ended by signal 11 (SIGSEGV)")
+    records[2] = replace(records[2], stages=(crashed, *stages[1:]), probe=replace(probe, status="crashed"))
+    assert told(judged(records)) == [("torch-import-crashes", "node0000 GPU 2 (rank 2)")]
+
+
+def test_a_device_that_fails_after_the_rendezvous_is_no_rendezvous_that_failed() -> None:
+    records = sim.fleet(1, 4)
+    failed = RankStage(name="C", state="failed", step="device", why="AcceleratorError: CUDA error: out of memory")
+    records[2] = replace(records[2], stages=(*sim.OK[:2], failed), pairs=(), collectives=())
+    assert told(judged(records)) == [("device-crashes", "node0000 GPU 2 (rank 2)")]
+
+
+def test_a_cpu_is_slow_only_where_both_measurements_say_so() -> None:
+    def cpus(*rates: tuple[float, int, float, int]) -> sim.Records:
+        records = sim.fleet(len(rates), 1)
+        for rank, (one, agreeing, again, agreeing_again) in enumerate(rates):
+            numbers = {
+                "float32_tflops_one_thread": one, "float32_agreeing_one_thread_count": float(agreeing),
+                "float32_tflops_one_thread_again": again,
+                "float32_agreeing_one_thread_again_count": float(agreeing_again),
+            }  # fmt: skip
+            records[rank] = replace(
+                records[rank], device="cpu", name="EPYC", backend="gloo", memory_bytes=None, devices_seen=None,
+                probe=DeviceProbe(status="ok", numbers=numbers, busy=True),
+            )  # fmt: skip
+        return records
+
+    good = (0.103, 30, 0.1031, 25)
+    assert told(judged(cpus(good, good, good, good, (0.0873, 12, 0.0875, 9)))) == [
+        ("device-slow", "node0004 CPU (rank 4)")
+    ]
+    assert told(judged(cpus(good, good, good, good, (0.0873, 12, 0.1029, 9)))) == [], "slow once is bad luck"
+    lucky = judged(cpus(good, good, good, good, (0.0873, 2, 0.0860, 1)))
+    assert told(lucky) == [], "no rate was reached repeatedly"
+    assert lucky.gpus[4].verdict == "not-measured"
+    assert lucky.gpus[4].why.startswith("noisy: other work kept it from its CPU")
+    scattered = judged(cpus(good, (0.0868, 9, 0.086, 9), (0.0973, 9, 0.0973, 9), good, (0.0873, 20, 0.0873, 9)))
+    assert told(scattered) == []
+    assert {g.rank: g.verdict for g in scattered.gpus} == {
+        0: "pass", 1: "not-measured", 2: "pass", 3: "pass", 4: "not-measured"
+    }
+    assert "differ too much" in scattered.gpus[4].why

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from doctor.fleet.judge.catalogue import OWN, of_rank, remedy_of
 from doctor.fleet.judge.classes import device_values, is_cpu, measured, rates_of, standards
+from doctor.fleet.judge.ranks import NO_TORCH
 from doctor.inside.fleet import rule
 from doctor.model.fleet import FleetFinding, RankRecord, Verdict, Yardstick
 
@@ -25,6 +26,9 @@ def devices(records: Mapping[int, RankRecord]) -> Iterator[FleetFinding]:
         if probe.status == "failed" and probe.wrong:
             why = f"Wrong results: {probe.wrong[0].rstrip('.')}."
             yield of_rank("device-wrong-results", record, "fail", why)
+        elif probe.status == "failed" and probe.stage == "import":
+            id = "torch-missing" if NO_TORCH in probe.reason else "torch-install-broken"
+            yield of_rank(id, record, "fail", f"Its torch cannot be imported: {probe.reason.rstrip('.')}.", kind="node")
         elif probe.status == "failed":
             why = f"The probe failed at {probe.stage}: {probe.reason.rstrip('.')}."
             yield of_rank("device-crashes", record, "fail", why)

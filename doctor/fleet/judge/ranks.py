@@ -12,6 +12,8 @@ from doctor.fleet.judge.words import gpu_name, ranks_listed
 from doctor.fleet.rank import watchdog
 from doctor.model.fleet import FleetFinding, Heard, RankRecord, RankStage, Verdict
 
+NO_TORCH = "No module named 'torch'"
+
 
 @dataclass(frozen=True)
 class Expected:
@@ -149,12 +151,14 @@ def endings(records: Mapping[int, RankRecord]) -> Iterator[FleetFinding]:
 def _failed_in_c(record: RankRecord, c: RankStage) -> Iterator[FleetFinding]:
     """A rank whose worker gave up before it could measure anything with others."""
     why = f"{c.why.rstrip('.')}."
+    if record.probe is not None and record.probe.stage == "import":  # that is said of stage A
+        return
     if c.step == "device":
         yield of_rank("device-crashes", record, "fail", f"Stage C could not use the device: {why}")
     elif record.members is None and c.step == "join":
         yield of_rank("fleet-rendezvous-failed", record, "fail", why, kind="node")
     elif record.members is None:
-        id = "torch-missing" if "No module named 'torch'" in c.why else "fleet-rank-died"
+        id = "torch-missing" if NO_TORCH in c.why else "fleet-rank-died"
         yield of_rank(id, record, "fail", f"Stage C ended{f' at {c.step}' if c.step else ''}: {why}")
 
 
@@ -195,7 +199,9 @@ def _ending(record: RankRecord, ended: str) -> FleetFinding:
         text = f"Its process was gone {after}: the record was never finished."
         return of_rank("fleet-rank-died", record, "fail", text)
     where = f"stage {bad.name}" + (f", {bad.step}" if bad.step else "")
-    if bad.name == "A" and not is_cpu(record):
+    if bad.name == "A" and not is_cpu(record) and bad.step != "import":
         return of_rank("device-crashes", record, "fail", f"{where}: {bad.why.rstrip('.')}.")
     id = "fleet-rank-died" if ended == "died" else "fleet-rank-hung"
+    if bad.name == "A" and bad.step == "import" and ended == "died":
+        id = "torch-import-crashes"
     return of_rank(id, record, "fail", f"{where}: {bad.why.rstrip('.')}.")
