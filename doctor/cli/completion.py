@@ -106,10 +106,12 @@ def ids(context: click.Context, parameter: click.Parameter, typed: str) -> list[
 
 
 def ids_and_errata(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Diagnoses; where none begins with what was typed, errata."""
+    """Diagnoses and findings of a fleet; where none begins with what was typed, errata."""
+    from doctor.fleet.judge.catalogue import OWN
     from doctor.knowledge import lookup
 
-    return ids(context, parameter, typed) or [
+    found = [CompletionItem(id, help=own.title) for id, own in OWN.items() if id.startswith(typed)]
+    return [*ids(context, parameter, typed), *found] or [
         CompletionItem(e.id, help=e.title) for e in lookup.errata() if e.id.startswith(typed)
     ]
 

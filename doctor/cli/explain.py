@@ -1,5 +1,5 @@
-"""`torchdoctor explain`: the page of a diagnosis or an erratum, the list of all, or what a code, a pasted line or a
-traceback can mean."""
+"""`torchdoctor explain`: the page of a diagnosis, a fleet's finding or an erratum, the list of all, or what a code, a
+pasted line or a traceback can mean."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def command(what: tuple[str, ...], listed: bool, format: str, as_json: bool, col
 
     \b
     torchdoctor explain gpu-hidden
+    torchdoctor explain fleet-link-slow
     torchdoctor explain 209
     torchdoctor explain "Xid 79"
     torchdoctor explain CUDNN_STATUS_NOT_INITIALIZED
@@ -63,7 +64,7 @@ def command(what: tuple[str, ...], listed: bool, format: str, as_json: bool, col
         raise click.UsageError("name a diagnosis, paste an error line, or ask for --list.")
     text = text.strip()
     checks = [c for c in all_checks() if c.id == text] or _of_plugins(text)
-    if not checks and (page := _erratum(text, format, color)) is not None:
+    if not checks and (page := _erratum(text, format, color) or _of_fleet(text, format, color)) is not None:
         output.emit(page)
         return 0
     if not checks and _ID.match(text) and "-" in text:
@@ -105,9 +106,33 @@ def _as_check(id: str, described: Described) -> Check:
 
 def _all_ids() -> Iterable[str]:
     from doctor.checks import all_checks
+    from doctor.fleet.judge.catalogue import OWN
     from doctor.knowledge import lookup
 
-    return (*(c.id for c in all_checks()), *(e.id for e in lookup.errata()))
+    return (*(c.id for c in all_checks()), *OWN, *(e.id for e in lookup.errata()))
+
+
+def _of_fleet(id: str, format: str, color: str) -> str | None:
+    """The page of a finding that only a fleet can have; None where there is none of that id."""
+    from doctor.fleet.judge.catalogue import OWN
+
+    own = OWN.get(id)
+    if own is None:
+        return None
+    if format == "json":
+        import json
+
+        return json.dumps([{"id": id, "layer": "fleet", **vars(own)}], indent=2)
+    sections = {"What it means": own.title, "How it is found": own.found, "What to do": own.remedy}
+    if format == "markdown":
+        from doctor.reports import markdown
+
+        return markdown.render_sections(f"`{id}` *(torchdoctor fleet)*", sections)
+    from doctor.reports import terminal
+
+    return terminal.render_sections(
+        f"{id}  (torchdoctor fleet)", sections, color=output.wants_color(color), width=output.width()
+    )
 
 
 def _erratum(id: str, format: str, color: str) -> str | None:

@@ -3,7 +3,7 @@ short, with everything else folded, and a block that machines read back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from doctor.checks import Check, check_of
@@ -28,6 +28,12 @@ def render(report: Report, *, block: bool = True) -> str:
 def render_page(check: Check) -> str:
     """The page of one diagnosis."""
     return "\n".join(_page(check)) + "\n"
+
+
+def render_sections(title: str, sections: Mapping[str, str]) -> str:
+    """A page of our own words: a title, and a paragraph under each head."""
+    parts = [f"### {title}", *(f"**{head}**\n\n{_own(text)}" for head, text in sections.items())]
+    return "\n\n".join(parts) + "\n"
 
 
 # What goes first where the ticket would be too long; the verdict, the findings and the block stay.

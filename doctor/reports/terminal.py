@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -57,6 +57,19 @@ def render_plan(plan: Plan, *, color: bool = False, width: int = 80, windows: bo
 def render_page(check: Check, *, color: bool = False, width: int = 80) -> str:
     """The page of `torchdoctor explain ID`."""
     return _printed(_page(check, width), color)
+
+
+def render_sections(title: str, sections: Mapping[str, str], *, color: bool = False, width: int = 80) -> str:
+    """A page of our own words: a title, and a paragraph under each head."""
+
+    def lines() -> Lines:
+        yield _text(title, style="bold")
+        for head, text in sections.items():
+            yield Text()
+            yield _text(head, style="bold")
+            yield from _prose(text, width, indent=4)
+
+    return _printed(lines(), color)
 
 
 def render_codes(readings: Iterable[Reading], *, color: bool = False, width: int = 80) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -250,3 +251,19 @@ def test_a_folder_that_is_gone_is_named(tmp_path) -> None:
 def test_undo_where_there_is_nothing(tmp_path, capsys) -> None:
     assert run(["fix", "--undo", "--python", str(tmp_path / "none")]) == 3
     assert capsys.readouterr().err == f"{tmp_path / 'none'} does not exist.\n"
+
+
+def test_a_finding_of_a_fleet_is_explained(capsys) -> None:
+    from doctor.fleet.judge.catalogue import OWN
+
+    for id, own in OWN.items():
+        assert run(["explain", id]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert all(text in said for text in (id, own.title, own.found, own.remedy))
+    assert run(["explain", "fleet-link-slow", "--json"]) == 0
+    (entry,) = json.loads(capsys.readouterr().out)
+    assert (entry["id"], entry["layer"]) == ("fleet-link-slow", "fleet")
+    assert run(["explain", "fleet-link-slow", "--format", "markdown"]) == 0
+    assert "**What to do**" in capsys.readouterr().out
+    assert run(["explain", "fleet-link-slowly"]) == 2
+    assert "Did you mean fleet-link-slow?" in capsys.readouterr().err

@@ -166,7 +166,7 @@ def drift(report: FleetReport) -> Table:
 @dataclass(frozen=True, kw_only=True)
 class Cell:
     """From the row's rank to the column's. `shade`: 0 (a half of the best, or less) to 9 (the best); None without a
-    rate. `said`: the same in words."""
+    rate. `bad`: broken or slow; what was not measured accuses nobody. `said`: the same in words."""
 
     shade: int | None
     bad: bool
@@ -193,8 +193,8 @@ def maps(report: FleetReport) -> list[Map]:
     inside: dict[str, list[tuple[str, str, float | None, bool, str]]] = {}
     between: dict[tuple[str, str], tuple[float | None, bool, str]] = {}
     for link in report.links:
-        bad = link.verdict not in ("pass",)
-        said = f"rank {link.source} to rank {link.target}: " + (link.why if bad else f"{link.gbs or 0:.3g} GB/s")
+        bad = link.verdict in ("fail", "degraded")
+        said = f"rank {link.source} to rank {link.target}: {link.why or f'{link.gbs or 0:.3g} GB/s'}"
         if link.scope == "node":
             one = (f"rank {link.source}", f"rank {link.target}", link.gbs, bad, said)
             inside.setdefault(link.source_host, []).append(one)
@@ -217,8 +217,11 @@ def _map(title: str, cells: Iterable[tuple[str, str, float | None, bool, str]]) 
     ends = {end for a, b, *_ in cells for end in (a, b)}
     names = sorted(sorted(ends, key=lambda end: (-bad_ends[end], _natural(end)))[:SIDE_SHOWN], key=_natural)
     best = max((rate for _, _, rate, _, _ in cells if rate), default=0.0)
-    by_pair = {(a, b): Cell(shade=_shade(rate, best), bad=bad, shown=f"{rate:.3g}" if rate else "!", said=said)
-               for a, b, rate, bad, said in cells}  # fmt: skip
+    by_pair = {
+        (a, b): Cell(shade=_shade(rate, best), bad=bad, said=said,
+                     shown=f"{rate:.3g}" if rate else "!" if bad else "?")
+        for a, b, rate, bad, said in cells
+    }  # fmt: skip
     rows = tuple(tuple(by_pair.get((a, b)) for b in names) for a in names)
     return Map(title=title, names=tuple(names), rows=rows)
 
