@@ -39,7 +39,7 @@ WRITE_EVERY_S = 2.0
 LONGEST_STEP_S = 24 * 3600.0
 LINGER_S = 2.0  # that the store outlives the last meeting
 MERGE_WAIT_S = 20.0  # for the records of others who have met at the end
-PIECES = ("rule", "schedule", "worker")
+PIECES = ("rule", "schedule", "board", "worker")
 ENDINGS: dict[str, StageState] = {
     "ok": "ok", "failed": "failed", "crashed": "died", "timed-out": "hung", "skipped": "failed",
 }  # fmt: skip

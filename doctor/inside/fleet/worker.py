@@ -77,14 +77,15 @@ class Rank(object):
     def __init__(self, torch, talk, plan, pieces):
         self.torch, self.talk, self.plan = torch, talk, plan
         self.dist = torch.distributed
-        self.rule, self.schedule = pieces["fleet/rule"], pieces["fleet/schedule"]
+        self.rule, self.schedule, self.pieces = pieces["fleet/rule"], pieces["fleet/schedule"], pieces
         self.rank, self.backend = plan["rank"], plan["backend"]
         self.limit = float(plan["limit_s"])
         self.device = torch.device(plan["device"])
         self.step = ""
         self.hosts = {}
         self.members = []
-        self.store = None
+        self.store = None  # of the process groups, and under the board
+        self.board = None
         self.group = None  # the members of the process group that is open
         self.multicast = None  # whether this GPU can add up inside the NVLink switch, which NVLS needs
         self.found = {}  # (source, this rank): best rate, or None where it ended badly
@@ -128,10 +129,11 @@ class Rank(object):
                     raise Out("no rendezvous at %s: %s" % (where, one_line(error)))
                 time.sleep(1.0)
         self.store = self.dist.PrefixStore("torchdoctor/" + plan["run"], store)
+        self.board = self.pieces["fleet/board"].Board(self.store, self.span)
         said = "%s %s" % ("in" if plan["takes_part"] else "out", plan["host"])
-        self.store.set("who/%d" % self.rank, said)
+        self.board.put("who/%d" % self.rank, said)
         if not plan["takes_part"]:
-            self.store.set("facts/%d" % self.rank, self.facts(0.0))
+            self.board.put("facts/%d" % self.rank, self.facts(0.0))
         agreed = self.agree("join", list(range(plan["world"])), seconds, self.those_who_came)
         now = time.time()
         nonce, _, rest = agreed.partition("\n")
@@ -144,7 +146,7 @@ class Rank(object):
         if not plan["takes_part"]:
             raise Out(plan["why"])
         self.must_be_member()
-        self.store.set("facts/%d" % self.rank, self.facts(now))
+        self.board.put("facts/%d" % self.rank, self.facts(now))
         if self.collects():
             self.hear(now)
 
@@ -167,13 +169,13 @@ class Rank(object):
         """What all others said of themselves. All were released at the same time, so their clocks can be compared."""
         heard = []
         for rank in range(self.plan["world"]):
-            if not self.store.check(["who/%d" % rank]):
+            if not self.board.has("who/%d" % rank):
                 continue
-            host = self.store.get("who/%d" % rank).decode("utf-8", "replace").partition(" ")[2]
+            host = self.board.text("who/%d" % rank).partition(" ")[2]
             problem, clock = "", None
             try:
-                self.store.wait(["facts/%d" % rank], self.span(self.limit))
-                first, _, problem = self.store.get("facts/%d" % rank).decode("utf-8", "replace").partition("\n")
+                self.board.wait("facts/%d" % rank, self.limit)
+                first, _, problem = self.board.text("facts/%d" % rank).partition("\n")
                 at = float(first.partition(" ")[0])
                 clock = round(at - now, 3) if at else None
             except Exception as error:
@@ -186,7 +188,7 @@ class Rank(object):
         """The word of this run, and who takes part, with hosts: one line each."""
         lines = [os.urandom(8).hex()]
         for rank in present:
-            kind, _, host = self.store.get("who/%d" % rank).decode("utf-8", "replace").partition(" ")
+            kind, _, host = self.board.text("who/%d" % rank).partition(" ")
             if kind == "in":
                 lines.append("%d %s" % (rank, host))
         return "\n".join(lines)
@@ -195,18 +197,18 @@ class Rank(object):
         """What all agree on: by default who of the candidates came in time, as words. The last to come says it; where
         somebody does not come, the first whose time is over."""
         key = "agreed/" + step
-        self.store.set("came/%s/%d" % (step, self.rank), "1")
+        self.board.put("came/%s/%d" % (step, self.rank), "1")
         say = answer or (lambda present: " ".join(map(str, present)))
-        if self.store.add("count/" + step, 1) == len(candidates):
-            self.store.compare_set(key, "", say(candidates))
+        if self.board.count(step) == len(candidates):
+            self.board.put_once(key, say(candidates))
         else:
             try:
-                self.store.wait([key], self.span(seconds))
+                self.board.wait(key, seconds)
             except Exception:
-                if not self.store.check([key]):
-                    present = [r for r in candidates if self.store.check(["came/%s/%d" % (step, r)])]
-                    self.store.compare_set(key, "", say(present))
-        return self.store.get(key).decode("utf-8", "replace")
+                if not self.board.has(key):
+                    present = [r for r in candidates if self.board.has("came/%s/%d" % (step, r))]
+                    self.board.put_once(key, say(present))
+        return self.board.text(key)
 
     def meet(self, step, seconds=None):
         """All members meet; who did not come is left out from here on. Those who did not."""
@@ -382,14 +384,14 @@ class Rank(object):
         """Rounds that measure bad pairs once more, and each end with a partner that was good. All get the same."""
         self.meet("choice", self.pair_limit())
         self.begin("choice", self.limit + MARGIN_S)
-        self.store.set("rates/%d" % self.rank, " ".join(
+        self.board.put("rates/%d" % self.rank, " ".join(
             "%d:%s" % (source, "bad" if rate is None else "%.6g" % rate) for source, rate in self.found.items()))
         chooser = self.members[0]
         if self.rank == chooser:
-            self.store.set("again", self.chosen())
-        self.store.wait(["again"], self.span(self.limit))
+            self.board.put("again", self.chosen())
+        self.board.wait("again", self.limit)
         rounds = []
-        for line in self.store.get("again").decode("ascii", "replace").splitlines():
+        for line in self.board.text("again").splitlines():
             scope, _, pairs = line.partition(" ")
             rounds.append((scope, [tuple(map(int, pair.split("-"))) for pair in pairs.split()]))
         return rounds
@@ -399,10 +401,10 @@ class Rank(object):
         rates = {}
         for rank in self.members:
             try:
-                self.store.wait(["rates/%d" % rank], self.span(self.limit))
+                self.board.wait("rates/%d" % rank, self.limit)
             except Exception:  # gone meanwhile; its pairs are not chosen
                 continue
-            for word in self.store.get("rates/%d" % rank).decode("ascii", "replace").split():
+            for word in self.board.text("rates/%d" % rank).split():
                 source, _, rate = word.partition(":")
                 if int(source) in self.members:
                     rates[(int(source), rank)] = None if rate == "bad" else float(rate)
