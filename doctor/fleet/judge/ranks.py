@@ -141,25 +141,26 @@ def endings(records: Mapping[int, RankRecord]) -> Iterator[FleetFinding]:
             yield _ending(record, ended)
         elif ended is not None:
             stuck.append(record)
-        elif (c := stage(record, "C")) and c.state in ("failed", "ended"):
-            yield from _failed_in_c(record, c)
+        elif failed := next((s for s in record.stages if s.name != "A" and s.state in ("failed", "ended")), None):
+            yield from _gave_up(record, failed)
     if not guilty:
         stuck += [r for r in records.values() if (c := stage(r, "C")) and watchdog.is_its(c.why) and r not in stuck]
     yield from _stuck(stuck)
 
 
-def _failed_in_c(record: RankRecord, c: RankStage) -> Iterator[FleetFinding]:
-    """A rank whose worker gave up before it could measure anything with others."""
-    why = f"{c.why.rstrip('.')}."
+def _gave_up(record: RankRecord, failed: RankStage) -> Iterator[FleetFinding]:
+    """A rank whose worker gave up in stage B or C before it could measure anything with others."""
+    why = f"{failed.why.rstrip('.')}."
     if record.probe is not None and record.probe.stage == "import":  # that is said of stage A
         return
-    if c.step == "device":
+    if failed.step == "device":
         yield of_rank("device-crashes", record, "fail", f"Stage C could not use the device: {why}")
-    elif record.members is None and c.step == "join":
+    elif record.members is None and failed.step == "join":
         yield of_rank("fleet-rendezvous-failed", record, "fail", why, kind="node")
     elif record.members is None:
-        id = "torch-missing" if NO_TORCH in c.why else "fleet-rank-died"
-        yield of_rank(id, record, "fail", f"Stage C ended{f' at {c.step}' if c.step else ''}: {why}")
+        id = "torch-missing" if NO_TORCH in why else "fleet-rank-died"
+        at = f" at {failed.step}" if failed.step else ""
+        yield of_rank(id, record, "fail", f"Stage {failed.name} ended{at}: {why}")
 
 
 def _stuck(stuck: list[RankRecord]) -> Iterator[FleetFinding]:

@@ -257,10 +257,14 @@ class Agent:
             limit_s=IMPORT_LIMIT_S + own.limit_s, script=script(plan), on_said=hearing.hear, dump_stacks=True,
         )  # fmt: skip
         result = child.result()
-        self.ended("B", "ok" if hearing.configured else "failed", began)
         state, why = hearing.ending(result)
         frame = innermost(result.stderr) if state == "hung" else ""
-        self.ended("C", state, began, why, hearing.step if state != "ok" else None, frame)
+        step = hearing.step if state != "ok" else None
+        if hearing.configured:
+            self.ended("C", state, began, why, step, frame)
+        else:
+            self.ended("B", state, began, why, step, frame)
+            self.ended("C", "not-run", began, "stage B did not end well")
 
 
 class Hearing:
