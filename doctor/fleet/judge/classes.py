@@ -90,7 +90,7 @@ class Measured:
 def measured(record: RankRecord, rate: Rate) -> Measured | None:
     """A rate that can be judged; None where it was not measured, or other programs used the GPU. Of a CPU it is the
     best of many calls of a millisecond, which other work seldom reaches, and of two measurements: a slow one is slow
-    each time. It is sure where several calls came close to it."""
+    each time. It is sure where there are both, and several calls came close to it."""
     probe = record.probe
     if probe is None or probe.status != "ok":
         return None
@@ -100,7 +100,7 @@ def measured(record: RankRecord, rate: Rate) -> Measured | None:
         if not found or rate is not ONE_THREAD:
             return None
         best, agreeing = max(found)
-        return Measured(record, best, agreeing >= CONFIRMED)
+        return Measured(record, best, len(found) == len(MEASURED_TWICE) and agreeing >= CONFIRMED)
     value = probe.numbers.get(rate.key)
     return None if probe.busy or value is None else Measured(record, value, True)
 
