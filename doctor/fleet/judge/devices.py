@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from doctor.fleet.judge.catalogue import OWN, of_rank, remedy_of
-from doctor.fleet.judge.classes import device_values, is_cpu, measured, rates_of, standards
+from doctor.fleet.judge.classes import device_values, is_cpu, measured, rates_of
 from doctor.fleet.judge.ranks import NO_TORCH
 from doctor.inside.fleet import rule
 from doctor.model.fleet import FleetFinding, RankRecord, Verdict, Yardstick
@@ -131,10 +131,9 @@ def below(records: Iterable[RankRecord], yards: Mapping[str, Yardstick]) -> Iter
         if yard is None or yard.threshold is None:
             continue
         relative, limit = yard.basis == "relative", max(yard.threshold, yard.floor or 0.0)
-        values = standards(records, rate) if relative else []
         for one in device_values(records, rate):
             slow = one.value < limit
-            if not slow and not rule.is_noisy(one.value, values, rate.noise):
+            if not slow and not (relative and yard.median and rule.is_noisy(one.value, yard.median, rate.noise)):
                 continue
             text = f"{rate.name}: {one.value:.4g} {rate.unit}"
             if relative and (not slow or one.value < yard.threshold):

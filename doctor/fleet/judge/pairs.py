@@ -191,7 +191,7 @@ def judged_rate(link: Link, yard: Yardstick | None) -> tuple[Verdict, str]:
         if link.calm or (link.most_gbs or 0.0) < limit:
             return "degraded", text
         return "not-measured", f"noisy: the processes waited for a CPU. {text}"
-    if yard.basis == "relative" and yard.median and link.gbs < (1 - rule.LINK_NOISE) * yard.median:
+    if yard.basis == "relative" and yard.median and rule.is_noisy(link.gbs, yard.median, rule.LINK_NOISE):
         return "not-measured", f"noisy: the rates of this class differ too much to tell. {text}"
     return "pass", ""
 

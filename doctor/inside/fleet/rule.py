@@ -39,9 +39,9 @@ def threshold(values: Sequence[float], share: float) -> Optional[float]:
     return centre - max(MADS * mad, share * centre)
 
 
-def is_noisy(value: float, values: Sequence[float], noise: float) -> bool:
-    """Whether a rate that is not slow by the rule is too far below the median to be called healthy."""
-    return len(values) >= FEWEST and value < (1.0 - noise) * median(values)
+def is_noisy(value: float, centre: float, noise: float) -> bool:
+    """Whether a rate that is not slow by the rule is too far below the class's median to be called healthy."""
+    return value < (1.0 - noise) * centre
 
 
 def culprits(edges: Iterable[Edge], bad: Iterable[Edge]) -> Tuple[List[Any], List[Edge]]:
