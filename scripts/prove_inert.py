@@ -17,7 +17,7 @@ from doctor import pipeline
 from doctor.fixes.plan import script
 from doctor.fixes.quoting import SHELLS
 from doctor.redaction.report import redact
-from doctor.reports import github, junit, markdown, terminal
+from doctor.reports import github, junit, markdown, openmetrics, sarif, terminal
 from doctor.reports import html as html_format
 from doctor.reports import json as json_format
 from tests.reports.hostile import hostile_ticket, live_commands
@@ -28,6 +28,8 @@ FORMATS = {
     "html": html_format,
     "junit": junit,
     "github": github,
+    "sarif": sarif,
+    "openmetrics": openmetrics,
     "terminal": terminal,
 }
 

@@ -33,7 +33,9 @@ _COMMANDS = (
     re.compile(r"section_(start|end):\d", re.IGNORECASE),
     re.compile(r"travis_(fold|time):", re.IGNORECASE),
 )
-_OURS = re.compile(r"^::(error|warning|notice) title=[^:,\n]*::(?=.)", re.MULTILINE)
+_OURS = re.compile(
+    r"^::(error|warning|notice) (?:file=[^:,\n]+,line=\d{1,9},)?title=torchdoctor[^:,\n]*::(?=.)", re.MULTILINE
+)
 
 
 def live_commands(output: str, *, ours: bool = False) -> list[str]:

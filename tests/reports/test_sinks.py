@@ -21,7 +21,7 @@ from doctor import pipeline
 from doctor.fixes import quoting
 from doctor.fixes.plan import script
 from doctor.redaction.report import redact
-from doctor.reports import github, html, junit, markdown, sinks, terminal
+from doctor.reports import github, html, junit, markdown, openmetrics, sarif, sinks, terminal
 from doctor.reports import json as json_format
 from doctor.reports.text import has_command, safe, without_commands
 from tests.reports.hostile import PIECES, hostile_report, hostile_text, hostile_ticket, live_commands
@@ -34,6 +34,8 @@ FORMATS = {
     "html": html,
     "junit": junit,
     "github": github,
+    "sarif": sarif,
+    "openmetrics": openmetrics,
     "terminal": terminal,
 }
 MARKDOWN = MarkdownIt("gfm-like", {"linkify": True, "html": True})  # links also where nobody marked them
