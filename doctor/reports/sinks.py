@@ -74,7 +74,7 @@ def json_text(document: str) -> str:
     """A whole JSON document: the same values, with escapes in what a CI's runner would take for a command.
 
     >>> json_text('{"a": "##[error]x"}')
-    '{"a": "#\\\\u0023[error]x"}'
+    '{"a": "\\\\u0023#[error]x"}'
     """
     if "##" in document:
         document = re.sub(r"#(?=#[A-Za-z]{0,40}\[)", r"\\u0023", document)
