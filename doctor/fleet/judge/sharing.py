@@ -19,9 +19,9 @@ VARIABLES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICE
 
 
 def groups(records: Iterable[RankRecord], hidden: Iterable[int]) -> list[tuple[RankRecord, ...]]:
-    """Ranks of one host that use the same GPU: by its UUID. A rank from which GPUs are hidden may not have come so far
-    as to learn that; then by its number in the variable. That of other ranks proves nothing, because a batch system
-    may show each of them one GPU as number 0."""
+    """Ranks of one host that use the same GPU: by its UUID. Where one of two has not come so far as to learn that, and
+    GPUs are hidden from one, by its number in the variable. That of other ranks proves nothing, because a batch system may
+    show each of them one GPU as number 0."""
     records = [r for r in records if not is_cpu(r)]
     hidden = set(hidden)
     by_gpu: dict[tuple[str, str], dict[int, RankRecord]] = {}
@@ -29,10 +29,12 @@ def groups(records: Iterable[RankRecord], hidden: Iterable[int]) -> list[tuple[R
         if (uuid := _uuid(record)) is not None:
             by_gpu.setdefault((record.host, uuid), {})[record.rank] = record
     for record in records:
-        if record.rank in hidden and _uuid(record) is None and (number := _number(record)) is not None:
+        if record.rank in hidden and (number := _number(record)) is not None:
             for other in records:
-                if other.rank != record.rank and other.host == record.host and _number(other) == number:
-                    key = (record.host, _uuid(other) or number)
+                told = {_uuid(record), _uuid(other)}
+                same = other.host == record.host and _number(other) == number
+                if other.rank != record.rank and same and None in told:
+                    key = (record.host, next(iter(told - {None}), number))
                     by_gpu.setdefault(key, {}).update({record.rank: record, other.rank: other})
     return [tuple(ranks[r] for r in sorted(ranks)) for ranks in by_gpu.values() if len(ranks) > 1]
 
