@@ -132,10 +132,10 @@ _DECLARED: dict[str, dict[How, str]] = {
     "Found": {OWN: "id", TEXT: "title"},
     "Value": {TEXT: "text machines"},
     "Explained": {OWN: "finding", TEXT: "machine reference together_with"},
-    "Difference": {OWN: "rank used_by", TEXT: "subject label facts unknown"},
+    "Difference": {OWN: "used_by", TEXT: "subject label facts unknown"},
     "Group": {OWN: "findings", TEXT: "machines"},
     "Unexplained": {OWN: "finding", TEXT: "machine why rests_on"},
-    "Known": {OWN: "rank", TEXT: "label text"},
+    "Known": {TEXT: "label text"},
     "Drift": {OWN: "rate", TEXT: "host why"},
 }
 
