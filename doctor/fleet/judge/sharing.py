@@ -20,8 +20,8 @@ VARIABLES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICE
 
 def groups(records: Iterable[RankRecord], hidden: Iterable[int]) -> list[tuple[RankRecord, ...]]:
     """Ranks of one host that use the same GPU: by its UUID. Where one of two has not come so far as to learn that, and
-    GPUs are hidden from one, by its number in the variable. That of other ranks proves nothing, because a batch system may
-    show each of them one GPU as number 0."""
+    GPUs are hidden from one, by its number in the variable. That of other ranks proves nothing, because a batch system
+    may show each of them one GPU as number 0."""
     records = [r for r in records if not is_cpu(r)]
     hidden = set(hidden)
     by_gpu: dict[tuple[str, str], dict[int, RankRecord]] = {}
