@@ -31,10 +31,10 @@ def groups(records: Iterable[RankRecord], hidden: Iterable[int]) -> list[tuple[R
     for record in records:
         if record.rank in hidden and (number := _number(record)) is not None:
             for other in records:
-                told = {_uuid(record), _uuid(other)}
+                uuids = [uuid for uuid in map(_uuid, (record, other)) if uuid]
                 same = other.host == record.host and _number(other) == number
-                if other.rank != record.rank and same and None in told:
-                    key = (record.host, next(iter(told - {None}), number))
+                if other.rank != record.rank and same and len(uuids) < 2:
+                    key = (record.host, uuids[0] if uuids else number)
                     by_gpu.setdefault(key, {}).update({record.rank: record, other.rank: other})
     return [tuple(ranks[r] for r in sorted(ranks)) for ranks in by_gpu.values() if len(ranks) > 1]
 
