@@ -1,4 +1,4 @@
-"""`torchdoctor fix`: the plan that mends what `check` finds, to read, as a script of commands, or carried out (--run)
+"""`torchdoctor fix`: the plan that fixes what `check` finds, to read, as a script of commands, or carried out (--run)
 and undone again (--undo)."""
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ shell_option = click.option(
 @machine_options(formats=("terminal", "json"))
 @facts_option
 def command(print_commands: bool, run_it: bool, undo: str | None, **options: Any) -> int:
-    """Say how to mend this machine and its torch: steps in order, with alternatives. With --run, do it.
+    """Say how to fix this machine and its torch: steps in order, with alternatives. With --run, do it.
 
     \b
     Exit codes: 0 the plan is printed, or there is nothing to fix; with --run: applied and verified,

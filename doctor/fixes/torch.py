@@ -317,7 +317,7 @@ def _moved(situation: Situation, build: Candidate) -> tuple[str, ...]:
 
 
 def _replaced(facts: Facts, build: Candidate, broken: bool) -> tuple[str, ...]:
-    """What must be removed first: tools take another build of the same version for good, and cannot mend a broken
+    """What must be removed first: tools take another build of the same version for good, and cannot repair a broken
     one."""
     torch = facts.torch
     if _is_unknown(facts):

@@ -361,7 +361,7 @@ def _cure(report: Report, finding: Finding, width: int) -> Lines:
         yield from _prose(f"No fix is known{': ' + reason if reason else '.'}", width, indent=2)
         return
     if fix.finding != finding.id:
-        yield from _prose(f"The fix of {fix.finding} mends this too.", width, indent=2)
+        yield from _prose(f"The fix of {fix.finding} fixes this too.", width, indent=2)
         return
     yield _text("  To fix it")
     yield from _fix(fix, width, windows)
@@ -526,7 +526,7 @@ def _plan(plan: Plan, width: int, windows: bool) -> Lines:
         if fix.steps:
             yield from _fix(fix, width, windows)
         if fix.also_cures:
-            yield from _prose(f"Mends too: {', '.join(fix.also_cures)}", width, indent=2)
+            yield from _prose(f"Also fixes: {', '.join(fix.also_cures)}", width, indent=2)
     for id, reason in plan.unfixed:
         yield Text()
         yield from _prose(f"{id}: no fix is known{': ' + reason if reason else '.'}", width)

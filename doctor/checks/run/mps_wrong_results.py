@@ -9,7 +9,7 @@ How to see it yourself
     Run the operation on "cpu" and on "mps" with the same input, and compare.
 
 What to do
-    Install a newer torch (or macOS) where that mends it; else let the operation run on the CPU, or hand it
+    Install a newer torch (or macOS) where that fixes it; else let the operation run on the CPU, or hand it
     contiguous tensors.
 
 References

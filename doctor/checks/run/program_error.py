@@ -10,7 +10,7 @@ How to see it yourself
     right line.
 
 What to do
-    Change the program. Nothing in the environment needs to be mended for it.
+    Change the program. Nothing in the environment needs fixing.
 
 References
     https://docs.pytorch.org/docs/stable/notes/serialization.html

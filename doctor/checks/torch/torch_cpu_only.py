@@ -87,7 +87,7 @@ def fits(facts: Facts) -> Fit | None:
 
 
 def _could_serve(facts: Facts, accelerator: str) -> bool:
-    """Whether a build serves the GPU, now or with a newer driver, which alone would not mend this."""
+    """Whether a build serves the GPU, now or with a newer driver, which alone would not fix this."""
     newer = replace(facts, nvidia=replace(facts.nvidia, driver=None, driver_cuda=None))
     return served_by(facts, accelerator) or (accelerator == "cuda" and served_by(newer, accelerator))
 

@@ -8,7 +8,7 @@ How to see it yourself
     python -c "import torch; print(torch.__version__)", and the issue named below
 
 What to do
-    Install the release that mends it.
+    Install the release that fixes it.
 
 References
     https://github.com/pytorch/pytorch/issues (the number is named with the defect)
