@@ -1,13 +1,15 @@
 """Fuzzed tickets through all formats and scripts: is there a live command of a CI in any output?
 
-python scripts/prove_inert.py [--count N] [--seed N]
+python scripts/prove_inert.py [--count N] [--seed N] [--jobs N]
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import random
 import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,17 +52,29 @@ def live_of(ticket: str) -> Iterator[tuple[str, list[str]]]:
             yield f"script for {shell}", found
 
 
+def said_of(seed: int) -> tuple[int, list[str]]:
+    """What is to be said of the ticket of a seed: a line for each output with a live command, or an exception's."""
+    try:
+        return seed, [f"LIVE in {name}: {found[:3]}" for name, found in live_of(hostile_ticket(random.Random(seed)))]
+    except Exception:
+        return seed, [f"EXCEPTION {traceback.format_exc()}"]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     options = parser.parse_args()
     live = 0
-    for seed in range(options.seed, options.seed + options.count):
-        for name, found in live_of(hostile_ticket(random.Random(seed))):
-            live += 1
-            print(f"LIVE  ticket {seed}, {name}: {found[:3]}")
-    print(f"tickets: {options.count}; outputs each: {2 * len(FORMATS) + 1 + len(SHELLS)}; with live commands: {live}")
+    seeds = range(options.seed, options.seed + options.count)
+    with multiprocessing.Pool(options.jobs) as pool:
+        for seed, found in pool.imap_unordered(said_of, seeds, chunksize=20):
+            for words in found:
+                live += 1
+                print(f"ticket {seed}: {words}", flush=True)
+    each = 2 * len(FORMATS) + 1 + len(SHELLS)
+    print(f"tickets: {options.count}; outputs each: {each}; with live commands or exceptions: {live}")
     return 1 if live else 0
 
 
