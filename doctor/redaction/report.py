@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from doctor.model.bench import BenchReport
-from doctor.model.compare import Comparison
+from doctor.model.compare import Comparison, Difference, Known
 from doctor.model.fix import Step
 from doctor.model.fleet import FleetReport
 from doctor.model.report import Report
@@ -31,6 +31,7 @@ LINES_AT_MOST = 100  # of those that nobody understood
 LINE_LENGTH = 200
 WORDS_BEFORE = 20  # of a command, with which a word of it is seen
 NOT_DECLARED = "(not declared)"
+LABELLED = (Difference, Known)  # their values are seen with their label before them, as those of variables are
 
 _COMMIT_SHAPE = re.compile(r"[0-9a-f]{7,40}\Z")
 _OWN_SHAPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/+ -]{0,79}\Z")
@@ -324,8 +325,10 @@ def _walk(report: Report | BenchReport | FleetReport | Comparison, rewrite: Rewr
     return _dataclass(report, rewrite, "")
 
 
-def _dataclass(value: Any, rewrite: Rewrite, where: str) -> Any:
+def _dataclass(value: Any, rewrite: Rewrite, where: str, label: str = "") -> Any:
+    """`label`: what the `text` in it, or in what it holds, is the value of."""
     kind = type(value)
+    label = value.label if kind in LABELLED else label
     hints = hints_of(kind)  # type: ignore[arg-type]
     how_of = declared(kind)  # type: ignore[arg-type]
     changed = {}
@@ -334,6 +337,10 @@ def _dataclass(value: Any, rewrite: Rewrite, where: str) -> Any:
         how = how_of.get(field.name)
         if how is None and holds_text(hints[field.name]):
             changed[field.name] = _emptied(getattr(value, field.name))
+        elif label and field.name == "text":
+            changed[field.name] = _entry(label, getattr(value, field.name), how, rewrite, where)
+        elif label and field.name == "values":
+            changed[field.name] = tuple(_dataclass(v, rewrite, name, label) for v in getattr(value, field.name))
         else:
             changed[field.name] = _value(getattr(value, field.name), how, rewrite, name, "")
     return dataclasses.replace(value, **changed)

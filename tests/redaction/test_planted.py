@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor.model.bench import BenchReport
+from doctor.model.compare import Comparison
 from doctor.model.facts import Facts, Gap
 from doctor.model.fleet import FleetReport
 from doctor.model.report import Report, Target
@@ -24,6 +25,7 @@ from doctor.redaction.fields import declared, hints_of, types_of_report, undecla
 from doctor.redaction.report import (
     LINES_AT_MOST,
     NOT_DECLARED,
+    comparison_redaction,
     counted,
     find,
     redact,
@@ -35,6 +37,7 @@ from doctor.redaction.spans import Span, merged
 from doctor.redaction.words import ACCOUNTS, is_ordinary
 from doctor.reports import json
 from doctor.reports.bench import json as bench_json
+from doctor.reports.compare import json as compare_json
 from doctor.reports.fleet import json as fleet_json
 from scripts import prove_redaction
 from tests.redaction.planted import INNOCENT, KINDS, USERS, pasted, planted, spelled
@@ -147,12 +150,12 @@ SECRET = "ghp_4fT9kQ2mZx7Lw3Rb8Yc5Nd1Vs6Hj0Pa2Ge4K"
 @pytest.mark.parametrize("text", [SECRET, f"x {SECRET} y", f"HF_TOKEN={SECRET}", "https://u:Xk3v9w8z@h.example.net/x"])
 def test_no_field_of_any_type_leaks(text: str) -> None:
     sample, measured = planted_object(Report, text), planted_object(BenchReport, text)
-    fleet = planted_object(FleetReport, text)
+    fleet, compared = planted_object(FleetReport, text), planted_object(Comparison, text)
     assert {f"{k.__name__}.{f.name}" for k in types_of_report() for f in dataclasses.fields(k)} - SEEN == {
         "Fix.alternatives"
     }
     shown = json.render(redact(sample)) + bench_json.render(redact_bench(measured))
-    shown += fleet_json.render(redact_fleet(fleet))
+    shown += fleet_json.render(redact_fleet(fleet)) + compare_json.render(comparison_redaction(compared)[0])
     assert SECRET[:12] not in shown
     assert "Xk3v9w8z" not in shown
 
