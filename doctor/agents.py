@@ -139,7 +139,9 @@ def explain(what: str) -> dict[str, Any]:
 
 def _ticket(text: str | None) -> tuple[tuple[str, bytes], ...]:
     """The evidence that a pasted text is; none without one, which means this machine."""
-    return () if text is None else (("ticket", text.encode()),)
+    from doctor.decode import encoded
+
+    return () if text is None else (("ticket", encoded(text)),)
 
 
 def _refused(why: str) -> Exception:

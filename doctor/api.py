@@ -129,7 +129,9 @@ def _texts(evidence: str | Mapping[str, str | bytes] | None) -> tuple[tuple[str,
     if evidence is None:
         return ()
     named = {"text": evidence} if isinstance(evidence, str) else evidence
-    return tuple((name, text.encode() if isinstance(text, str) else text) for name, text in named.items())
+    from doctor.decode import encoded
+
+    return tuple((name, encoded(text) if isinstance(text, str) else text) for name, text in named.items())
 
 
 def _check(*, only: tuple[str, ...]) -> None:

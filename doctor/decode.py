@@ -32,6 +32,11 @@ class Refused(ValueError):
     """It is not what it should be; the text says why, in one line."""
 
 
+def encoded(text: str) -> bytes:
+    """A text as UTF-8. Half a surrogate pair, which stands for a byte that nobody could decode, becomes «?»."""
+    return text.encode("utf-8", "replace")
+
+
 def loads(text: str | bytes, *, size: int = SIZE, depth: int = DEPTH, items: int = ITEMS) -> Any:
     """The JSON value of a text. Lone surrogates (undecodable bytes of a path) become «?»; nan and infinities are
     refused, as JSON has none."""
@@ -74,7 +79,7 @@ def _no_number(word: str) -> NoReturn:
 
 def _checked(value: Any, depth: int) -> Any:
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+        return value if value.isascii() else encoded(value).decode("utf-8")
     if isinstance(value, (list, dict)) and depth <= 0:
         raise Refused("it is nested too deeply")
     if isinstance(value, list):

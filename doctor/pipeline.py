@@ -135,12 +135,13 @@ def _with_every_file(facts: Facts, damaged: tuple[DamagedFile, ...] | Gap) -> Fa
 
 def read_evidence(request: Request) -> tuple[Target, Facts, dict[str, Any]]:
     """Stage 1 from pasted text and stated facts. Nothing in them is executed, opened or resolved."""
+    from doctor.decode import encoded
     from doctor.evidence.read import read
 
     stated = request.stated
     texts = request.evidence
     if stated and stated.messages:
-        texts = (*texts, (stated.name, "\n".join(stated.messages).encode()))
+        texts = (*texts, (stated.name, encoded("\n".join(stated.messages))))
     seen = read(texts)
     facts = replace(seen.facts, as_of=request.as_of or seen.facts.as_of)
     if stated:

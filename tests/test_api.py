@@ -81,3 +81,15 @@ def test_machines_are_compared() -> None:
         doctor.compare(HIS, mine, names=("his",))
     with pytest.raises(ValueError, match='cannot compare machine 2: it is a report of schema "7"'):
         doctor.compare(HIS, '{"schema": "7", "tool": "torchdoctor 9"}')
+
+
+@pytest.mark.parametrize("text", ["torch \ud800 failed", "\udcff", "a\udfffb\n" * 9])
+def test_a_text_with_bytes_that_nobody_could_decode_is_evidence_like_any_other(text: str) -> None:
+    from doctor import agents
+
+    assert doctor.examine(evidence=text).verdict == "unknown"
+    assert doctor.examine(evidence={text: text}).verdict == "unknown"
+    assert doctor.judge({"schema": "facts-1", "messages": [text]}).verdict == "unknown"
+    assert agents.check(text)["verdict"] == "unknown"
+    assert agents.plan(text=text)["verdict"] == "unknown"
+    assert "questions" in agents.explain(text)

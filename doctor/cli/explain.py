@@ -213,9 +213,10 @@ def _symptoms(text: str) -> tuple[list[Symptom], dict[Symptom, list[Hypothesis]]
     from doctor.accounting.account import weighed
     from doctor.accounting.judgement import judged
     from doctor.accounting.symptoms import symptoms_of
+    from doctor.decode import encoded
     from doctor.evidence.read import read
 
-    facts = replace(read((("text", text[:_LONGEST_TEXT].encode()),)).facts, live=False)
+    facts = replace(read((("text", encoded(text[:_LONGEST_TEXT])),)).facts, live=False)
     made = judged(facts)
     status = {o.id: o.status for o in made.outcomes}
     symptoms = [s for s in symptoms_of(facts) if s.causes]

@@ -17,6 +17,7 @@ not a newer version, and a verdict without it would be a verdict on something el
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
@@ -38,7 +39,7 @@ LINE_AT_MOST = 2000  # characters of a message or a quote
 def parse(data: str | bytes | Mapping[str, object], name: str = "facts") -> Stated:
     """The stated facts of a JSON text, or of what it decodes to. Raises Refused (a ValueError) with one line that
     names what is wrong."""
-    said = loads(data) if isinstance(data, (str, bytes)) else data
+    said = loads(data if isinstance(data, (str, bytes)) else _as_json(data))
     if not isinstance(said, Mapping):
         raise Refused("it is not an object")
     if said.get("schema") != SCHEMA:
@@ -86,6 +87,22 @@ def _kind_of(group: str) -> Any:
     """The dataclass of a group of facts; `torch` and `metal` may be absent instead."""
     hint = get_type_hints(Facts)[group]
     return next((k for k in (*get_args(hint), hint) if dataclasses.is_dataclass(k)), None)
+
+
+def _as_json(data: Mapping[str, object]) -> str:
+    """What a program hands over decoded goes through the same bounds as a text."""
+    try:
+        return json.dumps(data, allow_nan=False, default=_as_dict)
+    except RecursionError:
+        raise Refused("it is nested too deeply") from None
+    except (TypeError, ValueError) as error:
+        raise Refused(f"it cannot be JSON: {' '.join(str(error).split())[:120]}") from None
+
+
+def _as_dict(value: object) -> dict[object, object]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} has no JSON")
 
 
 def _list(said: Mapping[str, object], key: str, at_most: int) -> list[object]:

@@ -71,6 +71,8 @@ def read(folder: str) -> Found:
         if match is None:
             continue
         rank = int(match[1])
+        if rank >= records.RANKS:
+            continue
         try:
             record = records.parse(read_regular(os.path.join(folder, name), records.SIZE + 1))
             if record.rank != rank:

@@ -55,8 +55,12 @@ def _problem(record: RankRecord) -> str | None:
         return f"rank {record.rank} of {record.world} cannot be"
     if not 0 <= record.local_rank <= record.rank:
         return "its local rank is larger than its rank"
-    if not record.host or len(record.host) > WORD:
+    if record.local_world is not None and not 1 <= record.local_world <= RANKS:
+        return f"{record.local_world} ranks on one node cannot be"
+    if not record.host.strip() or len(record.host) > WORD:
         return "it names no host"
+    if len(record.config) > WORD or any(len(word) > WORD for pair in record.config.items() for word in pair):
+        return "its configuration is longer than any that a rank writes"
     if any(len(part) > LIST for part in (record.pairs, record.collectives, record.heard, record.soak)):
         return "it has too many measurements"
     rates = (
@@ -65,6 +69,8 @@ def _problem(record: RankRecord) -> str | None:
     )  # fmt: skip
     if not _possible(rates):
         return "a rate in it cannot be"
+    if any(p.source == record.rank for p in record.pairs):
+        return "it names itself as a partner"
     if not _known((*(p.source for p in record.pairs), *(record.members or ())), record.world):
         return "it names a rank that is none of its world"
     return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from doctor.decode import Refused, decode, loads
+from doctor.decode import Refused, decode, encoded, loads
 from doctor.model.facts import Facts
 from doctor.model.shapes import SHAPES
 
@@ -69,7 +69,7 @@ class Event:
         """The texts of one machine, as doctor/evidence takes them."""
         texts = {"title": self.issue.title or "", "issue": self.issue.body or ""}
         texts |= {f"comment {number}": text for number, text in enumerate(self.said, 1)}
-        return tuple((name, text.encode()) for name, text in texts.items() if text.strip())
+        return tuple((name, encoded(text)) for name, text in texts.items() if text.strip())
 
     @property
     def date(self) -> str | None:

@@ -135,3 +135,9 @@ def test_marks_have_an_ascii_form(monkeypatch) -> None:
     monkeypatch.setattr("sys.stdout", stream)
     output.emit("«ok» … 中")
     assert stream.buffer.getvalue() == b'"ok" ... ?\n'
+
+
+@pytest.mark.parametrize("text", ["\udcff", "RuntimeError: \udcc3 CUDA error", "\ud800" * 50])
+def test_explain_bytes_that_nobody_can_decode(capsys, text: str) -> None:
+    assert run(["explain", text]) in (0, 2, 3)
+    assert "bug" not in capsys.readouterr().err

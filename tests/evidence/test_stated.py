@@ -102,3 +102,28 @@ def test_every_hand_over_is_judged_or_refused(facts: list[tuple[str, object]]) -
         return
     assert set(made.values) == {fact for fact, _ in facts}
     doctor.judge(handed_over(*facts))
+
+
+def nested(times: int) -> Any:
+    value: Any = "x"
+    for _ in range(times):
+        value = {"a": [value]}
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [float("nan"), float("inf"), 10**30, 10**5000, -(10**5000), nested(40), nested(100_000), {1, 2}, b"x", {1: {2: 3}},
+     {(1,): "x"}, ["\ud800"], {"\ud800": "\ud800"}, object(), range(3)],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+@pytest.mark.parametrize("fact", ["environ", "environ.TORCH_X", "packages", "gpus", "torch", "host.memory_bytes"])
+def test_decoded_values_are_bounded_like_a_text(fact: str, value: Any) -> None:
+    """A program hands over what JSON cannot hold, or not so deep: refused in one line, or judged."""
+    try:
+        doctor.judge(handed_over((fact, value)))
+    except stated.Refused as refused:
+        why = str(refused)
+    else:
+        why = ""
+    assert "\n" not in why

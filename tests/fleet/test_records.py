@@ -27,6 +27,9 @@ def test_a_record_comes_back_as_it_was() -> None:
     [{"rank": 9}, {"rank": -1}, {"world": 0}, {"world": 1 << 40}, {"host": ""}, {"host": "x" * 999}, {"local_rank": 7},
      {"members": [0, 99]}, {"pairs": [{"source": 0, "scope": "node", "round": 0, "state": "ok", "gbs": -5.0}]},
      {"pairs": [{"source": 77, "scope": "node", "round": 0, "state": "ok"}]}, {"schema": "fleet-1"},
+     {"config": {"xids": "9" * 5000}}, {"config": {str(n): "" for n in range(999)}},
+     {"local_world": 0}, {"local_world": 10**18}, {"host": " "},
+     {"pairs": [{"source": 1, "scope": "node", "round": 0, "state": "ok"}]},
      {"stages": [{"name": "A", "state": "healthy"}]}, {"config": {"torch": 5}}, {"probe": {"status": "fine"}}],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(changes: dict[str, object]) -> None:
@@ -112,3 +115,38 @@ def test_a_folder_that_cannot_be_written_is_a_reason(tmp_path: Path) -> None:
     why = folder.write(str(file / "below"), sim.fleet(1, 1)[0])
     assert why is not None
     assert "cannot write" in why
+
+
+@pytest.mark.parametrize("key", ["xids", "shm_free_bytes", "memlock_bytes", "ib_ports", "ib_rate_gbps", "link_mbps",
+                                 "gpus_there", "nvlink_links_most", "cpus"])  # fmt: skip
+def test_a_number_of_three_hundred_digits_is_none(key: str, tmp_path: Path) -> None:
+    told = sim.fleet(2, 1)
+    for rank, record in told.items():
+        config = {**record.config, "nvlink_version": "4", "ib_ports": "4", key: str(9 - rank) * 300}
+        folder.write(str(tmp_path), replace(record, config=config, backend="nccl"))
+    assert len(merge.merge(str(tmp_path)).gpus) == 2
+
+
+@pytest.mark.parametrize("size", [None, 1, 8, 1 << 20])
+def test_one_record_that_names_a_million_ranks_gives_a_short_report(size: int | None, tmp_path: Path) -> None:
+    record = replace(sim.fleet(1, 1)[0], world=1 << 20, members=(0,), local_world=size)
+    folder.write(str(tmp_path), record)
+    report = merge.merge(str(tmp_path))
+    assert (report.verdict, report.expected) == ("fail", 1 << 20)
+    assert len(report.nodes) < 1100
+    assert sum(len(f.ranks) for f in report.findings) < 20_000
+
+
+def test_a_file_named_after_a_rank_that_cannot_be_is_no_record(tmp_path: Path) -> None:
+    (tmp_path / "rank-9999999.json").write_text("x")
+    with pytest.raises(merge.NothingThere):
+        merge.merge(str(tmp_path))
+
+
+def test_bad_links_between_two_nodes_of_one_name_are_told(tmp_path: Path) -> None:
+    told = sim.fleet(3, 1)
+    for rank, record in told.items():
+        pairs = tuple(replace(p, state="wrong", wrong=3) for p in record.pairs)
+        folder.write(str(tmp_path), replace(record, host="localhost" if rank else "a", pairs=pairs))
+    report = merge.merge(str(tmp_path))
+    assert any(f.hosts == ("localhost",) and f.verdict == "fail" for f in report.findings)

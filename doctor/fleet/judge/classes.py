@@ -46,6 +46,11 @@ MEASURED_TWICE = (
 )
 
 
+def count_of(word: str | None) -> int | None:
+    """A number that a rank wrote down as a word; None where it is none, or more than anything can have."""
+    return int(word) if word and word.isdecimal() and len(word) < 20 else None
+
+
 def is_cpu(record: RankRecord) -> bool:
     return record.device == "cpu"
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from doctor.fleet.judge.catalogue import remedy_of
+from doctor.fleet.judge.classes import count_of
 from doctor.fleet.judge.words import gpu_name, listed
 from doctor.model.fleet import FleetFinding, RankRecord, Verdict
 
@@ -95,7 +96,8 @@ def _whole_node(records: list[RankRecord], host: str, values: Mapping[int, str],
 
 
 def _less(value: str, usual: str) -> bool:
-    return value.isdecimal() and usual.isdecimal() and int(value) < int(usual)
+    few, many = count_of(value), count_of(usual)
+    return few is not None and many is not None and few < many
 
 
 def hidden(records: Iterable[RankRecord]) -> dict[int, str]:

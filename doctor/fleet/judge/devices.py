@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from doctor.fleet.judge.catalogue import OWN, of_rank, remedy_of
-from doctor.fleet.judge.classes import device_values, is_cpu, measured, rates_of
+from doctor.fleet.judge.classes import count_of, device_values, is_cpu, measured, rates_of
 from doctor.fleet.judge.ranks import NO_TORCH
 from doctor.inside.fleet import rule
 from doctor.model.fleet import FleetFinding, RankRecord, Verdict, Yardstick
@@ -95,7 +95,7 @@ def _machine(record: RankRecord) -> Iterator[tuple[str, Verdict, str]]:
         text = f"Locked memory is limited to {limit >> 10} KiB, and there is InfiniBand."
         yield "fleet-memory-lock", "degraded", text
     for code in config.get("xids", "").split():
-        if code.isdecimal() and int(code) in BAD_XIDS:
+        if count_of(code) in BAD_XIDS:
             yield "gpu-hardware-fault", "fail", f"The kernel's log has Xid {code}."
 
 

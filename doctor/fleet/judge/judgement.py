@@ -196,7 +196,7 @@ def _nodes(
     findings: list[FleetFinding], expected: Expected,
 ) -> Iterable[NodeVerdict]:
     hosts = list(dict.fromkeys([r.host for r in records.values()]))
-    hosts += [h for f in findings if f.kind == "node" for h in f.hosts if h not in hosts]
+    hosts += [h for f in findings if f.kind == "node" for h in f.hosts]
     hosts = list(dict.fromkeys(hosts))
     by_host: dict[str, list[FleetFinding]] = {}
     for f in findings:

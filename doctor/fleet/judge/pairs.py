@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from doctor.fleet.judge.catalogue import remedy_of
+from doctor.fleet.judge.classes import count_of
 from doctor.fleet.judge.words import gbs, gpu_name, listed
 from doctor.inside.fleet import rule
 from doctor.knowledge import speeds
@@ -88,23 +89,22 @@ def _floor_of_end(scope: Scope, record: RankRecord) -> tuple[float | None, str]:
     config = record.config
     numbers = record.probe.numbers if record.probe else {}
     if scope == "node":
-        version, count = config.get("nvlink_version", ""), config.get("nvlink_links_most", "")
-        if version in NVLINK_GBS and count.isdecimal() and int(count):
-            whole = NVLINK_GBS[version] * int(count)
+        version, count = config.get("nvlink_version", ""), count_of(config.get("nvlink_links_most"))
+        if version in NVLINK_GBS and count:
+            whole = NVLINK_GBS[version] * count
             return NVLINK_FLOOR * whole, f"{NVLINK_FLOOR:g} of {count} NVLinks, {gbs(whole)}"
         generation, width = numbers.get("pcie_generation_max"), numbers.get("pcie_width_max")
         expected = speeds.link_rate(int(generation), int(width)) if generation and width else None
         return (PCIE_FLOOR * expected.rate, f"{PCIE_FLOOR:g} of {expected.source}") if expected else (None, "")
-    rate, count = config.get("ib_rate_gbps", ""), config.get("ib_ports", "")
+    rate, count = count_of(config.get("ib_rate_gbps")), count_of(config.get("ib_ports"))
     pairs = max(1, record.local_world or 1)
-    if record.backend != "gloo" and rate.isdecimal() and count.isdecimal() and int(count):
-        share = int(rate) / 8 * min(int(count), pairs) / pairs
+    if record.backend != "gloo" and rate is not None and count:
+        share = rate / 8 * min(count, pairs) / pairs
         return PORT_FLOOR * share, f"{PORT_FLOOR:g} of {count} ports of {rate} Gbit/s for {pairs} pairs"
-    speed = config.get("link_mbps", "")
-    if not speed.isdecimal() or not int(speed):
+    speed = min(count_of(config.get("link_mbps")) or 0, SOCKET_MBPS)
+    if not speed:
         return None, ""
-    whole = min(int(speed), SOCKET_MBPS) / 8000
-    return SOCKET_FLOOR * whole / pairs, f"{SOCKET_FLOOR:g} of {min(int(speed), SOCKET_MBPS)} Mbit/s for {pairs} pairs"
+    return SOCKET_FLOOR * speed / 8000 / pairs, f"{SOCKET_FLOOR:g} of {speed} Mbit/s for {pairs} pairs"
 
 
 def yardsticks(found: Iterable[Link], names: Mapping[int, str]) -> dict[tuple[str, str], Yardstick]:

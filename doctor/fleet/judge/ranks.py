@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from doctor.fleet.judge.catalogue import of_rank, remedy_of
@@ -13,6 +13,8 @@ from doctor.fleet.rank import watchdog
 from doctor.model.fleet import FleetFinding, Heard, RankRecord, RankStage, Verdict
 
 NO_TORCH = "No module named 'torch'"
+BLOCKS_NAMED = 1024  # nodes of which nothing is known but that they should be there
+RANKS_TOLD = 4096  # of a finding
 
 
 @dataclass(frozen=True)
@@ -25,18 +27,23 @@ class Expected:
     unreadable: Mapping[int, str]
 
 
-def host_of_missing(rank: int, expected: Expected, records: Mapping[int, RankRecord]) -> str:
-    """The node of a rank that left nothing: as named, else that of other ranks of its block, else the block."""
-    if rank in expected.hosts:
-        return expected.hosts[rank]
+def hosts_of_missing(
+    missing: Iterable[int], expected: Expected, records: Mapping[int, RankRecord]
+) -> Iterator[tuple[int, str]]:
+    """(rank, its node) of ranks that left nothing, in their order: as named, else that of other ranks of its block,
+    else the block. All blocks beyond the first BLOCKS_NAMED of which nothing is known are one: one damaged record can
+    name a million ranks."""
     sizes = Counter(r.local_world for r in records.values() if r.local_world)
-    size = sizes.most_common(1)[0][0] if sizes else 1
-    assert size is not None
-    first = rank - rank % size
-    here = [records[r].host for r in range(first, first + size) if r in records]
-    if here:
-        return here[0]
-    return f"the node of {ranks_listed(range(first, min(first + size, expected.world)))}"
+    size = (sizes.most_common(1)[0][0] if sizes else None) or 1
+    known: dict[int, str] = {}
+    for rank in sorted(records):
+        known.setdefault(rank // size, records[rank].host)
+    blocks = dict.fromkeys(r // size for r in missing if r not in expected.hosts and r // size not in known)
+    for number, block in enumerate(blocks):
+        first, end = block * size, min((block + 1) * size, expected.world)
+        known[block] = f"the node of {ranks_listed(range(first, end))}" if number < BLOCKS_NAMED else "other nodes"
+    for rank in missing:
+        yield rank, expected.hosts.get(rank) or known[rank // size]
 
 
 def absent(expected: Expected, records: Mapping[int, RankRecord]) -> Iterator[FleetFinding]:
@@ -49,8 +56,8 @@ def absent(expected: Expected, records: Mapping[int, RankRecord]) -> Iterator[Fl
     missing = [rank for rank in range(expected.world) if rank not in records]
     joined = {rank for record in records.values() for rank in record.members or ()}
     gone: dict[str, list[int]] = {}
-    for rank in missing:
-        host = heard[rank].host if rank in heard else host_of_missing(rank, expected, records)
+    for rank, of_block in hosts_of_missing(missing, expected, records):
+        host = heard[rank].host if rank in heard else of_block
         if rank in expected.unreadable:
             text = f"Its record cannot be read: {expected.unreadable[rank]}."
             yield _without_record("fleet-record-damaged", "not-measured", host, rank, text)
@@ -66,8 +73,8 @@ def absent(expected: Expected, records: Mapping[int, RankRecord]) -> Iterator[Fl
         text = f"{ranks_listed(ranks)} left no record and never joined"
         text += "." if present else ": nothing was heard of this node."
         yield FleetFinding(
-            id="fleet-rank-missing", kind="node", subject=host, verdict="fail", hosts=(host,), ranks=tuple(ranks),
-            text=text[0].upper() + text[1:], remedy=remedy_of("fleet-rank-missing"),
+            id="fleet-rank-missing", kind="node", subject=host, verdict="fail", hosts=(host,),
+            ranks=tuple(ranks[:RANKS_TOLD]), text=text[0].upper() + text[1:], remedy=remedy_of("fleet-rank-missing"),
         )  # fmt: skip
 
 

@@ -64,7 +64,7 @@ def culprits(edges: Iterable[Edge], bad: Iterable[Edge]) -> Tuple[List[Any], Lis
         if len(ill[worst]) < 2:
             break
         ends.append(worst)
-        for other in ill.pop(worst):
+        for other in ill.pop(worst) - {worst}:  # two nodes may have one name
             ill[other].discard(worst)
             if not ill[other]:
                 del ill[other]
