@@ -9,8 +9,9 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterator
+from functools import partial
 
-from doctor.redaction.secrets import PUBLIC_USERS, addresses_in, userinfo_of
+from doctor.redaction.secrets import PUBLIC_USERS, addresses_in, through_codes, userinfo_of
 from doctor.redaction.spans import Kind, Span
 from doctor.redaction.values import lowered
 from doctor.redaction.words import is_ordinary, is_public_account, is_stand_in
@@ -20,7 +21,7 @@ from doctor.redaction.words import is_ordinary, is_public_account, is_stand_in
 _NAME = r"[^\s/\\:'\"<>|*?,;()\[\]{}$`=]"
 # Folders below which each folder is a user's, perhaps with its first letter between (/homes/a/anna).
 _HOMES = re.compile(
-    r"(?<![\w.+-])(?:/[\w.-]{1,40}){0,2}?/(?:home\d{0,2}|homes|Users|users\d?|people|nethome|nfshome|rhome"
+    r"(?<![\w.+-])(?:/[\w.-]{1,40}){0,6}?/(?:home\d{0,2}|homes|Users|users\d?|people|nethome|nfshome|rhome"
     r"|ihome)/(?:([a-z])/(?=\1))?"
     rf"(?P<name>{_NAME}{{1,64}})"
     r"|/global/(?:homes/[a-z]|u\d|cscratch\d|cfs)/(?P<other>[\w.-]{1,64})|/(?:run/)?media/"
@@ -29,14 +30,15 @@ _HOMES = re.compile(
 _SHARED = re.compile(  # folders below which there are users, and other things
     r"/(?:nfs|scratch\d?|gpfs\d?|lustre\d?|beegfs|work|data|storage|export|cluster|vol|u|fs\d?|netscratch"
     r"|project|projects|workspaces?|raid|ssd|hdd|disk\d?"
-    r"|local|mnt|opt|share|afs|ceph|glusterfs|hpc|tmp|var/tmp)"
+    r"|local|mnt|opt|share|afs|ceph|glusterfs|hpc|rds|tmp|var/tmp)"
     rf"((?:/{_NAME}{{1,64}}){{1,4}})",
 )
 _USERS_BELOW = frozenset("home homes users user people staff students student".split())  # noqa: SIM905
 _MINE = re.compile(r"work\Z|nfs\d?|scratch\d?|netscratch|lustre|gpfs|beegfs|u\Z")
 _WINDOWS = re.compile(
-    r"(?:[A-Za-z]:|\\\\wsl(?:\$|\.localhost)\\{1,2}[\w.-]{1,40}|%SystemDrive%)[\\/]{1,4}"
-    r"(?:Users|Documents and Settings|home)[\\/]{1,4}"
+    r"(?:[A-Za-z]:|\\\\wsl(?:\$|\.localhost)\\{1,2}[\w.-]{1,40}|\\\\[\w.-]{1,62}|%SystemDrive%)[\\/]{1,4}"
+    r"(?:Users\$?|Documents and Settings|DOCUME~1|Dokumente und Einstellungen|Benutzer|Utilisateurs|Usu[aá]rios|Utenti"
+    r"|Gebruikers|homes?\$?|profiles?\$?)[\\/]{1,4}"
     r"([^\\/:*?\"<>|\r\n]{1,64})(?=[\\/])|(?:[A-Za-z]:)[\\/]{1,4}Users[\\/]{1,4}([^\\/:*?\"<>|\s]{1,64})",
     re.IGNORECASE,
 )
@@ -279,7 +281,12 @@ _CLOUD = tuple(
 
 
 def identities_in(text: str, *, version: bool = False) -> Iterator[Span]:
-    """All identities of a text; they may overlap. `version`: the text is a version, whatever it looks like."""
+    """All identities of a text, also of what its codes stand for (%2Fhome%2Fanna); they may overlap. `version`: the
+    text is a version, whatever it looks like."""
+    yield from through_codes(text, partial(_identities_in, version=version))
+
+
+def _identities_in(text: str, *, version: bool) -> Iterator[Span]:
     yield from _users(text)
     yield from _hosts(text)
     if not version:

@@ -7,8 +7,8 @@ from typing import Literal
 
 # "password" in other languages
 PASSWORDS = (
-    "passwort", "mot de passe", "contraseña", "contrasena", "senha", "parola", "hasło", "wachtwoord", "lösenord",
-    "şifre", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호",
+    "passwort", "mot de passe", "contraseña", "contrasena", "senha", "parola", "hasło", "wachtwoord", "wagwoord",
+    "lösenord", "şifre", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호",
 )  # fmt: skip
 _NO_PASSWORD = frozenset("bypass compass trespass overpass underpass encompass surpass".split())  # noqa: SIM905
 _STRONG = frozenset(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from doctor.redaction.commands import secrets_of_calls, secrets_of_commands
@@ -77,7 +77,7 @@ _IDENTIFIER = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012
 _SEPARATOR = re.compile(
     r"""[ \t]{1,3}(?:for[ \t]{1,3}\S{1,120}|\([^)\n]{1,40}\)):[ \t]{1,4}|"""
     r"""\\?["'`]?[\])]?[ \t]{0,8}(?::=|=>|==?|:(?!:))[ \t]{0,8}"""
-    r"""|\\?["']?,?\s{1,8}\\?["']?[Vv]alue\\?["']?\s{0,4}[:=]\s{0,4}"""  # {"name": …, "value": …}, name="" value=""
+    r"""|\\?["']?,?\s{1,40}\\?["']?[Vv]alue\\?["']?\s{0,4}[:=]\s{0,4}"""  # {"name": …, "value": …}, name="" value=""
     r"""|\\?["'],\s{0,4}(?=["'])"""  # ("--token", "…")
 )
 _IN_PROSE = re.compile(r"[ \t]{1,3}(?:is|was|were|are)[ \t]{0,3}[:=]?[ \t]{1,3}", re.IGNORECASE)
@@ -92,7 +92,10 @@ _SETTERS = re.compile(
     r"[ \t]{1,4}(?:/[mM][ \t]{1,4})?[\w.]{0,40}[ \t\"']{0,4}\Z",
     re.IGNORECASE,
 )
-_SCHEME_WORD = re.compile(r"(?:Bearer|Basic|Token|Digest|Negotiate|ApiKey|AWS4-HMAC-SHA256)[ \t]{1,4}", re.IGNORECASE)
+_SCHEME_WORD = re.compile(  # the token may stand on the next, indented line
+    r"(?:Bearer|Basic|Token|Digest|Negotiate|ApiKey|AWS4-HMAC-SHA256)(?:[ \t]{0,4}\\?\n[ \t]{1,40}|[ \t]{1,4})",
+    re.IGNORECASE,
+)
 # ---- flags that take a secret without saying so
 
 _USER_FLAG = re.compile(
@@ -135,11 +138,16 @@ _OF_A_HASH = re.compile(
 
 def secrets_in(text: str) -> Iterator[Span]:
     """All secrets of a text, also of what its percent signs, entities and escapes stand for; they may overlap."""
-    yield from _secrets_in(text)
+    yield from through_codes(text, _secrets_in)
+
+
+def through_codes(text: str, found_in: Callable[[str], Iterable[Span]]) -> Iterator[Span]:
+    """What is found in a text, and in what its percent signs, entities and escapes stand for."""
+    yield from found_in(text)
     plain, places = text, list(range(len(text) + 1)) if _ENCODED.search(text) else []
     for _ in range(_ENCODED_AT_MOST if places else 0):
         plain, places = _decoded(plain, places)
-        for span in _secrets_in(plain):
+        for span in found_in(plain):
             yield Span(places[span.start], places[span.end], span.kind)
         if not _ENCODED.search(plain):
             return
@@ -287,6 +295,7 @@ def _value(text: str, start: int, end: int, name: str, how_sure: str) -> Iterato
     if header:
         if scheme := _SCHEME_WORD.match(text, place):
             place = scheme.end()
+            line_end = max(line_end, _end_of_line(text, place))
         if text[place:line_end].strip("\"' ").lower() not in ("", "none", "required"):
             stop = line_end
             quote = text[start - 1 : start]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from doctor.model.facts import ErrorText, Gpu
 from doctor.model.fix import Fix, Plan, Step
-from doctor.redaction.report import redact
+from doctor.redaction.report import find, redact
 from doctor.redaction.words import ACCOUNTS as PUBLIC
 from doctor.reports import json
 from tests.examples import linux, with_torch
@@ -142,3 +142,38 @@ def test_a_user_named_like_a_system_leaves_the_facts_alone() -> None:
     sample = report(with_torch(linux(), "2.6.0"))
     redacted = redact(sample, names=(("user", "ubuntu"), ("host", "linux")))
     assert redacted.facts.host == sample.facts.host
+
+
+@pytest.mark.parametrize("text", [
+    "      - name: HF_TOKEN\n          value: \"hunter22x!\"",
+    "    env:\n      - name: DB_PASSWORD\n        value: hunter22x!",
+    "  - name: MYSQL_PASSWORD\n                    value: hunter22x!",
+    "Authorization: Bearer\n  hunter22x!",
+    "curl -H 'Authorization: Bearer \\\n      hunter22x!'",
+    r"\\fileserver7\home\hunter22x!\venv",
+    r"\\files.example\Users$\hunter22x!\venv\python.exe",
+    r"C:\Dokumente und Einstellungen\hunter22x!\venv",
+    r"D:\Benutzer\hunter22x!\venv",
+    r"C:\DOCUME~1\hunter22x!\LOCALS~1\Temp",
+    "file=%2Fhome%2Fhunter22x!%2Fvenv",
+    "%2Fhome%2Fhunter22x!%2Fvenv",
+    "C%3A%5CUsers%5Chunter22x!%5Cvenv",
+    "&#47;home&#47;hunter22x!&#47;venv",
+    r"\u002fhome\u002fhunter22x!\u002fvenv",
+    "/lustre/fs1/portfolios/x/users/hunter22x!/venv",
+    "/mnt/shared/cluster7/data/team/home/hunter22x!/venv",
+    "/rds/user/hunter22x!/hpc-work",
+])  # fmt: skip
+def test_secrets_and_homes_in_odd_places(text: str) -> None:
+    """Manifests of containers, tokens on the next line, encoded paths, shares and other systems' home folders."""
+    found = [text[span.start : span.end] for span in find(text)]
+    assert any("hunter22x" in one for one in found), found
+
+
+@pytest.mark.parametrize("text", [
+    "name: torch_keys\n  value: 3", "the token\n\nvalue: see below", "Basic\n  usage of torch.compile",
+    "100%25 of cuda:0", "a&lt;b&gt;c torch==2.6.0%2Bcu124", "https://download.pytorch.org/whl/cu124/torch-2.6.0%2Bcu124.whl",
+    r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\v12.4\bin", "/opt/rocm/share/people.txt", r"C:\hostedtoolcache\windows\Python",
+])  # fmt: skip
+def test_words_in_odd_places_stay(text: str) -> None:
+    assert find(text) == []
