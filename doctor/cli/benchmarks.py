@@ -103,7 +103,7 @@ def compare(old: BenchReport, new: BenchReport, options: dict[str, Any]) -> int:
     from doctor.reports.bench import json, markdown, text
 
     format = format_of(options, COMPARED)
-    result = compared(old, new)
+    result = compared(*_for(format, old, new))
     if format == "json":
         shown = json.render(result)
     elif format == "markdown":
@@ -116,16 +116,25 @@ def compare(old: BenchReport, new: BenchReport, options: dict[str, Any]) -> int:
 
 def text_of(report: BenchReport, options: dict[str, Any]) -> str:
     """The report in the format asked for; what is for passing on is redacted."""
-    from doctor.facts.own_names import names_of_this_machine
-    from doctor.redaction.report import redact_bench
-
     format = format_of(options)
+    (report,) = _for(format, report)
     if format == "terminal":
         from doctor.reports.bench import text
 
         return text.render(report, **_looks(options))
-    shown: str = renderer_of(format).render(redact_bench(report, names=names_of_this_machine()))
+    shown: str = renderer_of(format).render(report)
     return shown
+
+
+def _for(format: str, *reports: BenchReport) -> list[BenchReport]:
+    """Reports as they may be shown in a format: what is for passing on is redacted, also of files, which anybody may
+    have written."""
+    if format == "terminal":
+        return list(reports)
+    from doctor.facts.own_names import names_of_this_machine
+    from doctor.redaction.report import redact_bench
+
+    return [redact_bench(report, names=names_of_this_machine()) for report in reports]
 
 
 def renderer_of(format: str) -> Any:
@@ -160,7 +169,7 @@ def _merge(options: dict[str, Any], files: tuple[str, ...]) -> int:
     from doctor.reports.bench import csv, json, markdown, text
 
     format = format_of(options, MERGED)
-    result = merge([read_report(name) for name in files])
+    result = merge(_for(format, *map(read_report, files)))
     if format == "terminal":
         shown = text.render_merged(result, **_looks(options))
     elif format == "json":
