@@ -26,12 +26,13 @@ _CONDA_NAMES = {"pytorch": "torch", "pytorch-gpu": "torch", "pytorch-cpu": "torc
 _NAME = r"([A-Za-z0-9][A-Za-z0-9._-]{0,80})"
 _REQUIREMENT = re.compile(rf"\s*{_NAME}\s*(?:$|[\[<>=!~;@# ])")
 _INDEX_OPTION = re.compile(r"\s*(?:-i|-f|--index-url|--extra-index-url|--find-links)(?:[ \t=]|$)")
-_QUOTED = re.compile(rf"[\"']{_NAME}\s*(?:[\[<>=!~;@ ][^\"']*)?[\"']")
+_QUOTED = re.compile(rf"[\"']{_NAME}(?:[\s\[<>=!~;@][^\"']*)?[\"']")
 _KEY = re.compile(rf"\s*[\"']?{_NAME}[\"']?\s*=")
-_TABLE = re.compile(r"\s*\[{1,2}\s*([^\]]+?)\s*\]{1,2}\s*(?:#.*)?$")
+_TABLE = re.compile(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(?:#.*)?$")
 _CONDA_ITEM = re.compile(rf"\s*-\s+[\"']?(?:[\w./-]{{1,100}}::)?{_NAME}\s*(?:$|[\[<>=!~;@#\"' ])")
 _FROM = re.compile(r"\s*FROM\s+(?:--platform=\S+\s+)?(\S+)", re.IGNORECASE)
-_INSTALLS = re.compile(r"\b(?:pip3?|uv|conda|mamba|micromamba|poetry|pdm|pixi)\b.*\b(?:install|add|sync)\b")
+_TOOL = re.compile(r"\b(?:pip3?|uv|conda|mamba|micromamba|poetry|pdm|pixi)\b")
+_INSTALLS = re.compile(r"\b(?:install|add|sync)\b")
 _WORD = re.compile(r"(?<![\w./:@=-])[\"']?" + _NAME + r"(?:\[[\w,]*\])?(?=$|[<>=!~;\"'\\\s])")
 
 # Tables of a TOML file whose keys are packages, and those that hold lists of requirements.
@@ -75,7 +76,7 @@ def parse(name: str, text: str) -> tuple[Line, ...]:
 
 def _reader(name: str) -> Callable[[list[str]], Iterator[Line]] | None:
     low = name.lower()
-    if re.fullmatch(r"(?:[\w.-]*requirements?[\w.-]*|constraints?[\w.-]*)\.(?:txt|in)", low):
+    if low.endswith((".txt", ".in")) and ("requirement" in low or low.startswith("constraint")):
         return _requirements
     if low in ("pyproject.toml", "pipfile", "pixi.toml"):
         return _toml
@@ -110,7 +111,7 @@ def _toml(lines: list[str]) -> Iterator[Line]:
         if line.lstrip().startswith("#"):
             continue
         if heading := _TABLE.match(line):
-            table = heading[1].replace('"', "").replace(" ", "")
+            table = heading[1].strip().replace('"', "").replace(" ", "")
             if _TABLES_OF_INDEXES.fullmatch(table):
                 yield Line(number, INDEX)
             continue
@@ -161,14 +162,15 @@ def _dockerfile(lines: list[str]) -> Iterator[Line]:
         if line.lstrip().startswith("#"):
             continue
         if match := _FROM.match(line):
-            name = re.search(r"\s+AS\s+(\S+)", line, re.IGNORECASE)
+            words = line.lower().split()
             last = stages.get(match[1].lower()) or Line(number, IMAGE)
-            if name:
-                stages[name[1].lower()] = last
+            if "as" in words[2:-1]:
+                stages[words[words.index("as", 2) + 1]] = last
             command = ""
             continue
         command = (command + " " + line.rstrip("\\ \t"))[-4 * LINE_LENGTH :]
-        if _INSTALLS.search(command):
+        tool = _TOOL.search(command)
+        if tool and _INSTALLS.search(command, tool.end()):
             if re.search(r"--(?:extra-)?index-url|--index[ =]|\s-i\s", line):
                 yield Line(number, INDEX)
             yield from (Line(number, normalised(match[1])) for match in _WORD.finditer(line))
