@@ -9,7 +9,7 @@ import re
 
 from doctor.checks._torch import numbers, wanted_backend
 from doctor.knowledge import lookup
-from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, InstallAttempt, Torch
+from doctor.model.facts import ABSENT, SERVICES, ErrorText, Facts, Gpu, InstallAttempt, Torch
 from doctor.model.finding import Evidence
 
 # Messages that only a program that wants CUDA draws upon itself.
@@ -74,6 +74,24 @@ def on_wsl(facts: Facts) -> bool:
 def in_container(facts: Facts) -> bool:
     """Known to run in a container."""
     return bool(facts.host.container)
+
+
+def service(facts: Facts) -> str | None:
+    """The service whose machine it is: the driver is there wherever a GPU is given, and nobody else installs one."""
+    place = facts.host.virtual_machine
+    if place in SERVICES and facts.host.system == "linux":
+        return str(place)
+    variables = {"COLAB_GPU": "Google Colab", "KAGGLE_KERNEL_RUN_TYPE": "Kaggle"}
+    return next((name for variable, name in variables.items() if variable in (facts.environ or {})), None)
+
+
+def no_gpu_given(facts: Facts) -> ErrorText | None:
+    """What a program says that misses CUDA, on a machine of a service or of somebody who asks how to do without a
+    GPU, where nothing shows an NVIDIA GPU."""
+    error = heard(facts, "found-no-nvidia-driver", "no-cuda-gpus")
+    if sign_of_gpu(facts, "nvidia") or not (service(facts) or heard(facts, "wants-to-do-without-gpu")):
+        return None
+    return error
 
 
 def outside_containers(facts: Facts) -> str | None:

@@ -45,7 +45,7 @@ _SYSTEMS: Mapping[str, tuple[tuple[str, ...], tuple[Regex, ...]]] = {
             "mps:0", "Apple Silicon", "Apple silicon", "Apple Paravirtual", "MacBook", "Macbook", "MPS does not ",
         ),
         (
-            Regex(r"/Users/\w", needs=("/Users/",)),
+            Regex(r"(?<!/mnt/[a-z])/Users/\w", needs=("/Users/",)),
             Regex(r"\.dylib\b", needs=(".dylib",)),
             
             Regex(r"macOS \d", needs=("macOS ",)),
@@ -85,11 +85,21 @@ _BUILD_MACHINE = Regex(
     r"/Users/runner/\w+/pytorch/[^\s)]*|/Users/distiller/[^\s)]*|[A-Z]:\\\\?(?:actions-runner|cb|b)\\\\?[^\s)]{0,80}"
     r"pytorch[^\s)]*|/pytorch/(?:aten|c10|torch)/[^\s)]*|\.\./(?:c10|aten|torch)/[^\s)]*"
 )
+# WSL as the place: with its version, with a distribution, or behind a word of place; a path or a host name of it.
 _WSL_NAMED = Regex(
-    r"\b(?:[Oo]n|[Ii]n|[Uu]nder|[Ii]nside|[Ww]ithin|[Uu]sing|[Vv]ia)(?: my| the| a)? WSL ?-?([12])?\b|"
-    r"\b(?:Ubuntu|Debian)[\w .-]{0,16}\(?WSL ?-?([12])?\b|^[ \t]*WSL ?-?([12])(?=[,; ]|$)",
-    re.M,
-    ("WSL",),
+    r"\bWSL ?-?([12])\b|"
+    r"\b(?:on|in|under|inside|within|using|via|through|with)(?: my| the| a)? WSL\b|"
+    r"\b(?:Ubuntu|Debian)[\w ./-]{0,16}[ (/]WSL(?: ?-?([12]))?\b|\bWSL[ :/,-]{1,3}(?:Ubuntu|Debian)|"
+    r"\bWindows Subsystem for Linux(?: ?\(?([12])\b)?|/mnt/[a-z]/(?:Users|Windows|Program Files)/|"
+    r"^[ \t]*WSL(?=[,; ]|$)",
+    re.M | re.I,
+)
+# Beside it: another place than the one that is told of.
+_NOT_IN_WSL = Regex(
+    r"\b(?:not|no|without|instead of|native|outside|rather than|neither|nor|than|(?:works?|worked|runs?|fine|ok)"
+    r"(?: \w+){0,2})[ ](?:(?:in|on|under|with|using|of|via|through|for)[ ])?(?:(?:a|my|the)[ ])?\Z|n't[ \w]{0,24}\Z|"
+    r"\b(?:tried|also|or|if|recommend\w*|should|could|would)[ ](?:\w+[ ]){0,3}\Z|\b(?:use|install(?:ing)?)[ ]\Z",
+    re.I,
 )
 _WSL2_BUILD = 18_362  # the first Windows that has WSL 2 (https://learn.microsoft.com/windows/wsl/install-manual)
 _DOCKER_RUN = Regex(r"\b(docker|podman|nerdctl)[ \t]+(?:container )?(run|create)\b([^\n]*)")
@@ -185,6 +195,16 @@ _SIGNS = (
         "path", Trust.NAMED, {"host.virtual_machine": "a hosted runner"}, first=True,
     ),
     Says(
+        Regex(r"(?:[\"' ]|^)/content/(?:drive/|gdrive/|sample_data|[\w./-]{1,120}\.py\b)|^[%!]cd /content\b", re.M,
+              ("/content",)),
+        "path", Trust.NAMED, {"host.virtual_machine": "Google Colab", "host.system": "linux"}, first=True,
+        in_passing=True,
+    ),
+    Says(
+        Regex(r"/kaggle/(?:input|working)/", needs=("/kaggle/",)), "path", Trust.NAMED,
+        {"host.virtual_machine": "Kaggle", "host.system": "linux"}, first=True, in_passing=True,
+    ),
+    Says(
         Regex(r"need '?(arm64|x86_64)[eh]?'?\)", needs=("need ",)),
         "dlopen", Trust.LISTED, first=True, in_passing=True,
         facts={"interpreter.architecture": "{1}", "host.system": By(Trust.NAMED, "darwin"),
@@ -268,12 +288,16 @@ def _system(text: str, document: Document, notes: Notes) -> None:
     mps = (c for c in commands(document) if c.kind == "python" and re.search(r"[\"']mps[\"']", c.text))
     if any("Error" not in " ".join(c.output()) for c in mps):
         notes.put("host.system", "darwin", source="Python", rank=Trust.LOOK)
-    if m := _WSL_NAMED.search(text):
+    for m in _WSL_NAMED.finditer(text):
+        line = document.line_at(m.start())
+        if _NOT_IN_WSL.search(text[document.starts[line] : m.start()]):
+            continue
         old = re.search(r"\[Version 10\.0\.(\d{5})", text)
         first = bool(old and int(old[1]) < _WSL2_BUILD)
-        put = partial(notes.put, source="text", line=document.line_at(m.start()))
+        put = partial(notes.put, source="text", line=line)
         put("host.wsl", int(m[1] or m[2] or m[3] or (1 if first else 2)), rank=Trust.LOOK)
         put("host.system", "linux", rank=Trust.NAMED)
+        break
 
 
 def _wheels(text: str, document: Document, notes: Notes) -> None:

@@ -107,6 +107,7 @@ class Notes:
     understood: set[tuple[str, int]] = field(default_factory=set)  # (document, line index)
     listed_packages: bool = False  # a package list was seen: what is not in it is not there
     mentions: list[Mention] = field(default_factory=list)  # GPUs of sentences
+    hints: list[Gpu] = field(default_factory=list)  # of which maker its GPU is, where nobody names it
     said_system: str | None = None  # the system that a sentence names first
     disputed: set[str] = field(default_factory=set)  # facts of which sentences say different things
     no_gpu: bool = False  # the PCI bus was listed, and none is on it

@@ -25,7 +25,8 @@ _CLAUSE = re.compile(r"[,.;:!?()|](?:\s|$)|(?<=\s)(?:/|-|\bbut\b)\s|\n")
 # Another machine, a wish, a table of what others have.
 _NOT_THIS = Regex(
     r"(?:\b|(?=n't))(?:no|not|n't|without|instead|other|another|also (?:on|with)|works? (?:on|with|fine)|tested|"
-    r"support(?:s|ed)?|compatible|previous(?:ly)?|old|friend|colleague|would|should|if|e\.g\.|like|vs|than|requires?|minimum|install)\b",
+    r"support(?:s|ed)?|compatible|previous(?:ly)?|old|friend|colleague|would|should|if|e\.g\.|like|vs|than|requires?|minimum|install|"
+    r"make sure|check (?:that|if|whether))\b",
     re.I,
 )
 # Of a version also what is asked for, tried or left behind.
@@ -54,6 +55,10 @@ _BARE = Regex(
     r"(?P<bare>\d{4})(?: ?(?P<first>Ti|SUPER|XTX|XT|GRE))?(?: ?(?P<second>SUPER))?\b"
     r"(?![ ]?(?:x|×|p|px|M|G|MiB|MB|GB|GiB|steps?|images?|ms|it|s|tokens?|%)\b)",
     re.I,
+)
+# With its suffix a number needs no such word.
+_SUFFIXED = Regex(
+    r"(?<![\w.,-])(?P<bare>\d{4}) ?(?:(?P<first>XTX|XT|GRE)|(?P<second>Ti))\b(?![-./]\w)", re.I
 )
 _CARD = Regex(
     r"\b(?:the|my|an?|our|this|on|with|have|has|dual|single|two|four|eight|NVIDIA|AMD|Instinct|\d ?x)[ ]"
@@ -123,7 +128,9 @@ _NO_GPU = Regex(
     r"without[ ](?:an?[ ]|any[ ])?"
     + _OWN_GPU
     + r")\b(?![ ](?:support|acceleration|usage|memory|available|detected|found|visible))|"
-    r"\b(?:cpu[- ]only|gpu-less)[ ]" + _COMPUTER + r"\b",
+    r"\b(?:cpu[- ]only|gpu-less)[ ]" + _COMPUTER + r"\b|"
+    r"\b(?:there(?:'s|[ ]is|[ ]are)|with)[ ]no[ ]" + _OWN_GPU + r"[ ](?:in|on|at)[ ](?:my|this|the|our)[ ]"
+    r"(?:[\w-]{1,16}[ ])?" + _COMPUTER + r"\b",
 )
 # Where it runs, by what a sentence says of it
 _PLACES = (
@@ -137,6 +144,26 @@ _PLACES = (
         ),
     ),
 )  # fmt: skip
+# A service that gives a machine with or without a GPU, as its user chooses.
+_HOSTED = (
+    ("Google Colab", Regex(r"(?<![\w./-])coll?abs?(?:oratory)?\b(?!\.research|/)", re.I)),
+    ("Kaggle", Regex(r"(?<![\w./-])kaggle\b(?!\.com|[ ](?:competition|dataset|data))", re.I)),
+    ("Hugging Face Spaces", Regex(r"\b(?:hugging ?face|hf)[ ]spaces?\b", re.I)),
+    (
+        "a hosted runner",
+        Regex(r"(?<!self-hosted )\b(?:github actions?|gitlab ci|circleci|travis ci|ubuntu-latest)\b", re.I),
+    ),
+)
+# What is told is another place: there it works, or it is left for this machine.
+_NOT_THERE = Regex(
+    r"\b(?:instead of|rather than|not|outside|without|unlike|except|besides|like|if|vs|than|also|from)[ ]"
+    r"(?:[\w']+[ ]){0,2}?@|"
+    r"\b(?:works?|worked|working|runs?|ran|fine|ok|okay|good|successful\w*|no problems?)\b[^@]{0,40}@|"
+    r"@[^@]{0,40}\b(?:works?|worked|runs|ran|fine|ok|okay|version|link|badge|support)\b|"
+    r"\b(?:local(?:ly)?|my own|on-prem\w*)\b",
+    re.I,
+)
+_FAILS_THERE = Regex(r"\b(?:no|not|n't|never|fails?|error|crash\w*|cannot)\b|n't\b", re.I)
 _OUTSIDE = Regex(r"\b(?:outside|without|not (?:in|using)|instead of|no|on the host|host machine)\b", re.I)
 _SUPPOSED = Regex(r"\b(?:if|when|would|friend|colleague|others?|another|some|people|users?)\b", re.I)
 # A maker without a model: which GPU it is stays open
@@ -169,6 +196,7 @@ def read(document: Document, notes: Notes) -> None:
     clauses = [(block.line, clause) for block in spoken for clause in _clauses(block.text)]
     heard = _Heard(clause for _, clause in clauses)
     _places(spoken, notes)
+    _hosted(clauses, heard, notes)
     for line, clause in clauses:
         fails = heard.search(_FAILS, clause) is not None
         if fails or not heard.search(_NOT_THIS, clause):
@@ -176,6 +204,14 @@ def read(document: Document, notes: Notes) -> None:
             _machine(clause, line, notes, heard, mac=mac)
             if not heard.search(_ASKED_FOR, clause) and not heard.search(_ANOTHER_RELEASE, clause):
                 _versions(clause, line, notes, heard)
+
+
+def statements(document: Document) -> Iterator[tuple[int, str]]:
+    """(line, clause) of what a person says of this machine: of no other one, no wish, no advice."""
+    for block in prose(document):
+        for clause in _clauses(block.text):
+            if _FAILS.search(clause) or not _NOT_THIS.search(clause):
+                yield block.line, clause
 
 
 def _places(spoken: Iterable[Block], notes: Notes) -> None:
@@ -189,6 +225,20 @@ def _places(spoken: Iterable[Block], notes: Notes) -> None:
         for fact, value, regex in _PLACES:
             if heard.has(regex) and (m := regex.search(said)) and not _OUTSIDE.search(_sentence(said, m.start())):
                 notes.put(fact, value, source=SOURCE, rank=RANK, line=block.line)
+
+
+def _hosted(clauses: Iterable[tuple[int, str]], heard: _Heard, notes: Notes) -> None:
+    """That it runs on a service's machine."""
+    for name, regex in _HOSTED:
+        if not heard.has(regex):
+            continue
+        for line, clause in clauses:
+            told, found = regex.subn("@", clause)
+            denied = _FAILS_THERE.search(told) and not re.search(r"\bnot (?:on |in )?@", told)
+            if found and (denied or not _NOT_THERE.search(told)):
+                notes.put("host.virtual_machine", name, source=SOURCE, rank=RANK, line=line)
+                notes.put("host.system", "linux", source=SOURCE, rank=RANK, line=line)
+                return
 
 
 def _clauses(line: str) -> Iterator[str]:
@@ -211,7 +261,8 @@ def _sentence(line: str, at: int) -> str:
 
 def _gpus(clause: str, notes: Notes, heard: _Heard, *, fails: bool) -> None:
     names = [_name(m) for m in heard.finditer(_MODEL, clause)]
-    names += [name for m in heard.finditer(_BARE, clause) if (name := _of_number(m))]
+    for regex in (_BARE, _SUFFIXED):
+        names += [name for m in heard.finditer(regex, clause) if (name := _of_number(m)) and name not in names]
     if not names:
         names = [_card(m["card"]) for m in heard.finditer(_CARD, clause) if lookup.gpu_model(m["card"])]
     mentions = [Mention(name, fails=fails) for name in names]

@@ -25,6 +25,7 @@ from doctor.evidence import (
     installs,
     machine,
     machines,
+    makers,
     messages,
     mps,
     nvidia,
@@ -64,6 +65,7 @@ READERS = (
     operations,
     signs,
     threads,
+    makers,
     prose,
     inference,
 )

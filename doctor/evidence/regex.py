@@ -49,6 +49,9 @@ class Regex:
     def sub(self, new: str | Callable[[re.Match[str]], str], text: str, count: int = 0) -> str:
         return self.compiled.sub(new, text, count=count) if self._may_match(text) else text
 
+    def subn(self, new: str, text: str) -> tuple[str, int]:
+        return self.compiled.subn(new, text) if self._may_match(text) else (text, 0)
+
 
 def search_spanning(pattern: str, flags: int, text: str) -> tuple[int, int, tuple[str, ...]] | None:
     """(start, end, groups) of "A.*B.*C" over several lines, where `.*` stands for any text at all; None where it does

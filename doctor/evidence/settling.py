@@ -7,8 +7,9 @@ from __future__ import annotations
 import re
 
 from doctor.evidence import machine
-from doctor.evidence.notes import Notes, Trust
-from doctor.model.facts import ABSENT, Gpu, OtherEnvironment, Source
+from doctor.evidence.notes import Mention, Notes, Trust
+from doctor.knowledge import lookup
+from doctor.model.facts import ABSENT, SERVICES, Gpu, OtherEnvironment, Source
 
 SMI = "nvidia-smi"
 
@@ -42,12 +43,38 @@ def named_gpus(notes: Notes) -> None:
     mentions = [one for one in mentions if not one.maker_only] or mentions
     if len({machine.vendor_of(one.name) for one in mentions}) != 1:
         return
+    if notes.get("host.virtual_machine") in SERVICES and not all(_rented(one) for one in mentions):
+        notes.mentions.clear()  # the GPU of the user's own computer
+        return
     for one in mentions:
         gpu = machine.named_gpu(one.name)
         if gpu and one.maker_only:
             gpu = Gpu(vendor=gpu.vendor)
         if gpu:
             notes.gpu(gpu, group="prose", rank=Trust.SAID, source="text")
+
+
+def _rented(mention: Mention) -> bool:
+    """Whether a service may have that GPU: NVIDIA's for data centers."""
+    return machine.vendor_of(mention.name) == "nvidia" and not re.search(r"GeForce|[RG]TX \d{3,4}\b", mention.name)
+
+
+def hinted_gpu(notes: Notes) -> None:
+    """Whose GPU it is by what is typed for it and by a maker's name, where a program misses a GPU and nothing names
+    one."""
+    missed = {row.id for row in lookup.error_patterns() if row.kind == "no-device"}
+    if not any(error.pattern in missed for error in notes.errors):
+        return
+    if notes.get("host.virtual_machine") in SERVICES:
+        return
+    if notes.gpus or notes.no_gpu or notes.mentions or notes.get("host.jetson") or notes.get("host.system") == "darwin":
+        return
+    if any(notes.get(f"nvidia.{fact}") for fact in ("driver", "kernel_module", "gpus_seen", "device_nodes")):
+        return
+    found = [gpu for gpu in notes.hints if not gpu.integrated] or notes.hints
+    if found and len({gpu.vendor for gpu in found}) == 1:
+        best = next((gpu for gpu in found if gpu.gfx), found[0])
+        notes.gpu(best, group="hints", rank=Trust.SAID, source="text")
 
 
 def torch(notes: Notes) -> None:
@@ -125,4 +152,4 @@ def _mac(notes: Notes) -> None:
         notes.put("interpreter.translated", False, source="CPU", rank=Trust.NAMED)
 
 
-STEPS = (driver, sentences, named_gpus, torch, build, host)
+STEPS = (driver, sentences, named_gpus, hinted_gpu, torch, build, host)

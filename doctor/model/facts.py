@@ -71,6 +71,10 @@ class Limits:
     cgroup_processes_now: int | None = None  # pids.current
 
 
+# Values of Host.virtual_machine: machines of a service, which brings the driver along wherever it gives a GPU
+SERVICES = ("Google Colab", "Kaggle", "Hugging Face Spaces", "a hosted runner")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Host:
     """The machine and its operating system."""

@@ -26,6 +26,7 @@ from doctor.checks._machine import (
     heard,
     in_container,
     named,
+    no_gpu_given,
     on_mac,
     on_wsl,
     only_others,
@@ -57,7 +58,7 @@ def judge(facts: Facts) -> Judgement:
         return None
     if facts.nvidia.driver or facts.nvidia.smi_error or facts.nvidia.library or only_others(facts, "nvidia"):
         return None
-    if _given_away(facts):
+    if _given_away(facts) or no_gpu_given(facts):
         return None
     error, seen = (
         heard(facts, "found-no-nvidia-driver", "smi-no-libnvidia-ml", "libcuda-not-found", "nvml-library-not-found"),

@@ -226,7 +226,8 @@ def _no_driver(facts: Facts) -> Judgement:
         facts,
         "Under WSL the NVIDIA driver is that of Windows, and none is found.",
         error,
-        (WINDOWS_DRIVER, PATH, UPDATE),
+        # Without its kernel's name it may be WSL 1, whatever is said of it: wsl -l -v shows that.
+        (WINDOWS_DRIVER, PATH, UPDATE) if facts.host.kernel or facts.live else (WINDOWS_DRIVER, TO_WSL2, PATH, UPDATE),
         confidence="likely",
     )
 

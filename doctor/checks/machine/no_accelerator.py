@@ -18,12 +18,22 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Judgement, Unknown
-from doctor.checks._machine import absent, heard, on_mac, sign_of_gpu
+from doctor.checks._machine import absent, heard, no_gpu_given, on_mac, service, sign_of_gpu
 from doctor.checks._torch import installed, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
 NO_CURE = Remedy(action="none", details={"reason": "a machine without a GPU needs no cure"})
+RUNTIME = Remedy(
+    action="ask-provider",
+    text="Choose a machine with a GPU in the service's settings (Colab: Runtime > Change runtime type), and start "
+    "again.",
+)
+CPU = Remedy(
+    action="none",
+    details={"reason": "let the program use the CPU"},
+    text='Let the program use the CPU: device="cpu" in place of .cuda(), or its own option for that.',
+)
 
 check = Check(
     severity="note",
@@ -46,6 +56,17 @@ def judge(facts: Facts) -> Judgement:
     known_none = facts.gpus == () or (
         absent(facts.nvidia.driver) and torch is not None and torch.cuda_available is False
     )
+    if not known_none and (missed := no_gpu_given(facts)):
+        place = service(facts)
+        return check.found(
+            facts,
+            f"The program asks for CUDA, and this machine{f' of {place}' if place else ''} has no NVIDIA GPU"
+            + (" now: with a GPU, the service brings the driver along." if place else ", as far as is said."),
+            evidence=(quote(missed), "host.virtual_machine"),
+            severity="warning",
+            remedies=(RUNTIME, CPU) if place else (CPU,),
+            confidence="likely",
+        )
     if not known_none and not told and error is None:
         return Unknown("whether there is a GPU is not known")
     detail = "No GPU was seen" if known_none else "torch found no GPU, and nothing else shows one"

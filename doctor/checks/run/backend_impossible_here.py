@@ -73,5 +73,6 @@ def _impossible(facts: Facts, wanted: str, mac: bool) -> bool:
     if mac:
         return True
     if wanted == "CUDA" and facts.gpus and not any(g.vendor == "nvidia" for g in facts.gpus):
-        return isinstance(facts.torch, Torch) and facts.torch.xpu_available is True
+        in_the_cpu = all(g.vendor == "intel" and g.integrated for g in facts.gpus)
+        return in_the_cpu or (isinstance(facts.torch, Torch) and facts.torch.xpu_available is True)
     return facts.gpus == () and not facts.host.container and not facts.host.wsl

@@ -19,7 +19,7 @@ import re
 from dataclasses import replace
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._machine import heard
+from doctor.checks._machine import heard, no_gpu_given
 from doctor.checks._torch import (
     capability_of,
     gfx_of,
@@ -77,6 +77,8 @@ def judge(facts: Facts) -> Judgement:
 @check.fit
 def fits(facts: Facts) -> Fit | None:
     found, torch = kind(facts), installed(facts)
+    if no_gpu_given(facts):
+        return Fit(0, "no GPU is there that another build could use")
     if found == "cpu":
         return Fit(6, f"torch {torch.version if torch else ''} is a CPU build")
     if found:

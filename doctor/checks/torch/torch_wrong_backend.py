@@ -20,7 +20,7 @@ from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import gpus, installed, kind, quote, served_by, wanted_backend
 from doctor.checks.torch.torch_cpu_only import usable_gpu
-from doctor.model.facts import Facts
+from doctor.model.facts import Facts, Gpu
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(
@@ -47,6 +47,8 @@ def judge(facts: Facts) -> Judgement:
     if has not in MAKERS:
         return None
     wants, gpu = usable_gpu(facts)
+    if gpu is None and heard(facts, "found-no-nvidia-driver", "no-cuda-gpus"):
+        wants, gpu = _of_a_maker(facts)
     if wants is None or wants == has or gpus(facts, VENDORS[has]) or torch.cuda_available or torch.xpu_available:
         return None
     if not served_by(facts, wants):
@@ -78,18 +80,30 @@ def _by_message(facts: Facts) -> Judgement:
     """What only a CUDA build says, on a machine with another maker's GPU; the version of torch is not known."""
     error = heard(facts, "found-no-nvidia-driver")
     wants, gpu = usable_gpu(facts)
+    if gpu is None:
+        wants, gpu = _of_a_maker(facts)
     if error is None or gpu is None or wants is None or wants == "cuda" or gpus(facts, "nvidia") or facts.host.wsl:
         return None
     served = served_by(facts, wants)
+    name = gpu.name or f"a GPU of {MAKERS[wants]}"
     return check.found(
         facts,
-        f"torch looks for an NVIDIA GPU, so it is a CUDA build; this machine has {gpu.name or MAKERS[wants]}"
+        f"torch looks for an NVIDIA GPU, so it is a CUDA build; this machine has {name}"
         + ("." if served else ", for which there is no build here."),
-        evidence=(quote(error), Evidence(fact="gpu", value=str(gpu.name))),
+        evidence=(quote(error), Evidence(fact="gpu", value=name)),
         remedies=(Remedy(action="reinstall-torch", details={} if served else {"backend": "cpu"}),),
         confidence="likely",
-        gpu=gpu.name,
+        gpu=name,
     )
+
+
+def _of_a_maker(facts: Facts) -> tuple[str | None, Gpu | None]:
+    """A GPU of which only the maker is known."""
+    for wants, vendor in VENDORS.items():
+        for gpu in gpus(facts, vendor):
+            if gpu.name is None and not gpu.integrated and wants != "cuda":
+                return wants, gpu
+    return None, None
 
 
 def _message(facts: Facts) -> Evidence | None:

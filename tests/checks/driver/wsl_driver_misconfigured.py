@@ -20,7 +20,12 @@ $ nvidia-smi
 |   0  NVIDIA GeForce RTX 3060      On  | 00000000:01:00.0  On |                  N/A |
 """
 
+NO_DRIVER = "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU\n"
+
 BAD = {
+    "WSL2 beside the system's name": f"Ubuntu1804/WSL2 on Windows 10 with a RTX 3090\n{NO_DRIVER}",
+    "Windows and WSL in one list": f"Windows 11 + WSL2 + Ubuntu-22.04, GTX 1660 Ti\n{NO_DRIVER}",
+    "a disk of Windows at the prompt": f"me@DESKTOP-8J2K3L1:/mnt/c/Users/me/sd$ python txt2img.py\n{NO_DRIVER}",
     "WSL in a sentence, on a Windows without WSL 2": (
         "Microsoft Windows [Version 10.0.17763.292]\nUbuntu app (WSL)\n$ nvidia-smi\n"
         "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
@@ -40,6 +45,8 @@ BAD = {
     "blocked by Windows": "$ nvidia-smi\nFailed to initialize NVML: GPU access blocked by the operating system\n",
 }  # fmt: skip
 GOOD = {
+    "not in WSL": f"Native Ubuntu 22.04 (not WSL), RTX 3070\n{NO_DRIVER}",
+    "WSL is where it works": f"It works in WSL2 but not in my Ubuntu 22.04, RTX 3070\n{NO_DRIVER}",
     "WSL 2 as it should be": with_torch(
         with_nvidia(
             linux(wsl=2, dxg=True), RTX, driver="551.86", kernel_module=ABSENT, smi_version="550.54.15", libcuda="/usr/lib/wsl/lib/libcuda.so.1"

@@ -18,7 +18,18 @@ Nvidia driver version: No CUDA
 cuDNN version: No CUDA
 """
 
+NO_DRIVER = "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU\n"
+
 BAD = {
+    "a notebook of Colab without a GPU": Case(f"The demo on Google Colab stops\n{NO_DRIVER}", severity="warning"),
+    "Colab by its paths": Case(
+        f'Traceback (most recent call last):\n  File "/content/app/gen.py", line 3, in <module>\n{NO_DRIVER}',
+        severity="warning",
+    ),
+    "the GPU at home is not Colab's": Case(
+        f"I have a Radeon RX 6600 in my PC.\nIn Colab this is shown:\n{NO_DRIVER}", severity="warning"
+    ),
+    "somebody asks how to do without": Case(f"Can I run this without a GPU?\n{NO_DRIVER}", severity="warning"),
     "a CPU build on a CPU server": Case(with_torch(linux(), "2.6.0+cpu"), severity="note"),
     "the default CUDA build on a CPU server": Case(
         with_torch(linux(), "2.6.0+cu124", cuda_available=False), severity="note"
@@ -27,6 +38,8 @@ BAD = {
     "a collect_env without a GPU": Case(COLLECT_ENV, severity="note"),
 }
 GOOD = {
+    "it works in Colab, and not here": f"I have a GTX 1080, it works in Colab but not here\n{NO_DRIVER}",
+    "not in Colab": f"I want to train on my GTX 1080 instead of Colab, Ubuntu 18.04\n{NO_DRIVER}",
     "an NVIDIA GPU": with_torch(with_nvidia(linux(), "NVIDIA L4"), "2.6.0+cu124", cuda_available=True),
     "a Mac": with_torch(mac(), "2.9.0", mps_available=True),
     "a Jetson": with_torch(linux(architecture="arm64", jetson="36.4.0"), "2.6.0"),

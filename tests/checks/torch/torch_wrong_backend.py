@@ -15,10 +15,21 @@ intel = replace(
     linux(), gpus=(Gpu(vendor="intel", name="Intel(R) Arc(TM) B580 Graphics", driver="xe", integrated=False),)
 )
 
+NO_DRIVER = "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver"
 BAD = {
     "a Radeon in a sentence, and what only a CUDA build says": (
         "The PC has an AMD RX 550.\n"
         "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver\n"
+    ),
+    "only the maker is said": f"my graphics are AMD, Fedora 40\n{NO_DRIVER}",
+    "a container that was given an AMD GPU": f"docker run -it --device=/dev/kfd --device=/dev/dri my/app\n{NO_DRIVER}",
+    "a ROCm torch was installed first": (
+        f"pip install torch --index-url https://download.pytorch.org/whl/rocm6.2\nthen the app:\n{NO_DRIVER}"
+    ),
+    "a variable of ROCm": f"HSA_OVERRIDE_GFX_VERSION=10.3.0 python main.py\n{NO_DRIVER}",
+    "an APU in a container, with a CUDA build": (
+        "the rocm image on an AMD APU (gfx1150, Radeon 890M)\nin the container:\n"
+        f"$ python -c 'import torch; print(torch.__version__, torch.version.hip)'\n2.12.0+cu130 None\n{NO_DRIVER}"
     ),
     "CUDA beside a Radeon": with_torch(
         with_amd(linux(), "AMD Radeon RX 7900 XTX", gfx="gfx1100"), "2.6.0+cu124", cuda_available=False
@@ -62,6 +73,9 @@ BAD = {
     ),
 }
 GOOD = {
+    "AMD made the CPU": f"AMD EPYC server, Debian 12\n{NO_DRIVER}",
+    "an AMD CPU with a GeForce": f"AMD CPU with an NVIDIA GPU (GTX 1660), Debian\n{NO_DRIVER}",
+    "graphics in an Intel CPU": f"a laptop with Intel UHD graphics, Ubuntu 22.04\n{NO_DRIVER}",
     "a Radeon and a GeForce in sentences": (
         "The PC has an AMD RX 550, and an RTX 3060.\n"
         "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver\n"

@@ -1,0 +1,66 @@
+"""Whose GPU a machine has where nobody names the model: what is typed for it, the tools and variables of one maker,
+a maker's name in a sentence. Weaker than every GPU that a tool or a sentence names: settling.py asks these hints only
+where no GPU is known."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from doctor.evidence import prose
+from doctor.evidence.notes import Notes
+from doctor.evidence.regex import Regex
+from doctor.evidence.text import Document
+from doctor.model.facts import Gpu
+
+# What is of use with GPUs of one maker only, wherever it stands.
+_USED: tuple[tuple[Literal["amd", "intel"], Regex], ...] = (
+    (
+        "amd",
+        Regex(
+            r"/dev/kfd\b|\bHSA_OVERRIDE_GFX_VERSION\b|\b(?:HIP|ROCR)_VISIBLE_DEVICES\b|\bPYTORCH_ROCM_ARCH\b|"
+            r"\bTORCH_BLAS_PREFER_HIPBLASLT\b|\bMIOPEN_[A-Z_]{4,40}=|\brocm-?(?:info|smi)\b|\bamd-smi\b|/opt/rocm\b|"
+            r"/whl/(?:nightly/|test/)?rocm\d|\brocm/[a-z][\w.:-]{2,60}|(?<=\s)--(?:use-)?(?:rocm|amd)\b|[:-]rocm\b|"
+            r"\brocm\d[\w.-]{0,20}[ ](?:image|tag|container)\b|(?P<gfx>\bgfx(?:9[0-9a-f]{2}|1[0-2]\d{2})\b)",
+            needs=("kfd", "HSA_", "VISIBLE_DEVICES", "ROCM", "HIPBLASLT", "MIOPEN_", "rocm", "amd", "gfx"),
+        ),
+    ),
+    (
+        "intel",
+        Regex(
+            r"\bZE_AFFINITY_MASK\b|\bONEAPI_DEVICE_SELECTOR\b|\bsycl-ls\b|\bxpu-smi\b|/whl/(?:nightly/|test/)?xpu\b|"
+            r"(?<=\s)--(?:use-)?(?:ipex|xpu)\b|/opt/intel/oneapi\b",
+            needs=("ZE_AFFINITY", "ONEAPI_", "sycl-ls", "xpu", "ipex", "oneapi"),
+        ),
+    ),
+)
+# A maker's name in a sentence. With the name of a CPU it says nothing of the GPU.
+_AMD = Regex(
+    r"(?<![\w./-])(?:AMD|Radeon|ROCm)(?!\w|[ ]used to build|"
+    r"[ -]?(?:64|Ryzen|EPYC|Athlon|Threadripper|Opteron|Phenom|FX\b|A\d{1,2}-|"
+    r"CPUs?\b|processors?\b|cores?\b|servers?\b|based\b))",
+    re.I,
+)
+_INTEL = Regex(
+    r"(?<![\w./-])Intel(?:\(R\))?[ ](?:(?P<inside>Iris|UHD|HD|integrated)|Arc|GPUs?|graphics)\b|"
+    r"\b(?P<only>only[ ](?:has[ ]|have[ ]|an?[ ])?(?:integrated|onboard|on-board)[ ](?:graphics|GPU))\b",
+    re.I,
+)
+_OF_A_CPU = Regex(r"\b(?:CPU|processor)s?\b[^.]{0,12}\Z", re.I)
+
+
+def read(document: Document, notes: Notes) -> None:
+    """Note the hints."""
+    for vendor, used in _USED:
+        for m in used.finditer(document.text):
+            notes.hints.append(Gpu(vendor=vendor, gfx=m.groupdict().get("gfx")))
+    if not document.has("amd", "radeon", "rocm", "intel", "integrated", "onboard", "on-board"):
+        return
+    for line, clause in prose.statements(document):
+        if (document.name, line) in notes.understood:  # a tool's line: «Model name: AMD Ryzen 7 with Radeon Graphics»
+            continue
+        amd, intel = _AMD.search(clause), _INTEL.search(clause)
+        if amd and not _OF_A_CPU.search(clause[: amd.start()]):
+            notes.hints.append(Gpu(vendor="amd"))
+        if intel:
+            notes.hints.append(Gpu(vendor="intel", integrated=True if intel["inside"] or intel["only"] else None))
