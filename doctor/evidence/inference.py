@@ -107,7 +107,8 @@ _CONTINUED = 30  # lines of one command
 _NO_TORCH = Regex(r"No module named ['\"]?torch['\"]?(?![.\w])")
 _BUILDING = Regex(
     r"Getting requirements to build wheel|Preparing metadata|build_wheel|setup\.py|get_requires_for_build|pip-build-e"
-    r"nv|pep517|subprocess-exited-with-error|<string>\", line \d+, in <module>.{0,400}?setup",
+    r"nv|pep517|no-build-isolation|build dependency|build-system\.requires|Failed to build|[Bb]uild backend|Building wheel for|originates from a subprocess|"
+    r"\b(?:build|building|compil\w+)\b[^\n]{0,60}\bfails?\b|subprocess-exited-with-error|<string>\", line \d+, in <module>.{0,400}?setup",
     re.I | re.S,
 )
 
@@ -466,10 +467,11 @@ def _sessions(document: Document, notes: Notes) -> None:
 
 
 def _outside_of_a_build(document: Document, lacking: list[int]) -> bool:
-    """Whether one of these lines is no part of a package's build: not below pip's frame of a subprocess."""
+    """Whether one of these lines is no part of a package's build: not below pip's frame of a subprocess, nor above
+    uv's hint."""
     for line in lacking:
-        above = "\n".join(document.lines[max(0, line - 25) : line + 1])
-        if not _BUILDING.search(above):
+        around = "\n".join(document.lines[max(0, line - 25) : line + 6])  # uv's hint stands below
+        if not _BUILDING.search(around):
             return True
     return False
 

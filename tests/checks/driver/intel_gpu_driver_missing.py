@@ -15,6 +15,9 @@ def arc(facts, **intel: object):
 
 
 BAD = {
+    "as IPEX writes it": (
+        "Ubuntu 24.04, Arc A770\n[W Device.cpp:127] Warning: XPU Device count is zero! (function initGlobalDevicePoolState)\n"
+    ),
     "no Level Zero": with_torch(arc(linux()), "2.9.0+xpu", xpu="20250201", xpu_available=False),
     "torch says so": with_error(
         with_torch(arc(linux(), level_zero=None), "2.9.0+xpu", xpu="20250201"),

@@ -7,6 +7,15 @@ BUILDING = "Getting requirements to build wheel did not run successfully. Module
 PLAIN = "ModuleNotFoundError: No module named 'torch'"
 
 BAD = {
+    "uv's hint": (
+        "ModuleNotFoundError: No module named 'torch'\n\n"
+        "hint: This error likely indicates that `flash-attn@2.8.1` depends on `torch`, but doesn't declare it as a build "
+        "dependency.\n"
+    ),
+    "pip's note on a subprocess": (
+        "pip install -e . ends with\n      ModuleNotFoundError: No module named 'torch'\n      [end of output]\n"
+        "  note: This error originates from a subprocess, and is likely not a problem with pip.\n"
+    ),
     "pip": with_error(with_torch(linux(), "2.6.0+cu124"), "build-without-torch", BUILDING),
     "uv": with_error(linux(), "undeclared-build-dependency", "the package has an undeclared dependency on `torch`"),
     "by the path of pip's build": with_error(
