@@ -107,7 +107,8 @@ _CONTINUED = 30  # lines of one command
 _NO_TORCH = Regex(r"No module named ['\"]?torch['\"]?(?![.\w])")
 _BUILDING = Regex(
     r"Getting requirements to build wheel|Preparing metadata|build_wheel|setup\.py|get_requires_for_build|pip-build-e"
-    r"nv|pep517|no-build-isolation|build dependency|build-system\.requires|Failed to build|[Bb]uild backend|Building wheel for|originates from a subprocess|"
+    r"nv|pep517|no-build-isolation|build dependency|build-system\.requires|Failed to build|"
+    r"[Bb]uild backend|Building wheel for|originates from a subprocess|"
     r"\b(?:build|building|compil\w+)\b[^\n]{0,60}\bfails?\b|subprocess-exited-with-error|<string>\", line \d+, in <module>.{0,400}?setup",
     re.I | re.S,
 )
@@ -200,6 +201,22 @@ _SIGNS = (
               ("/content",)),
         "path", Trust.NAMED, {"host.virtual_machine": "Google Colab", "host.system": "linux"}, first=True,
         in_passing=True,
+    ),
+    # Where Kubernetes engines put the driver's libraries (https://cloud.google.com/kubernetes-engine/docs/how-to/gpus)
+    Says(
+        Regex(
+            r"(?<![\w:=])(/usr/local/nvidia/lib(?:64)?/libcuda\.so(?:\.1)?)(?![\w.]{0,9}:)",
+            needs=("/usr/local/nvidia/",),
+        ),
+        "path", Trust.SAID, {"nvidia.libcuda_elsewhere": lambda m: (m[1],)}, first=True, in_passing=True,
+    ),
+    Says(
+        Regex(
+            r"(/dev/nvidia\d)(?: and /dev/nvidia\w{1,12})?[ ]"
+            r"(?:is (?:there|present|mounted|visible)|exists?|are (?:there|present))",
+            needs=("/dev/nvidia",),
+        ),
+        "text", Trust.SAID, {"nvidia.device_nodes": lambda m: (m[1],)}, first=True, in_passing=True,
     ),
     Says(
         Regex(r"/kaggle/(?:input|working)/", needs=("/kaggle/",)), "path", Trust.NAMED,

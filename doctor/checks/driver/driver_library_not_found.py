@@ -22,7 +22,17 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._machine import absent, cuda_works, heard, in_container, on_mac, on_wsl, only_others, shown
+from doctor.checks._machine import (
+    absent,
+    cuda_refused,
+    cuda_works,
+    heard,
+    in_container,
+    on_mac,
+    on_wsl,
+    only_others,
+    shown,
+)
 from doctor.checks._torch import installed, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
@@ -80,6 +90,7 @@ def judge(facts: Facts) -> Judgement:
         return None
     error = heard(facts, "libcuda-not-found", "found-no-nvidia-driver")
     runs = bool(nvidia.kernel_module) or (bool(nvidia.driver) and not nvidia.smi_error and bool(nvidia.gpus_seen))
+    runs = runs or _left_aside(facts)
     if not runs or not _not_found(facts):
         return None
     if in_container(facts) and nvidia.device_nodes == ():
@@ -89,10 +100,11 @@ def judge(facts: Facts) -> Judgement:
     wanted = error is not None or torch is None or bool(torch.cuda)
     if not wanted:
         return None
+    release = nvidia.driver or nvidia.kernel_module
     where = f"lies at {elsewhere[0]}, where the loader does not look" if elsewhere else "is not found"
     return check.found(
         facts,
-        f"The NVIDIA driver {nvidia.driver or nvidia.kernel_module} runs, but its library libcuda.so.1 {where}.",
+        f"The NVIDIA driver{f' {release}' if release else ''} runs, but its library libcuda.so.1 {where}.",
         evidence=(
             quote(error) if error else None,
             "nvidia.kernel_module",
@@ -107,11 +119,16 @@ def judge(facts: Facts) -> Judgement:
     )
 
 
+def _left_aside(facts: Facts) -> bool:
+    """The GPU's device node is there and the library lies in a folder of its own, but torch can't use CUDA."""
+    return bool(facts.nvidia.device_nodes and facts.nvidia.libcuda_elsewhere) and not facts.live and cuda_refused(facts)
+
+
 def _not_found(facts: Facts) -> bool:
-    """Known by the loader, or by its message."""
+    """Known by the loader, by its message, or because nothing but the library's place is in the way."""
     if facts.nvidia.libcuda is not None:
         return absent(facts.nvidia.libcuda)
-    return heard(facts, "libcuda-not-found") is not None
+    return _left_aside(facts) or heard(facts, "libcuda-not-found") is not None
 
 
 def _remedies(facts: Facts, elsewhere: tuple[str, ...]) -> tuple[Remedy, ...]:

@@ -14,6 +14,10 @@ def without_library(facts, *elsewhere: str, **nvidia: object):
 
 
 BAD = {
+    "a pod with the library in a folder of its own": (
+        "The pod has nvidia.com/gpu: 1.\n>>> torch.cuda.is_available()\nFalse\n\n"
+        "/dev/nvidia0 is there in the container, and so is /usr/local/nvidia/lib64/libcuda.so.1\n"
+    ),
     "NixOS": without_library(linux(os_id="nixos"), "/run/opengl-driver/lib/libcuda.so.1"),
     "ldconfig was not run": without_library(linux(), "/usr/lib64/libcuda.so.1"),
     "no compute part": with_error(
