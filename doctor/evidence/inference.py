@@ -109,7 +109,8 @@ _BUILDING = Regex(
     r"Getting requirements to build wheel|Preparing metadata|build_wheel|setup\.py|get_requires_for_build|pip-build-e"
     r"nv|pep517|no-build-isolation|build dependency|build-system\.requires|Failed to build|"
     r"[Bb]uild backend|Building wheel for|originates from a subprocess|"
-    r"\b(?:build|building|compil\w+)\b[^\n]{0,60}\bfails?\b|subprocess-exited-with-error|<string>\", line \d+, in <module>.{0,400}?setup",
+    r"\b(?:build|building|compil\w+)\b[^\n]{0,60}\bfails?\b|"
+    r"subprocess-exited-with-error|<string>\", line \d+, in <module>.{0,400}?setup",
     re.I | re.S,
 )
 
