@@ -81,7 +81,7 @@ def json_text(document: str) -> str:
     if "::" in document:
         document = re.sub(r"(?<=[\"\s]):(?=:)", r"\\u003a", document)
     document = re.sub(
-        r"((?:section_(?:start|end)|travis_(?:fold|time))):(?!\s)", r"\1\\u003a", document, flags=re.IGNORECASE
+        r"((?:section_(?:start|end)|travis_(?:fold|time))):", r"\1\\u003a", document, flags=re.IGNORECASE
     )
     return document.replace("\x7f", "\\u007f")
 
