@@ -294,8 +294,8 @@ def _silent_run(mode: str, system: System) -> children.Run:
     run = children.Run.__new__(children.Run)
     run.__dict__.update(
         device="cpu", mode=mode, stages=[], open="start", since=0.0, result=None, done=False, share=0.0, refused="",
-        _kind=mode.partition(":")[0], _begun=set(), _system=system, _limit_s=None, _changed=threading.Condition(),
-        _oom_kills=0,
+        _kind=mode.partition(":")[0], _begun=set(), _system=system, _limit_s=None, _import_s=None,
+        _changed=threading.Condition(), _oom_kills=0,
     )  # fmt: skip
     return run
 

@@ -87,6 +87,6 @@ def test_two_texts_are_compared() -> None:
 
 def test_a_ticket_is_markdown_and_redacted() -> None:
     told = agents.ticket(text="user@build7:~$ export HF_TOKEN=hf_" + "aB3" * 12 + f"\n{NO_KERNEL}")
-    assert told.startswith("**")
+    assert told.startswith("<!-- torchdoctor:v1 ticket -->\n**")
     assert "torchdoctor:v1" in told
     assert "aB3aB3" not in told

@@ -133,7 +133,7 @@ def test_without_jinja2_nothing_is_measured_for_a_page(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    for name in ("doctor.reports.html", "doctor.reports.bench.html"):
+    for name in ("doctor.reports.html", "doctor.reports.bench.html", "doctor.reports.pages"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.delattr("doctor.reports.html", raising=False)
     code, out, err = run(capsys, "--html", "--python", "/no/such/python")

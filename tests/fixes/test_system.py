@@ -261,7 +261,8 @@ def test_no_release_without_mps_on_that_macos_is_offered() -> None:
     (fix,) = plan(findings, facts).fixes
     assert fix.action == "upgrade-os"
     assert "until then torch works on this Mac's CPU" in fix.steps[0].text
-    assert [other.details["torch"] for other in fix.alternatives] == ["2.4.1"]
+    (other,) = fix.alternatives  # which of them, errata decide
+    assert tuple(map(int, other.details["torch"].split("."))) <= (2, 4, 1)
 
 
 def test_macos_says_what_the_update_is_worth() -> None:
