@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from doctor.model.finding import ONLY_TOLD
 from tests.ward.bed import Bed
 from tests.ward.place import Place
 from tests.ward.store import Store
@@ -100,8 +101,9 @@ def _compare(bed: Bed, report: dict[str, Any], row: Row) -> None:
 
 
 def roots(report: dict[str, Any]) -> list[str]:
-    """The ids of the roots that are faults or warnings, each once."""
-    found = (f["id"] for f in report["findings"] if f["root"] and f["severity"] in ("fault", "warning"))
+    """The ids of the roots that are faults or warnings, each once, without those that change no verdict."""
+    counted = (f for f in report["findings"] if f["id"] not in ONLY_TOLD)
+    found = (f["id"] for f in counted if f["root"] and f["severity"] in ("fault", "warning"))
     return list(dict.fromkeys(found))
 
 
