@@ -30,10 +30,11 @@ class How(Enum):
     WORDS = "the words of a command: as TEXT, each seen after those before it"
     LINES = "lines that nobody understood: as TEXT, line by line, few and short"
     COMMIT = "a commit of torch: hexadecimal is kept, anything else is seen as TEXT"
+    PATH = "a path from the root of a project: as TEXT, each of its parts also by itself"
     UUID = "an identity as a whole: replaced whatever it is"
 
 
-OWN, NAME, VERSION, TEXT, WORDS, LINES, COMMIT, UUID = How
+OWN, NAME, VERSION, TEXT, WORDS, LINES, COMMIT, PATH, UUID = How
 
 # By the name of the type: the fields that can hold text.
 _DECLARED: dict[str, dict[How, str]] = {
@@ -58,7 +59,7 @@ _DECLARED: dict[str, dict[How, str]] = {
         VERSION: "required",
         TEXT: "environ",
     },
-    "Declaration": {NAME: "what", TEXT: "file"},
+    "Declaration": {NAME: "what", PATH: "file"},
     "Gap": {OWN: "fact", TEXT: "detail source"},
     "Origin": {TEXT: "source quote"},
     "Host": {

@@ -359,6 +359,8 @@ def _emptied(value: Any) -> Any:
 
 def _value(value: Any, how: How | None, rewrite: Rewrite, where: str, before: str) -> Any:
     if isinstance(value, str):
+        if how is How.PATH:
+            value, how = "/".join(rewrite(part, How.TEXT, "", where) for part in value.split("/")), How.TEXT
         return value if how is None else rewrite(value, how, before, where)  # None: a word of a closed vocabulary
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _dataclass(value, rewrite, where)
