@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from doctor.checks import Check, Judgement, Rule, Unknown
+from doctor.checks._machine import heard
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, Package, Torch
 from doctor.model.finding import Evidence, Finding, Remedy
 
@@ -42,8 +43,3 @@ class Plugin:
     def rows(self, table: str) -> Any:
         """The rows of one of its tables."""
         return self.tables[table]["rows"]
-
-
-def heard(facts: Facts, id: str) -> ErrorText | None:
-    """The first recognised message of that id; None where it was not said."""
-    return next((error for error in facts.errors if error.pattern == id), None)

@@ -17,7 +17,7 @@ from doctor.accounting.judgement import judged
 from doctor.fixes.plan import plan
 from doctor.model.report import Report, Target
 from doctor.reports import terminal
-from tests.examples import linux, with_nvidia, with_packages, with_torch
+from tests.reports.samples import FACTS
 
 WIDTH = 80
 THEME = TerminalTheme(
@@ -31,21 +31,12 @@ THEME = TerminalTheme(
 
 def report() -> Report:
     """The examination of that machine."""
-    facts = with_packages(
-        with_torch(
-            with_nvidia(linux(), "NVIDIA GeForce RTX 4090", driver="470.256.02", driver_cuda="11.4"),
-            "2.6.0+cu124",
-            cuda_available=False,
-        ),
-        torchvision="0.21.0",
-        numpy="2.1.3",
-    )
-    dated = replace(facts, as_of="2026-01-02")  # the picture does not change with the tables of tomorrow
+    dated = replace(FACTS, as_of="2026-01-02")  # the picture does not change with the tables of tomorrow
     judgement = judged(dated)
     return Report(
         tool="torchdoctor", taken_at="2026-01-02T03:04:05Z", duration_ms=1300.0,
         target=Target(python="~/ml/.venv/bin/python", reason="active environment"), verdict=judgement.verdict.value,
-        facts=facts, outcomes=judgement.outcomes, findings=judgement.account.findings,
+        facts=FACTS, outcomes=judgement.outcomes, findings=judgement.account.findings,
         symptoms=judgement.account.symptoms, plan=plan(judgement.account.findings, dated),
     )  # fmt: skip
 

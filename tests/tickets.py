@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+WORKING = """\
+PyTorch version: 2.6.0+cu124
+Is debug build: False
+CUDA used to build PyTorch: 12.4
+OS: Ubuntu 22.04.4 LTS (x86_64)
+Python version: 3.12.4 (64-bit runtime)
+Is CUDA available: True
+GPU models and configuration: GPU 0: NVIDIA L4
+Nvidia driver version: 550.54.15
+"""
 _LINUX = {
     "os": "Ubuntu 22.04.4 LTS (x86_64)", "libc": "glibc-2.35",
     "python": "3.11.9 (main, Apr  6 2024, 17:59:24) [GCC 11.4.0]",

@@ -57,7 +57,7 @@ XPU_WANTED = ("no-xpu-devices", "xpu-driver-not-initialized")
 
 
 def heard(facts: Facts, *patterns: str) -> ErrorText | None:
-    """The first recognised message of these patterns."""
+    """The first recognised message with one of these ids; None where none was said."""
     return next((error for error in facts.errors if error.pattern in patterns), None)
 
 

@@ -9,7 +9,7 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
@@ -120,26 +120,28 @@ def _is_gpu(torch: Torch, device: TorchDevice) -> bool:
     return device.backend in ("cuda", "xpu", "mps")
 
 
-def _capability(facts: Facts) -> Value | NotKnown | Nothing:
-    found = _torch_devices(facts, _is_cuda)
-    if not isinstance(found, list):
-        return found
-    if not found:
-        return Nothing("torch uses no NVIDIA GPU")
-    said = [d.capability for d in found if d.capability]
-    if len(said) < len(found):
-        return _not_known(facts, "torch.devices", "the compute capability")
-    return min(said, key=Version)
+def _least(
+    belongs: Callable[[Torch, TorchDevice], bool],
+    what: str,
+    value: Callable[[TorchDevice], str | int | None],
+    key: Callable[[Any], Any],
+    none: str,
+) -> Callable[[Facts], Value | NotKnown | Nothing]:
+    """The least value among these devices, if each has one."""
 
+    def read(facts: Facts) -> Value | NotKnown | Nothing:
+        found = _torch_devices(facts, belongs)
+        if not isinstance(found, list):
+            return found
+        if not found:
+            return Nothing(f"torch uses no {none}")
+        values = [v for v in map(value, found) if v]
+        if len(values) < len(found):
+            return _not_known(facts, "torch.devices", what)
+        least = min(values, key=key)
+        return float(least) if isinstance(least, int) else least
 
-def _memory(facts: Facts) -> Value | NotKnown | Nothing:
-    found = _torch_devices(facts, _is_gpu)
-    if not isinstance(found, list):
-        return found
-    if not found:
-        return Nothing("torch uses no GPU")
-    sizes = [d.memory_bytes for d in found if d.memory_bytes]
-    return float(min(sizes)) if len(sizes) == len(found) else _not_known(facts, "torch.devices", "a GPU's memory")
+    return read
 
 
 def _ram(facts: Facts) -> Value | NotKnown | Nothing:
@@ -177,13 +179,16 @@ MEASURES: dict[str, Measure] = {
     "python": Measure("version", "the version of the Python", _version("interpreter.version", "Python")),
     "driver": Measure("version", "the version of the NVIDIA driver", _version("nvidia.driver", "NVIDIA driver")),
     "torch-cuda": Measure("version", "the CUDA that torch is built for", _version("torch.cuda", "CUDA in this torch")),
-    "capability": Measure("version", "the lowest compute capability of torch's NVIDIA GPUs", _capability, "nvidia"),
+    "capability": Measure("version", "the lowest compute capability of torch's NVIDIA GPUs",
+                          _least(_is_cuda, "the compute capability", lambda d: d.capability, Version, "NVIDIA GPU"),
+                          "nvidia"),
     "cuda": Measure("count", "NVIDIA GPUs that torch can use", _count(_is_cuda), "nvidia"),
     "rocm": Measure("count", "AMD GPUs that torch can use", _count(_is_rocm), "amd"),
     "xpu": Measure("count", "Intel GPUs that torch can use", _count(lambda _, d: d.backend == "xpu"), "intel"),
     "mps": Measure("count", "1 where torch can use Apple's GPU", _count(lambda _, d: d.backend == "mps"), "apple"),
     "gpu": Measure("count", "GPUs of any make that torch can use", _count(_is_gpu), "nvidia, amd, intel, apple"),
-    "memory": Measure("size", "the memory of the smallest GPU that torch can use", _memory,
+    "memory": Measure("size", "the memory of the smallest GPU that torch can use",
+                      _least(_is_gpu, "a GPU's memory", lambda d: d.memory_bytes, int, "GPU"),
                       "nvidia, amd, intel, apple"),
     "ram": Measure("size", "the machine's memory, or what the container may use", _ram),
     "shm": Measure("size", "/dev/shm", _size("host.shm_bytes", "the size of /dev/shm")),

@@ -19,6 +19,7 @@ _CAPABILITY = re.compile(r"\d{1,2}\.\d{1,2}", re.A)
 _GFX = re.compile(r"gfx[0-9a-f]{3,8}", re.A)
 _PCI = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{4}", re.A)
 _BACKEND = re.compile(r"[a-z]{1,20}", re.A)
+KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.A)  # ids of checks, messages and plugins
 _COUNT, _BYTES = range(1 << 16), range(1 << 60)
 
 SHAPES: dict[tuple[str, str], re.Pattern[str] | range] = {

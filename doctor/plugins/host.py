@@ -18,11 +18,11 @@ from doctor.checks.runner import run_check
 from doctor.decode import decode, loads
 from doctor.model.facts import ErrorText, Facts, ImportFailure, Torch
 from doctor.model.finding import LAYERS, Finding, Outcome
+from doctor.model.shapes import KEBAB
 from doctor.plugin import Message, Plugin
 from doctor.reports.json import encode
 
 SIZE = 64 << 20  # characters of the question: texts of tickets are in it
-_KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
 _OF_A_MESSAGE = 5  # occurrences
 _TEXT = 500  # characters of a message
@@ -109,7 +109,7 @@ def _check(plugin: Any) -> None:
     if not isinstance(plugin, Plugin):
         raise TypeError(f"its entry point is a {type(plugin).__name__}, not a doctor.plugin.Plugin")
     for check in plugin.checks:
-        if not _KEBAB.match(check.id):
+        if not KEBAB.fullmatch(check.id):
             raise ValueError(f"the id {check.id!r} of a check is not in kebab-case")
         if check.layer not in LAYERS:
             raise ValueError(f"{check.id}: {check.layer!r} is no layer: {', '.join(LAYERS)}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from importlib import metadata
 
+from doctor.model.shapes import KEBAB
+
 GROUP = "torchdoctor.checks"
-_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ def installed() -> tuple[Installed, ...]:
     for point in metadata.entry_points(group=GROUP):
         about = point.dist.metadata if point.dist else None
         name, version = (about["Name"] or "", about["Version"] or "") if about else ("", "")
-        problem = "" if _NAME.match(point.name) else "its name is not in kebab-case"
+        problem = "" if KEBAB.fullmatch(point.name) else "its name is not in kebab-case"
         found.append(Installed(point.name, point.value, name, version, problem))
     found = list(dict.fromkeys(found))
     counts = {one.name: sum(other.name == one.name for other in found) for one in found}

@@ -16,20 +16,10 @@ from doctor.cli.main import run
 from doctor.cli.topics import TOPICS
 from doctor.model.facts import Facts
 from tests.checks.run.requirement_unmet import CLOSED, ONE, requiring
-
-USED = """\
-PyTorch version: 2.6.0+cu124
-Is debug build: False
-CUDA used to build PyTorch: 12.4
-OS: Ubuntu 22.04.4 LTS (x86_64)
-Python version: 3.12.4 (64-bit runtime)
-Is CUDA available: True
-GPU models and configuration: GPU 0: NVIDIA L4
-Nvidia driver version: 550.54.15
-"""
+from tests.tickets import WORKING
 
 
-def checked(tmp_path: Path, capsys, *options: str, text: str = USED) -> tuple[int, dict]:
+def checked(tmp_path: Path, capsys, *options: str, text: str = WORKING) -> tuple[int, dict]:
     file = tmp_path / "collect_env.txt"
     file.write_text(text)
     code = run(["check", "--from", str(file), "--json", "-q", *options])
@@ -57,7 +47,7 @@ def test_exit_codes(tmp_path: Path, capsys, demands: list[str], code: int, found
 
 
 def test_only_the_requirements(tmp_path: Path, capsys) -> None:
-    broken = USED.replace("550.54.15", "440.33.01").replace("available: True", "available: False")
+    broken = WORKING.replace("550.54.15", "440.33.01").replace("available: True", "available: False")
     assert checked(tmp_path, capsys, "--require", "torch>=2.5", text=broken)[0] == 1
     only = ("--only", "requirement-unmet", "--require", "torch>=2.5")
     assert checked(tmp_path, capsys, *only, text=broken)[0] == 0

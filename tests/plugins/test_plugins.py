@@ -18,18 +18,9 @@ from doctor.plugins.installed import Installed
 from doctor.plugins.merge import merged
 from doctor.plugins.run import Ran, ask, describe
 from tests.reports.samples import FAULTY, HEALTHY, UNEXPLAINED
+from tests.tickets import WORKING
 
 ROOT = Path(__file__).parents[2]
-TICKET = """\
-PyTorch version: 2.6.0+cu124
-Is debug build: False
-CUDA used to build PyTorch: 12.4
-OS: Ubuntu 22.04.4 LTS (x86_64)
-Python version: 3.12.4 (64-bit runtime)
-Is CUDA available: True
-GPU models and configuration: GPU 0: NVIDIA L4
-Nvidia driver version: 550.54.15
-"""
 LICENCE = "ACME-LIC-17: no answer from lic7.acme.example\n"
 
 
@@ -61,7 +52,7 @@ def checked(beside: Path, *argv: str, text: str) -> tuple[int, dict]:
 
 
 def test_the_example_runs_when_it_is_installed_beside(beside: Path) -> None:
-    code, report = checked(beside, text=TICKET)
+    code, report = checked(beside, text=WORKING)
     (run,) = report["plugins"]
     said = (run["name"], run["distribution"], run["version"], run["status"])
     assert said == ("acme", "torchdoctor-acme", "1.2", "ok")
@@ -75,23 +66,23 @@ def test_the_example_runs_when_it_is_installed_beside(beside: Path) -> None:
 
 
 def test_its_messages_are_recognised_and_its_fault_counts(beside: Path) -> None:
-    code, report = checked(beside, text=TICKET + LICENCE)
+    code, report = checked(beside, text=WORKING + LICENCE)
     found = {f["id"]: f for f in report["findings"]}["acme/licence-server-down"]
     assert found["evidence"][0]["source"] == "stdin, line 9"
     assert (code, report["verdict"]) == (1, "faulty")
 
 
 def test_named_or_not_at_all(beside: Path) -> None:
-    assert checked(beside, "--no-plugins", text=TICKET)[1]["plugins"] == []
-    assert checked(beside, "--only", "gpu-hidden", text=TICKET)[1]["plugins"] == []
-    assert [p["name"] for p in checked(beside, "--plugin", "acme", text=TICKET)[1]["plugins"]] == ["acme"]
-    code, _, error = command(beside, "check", "--from", "-", "--plugin", "other", text=TICKET)
+    assert checked(beside, "--no-plugins", text=WORKING)[1]["plugins"] == []
+    assert checked(beside, "--only", "gpu-hidden", text=WORKING)[1]["plugins"] == []
+    assert [p["name"] for p in checked(beside, "--plugin", "acme", text=WORKING)[1]["plugins"]] == ["acme"]
+    code, _, error = command(beside, "check", "--from", "-", "--plugin", "other", text=WORKING)
     assert (code, "there is no plugin 'other'; installed: acme." in error) == (2, True)
     assert command(beside, "check", "--plugin", "acme", "--no-plugins")[0] == 2
 
 
 def test_the_rest_of_the_report_is_as_without_it(beside: Path) -> None:
-    for text in (TICKET, TICKET.replace("550.54.15", "440.33").replace("available: True", "available: False")):
+    for text in (WORKING, WORKING.replace("550.54.15", "440.33").replace("available: True", "available: False")):
         with_it, without = checked(beside, text=text)[1], checked(beside, "--no-plugins", text=text)[1]
         for name in ("findings", "outcomes"):
             assert [x for x in with_it[name] if "/" not in x["id"]] == without[name]
@@ -103,7 +94,7 @@ def test_explain_and_the_terminal_know_it(beside: Path) -> None:
     code, out, _ = command(beside, "explain", "acme/driver-retired")
     assert (code, "playbook gpu-driver" in out) == (0, True)
     assert command(beside, "explain", "acme/other")[0] == 2
-    out = command(beside, "check", "--from", "-", text=TICKET)[1]
+    out = command(beside, "check", "--from", "-", text=WORKING)[1]
     assert "plugins" in out
     assert "acme 1.2 (2 checks)" in out
 
