@@ -146,13 +146,29 @@ def redact_fleet(report: FleetReport, *, names: Iterable[tuple[str, str]] = ()) 
     return redacted
 
 
+_PART = re.compile(r"[^/]+")
+PARTS = 30  # of a path, of which each is seen by itself and with all before it
+
+
 @lru_cache(maxsize=4096)
 def find(text: str, how: How = How.TEXT, before: str = "") -> list[Span]:
-    """What must not leave of a text. `before`: text that stands before it and says what it is, such as `NAME=`."""
-    whole = before + text
-    spans = [*secrets_in(whole), *identities_in(whole, version=how is How.VERSION)]
-    shift = len(before)
-    inside = (Span(max(0, s.start - shift), s.end - shift, s.kind) for s in merged(spans) if s.end > shift)
+    """What must not leave of a text. `before`: text that stands before it and says what it is, such as `NAME=`. Then
+    the text is seen without it as well: it may be a line whose beginning tells. So is each part of a path,
+    and all that stands before one."""
+    places = [(before, 0, len(text))]
+    if before.endswith("="):
+        places.append(("", 0, len(text)))
+    if how is How.PATH:
+        parts = [m.span() for m in _PART.finditer(text)][:PARTS]
+        places += [("", start, end) for start, end in parts] + [("", 0, end) for _, end in parts]
+    spans = [
+        Span(start + max(0, s.start - len(head)), start + s.end - len(head), s.kind)
+        for head, start, end in places
+        for seen in (head + text[start:end],)
+        for s in merged([*secrets_in(seen), *identities_in(seen, version=how is How.VERSION)])
+        if s.end > len(head)
+    ]
+    inside = merged(spans)
     return [s for s in inside if not is_stand_in(text[s.start : s.end]) and text[s.start : s.end] != "{python}"]
 
 
@@ -359,8 +375,6 @@ def _emptied(value: Any) -> Any:
 
 def _value(value: Any, how: How | None, rewrite: Rewrite, where: str, before: str) -> Any:
     if isinstance(value, str):
-        if how is How.PATH:
-            value, how = "/".join(rewrite(part, How.TEXT, "", where) for part in value.split("/")), How.TEXT
         return value if how is None else rewrite(value, how, before, where)  # None: a word of a closed vocabulary
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _dataclass(value, rewrite, where)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from doctor.model.bench import BenchReport
 from doctor.model.compare import Comparison
-from doctor.model.facts import Facts, Gap
+from doctor.model.facts import Declaration, Facts, Gap
 from doctor.model.fleet import FleetReport
 from doctor.model.report import Report, Target
 from doctor.redaction import identities, secrets
@@ -202,6 +202,26 @@ def test_the_key_of_a_mapping_says_what_its_value_is() -> None:
     )
     environ = redact(sample).facts.environ
     assert environ == {"MY_PASSWORD": "secret1", "MASTER_ADDR": "host1", "CUDA_VISIBLE_DEVICES": "0"}
+
+
+@pytest.mark.parametrize("path", [
+    "secret rW1I1Qrwg7vl5XaRbhlMCN/xjjx/eNRehXQvVCw+/requirements.txt",
+    "AWS_SECRET_ACCESS_KEY=poRG0fKJ0sG3UcTXNGdEUQlY/Bb1GUyFkmooLxX0/requirements.txt",
+    "app/PIN: 834911/requirements.txt",
+])  # fmt: skip
+def test_a_secret_in_a_path_with_slashes_of_its_own(path: str) -> None:
+    sample = report(replace(FACTS, declared=(Declaration(file=path, line=3, what="torch"),)))
+    (shown,) = redact(sample).facts.declared
+    assert not any(part in shown.file for part in ("rW1I", "xjjx", "eNRe", "poRG", "Bb1G", "834911"))
+
+
+@pytest.mark.parametrize("line", [
+    "Jan 12 10:11:12 hgxlab11 kernel: NVRM: Xid", "drwxr-xr-x 2 hschmidt93 users 4096 Jan 1 12:00 x",
+    "Host Name:                 QBERT-PC7", "qbert7% python",
+])  # fmt: skip
+def test_a_value_under_a_key_is_also_seen_as_a_line(line: str) -> None:
+    shown = redact(report(replace(FACTS, environ={"CFLAGS": line}))).facts.environ["CFLAGS"].lower()
+    assert not any(name in shown for name in ("hgxlab11", "hschmidt93", "qbert"))
 
 
 def test_the_words_of_a_command() -> None:
