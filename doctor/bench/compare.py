@@ -19,6 +19,10 @@ SAME = 1.03  # ratios within 1/SAME to SAME are no difference: two runs of one p
 # than within a run: over 19 runs of `mlp` on an idle H200 with 16 virtual CPUs the logarithms of the medians had
 # standard deviations of 0.12 and 0.16 (scripts/bench_bench.py --pairs, 2026-11-22); each run's interval was ±3 %.
 LAUNCHING = 1.2  # for each of the two rows
+# Rows that depend on a CPU, while other programs work on a tenth of the machine's CPUs or more: they share caches,
+# memory and the clock also where nobody waits. Over 21 runs of `mlp` on 4 of 32 virtual CPUs, of which others used up to
+# 20, the logarithms of the medians had standard deviations of 0.17 (the same script and day).
+CROWDED, OTHERS = 1.3, 0.1  # for each of the two rows; a share
 CLOCK = 0.03  # clocks that differ by more are named
 
 Verdict = Literal["FASTER", "SLOWER", "SAME", "UNSURE", "NOT COMPARED"]
@@ -92,12 +96,18 @@ def _compared(old: Row | None, new: Row | None) -> Compared:
         )
     assert old is not None and new is not None and was is not None and now is not None
     ratio, low, high = intervals.ratio_of(new, old)
-    between = LAUNCHING ** sum(row.bound == "overhead" for row in (old, new))
+    between = _between_runs(old) * _between_runs(new)
     low, high = low / between, high * between
     return Compared(
         key=key, verdict=verdict_of(low, high), old_ms=old_ms, new_ms=new_ms, ratio=ratio, low=low, high=high,
         changed=tuple(_conditions(old, new)),
     )  # fmt: skip
+
+
+def _between_runs(row: Row) -> float:
+    """By what factor the time of such a row differs between runs, beyond what one run can see."""
+    crowded = (row.conditions.others_share or 0.0) >= OTHERS and (row.device == "cpu" or row.bound == "overhead")
+    return max(LAUNCHING if row.bound == "overhead" else 1.0, CROWDED if crowded else 1.0)
 
 
 def _not_comparable(old: Row | None, new: Row | None) -> str:
@@ -133,6 +143,9 @@ def _conditions(old: Row, new: Row) -> Iterable[str]:
     waited = [intervals.waiting(row) for row in (old, new)]
     if max(waited) > intervals.WAITED:
         yield "waiting for a CPU: {:.0f} % of the time then, {:.0f} % now".format(*(100 * w for w in waited))
+    others = [conditions.others_share or 0.0 for conditions in (a, b)]
+    if max(others) >= OTHERS:
+        yield "other programs on the CPUs: {:.0f} % of them then, {:.0f} % now".format(*(100 * s for s in others))
     yield from _links(a, b)
     if old.threads != new.threads:
         yield f"threads {_said(old.threads)} then, {_said(new.threads)} now"

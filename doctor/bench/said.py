@@ -69,6 +69,7 @@ class Measured:
     threads: int | None = None
     cpus_used: float | None = None
     cpus_waited: float | None = None
+    others_share: float | None = None
     cpus_usable: int | None = None
     clock_mhz: float | None = None
     power_w: float | None = None

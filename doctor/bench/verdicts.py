@@ -307,6 +307,7 @@ def _conditions(said: CellSaid, measured: Measured) -> Conditions:
         utilization_percent=measured.utilization_percent,
         cpus_used=measured.cpus_used,
         cpus_waited=measured.cpus_waited,
+        others_share=measured.others_share,
     )
 
 

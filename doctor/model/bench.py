@@ -173,6 +173,7 @@ class Conditions:
     utilization_percent: float | None = None  # of the time, the GPU ran something; highest after the warm-up
     cpus_used: float | None = None  # CPU seconds per second while timing
     cpus_waited: float | None = None  # seconds per second that its threads waited for a CPU that others had (Linux)
+    others_share: float | None = None  # of the machine's CPU time, what other programs used while timing (Linux)
 
 
 @dataclass(frozen=True, kw_only=True)

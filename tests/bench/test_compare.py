@@ -79,6 +79,26 @@ def test_launching_kernels_takes_another_time_in_every_run() -> None:
     assert compare(launched(0.7), launched(1.4)).rows[0].verdict == "SLOWER"
 
 
+# The same on 4 of 32 virtual CPUs, while other programs used up to 20 of them, in 21 runs.
+CROWDED_MS = (
+    8.238, 6.793, 6.515, 9.267, 6.65, 10.67, 5.872, 5.769, 6.226, 6.269, 6.232, 6.327, 7.901, 7.655, 7.164, 6.122,
+    6.28, 5.477, 5.676, 6.14, 6.408,
+)  # fmt: skip
+
+
+def test_other_programs_on_the_cpus_make_another_time_in_every_run() -> None:
+    def crowded(ms: float) -> BenchReport:
+        return report(row(ms=ms, half=0.03, conditions=Conditions(others_share=0.4)))
+
+    pairs = [(old, new) for old in CROWDED_MS for new in CROWDED_MS if old != new]
+    compared = [compare(crowded(old), crowded(new)).rows[0] for old, new in pairs]
+    assert sum(c.verdict in ("FASTER", "SLOWER") for c in compared) <= 0.05 * len(pairs)
+    assert compare(crowded(5.0), crowded(11.0)).rows[0].verdict == "SLOWER"
+    assert "other programs on the CPUs: 40 % of them then, 40 % now" in compared[0].changed
+    on_gpu = row(ms=5.0, conditions=Conditions(others_share=0.4))
+    assert compare(report(replace(on_gpu, device="cuda:0")), report(replace(on_gpu, device="cuda:0"))).rows[0].low > 0.9
+
+
 def test_a_drift_between_rounds_widens_the_interval() -> None:
     steady = row(ms=100.0)
     drifting = replace(row(ms=106.0), timing=timing(106.0, rounds_ms=(100.0, 112.0)))

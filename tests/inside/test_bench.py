@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 
 import pytest
 
@@ -57,6 +58,7 @@ def test_a_healthy_cell_has_a_time(faulty: dict[str, Row]) -> None:
     assert row.timing is not None
     assert row.timing.median_ms > 0
     assert row.conditions.memory_growth_bytes_per_step is None
+    assert row.conditions.others_share is not None or sys.platform != "linux"
     assert row.parameters == 658698
     assert row.flops_per_step == 742129664
 

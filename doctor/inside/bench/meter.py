@@ -32,6 +32,7 @@ class Meter(object):
         self.repeated = self.looked = 0
         self.cpu_s = self.wall_s = self.joules = self.energy_s = 0.0
         self.waited_s, self.rounds_s = 0.0, 0.0  # for a CPU that others had; None: not known
+        self.others_s, self.all_cpus_s = 0.0, 0.0  # CPU time of other programs, and of all CPUs
         self.said = {"warmup_s": 0.0, "warm": False}
 
     # --- a block
@@ -127,6 +128,7 @@ class Meter(object):
         own = []
         started = time.perf_counter()
         energy, waited = self.energy(), self.monitor.waited_s()
+        machine, mine = self.monitor.machine_cpu_s(), time.process_time()
         while len(self.blocks) < MOST_BLOCKS:
             taken = self.block()
             self.blocks.append(taken)
@@ -139,7 +141,12 @@ class Meter(object):
             enough = len(own) >= ROUND_BLOCKS and self.clock.is_precise(self.blocks)
             if enough or passed >= seconds and (len(own) >= ROUND_BLOCKS or passed >= 3 * seconds):
                 break
-        self.rounds_s += time.perf_counter() - started
+        passed = time.perf_counter() - started
+        self.rounds_s += passed
+        now = self.monitor.machine_cpu_s()
+        if machine is not None and now is not None:
+            self.others_s += max(0.0, now[0] - machine[0] - (time.process_time() - mine))
+            self.all_cpus_s += passed * now[1]
         self.waited_s = None if waited is None else self.waited_s + self.monitor.waited_s() - waited
         if energy is not None:
             self.joules += self.energy() - energy
@@ -207,6 +214,7 @@ class Meter(object):
             threads=self.cell.threads,
             cpus_used=round(self.cpu_s / self.wall_s, 3) if self.wall_s else None,
             cpus_waited=round(max(0.0, self.waited_s / self.rounds_s), 3) if self.waited_s is not None else None,
+            others_share=round(min(1.0, self.others_s / self.all_cpus_s), 3) if self.all_cpus_s else None,
             cpus_usable=self.monitor.usable_cpus(),
         )
         kept = self.watch.kept

@@ -307,6 +307,19 @@ def waited_s():
     return total / 1e9 if found else None
 
 
+def machine_cpu_s():
+    """(seconds that all CPUs of the machine have worked since it started, number of CPUs), also for other containers
+    (Linux: /proc/stat); None where the system does not say."""
+    lines = text_of("/proc/stat").splitlines()
+    words = lines[0].split() if lines else []
+    if len(words) < 9 or words[0] != "cpu":
+        return None
+    user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, words[1:9])
+    count = sum(line[:3] == "cpu" and line[3:4].isdigit() for line in lines)
+    worked = user + nice + system + irq + softirq + steal
+    return worked / float(os.sysconf("SC_CLK_TCK")), max(1, count)
+
+
 def cpu_clock_mhz():
     """The highest clock that the system names: of cpufreq, else of /proc/cpuinfo (too low in many VMs)."""
     most = text_of("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq").strip()
