@@ -20,8 +20,8 @@ SAME = 1.03  # ratios within 1/SAME to SAME are no difference: two runs of one p
 # standard deviations of 0.12 and 0.16 (scripts/bench_bench.py --pairs, 2026-11-22); each run's interval was ±3 %.
 LAUNCHING = 1.2  # for each of the two rows
 # Rows that depend on a CPU, while other programs work on a tenth of the machine's CPUs or more: they share caches,
-# memory and the clock also where nobody waits. Over 21 runs of `mlp` on 4 of 32 virtual CPUs, of which others used up to
-# 20, the logarithms of the medians had standard deviations of 0.17 (the same script and day).
+# memory and the clock also where nobody waits. Over 21 runs of `mlp` on 4 of 32 virtual CPUs, of which others used up
+# to 20, the logarithms of the medians had standard deviations of 0.17 (the same script and day).
 CROWDED, OTHERS = 1.3, 0.1  # for each of the two rows; a share
 CLOCK = 0.03  # clocks that differ by more are named
 
