@@ -150,7 +150,7 @@ def _hidden_by(facts: Facts, name: str) -> Hidden | None:
         if place is None:
             return None  # what it names is not known
         if place < 0:
-            why = f"names {'GPU ' if entry.isdigit() else ''}{entry}, which is not there,"
+            why = f"names {'GPU ' if entry.lstrip('-').isdigit() else ''}{entry}, which is not there,"
             return Hidden(name, plain, vendor, accelerator, outside=entry, why=why, left=tuple(seen))
         seen.append(place)
     if vendor == "intel" or not 0 < len(set(seen)) < count:
@@ -160,8 +160,8 @@ def _hidden_by(facts: Facts, name: str) -> Hidden | None:
 
 def _place(facts: Facts, entry: str, vendor: str, count: int) -> int | None:
     """The GPU that an entry names, by its place in the list; -1: none; None: not known."""
-    if re.fullmatch(r"\d+", entry):
-        return int(entry) if int(entry) < count else -1
+    if re.fullmatch(r"-?\d+", entry):
+        return int(entry) if 0 <= int(entry) < count else -1
     if vendor == "intel":
         return None  # tiles: "0.1"
     works = facts.live and facts.nvidia.cuinit == 0 and cuda_refused(facts)  # the driver without the variable does

@@ -6,7 +6,7 @@ What it means
     machine, or data reach it over a link that is narrower than it could be. The full probe holds copies, within its
     memory and over its link, to the same bands; they are no fault. Usual causes: its power is capped, it is too hot,
     its clock is locked, a container's CPU quota, too few threads, or the work runs elsewhere. A device that other
-    programs use while it is probed gets no verdict; a CPU gets the note only where its cause is seen, since what is
+    programs use while it is probed gets no verdict; where it is only known that they have it open, too, no fault; a CPU gets the note only where its cause is seen, since what is
     expected of it is a rough lower bound.
 
 How to see it yourself
@@ -96,7 +96,7 @@ def _slow(facts: Facts) -> Iterator[Finding]:
             " ".join([text, *(f"{reason[:1].upper()}{reason[1:]}." for reason in reasons)]),
             evidence=(*_evidence(probe, measured), *_said(probe), "nvidia.processes"),
             remedies=_cpu_remedies(probe) if cpu else (GPU_SETTING, HARDWARE) if slow else (GPU_SETTING,),
-            severity=_severity(measured, cpu) if slow else "warning" if lost else "note",
+            severity=_severity(measured, probe) if slow else "warning" if lost else "note",
             title=None if slow or lost else "A device is slower than its model should be.",
             device=probe.device,
             ratio=f"{measured.ratio:.2f}" if below and measured else None,
@@ -104,8 +104,17 @@ def _slow(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _severity(measured: Ratio | None, cpu: bool) -> Severity:
-    return "fault" if measured and not cpu and measured.ratio < speeds.VERY_SLOW else "warning"
+def _severity(measured: Ratio | None, probe: ProbeResult) -> Severity:
+    sure = probe.device != "cpu" and not _others(probe)
+    return "fault" if measured and sure and measured.ratio < speeds.VERY_SLOW else "warning"
+
+
+def _others(probe: ProbeResult) -> int:
+    """How many other processes had the GPU open, before or after, unless the driver saw what each of them computed:
+    then it would have said `busy`."""
+    if number(probe, "foreign_utilization_percent") is not None:
+        return 0
+    return int(max(number(probe, "processes_before") or 0, number(probe, "processes_after") or 0))
 
 
 def _evidence(probe: ProbeResult, measured: Ratio | None) -> Iterator[Evidence]:
@@ -129,6 +138,8 @@ def _said(probe: ProbeResult) -> Iterator[Evidence]:
 
 def _gpu_reasons(probe: ProbeResult, measured: Ratio | None) -> Iterator[str]:
     """Why a GPU may be slow, the most telling first."""
+    if others := _others(probe):
+        yield f"{others} other process{'es have' if others > 1 else ' has'} it open and may compute: probe it alone"
     limit, default = number(probe, "power_limit_w"), number(probe, "power_limit_default_w")
     throttles = probe.data.get("throttles")
     named = [str(t) for t in throttles] if isinstance(throttles, list | tuple) else []

@@ -120,7 +120,10 @@ def _works(facts: Facts) -> bool:
 
 
 def _allocator(facts: Facts) -> Finding | None:
-    """An option that this torch's allocator does not know: torch says so when it starts the GPU."""
+    """An option that this torch's allocator does not know, or a value that it refuses: torch says so when it starts the
+    GPU."""
+    if refused := heard(facts, "allocator-value-refused"):
+        return _refused_value(facts, refused)
     error = heard(facts, "allocator-option-unknown")
     if error is None:
         return None
@@ -139,6 +142,21 @@ def _allocator(facts: Facts) -> Finding | None:
         ),
         evidence=(quote(error), f"environ.{name}", "torch.version"),
         remedies=(unset, *upgrade),
+        variable=name,
+        option=option,
+    )
+
+
+def _refused_value(facts: Facts, error: ErrorText) -> Finding:
+    option, how = (error.groups + ("", ""))[:2]
+    environ = facts.environ or {}
+    name = next((n for n in ALLOCATORS if option and option in environ.get(n, "")), ALLOCATORS[0])
+    what = f"gives {option} a value that is {how}" if option and how else "cannot be understood"
+    return check.found(
+        facts,
+        f"{name} {what}: torch refuses it when it starts the GPU.",
+        evidence=(quote(error), f"environ.{name}", "torch.version"),
+        remedies=(Remedy(action="unset-env", details={"name": name}),),
         variable=name,
         option=option,
     )

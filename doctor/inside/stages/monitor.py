@@ -203,6 +203,11 @@ class Watch(object):
         most = max(shares.values()) if shares else 0
         return dict({"foreign_utilization_percent": most}, **({"busy": True} if most > OWN_SHARE_PERCENT else {}))
 
+    def others_after(self):
+        """How many processes other than this one have the GPU open now: some began after `before` was asked."""
+        count = self.nvml.processes() if self.nvml else None
+        return {} if count is None else {"processes_after": max(0, count - 1)}
+
     def summary(self):
         """Lowest and highest clock, highest power and temperature, all reasons of throttling, the best link."""
         if self.nvml is None or not self.kept:

@@ -46,8 +46,10 @@ def speed(probe):
         data["busy"] = not free and data["float32_cpus_used_one_thread"] < ALONE_SHARE
         data["threads_busy"] = not free and data["float32_cpus_used"] < BUSY_SHARE * probe.threads
         data["load_1min"] = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    elif "foreign_load" in probe.before:
-        data["busy"] = True
+    else:
+        data.update(watch.others_after())
+        if "foreign_load" in probe.before:
+            data["busy"] = True
     return data
 
 

@@ -44,8 +44,10 @@ SLOW = {"float32_tflops_burst": 5.5, "bfloat16_tflops_burst": 110.0}
 LINK = {"float32_tflops_burst": 18.5, "pcie_generation_max": 4, "pcie_width_max": 16, "h2d_gbs": 6.5}
 MEMORY = {"memory_gbs": 1244.0, "memory_copy_bytes": 1 << 30}  # what it should reach: 0.8 of 1555
 MOVED = {"float32_tflops_burst": 18.5, "pcie_generation": 4, "pcie_width": 16, "d2h_gbs": 10.0}  # 27.7
+OTHERS = "2 other processes have it open and may compute: probe it alone"
 # what is slow, and the reason that is named for it
 REASONS = {
+    "others came meanwhile": (probe(**SLOW, processes_before=0, processes_after=2), OTHERS),
     "its power is capped": (
         probe(**SLOW, power_limit_w=150.0, power_limit_default_w=400.0, power_w=149.0, throttles=["power cap"]),
         "its power is limited to 150 of 400 W",
@@ -97,6 +99,12 @@ BAD = {
     "memory in the band below": Case(probe(**MEMORY | {"memory_gbs": 1000.0}), severity="note"),
     "a link at half its rate": Case(probe(**MOVED, h2d_gbs=13.8), severity="warning"),
     "a link in the band below": Case(probe(**MOVED, h2d_gbs=20.0), severity="note"),
+    "a tenth, while others have it": Case(
+        probe(float32_tflops_burst=1.3, bfloat16_tflops_burst=22.0, processes_after=3), severity="warning"
+    ),
+    "a tenth, while others have it and do nothing": Case(
+        probe(float32_tflops_burst=1.3, processes_before=2, foreign_utilization_percent=0), severity="fault"
+    ),
     "a tenth": Case(probe(float32_tflops_burst=1.3, bfloat16_tflops_burst=22.0), severity="fault"),
     "what nvidia-smi says": with_error(machine, "gpu-clocks-throttled", "SW Thermal Slowdown : Active"),
 }

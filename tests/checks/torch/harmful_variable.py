@@ -55,6 +55,10 @@ BAD = {
         "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n"
         "RuntimeError: Unrecognized CachingAllocator option: expandable_segments\n"
     ),
+    "pasted: a value that the allocator refuses": (
+        "torch 2.11.0+cu130\nexport PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:1\n"
+        "RuntimeError: CachingAllocator option max_split_size_mb too small, must be >= 20\n"
+    ),
     "waiting for every kernel": Case(with_variables(HEALTHY, CUDA_LAUNCH_BLOCKING="1"), severity="warning"),
     "no caching": Case(with_variables(HEALTHY, PYTORCH_NO_CUDA_MEMORY_CACHING="1"), severity="warning"),
     "a GPU passes for an older one": crashed(with_variables(RX, HSA_OVERRIDE_GFX_VERSION="10.3.0")),

@@ -159,8 +159,11 @@ def _nodes(here: Machine, folder: Path) -> Iterator[Row]:
                    missing="" if tools in here.nodes else f"there is no {tools}")  # fmt: skip
     own = f"{folder}/closed"
     closed = f"mkdir {own} && mount -t tmpfs none {own} && mknod -m 600 {own}/node c 195 0"
-    yield _mounted(here, "/dev/nvidia0 is closed to user nobody", masked, "gpu-permission-denied", wrap=NOBODY,
-                   mounts=(closed, over("/dev/nvidia0", f"{own}/node")), environ=NO_HOME)  # fmt: skip
+    # Where another GPU is left to use, that one was not given to the process: only noted.
+    one = here.gpus == 1
+    yield _mounted(here, "/dev/nvidia0 is closed to user nobody", masked, *(("gpu-permission-denied",) if one else ()),
+                   noted=() if one else ("gpu-blocked-by-sandbox",), wrap=NOBODY, environ=NO_HOME,
+                   mounts=(closed, over("/dev/nvidia0", f"{own}/node")))  # fmt: skip
     # Without nodes root's libcuda makes them itself; another user's can't.
     yield _mounted(here, "no nodes at all, user nobody", masked, "container-without-gpu", "accelerator-unusable",
                    wrap=NOBODY, mounts=(_bare_dev(folder),), environ=NO_HOME)  # fmt: skip
@@ -235,7 +238,9 @@ def _loader(here: Machine, folder: Path) -> Iterator[Row]:
     yield _row("the toolkit's libraries come first", group, environ=path(TOOLKIT / "lib64"), missing=toolkit)
     compat = TOOLKIT / "compat"
     without_compat = "" if (compat / "libcuda.so.1").exists() else "the toolkit has no compatibility libraries"
-    yield _row("the toolkit's compatibility libraries come first", group, environ=path(compat), missing=without_compat)
+    # CUDA refuses compatibility libraries that are older than the driver (error 803).
+    yield _row("the toolkit's compatibility libraries come first", group, "cuda-compat-conflict",
+               environ=path(compat), missing=without_compat)  # fmt: skip
     own = here.library("libcudart.so")
     yield _row("torch's own libraries come first", group, environ=path(own.parent if own else ""),
                missing="" if own else "there is no libcudart")  # fmt: skip
@@ -245,7 +250,6 @@ def _limits(here: Machine) -> Iterator[Row]:
     limits = {
         "30 open files": ("--nofile=30",),
         "4 GB of addresses": (f"--as={4 << 30}",),
-        "32 GB of addresses": (f"--as={32 << 30}",),
         "512 MB of data": (f"--data={512 << 20}",),
     }
     for name, options in limits.items():
@@ -253,6 +257,7 @@ def _limits(here: Machine) -> Iterator[Row]:
     yield _row("20 processes and threads, user nobody", "limits", "process-limits", environ=NO_HOME,
                wrap=("prlimit", "--nproc=20", *NOBODY))  # fmt: skip
     yield _row("no locked memory, user nobody", "limits", wrap=("prlimit", "--memlock=0", *NOBODY), environ=NO_HOME)
+    yield _row("32 GB of addresses", "limits", wrap=("prlimit", f"--as={32 << 30}"))  # enough for one context
     yield _row("no core files", "limits", wrap=("prlimit", "--core=0"))
 
 
