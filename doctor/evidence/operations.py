@@ -37,9 +37,16 @@ def _is_named(name: str, document: Document) -> bool:
     quoted = re.escape(name)
     if name == "matmul" and _INFIX.search(document.text):
         return True
-    if _is_own_name(name):
-        return re.search(rf"(?<![\w-]){quoted}(?![\w-])", document.text, re.I) is not None
-    return re.search(rf"(?:[.`]{quoted}\b|(?<![\w.]){quoted}(?=\(|\.py\b))", document.text) is not None
+    own = _is_own_name(name)
+    text, sought = (document.lower, name.lower()) if own else (document.text, name)
+    if own:
+        pattern = re.compile(rf"(?<![\w-]){quoted.lower()}(?![\w-])")
+    else:
+        pattern = re.compile(rf"(?:(?<=[.`]){quoted}\b|(?<![\w.]){quoted}(?=\(|\.py\b))")
+    place = text.find(sought)  # much faster than a search by the pattern
+    while place >= 0 and not pattern.match(text, place):
+        place = text.find(sought, place + 1)
+    return place >= 0
 
 
 def _is_own_name(name: str) -> bool:
