@@ -215,10 +215,13 @@ def _leader(hypotheses: Sequence[Hypothesis]) -> Hypothesis | None:
 def _likely(
     hypotheses: Mapping[Symptom, Sequence[Hypothesis]], findings: Sequence[Finding], facts: Facts
 ) -> tuple[Finding, ...]:
-    """For each symptom left over that has a leading hypothesis, its finding; each diagnosis once."""
+    """For each symptom left over that has a leading hypothesis, its finding; each diagnosis once. What a message says
+    comes first, and what can explain another symptom, too, is not joined by a second guess."""
     made: dict[str, Finding] = {}
-    for symptom, about in hypotheses.items():
+    for symptom, about in sorted(hypotheses.items(), key=lambda of: of[0].line is None):
         leader = _leader(about)
+        if any(h.id in made for h in about):
+            continue
         if leader and (symptom.line is not None or leader.speaks_for or len(about) == 1):  # no mere elimination
             made.setdefault(leader.id, likely(leader, symptom, facts))
     return tuple(f for id, f in made.items() if id not in {f.id for f in findings})

@@ -94,6 +94,13 @@ def no_gpu_given(facts: Facts) -> ErrorText | None:
     return error
 
 
+def wants_no_gpu(facts: Facts) -> bool:
+    """Somebody asks how to do without a GPU, and nothing shows one."""
+    return heard(facts, "wants-to-do-without-gpu") is not None and not any(
+        sign_of_gpu(facts, vendor) for vendor in ("nvidia", "amd", "intel")
+    )
+
+
 def outside_containers(facts: Facts) -> str | None:
     """Why torch is known to run outside a container; None where it may be in one."""
     if absent(facts.host.container):

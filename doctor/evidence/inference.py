@@ -103,6 +103,7 @@ _NOT_IN_WSL = Regex(
 )
 _WSL2_BUILD = 18_362  # the first Windows that has WSL 2 (https://learn.microsoft.com/windows/wsl/install-manual)
 _DOCKER_RUN = Regex(r"\b(docker|podman|nerdctl)[ \t]+(?:container )?(run|create)\b([^\n]*)")
+_ONLY_LOOKS = re.compile(r"[ ](?:bash -c )?[\"']?nvidia-smi\b[^&|;]{0,40}$")
 _CONTINUED = 30  # lines of one command
 _NO_TORCH = Regex(r"No module named ['\"]?torch['\"]?(?![.\w])")
 _BUILDING = Regex(
@@ -252,10 +253,11 @@ _CONTAINERS = (
     ),
     Says(
         Regex(
-            r"^[ \t]*(?:Creating|Recreating|Starting) [\w.-]+ +\.\.\. *(?:done)?$|^[ \t]*Attaching to [\w.-]+[-_]\d|"
-            r"^[ \t]*\[\+\] (?:Running|up) \d+/\d+$",
+            r"^[ \t]*(?:Creating|Recreating|Starting|Stopping|Killing|Removing) [\w.-]+ +\.\.\. *(?:done)?$|"
+            r"^[ \t]*Attaching to [\w.-]+[-_]\d|^[ \t]*\[\+\] (?:Running|up) \d+/\d+$|"
+            r"^[ \t]*[\w.-]+[-_]\d+ exited with code \d+",
             re.M,
-            ("Creating", "Recreating", "Starting", "Attaching to ", "[+] "),
+            ("Creating", "Recreating", "Starting", "Stopping", "Killing", "Removing", "Attaching to ", "[+] ", " exited with code "),
         ),
         "docker compose", Trust.PRINTED, _IN_DOCKER, first=True,
     ),
@@ -372,6 +374,8 @@ def _started(document: Document, notes: Notes) -> None:
             said = said[:-1] + document.lines[line]
         flags = tuple(_FLAGS.findall(said))
         asked = any(f.startswith(("--gpus", "--runtime")) and not f.endswith("runc") for f in flags)
+        if _ONLY_LOOKS.search(said) and notes.get("host.container"):
+            continue  # a container to look into, beside the one that the program runs in
         container = "docker" if m[1] != "podman" else "podman"
         notes.put("host.container", container, source=m[1], rank=Trust.PRINTED, line=line)
         notes.put("host.container_gpus", asked, source=m[1], rank=Trust.LISTED, line=line)

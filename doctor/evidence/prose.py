@@ -42,8 +42,11 @@ _FAILS = Regex(
 )
 _MODEL = Regex(
     r"(?<![\w./-])(?:"
-    r"(?:NVIDIA )?(?:GeForce )?(?P<geforce>[RG]TX) ?(?P<series>\d{3,4})(?P<kind>(?: ?(?:Ti|SUPER|Laptop))*)(?!\w|\.\d)|"
+    r"(?:NVIDIA )?(?:GeForce )?(?P<geforce>[RG]TX) ?(?P<series>\d{3,4})(?P<kind>(?: ?(?:Ti|SUPER|Laptop|D|MX?))*)"
+    r"(?!\w|\.\d)|"
     r"(?:NVIDIA )?(?P<tesla>Tesla [KMPTV]\d{1,3}[a-z]?)\b|"
+    r"(?:NVIDIA )?(?P<line>GeForce (?:GT ?|MX ?)?|GT ?|MX ?|TITAN |Quadro (?:RTX ?)?|RTX (?:PRO )?)"
+    r"(?P<model>[AKMPT]?\d{3,4}[AM]?X?|RTX|Xp?|V)(?!\w|\.\d|[ ]?(?:MB|GB|MiB|GiB|ms|px)\b)|"
     r"(?:AMD )?(?:Radeon )?(?P<radeon>RX) ?(?P<number>\d{3,4})(?P<suffix>(?: ?(?:XTX|XT|GRE|M|S))?)(?!\w|\.\d)|"
     r"(?:Intel )?(?P<arc>Arc [AB]\d{3}M?)\b"
     r")",
@@ -260,7 +263,7 @@ def _sentence(line: str, at: int) -> str:
 
 
 def _gpus(clause: str, notes: Notes, heard: _Heard, *, fails: bool) -> None:
-    names = [_name(m) for m in heard.finditer(_MODEL, clause)]
+    names = [name for m in heard.finditer(_MODEL, clause) if (name := _name(m)) is not None]
     for regex in (_BARE, _SUFFIXED):
         names += [name for m in heard.finditer(regex, clause) if (name := _of_number(m)) and name not in names]
     if not names:
@@ -357,16 +360,27 @@ def _of_number(m: re.Match[str]) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _name(m: re.Match[str]) -> str:
-    """A model as the tools write it.
+_LINES = {"geforce": "GeForce", "gt": "GeForce GT", "mx": "GeForce MX", "titan": "TITAN", "quadro": "Quadro",
+          "quadro rtx": "Quadro RTX", "rtx": "RTX", "rtx pro": "RTX PRO"}  # fmt: skip
 
-    >>> [_name(_MODEL.search(s)) for s in ("rtx3090ti", "a RX7900XTX", "the arc A770")]
-    ['GeForce RTX 3090 Ti', 'Radeon RX 7900 XTX', 'Arc A770']
+
+def _name(m: re.Match[str]) -> str | None:
+    """A model as the tools write it; None where it takes the tables to tell a model from a number, and they know none.
+
+    >>> [_name(_MODEL.search(s)) for s in ("rtx3090ti", "a RX7900XTX", "the arc A770", "GTX 960M", "RTX5090D")]
+    ['GeForce RTX 3090 Ti', 'Radeon RX 7900 XTX', 'Arc A770', 'GeForce GTX 960M', 'GeForce RTX 5090 D']
+    >>> [_name(_MODEL.search(s)) for s in ("GT710", "Titan X", "quadro p600", "mx150", "RTX A5000", "if gt 100")]
+    ['GeForce GT 710', 'TITAN X', 'Quadro P600', 'GeForce MX150', 'RTX A5000', None]
     """
     if m["geforce"]:
-        words = re.findall(r"ti|super|laptop", m["kind"].lower())
-        written = {"ti": "Ti", "super": "SUPER", "laptop": "Laptop GPU"}
-        return " ".join(["GeForce", m["geforce"].upper(), m["series"], *(written[w] for w in words)])
+        words = re.findall(r"ti|super|laptop|d|mx?", m["kind"].lower())
+        written = {"ti": " Ti", "super": " SUPER", "laptop": " Laptop GPU", "d": " D", "m": "M", "mx": "MX"}
+        return f"GeForce {m['geforce'].upper()} {m['series']}" + "".join(written[w] for w in words)
+    if m["line"]:
+        line = _LINES[re.sub(r"^geforce (?=[gm])", "", " ".join(m["line"].lower().split()))]
+        model = m["model"].upper().replace("XP", "Xp")
+        name = f"{line}{model}" if line.endswith("MX") else f"{line} {model}"
+        return name if lookup.gpu_model(name) else None
     if m["tesla"]:
         return f"Tesla {m['tesla'].split()[1]}"
     if m["radeon"]:

@@ -78,6 +78,8 @@ MISSED = (
     "smi-cannot-reach-driver",
     "nvml-library-not-found",
 )
+# What torch says where the driver's library is not there: a driver that the same text shows is the host's
+NO_LIBRARY = ("found-no-nvidia-driver", "libcuda-not-found")
 LIMITS = Remedy(
     action="container-flag",
     details={"flag": "--gpus all"},
@@ -214,13 +216,10 @@ def _void(facts: Facts) -> Judgement:
 def _nvidia(facts: Facts) -> Judgement:
     if not in_container(facts) or on_wsl(facts) or cuda_works(facts) or facts.host.jetson or facts.host.container_gpus:
         return None
-    if facts.nvidia.gpus_seen:  # the driver lists a GPU in here
+    if facts.nvidia.device_nodes or only_others(facts, "nvidia"):
         return None
-    if (
-        facts.nvidia.device_nodes
-        or (facts.nvidia.driver and facts.nvidia.device_nodes is None)
-        or only_others(facts, "nvidia")
-    ):
+    lists = facts.nvidia.gpus_seen or (facts.nvidia.driver and facts.nvidia.device_nodes is None)
+    if lists and (facts.live or not heard(facts, *NO_LIBRARY)):  # the driver is seen in here
         return None
     gpus, wanted = gpus_of(facts, "nvidia"), wants(facts, "cuda")
     error = heard(facts, *MISSED)
@@ -238,7 +237,7 @@ def _nvidia(facts: Facts) -> Judgement:
         error,
         _start(facts),
         note=chosen,
-        confidence="certain" if gpus or facts.nvidia.device_nodes == () else "likely",
+        confidence="certain" if (gpus and not lists) or facts.nvidia.device_nodes == () else "likely",
     )
 
 

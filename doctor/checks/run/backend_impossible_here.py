@@ -17,7 +17,7 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard
+from doctor.checks._machine import heard, wants_no_gpu
 from doctor.checks._torch import quote, search
 from doctor.model.facts import Facts, Torch
 from doctor.model.finding import Remedy
@@ -75,4 +75,6 @@ def _impossible(facts: Facts, wanted: str, mac: bool) -> bool:
     if wanted == "CUDA" and facts.gpus and not any(g.vendor == "nvidia" for g in facts.gpus):
         in_the_cpu = all(g.vendor == "intel" and g.integrated for g in facts.gpus)
         return in_the_cpu or (isinstance(facts.torch, Torch) and facts.torch.xpu_available is True)
+    if wanted == "CUDA" and wants_no_gpu(facts):
+        return True
     return facts.gpus == () and not facts.host.container and not facts.host.wsl

@@ -19,7 +19,7 @@ import re
 from dataclasses import replace
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._machine import heard, no_gpu_given
+from doctor.checks._machine import heard, no_gpu_given, wants_no_gpu
 from doctor.checks._torch import (
     capability_of,
     gfx_of,
@@ -141,6 +141,8 @@ def _asked_for_cuda(facts: Facts) -> Judgement:
 def _by_message(facts: Facts) -> Judgement:
     """A program that asks for CUDA of a CPU build, on a machine of which the GPUs are not known."""
     if facts.host.system == "darwin" or facts.gpus == () or kind(facts) not in (None, "cpu") or _uses_a_gpu(facts):
+        return None
+    if wants_no_gpu(facts):
         return None
     if lost := heard(facts, "gpu-lost-by-install"):
         return check.found(
