@@ -18,6 +18,7 @@ from doctor.accounting import questions
 from doctor.accounting.accelerators import Accelerator, accelerators
 from doctor.accounting.symptoms import is_warning, symptoms_of
 from doctor.checks import Check, Fit, all_checks, check_of, is_known
+from doctor.checks._machine import wants_no_gpu
 from doctor.checks.runner import settle
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts, Torch
@@ -129,11 +130,18 @@ def _explanation(symptom: Symptom, findings: Sequence[Finding], facts: Facts, st
     if symptom.kind == "no-device" and of_vendor and all(a.state in enough for a in of_vendor):
         return WORKS
     listed = accelerators(facts)
+    if _complains(symptom) and listed and all(a.state in ("proven", "used", "aside") for a in listed):
+        return WORKS
     if symptom.source in TOOLS and listed and all(a.state in ("proven", "aside") for a in listed):
         return WORKS
     if symptom.causes and is_warning(symptom) and all(status.get(id) == "passed" for id in symptom.causes):
         return REFUTED
     return None
+
+
+def _complains(symptom: Symptom) -> bool:
+    """Whether these are a person's words, not a program's: what torch answers outranks them."""
+    return symptom.id.startswith("complaint-")
 
 
 def _rests_on(finding: Finding, symptom: Symptom) -> bool:
@@ -258,7 +266,12 @@ def _programs_own(symptoms: Sequence[Symptom], findings: Sequence[Finding], fact
         return None
     if any(s.explained_by is None and (s.causes or not _is_elsewhere(s.text)) for s in symptoms):
         return None
-    rows = [s.text for s in symptoms if s.explained_by == PROGRAM and s.id != "exception"]
+    rows = [
+        s.text for s in symptoms if (s.explained_by == PROGRAM and s.id != "exception")
+        or (s.explained_by == WORKS and _complains(s))
+    ]
+    if not rows and not symptoms and wants_no_gpu(facts):
+        rows = [e.text for e in facts.errors if e.pattern == "wants-to-do-without-gpu"]
     said = rows or [s.text for s in symptoms if s.explained_by in (None, PROGRAM) and _is_elsewhere(s.text)]
     because = ""
     if not said and (listed := accelerators(facts)) and all(a.state in ("used", "aside") for a in listed):

@@ -95,9 +95,9 @@ def no_gpu_given(facts: Facts) -> ErrorText | None:
 
 
 def wants_no_gpu(facts: Facts) -> bool:
-    """Somebody asks how to do without a GPU, and nothing shows one."""
-    return heard(facts, "wants-to-do-without-gpu") is not None and not any(
-        sign_of_gpu(facts, vendor) for vendor in ("nvidia", "amd", "intel")
+    """Somebody asks how to do without a GPU that CUDA can use, and nothing shows one."""
+    return heard(facts, "wants-to-do-without-gpu", "gpu-not-nvidia") is not None and not any(
+        sign_of_gpu(facts, vendor) for vendor in ("nvidia", "intel")
     )
 
 
@@ -105,6 +105,8 @@ def outside_containers(facts: Facts) -> str | None:
     """Why torch is known to run outside a container; None where it may be in one."""
     if absent(facts.host.container):
         return "this is no container"
+    if facts.host.container:
+        return None
     system = {"windows": "Windows", "darwin": "macOS"}.get(facts.host.system or "")
     return f"torch runs in {system} itself" if system else None
 

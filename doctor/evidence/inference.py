@@ -14,6 +14,7 @@ from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.says import By, Says, note
 from doctor.evidence.text import Document
+from doctor.formats import compose
 from doctor.model.facts import ABSENT, ImportFailure, OtherEnvironment
 
 SOURCE = "path"
@@ -87,7 +88,7 @@ _BUILD_MACHINE = Regex(
 )
 # WSL as the place: with its version, with a distribution, or behind a word of place; a path or a host name of it.
 _WSL_NAMED = Regex(
-    r"\bWSL ?-?([12])\b|"
+    r"\bWSL ?-?([12])\b(?! ?(?:backend|based|engine|integration))|"
     r"\b(?:on|in|under|inside|within|using|via|through|with)(?: my| the| a)? WSL\b|"
     r"\b(?:Ubuntu|Debian)[\w ./-]{0,16}[ (/]WSL(?: ?-?([12]))?\b|\bWSL[ :/,-]{1,3}(?:Ubuntu|Debian)|"
     r"\bWindows Subsystem for Linux(?: ?\(?([12])\b)?|/mnt/[a-z]/(?:Users|Windows|Program Files)/|"
@@ -240,7 +241,7 @@ _VENV = Says(
     {"interpreter.environment": "venv"}, words=("venv", "virtualenv"), first=True,
 )  # fmt: skip
 _PROMPT = Says(
-    Regex(r"^[ \t]*(?:root|\w+)@[0-9a-f]{12}:[^\n]{0,100}[#$]", re.M, ("@",)),
+    Regex(r"^[ \t]*(?:>[ \t]?)?(?:root|\w+)@[0-9a-f]{12}:[^\n]{0,100}[#$]", re.M, ("@",)),
     "prompt", Trust.LISTED, _IN_DOCKER, first=True,
 )  # fmt: skip
 _CONTAINERS = (
@@ -260,6 +261,11 @@ _CONTAINERS = (
             ("Creating", "Recreating", "Starting", "Stopping", "Killing", "Removing", "Attaching to ", "[+] ", " exited with code "),
         ),
         "docker compose", Trust.PRINTED, _IN_DOCKER, first=True,
+    ),
+    Says(  # a Dockerfile
+        Regex(r"^[ \t]*FROM [\w./:@-]+(?: AS \w+)?[ \t]*\n(?:[^\n]{0,300}\n){0,12}?[ \t]*(?:RUN|WORKDIR|COPY|ENV|CMD) ", re.M,
+              ("FROM ",)),
+        "Dockerfile", Trust.NAMED, _IN_DOCKER, first=True, in_passing=True,
     ),
     Says(
         Regex(r"the nvidia driver was not detected|nvidia-container-cli|/\.dockerenv", re.I), "message", Trust.PRINTED,
@@ -361,6 +367,10 @@ def _container(document: Document, notes: Notes) -> None:
     if document.has("docker", "podman", "nerdctl"):
         _started(document, notes)
     note(_CONTAINERS, document, notes)
+    if document.has("services:"):
+        for one in compose.find(document.lines):
+            notes.put("host.container", "docker", source="compose file", rank=Trust.NAMED, line=one.line)
+            notes.put("host.container_gpus", one.gpus, source="compose file", rank=Trust.NAMED, line=one.line)
 
 
 def _started(document: Document, notes: Notes) -> None:

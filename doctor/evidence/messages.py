@@ -95,9 +95,10 @@ def _literals() -> tuple[tuple[tuple[str, tuple[int, ...]], ...], frozenset[int]
 
 def _state(row: ErrorPattern, m: re.Match[str], document: Document, notes: Notes) -> None:
     """Note the facts that a message tells."""
+    rank = Trust.SAID if row.id.startswith("complaint-") else RANK
     for fact, said in row.states:
         value = ABSENT if said == "absent" else said.format(*m.groups()) if isinstance(said, str) else said
-        notes.put(fact, value, source="message", rank=RANK, line=document.line_at(m.start()))
+        notes.put(fact, value, source="message", rank=rank, line=document.line_at(m.start()))
 
 
 def _read_wrapped(

@@ -25,7 +25,7 @@ _CLAUSE = re.compile(r"[,.;:!?()|](?:\s|$)|(?<=\s)(?:/|-|\bbut\b)\s|\n")
 # Another machine, a wish, a table of what others have.
 _NOT_THIS = Regex(
     r"(?:\b|(?=n't))(?:no|not|n't|without|instead|other|another|also (?:on|with)|works? (?:on|with|fine)|tested|"
-    r"support(?:s|ed)?|compatible|previous(?:ly)?|old|friend|colleague|would|should|if|e\.g\.|like|vs|than|requires?|minimum|install|"
+    r"support(?:s|ed)?|compatible|previous(?:ly)?|old|friend|colleague|would|should|if|e\.g\.|like|vs|than|requires?|minimum|install|needs? an?|"
     r"make sure|check (?:that|if|whether))\b",
     re.I,
 )
@@ -118,7 +118,7 @@ _COMPUTER = (
 )
 _OWN_GPU = (
     r"(?:(?:dedicated|discrete|nvidia|cuda|amd|external|physical|usable)[- ]){0,2}"
-    r"(?:gpus?|(?:graphics|video) cards?)"
+    r"(?:[di]?gpus?|(?:graphics|video) cards?)"
 )
 # The machine has none: said of a machine or by its owner, and of what it has, not of what is found on it.
 _NO_GPU = Regex(
@@ -142,7 +142,7 @@ _PLACES = (
         "host.container", "docker",
         Regex(
             r"\b(?:in|inside|within|using|from|via|with|through)[ ](?:(?:a|an|the|my|this|official|\w+'s)[ ]){0,2}"
-            r"(?:docker|podman)\b|\bin the container\b|\b(?:docker|container)[ ]images?\b|\bdocker[- ]compose\b",
+            r"(?:docker|podman)\b|\b(?:in|inside|within)(?: of)? (?:the|this|my|a) (?:[\w.-]+ )?container\b|\b(?:docker|container)[ ]images?\b|\bdocker[- ]compose\b",
             re.I,
         ),
     ),

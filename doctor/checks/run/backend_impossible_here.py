@@ -31,6 +31,7 @@ CHOOSE = Remedy(
 check = Check(severity="warning", needs=("messages",), usual=(CHOOSE,), instead_of=("program-error", "no-accelerator"))
 
 CUDA = ("not-compiled-with-cuda", "cuda-wanted-on-macos", "found-no-nvidia-driver", "no-cuda-gpus", "lightning-no-gpu")
+MISSED = ("app-finds-no-gpu", "ultralytics-no-device", "app-uses-cpu")  # in the words of programs
 ON_MACS = ("xformers-extensions-not-loaded",)  # what only NVIDIA's CUDA could give
 LINKED = (
     r"PyTorch is not linked with support for (cuda|xpu|mps|hip) devices|"
@@ -44,7 +45,7 @@ def judge(facts: Facts) -> Judgement:
     if facts.live:  # torchdoctor asked itself, not a program
         return None
     mac = facts.host.system == "darwin"
-    error = heard(facts, *CUDA, *(ON_MACS if mac else ()))
+    error = heard(facts, *CUDA, *(ON_MACS if mac else ()), *(MISSED if wants_no_gpu(facts) else ()))
     wanted = "CUDA"
     if found := search(facts, LINKED):
         error, wanted = found[0], (found[1][1] or found[1][2]).upper()

@@ -83,7 +83,7 @@ def fits(facts: Facts) -> Fit | None:
         return Fit(6, f"torch {torch.version if torch else ''} is a CPU build")
     if found:
         return Fit(0, f"the installed build is for {found}")
-    if facts.host.system == "windows":
+    if facts.host.system == "windows" and not facts.host.container:
         return Fit(3, "for Windows the package index has CPU builds alone")
     return None
 
