@@ -205,6 +205,18 @@ _SIGNS = (
         "path", Trust.NAMED, {"host.virtual_machine": "Google Colab", "host.system": "linux"}, first=True,
         in_passing=True,
     ),
+    # The model identifiers of Macs (https://support.apple.com/108052, /102869, /102852, /108054, /102887): to these
+    # numbers with Intel's processors, from the next ones on with Apple's
+    Says(
+        Regex(r"\b(?:(?:iMacPro|MacPro|MacBook)\d{1,2}|MacBookPro(?:1[0-6]|[1-9])|MacBookAir[1-9]|Macmini[1-8]|"
+              r"iMac(?:1\d|20|[4-9])),\d{1,2}\b", needs=("Mac",)),
+        "model identifier", Trust.TOOL, first=True,
+        facts={"host.system": "darwin", "host.architecture": "x86_64", "interpreter.translated": False},
+    ),
+    Says(
+        Regex(r"\b(?:MacBookPro1[78]|MacBookAir10|Macmini9|iMac21|Mac1[3-9]),\d{1,2}\b", needs=("Mac",)),
+        "model identifier", Trust.TOOL, {"host.system": "darwin", "host.architecture": "arm64"}, first=True,
+    ),
     # Where Kubernetes engines put the driver's libraries (https://cloud.google.com/kubernetes-engine/docs/how-to/gpus)
     Says(
         Regex(

@@ -297,8 +297,8 @@ _PRINTED = (
     ),
     _answer("torch.mps_built", ("mps built", "mps is built"), _ITEM + r"(?:is )?mps(?: is)? built" + _BOOL),
     _answer(
-        "torch.cuda_available", ("torch.cuda.is_available",),
-        r"\btorch\.cuda\.is_available(?:\(\))?[`'\"*)]*[ \t]*(?:(?:always|also|still|now|just|only|it)[ ]){0,2}"
+        "torch.cuda_available", ("cuda.is_available",),
+        r"\b(?:torch\.)?cuda\.is_available(?:\(\))?[`'\"*)]*[ \t]*(?:(?:always|also|still|now|just|only|it)[ ]){0,2}"
         r"(?:(?:is|was|returns?|returned|gives?|gave|says?|prints?|shows?|outputs?|results? in|evaluates to|==?|:|"
         r"->|=>|→|[^\x00-\x7f]{1,8})[ \t]*|"
         r"\s{0,3}\n\s{0,4}(?:returns?:?|outputs?:?|results?:?|gives|#|->|=>|Out\[\d+\]:)?[ \t]*)"

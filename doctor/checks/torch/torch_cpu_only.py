@@ -44,6 +44,7 @@ check = Check(
     explains=("program-error", "extension-abi-mismatch"),
 )
 
+REINSTALL_FOR_XPU = Remedy(action="reinstall-torch", details={"backend": "xpu"})
 HIDDEN = frozenset({"", "-1", "NoDevFiles"})
 DISCRETE_INTEL = re.compile(r"\bArc\b.*\b[AB]\d{2,3}|Data Center GPU|Iris.*Max", re.IGNORECASE)
 BUILT_FOR_CUDA = r"built for[\s\S]*?([\d.]+)\+(cu\d+)[\s\S]*?you have ([\d.]+\+cpu)"
@@ -156,6 +157,7 @@ def _by_message(facts: Facts) -> Judgement:
     error = heard(facts, "not-compiled-with-cuda") or _linked_without_cuda(facts) or (wanted[0] if wanted else None)
     if error is None and kind(facts) == "cpu":
         error = heard(facts, "deserialize-without-cuda")
+    error = error or _without_xpu(facts)
     if error is None:
         return None
     torch = installed(facts)
@@ -164,7 +166,8 @@ def _by_message(facts: Facts) -> Judgement:
         facts,
         f"The program wants a GPU, but torch{f' {version}' if version else ''} is a CPU build.",
         evidence=(quote(error), "torch.version", "torch.cuda"),
-        remedies=(_reinstall(wanted),),
+        remedies=(REINSTALL_FOR_XPU if error.pattern != "not-compiled-with-cuda" and usable_gpu(facts)[0] == "xpu"
+                  else _reinstall(wanted),),
         confidence="likely",
         torch=version,
     )
@@ -179,6 +182,12 @@ def _uses_a_gpu(facts: Facts) -> bool:
 def _linked_without_cuda(facts: Facts) -> ErrorText | None:
     error = heard(facts, "not-linked-with-backend")
     return error if error and "cuda" in error.text else None
+
+
+def _without_xpu(facts: Facts) -> ErrorText | None:
+    """XPU is asked for, with an Intel GPU that it serves, of a torch without XPU."""
+    error = heard(facts, "not-compiled-with-other-backend", "not-linked-with-backend")
+    return error if error and "xpu" in error.text.lower() and usable_gpu(facts)[0] == "xpu" else None
 
 
 def _reinstall(wanted: tuple[ErrorText, re.Match[str]] | None) -> Remedy:
