@@ -41,6 +41,22 @@ def is_name(name: str) -> bool:
     return name in _names("names", "since")
 
 
+def present_in(name: str) -> str | None:
+    """The newest release that was looked at, if its interface has the name.
+
+    >>> bool(present_in("nn.functional.relu")), present_in("nn.functional.reluu")
+    (True, None)
+    """
+    module, _, last = f"torch.{name}".rpartition(".")
+    release, names = _present().get(module, ("", frozenset()))
+    return release if last in names else None
+
+
+@of_tables
+def _present() -> dict[str, tuple[str, frozenset[str]]]:
+    return {row["module"]: (row["release"], frozenset(row["names"])) for row in table("interfaces")["present"]}
+
+
 def name_removed(name: str) -> str | None:
     """The release that no longer has the name."""
     return _names("removed", "removed").get(name)

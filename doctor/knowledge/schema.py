@@ -282,6 +282,7 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
         "names": ({"name": _text, "since": VERSION, **_CITED}, {"note": _text}),
         "removed": ({"name": _text, "removed": VERSION, **_CITED}, {"note": _text}),
         "devices": ({"name": _text, "since": VERSION, **_CITED}, {"note": _text}),
+        "present": ({"module": _text, "release": VERSION, "names": _list_of(_text), **_CITED}, {"note": _text}),
     },
     "libraries": {
         "system": ({"library": _text, "package": _text, **_CITED}, {"note": _text}),

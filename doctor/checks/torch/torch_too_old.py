@@ -19,8 +19,9 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._torch import is_mac_arm, numbers, owner, quote, release_of, search
+from doctor.checks.torch.torch_install_broken import BASIC
 from doctor.knowledge import lookup
-from doctor.model.facts import Facts, Torch, TorchCopy
+from doctor.model.facts import ErrorText, Facts, Torch, TorchCopy
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(
@@ -79,26 +80,38 @@ def _missing_name(facts: Facts) -> Judgement:
         if lookup.is_name(name):
             return None
         since = None  # it is a newer part of something old
-    if since is None and not (release and _older_than_newest(facts, release) and _from_library(error.path)):
+    newest = None if since else _in_newest(name, release, error)
+    if since is None and newest is None and not (release and _older_than_newest(facts, release) and _from_library(error.path)):
         return None  # a wrong name in the program, or a broken torch: for others to say
     if since and any(numbers(c.version) >= numbers(since) for c in _copies(facts) if c.version):
         return None  # another copy of torch has it: torch-duplicate-install
-    needed = f">={since}" if since else f">{release}"
+    needed = f">={since}" if since else f">{release}" if release else ""
     return check.found(
         facts,
         f"torch{f' {release}' if release else ''} has no torch.{name}"
         + (
             f", which came with {since}."
             if since
+            else f"; torch {newest} has it."
+            if newest
             else f"; the code that asks for it ({owner(error.path)}) needs a newer torch."
         ),
-        evidence=(quote(error), "torch.version", Evidence(fact="needed", value=needed)),
-        remedies=(Remedy(action="upgrade-torch", details={"torch": needed}),),
+        evidence=(quote(error), "torch.version", Evidence(fact="needed", value=needed or f"torch {newest}")),
+        remedies=(Remedy(action="upgrade-torch", details={"torch": needed} if needed else {}),),
         confidence="certain" if since and release else "likely",
         torch=release,
         name=name,
-        needed=needed,
+        needed=needed or None,
     )
+
+
+def _in_newest(name: str, release: str | None, error: ErrorText) -> str | None:
+    """The newest release that was looked at, where it has the name and the installed one is older, or not known. What
+    every torch has says that this is none: torch-install-broken."""
+    newest = lookup.present_in(name)
+    if newest is None or (release and numbers(release) >= numbers(newest)):
+        return None
+    return newest if release or not re.search(BASIC, error.text) else None
 
 
 def _copies(facts: Facts) -> tuple[TorchCopy, ...]:
