@@ -1,7 +1,7 @@
-"""Write the names that torch's modules have into tables/interfaces.json, group "present": scripts/refresh_interfaces.py PYTHON
+"""Write the names of torch's modules into tables/interfaces.json, group "present": scripts/refresh_interfaces.py PYTHON
 
-PYTHON is one that has a published wheel of the newest torch; it is asked for dir() of each module, for the names that are
-torch's own. A name that is there, and not in the torch of a ticket, tells that the ticket's torch is older.
+PYTHON is one that has a published wheel of the newest torch; it is asked for dir() of each module, for the names that
+are torch's own. A name that is there, and not in the torch of a ticket, tells that the ticket's torch is older.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def main() -> None:
     done = subprocess.run([sys.argv[1], "-c", ASK, json.dumps(MODULES)], capture_output=True, text=True, check=True)
     said = json.loads(done.stdout)
     rows = [
-        json.dumps({"module": f"torch.{module}".rstrip("."), "release": said["release"], "names": names, "sources": ["wheel"],
-                    "status": "verified"})
+        json.dumps({"module": f"torch.{module}".rstrip("."), "release": said["release"], "names": names,
+                    "sources": ["wheel"], "status": "verified"})
         for module, names in said["names"].items()
     ]  # fmt: skip
     text = TABLE.read_text(encoding="utf-8")

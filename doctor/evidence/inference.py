@@ -270,13 +270,20 @@ _CONTAINERS = (
             r"^[ \t]*Attaching to [\w.-]+[-_]\d|^[ \t]*\[\+\] (?:Running|up) \d+/\d+$|"
             r"^[ \t]*[\w.-]+[-_]\d+ exited with code \d+",
             re.M,
-            ("Creating", "Recreating", "Starting", "Stopping", "Killing", "Removing", "Attaching to ", "[+] ", " exited with code "),
+            (
+                "Creating", "Recreating", "Starting", "Stopping", "Killing", "Removing", "Attaching to ", "[+] ",
+                " exited with code ",
+            ),
         ),
         "docker compose", Trust.PRINTED, _IN_DOCKER, first=True,
     ),
     Says(  # a Dockerfile
-        Regex(r"^[ \t]*FROM [\w./:@-]+(?: AS \w+)?[ \t]*\n(?:[^\n]{0,300}\n){0,12}?[ \t]*(?:RUN|WORKDIR|COPY|ENV|CMD) ", re.M,
-              ("FROM ",)),
+        Regex(
+            r"^[ \t]*FROM [\w./:@-]+(?: AS \w+)?[ \t]*\n(?:[^\n]{0,300}\n){0,12}?"
+            r"[ \t]*(?:RUN|WORKDIR|COPY|ENV|CMD) ",
+            re.M,
+            ("FROM ",),
+        ),
         "Dockerfile", Trust.NAMED, _IN_DOCKER, first=True, in_passing=True,
     ),
     Says(

@@ -35,7 +35,7 @@ _CONDA_FAILED = Regex(
     r"PackagesNotFoundError|LibMambaUnsatisfiableError|UnsatisfiableError|ResolvePackageNotFound|nothing provides|Con"
     r"daHTTPError"
 )
-_CONDA_MISSES = Regex(r"PackagesNotFoundError:[^\n]*\n((?:\s*-[ \t]*[^\n]+\n?)+)")
+_CONDA_MISSES = Regex(r"(?:PackagesNotFoundError|ResolvePackageNotFound):[^\n]*\n((?:\s*-[ \t]*[^\n]+\n?)+)")
 _FAILED = Regex(
     r"^[ \t]*(?:ERROR: (?!pip's dependency)[^\n]*|error: (?:subprocess-exited-with-error|externally-managed-environme"
     r"nt|Failed to)[^\n]*|"
@@ -147,7 +147,8 @@ def _outcome(
     elif m := _FAILED.search(output) or _UV_FAILED.search(output) or _CONDA_FAILED.search(output):
         failed, message = True, m[0].strip()[:300]
         if missed := _CONDA_MISSES.search(output):
-            message += ": " + " ".join(re.findall(r"^[ \t]*-[ \t]*(\S+)", missed[1], re.M)[:9])
+            requirements = tuple(re.findall(r"^[ \t]*-[ \t]*([a-z]\S+)", missed[1], re.M)[:9])
+            message += ": " + " ".join(requirements)
     elif "Successfully installed" in output or "Requirement already satisfied" in output:
         failed = False
     indexes = tuple(i.strip() for m in _LOOKING.finditer(output) for i in m[1].split(",") if i.strip())

@@ -25,7 +25,8 @@ _CLAUSE = re.compile(r"[,.;:!?()|](?:\s|$)|(?<=\s)(?:/|-|\bbut\b)\s|\n")
 # Another machine, a wish, a table of what others have.
 _NOT_THIS = Regex(
     r"(?:\b|(?=n't))(?:no|not|n't|without|instead|other|another|also (?:on|with)|works? (?:on|with|fine)|tested|"
-    r"support(?:s|ed)?|compatible|previous(?:ly)?|old|friend|colleague|would|should|if|e\.g\.|like|vs|than|requires?|minimum|install|needs? an?|"
+    r"support(?:s|ed)?|compatible|previous(?:ly)?|old|friend|colleague|would|should|if|e\.g\.|like|vs|than|requires?|"
+    r"minimum|install|needs? an?|"
     r"make sure|check (?:that|if|whether))\b",
     re.I,
 )
@@ -87,7 +88,7 @@ _DRIVER = Regex(
 )
 _WINDOWS = Regex(r"\bWin(?:dows)?[ ]?(1[01]|8(?:\.1)?|7|Server 20\d\d)(?!\w|\.\w)", re.I)
 _MACOS = Regex(
-    r"\b(?:mac ?os|os x)(?: x)?(?:[ ]([a-z]{4,8}(?: Sur| Sierra)?))?(?:[ ]v?(\d\d(?:\.\d{1,2}){0,2}))?\b", re.I
+    r"\b(?:mac ?os|os ?x)(?: x)?(?:[ ]([a-z]{4,8}(?: Sur| Sierra)?))?(?:[ ]v?(\d\d(?:\.\d{1,2}){0,2}))?\b", re.I
 )
 _NAMED_MACOS = Regex(r"\b((?:High |Big )?[A-Z][a-z]{2,8})[ ](\d\d\.\d{1,2}(?:\.\d{1,2})?)\b")
 _LINUX = Regex(
@@ -142,7 +143,8 @@ _PLACES = (
         "host.container", "docker",
         Regex(
             r"\b(?:in|inside|within|using|from|via|with|through)[ ](?:(?:a|an|the|my|this|official|\w+'s)[ ]){0,2}"
-            r"(?:docker|podman)\b|\b(?:in|inside|within)(?: of)? (?:the|this|my|a) (?:[\w.-]+ )?container\b|\b(?:docker|container)[ ]images?\b|\bdocker[- ]compose\b",
+            r"(?:docker|podman)\b|\b(?:in|inside|within)(?: of)? (?:the|this|my|a) (?:[\w.-]+ )?container\b|"
+            r"\b(?:docker|container)[ ]images?\b|\bdocker[- ]compose\b",
             re.I,
         ),
     ),

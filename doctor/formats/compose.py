@@ -37,7 +37,7 @@ def find(lines: tuple[str, ...]) -> Iterator[Compose]:
             continue
         margin = len(m[1])
         body = []
-        for end in range(first + 1, min(first + LINES_AT_MOST, len(lines))):  # noqa: B007 (its last value is used)
+        for end in range(first + 1, min(first + LINES_AT_MOST, len(lines))):
             text = lines[end]
             if text.strip() and len(text) - len(text.lstrip()) <= margin:
                 break

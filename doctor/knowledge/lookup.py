@@ -92,7 +92,7 @@ __all__ = [
     "fix_is_ahead", "gfx_runs_on", "gpu_model", "harmful_variables", "has_own_library", "hsa_override", "index_url",
     "is_name", "is_release", "macos_named", "macos_of_darwin", "mps_minimum", "name_removed", "name_since",
     "newest_torch", "newest_with_mps", "numpy_majors", "nvidia_component", "on_conda_channel", "package_manager",
-    "peaks_of", "pins_of", "platform_of", "present_in", "published", "pythons_of", "refused", "release_date", "release_of",
-    "runs_on", "system_package", "system_packages", "tables_date", "times_behind", "torch_of_companion",
+    "peaks_of", "pins_of", "platform_of", "present_in", "published", "pythons_of", "refused", "release_date",
+    "release_of", "runs_on", "system_package", "system_packages", "tables_date", "times_behind", "torch_of_companion",
     "torch_versions", "use", "what_is", "wheel_minimum_glibc", "wheel_minimum_macos",
 ]  # fmt: skip

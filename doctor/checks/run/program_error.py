@@ -88,7 +88,8 @@ SAYINGS = (
         "The program calls a function with arguments that it does not take.",
     ),
     (
-        r"(?:Runtime|Value|Assertion|Index)Error: (?![^\n]*\b(?:mps|MPS|cudnn|cuDNN|cublas|CUBLAS)\b)[^\n]{0,200}\b(?:shapes?|sizes?|"
+        r"(?:Runtime|Value|Assertion|Index)Error: (?![^\n]*\b(?:mps|MPS|cudnn|cuDNN|cublas|CUBLAS)\b)"
+        r"[^\n]{0,200}\b(?:shapes?|sizes?|"
         r"dim(?:ension)?s?|dtypes?|channels|batch(?:es)?|indices|index|labels?|classes)\b[^\n]{0,120}\b(?:mismatch|invalid|"
         r"must|expected|cannot be|(?:not|n't) match|should be|out of (?:range|bounds)|incompatible)\b",
         "What the program computes with does not fit together.",

@@ -96,7 +96,11 @@ def _missing_name(facts: Facts) -> Judgement:
             if newest
             else f"; the code that asks for it ({owner(error.path)}) needs a newer torch."
         ),
-        evidence=(quote(error), "torch.version", Evidence(fact="needed", value=needed or f"torch {newest}")),
+        evidence=(
+            quote(error),
+            "torch.version",
+            Evidence(fact="needed", value=needed or f"torch {newest}"),
+        ),
         remedies=(Remedy(action="upgrade-torch", details={"torch": needed} if needed else {}),),
         confidence="certain" if since and release else "likely",
         torch=release,
