@@ -140,8 +140,8 @@ def _explanation(symptom: Symptom, findings: Sequence[Finding], facts: Facts, st
 
 
 def _complains(symptom: Symptom) -> bool:
-    """Whether these are a person's words, not a program's: what torch answers outranks them."""
-    return symptom.id.startswith("complaint-")
+    """Whether a person, not a program, says that the GPU is not used: what torch answers outranks that."""
+    return symptom.id.startswith("complaint-") and symptom.kind == "no-device"
 
 
 def _rests_on(finding: Finding, symptom: Symptom) -> bool:
