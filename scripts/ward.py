@@ -12,6 +12,7 @@ Exit code 1 where a bed is not as it was written down.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import shutil
 import sys
 from pathlib import Path
@@ -77,7 +78,11 @@ def cannot(bed: Bed, store: Store) -> str | None:
     if not store.has(bed.base):
         return f"the cache has no environment {bed.base} (Python {BASES[bed.base].python}): scripts/ward.py build"
     for program in bed.needs:
-        if not (interpreter(program[6:]) if program.startswith("python") else shutil.which(program)):
+        if program.startswith("python:"):
+            found: object = importlib.util.find_spec(program[7:])
+        else:
+            found = interpreter(program[6:]) if program.startswith("python") else shutil.which(program)
+        if not found:
             return f"there is no {program}"
     return None
 

@@ -5,6 +5,7 @@ Nothing here writes into a file: a file that changes is replaced, else the base,
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -14,6 +15,8 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tests.index.server import serving
 
 
 @dataclass
@@ -27,11 +30,20 @@ class Place:
     work: Path = Path()
     wrapper: tuple[str, ...] = ()  # what starts the doctor, with its limits and mounts
     target: str | None = None  # what --python says; by default the environment
+    sources: tuple[str, ...] = ()  # where fixes find packages; by default in the folder of wheels
+    closing: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def __post_init__(self) -> None:
         self.work = self.root / "work"
         self.work.mkdir(exist_ok=True)
         (self.root / "home").mkdir(exist_ok=True)
+        self.sources = self.sources or ("--offline", "--find-links", str(self.wheels))
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.close()
 
     # ---- where things are
 
@@ -133,6 +145,64 @@ class Place:
         """Let the doctor run in a mount namespace of its own, in which a shell script was run before."""
         self.wrapper = ("unshare", "-m", "sh", "-ec", f'{script}\nexec "$@"', "sh")
 
+    def hide(self, *patterns: str) -> None:
+        """Let the doctor run where folders of this machine are empty: those that the shell's patterns match."""
+        folders = " ".join(patterns)
+        self.mounted(f'for d in {folders}; do if [ -d "$d" ]; then mount -t tmpfs none "$d"; fi; done')
+
+    def as_nobody(self, *wrapper: str) -> None:
+        """Let the doctor run as the user nobody, who owns no file. Where this Python lies in a folder that nobody may
+        enter (a root user's home), it is shown in an empty one."""
+        prefix = Path(os.path.realpath(self.python)).parents[1]
+        closed = next((p for p in reversed(prefix.parents) if not p.stat().st_mode & 0o001), None)
+        script = f"mount --bind {prefix} /mnt; mount -t tmpfs -o mode=755 none {closed}; mkdir -p {prefix}; "
+        script = f"{script}mount --bind /mnt {prefix}; " if closed else ""
+        user = "setpriv --reuid=65534 --regid=65534 --clear-groups"
+        self.mounted(f'{script}exec {user} {" ".join(wrapper)} "$@"')
+
+    def run_as(self, *wrapper: str) -> None:
+        """Let something start the target's Python, which then is a script of the shell."""
+        real = os.path.realpath(self.python)
+        python = self.env / "bin" / "python3.11"
+        for name in ("python", "python3", "python3.11"):
+            (self.env / "bin" / name).unlink(missing_ok=True)
+        words = " ".join(wrapper).format(self=python)
+        self.write(python, f'#!/bin/sh\nexec {words} {real} "$@"\n').chmod(0o755)
+        for name in ("python", "python3"):
+            (self.env / "bin" / name).symlink_to("python3.11")
+
+    # ---- indexes and projects
+
+    def serve(self, *backend: str) -> str:
+        """Serve wheels on the loopback for as long as the bed lasts: all of them under /all, those whose names begin
+        with one of `backend` under /whl/cpu, which then stands for PyTorch's own index. The server's address."""
+        folder = self.root / "index"
+        (folder / "whl" / "cpu").mkdir(parents=True)
+        (folder / "all").symlink_to(self.wheels)
+        for path in self.wheels.iterdir():
+            if path.name.startswith(backend):
+                (folder / "whl" / "cpu" / path.name).symlink_to(path)
+        index = self.closing.enter_context(serving(folder))
+        self.sources = ("--pytorch-index", f"{index.url}/whl")
+        return index.url
+
+    def project(self, pyproject: str) -> Path:
+        """Make the environment that of a project, as its .venv; the user stands in the project's folder."""
+        self.work = self.root / "project"
+        self.work.mkdir()
+        self.write(self.work / "pyproject.toml", pyproject)
+        moved = self.work / ".venv"
+        move_environment(self.env, moved)
+        self.env = moved
+        return self.work
+
+    def tool(self, *argv: str) -> None:
+        """Run a tool as this user."""
+        said = subprocess.run(
+            argv, cwd=self.work, env=self.variables(), capture_output=True, text=True, check=False, timeout=300
+        )
+        assert said.returncode == 0, said.stderr[-600:]
+
     # ---- the doctor
 
     def variables(self) -> dict[str, str]:
@@ -154,6 +224,10 @@ class Place:
             timeout=timeout, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
 
+    def environments(self) -> set[str]:
+        """The environments in the folder where the user stands: a fix may make another one."""
+        return {str(path.parent) for path in self.work.glob("*/pyvenv.cfg")}
+
     def exact(self) -> dict[str, str]:
         """What is where under the root: sizes and times of files, targets of links. Byte code, the doctor's own store,
         and what tools write into the user's home, are nobody's."""
@@ -167,3 +241,32 @@ class Place:
                 if name != ".lock":
                     found[os.path.relpath(path, self.root)] = what
         return found
+
+
+def link_environment(source: Path, target: Path) -> None:
+    """The same environment at another place: hard links, but for what names its own place (pyvenv.cfg, scripts)."""
+    shutil.copytree(source, target, symlinks=True, copy_function=_link)
+    _name_anew(source, target)
+
+
+def move_environment(source: Path, target: Path) -> None:
+    source.rename(target)
+    _name_anew(source, target)
+
+
+def _name_anew(source: Path, target: Path) -> None:
+    moved = [target / "pyvenv.cfg", *(target / "bin").iterdir()]
+    for path in moved:
+        if path.is_symlink() or not path.is_file():
+            continue
+        content = path.read_bytes()
+        if str(source).encode() in content:
+            mode = path.stat().st_mode
+            path.unlink()
+            path.write_bytes(content.replace(str(source).encode(), str(target).encode()))
+            path.chmod(mode)
+
+
+def _link(source: str, target: str) -> str:
+    os.link(source, target, follow_symlinks=False)
+    return target

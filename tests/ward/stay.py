@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import time
 from dataclasses import dataclass, field
@@ -62,7 +61,7 @@ def examined(bed: Bed, place: Place, *, fixes: bool) -> Row:
         return row
     row.fix = {"none": "not here"}.get(bed.cure, bed.cure)
     if bed.cure != "none" and not row.problems:
-        (_run if bed.cure == "run" else _by_hand)(bed, place, report, row)
+        _run(bed, place, row) if bed.cure == "run" else _by_hand(bed, place, report, row)
     return row
 
 
@@ -110,21 +109,19 @@ def roots(report: dict[str, Any]) -> list[str]:
 # ---- the cure
 
 
-def _run(bed: Bed, place: Place, report: dict[str, Any], row: Row) -> None:
+def _run(bed: Bed, place: Place, row: Row) -> None:
     """fix --run from the wheels of the store, and back."""
-    before = place.exact()
-    done = place.doctor(
-        "fix", "--run", "--yes", "--no-probe", "--offline", "--find-links", str(place.wheels), timeout=FIX_S
-    )
+    before, old = place.exact(), place.environments()
+    done = place.doctor("fix", "--run", "--yes", "--no-probe", *place.sources, timeout=FIX_S)
     row.cured = done.returncode == 0
     if not row.cured:
         row.problems.append(f"fix --run: exit {done.returncode}: {_last(done)}")
         return
-    new = _new_environment(report, place, bed)
-    old, place.target = place.target, new or place.target
+    new = sorted(place.environments() - old)
+    target, place.target = place.target, new[0] if new else place.target
     row.cured = _healthy(bed, place, row, "after the fix")
     done = place.doctor("fix", "--undo", timeout=FIX_S)
-    place.target = old
+    place.target = target
     row.undone = done.returncode == 0 and place.exact() == before
     if not row.undone:
         after = place.exact()
@@ -136,17 +133,6 @@ def _run(bed: Bed, place: Place, report: dict[str, Any], row: Row) -> None:
     if (second := _check(bed, place, again)) is None or roots(second) != row.named:
         row.undone = False
         row.problems.append(f"after the undo: {', '.join(roots(second) if second else again.problems)}")
-
-
-def _new_environment(report: dict[str, Any], place: Place, bed: Bed) -> str | None:
-    """The folder of the environment that a fix makes."""
-    from doctor.fixes.tools import folder_made_by
-
-    for fix in report["plan"]["fixes"]:
-        for step in fix["steps"]:
-            if fix["finding"] == bed.id and step["argv"] and (folder := folder_made_by(tuple(step["argv"]))):
-                return os.path.join(place.work, folder)
-    return None
 
 
 def _healthy(bed: Bed, place: Place, row: Row, when: str) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.ward.place import Place
+from tests.ward.place import Place, link_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
@@ -24,22 +24,30 @@ CPU = "torch==2.13.0"
 
 @dataclass(frozen=True)
 class Base:
-    """An environment: made by `tool` with a Python of that version, holding the requirements. `links`: bare ones hold
-    nothing but what the tool puts there."""
+    """An environment: made by `tool` with a Python of that version, holding the requirements; bare ones hold nothing
+    but what the tool puts there. `online`: its wheels are fetched for it and not kept."""
 
-    python: str
+    python: str  # as `interpreter` is asked for it
     tool: str  # "venv" (with pip) or "uv"
     requirements: tuple[str, ...] = ()
+    online: bool = False
 
 
 BASES = {
     "cpu": Base("3.11", "venv", (CPU, "numpy==2.4.6")),
     "cuda": Base("3.11", "uv", ("torch==2.14.1", "numpy==2.4.6", "torchvision==0.29.1")),
-    "old": Base("3.10", "venv", ("torch==1.12.1", "numpy==1.26.4")),
+    "cpu-uv": Base("3.11", "uv", (CPU, "numpy==2.4.6")),
+    "old": Base("3.10", "venv", ("torch==1.12.1", "numpy==1.26.4", "typing-extensions==4.15.0"), online=True),
+    "old-3.6": Base(
+        "3.6", "venv", ("torch==1.10.2", "numpy==1.19.5", "typing-extensions==4.1.1", "dataclasses==0.8"), online=True
+    ),
+    "old-3.7": Base("3.7", "venv", ("torch==1.7.1", "numpy==1.21.6", "typing-extensions==4.7.1"), online=True),
+    "old-3.8": Base("3.8", "venv", ("torch==1.8.1", "numpy==1.24.4", "typing-extensions==4.13.2"), online=True),
     "bare": Base("3.11", "venv"),
     "bare-uv": Base("3.11", "uv"),
     "bare-3.12": Base("3.12", "venv"),
     **{f"bare-{version}": Base(version, "venv") for version in ("3.6", "3.7", "3.8", "3.9", "3.10", "3.13")},
+    **{f"bare-{kind}": Base(kind, "venv") for kind in ("3.13t", "3.13-musl", "3.13-i686", "pypy3")},
 }
 
 
@@ -105,10 +113,10 @@ class Store:
         if subprocess.run([*command, "--no-index"], check=False, capture_output=True).returncode:
             subprocess.run([*command, "--index-url", CPU_INDEX], check=True)
 
-    def _fetch(self, how: str, wheel: Wheel, *more: str) -> None:
+    def _fetch(self, how: str, wheel: Wheel, *more: str, folder: Path | None = None) -> None:
         platforms = [part for name in wheel.platforms or _HERE for part in ("--platform", name)]
         subprocess.run(
-            [sys.executable, "-m", "pip", "download", "-q", *([how] if how else []), "-d", str(self.wheels),
+            [sys.executable, "-m", "pip", "download", "-q", *([how] if how else []), "-d", str(folder or self.wheels),
              "--only-binary=:all:", "--python-version", wheel.python, *platforms, wheel.requirement, *more],
             check=True,
         )  # fmt: skip
@@ -128,10 +136,21 @@ class Store:
         else:
             subprocess.run([python, "-m", "venv", str(folder)], check=True)
             install = [str(folder / "bin" / "python"), "-m", "pip", "install", "-q"]
-            install += [] if name == "old" else offline
-        if base.requirements:
+            install += offline
+        if base.online:
+            self._install_online(base, folder)
+        elif base.requirements:
             subprocess.run([*install, *base.requirements], check=True)
         (folder / "built").touch()
+
+    def _install_online(self, base: Base, folder: Path) -> None:
+        """With our own pip: that of an old Python knows neither new indexes nor what they say of a Python's version."""
+        fetched = self.folder / "fetched"
+        for requirement in base.requirements:
+            self._fetch("--no-deps", Wheel(requirement, python=base.python), folder=fetched)
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "--no-deps", "--no-index"]
+        subprocess.run([*pip, *map(str, fetched.iterdir())], check=True)
+        shutil.rmtree(fetched)
 
     # ---- making places
 
@@ -146,7 +165,8 @@ class Store:
         root.mkdir(parents=True)
         try:
             link_environment(self.base(base), root / "env")
-            yield Place(root, root / "env", self.wheels)
+            with Place(root, root / "env", self.wheels) as place:
+                yield place
         finally:
             shutil.rmtree(root, ignore_errors=True)
 
@@ -155,8 +175,12 @@ UV = (sys.executable, "-m", "uv")
 
 
 def interpreter(version: str) -> str | None:
-    """A Python of that minor version: on PATH, or among pyenv's."""
-    if found := shutil.which(f"python{version}"):
+    """A Python of that minor version: on PATH, or among pyenv's. Of another kind ("3.13t", "3.13-musl", "3.13-i686",
+    "pypy3"): on PATH, or in the folder pythons/ of the store (`pythons.py` builds them)."""
+    own = Store.configured().folder / "pythons" / version / "bin" / "python3"
+    if own.exists():
+        return str(own)
+    if found := shutil.which(version if version.startswith("pypy") else f"python{version}"):
         return os.path.realpath(found) if ".pyenv/shims" not in found else _of_pyenv(version)
     return _of_pyenv(version)
 
@@ -165,23 +189,3 @@ def _of_pyenv(version: str) -> str | None:
     versions = Path(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))) / "versions"
     found = sorted(versions.glob(f"{version}.*/bin/python{version}"))
     return str(found[-1]) if found else None
-
-
-def link_environment(source: Path, target: Path) -> None:
-    """The same environment at another place: hard links, but for what names its own place (pyvenv.cfg, scripts)."""
-    shutil.copytree(source, target, symlinks=True, copy_function=_link)
-    moved = [target / "pyvenv.cfg", *(target / "bin").iterdir()]
-    for path in moved:
-        if path.is_symlink() or not path.is_file():
-            continue
-        content = path.read_bytes()
-        if str(source).encode() in content:
-            mode = path.stat().st_mode
-            path.unlink()
-            path.write_bytes(content.replace(str(source).encode(), str(target).encode()))
-            path.chmod(mode)
-
-
-def _link(source: str, target: str) -> str:
-    os.link(source, target, follow_symlinks=False)
-    return target

@@ -15,9 +15,9 @@ import pytest
 from tests.sample import only
 from tests.ward.bed import Bed, all_beds
 from tests.ward.page import page
-from tests.ward.place import Place
+from tests.ward.place import Place, link_environment
 from tests.ward.stay import examined
-from tests.ward.store import BASES, WHEELS, link_environment
+from tests.ward.store import BASES, WHEELS
 
 ROOT = Path(__file__).resolve().parents[2]
 FAST = [bed for bed in all_beds() if bed.fast]

@@ -11,7 +11,7 @@ from tests.ward.bed import bed
 from tests.ward.place import Place
 
 BROKEN = "torch-install-broken"
-PACKAGE = "reinstall-package"
+PACKAGE, AGAIN = "reinstall-package", "reinstall-torch"
 
 
 @bed(None, base="cuda")
@@ -37,10 +37,26 @@ def nccl_empty(place: Place) -> None:
     place.write(place.library("libnccl.so.2"), b"")
 
 
-@bed(BROKEN, base="cuda", action=PACKAGE, details={"package": "nvidia-cuda-runtime"}, cure="run")
+@bed(
+    BROKEN, base="cuda", action=PACKAGE, details={"package": "nvidia-cuda-runtime"}, cure="run", needs=("unshare",),
+)  # fmt: skip
 def cuda_runtime_missing(place: Place) -> None:
-    """libcudart.so.13 is gone; the metadata of its package is there."""
+    """libcudart.so.13 is gone, and no toolkit of the machine has one; the metadata of its package is there."""
     place.remove(place.library("libcudart.so.13"))
+    place.hide("/usr/local/cuda*")
+
+
+@bed(
+    BROKEN, base="cuda", action=PACKAGE, details={"package": "nvidia-cuda-runtime"}, code=0, cure="run",
+    needs=("unshare",),
+)  # fmt: skip
+def toolkit_in_place_of_the_runtime(place: Place) -> None:
+    """libcudart.so.13 is gone, and torch finds that of a toolkit by LD_LIBRARY_PATH: it works."""
+    library = place.library("libcudart.so.13")
+    place.write(place.root / "toolkit" / "lib64" / library.name, library.read_bytes())
+    place.remove(library)
+    place.hide("/usr/local/cuda*")
+    place.environ["LD_LIBRARY_PATH"] = str(place.root / "toolkit" / "lib64")
 
 
 @bed(BROKEN, base="cuda", action=PACKAGE, details={"package": "nvidia-cuda-nvrtc"}, cure="run")
@@ -127,3 +143,22 @@ def triton_of_an_older_torch(place: Place) -> None:
     """triton 3.6.0 instead of the 3.8.0 that torch 2.14.1 pins."""
     place.uninstall("triton")
     place.unpack("triton-3.6.0")
+
+
+@bed("dependency-broken", base="cuda", action="install-package", details={"package": "triton"}, code=0, cure="run")
+def triton_not_installed(place: Place) -> None:
+    """triton, which torch.compile needs, was removed; torch works without it."""
+    place.uninstall("triton")
+
+
+@bed(BROKEN, base="cuda", action=AGAIN, details={"torch": "2.14.1", "backend": "cu130"}, cure="run")
+def cuda_build_without_its_core(place: Place) -> None:
+    """torch/_C.*.so of a CUDA build is gone, on a machine without a GPU: the same build is wanted again."""
+    place.remove(*place.torch.glob("_C.*.so"))
+
+
+@bed(BROKEN, base="cuda", action=AGAIN, details={"torch": "2.14.1", "backend": "cu130"}, cure="run")
+def torch_and_cudnn_damaged(place: Place) -> None:
+    """A full disk: libtorch_cuda.so and libcudnn.so.9 are cut short, files of two packages."""
+    place.truncate(place.torch / "lib" / "libtorch_cuda.so")
+    place.truncate(place.library("libcudnn.so.9"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 
 from tests.ward.bed import bed
 from tests.ward.place import Place
@@ -132,7 +133,8 @@ def library_of_32_bit(place: Place) -> None:
 @bed(BROKEN, base="bare-3.12", action=AGAIN, cure="none", why_not="there is no wheel of torch for 3.12 in the cache")
 def torch_of_another_python(place: Place) -> None:
     """The site-packages of a 3.11 were copied into an environment of 3.12."""
-    from tests.ward.store import Store, link_environment
+    from tests.ward.place import link_environment
+    from tests.ward.store import Store
 
     other = place.root / "other"
     link_environment(Store(place.wheels.parent).base("cpu"), other)
@@ -173,3 +175,61 @@ def numpy_not_installed(place: Place) -> None:
 def numpy_core_deleted(place: Place) -> None:
     """NumPy's compiled core is gone: torch's own code asks for it while it is imported."""
     place.remove(*(place.site / "numpy" / "_core").glob("_multiarray_umath*.so"))
+
+
+@bed(BROKEN, base="bare-uv", action=AGAIN, cure="run")
+def cache_of_uv_damaged(place: Place) -> None:
+    """uv linked its cache's files into the environment, and a crash of the machine emptied one: here and there."""
+    cache = place.root / "home" / ".cache" / "uv"
+    place.environ["UV_LINK_MODE"] = "hardlink"
+    install = ("-m", "uv", "pip", "install", "-q", "--python", str(place.env), "--no-index", "--find-links")
+    place.tool(sys.executable, *install, str(place.wheels), "torch==2.13.0+cpu", "numpy==2.4.6")
+    library = place.torch / "lib" / "libc10.so"
+    assert library.stat().st_nlink > 1, f"uv did not link {cache}"
+    with library.open("r+b") as file:
+        file.truncate(library.stat().st_size // 2)
+
+
+@bed("torch-missing", action="install-torch", cure="run")
+def folder_left_by_uninstall(place: Place) -> None:
+    """torch was uninstalled; its folder stayed, for a program had put its own cache there."""
+    place.uninstall("torch")
+    place.remove(place.torch)
+    place.write(place.torch / "cache" / "kernels.bin", b"\1" * 100)
+
+
+@bed(DEPENDENCY, action="reinstall-package", details={"package": "numpy"}, cure="run")
+def numpy_for_another_python(place: Place) -> None:
+    """NumPy's wheel for 3.10 was unpacked for 3.11: its compiled core has another name."""
+    place.uninstall("numpy")
+    place.remove(place.site / "numpy")
+    place.unpack("numpy-2.2.6-cp310")
+
+
+@bed(None)
+def metadata_of_others_is_garbage(place: Place) -> None:
+    """Other packages' METADATA are empty, binary, in Latin-1, or not there; an entry point without a name."""
+    for name, content in (("a", b""), ("b", bytes(range(256))), ("c", "Name: c\nSummary: Grüße\n".encode("latin-1"))):
+        place.write(place.site / f"{name}-1.0.dist-info" / "METADATA", content)
+    place.write(place.site / "d-1.0.dist-info" / "RECORD", "\0,,\n../../../../etc/passwd,,\n")
+    place.write(place.site / "e-1.0.dist-info" / "entry_points.txt", "[console_scripts\n= :\n")
+
+
+@bed(None)
+def two_thousand_packages(place: Place) -> None:
+    """An environment with two thousand other packages."""
+    for number in range(2000):
+        name = f"package_{number}"
+        place.write(place.site / name / "__init__.py", "")
+        metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
+        place.write(place.site / f"{name}-1.0.dist-info" / "METADATA", metadata)
+        place.write(place.site / f"{name}-1.0.dist-info" / "RECORD", f"{name}/__init__.py,,\n")
+
+
+@bed("torch-import-crashes", needs=("setpriv", "unshare"), cure="none", why_not="whose files they are is their owner's to say")
+def files_of_another_user(place: Place) -> None:
+    """The libraries of torch belong to another user, who alone may read them."""
+    for name in ("libtorch_cpu.so", "libtorch_python.so"):
+        library = place.torch / "lib" / name
+        place.write(library, library.read_bytes()).chmod(0o600)
+    place.as_nobody()

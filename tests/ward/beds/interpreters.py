@@ -8,7 +8,7 @@ import shutil
 from tests.ward.bed import bed
 from tests.ward.place import Place
 
-MISSING = "torch-missing"
+MISSING, BROKEN = "torch-missing", "torch-install-broken"
 
 
 def _base_of(place: Place, link: str) -> None:
@@ -90,7 +90,7 @@ def no_pip(place: Place) -> None:
     place.remove(place.site / "pip", place.info("pip"), *(place.env / "bin").glob("pip*"))
 
 
-@bed(MISSING, base="bare", action="install-torch", cure="run")
+@bed(MISSING, base="bare", action="install-torch", cure="run", also=("pip-missing",))
 def broken_pip(place: Place) -> None:
     """pip's folder is there, and half of it is gone."""
     place.remove(place.site / "pip" / "_internal" / "cli")
@@ -150,3 +150,72 @@ def stale_kernel(place: Place) -> None:
     argv = f'["{gone}", "-m", "ipykernel_launcher", "-f", "{{connection_file}}"]'
     place.write(spec, f'{{"argv": {argv}, "display_name": "ML", "language": "python"}}\n')
     place.target = "kernel:ml"
+
+
+@bed(None, base="old-3.6", limit_s=90)
+def torch_1_10_in_python_3_6(place: Place) -> None:
+    """Python 3.6 with its last torch, 1.10.2."""
+
+
+@bed(None, base="old-3.7", limit_s=90)
+def torch_1_7_in_python_3_7(place: Place) -> None:
+    """Python 3.7 with torch 1.7.1."""
+
+
+@bed(None, base="old-3.8", limit_s=90)
+def torch_1_8_in_python_3_8(place: Place) -> None:
+    """Python 3.8 with torch 1.8.1."""
+
+
+@bed(BROKEN, base="old-3.6", action="reinstall-torch", cure="none", why_not="the cache has no wheel of torch 1.10")
+def old_torch_cut_short(place: Place) -> None:
+    """Python 3.6 with torch 1.10.2, half of whose libtorch_cpu.so is there."""
+    place.truncate(place.torch / "lib" / "libtorch_cpu.so")
+
+
+@bed(MISSING, base="bare-3.13t", action="install-torch", cure="none", why_not="the cache has no torch for 3.13t")
+def free_threaded_python(place: Place) -> None:
+    """A free-threaded CPython 3.13, for which torch has wheels of their own, and no torch in it."""
+
+
+@bed("python-unsupported", base="bare-pypy3", action="replace-interpreter", cure="run")
+def pypy(place: Place) -> None:
+    """PyPy, for which there is no torch."""
+
+
+@bed(
+    "glibc-too-old", base="bare-3.13-musl", action="use-other-build",
+    cure="none", why_not="another C library is another system",
+)  # fmt: skip
+def python_on_musl(place: Place) -> None:
+    """A Python that was built for musl instead of glibc."""
+
+
+@bed("python-32-bit", base="bare-3.13-i686", action="replace-interpreter", details={"arch": "64-bit"}, cure="run")
+def python_of_32_bit(place: Place) -> None:
+    """A 32-bit Python on a 64-bit system."""
+
+
+@bed(None, needs=("qemu-x86_64", "unshare"), limit_s=400)
+def cpu_without_avx(place: Place) -> None:
+    """A CPU of 2008 (Nehalem): SSE 4.2, no AVX. torch and NumPy run on it, slowly: qemu translates."""
+    _on_cpu(place, "Nehalem", "Intel Core i7 9xx (Nehalem Class Core i7)", "sse4_1 sse4_2 popcnt")
+
+
+@bed(
+    "cpu-instructions-missing", needs=("qemu-x86_64", "unshare"), limit_s=200,
+    cure="none", why_not="another CPU, or a build for it, is the user's to find",
+)  # fmt: skip
+def cpu_without_sse4(place: Place) -> None:
+    """A CPU of 2006 (Core 2 Duo): importing torch ends with an illegal instruction."""
+    _on_cpu(place, "core2duo", "Intel(R) Core(TM)2 Duo CPU T7700 @ 2.40GHz", "")
+
+
+def _on_cpu(place: Place, model: str, name: str, flags: str) -> None:
+    """Let qemu's user mode run the target's Python, and /proc/cpuinfo say so."""
+    place.run_as("qemu-x86_64", "-cpu", model, "-0", "{self}")
+    common = "fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush mmx fxsr sse sse2 ss ht"
+    common = f"{common} syscall nx lm pni ssse3 cx16"
+    text = f"vendor_id\t: GenuineIntel\nmodel name\t: {name}\nflags\t\t: {common} {flags}\n"
+    told = place.write(place.root / "cpuinfo", "".join(f"processor\t: {cpu}\n{text}\n" for cpu in range(2)))
+    place.mounted(f"mount --bind {told} /proc/cpuinfo")

@@ -134,3 +134,71 @@ def import_that_hangs(place: Place) -> None:
     place.write(info / "METADATA", "Metadata-Version: 2.1\nName: plug\nVersion: 1.0\n")
     place.write(info / "entry_points.txt", "[torch.backends]\nplug = plug:load\n")
     place.write(info / "RECORD", "plug.py,,\nplug-1.0.dist-info/METADATA,,\n")
+
+
+@bed(None, needs=ROOT)
+def no_network(place: Place) -> None:
+    """A network namespace without an interface that is up, not even the loopback."""
+    place.wrapper = ("unshare", "-n")
+
+
+@bed(None, needs=("setpriv", "unshare"))
+def user_without_a_home(place: Place) -> None:
+    """The user nobody, to whom nothing belongs, with HOME=/."""
+    place.environ["HOME"] = "/"
+    place.as_nobody()
+
+
+@bed("process-limits", action="raise-limit", details={"limit": "processes"}, cure="hand", needs=("setpriv", "unshare"))
+def few_processes_of_a_user(place: Place) -> None:
+    """ulimit -u: four processes and threads for this user."""
+    place.as_nobody("prlimit", "--nproc=4")
+
+
+@bed("process-limits", action="raise-limit", details={"limit": "cpu-seconds"}, cure="hand")
+def one_second_of_cpu(place: Place) -> None:
+    """ulimit -t: one second of CPU time, as on some login nodes; importing torch takes more."""
+    place.wrapper = ("prlimit", "--cpu=1")
+
+
+@bed(None)
+def no_file_may_grow(place: Place) -> None:
+    """ulimit -f 0: nothing can be written to a file."""
+    place.wrapper = ("prlimit", "--fsize=0")
+
+
+@bed(None)
+def closed_streams(place: Place) -> None:
+    """stdin and stderr are closed, as some services start programs."""
+    place.wrapper = ("sh", "-c", 'exec "$@" <&- 2>&-', "sh")
+
+
+@bed(None, needs=ROOT)
+def hidden_processes(place: Place) -> None:
+    """A process namespace of its own, in which /proc is still that of the machine."""
+    place.wrapper = ("unshare", "-pf")
+
+
+@bed(None, needs=ROOT)
+def bare_dev(place: Place) -> None:
+    """/dev holds null, zero and urandom, and no shm."""
+    devices = " ".join(f"cp -a /dev/{name} /mnt/;" for name in ("null", "zero", "urandom"))
+    place.mounted(f"mount -t tmpfs none /mnt; {devices} mount --move /mnt /dev")
+
+
+@bed(None, needs=ROOT)
+def small_shared_memory(place: Place) -> None:
+    """/dev/shm of 64 kB: too small for a data loader's workers, which nothing here uses."""
+    place.mounted("mount -t tmpfs -o size=64k none /dev/shm")
+
+
+@bed(None)
+def environment_behind_links(place: Place) -> None:
+    """The environment is reached by a link in a link, and its site-packages lies on another disk behind a third."""
+    far = place.root / "far"
+    far.mkdir()
+    (place.site / "torch").rename(far / "torch")
+    (place.site / "torch").symlink_to(far / "torch")
+    (place.root / "one").symlink_to(place.env)
+    (place.root / "two").symlink_to(place.root / "one")
+    place.target = str(place.root / "two" / "bin" / "python")

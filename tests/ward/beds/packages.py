@@ -71,3 +71,37 @@ def preload_that_kills(place: Place) -> None:
 def logs_variable_misspelled(place: Place) -> None:
     """TORCH_LOGS names something that torch does not know: import torch raises."""
     place.environ["TORCH_LOGS"] = "dynamoo"
+
+
+@bed("libstdcxx-too-old", action="unset-env", details={"name": "LD_LIBRARY_PATH"}, cure="hand", needs=("gcc",))
+def libstdcxx_of_an_old_toolchain(place: Place) -> None:
+    """LD_LIBRARY_PATH leads to a libstdc++.so.6 from before GCC 5, as old toolchains and closed programs bring one."""
+    folder = place.root / "opt" / "lib64"
+    script = place.write(place.root / "old.map", "GLIBCXX_3.4 { *; }; GLIBCXX_3.4.20 { } GLIBCXX_3.4;\n")
+    options = ("-Wl,-soname,libstdc++.so.6", f"-Wl,--version-script={script}")
+    place.compile("int old(void) { return 0; }", folder / "libstdc++.so.6", *options)
+    place.environ["LD_LIBRARY_PATH"] = str(folder)
+
+
+@bed(None)
+def path_file_that_raises(place: Place) -> None:
+    """A .pth file of a package that is gone: every start of this Python writes a traceback, and goes on."""
+    place.write(place.site / "gone.pth", "import gone_package; gone_package.install()\n")
+
+
+@bed(None)
+def warnings_are_errors(place: Place) -> None:
+    """PYTHONWARNINGS=error, as a test run has it."""
+    place.environ["PYTHONWARNINGS"] = "error"
+
+
+@bed(None)
+def optimised_python(place: Place) -> None:
+    """PYTHONOPTIMIZE=2: no assertions, no docstrings."""
+    place.environ["PYTHONOPTIMIZE"] = "2"
+
+
+@bed(None)
+def openmp_settings_of_no_sense(place: Place) -> None:
+    """OMP_NUM_THREADS is no number: OpenMP says so and goes on."""
+    place.environ |= {"OMP_NUM_THREADS": "all", "OMP_PROC_BIND": "maybe"}
