@@ -46,7 +46,6 @@ _PIP_ANSWERED = re.compile(r"\s*(Collecting|Downloading|Using cached|Requirement
 _UV_ANSWERED = re.compile(r"DEBUG (Selecting|Tried|Found (stale|fresh|installed)|Fetching metadata)|Resolved |Would ")
 _UV_CHANGE = re.compile(r"\s*([+~-]) ([A-Za-z0-9._-]+)==(\S+)")
 _PYTHONS = (("bin", "python"), ("Scripts", "python.exe"))  # of an environment
-NO_PIP = re.compile(r"No module named '?pip'?\s*$", re.M)
 _OLD_PIP = re.compile(r"no such option: --(dry-run|report)")
 
 

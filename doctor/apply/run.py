@@ -23,7 +23,7 @@ from doctor.apply.listing import normalised
 from doctor.apply.lock import held
 from doctor.apply.place import Place, place_of
 from doctor.apply.redacted import hide, hide_all
-from doctor.apply.resolve import NO_PIP, Change, Resolution, removed_by, resolve
+from doctor.apply.resolve import Change, Resolution, removed_by, resolve
 from doctor.apply.seal import Seal, seal_of
 from doctor.apply.snapshot import Snapshot, described, record_delta, take
 from doctor.apply.undo import FOREIGN, discard, go_back, interrupted, next_id, prune, real_store
@@ -194,9 +194,10 @@ def _resolved(prepared: Prepared) -> Prepared:
         if step in in_project:
             continue
         program = commands.program_of(prepared.system, argv)
-        answer = resolve(prepared.system, program, versions, removed, dict(prepared.environ))
-        if gets_pip and NO_PIP.search(answer.message):
+        if gets_pip and argv[1:3] == ("-m", "pip"):  # there is none to ask, or a damaged one
             answer = Resolution(ok=True, known=False, message="the environment has no pip yet")
+        else:
+            answer = resolve(prepared.system, program, versions, removed, dict(prepared.environ))
         gets_pip |= argv[1:3] == ("-m", "ensurepip")
         _refuse_unresolved(answer)
         removed += removed_by(argv)

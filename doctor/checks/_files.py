@@ -11,12 +11,17 @@ from doctor.model.finding import Evidence, Remedy
 
 # The packages that bring the libraries of torch's builds for GPUs; python packages of the same names hold none.
 RUNTIMES = ("nvidia-", "cuda-", "intel-", "mkl", "onemkl", "dpcpp", "tbb", "umf", "tcmlib", "impi-rt", "oneccl", "rocm")
+NO_CACHE = "--no-cache-dir"  # of pip and uv
 UNREADABLE = re.compile(r"SyntaxError|IndentationError|TabError|null bytes|codec can't decode|bad marshal data")
 WORDS = {"missing": "is missing", "empty": "is empty", "truncated": "is cut off", "changed": "is not as installed"}
 
 
 def is_part_of_torch(name: str) -> bool:
     return name == "torch" or name.startswith(RUNTIMES)
+
+
+def is_pip(name: str) -> bool:
+    return name == "pip"
 
 
 def damaged(facts: Facts, of: Callable[[str], bool]) -> list[DamagedFile]:
@@ -67,7 +72,7 @@ def reinstalled(files: list[DamagedFile]) -> Remedy:
     """Their distributions again, each at its version, and no others; past the cache, where the broken file may lie."""
     wanted = list(dict.fromkeys((d.distribution, f"=={d.version}" if d.version else "") for d in files))
     (package, spec), *also = wanted
-    details = {"package": package, "flag": "--no-cache-dir"}
+    details = {"package": package, "flag": NO_CACHE}
     if spec:
         details["spec"] = spec
     if also:

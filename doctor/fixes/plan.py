@@ -199,7 +199,8 @@ def _both(one: Remedy, other: Remedy) -> Remedy | None:
     if len(backends) > 1:
         return None
     specs = [s if s[0] in "<>=!~" else f"=={s}" for r in (one, other) if (s := r.details.get("torch"))]
-    details = {"torch": ",".join(dict.fromkeys(specs)), "backend": next(iter(backends), "")}
+    damage = {key: r.details[key] for r in (one, other) for key in ("flag", "also") if key in r.details}
+    details = {"torch": ",".join(dict.fromkeys(specs)), "backend": next(iter(backends), ""), **damage}
     action = other.action if one.action == "reinstall-torch" else one.action
     return Remedy(action=action, details={k: v for k, v in details.items() if v})
 

@@ -107,5 +107,9 @@ def conda_of(facts: Facts) -> str:
 
 
 def has_no_pip(facts: Facts) -> bool:
-    """Whether the environment is known to lack pip."""
-    return facts.interpreter.pip is ABSENT
+    """Whether the environment is known to lack a pip that works."""
+    return facts.interpreter.pip is ABSENT or has_damaged_pip(facts)
+
+
+def has_damaged_pip(facts: Facts) -> bool:
+    return any(file.distribution == "pip" and file.what != "changed" for file in facts.damaged or ())

@@ -27,6 +27,22 @@ VENDORS = {"jetson": "NVIDIA's torch for Jetson"}
 
 
 @dataclass(frozen=True)
+class Damage:
+    """What a remedy knows of broken files. `past_cache`: the tool's cache may hold them, too; `also`: packages that
+    torch brings along and that are damaged, too."""
+
+    past_cache: bool = False
+    also: tuple[str, ...] = ()
+
+
+UNDAMAGED = Damage()
+
+
+def damage_of(remedy: Remedy) -> Damage:
+    return Damage("flag" in remedy.details, tuple(remedy.details.get("also", "").split()))
+
+
+@dataclass(frozen=True)
 class NoBuild:
     """No build serves: `choice.nearest` says what would help. `against`: why those that serve would not cure."""
 
@@ -50,7 +66,7 @@ def torch_fix(situation: Situation, finding: Finding, remedy: Remedy) -> Fix | N
     exact, against, other = bool(remedy.details.get("torch")), "", remedy.details.get("instead_of")
     assumes = (*((f"another torch than {other}, which was asked for, will do",) if other else ()), *choice.assumes)
     for build in _candidates(situation.facts, finding, remedy, choice):
-        fix = fix_of_build(situation, finding.id, remedy.action, build, assumes, exact=exact)
+        fix = fix_of_build(situation, finding.id, remedy.action, build, assumes, exact=exact, damage=damage_of(remedy))
         reason = cannot_cure(fix, finding, situation.facts)
         if reason is None:
             return _with_unseen(situation, finding, remedy, fix, build, choice)
@@ -80,7 +96,9 @@ def _with_unseen(
     exact = bool(remedy.details.get("torch"))
     by_wheel = conda_cuda(situation, build, exact) is None
     if by_wheel and build.status != "verified" and (known := _first_verified(situation.facts, choice)):
-        other = fix_of_build(situation, finding.id, remedy.action, known, choice.assumes, exact=True)
+        other = fix_of_build(
+            situation, finding.id, remedy.action, known, choice.assumes, exact=True, damage=damage_of(remedy)
+        )
         fix = replace(fix, alternatives=(other,))
     return fix
 
@@ -125,7 +143,12 @@ def choice_for(facts: Facts, remedy: Remedy) -> Choice:
         return _older(facts, installed, backend, companions)
     stays = installed and not lookup.build_of(installed).nightly and choosing.suits_the_others(facts, installed)
     if remedy.action == "reinstall-torch" and installed and not spec and stays:
-        same = choosing.choose(facts, torch=f"=={lookup.release_of(installed)}", backend=backend, companions=companions)
+        spec_of_it = f"=={lookup.release_of(installed)}"
+        if backend is None and (own := _gpu_build_for_another(facts)):
+            same = choosing.choose(facts, torch=spec_of_it, backend=own, companions=companions)
+            if same.best and not same.wanting:
+                return same
+        same = choosing.choose(facts, torch=spec_of_it, backend=backend, companions=companions)
         if same.best and not same.wanting:
             return _with_first(same, installed_backend(facts))
     choice = choosing.choose(facts, torch=spec, backend=backend, companions=companions)
@@ -133,6 +156,13 @@ def choice_for(facts: Facts, remedy: Remedy) -> Choice:
         later = replace(facts, as_of=None)  # the cure came after the ticket, or all that the tables know did
         return choosing.choose(later, torch=spec, backend=backend, companions=companions)
     return choice
+
+
+def _gpu_build_for_another(facts: Facts) -> str | None:
+    """The backend of an installed CUDA build on a machine without a GPU: its user wants that build (a login node, an
+    image that is built here and runs elsewhere), and it computes on the CPU, too."""
+    backend = installed_backend(facts) or ""
+    return backend if facts.live and facts.gpus == () and backend.startswith("cu") else None
 
 
 def _older(facts: Facts, installed: str | None, backend: str | None, companions: tuple[str, ...]) -> Choice:
@@ -181,6 +211,7 @@ def fix_of_build(
     *,
     exact: bool = False,
     sound: bool = False,
+    damage: Damage = UNDAMAGED,
 ) -> Fix:
     """The fix that installs that build. `exact`: that very version is wanted; `sound`: the same torch may stay."""
     unknown = action == "reinstall-torch" and _is_unknown(situation.facts)
@@ -203,7 +234,9 @@ def fix_of_build(
         title=title,
         details=details,
         steps=(
-            *steps_for_build(situation, build, broken=unknown or finding in RESTS_ON_FILES, exact=exact, sound=sound),
+            *steps_for_build(
+                situation, build, broken=unknown or finding in RESTS_ON_FILES, exact=exact, sound=sound, damage=damage
+            ),
             *_environment_steps(situation, build),
         ),
         assumes=(*assumes, *cares),
@@ -276,19 +309,27 @@ def requirements_of(build: Candidate) -> tuple[str, ...]:
 
 
 def steps_for_build(
-    situation: Situation, build: Candidate, *, broken: bool = False, exact: bool = False, sound: bool = False
+    situation: Situation,
+    build: Candidate,
+    *,
+    broken: bool = False,
+    exact: bool = False,
+    sound: bool = False,
+    damage: Damage = UNDAMAGED,
 ) -> tuple[Step, ...]:
     """The steps that put a build into the environment, in the words of its tool."""
     before, situation = own_environment(situation)
     requirements = requirements_of(build)
     stays = sound and _is_same_torch(situation.facts, build)
+    also = damage.also if _is_same_torch(situation.facts, build) else ()
     order = Order(
         requirements=requirements,
         index=build.index,
         backend=build.backend,
-        replaces=_replaced(situation.facts, build, broken) if not before and not stays else (),
+        replaces=(*_replaced(situation.facts, build, broken), *also) if not before and not stays else (),
         cuda=conda_cuda(situation, build, exact) or None,
         exact=exact,
+        past_cache=damage.past_cache,
     )
     steps: tuple[Step, ...] = tool(situation.tool).install(situation, order)
     last = steps[-1]

@@ -526,7 +526,7 @@ WATCHED = (
     "umf", "tcmlib", "impi-rt", "oneccl", "rocm", "amd-",
 )  # fmt: skip
 WATCHED_NAMES = frozenset((
-    "numpy", "typing-extensions", "sympy", "mpmath", "filelock", "fsspec", "jinja2", "markupsafe", "networkx",
+    "numpy", "typing-extensions", "sympy", "mpmath", "filelock", "fsspec", "jinja2", "markupsafe", "networkx", "pip",
 ))  # fmt: skip
 # A row of RECORD: path, ".py" or "" of a compiled file, digest, size. Paths with a comma or outside are left out.
 ROWS = r"^((?!\.\.|/)[^\",\n]*\.(?:(?:%s)|(py))),([^,\n]*),(\d*)\r?$"

@@ -1,15 +1,16 @@
-"""This environment has no pip.
+"""This environment has no pip that works.
 
 What it means
     Some environments are made without pip (by uv, or with python -m venv --without-pip), and Debian and Ubuntu keep it
-    in packages of their own. Then «pip» on the path may be another Python's, and installs torch there.
+    in packages of their own. Then «pip» on the path may be another Python's, and installs torch there. Or files of the
+    pip that is there are missing: an upgrade that was cut short.
 
 How to see it yourself
     python -m pip --version says «No module named pip».
 
 What to do
     python -m ensurepip --upgrade; on Debian and Ubuntu install python3-pip and python3-venv first. In an environment
-    of uv use uv pip.
+    of uv use uv pip. Remove a damaged pip first: ensurepip takes its metadata for a pip.
 
 References
     https://docs.python.org/3/library/ensurepip.html
@@ -19,6 +20,7 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Judgement
+from doctor.checks._files import damaged, evidence_of, is_pip, summed_up
 from doctor.checks._machine import heard
 from doctor.checks._torch import installed, quote
 from doctor.model.facts import ABSENT, Facts
@@ -59,7 +61,17 @@ def judge(facts: Facts) -> Judgement:
         )
     torch = installed(facts)
     needs_none = python.manager in NEED_NO_PIP or python.environment in NEED_NO_PIP
-    if python.pip is not ABSENT or needs_none or python.environment != "venv" or torch is not None:
+    if needs_none or python.environment != "venv" or torch is not None:
+        return None
+    if broken := damaged(facts, is_pip):
+        return check.found(
+            facts,
+            f"{summed_up(broken)} «pip install» ends with an error.",
+            evidence=("interpreter.pip", *evidence_of(broken)),
+            severity="warning",
+            remedies=(PIP,),
+        )
+    if python.pip is not ABSENT:
         return None
     return check.found(
         facts,

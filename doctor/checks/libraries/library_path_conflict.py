@@ -20,7 +20,17 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import imports_fail, installed, package, quote, same_kind, search
+from doctor.checks._torch import (
+    PRELOAD,
+    imports_fail,
+    installed,
+    package,
+    preloaded,
+    preloaded_without_symbol,
+    quote,
+    same_kind,
+    search,
+)
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Evidence, Remedy
@@ -81,8 +91,8 @@ def judge(facts: Facts) -> Judgement:
     return _stub(facts) or _no_library(facts) or _by_message(facts) or _loaded(facts)
 
 
-def _unset(facts: Facts) -> tuple[Remedy, ...]:
-    name = "PATH" if facts.host.system == "windows" else VARIABLE
+def _unset(facts: Facts, name: str | None = None) -> tuple[Remedy, ...]:
+    name = name or ("PATH" if facts.host.system == "windows" else VARIABLE)
     known_unset = facts.live and facts.environ is not None and name not in facts.environ
     return (
         LOADER if known_unset else Remedy(action="unset-env", details={"name": name}),
@@ -180,7 +190,7 @@ def _without_stubs(facts: Facts, path: str) -> tuple[Remedy, ...]:
 
 def _by_message(facts: Facts) -> Judgement:
     found = search(facts, SYMBOL) or search(facts, VERSIONS)
-    if found is None:
+    if found is None or preloaded_without_symbol(facts):  # LD_PRELOAD: harmful-variable
         return None
     error = found[0]
     return check.found(
@@ -215,7 +225,7 @@ def _loaded(facts: Facts) -> Judgement:
                 Evidence(fact="loaded", value=file, source="/proc/self/maps of the child"),
                 "environ.LD_LIBRARY_PATH",
             ),
-            remedies=_unset(facts),
+            remedies=_unset(facts, PRELOAD if file in preloaded(facts) else None),
             severity=None if hurts else "warning",
             library=file,
         )

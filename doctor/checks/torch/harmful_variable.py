@@ -26,7 +26,18 @@ from collections.abc import Iterator
 
 from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import cuda_refused, heard
-from doctor.checks._torch import architectures, gfx_of, gpus, import_failure, installed, kind, quote, release_of
+from doctor.checks._torch import (
+    PRELOAD,
+    architectures,
+    gfx_of,
+    gpus,
+    import_failure,
+    installed,
+    kind,
+    preloaded_without_symbol,
+    quote,
+    release_of,
+)
 from doctor.knowledge import lookup
 from doctor.knowledge.versions import numbers
 from doctor.model.facts import ErrorText, Facts
@@ -56,7 +67,7 @@ check = Check(
 )
 
 ALLOCATORS = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
-OVERRIDE, PRELOAD = "HSA_OVERRIDE_GFX_VERSION", "LD_PRELOAD"
+OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 NO_CODE = ("hsa-invalid-isa", "hip-invalid-device-function", "hip-no-binary-for-gpu")
 MALLOCS = re.compile(r"tcmalloc|jemalloc|mimalloc|libiomp5|libgomp|libstdc\+\+|libjpeg|libturbojpeg")  # often wanted
 
@@ -212,7 +223,7 @@ def _crashed(facts: Facts) -> bool:
 
 
 def _preload(facts: Facts) -> Finding | None:
-    """A preloaded library, where the import of torch ends in a crash."""
+    """A preloaded library that can't be loaded, that lacks a symbol which torch needs, or that crashes the import."""
     value = (facts.environ or {}).get(PRELOAD)
     if error := heard(facts, "preload-not-loaded"):
         return _found(
@@ -224,6 +235,10 @@ def _preload(facts: Facts) -> Finding | None:
             severity="warning",
         )
     failure = import_failure(facts)
+    if lacking := preloaded_without_symbol(facts):
+        error, library = lacking
+        effect = f"{library} is loaded in place of torch's own copy, and lacks what torch needs"
+        return _found(facts, PRELOAD, str(value), effect, error)
     if not value or failure is None or failure.kind != "signal" or MALLOCS.search(value):
         return None
     return _found(facts, PRELOAD, value, "this library comes before all others, and importing torch crashes", None,

@@ -21,7 +21,7 @@ References
 import re
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._files import damaged, evidence_of, is_part_of_torch, reinstalled, summed_up
+from doctor.checks._files import NO_CACHE, damaged, evidence_of, is_part_of_torch, reinstalled, summed_up
 from doctor.checks._machine import heard, imported
 from doctor.checks._torch import (
     import_failure,
@@ -112,7 +112,7 @@ def _files(facts: Facts, torch: Torch | Absent | None) -> Judgement:
             "torch.leftovers" if torch.leftovers else None,
             Evidence(fact="import", value=failure.message, source="import torch") if failure else None,
         ),
-        remedies=(Remedy(action="reinstall-torch", details=same_kind(facts)),),
+        remedies=(_again(facts),),
         severity=None if broken else "warning",
         torch=torch.version,
         missing=missing[0] if missing else None,
@@ -124,19 +124,35 @@ def _damaged(facts: Facts, files: list[DamagedFile]) -> Finding:
     own = files[0].distribution == "torch"
     failure = import_failure(facts)
     harmless = not imports_fail(facts) and all(d.what == "missing" for d in files)  # some slim their images that way
+    stand_in = _stand_in(facts, files)
     return check.found(
         facts,
-        summed_up(files),
+        summed_up(files) + (f" torch loaded {stand_in} instead, whose version may differ." if stand_in else ""),
         evidence=(
             "torch.path",
             *evidence_of(files),
+            Evidence(fact="loaded", value=stand_in, source="/proc/self/maps of the child") if stand_in else None,
             Evidence(fact="import", value=failure.message, source="import torch") if failure else None,
         ),
-        remedies=(Remedy(action="reinstall-torch", details=same_kind(facts)) if own else reinstalled(files),),
+        remedies=(_again(facts) if own else reinstalled(files),),
         severity="warning" if harmless else None,
         torch=facts.torch.version if facts.torch else None,
         missing=files[0].file,
     )
+
+
+def _again(facts: Facts) -> Remedy:
+    """torch again, past the cache, and what it brings along and is damaged, too: the tools leave that as it is."""
+    others = {d.distribution: "" for d in damaged(facts, is_part_of_torch) if d.distribution != "torch"}
+    also = {"also": " ".join(others)} if others else {}
+    return Remedy(action="reinstall-torch", details={**same_kind(facts), "flag": NO_CACHE, **also})
+
+
+def _stand_in(facts: Facts, files: list[DamagedFile]) -> str | None:
+    """The library of another place that torch loaded for a missing one: a CUDA toolkit's, say."""
+    names = {d.file.rpartition("/")[2] for d in files if d.what == "missing"}
+    loaded = (facts.torch.loaded_libraries if facts.torch else None) or ()
+    return next((path for path in loaded if path.rpartition("/")[2] in names), None)
 
 
 def _message(facts: Facts) -> Judgement:
@@ -191,7 +207,7 @@ def _found(
         facts,
         detail,
         evidence=(quote(error), "torch.version", "torch.path"),
-        remedies=(Remedy(action="reinstall-torch", details=same_kind(facts)),),
+        remedies=(_again(facts),),
         severity=severity,
         confidence=confidence,
     )

@@ -26,6 +26,7 @@ class Order:
     replaces: tuple[str, ...] = ()
     cuda: str | None = None  # conda-forge: the CUDA version to ask for
     exact: bool = False  # the version is wanted, not only the newest: conda-forge's are not in the tables
+    past_cache: bool = False  # what is installed is broken, and the tool's cache may hold the same files
     note: str = ""  # what the user should know before running it
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from doctor.fixes.situation import Situation, has_no_pip
+from doctor.fixes.situation import Situation, has_damaged_pip, has_no_pip
 from doctor.fixes.tools import Order
 from doctor.model.facts import Facts
 from doctor.model.fix import Step
+
+REMOVE = "import shutil, sys; [shutil.rmtree(path, True) for path in sys.argv[1:]]"
 
 
 def install(situation: Situation, order: Order) -> tuple[Step, ...]:
@@ -18,7 +20,7 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
         steps.append(Step(text=f"Remove the installed {' '.join(order.replaces)}", argv=remove))
         again = (*pip, "uninstall", "-y", "torch")  # each call removes one
         steps += [Step(text="Remove the other torch in the same folder", argv=again)] * torches_beside(situation.facts)
-    argv = (*pip, "install", *order.requirements, *_index(order))
+    argv = (*pip, "install", *order.requirements, *_index(order), *past_cache(order))
     steps.append(Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=argv))
     return tuple(steps)
 
@@ -40,12 +42,32 @@ def get_pip(situation: Situation) -> tuple[Step, ...]:
     if not has_no_pip(situation.facts):
         return ()
     return (
+        *_without_damaged(situation),
         Step(
             text="Give the environment a pip",
             argv=(situation.python, "-m", "ensurepip", "--upgrade"),
             verify=(situation.python, "-m", "pip", "--version"),
         ),
     )
+
+
+def _without_damaged(situation: Situation) -> tuple[Step, ...]:
+    """ensurepip takes the metadata of a damaged pip for a pip, and a damaged pip cannot remove itself: its folders
+    go."""
+    if not has_damaged_pip(situation.facts):
+        return ()
+    pip = next((p for p in situation.facts.packages or () if p.name == "pip" and p.path), None)
+    if pip is None or not pip.path:
+        return (Step(text="Remove the damaged pip: its folders pip and pip-*.dist-info in site-packages"),)
+    site = situation.path(pip.path)
+    folders = (str(site / "pip"), str(site / f"pip-{pip.version}.dist-info"))
+    return (Step(text="Remove the damaged pip", argv=(situation.python, "-c", REMOVE, *folders)),)
+
+
+def past_cache(order: Order) -> tuple[str, ...]:
+    """pip's option, which uv knows by the same name: uv links its cache's files into environments, so that what was
+    damaged here is damaged there."""
+    return ("--no-cache-dir",) if order.past_cache else ()
 
 
 def torches_beside(facts: Facts) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from doctor.fixes.situation import Situation
 from doctor.fixes.tools import Order, requirement_name
+from doctor.fixes.tools.pip import past_cache
 from doctor.knowledge import vendors
 from doctor.model.fix import Step
 
@@ -21,13 +22,14 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
         # The lock file would keep the present build of the same version.
         names = (requirement.partition("=")[0] for requirement in order.requirements)
         anew = tuple(word for name in names for word in ("--upgrade-package", name)) if order.index else ()
-        return (Step(text=text, argv=("uv", "add", "--project", project, *anew, *fresh, *order.requirements, *index)),)
+        words = (*anew, *fresh, *order.requirements, *index, *past_cache(order))
+        return (Step(text=text, argv=("uv", "add", "--project", project, *words)),)
     if again := _tool_install(situation, order):
-        return (Step(text=text, argv=(*again, *fresh)),)
+        return (Step(text=text, argv=(*again, *fresh, *past_cache(order))),)
     if situation.facts.interpreter.environment == "uv-tool":
         text = f"{text} (until «uv tool» installs its tool anew)"
-    argv = ("uv", "pip", "install", "--python", situation.python, *fresh, *order.requirements, *_index(order))
-    return (Step(text=text, argv=argv),)
+    words = (*fresh, *order.requirements, *_index(order), *past_cache(order))
+    return (Step(text=text, argv=("uv", "pip", "install", "--python", situation.python, *words)),)
 
 
 def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
