@@ -13,7 +13,7 @@ from doctor.fixes.plan import plan, script
 from doctor.fixes.situation import as_found
 from doctor.knowledge import lookup
 from doctor.knowledge.choosing import avoiding
-from doctor.model.facts import ABSENT, Facts
+from doctor.model.facts import ABSENT, DamagedFile, Facts, Package
 from doctor.model.fix import Plan
 from tests.examples import linux, mac, windows, with_amd, with_nvidia, with_packages, with_torch
 from tests.fixes.situations import finding
@@ -25,6 +25,7 @@ TOO_OLD = finding(
 )
 CPU_ONLY = finding("torch-cpu-only", "reinstall-torch")
 MISSING = finding("torch-missing", "install-torch")
+BROKEN = finding("torch-install-broken", "reinstall-torch")
 
 
 def rtx(driver: object = "580.95.05", on: Facts | None = None) -> Facts:
@@ -133,6 +134,45 @@ def test_no_pip_in_the_environment() -> None:
     facts = without_torch(rtx())
     facts = replace(facts, interpreter=replace(facts.interpreter, pip=ABSENT))
     assert commands(plan([MISSING], facts))[0] == [PY, "-m", "ensurepip", "--upgrade"]
+
+
+def damaged(facts: Facts, *distributions: str) -> Facts:
+    files = (DamagedFile(distribution=name, version="1.2", file=f"{name}/a.so", what="empty") for name in distributions)
+    return replace(facts, damaged=tuple(files))
+
+
+def test_a_damaged_pip_makes_room_for_another() -> None:
+    """ensurepip takes the metadata of the damaged one for a pip, and leaves it."""
+    site = "/home/u/ml/.venv/lib/python3.12/site-packages"
+    pip = Package(name="pip", version="24.0", path=site)
+    facts = replace(damaged(without_torch(rtx()), "pip"), packages=(pip,))
+    remove, again, install = commands(plan([MISSING], facts))
+    assert remove[:2] == [PY, "-c"]
+    assert remove[3:] == [f"{site}/pip", f"{site}/pip-24.0.dist-info"]
+    assert again == [PY, "-m", "ensurepip", "--upgrade"]
+    assert install[:4] == [PY, "-m", "pip", "install"]
+
+
+def test_a_broken_cuda_build_on_a_machine_without_a_gpu_stays_a_cuda_build() -> None:
+    """A login node, or an image that is built here and runs elsewhere."""
+    facts = replace(with_torch(linux(), "2.14.1+cu130"), gpus=(), live=True)
+    (fix,) = plan([BROKEN], facts).fixes
+    assert fix.details == {"torch": "2.14.1", "backend": "cu130", "index": "default"}
+    assert fix.title == "Reinstall torch 2.14.1 (cu130)."
+
+
+@pytest.mark.parametrize("tool", ["pip", "uv"])
+def test_broken_files_are_installed_again_past_the_cache_with_those_of_the_packages_beside(tool: str) -> None:
+    """uv links the files of its cache: what was damaged here is damaged there."""
+    facts = replace(damaged(with_torch(linux(), "2.14.1+cu130"), "torch", "nvidia-cudnn-cu13"), gpus=(), live=True)
+    found = [f for f in judge(facts)[1] if f.id == "torch-install-broken"]
+    *_, last = printed = commands(plan(found, facts, tool=tool))
+    assert "--no-cache-dir" in last
+    if tool == "pip":
+        assert printed[0][-2:] == ["torch", "nvidia-cudnn-cu13"]
+    else:
+        assert last.count("--reinstall-package") == 2
+        assert "nvidia-cudnn-cu13" in last
 
 
 def test_a_managed_system_python_gets_an_environment() -> None:

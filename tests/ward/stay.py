@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import time
 from dataclasses import dataclass, field
@@ -120,7 +121,10 @@ def _run(bed: Bed, place: Place, row: Row) -> None:
     new = sorted(place.environments() - old)
     target, place.target = place.target, new[0] if new else place.target
     row.cured = _healthy(bed, place, row, "after the fix")
-    done = place.doctor("fix", "--undo", timeout=FIX_S)
+    if new:  # nothing that was there is changed: the way back is to remove the folder
+        shutil.rmtree(new[0])
+    else:
+        done = place.doctor("fix", "--undo", timeout=FIX_S)
     place.target = target
     row.undone = done.returncode == 0 and place.exact() == before
     if not row.undone:

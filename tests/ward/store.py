@@ -7,6 +7,7 @@ https://download.pytorch.org/whl/cpu; it lies in .cache/ward, or where TORCHDOCT
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -39,7 +40,7 @@ BASES = {
     "cpu-uv": Base("3.11", "uv", (CPU, "numpy==2.4.6")),
     "old": Base("3.10", "venv", ("torch==1.12.1", "numpy==1.26.4", "typing-extensions==4.15.0"), online=True),
     "old-3.6": Base(
-        "3.6", "venv", ("torch==1.10.2", "numpy==1.19.5", "typing-extensions==4.1.1", "dataclasses==0.8"), online=True
+        "3.6", "venv", ("torch==1.10.2", "numpy==1.17.5", "typing-extensions==4.1.1", "dataclasses==0.8"), online=True
     ),
     "old-3.7": Base("3.7", "venv", ("torch==1.7.1", "numpy==1.21.6", "typing-extensions==4.7.1"), online=True),
     "old-3.8": Base("3.8", "venv", ("torch==1.8.1", "numpy==1.24.4", "typing-extensions==4.13.2"), online=True),
@@ -109,14 +110,14 @@ class Store:
         """A wheel that pip is configured to find on this machine is taken if it is a CPU build."""
         if list(self.wheels.glob("torch-2.13.0+cpu-*")):
             return
-        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(self.wheels), f"{CPU}+cpu"]
+        command = [*_pip(), "download", "-q", "--no-deps", "-d", str(self.wheels), f"{CPU}+cpu"]
         if subprocess.run([*command, "--no-index"], check=False, capture_output=True).returncode:
             subprocess.run([*command, "--index-url", CPU_INDEX], check=True)
 
     def _fetch(self, how: str, wheel: Wheel, *more: str, folder: Path | None = None) -> None:
         platforms = [part for name in wheel.platforms or _HERE for part in ("--platform", name)]
         subprocess.run(
-            [sys.executable, "-m", "pip", "download", "-q", *([how] if how else []), "-d", str(folder or self.wheels),
+            [*_pip(), "download", "-q", *([how] if how else []), "-d", str(folder or self.wheels),
              "--only-binary=:all:", "--python-version", wheel.python, *platforms, wheel.requirement, *more],
             check=True,
         )  # fmt: skip
@@ -147,7 +148,8 @@ class Store:
         """With our own pip: that of an old Python knows neither new indexes nor what they say of a Python's version."""
         fetched = self.folder / "fetched"
         for requirement in base.requirements:
-            self._fetch("--no-deps", Wheel(requirement, python=base.python), folder=fetched)
+            wheel = Wheel(requirement, python=f"{base.python}.9")  # some packages want a patch release at the least
+            self._fetch("--no-deps", wheel, folder=fetched)
         pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "--no-deps", "--no-index"]
         subprocess.run([*pip, *map(str, fetched.iterdir())], check=True)
         shutil.rmtree(fetched)
@@ -172,6 +174,12 @@ class Store:
 
 
 UV = (sys.executable, "-m", "uv")
+
+
+def _pip() -> list[str]:
+    """Our own pip; where our environment has none, that of the Python which it was made from."""
+    own = importlib.util.find_spec("pip") is not None
+    return [sys.executable if own else os.path.realpath(sys.executable), "-m", "pip"]
 
 
 def interpreter(version: str) -> str | None:

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from doctor.model.facts import ABSENT
+from doctor.model.facts import ABSENT, DamagedFile
 from tests.example_case import Case
 from tests.examples import linux, with_torch
 
@@ -10,7 +10,13 @@ def without_pip(manager: str):
     return replace(facts, interpreter=replace(facts.interpreter, pip=ABSENT, manager=manager))
 
 
+def with_damaged_pip(torch=ABSENT):
+    file = DamagedFile(distribution="pip", version="24.0", file="pip/_internal/cli/__init__.py", what="missing")
+    return replace(linux(), torch=torch, damaged=(file,))
+
+
 BAD = {
+    "half of it is gone": Case(with_damaged_pip(), severity="warning"),
     "no module": "$ python3 -m pip install torch\n/usr/bin/python3: No module named pip\n",
     "no ensurepip": "The virtual environment was not created successfully because ensurepip is not available.  On Debian/Ubuntu "
     "systems, you need to install the python3-venv package\n",

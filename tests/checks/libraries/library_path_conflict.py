@@ -63,6 +63,10 @@ BAD = {
     ),
 }  # fmt: skip
 GOOD = {
+    "LD_PRELOAD brings the other copy": with_torch(
+        replace(machine, environ={"LD_PRELOAD": "/opt/old/libnvJitLink.so.12"}), "2.6.0+cu124", imports=False,
+        import_failure=ImportFailure(kind="exception", exception="ImportError", message=SYMBOL),
+    ),
     "torch's own copy is gone, and the system's stands in": replace(
         with_torch(
             with_packages(machine, nvidia_cudnn_cu12="9.1.0.70"), "2.6.0+cu124", cuda_available=True,

@@ -77,6 +77,16 @@ BAD = {
         ),
         LD_PRELOAD="/opt/hook/libhook.so",
     ),
+    "a preloaded NCCL that lacks what torch needs": with_variables(
+        with_torch(
+            linux(), "2.14.1+cu130", imports=False,
+            import_failure=ImportFailure(
+                kind="exception", exception="ImportError",
+                message="/e/lib/python3.12/site-packages/torch/lib/libtorch_cuda.so: undefined symbol: ncclRecv",
+            ),
+        ),
+        LD_PRELOAD="/usr/lib/libtcmalloc.so.4:/opt/old/libnccl.so.2",
+    ),
 }  # fmt: skip
 GOOD = {
     "nothing is set": with_variables(HEALTHY),

@@ -39,6 +39,13 @@ BAD = {
         damaged(with_torch(linux(), "2.14.1+cu130"), "nvidia-cudnn-cu13", "nvidia/cudnn/lib/libcudnn_adv.so.9", "missing"),
         severity="warning",
     ),
+    "a library that was taken away, and a toolkit's is loaded": Case(
+        damaged(
+            with_torch(linux(), "2.14.1+cu130", loaded_libraries=("/usr/local/cuda/lib64/libcudart.so.13",)),
+            "nvidia-cuda-runtime", "nvidia/cu13/lib/libcudart.so.13", "missing",
+        ),
+        severity="warning",
+    ),
     "libtorch_cpu.so deleted": with_torch(
         linux(), "2.6.0+cpu", imports=False, import_failure=NO_CPU, missing_files=("torch/lib/libtorch_cpu.so",)
     ),

@@ -200,7 +200,7 @@ def folder_left_by_uninstall(place: Place) -> None:
 
 @bed(DEPENDENCY, action="reinstall-package", details={"package": "numpy"}, cure="run")
 def numpy_for_another_python(place: Place) -> None:
-    """NumPy's wheel for 3.10 was unpacked for 3.11: its compiled core has another name."""
+    """NumPy's wheel for 3.10 was unpacked for 3.11, which looks for a core of another name."""
     place.uninstall("numpy")
     place.remove(place.site / "numpy")
     place.unpack("numpy-2.2.6-cp310")
@@ -226,7 +226,10 @@ def two_thousand_packages(place: Place) -> None:
         place.write(place.site / f"{name}-1.0.dist-info" / "RECORD", f"{name}/__init__.py,,\n")
 
 
-@bed("torch-import-crashes", needs=("setpriv", "unshare"), cure="none", why_not="whose files they are is their owner's to say")
+@bed(
+    "torch-import-crashes", needs=("setpriv", "unshare"),
+    cure="none", why_not="whose files they are is their owner's to say",
+)  # fmt: skip
 def files_of_another_user(place: Place) -> None:
     """The libraries of torch belong to another user, who alone may read them."""
     for name in ("libtorch_cpu.so", "libtorch_python.so"):
