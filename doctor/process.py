@@ -49,7 +49,7 @@ _WINDOWS = sys.platform == "win32"
 _MARK = "TORCHDOCTOR_CHILD"  # in the environment of the children where the system cannot follow daemons (macOS)
 _mark = secrets.token_hex(8)
 _CHANNEL = 3  # the descriptor of the channel in the child, and of the requests in the guardian
-_OUT_OF = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT)
+_OUT_OF = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _alive: set[Child] = set()
 
 
@@ -532,9 +532,36 @@ def _file_of(content: str | bytes) -> IO[bytes]:
             file = tempfile.TemporaryFile()  # noqa: SIM115 - an old kernel, or one that forbids it
     else:
         file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-    file.write(data)
-    file.seek(0)
+    try:
+        file.write(data)
+        file.seek(0)
+    except OSError as error:
+        if error.errno != errno.EFBIG:
+            raise
+        with contextlib.suppress(OSError):
+            file.close()  # what it holds can't be written out either
+        return _full_pipe(data)
     return file
+
+
+def _full_pipe(data: bytes) -> IO[bytes]:
+    """The same where no file may grow (RLIMIT_FSIZE): a pipe that has room for all of it."""
+    import fcntl
+
+    reader, writer = os.pipe()
+    try:
+        with contextlib.suppress(OSError, AttributeError):  # not Linux, or more than this user may have
+            fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, len(data))
+        os.set_blocking(writer, False)
+        written = os.write(writer, data)
+    except OSError:
+        written = -1
+    finally:
+        os.close(writer)
+    if written < len(data):
+        os.close(reader)
+        raise OSError(errno.EFBIG, "File too large")
+    return os.fdopen(reader, "rb")
 
 
 def _state_of(pid: int) -> str:

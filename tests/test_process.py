@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 import time
 
@@ -37,6 +38,18 @@ def test_a_file_that_is_no_program_is_a_result(tmp_path) -> None:
     text.write_text("hello")
     text.chmod(0o755)
     assert process.run([str(text)], limit_s=1).status == "failed"
+
+
+def test_a_program_gets_its_input_where_no_file_may_grow() -> None:
+    """RLIMIT_FSIZE holds for files in memory, too."""
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "from doctor import process\n"
+        "result = process.run(['cat'], limit_s=10, stdin='word ' * 20_000)\n"
+        "assert result.stdout == 'word ' * 20_000, (result.status, result.said)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_signal_is_told_from_the_same_positive_exit_code() -> None:

@@ -17,7 +17,7 @@ _SYSCTL = ("machdep.cpu.brand_string", "hw.optional.arm64", "kern.hv_vmm_present
            "machdep.cpu.leaf7_features")  # fmt: skip
 _LIMITS = {
     "open_files": "Max open files", "processes": "Max processes", "address_space_bytes": "Max address space",
-    "data_bytes": "Max data size",
+    "data_bytes": "Max data size", "cpu_seconds": "Max cpu time",
 }  # fmt: skip
 _UNLIMITED = 1 << 60  # cgroup v1 says «no limit» with a number near 2**63
 _GVISOR = "Sun Jan 10 15:06:54 PST 2016"  # the build date in gVisor's own /proc/version

@@ -32,6 +32,7 @@ LIMITS = {
     "processes": ("-u", "processes", "--ulimit nproc={0}:{0}"),
     "address-space": ("-v", "the address space", ""),
     "data": ("-d", "the data segment", ""),
+    "cpu-seconds": ("-t", "CPU time", "--ulimit cpu={0}:{0}"),
     "locked-memory": ("-l", "locked memory", "--ulimit memlock=-1"),
     "cgroup-processes": ("", "processes in the control group", "--pids-limit {0}"),
 }

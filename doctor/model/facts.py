@@ -67,6 +67,7 @@ class Limits:
     processes: int | Absent | None = None  # RLIMIT_NPROC: processes and threads of this user
     address_space_bytes: int | Absent | None = None  # RLIMIT_AS
     data_bytes: int | Absent | None = None  # RLIMIT_DATA
+    cpu_seconds: int | Absent | None = None  # RLIMIT_CPU: of each process
     cgroup_processes: int | Absent | None = None  # pids.max: processes and threads in the control group
     cgroup_processes_now: int | None = None  # pids.current
 

@@ -158,7 +158,7 @@ def test_memory_without_psutil_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None
 
 LIMITS = """\
 Limit                     Soft Limit           Hard Limit           Units
-Max cpu time              unlimited            unlimited            seconds
+Max cpu time              3600                 unlimited            seconds
 Max data size             unlimited            unlimited            bytes
 Max processes             513046               513046               processes
 Max open files            30                   1048576              files
@@ -183,6 +183,7 @@ def test_limits_of_the_process(look) -> None:
         processes=513046,
         address_space_bytes=4 << 30,
         data_bytes=ABSENT,
+        cpu_seconds=3600,
         cgroup_processes=100,
         cgroup_processes_now=97,
     )

@@ -1,14 +1,15 @@
 """A limit of the process is too low for torch.
 
 What it means
-    The system gives each process a number of open files, processes and threads, and an address space. CUDA opens some
-    dozens of files and reserves far more addresses than memory; OpenMP and the data loader start threads and
-    processes. Where a shell, a batch system, a service or a container sets these limits low, the start of CUDA ends
-    with «CUDA-capable device(s) is/are busy or unavailable», with «out of memory» on an empty GPU, or with a library
-    that can't be mapped; threads and workers can't be started.
+    The system gives each process a number of open files, processes and threads, an address space, and perhaps so many
+    seconds of CPU time, after which it is killed. CUDA opens some dozens of files and reserves far more addresses than
+    memory; OpenMP and the data loader start threads and processes; importing torch takes seconds. Where a shell, a
+    batch system, a service or a container sets these limits low, the start of CUDA ends with «CUDA-capable device(s)
+    is/are busy or unavailable», with «out of memory» on an empty GPU, or with a library that can't be mapped; threads
+    and workers can't be started; an import is killed.
 
 How to see it yourself
-    ulimit -n; ulimit -u; ulimit -v; cat /sys/fs/cgroup/pids.max, in the shell (or job) that starts Python.
+    ulimit -n; ulimit -u; ulimit -v; ulimit -t; cat /sys/fs/cgroup/pids.max, in the shell (or job) that starts Python.
 
 What to do
     Raise the limit where it is set: ulimit in the shell, the options of the batch system or service, --ulimit and
@@ -70,9 +71,11 @@ check = Check(
 FEW_FILES = 128
 FEW_PROCESSES = 64
 SMALL_SPACE = 64 << 30
+SHORT = 60  # seconds of CPU time, on all cores: importing torch and a first computation take some
 ROOM = 8  # processes that are left before a control group is full
 SPACE_WORDS = ("segment-not-mapped", "cuda-out-of-memory", "cuda-devices-busy")
 FILE_WORDS = ("too-many-open-files", "cuda-devices-busy")
+LITTLE = ("cpu-seconds", "address-space", "data")  # what is measured, not counted
 OUT_OF_MEMORY = (2, 46, 999)  # cuInit
 
 
@@ -115,6 +118,9 @@ def _low(limits: Limits) -> Iterator[Low]:
             limit = "address-space" if name == "address_space_bytes" else "data"
             words = "of addresses" if limit == "address-space" else "of data"
             yield Low(limit, f"{_gb(value)} {words}", "unlimited", f"host.limits.{name}")
+    if _below(limits.cpu_seconds, SHORT):
+        said = f"{limits.cpu_seconds} s of CPU time"
+        yield Low("cpu-seconds", said, "unlimited", "host.limits.cpu_seconds")
     if _below(limits.processes, FEW_PROCESSES):
         yield Low("processes", f"{limits.processes} processes and threads", "4096", "host.limits.processes")
     allowed, now = limits.cgroup_processes, limits.cgroup_processes_now
@@ -137,6 +143,7 @@ def _told(facts: Facts, low: Low) -> ErrorText | None:
         "open-files": FILE_WORDS,
         "address-space": SPACE_WORDS,
         "data": SPACE_WORDS,
+        "cpu-seconds": (),
         "processes": ("thread-not-created",),
         "cgroup-processes": ("thread-not-created",),
     }
@@ -173,7 +180,8 @@ def _by_message(facts: Facts) -> Judgement:
 def _found(facts: Facts, low: Low, error: ErrorText | None, confidence: str) -> Judgement:
     gpus = gpus_of(facts, "nvidia")
     detail = (
-        f"This process may have {low.said}, too few for torch{f' and {named(gpus)}' if gpus else ''}."
+        f"This process may have {low.said}, too {'little' if low.limit in LITTLE else 'few'} for torch"
+        f"{f' and {named(gpus)}' if gpus else ''}."
         if low.said
         else "The process came to a limit that the system sets it: " + (error.text if error else "")
     )

@@ -34,6 +34,13 @@ BAD = {
             ),
         ).torch,
     ),
+    "a second of CPU time, and the import was killed": replace(
+        limited(cpu_seconds=1),
+        torch=with_torch(
+            linux(), "2.9.1+cu128", imports=False,
+            import_failure=ImportFailure(kind="signal", message="killed by SIGKILL", signal=9),
+        ).torch,
+    ),
     "CUDA does not start": limited(open_files=30),
     "a full control group": with_error(
         limited(cgroup_processes=100, cgroup_processes_now=97),
@@ -53,6 +60,7 @@ BAD = {
 }
 GOOD = {
     "low, but all works": limited(works=True, open_files=64),
+    "little CPU time, but all works": limited(works=True, cpu_seconds=30),
     "wide limits, and the GPU is busy": limited(said=BUSY),
     "the usual limits": limited(works=True),
     "a Mac's 256 files": mac(),

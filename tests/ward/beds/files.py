@@ -194,7 +194,6 @@ def cache_of_uv_damaged(place: Place) -> None:
 def folder_left_by_uninstall(place: Place) -> None:
     """torch was uninstalled; its folder stayed, for a program had put its own cache there."""
     place.uninstall("torch")
-    place.remove(place.torch)
     place.write(place.torch / "cache" / "kernels.bin", b"\1" * 100)
 
 
@@ -202,7 +201,6 @@ def folder_left_by_uninstall(place: Place) -> None:
 def numpy_for_another_python(place: Place) -> None:
     """NumPy's wheel for 3.10 was unpacked for 3.11, which looks for a core of another name."""
     place.uninstall("numpy")
-    place.remove(place.site / "numpy")
     place.unpack("numpy-2.2.6-cp310")
 
 
