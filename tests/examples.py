@@ -268,3 +268,12 @@ def probe(device: str, status: str = "ok", **more: object) -> ProbeResult:
 def of_a_text(facts: Facts) -> Facts:
     """The same facts, as a text tells them: what is said there was said to a program, not to torchdoctor."""
     return replace(facts, live=False)
+
+
+def with_failures(facts: Facts, stage: str, *texts: str, device: str = "cpu") -> Facts:
+    """A full probe whose device is sound, and in which one feature of torch failed with those texts («what: text»)."""
+    data = {"wrong": [], "failures": list(texts), "not_here": [], "tried": []}
+    sound = (Stage(name=name, ok=True, ms=1.0) for name in ("kernel", "correct"))
+    stages = (*sound, Stage(name=stage, ok=True, ms=1.0, data=data))
+    return replace(facts, probes=(ProbeResult(id=device, device=device, status="ok", stage=stage, stages=stages,
+                                              data={"failures": list(texts)}),))  # fmt: skip

@@ -15,6 +15,7 @@ from doctor.cli.codes import FAULT, NO_VERDICT
 from doctor.cli.options import Positive, chosen_format, machine_options, request_from
 from doctor.knowledge import speeds
 from doctor.model.facts import ProbeResult, Stage
+from doctor.model.finding import Finding
 from doctor.model.report import Report
 from doctor.reports import summary
 from doctor.reports.text import safe
@@ -23,7 +24,8 @@ from doctor.reports.text import safe
 @click.command()
 @machine_options(formats=("terminal", "json", "html"))
 @click.option("--quick", is_flag=True, help="About a second a device (the default).")
-@click.option("--full", is_flag=True, help="About 20 s a device: silent faults, training, all memory, long rates.")
+@click.option("--full", is_flag=True, help="About a minute a device: silent faults, training, all memory, long rates, "
+              "torch.compile, attention, workers, files.")  # fmt: skip
 @click.option("--soak", type=Positive(), metavar="MINUTES",
               help="Compute for that long, compare every result, and watch rate and clocks.")  # fmt: skip
 @click.option("--errata", is_flag=True, help="Check which errata of this torch can be reproduced here.")
@@ -52,7 +54,7 @@ def command(**options: Any) -> int:
         output.emit(output.text_of(report, format, options), options["output"])
     else:
         output.emit(_table(report, options), options["output"])
-    return _exit_code(report.facts.probes or ())
+    return _exit_code(report)
 
 
 def _examine(options: dict[str, Any]) -> Report:
@@ -93,9 +95,9 @@ class _Bar:
         self._bar.update(self._task, completed=done)
 
 
-def _exit_code(probes: tuple[ProbeResult, ...]) -> int:
-    run = [p for p in probes if p.status != "skipped"]
-    if any(p.status != "ok" for p in run):
+def _exit_code(report: Report) -> int:
+    run = [p for p in report.facts.probes or () if p.status != "skipped"]
+    if any(p.status != "ok" for p in run) or any(f.severity == "fault" and _of_probe(f) for f in report.findings):
         return FAULT
     return 0 if run else NO_VERDICT
 
@@ -108,8 +110,13 @@ def _table(report: Report, options: dict[str, Any]) -> str:
     if not rows:
         return terminal.render(report, color=color, width=output.width())
     table = terminal.render_table(rows, heads=("device", "stage", "", "ms", "measured"), color=color)
-    found = [f"{_MARKS[f.severity]} {f.id}: {f.detail}" for f in report.findings if f.layer == "run"]
+    found = [f"{_MARKS[f.severity]} {f.id}: {f.detail}" for f in report.findings if _of_probe(f)]
     return table + "".join(f"\n{safe(line)}" for line in found) + ("\n" if found else "")
+
+
+def _of_probe(finding: Finding) -> bool:
+    """Whether it is about what the probe saw: the device, or a feature that was tried on it."""
+    return finding.layer == "run" or any(", stage " in e.source for e in finding.evidence)
 
 
 _MARKS = {"fault": "!!", "warning": " !", "note": "  "}
@@ -137,7 +144,7 @@ def _verdict(report: Report, probe: ProbeResult) -> list[tuple[str, ...]]:
 def _rows(probe: ProbeResult) -> list[tuple[str, ...]]:
     """A row a stage, then one for how it ended if that was not well."""
     rows: list[tuple[str, ...]] = [
-        (probe.id, stage.name, "ok" if stage.ok else "!!", f"{stage.ms:.1f}", _measured(stage))
+        (probe.id, stage.name, _mark(stage), f"{stage.ms:.1f}", _measured(stage))
         for stage in probe.stages
     ]
     if probe.status == "skipped":
@@ -149,11 +156,18 @@ def _rows(probe: ProbeResult) -> list[tuple[str, ...]]:
     return rows
 
 
+def _mark(stage: Stage) -> str:
+    """A feature that failed is no failure of the device; one of which nothing could be tried is not looked at."""
+    failed, tried, not_here = (stage.data.get(key) for key in ("failures", "tried", "not_here"))
+    return "!!" if not stage.ok else "!" if failed else "-" if not_here and not tried else "ok"
+
+
 def _measured(stage: Stage) -> str:
-    """What a stage found wrong; else what it measured, in a few words."""
-    wrong = stage.data.get("wrong")
-    if isinstance(wrong, (list, tuple)) and wrong:
-        return "; ".join(str(w) for w in wrong)
+    """What a stage found wrong, or which feature failed; else what it measured, in a few words."""
+    for key, words in (("wrong", ""), ("failures", "failed: ")):
+        texts = stage.data.get(key)
+        if isinstance(texts, (list, tuple)) and texts:
+            return words + "; ".join(str(text)[:300] for text in texts)
     rates = [
         *(f"{rate:.3g} TFLOP/s {dtype}" for dtype, rate in summary.probe_rates(ProbeResult(
             id="", device="", status="ok", stages=(stage,)))),
@@ -172,6 +186,8 @@ def _listed(stage: Stage) -> list[str]:
         return found if isinstance(found, list | tuple) else ()
 
     return [
+        *(f"{what} worked" for what in entries("tried")),
+        *(f"not here: {what}" for what in entries("not_here")),
         *(f"held back by {reason}" for reason in entries("throttles")),
         *(f"{rate:.4g} TFLOP/s" for rate in entries("rounds_tflops")),
         *(f"{p['from']} to {p['to']} {p['gbs']:.4g} GB/s" for p in entries("pairs")),

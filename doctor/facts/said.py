@@ -19,6 +19,12 @@ from doctor.model.facts import ErrorText, Facts, ImportFailure, ProbeResult, Sta
 TEXT_LIMIT = 500
 UNRECOGNISED = ("exception", "line", "warning")
 NO_DEVICE = 100
+# Rows about a GPU, a disk or a Python as a whole: where a feature alone says so, feature-fails and folder-not-writable
+# say what of it is so.
+TOLD_BY_FEATURES = frozenset((
+    "ptxas-unknown-architecture", "no-space-left", "memory-error-or-killed", "dynamo-unsupported-python",
+    "no-vectorized-isa", "triton-submodule-missing",
+))  # fmt: skip
 # What CUDA says to a code of cuInit (cuGetErrorString).
 # https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html (CUresult)
 CUDA_WORDS = {
@@ -70,6 +76,7 @@ def _said(facts: Facts) -> Iterator[ErrorText]:
     for probe in facts.probes or ():
         if probe.status != "ok":
             yield from _probe(probe)
+        yield from _features(probe)
     if isinstance(facts.interpreter.start_failure, StartFailure):
         yield from _rows(recognised(facts.interpreter.start_failure.message, "the target's Python"))
 
@@ -150,6 +157,15 @@ def _probe(probe: ProbeResult) -> Iterator[ErrorText]:
     elif not probe.data.get("wrong"):
         yield from recognised(probe.reason, source)
     yield from recognised(probe.stderr_tail, source)
+
+
+def _features(probe: ProbeResult) -> Iterator[ErrorText]:
+    """What a feature of torch said that failed: the rows that tell why. What no row knows is feature-fails' to tell."""
+    for stage in probe.stages:
+        texts = stage.data.get("failures")
+        for text in texts if isinstance(texts, (list, tuple)) else ():
+            known = recognised(str(text), f"probe of {probe.device}, stage {stage.name}")
+            yield from (e for e in _rows(known) if e.pattern not in TOLD_BY_FEATURES)
 
 
 def _failure(text: str, source: str) -> tuple[ErrorText, ...]:

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-TEXTS = ("wrong", "unsupported", "inexact", "silent_faults", "silent_left_out", "throttles", "warnings")
+TEXTS = (
+    "wrong", "unsupported", "inexact", "silent_faults", "silent_left_out", "throttles", "warnings", "failures",
+    "not_here", "tried", "attention_reduced",
+)  # fmt: skip
 WORDS = (
     "float32_matmul_precision", "cpu_capability", "pinned_error", "omp_num_threads", "exception", "message",
     "traceback", "module", "cause", "mig_mode", "persistence_mode", "firmware", "uuid", "driver",

@@ -32,7 +32,7 @@ DRIVER_LIMIT_S = 30.0  # a healthy server needs seconds a GPU without persistenc
 STAGE_LIMIT_S = 60.0  # the first kernel may be compiled by the driver (PTX)
 LONG_LIMIT_S = 300.0  # of the stages that take many seconds on a slow machine
 RUN_LIMIT_S = {"quick": 300.0, "full": 1800.0, "soak": 600.0}  # of all children; a soak has its minutes besides
-LONG_STAGES = ("silent", "training", "memory", "sustained")
+LONG_STAGES = ("silent", "training", "memory", "sustained", "compile", "workers", "distributed", "extensions")
 MANY_GPUS = 8  # with more, the driver's limit doubles
 SLOW_S = 1.0  # a stage that takes longer is worth a word
 TAIL = 3000  # characters kept of stderr
@@ -58,6 +58,12 @@ WORDS = {
     "types": "measuring other types",
     "bandwidth": "measuring memory",
     "transfer": "measuring transfers",
+    "attention": "checking attention",
+    "io": "saving and loading",
+    "workers": "loading data in worker processes",
+    "compile": "compiling",
+    "distributed": "joining two processes",
+    "extensions": "calling installed extensions",
     "soak": "soaking",
     "peers": "copying between GPUs",
     "state": "asking for its state",
@@ -66,13 +72,14 @@ WORDS = {
 }
 # The pieces that a mode needs, in the order of their stages: files of inside/stages/, with a "/" of inside/ itself.
 QUICK = ("monitor", "layouts", "draws", "speed")
+FEATURES = ("apart", "tries", "attention", "io", "workers", "distributed", "extensions", "compile")
 PIECES = {
     "facts": (),
     "quick": QUICK,
     "cpu-only": QUICK,
-    "full": (*QUICK, "cores", "silent", "training", "memory", "endurance"),
+    "full": (*QUICK, "cores", "silent", "training", "memory", "endurance", *FEATURES),
     "soak": ("monitor", "speed", "endurance"),
-    "peers": ("peers",),
+    "peers": ("apart", "tries", "peers", "distributed"),
     "fleet": (*QUICK, "memory", "endurance", "node"),
     "errata": ("errata/stage",),  # and the piece that holds the trigger
 }
@@ -625,6 +632,9 @@ def result_of(run: Run) -> ProbeResult:
     assert end is not None
     wrong = [text for s in stages for text in s.data.get("wrong") or ()]  # type: ignore[attr-defined]
     data = {k: v for s in stages for k, v in s.data.items() if k not in DETAILS}
+    for key in TRIED:
+        if texts := [text for s in stages for text in s.data.get(key) or ()]:  # type: ignore[attr-defined]
+            data[key] = texts
     if wrong:
         data["wrong"] = wrong
     threw = next((s for s in run.stages if "exception" in s.data), None)
@@ -650,4 +660,5 @@ def result_of(run: Run) -> ProbeResult:
     )
 
 
-DETAILS = ("wrong", "exception", "message", "traceback", "module", "cause")
+TRIED = ("failures", "not_here", "tried")  # of each stage of a feature (inside/stages/tries.py)
+DETAILS = ("wrong", "exception", "message", "traceback", "module", "cause", *TRIED)

@@ -18,6 +18,7 @@ References
 """
 
 from doctor.checks import Check, Judgement
+from doctor.checks._features import only_tried
 from doctor.checks._machine import heard
 from doctor.checks._torch import quote, search
 from doctor.model.facts import ErrorText, Facts
@@ -63,12 +64,13 @@ def judge(facts: Facts) -> Judgement:
         or error.pattern in ("msvc-cl-not-found", "msvc-14-required")
     )
     what, remedies = _missing(error, windows)
+    mentioned = error.pattern == "no-working-triton" and not _stopped(facts, error)
     return check.found(
         facts,
         f"{what} is needed here, and is not there.",
         evidence=(quote(error), "host.os_name", "torch.version"),
         remedies=remedies,
-        severity="warning" if error.pattern == "no-working-triton" and not _stopped(facts, error) else None,
+        severity="warning" if mentioned or only_tried(error) else None,
         missing=what,
     )
 
