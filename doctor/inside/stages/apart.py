@@ -92,7 +92,7 @@ def ending(code, err):
     said = [line for line in err.splitlines() if line.strip()]
     fatal = next((line for line in said if line.startswith(("Fatal Python error", "Windows fatal exception"))), "")
     if code < 0:
-        names = dict((getattr(signal, n), n) for n in dir(signal) if n.startswith("SIG") and "_" not in n)
+        names = dict((number.value, number.name) for number in signal.Signals)
         text = "it was ended by signal %d (%s)" % (-code, names.get(-code, "unknown"))
         return text + (": " + fatal.partition(": ")[2] if fatal else "")
     last = " ".join(said[-1].split())[-TAIL:] if said else ""

@@ -59,6 +59,8 @@ def compare(probe, data):
         raise tries.NotHere("%s switches it off" % switch)
     with Folder(cache_folder(tempfile.gettempdir())) as folder:
         environ = {"TORCHINDUCTOR_CACHE_DIR": folder, "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+        for name in ("TMPDIR", "TEMP", "TMP"):  # precompiled headers lie there, whatever the cache is
+            environ[name] = folder
         own = os.environ.get("TRITON_CACHE_DIR")
         if own and not probe.is_cpu:
             with Folder(own):  # only whether it can be written
