@@ -3,6 +3,7 @@
 python scripts/ward_gpu.py --list                        the rows, and what is expected of each
 python scripts/ward_gpu.py --output DIR --jobs 6         run them; results in DIR/ward_gpu.json and DIR/ward_gpu.md
 python scripts/ward_gpu.py --output DIR --only libcuda   rows whose group or name contains this
+python scripts/ward_gpu.py --output DIR --only full      the full probe's rows, a minute each
 
 A run goes on where the file in DIR ends; --again runs all rows anew. Needs Linux and a Python with torch and CUDA; rows
 with mounts need root. No setting of the driver or a GPU is touched. Exit code 1 where a row is not as it was written
@@ -55,7 +56,7 @@ def main() -> int:
         os.chmod(folder, 0o755)
         table = rows(here, Path(folder))
         words = [word.lower() for word in options.only]
-        chosen = [row for row in table if not words or any(w in f"{row.group} {row.name}".lower() for w in words)]
+        chosen = [row for row in table if is_chosen(row, words)]
         if options.list:
             return listed(chosen)
         options.output.mkdir(parents=True, exist_ok=True)
@@ -75,6 +76,12 @@ def main() -> int:
     if wrong:
         return 1
     return 3 if begun < len(todo) else 0
+
+
+def is_chosen(row: Row, words: list[str]) -> bool:
+    """All rows, or those that a word names; the full probe only by its name."""
+    named = any(word in f"{row.group} {row.name}".lower() for word in words)
+    return named or not (words or row.full)
 
 
 def listed(table: list[Row]) -> int:

@@ -20,7 +20,8 @@ class Row:
     always "faulty". `code`: the exit code. `noted`: ids that must be among the findings, whatever their severity.
     `environ`: variables beside the user's own. `mounts`: shell commands in a new mount namespace, as root. `wrap`: the
     program that starts the doctor. `beside`: Python programs, with torch, that run meanwhile (programs.py). `copies`:
-    how many doctors at once. `missing`: why the row can't be run on this machine; "" where it can.
+    how many doctors at once. `full`: the full probe in place of a check; it takes a minute and all of a GPU's memory,
+    so it is run only where --only names it. `missing`: why the row can't be run on this machine; "" where it can.
     """
 
     name: str
@@ -35,13 +36,14 @@ class Row:
     arguments: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     copies: int = 1
+    full: bool = False
     limit_s: float = LIMIT_S
     missing: str = ""
 
     @property
     def alone(self) -> bool:
         """Whether it would disturb other rows, or they it."""
-        return bool(self.beside) or self.copies > 1
+        return bool(self.beside) or self.copies > 1 or self.full
 
     @property
     def expected(self) -> str:

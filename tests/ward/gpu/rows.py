@@ -72,7 +72,7 @@ def rows(here: Machine, folder: Path) -> list[Row]:
     found = [
         *_healthy(here), *_variables(here, folder), *_nodes(here, folder), *_driver(here, folder),
         *_libraries(here, folder), *_loader(here, folder), *_limits(here), *_surroundings(here, folder),
-        *_tools(folder), *_arguments(), *_shared(here), *_two(here),
+        *_tools(folder), *_arguments(), *_shared(here), *_two(here), *_full(here, folder),
     ]  # fmt: skip
     names = [row.name for row in found]
     assert len(set(names)) == len(names), "two rows have one name"
@@ -344,6 +344,25 @@ def _two(here: Machine) -> Iterator[Row]:
     yield _row("another process computes on the second GPU", group, beside=("compute cuda:1",), missing=missing)
 
 
+def _full(here: Machine, folder: Path) -> Iterator[Row]:
+    """Features of torch that the full probe tries: torch.compile, workers, files."""
+    group = "full probe"
+
+    def row(name: str, *ids: str, **more: Any) -> Row:
+        return _mounted(here, name, group, *ids, full=True, limit_s=240, **{"mounts": (), **more})
+
+    words = "ptxas fatal : Value 'sm_90a' is not defined for option 'gpu-name'"
+    false = _file(folder, "ptxas", f'#!/bin/sh\necho "{words}" >&2\nexit 255\n', 0o755)
+    yield row("the full probe of a healthy machine")
+    yield row("the full probe without a C compiler", noted=("compiler-missing",),
+              environ={"CC": "/nonexistent/cc", "CXX": "/nonexistent/c++"})  # fmt: skip
+    yield row("the full probe with an old ptxas", noted=("feature-fails",), environ={"TRITON_PTXAS_PATH": str(false)})
+    yield row("the full probe with a /dev/shm of 64 KB", "shared-memory-too-small",
+              mounts=("mount -t tmpfs -o size=64k none /dev/shm",))  # fmt: skip
+    cache = {"TORCHINDUCTOR_CACHE_DIR": "/proc/nothing"}
+    yield row("the full probe with a cache that can't be written", noted=("folder-not-writable",), environ=cache)
+
+
 def shown(row: Row) -> str:
     """What is broken, in one line, for the page and --list."""
     parts = [f"{name}={shlex.quote(value)}" for name, value in row.environ.items() if name != "PATH"]
@@ -351,4 +370,5 @@ def shown(row: Row) -> str:
     parts += list(row.mounts) + list(row.beside)
     parts += [shlex.join(row.arguments)] if row.arguments else []
     parts += [f"{row.copies} at once"] if row.copies > 1 else []
+    parts += ["probe --full"] if row.full else []
     return re.sub(rf"{FOLDERS}/{PREFIX}\w+", "FOLDER", "; ".join(parts)) or "as it is"

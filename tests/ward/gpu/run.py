@@ -59,8 +59,9 @@ def run(row: Row, python: str) -> Result:
 
 def argv_of(row: Row, python: str) -> list[str]:
     """What starts the doctor of this row: this Python, which examines the other one."""
-    check = [sys.executable, "-B", "-m", "doctor", "check", "--json", "--no-redact", "--python", python, *row.arguments]
-    argv = [*row.wrap, *check]
+    command = ["probe", "--full"] if row.full else ["check"]
+    doctor = [sys.executable, "-B", "-m", "doctor", *command, "--json", "--no-redact", "--python", python]
+    argv = [*row.wrap, *doctor, *row.arguments]
     if row.mounts:
         script = " && ".join(row.mounts) + f" && exec {shlex.join(argv)}"
         argv = ["unshare", "-m", "sh", "-c", script]
