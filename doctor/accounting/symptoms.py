@@ -267,4 +267,4 @@ def _ended(probe: ProbeResult) -> tuple[str, Kind, tuple[str, ...]] | None:
         return "probe-hung", "hang", ("driver-hangs", "device-crashes")
     if probe.status == "crashed":
         return "probe-crashed", "compute", ("process-limits", "amd-gpu-unsupported", *crashes)
-    return "probe-failed", "compute", ("process-limits", "amd-gpu-unsupported", *crashes)
+    return "probe-failed", "compute", ("process-limits", "folder-not-writable", "amd-gpu-unsupported", *crashes)

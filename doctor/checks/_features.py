@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from doctor.model.facts import ErrorText, Facts
+from doctor.model.facts import ErrorText, Facts, ProbeResult
 from doctor.model.finding import Evidence
 
 FEATURES = ("compile", "attention", "workers", "io", "distributed", "extensions")
@@ -46,6 +46,13 @@ def failures(facts: Facts) -> Iterator[Failure]:
             for text in listed if isinstance(listed, list | tuple) else ():
                 what, _, said = str(text).partition(": ")
                 yield Failure(probe.device, stage.name, what, said)
+
+
+def ended(probe: ProbeResult) -> Failure | None:
+    """What ended the probe of a device with an exception, as a failure of that stage."""
+    if probe.status != "failed" or probe.data.get("wrong") or not probe.stage:
+        return None
+    return Failure(probe.device, probe.stage, f"the probe of {probe.device}", probe.reason)
 
 
 def only_tried(error: ErrorText | None) -> bool:

@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 
 spec = importlib.util.spec_from_file_location("probe", sys.argv[1])
 probe = importlib.util.module_from_spec(spec)
@@ -200,7 +201,14 @@ CASES = {
 
 
 def children():
-    """Processes of this session and those below it that are not this one (Linux)."""
+    """Processes that came of this one and do not go away within seconds (Linux)."""
+    end = time.time() + 10
+    while running() and time.time() < end:
+        time.sleep(0.1)
+    return running()
+
+
+def running():
     found = []
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
         try:

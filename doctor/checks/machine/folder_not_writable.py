@@ -24,8 +24,8 @@ import re
 from dataclasses import dataclass
 
 from doctor.checks import Check, Judgement, Unknown
-from doctor.checks._features import Failure, failures, tried
-from doctor.model.facts import Facts
+from doctor.checks._features import FEATURES, Failure, ended, failures, tried
+from doctor.model.facts import Facts, ProbeResult
 from doctor.model.finding import Finding, Remedy
 
 FREE = Remedy(action="free-disk-space")
@@ -52,6 +52,7 @@ NO_FOLDER = re.compile(r"No usable temporary directory found in \[(?P<paths>[^\]
 VARIABLES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TMPDIR", "TEMP", "TMP")
 OWN = re.compile(r"[/\\]torchdoctor-[^/\\]*$")  # the name of the probe's own file in that folder
 STAGES = ("io", "workers", "compile")
+ELSEWHERE = tuple(name for name in FEATURES if name not in STAGES)  # what is said there names other files
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Folder:
 
 def unwritable(facts: Facts, failure: Failure) -> Folder | None:
     """What a failure says of a folder; None where it says something else."""
-    if failure.stage not in STAGES:
+    if failure.stage in ELSEWHERE:
         return None
     if found := NO_FOLDER.search(failure.text):
         first = found["paths"].split(",")[0].strip(" '\"")
@@ -74,7 +75,16 @@ def unwritable(facts: Facts, failure: Failure) -> Folder | None:
     if found is None or int(found["number"]) not in REASONS:
         return None
     path = OWN.sub("", found["path"])
-    return Folder(path, int(found["number"]), _variable(facts, path))
+    variable = _variable(facts, path)
+    if failure.stage not in STAGES and variable is None:
+        return None  # of a file that the device's driver or torch itself misses
+    return Folder(path, int(found["number"]), variable)
+
+
+def ended_by(facts: Facts, probe: ProbeResult) -> Folder | None:
+    """The folder whose lack ended the probe of a device: torch makes the compiler's cache when it imports its parts."""
+    failure = ended(probe)
+    return unwritable(facts, failure) if failure else None
 
 
 def _variable(facts: Facts, path: str) -> str | None:
@@ -84,12 +94,12 @@ def _variable(facts: Facts, path: str) -> str | None:
 
 @check
 def judge(facts: Facts) -> Judgement:
-    if not tried(facts):
-        return Unknown("writing to the folders for caches and temporary files was not tried: probe --full does")
     found: dict[Folder, list[Failure]] = {}
-    for failure in failures(facts):
+    for failure in (*filter(None, map(ended, facts.probes or ())), *failures(facts)):
         if folder := unwritable(facts, failure):
             found.setdefault(folder, []).append(failure)
+    if not found and not tried(facts):
+        return Unknown("writing to the folders for caches and temporary files was not tried: probe --full does")
     return [_found(facts, folder, failed) for folder, failed in found.items()] or None
 
 
@@ -97,7 +107,7 @@ def _found(facts: Facts, folder: Folder, failed: list[Failure]) -> Finding:
     named = f" ({folder.variable})" if folder.variable else ""
     hurt = ", ".join(dict.fromkeys(f.what for f in failed))
     # Where only the user's own choice of a folder can't be written, Python takes another one.
-    grave = any(f.stage in ("io", "workers") and not f.what.startswith("the folder of") for f in failed)
+    grave = any(f.stage != "compile" and not f.what.startswith("the folder of") for f in failed)
     return check.found(
         facts,
         f"{folder.path}{named} {REASONS[folder.number]}. What failed: {hurt}.",

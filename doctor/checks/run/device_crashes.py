@@ -28,6 +28,7 @@ from doctor.checks import Check, Judgement, Unknown
 from doctor.checks._features import FEATURES
 from doctor.checks._machine import heard
 from doctor.checks._torch import import_failure
+from doctor.checks.machine.folder_not_writable import ended_by
 from doctor.model.facts import Facts, ProbeResult
 from doctor.model.finding import Evidence, Finding, Remedy
 
@@ -74,7 +75,7 @@ def judge(facts: Facts) -> Judgement:
         failed = (
             probe.status == "failed" and not probe.data.get("wrong") and not any(t in probe.reason for t in NO_ROOM)
         )
-        if probe.status not in ("crashed", "timed-out") and not failed:
+        if (probe.status not in ("crashed", "timed-out") and not failed) or ended_by(facts, probe):
             continue
         why, remedies = _concluded(facts, probe)
         found.append(

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+from doctor.model.facts import ProbeResult
 from tests.example_case import Case
 from tests.examples import linux, with_failures, with_torch
 
@@ -36,7 +37,17 @@ BAD = {
         ), severity="fault",
     ),
 }  # fmt: skip
+BAD["the cache ends the probe itself: torch makes it when an optimizer is made"] = Case(
+    replace(NAMED, probes=(
+        ProbeResult(id="cpu", device="cpu", status="failed", stage="silent",
+                    reason="FileNotFoundError: [Errno 2] No such file or directory: '/cache'"),
+    )), severity="fault",
+)  # fmt: skip
 GOOD = {
+    "the probe misses a file that no variable names": replace(CPU, probes=(
+        ProbeResult(id="cpu", device="cpu", status="failed", stage="silent",
+                    reason="FileNotFoundError: [Errno 2] No such file or directory: '/dev/kfd'"),
+    )),
     "all could be written": with_failures(NAMED, "io"),
     "only the quick probe": NAMED,
     "a header file is not there": with_failures(
