@@ -16,6 +16,7 @@ from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, ImportFailure, InstallAttempt, ProbeResult, Torch
 from doctor.model.symptom import KINDS
 from tests.examples import device, linux, probe, proven, with_error, with_nvidia, with_torch
+from tests.table import table
 from tests.tickets import collect_env
 
 RTX = "NVIDIA GeForce RTX 4090"
@@ -191,7 +192,7 @@ def test_every_need_of_a_hypothesis_is_answered_by_a_question() -> None:
     assert not lost
 
 
-@pytest.mark.parametrize("row", lookup.error_patterns(), ids=lambda row: row.id)
+@table("row", lookup.error_patterns, ids=lambda row: row.id)
 def test_a_message_alone_is_never_healthy(row: lookup.ErrorPattern) -> None:
     """Judging the example of a row gives one of its causes, or asks."""
     made = from_text(row.example + "\n")

@@ -8,6 +8,7 @@ import pytest
 
 from doctor.accounting.judgement import judged
 from doctor.evidence.read import read
+from tests.table import table
 from tests.tickets import collect_env
 
 OWN = """\
@@ -81,7 +82,7 @@ TRACEBACK = '''Traceback (most recent call last):
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
-@pytest.mark.parametrize("error", OWN, ids=lambda error: error[:60])
+@table("error", OWN)
 def test_no_fault_beside_a_programs_own_error(environment: str, error: str) -> None:
     text = f"{TRACEBACK}{error}\n\n{ENVIRONMENTS[environment]}"
     made = judged(replace(read((("ticket", text.encode()),)).facts, live=False))

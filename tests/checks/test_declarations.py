@@ -21,6 +21,7 @@ from doctor.model.facts import Facts, Host, ProbeResult
 from doctor.model.finding import Finding
 from tests.example_case import Case, facts_of
 from tests.examples import device, linux, mac, windows, with_amd, with_nvidia, with_packages, with_torch
+from tests.table import table
 from tests.test_examples import examples_of
 
 CHECKS = all_checks()
@@ -46,10 +47,6 @@ SPARSE = {
 }
 
 
-def ids(checks: tuple[Check, ...]) -> list[str]:
-    return [c.id for c in checks]
-
-
 @cache
 def bad_examples(id: str) -> tuple[tuple[str, Case], ...]:
     cases = ((name, c if isinstance(c, Case) else Case(c)) for name, c in examples_of(id).BAD.items())
@@ -68,7 +65,7 @@ def found_examples(check: Check) -> Iterator[tuple[str, Facts, tuple[Finding, ..
 # ---- what is declared exists
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=ids(CHECKS))
+@table("check", CHECKS, ids=lambda c: c.id)
 def test_declares_what_rules_it_out_and_what_is_usual(check: Check) -> None:
     assert check.needs
     assert check.usual
@@ -91,7 +88,7 @@ def field_exists(name: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=ids(CHECKS))
+@table("check", CHECKS, ids=lambda c: c.id)
 def test_needs_are_facts_of_the_model(check: Check) -> None:
     names = [name for need in check.needs for name in need.split("|") if name != "messages"]
     assert [name for name in names if not field_exists(name)] == []
@@ -130,7 +127,7 @@ def without(facts: Facts, evidence: str) -> Facts:
     return blanked(facts, evidence)
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=ids(CHECKS))
+@table("check", CHECKS, ids=lambda c: c.id)
 def test_without_what_a_finding_rests_on_it_is_not_ruled_out(check: Check) -> None:
     passed = []
     for name, facts, findings, of_facts in found_examples(check):
@@ -149,7 +146,7 @@ def test_blanking_changes_the_facts() -> None:
     assert without(facts, "a label") == facts
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=ids(CHECKS))
+@table("check", CHECKS, ids=lambda c: c.id)
 def test_its_own_examples_do_not_refute_it(check: Check) -> None:
     """Neither the system, nor a GPU in use, nor the fit can make impossible what was found."""
     for name, facts, findings, _ in found_examples(check):
@@ -162,7 +159,7 @@ def test_its_own_examples_do_not_refute_it(check: Check) -> None:
         assert fit is None or fit.factor > 0, f"{name}: {fit}"
 
 
-@pytest.mark.parametrize("check", [c for c in CHECKS if c.fits], ids=ids(tuple(c for c in CHECKS if c.fits)))
+@table("check", [c for c in CHECKS if c.fits], ids=lambda c: c.id)
 def test_a_fit_has_an_opinion_on_something_and_says_why(check: Check) -> None:
     assert check.fits
     examples = [facts_of(c.what, c.as_of) for _, c in bad_examples(check.id)]
@@ -267,7 +264,7 @@ def usual_plan(check: Check, facts: Facts):
 
 
 @pytest.mark.parametrize("machine", SPARSE)
-@pytest.mark.parametrize("check", CHECKS, ids=ids(CHECKS))
+@table("check", CHECKS, ids=lambda c: c.id)
 def test_the_usual_remedies_make_a_fix_or_say_why_not(check: Check, machine: str) -> None:
     facts = SPARSE[machine]
     if check.systems and facts.host.system and facts.host.system not in check.systems:
@@ -282,7 +279,7 @@ def test_the_usual_remedies_make_a_fix_or_say_why_not(check: Check, machine: str
 
 
 @pytest.mark.parametrize("machine", ["windows", "a live Windows", "darwin", "a live Mac"])
-@pytest.mark.parametrize("check", CHECKS, ids=ids(CHECKS))
+@table("check", CHECKS, ids=lambda c: c.id)
 def test_no_command_of_linux_elsewhere(check: Check, machine: str) -> None:
     system = SPARSE[machine].host.system
     if check.systems and system not in check.systems:

@@ -23,9 +23,7 @@ PER_100_KB_S = 0.05
 VALUE = 500  # characters of a value, a quote or a message that a check sees
 YARDSTICK_S = 0.00005  # what the plain expression takes on a machine of 2023
 CLOCK = time.perf_counter if sys.platform == "win32" else time.thread_time
-READERS = of_readers()
-REDACTION = of_redaction()
-OTHERS = elsewhere()
+readers, redaction, others = cache(of_readers), cache(of_redaction), cache(elsewhere)  # made when a test asks
 
 
 class Endless(Exception):
@@ -108,28 +106,28 @@ def test_lines_are_no_longer_than_the_texts_here() -> None:
 @pytest.mark.parametrize("share", range(8))
 def test_no_text_makes_a_reader_slow(share: int) -> None:
     allowed = PER_100_KB_S * LINE / 100_000 * slowness()
-    failed = {used.where: said for used in READERS[share::8] if (said := slow(used, LINE, allowed))}
+    failed = {used.where: said for used in readers()[share::8] if (said := slow(used, LINE, allowed))}
     assert not failed
 
 
 @pytest.mark.parametrize("share", range(4))
 def test_no_text_makes_redaction_slow(share: int) -> None:
     allowed = PER_100_KB_S * LINE / 100_000 * slowness()
-    failed = {used.where: said for used in REDACTION[share::4] if (said := slow(used, LINE, allowed))}
+    failed = {used.where: said for used in redaction()[share::4] if (said := slow(used, LINE, allowed))}
     assert not failed
 
 
 def test_no_value_makes_a_check_slow() -> None:
     allowed = 0.01 * slowness()
-    failed = {used.where: said for used in OTHERS if (said := slow(used, VALUE, allowed))}
+    failed = {used.where: said for used in others() if (said := slow(used, VALUE, allowed))}
     assert not failed
 
 
 def test_the_expressions_are_found() -> None:
-    assert len(READERS) > 450
-    assert len(OTHERS) > 200
-    assert len(REDACTION) > 120
-    assert {"evidence", "messages"} <= {re.split(r"[/.]", used.where)[0] for used in READERS}
+    assert len(readers()) > 450
+    assert len(others()) > 200
+    assert len(redaction()) > 120
+    assert {"evidence", "messages"} <= {re.split(r"[/.]", used.where)[0] for used in readers()}
 
 
 @pytest.mark.parametrize(

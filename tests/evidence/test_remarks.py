@@ -9,6 +9,7 @@ from doctor.evidence import read as reading
 from doctor.evidence import remarks
 from doctor.model.report import Report
 from doctor.pipeline import Request, examine
+from tests.table import table
 
 HEALTHY = """\
 PyTorch version: 2.6.0+cu124
@@ -37,7 +38,8 @@ def test_what_says_nothing_bad(more: str) -> None:
     assert judged(f"{more}\n\n{HEALTHY}").verdict == "healthy"
 
 
-@pytest.mark.parametrize("more", [
+@pytest.mark.parametrize("form", ["{more}\n\n{ticket}", "{ticket}\n{more}\n", "### Describe the bug\n{more}\n\n```\n{ticket}```\n"])
+@table("more", [
     "Segmentation fault (core dumped)", "zsh: killed     python train.py", "Abort trap: 6",
     "Process finished with exit code -1073741819 (0xC0000005)", "exitcode  : -11 (pid: 123)", "$? = 139", "139", "False",
     "the training hangs at all_reduce for ever", "the loss is nan on the GPU", "Results differ between CPU and GPU",
@@ -50,7 +52,6 @@ def test_what_says_nothing_bad(more: str) -> None:
     "UserWarning: CUDA initialization: the driver cannot be asked", "AssertionError: GPU result wrong",
     "ValueError: CUDA driver failed",
 ])  # fmt: skip
-@pytest.mark.parametrize("form", ["{more}\n\n{ticket}", "{ticket}\n{more}\n", "### Describe the bug\n{more}\n\n```\n{ticket}```\n"])
 def test_what_may_be_a_failure(more: str, form: str) -> None:
     report = judged(form.format(more=more, ticket=HEALTHY))
     assert report.verdict != "healthy"

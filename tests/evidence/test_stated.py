@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import doctor
 from doctor.evidence import stated
 from doctor.model.facts import ABSENT, Torch
+from tests.table import table
 
 
 def handed_over(*facts: tuple[str, object], messages: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -111,13 +112,13 @@ def nested(times: int) -> Any:
     return value
 
 
-@pytest.mark.parametrize(
+@pytest.mark.parametrize("fact", ["environ", "environ.TORCH_X", "packages", "gpus", "torch", "host.memory_bytes"])
+@table(
     "value",
     [float("nan"), float("inf"), 10**30, 10**5000, -(10**5000), nested(40), nested(100_000), {1, 2}, b"x", {1: {2: 3}},
      {(1,): "x"}, ["\ud800"], {"\ud800": "\ud800"}, object(), range(3)],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
-@pytest.mark.parametrize("fact", ["environ", "environ.TORCH_X", "packages", "gpus", "torch", "host.memory_bytes"])
 def test_decoded_values_are_bounded_like_a_text(fact: str, value: Any) -> None:
     """A program hands over what JSON cannot hold, or not so deep: refused in one line, or judged."""
     try:

@@ -20,6 +20,7 @@ from doctor.model.facts import (
     Torch,
 )  # fmt: skip
 from tests.examples import device, linux, proven, with_amd, with_nvidia, with_torch
+from tests.table import table
 
 GPU = with_nvidia(linux(), "NVIDIA GeForce RTX 4090", driver="550.54.15")
 NO_GPUS = "No CUDA GPUs are available"
@@ -199,7 +200,7 @@ def test_what_was_recognised_before_stays_first() -> None:
     assert {e.pattern for e in with_messages(facts).errors} == {"no-cuda-gpus", "exception"}
 
 
-@pytest.mark.parametrize("row", lookup.error_patterns(), ids=lambda row: row.id)
+@table("row", lookup.error_patterns, ids=lambda row: row.id)
 def test_every_row_is_recognised_live_by_its_example(row: lookup.ErrorPattern) -> None:
     tail = ProbeResult(id="cpu", device="cpu", status="crashed", stage="kernel", stderr_tail=row.example, signal=6)
     assert row.id in {e.pattern for e in with_messages(replace(linux(), probes=(tail,))).errors}

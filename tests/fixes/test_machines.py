@@ -16,6 +16,7 @@ from doctor.knowledge import lookup, vendors
 from doctor.model.facts import ABSENT
 from doctor.model.fix import Plan
 from tests.knowledge.machines import MACHINES, NOTHING
+from tests.table import table
 
 OTHER_INDEXES = {vendors.therock()["index"], "https://pypi.jetson-ai-lab.io/jp6/cu126"}
 
@@ -33,8 +34,8 @@ def check_command(argv: list[str]) -> None:
             assert lookup.torch_of_companion(name, version)
 
 
-@pytest.mark.parametrize("name", [*MACHINES, *NOTHING])
 @pytest.mark.parametrize("tool", ["pip", "uv", "conda"])
+@table("name", [*MACHINES, *NOTHING])
 def test_commands_of_a_machine(name: str, tool: str) -> None:
     facts = replace((MACHINES.get(name) or NOTHING[name])[0], torch=ABSENT)
     fix, why = advise(facts, spec=None, backend=None, companions=("torchvision",), tool=tool)

@@ -17,6 +17,7 @@ from doctor.model.facts import ABSENT, DamagedFile, Facts, Package
 from doctor.model.fix import Plan
 from tests.examples import linux, mac, windows, with_amd, with_nvidia, with_packages, with_torch
 from tests.fixes.situations import finding
+from tests.table import table
 
 PY = "/home/u/ml/.venv/bin/python"
 WHL = "https://download.pytorch.org/whl/"
@@ -343,8 +344,8 @@ DETAILS = {
 }
 
 
-@pytest.mark.parametrize("action", [*TORCH, *BUILDERS])
 @pytest.mark.parametrize("system", ["linux", "mac", "windows"])
+@table("action", [*TORCH, *BUILDERS])
 def test_every_action_makes_a_fix(action: str, system: str) -> None:
     facts = {"linux": rtx(), "mac": mac(), "windows": rtx("581.29", on=windows())}[system]
     facts = replace(with_torch(facts, "2.6.0"), environ={"A": "0"})
@@ -370,8 +371,8 @@ def test_the_vocabulary_is_the_designs() -> None:
 EVIL = "x'; touch /tmp/owned #\nid\r\u2028id"
 
 
-@pytest.mark.parametrize("action", BUILDERS)
 @pytest.mark.parametrize("as_windows", [False, True])
+@table("action", BUILDERS)
 def test_no_detail_becomes_a_command(action: str, as_windows: bool) -> None:
     facts = with_torch(windows() if as_windows else linux(), "2.6.0")
     interpreter = replace(facts.interpreter, executable=EVIL)

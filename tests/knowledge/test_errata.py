@@ -15,12 +15,13 @@ from doctor.knowledge.errata import Erratum, Place, affects, errata_for, nightly
 from doctor.knowledge.load import BUILT_IN
 from doctor.probes.triggers import triggers
 from scripts import merge_errata
+from tests.table import table
 
 ROWS = json.loads((BUILT_IN / "errata.json").read_text("utf-8"))["rows"]
 TRIGGERS = triggers()
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
+@table("row", ROWS, ids=lambda row: row["id"])
 def test_a_row_is_sound(row: dict) -> None:
     assert list(merge_errata.problems(row, TRIGGERS)) == []
 

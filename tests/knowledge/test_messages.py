@@ -10,6 +10,7 @@ import pytest
 from doctor.knowledge import lookup
 from doctor.knowledge.literals import flags_of, parser, required_literals, sre
 from doctor.model.symptom import KINDS, SUBJECTS
+from tests.table import table
 
 PATTERNS = lookup.error_patterns()
 ALPHABET = "abzAZ019 _-./:'\"[]()`+\t"
@@ -56,7 +57,7 @@ def one_of(choices, chance: random.Random) -> str:
     return chance.choice(CATEGORIES[argument])
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda p: p.id)
+@table("pattern", PATTERNS, ids=lambda p: p.id)
 def test_prefilter_lets_every_match_through(pattern: lookup.ErrorPattern) -> None:
     chance = random.Random(pattern.id)
     flags = flags_of(pattern.flags)
@@ -108,7 +109,7 @@ def test_known_messages(text: str, cause: str) -> None:
     assert cause in causes
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda p: p.id)
+@table("pattern", PATTERNS, ids=lambda p: p.id)
 def test_a_row_matches_its_own_example(pattern: lookup.ErrorPattern) -> None:
     assert re.search(pattern.regex, pattern.example, flags_of(pattern.flags))
     assert any(literal in pattern.example.lower() for literal in pattern.literals)

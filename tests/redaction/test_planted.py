@@ -42,6 +42,7 @@ from doctor.reports.fleet import json as fleet_json
 from scripts import prove_redaction
 from tests.redaction.planted import INNOCENT, KINDS, USERS, pasted, planted, spelled
 from tests.reports.samples import FACTS, report
+from tests.table import table
 
 NOBODY = Target(python=None, reason="evidence")
 ONE_OF_A_KIND = list(planted(seed=11, each=1))
@@ -54,13 +55,13 @@ def test_there_are_enough() -> None:
     assert len(USERS) >= 58
 
 
-@pytest.mark.parametrize("one", ONE_OF_A_KIND, ids=lambda p: p.kind)
+@table("one", ONE_OF_A_KIND, ids=lambda p: p.kind)
 def test_nothing_planted_leaks(one) -> None:
     for sample in (prove_redaction.of_ticket(one), prove_redaction.live(one)):
         assert prove_redaction.leaks(one, prove_redaction.outputs(sample)) == [], one.line
 
 
-@pytest.mark.parametrize("one", list(pasted()), ids=lambda p: p.line[:40])
+@table("one", pasted, ids=lambda p: p.line[:40])
 def test_nothing_pasted_leaks(one) -> None:
     assert len(one.value) >= 3
     shown = unread(one.line)[0]

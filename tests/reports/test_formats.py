@@ -18,6 +18,7 @@ from doctor.cli import output
 from doctor.model.fix import Fix
 from doctor.reports import github, html, junit, markdown, measured, summary, terminal
 from tests.reports.samples import ALL, FAULTY, HEALTHY, HOSTILE
+from tests.table import table
 
 
 @pytest.mark.parametrize("format", [markdown, junit, github], ids=lambda m: m.__name__.rpartition(".")[2])
@@ -78,7 +79,7 @@ def test_healthy_markdown_begins_with_the_verdict() -> None:
     assert markdown.render(HEALTHY, block=False).startswith("**Nothing is wrong: torch can use the RTX 4090.**")
 
 
-@pytest.mark.parametrize("check", all_checks(), ids=lambda c: c.id)
+@table("check", all_checks(), ids=lambda c: c.id)
 def test_pages(check) -> None:
     assert check.id in markdown.render_page(check)
     page = terminal.render_page(check)
