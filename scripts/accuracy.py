@@ -1,7 +1,8 @@
 """docs/accuracy.md: how often the answer is right, on every collection of labelled tickets.
 
 python scripts/accuracy.py                            score tests/cases and write the page
-python scripts/accuracy.py --check                    exit 1 if the page is not current
+python scripts/accuracy.py --check [--floor FILE]     exit 1 if the page is not current; with floors (score_cases.py),
+                                                      also if a score is below one: each case is examined once
 python scripts/accuracy.py --record DIR --tool COMMIT write DIR/first-run.json, once, before anything is changed for DIR
 
 A first run is recorded once and never again: the figure is that of tickets that the tool had not seen. The file holds
@@ -26,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from doctor.model.finding import ONLY_TOLD  # noqa: E402
-from scripts.score_cases import Case, cases_below, examine_in_process, score  # noqa: E402
+from scripts.score_cases import Case, cases_below, examine_in_process, score, scored  # noqa: E402
 
 CASES = ROOT / "tests/cases"
 PAGE = ROOT / "docs/accuracy.md"
@@ -248,6 +249,7 @@ def main() -> int:
     """Write the page, check it, or record a first run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the page is not current")
+    parser.add_argument("--floor", type=Path, help="with --check: also what score_cases.py --floor FILE --brief says")
     parser.add_argument("--record", type=Path, metavar="DIR", help="record the first run on these cases")
     parser.add_argument("--tool", metavar="COMMIT", help="with --record: the commit of the tool that ran")
     options = parser.parse_args()
@@ -259,13 +261,15 @@ def main() -> int:
             parser.error("--record needs --tool COMMIT")
         target.write_text(json.dumps(record(options.record, options.tool), indent=1) + "\n", encoding="utf-8")
         return 0
-    text = page()
+    text, code = page(), 0
+    if options.check and options.floor:
+        code = scored([CASES], options.floor, examine_in_process, brief=True)
     if not options.check:
         PAGE.write_text(text, encoding="utf-8")
     elif not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text:
         print(f"{PAGE.relative_to(ROOT)} is not current; run scripts/accuracy.py", file=sys.stderr)
         return 1
-    return 0
+    return code
 
 
 if __name__ == "__main__":

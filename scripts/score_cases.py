@@ -21,8 +21,9 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ FAMILIES = {
     "free-disk": "free-disk-space",
     "add-index": "fix-index",
 }  # fmt: skip
+Examine = Callable[["Case"], Mapping[str, Any]]
 MEASURES = ("top1", "recall", "specificity", "wrong", "action", "backend", "erratum")
 HIGHER_IS_WORSE = ("wrong",)
 
@@ -91,11 +93,16 @@ def cases_below(folders: Iterable[Path]) -> Iterator[Case]:
 
 
 def examine_in_process(case: Case) -> Mapping[str, Any]:
-    """The report as --json has it, without a process for each case."""
+    """The report as --json has it, without a process for each case; made once for all who ask."""
+    return _examined(case.folder, case.label["date"])
+
+
+@cache
+def _examined(folder: Path, date: str) -> Mapping[str, Any]:
     from doctor.pipeline import Request, examine
     from doctor.reports import json as json_report
 
-    request = Request(evidence=(("input.txt", (case.folder / "input.txt").read_bytes()),), as_of=case.label["date"])
+    request = Request(evidence=(("input.txt", (folder / "input.txt").read_bytes()),), as_of=date)
     said: Mapping[str, Any] = json.loads(json_report.render(examine(request)))
     return said
 
@@ -253,16 +260,21 @@ def main() -> int:
     parser.add_argument("--brief", action="store_true", help="no table per cause")
     options = parser.parse_args()
     examine = examine_by_command if options.command else examine_in_process
-    groups: dict[str, list[Score]] = defaultdict(list)
-    for case in cases_below(options.folders):
-        groups[_collection(case.folder)].append(score(case, examine(case)))
-    if not groups:
+    if not any(cases_below(options.folders)):
         parser.error("there are no cases below these folders")
-    floors = json.loads(options.floor.read_text(encoding="utf-8")) if options.floor else {}
+    return scored(options.folders, options.floor, examine, brief=options.brief)
+
+
+def scored(folders: Iterable[Path], floor: Path | None, examine: Examine, *, brief: bool) -> int:
+    """Print the tables, then what is below the floors of that file: exit code 1 if anything is."""
+    groups: dict[str, list[Score]] = defaultdict(list)
+    for case in cases_below(folders):
+        groups[_collection(case.folder)].append(score(case, examine(case)))
+    floors = json.loads(floor.read_text(encoding="utf-8")) if floor else {}
     failed = []
     for name, scores in groups.items():
         print(f"\n== {name}: {len(scores)} cases")
-        print("\n".join(table(scores).splitlines()[:2]) if options.brief else table(scores))
+        print("\n".join(table(scores).splitlines()[:2]) if brief else table(scores))
         if lines := misses(scores):
             print(f"misses\n{lines}")
         failed += [f"{name}: {line}" for line in below_floor(scores, floors.get(name, {}))]

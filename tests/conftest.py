@@ -8,12 +8,20 @@ import signal
 import pytest
 from hypothesis import settings
 
+from tests.sample import ALL, SEED
+
 # A shell starts its background jobs with Ctrl-C ignored, and every child inherits that: the tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The machine is shared with other work: a slow example says nothing.
 settings.register_profile("steady", deadline=None, max_examples=100, derandomize=True)
 settings.load_profile("steady")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """By which seed the samples of the day were drawn (tests/sample.py)."""
+    said = "all cases (TORCHDOCTOR_TEST_ALL)" if ALL else f"drawn with TORCHDOCTOR_TEST_SEED={SEED}"
+    terminalreporter.write_line(f"samples of the costly tests: {said}")
 
 
 @pytest.fixture(autouse=True)

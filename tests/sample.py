@@ -1,15 +1,22 @@
-"""Which cases of a costly test run in the suite: a sample, and all of them with TORCHDOCTOR_TEST_ALL=1."""
+"""Which cases of a costly test run in the suite: a sample, and all of them with TORCHDOCTOR_TEST_ALL=1.
+
+Some samples are drawn anew each day. The end of a run says by which seed, and TORCHDOCTOR_TEST_SEED=… repeats it.
+"""
 
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Iterable
+from datetime import datetime, timezone
 from typing import TypeVar
 
 import pytest
 
 T = TypeVar("T")
 ALL = os.environ.get("TORCHDOCTOR_TEST_ALL", "") not in ("", "0")
+SEED = os.environ.get("TORCHDOCTOR_TEST_SEED") or datetime.now(timezone.utc).strftime("%Y-%m-%d")
+os.environ["TORCHDOCTOR_TEST_SEED"] = SEED  # the same for all workers
 whole = pytest.mark.skipif(not ALL, reason="TORCHDOCTOR_TEST_ALL=1 runs it")
 
 
@@ -24,3 +31,12 @@ def only(cases: Iterable[T], kept: Iterable[T]) -> list[T]:
 def every(step: int, cases: Iterable[T]) -> list[T]:
     """Every step-th."""
     return list(cases)[:: 1 if ALL else step]
+
+
+def drawn(number: int, cases: Iterable[T], name: str) -> list[T]:
+    """Today's sample of that many, in their order; `name` lets each test draw its own."""
+    cases = list(cases)
+    if ALL or number >= len(cases):
+        return cases
+    kept = set(random.Random(f"{SEED} {name}").sample(range(len(cases)), number))
+    return [case for place, case in enumerate(cases) if place in kept]

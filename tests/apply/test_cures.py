@@ -12,7 +12,7 @@ import pytest
 
 from tests.index.patient import Patient, tool
 from tests.index.scenarios import PROJECTS, SCENARIOS
-from tests.sample import only
+from tests.sample import drawn, only
 
 Make = Callable[..., Patient]
 
@@ -24,7 +24,7 @@ SAMPLE = (
     ("poetry", CPU_BUILD), ("poetry", NO_TORCH),
     ("pdm", NO_TORCH), ("pdm", OTHER_TORCHVISION),
 )  # fmt: skip
-CURES = only([(by, one.name) for by in ("pip", "uv", "poetry", "pdm") for one in SCENARIOS], SAMPLE)
+CURES = drawn(5, only([(by, one.name) for by in ("pip", "uv", "poetry", "pdm") for one in SCENARIOS], SAMPLE), "cures")
 
 
 @pytest.mark.parametrize(("by", "name"), CURES)

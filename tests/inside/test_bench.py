@@ -10,6 +10,7 @@ import pytest
 
 from doctor.model.bench import Row
 from tests.inside.bench_faults import FAULTS, INSIDE, faulty_rows
+from tests.shared import shared
 
 COUNTS = r"""
 import glob, importlib.util, json, os, sys
@@ -48,8 +49,8 @@ def test_parameter_counts_are_the_published_ones(torch_python: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def faulty(torch_python: str) -> dict[str, Row]:
-    return dict(faulty_rows(torch_python))
+def faulty(torch_python: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
+    return shared(tmp_path_factory, "faulty-bench", lambda: dict(faulty_rows(torch_python)))
 
 
 def test_a_healthy_cell_has_a_time(faulty: dict[str, Row]) -> None:

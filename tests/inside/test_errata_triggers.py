@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import ast
 import json
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from doctor.inside import probe
 from doctor.knowledge import lookup
 from doctor.knowledge.errata import Match
 from doctor.pipeline import Request
 from doctor.probes.errata import Trial, attempt
 from doctor.probes.triggers import INSIDE, triggers
+from tests.inside.conftest import Answered
+from tests.table import table
 
 PIECES = sorted((INSIDE / "errata").glob("*.py"))
 OWN = [name for name, piece in triggers().items() if piece.startswith("errata/")]
 
 
 @pytest.fixture(scope="module")
-def said(torch_python: str) -> dict[str, Any]:
-    script = Path(__file__).with_name("all_triggers.py")
-    argv = [torch_python, "-B", str(script), probe.__file__, *OWN]
-    child = subprocess.run(argv, capture_output=True, text=True, timeout=300)
-    assert child.returncode == 0, child.stderr
-    return json.loads(child.stdout)
+def said(answered: Answered) -> dict[str, Any]:
+    return json.loads(answered("all_triggers.py", *OWN))
 
 
 @pytest.mark.real_torch
-@pytest.mark.parametrize("name", OWN)
+@table("name", OWN)
 def test_a_trigger_says_nothing_of_a_release_outside_its_range(said: dict[str, Any], name: str) -> None:
     answer = said["answers"][name]
     rows = [e for e in lookup.errata() if e.trigger == name and "cpu" in e.backends]
@@ -54,12 +49,8 @@ def test_what_the_helpers_see(said: dict[str, Any]) -> None:
 
 
 @pytest.fixture(scope="module")
-def beside_faults(torch_python: str) -> dict[str, Any]:
-    script = Path(__file__).with_name("faulty_triggers.py")
-    argv = [torch_python, "-B", str(script), probe.__file__]
-    child = subprocess.run(argv, capture_output=True, text=True, timeout=300)
-    assert child.returncode == 0, child.stderr
-    return json.loads(child.stdout)
+def beside_faults(answered: Answered) -> dict[str, Any]:
+    return json.loads(answered("faulty_triggers.py"))
 
 
 @pytest.mark.real_torch

@@ -6,26 +6,19 @@ One child imports torch once: tests/inside/faulty_stages.py. scripts/prove_probe
 from __future__ import annotations
 
 import json
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from doctor.inside import probe
+from tests.inside.conftest import Answered
 
 pytestmark = [pytest.mark.real_torch, pytest.mark.slow]
 NAMED = {"TF32": 11, "bfloat16 for float32": 8}  # a reduced precision is no fault: it is named
 
 
 @pytest.fixture(scope="module")
-def said(torch_python: str) -> list[dict[str, Any]]:
-    script = Path(__file__).with_name("faulty_stages.py")
-    child = subprocess.run(
-        [torch_python, "-B", str(script), probe.__file__, "1"], capture_output=True, text=True, timeout=600
-    )
-    assert child.returncode == 0, child.stderr
-    return [json.loads(line) for line in child.stdout.splitlines()]
+def said(answered: Answered) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in answered("faulty_stages.py", "1").splitlines()]
 
 
 def test_every_fault_is_found(said: list[dict[str, Any]]) -> None:

@@ -6,26 +6,20 @@ One child imports torch once and answers all questions of this file: tests/insid
 from __future__ import annotations
 
 import json
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from doctor.inside import probe
+from tests.inside.conftest import Answered
 
 pytestmark = pytest.mark.real_torch
 SEEDS = 60
 
 
 @pytest.fixture(scope="module")
-def answers(torch_python: str) -> dict[str, Any]:
-    script = Path(__file__).with_name("injected.py")
-    said = subprocess.run(
-        [torch_python, "-B", str(script), probe.__file__, str(SEEDS)], capture_output=True, text=True, timeout=300
-    )
-    assert said.returncode == 0, said.stderr
-    return json.loads(said.stdout)
+def answers(answered: Answered) -> dict[str, Any]:
+    return json.loads(answered("injected.py", str(SEEDS)))
 
 
 @pytest.mark.parametrize(

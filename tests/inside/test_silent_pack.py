@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import ast
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from doctor.inside import probe
+from tests.inside.conftest import Answered
 
 SOURCE = Path(probe.__file__).parent / "stages" / "silent.py"
 
@@ -27,13 +27,8 @@ def declared() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def said(torch_python: str) -> dict[str, dict[str, list[str] | None]]:
-    script = Path(__file__).with_name("faulty_pack.py")
-    child = subprocess.run(
-        [torch_python, "-B", str(script), probe.__file__], capture_output=True, text=True, timeout=300
-    )
-    assert child.returncode == 0, child.stderr
-    return json.loads(child.stdout)
+def said(answered: Answered) -> dict[str, dict[str, list[str] | None]]:
+    return json.loads(answered("faulty_pack.py"))
 
 
 @pytest.mark.real_torch
