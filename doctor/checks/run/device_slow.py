@@ -6,8 +6,8 @@ What it means
     machine, or data reach it over a link that is narrower than it could be. The full probe holds copies, within its
     memory and over its link, to the same bands; they are no fault. Usual causes: its power is capped, it is too hot,
     its clock is locked, a container's CPU quota, too few threads, or the work runs elsewhere. A device that other
-    programs use while it is probed gets no verdict; where it is only known that they have it open, too, no fault; a CPU gets the note only where its cause is seen, since what is
-    expected of it is a rough lower bound.
+    programs use while it is probed gets no verdict; where it is only known that they have it open, too, no fault; a
+    CPU gets the note only where its cause is seen, since what is expected of it is a rough lower bound.
 
 How to see it yourself
     nvidia-smi -q -d PERFORMANCE,POWER,CLOCK,TEMPERATURE while it computes; torchdoctor probe --full
@@ -138,8 +138,8 @@ def _said(probe: ProbeResult) -> Iterator[Evidence]:
 
 def _gpu_reasons(probe: ProbeResult, measured: Ratio | None) -> Iterator[str]:
     """Why a GPU may be slow, the most telling first."""
-    if others := _others(probe):
-        yield f"{others} other process{'es have' if others > 1 else ' has'} it open and may compute: probe it alone"
+    if count := _others(probe):
+        yield f"{count} other process{'es have' if count > 1 else ' has'} it open and may compute: probe it alone"
     limit, default = number(probe, "power_limit_w"), number(probe, "power_limit_default_w")
     throttles = probe.data.get("throttles")
     named = [str(t) for t in throttles] if isinstance(throttles, list | tuple) else []

@@ -159,7 +159,7 @@ def _allocator(facts: Facts) -> Finding | None:
 
 
 def _refused_value(facts: Facts, error: ErrorText) -> Finding:
-    option, how = (error.groups + ("", ""))[:2]
+    option, how = (*error.groups, "", "")[:2]
     environ = facts.environ or {}
     name = next((n for n in ALLOCATORS if option and option in environ.get(n, "")), ALLOCATORS[0])
     what = f"gives {option} a value that is {how}" if option and how else "cannot be understood"
