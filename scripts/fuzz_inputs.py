@@ -3,8 +3,8 @@
 Mutates what others write, by structure and by bytes, and gives it to the code that reads it: the lines of a probe's
 child, the answer of collect.py, kernel.json, what the driver's libraries and Windows say, the files that collect.py
 reads (METADATA, RECORD, version.py, receipts …), and our own reports. What is refused is fine; what is taken goes
-through checks, plan and every format, of a share of the cases (--whole). An exception fails, and so do two seconds for
-one case. Prints a line for each kind, and every failure once, with the seed that repeats it; exit code 1 if there is one.
+through checks, plan and every format, of a share of the cases (--whole). An exception fails, and so do two seconds
+for one case. Prints a line for each kind, and every failure once, with its seed; exit code 1 if there is one.
 """
 
 from __future__ import annotations
