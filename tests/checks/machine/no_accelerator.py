@@ -29,7 +29,6 @@ BAD = {
     "the GPU at home is not Colab's": Case(
         f"I have a Radeon RX 6600 in my PC.\nIn Colab this is shown:\n{NO_DRIVER}", severity="warning"
     ),
-    "somebody asks how to do without": Case(f"Can I run this without a GPU?\n{NO_DRIVER}", severity="warning"),
     "a CPU build on a CPU server": Case(with_torch(linux(), "2.6.0+cpu"), severity="note"),
     "the default CUDA build on a CPU server": Case(
         with_torch(linux(), "2.6.0+cu124", cuda_available=False), severity="note"

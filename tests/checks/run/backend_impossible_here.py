@@ -7,6 +7,10 @@ NO_CUDA = "AssertionError: Torch not compiled with CUDA enabled"
 MPS = "RuntimeError: Expected one of cpu, cuda device type at start of device string: mps"
 
 BAD = {
+    "somebody asks how to do without a GPU": (
+        "Can I run this without a GPU?\n"
+        "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU\n"
+    ),
     "CUDA on a machine whose Intel GPU torch uses": (
         "AssertionError: Torch not compiled with CUDA enabled\n"
         "Python platform: Linux-5.15.0-153-generic-x86_64-with-glibc2.35\n"
