@@ -63,6 +63,9 @@ HARMLESS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("LC_ALL", "tr_TR.ISO-8859-9"): (),
 }
 
+# Libraries that others open by name when they are first used: the loader then takes another copy.
+OPENED_LATE = ("libcudnn_ops.so", "libcudnn_graph.so", "libcusolver.so", "libnvrtc.so")
+
 # Values that hide every GPU. Where one GPU is hidden twice, CUDA refuses all.
 HIDING = ("", "-1", "63", "none", "cuda:0", "GPU-deadbeef", "MIG-1234", "0,0")
 
@@ -207,7 +210,10 @@ def _libraries(here: Machine, folder: Path) -> Iterator[Row]:
     for name in NEEDED_LIBRARIES:
         file = here.library(name)
         missing = "" if file else f"there is no {name}"
-        yield _mounted(here, f"{name} is empty", "libraries", "torch-install-broken", missing=missing,
+        # torch works with another copy, which is warned of.
+        works = name in OPENED_LATE and file is not None and file.name in here.cached
+        yield _mounted(here, f"{name} is empty", "libraries", *(() if works else ("torch-install-broken",)),
+                       noted=("torch-install-broken",), missing=missing,
                        mounts=(over(file, empty),) if file else ())  # fmt: skip
     version = here.site / "torch" / "functional.py"
     yield _mounted(here, "torch/functional.py is empty", "libraries", "torch-install-broken",
