@@ -13,7 +13,10 @@ from doctor.model.finding import Evidence, Remedy
 RUNTIMES = ("nvidia-", "cuda-", "intel-", "mkl", "onemkl", "dpcpp", "tbb", "umf", "tcmlib", "impi-rt", "oneccl", "rocm")
 NO_CACHE = "--no-cache-dir"  # of pip and uv
 UNREADABLE = re.compile(r"SyntaxError|IndentationError|TabError|null bytes|codec can't decode|bad marshal data")
-WORDS = {"missing": "is missing", "empty": "is empty", "truncated": "is cut off", "changed": "is not as installed"}
+WORDS = {
+    "missing": "is missing", "empty": "is empty", "truncated": "is cut off", "changed": "is not as installed",
+    "unreadable": "may not be read by this user",
+}  # fmt: skip
 
 
 def is_part_of_torch(name: str) -> bool:
@@ -65,6 +68,19 @@ def evidence_of(files: list[DamagedFile]) -> tuple[Evidence, ...]:
     return tuple(
         Evidence(fact=d.file, value=": ".join(filter(None, (d.what, d.detail))), source=f"RECORD of {d.distribution}")
         for d in files[:5]
+    )
+
+
+def readable(facts: Facts, files: list[DamagedFile]) -> Remedy | None:
+    """What helps where the first of the files may not be read: no installation does, for its owner is another user."""
+    if files[0].what != "unreadable":
+        return None
+    torch = facts.torch.path if facts.torch else None
+    site = torch.rpartition("/torch")[0] if torch else "site-packages"
+    return Remedy(
+        action="system-setting",
+        details={"setting": "file-mode", "value": "a+rX"},
+        text=f"Let the owner of the environment make its files readable: chmod -R a+rX {site}",
     )
 
 

@@ -154,30 +154,6 @@ def import_failure(facts: Facts) -> ImportFailure | None:
     return failure if isinstance(failure, ImportFailure) else None
 
 
-PRELOAD = "LD_PRELOAD"
-UNDEFINED = r"undefined symbol: _*(\w+)"
-
-
-def preloaded(facts: Facts) -> tuple[str, ...]:
-    """The files that LD_PRELOAD names: separated by colons or spaces (ld.so(8))."""
-    return tuple((facts.environ or {}).get(PRELOAD, "").replace(":", " ").split())
-
-
-def preloaded_without_symbol(facts: Facts) -> tuple[ErrorText, str] | None:
-    """The message that names a symbol as undefined, and the file of LD_PRELOAD that is loaded in place of the library
-    that has it: a libnccl.so.2 without ncclRecv."""
-    files = preloaded(facts)
-    found = search(facts, UNDEFINED) if files else None
-    if found is None:
-        return None
-    symbol = found[1][1].lower()
-    for file in files:
-        name = re.match(r"lib([a-zA-Z]+)", file.rpartition("/")[2])
-        if name and symbol.startswith(name[1].lower().replace("cudart", "cuda")):
-            return found[0], file
-    return None
-
-
 _SPECIAL = frozenset("().^$|*+?")
 _TOKEN = re.compile(
     r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?(?:[:=!]|<[=!]|P<\w+>))?|[*+?][?+]?|\{\d*,?\d*\}[?+]?|.", re.DOTALL

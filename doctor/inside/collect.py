@@ -97,6 +97,7 @@ LOADED = {name: getattr(module, "__file__", None) for name, module in list(sys.m
 LOADED = {name: file if isinstance(file, str) else None for name, file in LOADED.items()}
 PROBLEMS = []  # what the source at work could not read, and did not expect
 GONE = (2, 20)  # ENOENT, ENOTDIR: it is not there, and that is known
+CLOSED = (1, 13)  # EPERM, EACCES: it may not be read
 
 
 def library_folders():
@@ -531,15 +532,16 @@ WATCHED_NAMES = frozenset((
 # A row of RECORD: path, ".py" or "" of a compiled file, digest, size. Paths with a comma or outside are left out.
 ROWS = r"^((?!\.\.|/)[^\",\n]*\.(?:(?:%s)|(py))),([^,\n]*),(\d*)\r?$"
 SPARED = re.compile(r"/_?(?:tests?|benchmarks?|examples)/")  # left out of images to make them small
+MODULE = re.compile(r"\.((?:cpython-|cp)\d+\w*)-[^./]+\.(?:so|pyd)$")  # a compiled module names the Python it is for
 HEAD = 4096  # bytes: the tables of a library's segments are in them
 SMALL = 1 << 20  # a text that stands for a library (a linker script) is smaller
 
 
 def damaged_files(dists, whole):
     """[{distribution, version, file, what, detail}] of files that are not as they were installed: "missing", "empty",
-    "truncated" (its own tables reach beyond its end), "foreign" (no library of this system and processor) or, of a .py
-    and only where the whole was asked for, "changed". A library of another size that holds together is no news: strip
-    and patchelf do that."""
+    "truncated" (its own tables reach beyond its end), "unreadable" (this user may not read it), "foreign" (no library
+    of this system, processor and Python) or, of a .py and only where the whole was asked for, "changed". A library of
+    another size that holds together is no news: strip and patchelf do that."""
     found, own = [], own_binary()
     rows = re.compile(ROWS % {"win32": "dll|pyd", "darwin": "so|dylib"}.get(sys.platform, r"so(?:\.[^,/\n]*)?"), re.M)
     for dist in dists:
@@ -548,11 +550,12 @@ def damaged_files(dists, whole):
             continue
         record = os.path.join(dist["info"], "RECORD")
         text = read(record, 8 << 20) if os.path.isfile(record) else None
-        strangers, libraries = [], 0
+        strangers, libraries, modules = [], 0, []
         for path, source, digest, size in rows.findall(text or ""):
             full = os.path.join(dist["path"], path)
             if not source:
                 libraries += 1
+                modules += [path] if MODULE.search(path) else []
                 wrong = wrong_library(full, digest, size, own)
             elif whole or "/" not in path or path.endswith("/__init__.py") and not SPARED.search(path):
                 wrong = wrong_source(full, digest, size, whole, path.count("/") <= 1)
@@ -564,7 +567,17 @@ def damaged_files(dists, whole):
                 found.append(damage(dist, path, *wrong))
         if strangers and len(strangers) == libraries and len(found) < AT_MOST:  # one alone may be meant for another
             found.append(damage(dist, strangers[0][0], "foreign", strangers[0][1]))
+        if modules and not any(path.endswith(suffix) for path in modules for suffix in extension_suffixes()):
+            made_for = MODULE.search(modules[0]).group(1)
+            detail = "it is made for %s, this Python is another" % made_for
+            found += [damage(dist, modules[0], "foreign", detail)] if len(found) < AT_MOST else []
     return found
+
+
+def extension_suffixes():
+    """How the names of compiled modules end that this Python imports: ".cpython-311-x86_64-linux-gnu.so"."""
+    told = getattr(sys.modules.get("_imp"), "extension_suffixes", list)()
+    return [suffix for suffix in told if suffix.count(".") > 1] or [""]
 
 
 def damage(dist, path, what, detail):
@@ -627,6 +640,8 @@ def wrong_library(path, digest, size, own):
 def gone(path, error):
     if getattr(error, "errno", None) in GONE:
         return "missing", ""
+    if getattr(error, "errno", None) in CLOSED:
+        return "unreadable", "permission denied"
     note(path, error)
     return None
 

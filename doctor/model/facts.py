@@ -286,9 +286,9 @@ class DamagedFile:
     distribution: str  # whose RECORD names it
     version: str | None = None  # of that distribution
     file: str  # as RECORD names it: "nvidia/cudnn/lib/libcudnn.so.9"
-    # foreign: no library of this system and processor; changed: a .py, looked at only where the import failed or all
-    # was asked for
-    what: Literal["missing", "empty", "truncated", "foreign", "changed"]  # what is wrong with it
+    # unreadable: by this user; foreign: no library of this system, processor and Python; changed: a .py, looked at only
+    # where the import failed or all was asked for
+    what: Literal["missing", "empty", "truncated", "unreadable", "foreign", "changed"]  # what is wrong with it
     detail: str = ""  # sizes, or the processor it is for
 
 

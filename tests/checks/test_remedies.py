@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from doctor.checks.runner import judge
-from doctor.model.facts import Facts, Package
+from doctor.model.facts import DamagedFile, Facts, Package
 from tests.examples import linux, with_error, with_nvidia, with_torch
 
 CHECKS = Path(__file__).parents[2] / "doctor" / "checks"
@@ -26,6 +26,24 @@ def test_only_the_stub_leaves_the_path_where_other_entries_may_be_needed() -> No
     first, second = remedies(f"{STUBS}:/usr/local/nvidia/lib64", live=True)[:2]
     assert first == ("set-env", {"name": "LD_LIBRARY_PATH", "value": "/usr/local/nvidia/lib64"})
     assert second[0] == "unset-env"
+
+
+def test_an_old_libstdcxx_leaves_the_path_that_leads_to_it() -> None:
+    said = "/opt/tool/lib64/libstdc++.so.6: version `GLIBCXX_3.4.29' not found (required by /e/torch/lib/libc10.so)"
+    facts = replace(linux(), environ={"LD_LIBRARY_PATH": "/opt/tool/lib64:/opt/mine"})
+    _, (found, *_) = judge(with_error(facts, "exception", f"ImportError: {said}", "ImportError", said))
+    assert found.id == "libstdcxx-too-old"
+    first = found.remedies[0]
+    assert (first.action, dict(first.details)) == ("set-env", {"name": "LD_LIBRARY_PATH", "value": "/opt/mine"})
+
+
+def test_files_that_may_not_be_read_are_their_owners_to_open() -> None:
+    """No installation helps: the environment is another user's."""
+    file = DamagedFile(distribution="torch", file="torch/lib/libtorch_cpu.so", what="unreadable")
+    facts = replace(with_torch(linux(), "2.6.0+cpu", path="/srv/e/lib/python3.12/site-packages/torch"), damaged=(file,))
+    _, findings = judge(facts)
+    (remedy,) = next(f.remedies for f in findings if f.id == "torch-install-broken")
+    assert remedy.text.endswith("chmod -R a+rX /srv/e/lib/python3.12/site-packages")
 
 
 def test_a_sentence_of_a_remedy_stands_for_itself() -> None:

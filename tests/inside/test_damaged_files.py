@@ -9,6 +9,7 @@ import shutil
 import struct
 import sys
 from collections.abc import Callable
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,24 @@ def test_a_library_of_another_processor(site: Path) -> None:
     record = site / "nvidia_cudnn_cu13-9.24.0.43.dist-info/RECORD"
     record.write_text("\n".join(line for line in record.read_text().splitlines() if "libstub" not in line))
     assert damaged(site) == [("nvidia-cudnn-cu13", CUDNN, "foreign")]
+
+
+def test_modules_of_another_python(site: Path) -> None:
+    """A wheel for 3.10 that was unpacked for a newer Python: every file is as it was installed, and none can be
+    imported."""
+    old, own = "numpy/_core/_umath.cpython-309-x86_64-linux-gnu.so", f"numpy/_core/_umath{EXTENSION_SUFFIXES[0]}"
+    content = (site / CUDNN).read_bytes()
+    install(site, "numpy", "1.26.4", {old: content})
+    assert damaged(site) == [("numpy", old, "foreign")]
+    shutil.rmtree(site / "numpy-1.26.4.dist-info")
+    install(site, "numpy", "1.26.4", {old: content, own: content})
+    assert damaged(site) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_a_library_that_may_not_be_read(site: Path) -> None:
+    (site / CUDNN).chmod(0)
+    assert damaged(site) == [("nvidia-cudnn-cu13", CUDNN, "unreadable")]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="ELF")

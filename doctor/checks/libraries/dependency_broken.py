@@ -21,7 +21,7 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._files import damaged, evidence_of, is_part_of_torch, is_pip, reinstalled, summed_up
+from doctor.checks._files import damaged, evidence_of, is_part_of_torch, is_pip, readable, reinstalled, summed_up
 from doctor.checks._torch import import_failure, imports_fail, installed
 from doctor.model.facts import Facts, ImportFailure, Torch
 from doctor.model.finding import Evidence, Remedy
@@ -61,7 +61,7 @@ def _damaged(facts: Facts, torch: Torch) -> Judgement:
         facts,
         summed_up(files),
         evidence=(*evidence_of(files), _import(failure), "torch.version"),
-        remedies=(reinstalled(files),),
+        remedies=(readable(facts, files) or reinstalled(files),),
         severity=None if hurts else "warning",
         package=files[0].distribution,
     )

@@ -19,23 +19,12 @@ References
 import re
 
 from doctor.checks import Check, Judgement
+from doctor.checks._loader import PRELOAD, VARIABLE, preloaded, preloaded_without_symbol, without_folder
 from doctor.checks._machine import heard
-from doctor.checks._torch import (
-    PRELOAD,
-    imports_fail,
-    installed,
-    package,
-    preloaded,
-    preloaded_without_symbol,
-    quote,
-    same_kind,
-    search,
-)
+from doctor.checks._torch import imports_fail, installed, package, quote, same_kind, search
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Evidence, Remedy
-
-VARIABLE = "LD_LIBRARY_PATH"
 
 check = Check(
     severity="fault",
@@ -164,19 +153,14 @@ def _no_library(facts: Facts) -> Judgement:
 
 def _without(facts: Facts, folder: str) -> tuple[Remedy, ...]:
     """LD_LIBRARY_PATH without the folder of that file; where the variable does not hold it, the file goes."""
-    entries = [entry for entry in (facts.environ or {}).get(VARIABLE, "").split(":") if entry]
-    kept = [entry for entry in entries if entry.rstrip("/") != folder.rstrip("/")]
-    if kept == entries:
-        away = Remedy(
-            action="system-setting",
-            details={"setting": "libcuda", "value": f"no file of that name in {folder or 'a folder of the loader'}"},
-            text=f"Remove libcuda.so.1 from {folder or 'the folder that comes first'}, and run: sudo ldconfig.",
-        )
-        return (away, Remedy(action="unset-env", details={"name": VARIABLE}))
-    unset = Remedy(action="unset-env", details={"name": VARIABLE})
-    if not kept:
-        return (unset,)
-    return (Remedy(action="set-env", details={"name": VARIABLE, "value": ":".join(kept)}), unset)
+    if found := without_folder(facts, folder):
+        return found
+    away = Remedy(
+        action="system-setting",
+        details={"setting": "libcuda", "value": f"no file of that name in {folder or 'a folder of the loader'}"},
+        text=f"Remove libcuda.so.1 from {folder or 'the folder that comes first'}, and run: sudo ldconfig.",
+    )
+    return (away, Remedy(action="unset-env", details={"name": VARIABLE}))
 
 
 def _without_stubs(facts: Facts, path: str) -> tuple[Remedy, ...]:

@@ -8,13 +8,15 @@ How to see it yourself
     strings /usr/lib/x86_64-linux-gnu/libstdc++.so.6 | grep GLIBCXX | tail -1
 
 What to do
-    In a conda environment: install libstdcxx-ng there. Else update the distribution's libstdc++.
+    Where LD_LIBRARY_PATH leads to the old copy, take its folder out. In a conda environment: install libstdcxx-ng
+    there. Else update the distribution's libstdc++.
 
 References
     https://gcc.gnu.org/onlinedocs/libstdc++/manual/abi.html
 """
 
 from doctor.checks import Check, Judgement
+from doctor.checks._loader import without_folder
 from doctor.checks._torch import quote, search
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
@@ -53,21 +55,27 @@ GCC = {
 }
 
 
+TOO_OLD = (
+    r"(?:(/[^\s:]{1,400})/libstdc\+\+\.so[.\d]*: )?version [`'](GLIBCXX_[\d.]+|CXXABI_[\d.]+)'? not found"
+)
+
+
 @check
 def judge(facts: Facts) -> Judgement:
-    found = search(facts, r"version [`'](GLIBCXX_[\d.]+|CXXABI_[\d.]+)'? not found")
+    found = search(facts, TOO_OLD)
     if found is None:
         return None
     error, match = found
-    system = Remedy(action="install-system-package", details={"package": "libstdc++6", "minimum": match[1]})
-    since = GCC.get(match[1])
+    system = Remedy(action="install-system-package", details={"package": "libstdc++6", "minimum": match[2]})
+    since = GCC.get(match[2])
     newer = {"spec": f">={since}"} if since else {}
     conda = Remedy(action="install-package", details={"package": "libstdcxx-ng", **newer})
+    without = without_folder(facts, match[1]) if match[1] else ()  # the system's own may be new enough
     in_conda = facts.interpreter.manager == "conda" or "conda" in (error.path or "") + error.text
     return check.found(
         facts,
-        f"The libstdc++.so.6 that was loaded does not have {match[1]}.",
+        f"The libstdc++.so.6 that was loaded does not have {match[2]}.",
         evidence=(quote(error), "host.os_name", "environ.LD_LIBRARY_PATH"),
-        remedies=(conda, system) if in_conda else (system,),
-        needed=match[1],
+        remedies=(*without, *((conda, system) if in_conda else (system,))),
+        needed=match[2],
     )

@@ -25,19 +25,9 @@ import re
 from collections.abc import Iterator
 
 from doctor.checks import Check, Fit, Judgement
+from doctor.checks._loader import PRELOAD, preloaded_without_symbol
 from doctor.checks._machine import cuda_refused, heard
-from doctor.checks._torch import (
-    PRELOAD,
-    architectures,
-    gfx_of,
-    gpus,
-    import_failure,
-    installed,
-    kind,
-    preloaded_without_symbol,
-    quote,
-    release_of,
-)
+from doctor.checks._torch import architectures, gfx_of, gpus, import_failure, installed, kind, quote, release_of
 from doctor.knowledge import lookup
 from doctor.knowledge.versions import numbers
 from doctor.model.facts import ErrorText, Facts

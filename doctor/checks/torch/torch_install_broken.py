@@ -21,7 +21,7 @@ References
 import re
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._files import NO_CACHE, damaged, evidence_of, is_part_of_torch, reinstalled, summed_up
+from doctor.checks._files import NO_CACHE, damaged, evidence_of, is_part_of_torch, readable, reinstalled, summed_up
 from doctor.checks._machine import heard, imported
 from doctor.checks._torch import (
     import_failure,
@@ -123,7 +123,8 @@ def _damaged(facts: Facts, files: list[DamagedFile]) -> Finding:
     """Of torch itself, or of the packages that bring its libraries."""
     own = files[0].distribution == "torch"
     failure = import_failure(facts)
-    harmless = not imports_fail(facts) and all(d.what == "missing" for d in files)  # some slim their images that way
+    # Some slim their images that way.
+    harmless = not imports_fail(facts) and all(d.what in ("missing", "unreadable") for d in files)
     stand_in = _stand_in(facts, files)
     return check.found(
         facts,
@@ -134,7 +135,7 @@ def _damaged(facts: Facts, files: list[DamagedFile]) -> Finding:
             Evidence(fact="loaded", value=stand_in, source="/proc/self/maps of the child") if stand_in else None,
             Evidence(fact="import", value=failure.message, source="import torch") if failure else None,
         ),
-        remedies=(_again(facts) if own else reinstalled(files),),
+        remedies=(readable(facts, files) or (_again(facts) if own else reinstalled(files)),),
         severity="warning" if harmless else None,
         torch=facts.torch.version if facts.torch else None,
         missing=files[0].file,

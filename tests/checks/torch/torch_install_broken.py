@@ -32,6 +32,10 @@ BAD = {
         with_torch(linux(), "2.6.0+cpu", imports=False, import_failure=SHORT),
         "torch", "torch/lib/libtorch_python.so", "truncated", "1048576 bytes, of 34353281",
     ),
+    "a library of torch that belongs to another user": damaged(
+        with_torch(linux(), "2.6.0+cpu", imports=False, import_failure=NO_CPU),
+        "torch", "torch/lib/libtorch_cpu.so", "unreadable", "permission denied",
+    ),
     "garbage in a module of torch": damaged(
         with_torch(linux(), "2.6.0+cpu", imports=False, import_failure=GARBAGE), "torch", "torch/functional.py", "changed"
     ),

@@ -190,7 +190,8 @@ def cache_of_uv_damaged(place: Place) -> None:
         file.truncate(library.stat().st_size // 2)
 
 
-@bed("torch-missing", action="install-torch", cure="run")
+# First written down as torch-missing; but a folder torch that holds nothing to import is torch-install-broken's own.
+@bed(BROKEN, cure="run")
 def folder_left_by_uninstall(place: Place) -> None:
     """torch was uninstalled; its folder stayed, for a program had put its own cache there."""
     place.uninstall("torch")
@@ -201,7 +202,7 @@ def folder_left_by_uninstall(place: Place) -> None:
 def numpy_for_another_python(place: Place) -> None:
     """NumPy's wheel for 3.10 was unpacked for 3.11, which looks for a core of another name."""
     place.uninstall("numpy")
-    place.unpack("numpy-2.2.6-cp310")
+    place.unpack("numpy-1.26.4-cp310")
 
 
 @bed(None)
@@ -224,8 +225,9 @@ def two_thousand_packages(place: Place) -> None:
         place.write(place.site / f"{name}-1.0.dist-info" / "RECORD", f"{name}/__init__.py,,\n")
 
 
+# First written down as torch-import-crashes, which is said only where no file is known to be at fault.
 @bed(
-    "torch-import-crashes", needs=("setpriv", "unshare"),
+    BROKEN, action="system-setting", details={"setting": "file-mode"}, needs=("setpriv", "unshare"),
     cure="none", why_not="whose files they are is their owner's to say",
 )  # fmt: skip
 def files_of_another_user(place: Place) -> None:

@@ -81,7 +81,10 @@ def project_of_pdm(place: Place) -> None:
     _break(place)
 
 
-@bed("torch-missing", base="bare-uv", action="install-torch", cure="run")
+@bed(
+    "torch-missing", base="bare-uv", action="install-torch",
+    cure="none", why_not="the plan names the newest torch, which the bed's index has not",
+)  # fmt: skip
 def project_of_uv_without_torch(place: Place) -> None:
     """A uv project whose environment was never synchronised: torch is in its pyproject.toml and lock file only."""
     url = place.serve(*CPU_WHEELS)
