@@ -50,6 +50,7 @@ FLAGS = {"flash": "enable_flash_sdp", "memory-efficient": "enable_mem_efficient_
 DISTRIBUTIONS = {"torch_scatter": "torch-scatter", "flash_attn": "flash-attn"}
 OLD_PTXAS = re.compile(r"not defined for option 'gpu-name'|Unsupported \.version|ptxas (?:fatal|exited|error)", re.I)
 NO_USER = re.compile(r"getpwuid\(\)|No username set")
+# It may hang, or the machine may be slow: no fault is proven.
 LATE = re.compile(r"^(?:\w+: )?TimeoutError|timed out after|longer than \d+ s")
 PTXAS = "TRITON_PTXAS_PATH"
 
@@ -81,7 +82,7 @@ def _found(facts: Facts, failed: list[Failure]) -> Finding:
         f"{first.device}: {first.what} fails{more}: {why or first.text[:300]}",
         evidence=(*(f.evidence for f in failed[:3]), "torch.version"),
         remedies=remedies,
-        severity="fault" if first.stage in GRAVE else "warning",
+        severity="fault" if first.stage in GRAVE and not LATE.search(first.text) else "warning",
         title=TITLES[first.stage],
         device=first.device,
         stage=first.stage,

@@ -5,7 +5,7 @@ import os
 import socket
 import sys
 
-LIMIT_S = 90.0
+LIMIT_S = 120.0
 SCRIPT = r"""
 import datetime
 import torch
@@ -15,7 +15,7 @@ backend, rank, port = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 
 def work():
     dist = torch.distributed
-    limit = datetime.timedelta(seconds=45)
+    limit = datetime.timedelta(seconds=90)
     device = "cpu"
     if backend == "nccl":
         torch.cuda.set_device(rank)

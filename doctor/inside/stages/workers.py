@@ -6,7 +6,7 @@ that puts the data set there for workers that are started anew.
 
 import sys
 
-LIMIT_S = 100.0
+LIMIT_S = 140.0  # each worker that is started anew imports torch
 SCRIPT = r"""
 import torch
 
@@ -19,7 +19,7 @@ def work():
     data = torch.utils.data.TensorDataset(numbers.reshape(-1, 1, 1).repeat(1, SIDE, SIDE), torch.arange(COUNT))
     pinned = device != "cpu"
     loader = torch.utils.data.DataLoader(
-        data, BATCH, num_workers=2, multiprocessing_context=method, timeout=60, pin_memory=pinned
+        data, BATCH, num_workers=2, multiprocessing_context=method, timeout=120, pin_memory=pinned
     )
     seen, wrong = [], 0
     for images, labels in loader:
