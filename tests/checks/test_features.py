@@ -59,6 +59,7 @@ def test_a_known_reason_is_named(stage: str, text: str, id: str, severity: str, 
     [
         ("Triton's ptxas is older than the GPU", "upgrade-torch"),
         ("a user without a name", "set-env"),
+        ("a module that the compiler of an older torch needs", "install-package"),
         ("an attention backend raises", "none"),
         ("workers hang", "none"),
         ("loading raises", "upgrade-torch"),

@@ -53,6 +53,8 @@ NO_USER = re.compile(r"getpwuid\(\)|No username set")
 # It may hang, or the machine may be slow: no fault is proven.
 LATE = re.compile(r"^(?:\w+: )?TimeoutError|timed out after|longer than \d+ s")
 PTXAS = "TRITON_PTXAS_PATH"
+NO_MODULE = re.compile(r"No module named '([A-Za-z]\w{0,60})'")
+MODULES = {"pkg_resources": ("setuptools", "<81")}  # the module was taken out of later ones, as their warning says
 
 
 @check
@@ -117,6 +119,10 @@ def _compile(facts: Facts, failure: Failure) -> tuple[str, tuple[Remedy, ...]]:
     if NO_USER.search(failure.text):
         user = Remedy(action="set-env", details={"name": "USER", "value": "user"})
         return "this user has no name in the system, which the place of the cache is made of.", (user, eager)
+    if found := NO_MODULE.search(failure.text):
+        package, spec = MODULES.get(found[1], (found[1], ""))
+        details = {"package": package, **({"spec": spec} if spec else {})}
+        return f"it needs the module {found[1]}.", (Remedy(action="install-package", details=details), UPGRADE, eager)
     return _late(failure), (UPGRADE, eager)
 
 

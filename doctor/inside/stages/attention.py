@@ -4,7 +4,7 @@ The reference and the bounds are computed element by element on the CPU from the
 P their softmax, O = PV, and dS = P(dP - D), D the row sums of dO O:
 
 * a score is off by d <= 16 u_acc |q||k| / sqrt(width), as for other products (probe.py), so that an element of P is off
-  by 2 d of itself, and by 2 u of the type in which P is kept;
+  by 2 d of itself, and by 4 u of the type in which P is kept (float16 also by its smallest number);
 * the errors of P, dP and D go through the products that follow, which add 16 u_acc of the sum of absolute values, and
   the result is rounded once to its type.
 
@@ -25,7 +25,6 @@ NOT_MINE = ("No available kernel", "No viable backend", "not supported", "not im
 PARTS = ("output", "gradient of the queries", "gradient of the keys", "gradient of the values")
 UNITS = {"float32": 2.0 ** -24, "float16": 2.0 ** -11, "bfloat16": 2.0 ** -8}
 REDUCED_SHARE = 0.25  # as in probe.py
-SMALLEST = 2.0 ** -24  # what float16 rounds to nothing
 
 
 def attention(probe):
@@ -112,7 +111,7 @@ def judge(probe, data, what, backend, kind, causal):
     for part, one, other, bound in zip(PARTS, got, expected, scales):
         error = (one.cpu().double() - other).abs()
         own = UNITS[kind]
-        sums = 2.0 ** -24 if probe.is_cpu or kind == "float32" else 2.0 ** -22
+        sums = 2.0 ** -24 if probe.is_cpu else 2.0 ** -22
         count = bad(error, bound(own, sums))
         if not count:
             continue
@@ -153,26 +152,29 @@ def reference(torch, inputs, causal):
     products = g.norm(dim=-1, keepdim=True) * v.norm(dim=-1).unsqueeze(2)
     summed = (g * out).abs().sum(-1, keepdim=True)
 
-    def relative(unit, sums):
-        return 2 * 16 * sums * norms.max(-1, keepdim=True)[0] + 2 * unit + 16 * sums
+    def kept(unit, sums):
+        """How far elements of P may be off."""
+        share = 2 * 16 * sums * norms.max(-1, keepdim=True)[0] + 4 * unit + 16 * sums
+        return share * p + smallest(unit)
 
     def of_scores(unit, sums):
-        through = relative(unit, sums) * (dp.abs() + rows.abs())
-        return p * (through + 16 * sums * products + 2 * unit * summed) + (2 * unit + 16 * sums) * ds.abs()
+        through = kept(unit, sums) * (dp.abs() + rows.abs())
+        return through + p * (16 * sums * products + 2 * unit * summed) + (4 * unit + 16 * sums) * ds.abs() + smallest(
+            unit)
 
-    return (
-        (out, scale * torch.matmul(ds, k), scale * torch.matmul(ds.transpose(2, 3), q),
-         torch.matmul(p.transpose(2, 3), g)),
-        (
-            lambda u, s: u * out.abs() + torch.matmul(relative(u, s) * p, v.abs()) + SMALLEST * u,
-            lambda u, s: u * (scale * torch.matmul(ds, k)).abs() + SMALLEST * u
-            + scale * torch.matmul(of_scores(u, s), k.abs()),
-            lambda u, s: u * (scale * torch.matmul(ds.transpose(2, 3), q)).abs() + SMALLEST * u
-            + scale * torch.matmul(of_scores(u, s).transpose(2, 3), q.abs()),
-            lambda u, s: u * torch.matmul(p.transpose(2, 3), g).abs() + SMALLEST * u
-            + torch.matmul((relative(u, s) * p).transpose(2, 3), g.abs()),
-        ),
+    of_q, of_k = scale * torch.matmul(ds, k), scale * torch.matmul(ds.transpose(2, 3), q)
+    of_v = torch.matmul(p.transpose(2, 3), g)
+    return (out, of_q, of_k, of_v), (
+        lambda u, s: u * out.abs() + smallest(u) + torch.matmul(kept(u, s), v.abs()),
+        lambda u, s: u * of_q.abs() + smallest(u) + scale * torch.matmul(of_scores(u, s), k.abs()),
+        lambda u, s: u * of_k.abs() + smallest(u) + scale * torch.matmul(of_scores(u, s).transpose(2, 3), q.abs()),
+        lambda u, s: u * of_v.abs() + smallest(u) + torch.matmul(kept(u, s).transpose(2, 3), g.abs()),
     )
+
+
+def smallest(unit):
+    """Half of the smallest number of the type that has such a unit: what is below it is rounded to nothing."""
+    return 2.0 ** -25 if unit == UNITS["float16"] else 2.0 ** -126
 
 
 STAGES = (("attention", attention, ("full",), ()),)

@@ -18,6 +18,12 @@ BAD = {
     "a user without a name": Case(
         with_failures(CPU, "compile", f"{WHAT}: KeyError: 'getpwuid(): uid not found: 1000'"), severity="warning"
     ),
+    "a module that the compiler of an older torch needs": Case(
+        with_failures(
+            CPU, "compile", f"{WHAT}: Compiler: BackendCompilerFailed: debug_wrapper raised ModuleNotFoundError: "
+            "No module named 'pkg_resources'",
+        ), severity="warning",
+    ),
     "the compiler did not come to an end": Case(
         with_failures(CPU, "compile", f"{WHAT}: Compiler: TimeoutError: it took longer than 240 s"), severity="warning"
     ),
