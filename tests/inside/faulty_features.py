@@ -178,6 +178,7 @@ CASES = {
         "distributed", "import time\nif sys.argv[2] == '0':\n    say('raised', 'reduce', 'TimeoutError: waiting')\n"
         "else:\n    say('raised', 'reduce', 'RuntimeError: no interface')\n"),
     "distributed: no such interface": lambda: stage("distributed", GLOO_SOCKET_IFNAME="nothing0"),
+    "distributed: a torch without NCCL": lambda: (lambda one: one.pieces["distributed"].nccl(one))(device()),
     "extensions": lambda: stage("extensions"),
     "extensions: sound": lambda: package(SCATTER % "2.0, 4.0"),
     "extensions: a wrong result": lambda: package(SCATTER % "2.0, 5.0"),

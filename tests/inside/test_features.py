@@ -49,6 +49,7 @@ FAULTS = {
     "distributed: a wrong sum": ("wrong", "rank 0: 3 sums are wrong"),
     "distributed: one rank fails": ("failures", "Collective: RuntimeError: no interface"),
     "distributed: no such interface": ("failures", "all-reduce by gloo: Collective: "),
+    "distributed: a torch without NCCL": ("not_here", "all-reduce by nccl: this torch was built without nccl"),
     "extensions: a wrong result": ("wrong", "torch_scatter: the result is off by 1"),
     "extensions: it can't be imported": ("failures", "torch_scatter: ImportError: undefined symbol: _ZN3c104impl"),
     "extensions: it crashes": ("failures", "torch_scatter: it was ended by signal 6 (SIGABRT)"),

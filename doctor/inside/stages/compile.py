@@ -58,7 +58,10 @@ def compare(probe, data):
     if switch:
         raise tries.NotHere("%s switches it off" % switch)
     with Folder(cache_folder(tempfile.gettempdir())) as folder:
-        environ = {"TORCHINDUCTOR_CACHE_DIR": folder, "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+        environ = {
+            "TORCHINDUCTOR_CACHE_DIR": folder, "TORCHINDUCTOR_COMPILE_THREADS": "1",
+            "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0",  # they pay for many kernels, not for one
+        }
         for name in ("TMPDIR", "TEMP", "TMP"):  # precompiled headers lie there, whatever the cache is
             environ[name] = folder
         own = os.environ.get("TRITON_CACHE_DIR")
