@@ -33,7 +33,8 @@ def command(**options: Any) -> int:
     """Prove each device with a short computation, and time it.
 
     Every device has a child process of its own: results are compared with an fp64 reference on the CPU, and rates are
-    those of the computation alone. Exit code 1 where a device failed, 3 where nothing could be probed.
+    those of the computation alone. Exit code 1 where a device failed, or a part of torch that most programs use; 3
+    where nothing could be probed.
     """
     if options["sources"]:
         raise click.UsageError("probe works on the live machine; it takes no --from.")
@@ -186,7 +187,7 @@ def _listed(stage: Stage) -> list[str]:
         return found if isinstance(found, list | tuple) else ()
 
     return [
-        *(f"{what} worked" for what in entries("tried")),
+        *map(str, entries("tried")),
         *(f"not here: {what}" for what in entries("not_here")),
         *(f"held back by {reason}" for reason in entries("throttles")),
         *(f"{rate:.4g} TFLOP/s" for rate in entries("rounds_tflops")),

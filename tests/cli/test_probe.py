@@ -107,3 +107,34 @@ def test_pairs_rates_and_what_held_them_back(
     out = table_of(monkeypatch, capsys, report_of(*stages))
     for text in ("32 MiB", "662.6 TFLOP/s bf16", "held back by power cap", "to cuda:1 380.3 GB/s", "mm-256: 1 of"):
         assert text in out
+
+
+def feature(name: str, **data: list[str]) -> Stage:
+    return Stage(name=name, ok=True, ms=1.0, data={"wrong": [], "failures": [], "not_here": [], "tried": [], **data})
+
+
+def test_features_are_marked_and_the_findings_of_all_layers_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    full = "torch.compile: OSError: [Errno 28] No space left on device: '/tmp'"
+    stages = (
+        feature("attention", tried=["math attention (float32)"]),
+        feature("distributed", not_here=["all-reduce by gloo: there is no loopback network"]),
+        feature("compile", failures=[full]),
+    )
+    lines = table_of(monkeypatch, capsys, report_of(*stages)).splitlines()
+    rows = {line.split()[1]: (line.split()[2], line) for line in lines if line.startswith("cuda:0")}
+    assert (rows["attention"][0], rows["distributed"][0], rows["compile"][0]) == ("ok", "-", "!")
+    assert "math attention (float32)" in rows["attention"][1]
+    assert "not here: all-reduce by gloo" in rows["distributed"][1]
+    assert "failed: torch.compile: OSError" in rows["compile"][1]
+    assert any(line.startswith(" ! folder-not-writable: /tmp is full.") for line in lines)
+
+
+def test_a_feature_that_most_programs_use_fails_the_probe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = report_of(feature("io", failures=["torch.save in memory: RuntimeError: unexpected pos 64 vs 0"]))
+    monkeypatch.setattr(pipeline, "examine", lambda request, progress=None: report)
+    assert run(["probe"]) == 1
+    assert "!! feature-fails: cuda:0: torch.save in memory fails: " in capsys.readouterr().out
