@@ -11,8 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
 
 from doctor.checks import gap_of, look_up
 from doctor.checks._speed import Ratio, product_ratio
@@ -218,6 +216,8 @@ def parse(text: str) -> Demand:
     if measure is None:
         raise ValueError(f"'{name}' cannot be required; one of: {', '.join(MEASURES)}")
     if measure.kind == "version":
+        from packaging.specifiers import InvalidSpecifier, SpecifierSet  # only where something is required
+
         try:
             SpecifierSet(rest)
         except InvalidSpecifier:
@@ -255,6 +255,9 @@ def is_met(demand: Demand, facts: Facts) -> tuple[bool | None, str]:
         return False, value.reason
     shown = _shown(demand, value)
     if isinstance(value, str):
+        from packaging.specifiers import SpecifierSet
+        from packaging.version import InvalidVersion, Version
+
         try:
             version = Version(value)
         except InvalidVersion:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import dataclass
-from importlib import metadata
 
 from doctor.model.shapes import KEBAB
 
@@ -24,6 +25,10 @@ class Installed:
 def installed() -> tuple[Installed, ...]:
     """All plugins, by name. Nothing of them is imported. Of two of a name neither is used: it is not known whose
     findings would be whose."""
+    if not _declared_by_any():
+        return ()
+    from importlib import metadata  # takes longer than to read a short ticket
+
     found: list[Installed] = []
     for point in metadata.entry_points(group=GROUP):
         about = point.dist.metadata if point.dist else None
@@ -38,3 +43,32 @@ def installed() -> tuple[Installed, ...]:
         else one
         for one in sorted(found, key=lambda one: (one.name, one.distribution))
     )
+
+
+def _declared_by_any() -> bool:
+    """Whether a distribution on sys.path declares the group, by the files that importlib.metadata would read. What is
+    no folder (a zip, an egg), or comes from a finder of its own, may hold one."""
+    if sum(hasattr(finder, "find_distributions") for finder in sys.meta_path) > 1:  # PathFinder is one
+        return True
+    for path in dict.fromkeys(sys.path):
+        try:
+            with os.scandir(path or ".") as entries:
+                names = [entry.name for entry in entries]
+        except NotADirectoryError:
+            return True
+        except OSError:
+            continue
+        for name in names:
+            if name.endswith(".egg") or name == "EGG-INFO":
+                return True
+            if name.endswith((".dist-info", ".egg-info")) and _declares(os.path.join(path, name, "entry_points.txt")):
+                return True
+    return False
+
+
+def _declares(file: str) -> bool:
+    try:
+        with open(file, "rb") as opened:
+            return GROUP.encode() in opened.read()
+    except OSError:
+        return False

@@ -19,8 +19,6 @@ References
 
 from collections.abc import Iterator
 
-from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
 
 from doctor.checks import Check, Judgement
 from doctor.checks._required import Demand, is_met, parse
@@ -86,6 +84,9 @@ def _remedy(demand: Demand, facts: Facts) -> Remedy:
 
 
 def _too_new(wanted: str, facts: Facts) -> bool:
+    from packaging.specifiers import SpecifierSet  # only where something is required
+    from packaging.version import InvalidVersion, Version
+
     try:
         have = Version((facts.torch.version if isinstance(facts.torch, Torch) else None) or "")
         return any(s.operator in ("<", "<=", "==", "~=") and have > Version(s.version.removesuffix(".*"))
