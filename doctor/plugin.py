@@ -7,13 +7,14 @@ process of its own, within a time limit, on the facts of a report: it adds findi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from doctor.checks import Check, Judgement, Rule, Unknown
 from doctor.checks._machine import heard
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, Package, Torch
 from doctor.model.finding import Evidence, Finding, Remedy
+from doctor.model.values import dataclass
 
 __all__ = [
     "ABSENT", "Check", "ErrorText", "Evidence", "Facts", "Finding", "Gpu", "Judgement", "Message", "Package", "Plugin",

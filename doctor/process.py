@@ -29,9 +29,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
+
+from doctor.model.values import dataclass
 
 if TYPE_CHECKING:
     from doctor.job import Job

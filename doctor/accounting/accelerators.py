@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
 from doctor.accounting.memo import once_for_facts
 from doctor.model.facts import ABSENT, Facts, Gpu, ProbeResult, Torch, TorchDevice
+from doctor.model.values import dataclass
 
 State = Literal[
     "proven",  # its probe passed

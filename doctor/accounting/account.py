@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from doctor.accounting import questions
@@ -24,6 +24,7 @@ from doctor.knowledge import lookup
 from doctor.model.facts import Facts, Torch
 from doctor.model.finding import Evidence, Finding, Outcome
 from doctor.model.symptom import Hypothesis, Question, Symptom
+from doctor.model.values import dataclass
 
 LEADS = 0.6  # the share of the weight with which one hypothesis becomes a finding …
 LEADS_BY = 1.8  # … if it also outweighs the next by this factor

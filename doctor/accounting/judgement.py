@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from doctor.accounting.account import Account, account
 from doctor.accounting.verdict import Verdict, verdict
 from doctor.checks.runner import judge
 from doctor.model.facts import Facts
 from doctor.model.finding import Outcome
+from doctor.model.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

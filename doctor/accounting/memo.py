@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache, wraps
 from typing import TypeVar
 
 from doctor.model.facts import Facts
+from doctor.model.values import dataclass
 
 Worked = TypeVar("Worked")
 KEPT = 8  # facts of so many machines

@@ -7,10 +7,10 @@ hypotheses that weigh most.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from doctor.model.facts import Facts
 from doctor.model.symptom import Question
+from doctor.model.values import dataclass
 
 ANY = ("linux", "darwin", "windows")
 

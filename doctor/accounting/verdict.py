@@ -8,13 +8,13 @@ environment is left over. `unknown`: everything else, with the reasons.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from doctor.accounting.accelerators import Accelerator, accelerators, torch_runs
 from doctor.accounting.account import Account
 from doctor.model.facts import ABSENT, Absent, Facts, ProbeResult, Torch
 from doctor.model.finding import OPEN_IF_NOTED, Outcome
+from doctor.model.values import dataclass
 
 REMARK = "remark"  # of evidence/remarks.py
 Value = Literal["healthy", "faulty", "unknown"]

@@ -14,7 +14,6 @@ import os
 import secrets
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ from doctor.apply.lock import held
 from doctor.apply.place import STORE, state_folder
 from doctor.apply.tree import erase, walk
 from doctor.facts.system import read_regular
+from doctor.model.values import dataclass
 
 if TYPE_CHECKING:
     from doctor.facts.system import System

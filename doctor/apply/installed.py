@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from doctor.apply.listing import normalised
 from doctor.facts.system import read_regular
+from doctor.model.values import dataclass
 
 _HEADER_BYTES = 1 << 16
 

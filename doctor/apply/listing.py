@@ -13,12 +13,13 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 
 from doctor.apply import ApplyError
 from doctor.apply.place import SCHEME, STORE, Place, Root, is_within
 from doctor.facts.system import read_regular
+from doctor.model.values import dataclass
 
 KINDS = ("f", "l", "d", "o", "n")
 BESIDE_LIMIT = 100_000  # entries of one folder of the user's that are compared

@@ -6,8 +6,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from doctor.model.values import dataclass
 
 if TYPE_CHECKING:
     from doctor.facts.system import System

@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.apply import ApplyError, edit
@@ -21,6 +21,7 @@ from doctor.apply.place import LOCK_FILES
 from doctor.apply.redacted import hide
 from doctor.apply.resolve import CONNECT_S, Resolution, ask, failed
 from doctor.model.fix import Step, TomlEdit
+from doctor.model.values import dataclass
 
 if TYPE_CHECKING:
     from doctor import process

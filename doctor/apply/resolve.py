@@ -16,7 +16,7 @@ import re
 import shlex
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from doctor import process
@@ -24,6 +24,7 @@ from doctor.apply.listing import normalised
 from doctor.apply.redacted import hide
 from doctor.fixes.situation import CONDAS
 from doctor.fixes.tools import program_name
+from doctor.model.values import dataclass
 
 if TYPE_CHECKING:
     from doctor.facts.system import System

@@ -11,11 +11,11 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from doctor.apply.listing import LINKS_HAVE_TIMES, Entry, Key, Listing, entry_of, record_rows, tops
 from doctor.apply.place import is_within
 from doctor.apply.snapshot import HALF_DONE, Delta, Snapshot, claimed_now, copy, copy_of, digest_of, is_cache, is_real
+from doctor.model.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Literal
 
@@ -30,6 +30,7 @@ from doctor.apply.undo import FOREIGN, discard, go_back, interrupted, next_id, p
 from doctor.fixes.quoting import line
 from doctor.fixes.tools import folder_made_by
 from doctor.model.fix import Plan, Step
+from doctor.model.values import dataclass
 
 if TYPE_CHECKING:
     from doctor.facts.system import System

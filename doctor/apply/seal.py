@@ -11,10 +11,10 @@ import os
 import secrets
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from doctor.apply.place import state_folder
+from doctor.model.values import dataclass
 
 if TYPE_CHECKING:
     from doctor.facts.system import System

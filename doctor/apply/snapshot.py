@@ -16,13 +16,14 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from doctor.apply import ApplyError
 from doctor.apply.listing import HAS_CTIME, KINDS, Entry, Key, Listing, Scan, claims, entry_of, path_of, scan, survey
 from doctor.apply.place import STORE, Place, Root, is_within
 from doctor.apply.tree import walk
+from doctor.model.values import dataclass
 
 LIST, AFTER, CONTENT = "files.jsonl", "after.jsonl", "content"
 COPIED_BYTES = 256 << 10  # a touched file up to this size is copied

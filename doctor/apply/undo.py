@@ -11,7 +11,7 @@ import contextlib
 import os
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from doctor.apply import ApplyError
 from doctor.apply.journal import NAME, Journal, State
@@ -21,6 +21,7 @@ from doctor.apply.restore import restore, settle_roots
 from doctor.apply.seal import Seal
 from doctor.apply.snapshot import Delta, Snapshot, changed_since, load, load_delta, size_of
 from doctor.apply.tree import erase
+from doctor.model.values import dataclass
 
 KEPT = 3  # snapshots of an environment
 LATER, FOREIGN = "later-changes", "foreign-snapshot"  # consents

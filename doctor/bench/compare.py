@@ -8,11 +8,11 @@ and a difference below `SAME` is no difference.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from doctor.bench import intervals
 from doctor.model.bench import BenchDevice, BenchReport, Conditions, Row
+from doctor.model.values import dataclass
 
 SAME = 1.03  # ratios within 1/SAME to SAME are no difference: two runs of one program on an idle machine differ as much
 # Rows bound by launching kernels take the time of the CPU's Python. From one run to the next that drifts by far more

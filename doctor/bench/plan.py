@@ -5,11 +5,12 @@ that a drift of the machine hits both sides of a speed-up. Without an accelerato
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from doctor.bench.suites import Entry, suite_of
 from doctor.model.bench import BenchOptions, DType, Phase
+from doctor.model.values import dataclass
 
 WARM_S = {"quick": 2.0, "full": 10.0}  # at least, where the cell has that time
 CELL_S = {"quick": 3.0, "full": 10.0}  # of the clock

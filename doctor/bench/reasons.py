@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from doctor.bench import intervals
 from doctor.knowledge.variables import harmful_variables
 from doctor.model.bench import BenchDevice, Reason, Row
+from doctor.model.values import dataclass
 
 LOW_POWER = 0.95  # of the default limit
 LOW_CLOCK = 0.7  # of the highest

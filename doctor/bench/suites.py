@@ -3,9 +3,8 @@ run: what matters most comes first, for the time may end before the list does.""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from doctor.model.bench import Phase
+from doctor.model.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from doctor.bench import intervals, limits, statistics
 from doctor.bench.plan import PlannedCell, partner
@@ -31,6 +31,7 @@ from doctor.model.bench import (
     Stopped,
     Timing,
 )
+from doctor.model.values import dataclass
 
 SPREAD = 32.0
 MOST = 0.5  # no tolerance is larger: half of what zeros are off by

@@ -17,12 +17,13 @@ import dataclasses
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, Gpu, ImportFailure, Package, Source, TorchCopy
 from doctor.model.finding import LAYERS, Evidence, Finding, Remedy, Severity
+from doctor.model.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date
 from math import log
 
@@ -21,6 +20,7 @@ from doctor.knowledge import lookup
 from doctor.knowledge.errata import Erratum, Match, newest_in
 from doctor.knowledge.load import of_tables
 from doctor.model.facts import ErrorText, Facts, Torch
+from doctor.model.values import dataclass
 
 # People compare results with these: they are the fault only where nothing else is named.
 MEASURES = ("abs", "all", "allclose", "any", "argmax", "equal", "max", "mean", "min", "std", "sum", "to", "item")

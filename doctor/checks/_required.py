@@ -8,13 +8,12 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
-
 
 from doctor.checks import gap_of, look_up
 from doctor.checks._speed import Ratio, product_ratio
 from doctor.model.facts import ABSENT, Facts, Torch, TorchDevice
+from doctor.model.values import dataclass
 
 Kind = Literal["version", "count", "size", "ratio"]
 Value = str | float
@@ -172,13 +171,20 @@ def _speed(facts: Facts) -> Value | NotKnown | Nothing:
     return min(r.ratio for r in ratios) if ratios else NotKnown("nothing was probed")
 
 
+def _order(version: str) -> Any:
+    """What versions are sorted by."""
+    from packaging.version import Version
+
+    return Version(version)
+
+
 MEASURES: dict[str, Measure] = {
     "torch": Measure("version", "the version of torch", _version("torch.version", "torch")),
     "python": Measure("version", "the version of the Python", _version("interpreter.version", "Python")),
     "driver": Measure("version", "the version of the NVIDIA driver", _version("nvidia.driver", "NVIDIA driver")),
     "torch-cuda": Measure("version", "the CUDA that torch is built for", _version("torch.cuda", "CUDA in this torch")),
     "capability": Measure("version", "the lowest compute capability of torch's NVIDIA GPUs",
-                          _least(_is_cuda, "the compute capability", lambda d: d.capability, Version, "NVIDIA GPU"),
+                          _least(_is_cuda, "the compute capability", lambda d: d.capability, _order, "NVIDIA GPU"),
                           "nvidia"),
     "cuda": Measure("count", "NVIDIA GPUs that torch can use", _count(_is_cuda), "nvidia"),
     "rocm": Measure("count", "AMD GPUs that torch can use", _count(_is_rocm), "amd"),

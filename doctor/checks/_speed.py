@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from doctor.checks._torch import installed
 from doctor.knowledge import speeds
 from doctor.knowledge.gpus import peaks_of
 from doctor.model.facts import Facts, ProbeResult
+from doctor.model.values import dataclass
 
 MEMORY = "copies within its memory"
 BEYOND_CACHES = 256 << 20  # bytes of a copy that tells the rate of a GPU's memory

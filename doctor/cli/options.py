@@ -12,11 +12,12 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+
+from doctor.model.values import dataclass
 
 if TYPE_CHECKING:
     from doctor.model.request import Request, Stated

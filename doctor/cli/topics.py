@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from doctor.model.values import dataclass
 
 Rows = tuple[tuple[str, str], ...]
 

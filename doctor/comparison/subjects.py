@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from doctor.comparison.leaves import text_of
 from doctor.model.facts import ABSENT, Facts, Gpu, Torch
+from doctor.model.values import dataclass
 from doctor.reports import summary
 
 Kind = Literal["cause", "effect"]  # what can be changed; what torch, the driver or a program then said

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
+from doctor.model.values import dataclass
 
 Kind = Literal["shell", "python", "report", "table", "prose"]
 TABLE_LINES = 400  # of one table of nvidia-smi

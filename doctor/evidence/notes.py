@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from enum import IntEnum
 from typing import Any
 
@@ -33,6 +33,7 @@ from doctor.model.facts import (
     TorchCopy,
     TorchDevice,
 )  # fmt: skip
+from doctor.model.values import dataclass
 
 QUOTE_LIMIT = 300
 MESSAGE_LIMIT = 500

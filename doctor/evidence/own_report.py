@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -15,6 +15,7 @@ from doctor.decode import SIZE, Refused, check_probe_data, check_shapes, decode_
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import decode
 from doctor.model.facts import Facts, Gap, ProbeResult
+from doctor.model.values import dataclass
 
 SCHEMA = "1"
 MARK = "torchdoctor:v1"  # in reports/block.py an HTML comment on a line of its own

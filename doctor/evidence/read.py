@@ -14,7 +14,7 @@ Besides the patterns of doctor/knowledge ("no-kernel-image" …) these are noted
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from doctor.evidence import (
@@ -46,6 +46,7 @@ from doctor.evidence.notes import Notes
 from doctor.evidence.text import Document, document
 from doctor.model.facts import Facts, Gap
 from doctor.model.report import Other
+from doctor.model.values import dataclass
 
 UNREAD_AT_MOST = 200
 READERS = (

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os.path
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
 
 from doctor.evidence import prefixes
+from doctor.model.values import dataclass
 
 LINE_LIMIT = 4_000  # longer lines are cut into pieces: bounds the work of every regex
 BIG = 400_000  # characters; of a longer text only the ends and the telling lines of the middle are read

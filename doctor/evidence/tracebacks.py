@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, pairwise
 
@@ -17,6 +16,7 @@ from doctor.evidence.notes import Notes
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.knowledge.interfaces import TORCH_IMPORTS
+from doctor.model.values import dataclass
 
 SOURCE = "traceback"
 _FRAME = Regex(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from doctor.facts.system import System
+from doctor.model.values import dataclass
 
 AT_MOST = 32
 _SHELL = re.compile(r"(.*[/\\])?-?((ba|z|da|k|tc|c|fi)?sh|pwsh|powershell|cmd)(\.exe)?\Z", re.I)

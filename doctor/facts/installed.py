@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from doctor.decode import fits
 from doctor.facts.notes import Notes
 from doctor.model.facts import ABSENT, Package, TorchCopy
+from doctor.model.values import dataclass
 
 NVIDIA = "nvidia-"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from doctor import process
@@ -16,6 +15,7 @@ from doctor.facts.system import System, architecture
 from doctor.facts.target import Found
 from doctor.knowledge.versions import numbers
 from doctor.model.facts import ABSENT, DamagedFile, Gap, StartFailure
+from doctor.model.values import dataclass
 from doctor.process import Child, Result
 
 LIMIT_S = 30.0  # a cold network disk

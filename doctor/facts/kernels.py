@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from string import Template
 
 from doctor.decode import Refused, decode_fields, loads
 from doctor.facts.ancestors import Process, ancestors
 from doctor.facts.system import System, utc
 from doctor.model.facts import Gap
+from doctor.model.values import dataclass
 
 FILE = "kernel.json"
 FILE_SIZE = 65536  # bytes; a kernel.json has some hundreds

@@ -19,13 +19,14 @@ import os
 import stat
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timezone
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from doctor import process
 from doctor.model.facts import Gap, Reason
+from doctor.model.values import dataclass
 
 ROOT_VARIABLE = "TORCHDOCTOR_ROOT"
 READ_LIMIT = 1 << 20  # bytes

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from doctor.facts import kernels
 from doctor.facts.system import System
 from doctor.model.facts import Gap, Kernel, StartFailure
 from doctor.model.report import Target
+from doctor.model.values import dataclass
 
 VARIABLE = "TORCHDOCTOR_PYTHON"
 KERNEL = "kernel:"  # --python kernel:NAME

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from doctor.fixes.situation import Situation
 from doctor.model.finding import Remedy
 from doctor.model.fix import Fix, Step
+from doctor.model.values import dataclass
 
 COMPOSE = "in a compose file"
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 
 from doctor.fixes.quoting import Shell, shell_of
 from doctor.model.facts import ABSENT, Facts, Gpu
 from doctor.model.finding import Finding
+from doctor.model.values import dataclass
 
 CONDAS = ("conda", "mamba", "micromamba")  # one command line
 TOOLS = ("pip", "uv", "conda", "mamba", "micromamba", "pixi", "poetry", "pdm", "pipenv", "pipx")

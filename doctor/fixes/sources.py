@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from doctor.model.fix import Fix, Plan, Step
+from doctor.model.values import dataclass
 
 PYTORCH = "https://download.pytorch.org/whl"
 _INDEX_OPTIONS = ("--index-url", "--extra-index-url", "--index", "--source")

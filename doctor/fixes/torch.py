@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from doctor.fixes.effective import RESTS_ON_BUILD, RESTS_ON_FILES, cannot_cure, installed_backend
 from doctor.fixes.situation import CONDAS, Situation
@@ -15,6 +15,7 @@ from doctor.knowledge.versions import numbers
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Finding, Remedy
 from doctor.model.fix import Fix, Step
+from doctor.model.values import dataclass
 
 DEFAULT_INDEX = "default"  # in `details`: the build needs no index to be named
 TITLES = {

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from doctor.model.values import dataclass
 
 LINES_AT_MOST = 400  # of one file
 _BEGIN = re.compile(r"([ \t]*)services:[ \t]*(?:#.*)?$")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from doctor.evidence.regex import Regex
+from doctor.model.values import dataclass
 
 # Lines of these tools in a text
 MODEL = Regex(r"^[ \t]*Model name[ \t]*:[ \t]*(.+)$|^Name=(.+(?:CPU|Processor|Core).*)$", re.M)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from doctor.evidence.regex import Regex
+from doctor.model.values import dataclass
 
 VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
 _NAMES = {"nvidia": "nvidia", "advanced micro devices": "amd", "amd/ati": "amd", "intel": "intel"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from doctor.decode import Refused, loads
+from doctor.model.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from doctor.model.values import dataclass
 
 LINES_AT_MOST = 20_000
 LINE_LENGTH = 1000  # characters of a line that are looked at

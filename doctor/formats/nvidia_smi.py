@@ -7,9 +7,9 @@ Spellings of the header: before CUDA 10.0 only «Driver Version»; then «CUDA V
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from doctor.evidence.regex import Regex
+from doctor.model.values import dataclass
 
 # Asked in this order; the last one is unknown to drivers before 510 or so, which then refuse the whole query.
 QUERY = (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from doctor.evidence.regex import Regex
+from doctor.model.values import dataclass
 
 # A line of it in a text. Other words of this form are variables of a shell.
 LINE = Regex(r"^[ \t]*(PRETTY_NAME|ID|ID_LIKE|VERSION_ID)=[\"']?([^\"'\n]{1,100})[\"']?[ \t]{0,9}$", re.M)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from dataclasses import dataclass
+
+from doctor.model.values import dataclass
 
 _HEAD = re.compile(r"^[ \t]*Agent \d+[ \t]*$", re.M)
 _NAME = re.compile(r"^[ \t]*Name:[ \t]+(gfx[0-9a-f]{3,4})[ \t]*$", re.M)

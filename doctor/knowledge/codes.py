@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from doctor.knowledge.load import of_tables, table
 from doctor.model.symptom import Kind, Subject
+from doctor.model.values import dataclass
 
 _LONGEST = 20_000  # characters of a text in which codes are looked for
 _UNSIGNED = 1 << 32

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from doctor.knowledge.load import table
 from doctor.knowledge.versions import at_least, compared, numbers
+from doctor.model.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

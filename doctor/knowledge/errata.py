@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Literal
 
@@ -23,6 +23,7 @@ from doctor.knowledge.load import of_tables, table
 from doctor.knowledge.releases import newest_torch, release_date, torch_versions
 from doctor.knowledge.specifiers import specifier
 from doctor.knowledge.versions import compared, numbers, release_of, taken_apart
+from doctor.model.values import dataclass
 
 Kind = Literal["wrong-result", "nan", "crash", "leak", "hang", "slow", "import", "install", "error"]
 SILENT = ("wrong-result", "nan", "leak")  # what no message tells

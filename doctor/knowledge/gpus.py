@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from doctor.knowledge.drivers import branches_of
 from doctor.knowledge.load import of_tables, table
+from doctor.model.values import dataclass
 
 _VENDORS = {"10de": "nvidia", "1002": "amd", "1022": "amd", "8086": "intel"}
 _NOISE = re.compile(

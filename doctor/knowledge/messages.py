@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from doctor.knowledge.load import of_tables, table
 from doctor.knowledge.versions import numbers
 from doctor.model.symptom import Kind, Subject
+from doctor.model.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

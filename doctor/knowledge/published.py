@@ -7,11 +7,11 @@ ratio); `Published.samples_per_s` is made of it where that is possible.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal
 
 from doctor.knowledge.gpus import plain_name
 from doctor.knowledge.load import of_tables, table
+from doctor.model.values import dataclass
 
 Quantity = Literal["epoch_s", "step_ms", "samples_per_s", "speedup", "tflops"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from doctor.knowledge.load import of_tables, table
@@ -18,6 +17,7 @@ from doctor.knowledge.versions import (
     release_of,
     taken_apart,
 )  # fmt: skip
+from doctor.model.values import dataclass
 
 INDEX = "https://download.pytorch.org/whl/"
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
 from doctor.knowledge.versions import compared
+from doctor.model.values import dataclass
 
 _CLAUSE = re.compile(r"\s*(==|!=|>=|<=|<|>)\s*(\d+(?:\.\d+)*)\s*")
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")

@@ -8,11 +8,11 @@ normal data; zeros would be faster.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from doctor.knowledge.gpus import gpu_model, peaks_of, plain_name
 from doctor.knowledge.load import of_tables, table
+from doctor.model.values import dataclass
 
 Band = Literal["ok", "below", "slow", "very slow"]
 

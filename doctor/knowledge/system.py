@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from doctor.knowledge.load import table
 from doctor.knowledge.versions import numbers
+from doctor.model.values import dataclass
 
 # Systems that call themselves like another one and are built of a third one's packages.
 _FAMILIES = {

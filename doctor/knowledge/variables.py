@@ -4,10 +4,10 @@ tables/variables.json."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from doctor.knowledge.load import of_tables, table
+from doctor.model.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,10 @@ path.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from doctor.model.values import dataclass
 
 SCHEMA = "bench-1"
 METHOD = 1  # raised whenever the same machine would give other numbers; rows of different methods are never compared

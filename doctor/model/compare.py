@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from doctor.model.finding import Severity
+from doctor.model.values import dataclass
 
 SCHEMA = "compare-1"
 Rank = Literal["explains", "rests", "follows", "matters", "incidental"]

@@ -12,9 +12,11 @@ Versions are strings as the source spells them. CPU architectures are `x86_64`, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Literal
+
+from doctor.model.values import dataclass
 
 
 class Absent(Enum):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from doctor.model.values import dataclass
 
 Severity = Literal["fault", "warning", "note"]
 # Tells of the release, not of this machine: every torch has some. It gets no fix, and --strict does not count it.

@@ -9,8 +9,10 @@ them; `--redact` replaces them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from doctor.model.values import dataclass
 
 SCHEMA = "fleet-1"
 RANK_SCHEMA = "fleet-rank-1"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from doctor.model.facts import Facts
 from doctor.model.finding import Finding, Outcome
 from doctor.model.fix import Plan
 from doctor.model.symptom import Hypothesis, Question, Symptom
+from doctor.model.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,8 +3,10 @@ questions that would settle them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from doctor.model.values import dataclass
 
 Kind = Literal[
     "no-device",  # torch does not use an accelerator

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from doctor.checks.runner import run_check
@@ -19,6 +19,7 @@ from doctor.decode import decode, loads
 from doctor.model.facts import ErrorText, Facts, ImportFailure, Torch
 from doctor.model.finding import LAYERS, Finding, Outcome
 from doctor.model.shapes import KEBAB
+from doctor.model.values import dataclass
 from doctor.plugin import Message, Plugin
 from doctor.reports.json import encode
 

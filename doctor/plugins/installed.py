@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 
 from doctor.model.shapes import KEBAB
+from doctor.model.values import dataclass
 
 GROUP = "torchdoctor.checks"
 

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import doctor
@@ -17,6 +17,7 @@ from doctor.fixes.actions import BUILDERS
 from doctor.model.facts import Facts, Gap, Reason
 from doctor.model.finding import LAYERS, Evidence, Finding, Outcome, Remedy
 from doctor.model.report import PluginRun
+from doctor.model.values import dataclass
 from doctor.plugins.host import Answer
 from doctor.plugins.installed import Installed
 from doctor.reports.json import encode

@@ -6,9 +6,9 @@ The probe itself is inside/probe.py, run by the target interpreter. What its res
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from doctor.model.facts import Facts, Torch
+from doctor.model.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from doctor import process
 from doctor.decode import Refused, check_shapes, decode_fields, fits
 from doctor.model.facts import ABSENT, Facts, Gap, ImportFailure, ProbeResult, Reason, Stage, Torch
+from doctor.model.values import dataclass
 from doctor.probes import matches, wanted_probes
 from doctor.probes.said import BEFORE_PROBE, REQUIRED, Line, Said, line_of, raised
 from doctor.probes.triggers import triggers

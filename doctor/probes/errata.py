@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from doctor.knowledge.errata import Erratum, Match
 from doctor.model.facts import Facts, ProbeResult, Torch
+from doctor.model.values import dataclass
 from doctor.probes import matches
 from doctor.probes.children import Run, result_of
 from doctor.probes.triggers import triggers

@@ -7,11 +7,12 @@ Which keys a stage has, and what they mean: docs/probes.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from doctor.decode import Refused, check_probe_data, decode, loads
 from doctor.model.facts import TorchDevice
+from doctor.model.values import dataclass
 
 BEFORE_PROBE = ("start", "import", "facts", "driver")
 LINE_SIZE = 1 << 20

@@ -4,12 +4,13 @@ short, with everything else folded, and a block that machines read back."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from doctor.checks import Check, check_of
 from doctor.model.finding import Finding
 from doctor.model.fix import Fix
 from doctor.model.report import Report
+from doctor.model.values import dataclass
 from doctor.reports import block as blocks
 from doctor.reports import env, summary
 from doctor.reports.sinks import markdown, markdown_cell, markdown_code, markdown_line

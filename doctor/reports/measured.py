@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from doctor.checks._speed import Ratio, gpu_name, link_ratio, memory_ratio, number, product_ratios
 from doctor.knowledge import speeds
 from doctor.model.facts import Facts, ProbeResult
 from doctor.model.report import Report
+from doctor.model.values import dataclass
 from doctor.reports.summary import DTYPES, size
 
 ROOM = 1.06  # a bar's scale ends a little beyond the larger of measured and expected

@@ -7,9 +7,9 @@ label values with escaped backslash, quote and newline. The textfile collector o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timezone
 
+from doctor.model.values import dataclass
 from doctor.reports.sinks import openmetrics_label
 
 Sample = tuple[Mapping[str, str], float]  # labels, value

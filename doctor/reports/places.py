@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from doctor.formats.manifests import IMAGE, INDEX, PYTHON, normalised
 from doctor.model.finding import Finding
 from doctor.model.report import Report
+from doctor.model.values import dataclass
 
 TORCH = "torch"
 _LINE = re.compile(r"\A(.*), line (\d{1,7})\Z", re.DOTALL)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from doctor.accounting.accelerators import accelerators
 from doctor.checks import Check
@@ -15,6 +14,7 @@ from doctor.model.finding import ONLY_TOLD, OPEN_IF_NOTED, Evidence, Finding
 from doctor.model.fix import Fix, Step
 from doctor.model.report import PluginRun, Report
 from doctor.model.symptom import Hypothesis, Symptom
+from doctor.model.values import dataclass
 
 # Shown layer <- layers of the findings. What goes wrong while installing or running has a line only when it does.
 ROWS = ("machine", "driver", "interpreter", "torch", "libraries", "install", "run", "device")

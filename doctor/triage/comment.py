@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from doctor.accounting.questions import ASKS, CHECK
 from doctor.checks import check_of
@@ -19,6 +18,7 @@ from doctor.model.finding import Finding
 from doctor.model.fix import Fix
 from doctor.model.report import Report
 from doctor.model.symptom import Question
+from doctor.model.values import dataclass
 from doctor.reports import summary
 from doctor.reports.sinks import markdown
 from doctor.triage.event import MARKER

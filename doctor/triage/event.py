@@ -6,12 +6,12 @@ Source of the fields: docs.github.com, webhook events "issues" and "issue_commen
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from doctor.decode import Refused, decode, encoded, loads
 from doctor.model.facts import Facts
 from doctor.model.shapes import SHAPES
+from doctor.model.values import dataclass
 
 MARKER = "<!-- torchdoctor:triage -->"  # the first line of our own comment
 SIZE = 1 << 20  # bytes of an event: an issue's body has at most 65,536 characters

@@ -8,13 +8,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 
 from doctor.checks import all_checks
 from doctor.decode import Refused, decode, loads
 from doctor.model.finding import LAYERS
 from doctor.model.report import Report
+from doctor.model.values import dataclass
 
 VERDICTS = ("healthy", "faulty", "unknown")
 LENGTH = 50  # GitHub's limit

@@ -20,7 +20,6 @@ References
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import (
@@ -41,6 +40,7 @@ from doctor.checks._machine import (
 from doctor.checks._torch import installed, kind, quote
 from doctor.model.facts import ErrorText, Facts, Gpu
 from doctor.model.finding import Evidence, Remedy
+from doctor.model.values import dataclass
 
 check = Check(
     severity="fault",

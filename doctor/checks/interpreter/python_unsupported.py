@@ -20,7 +20,6 @@ References
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from doctor.checks import Check, Fit, Judgement, Unknown
 from doctor.checks._machine import (
@@ -38,6 +37,7 @@ from doctor.checks._torch import installed, numbers, quote
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, InstallAttempt, StartFailure
 from doctor.model.finding import Evidence, Remedy
+from doctor.model.values import dataclass
 
 check = Check(
     severity="fault",

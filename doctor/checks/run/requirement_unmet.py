@@ -19,7 +19,6 @@ References
 
 from collections.abc import Iterator
 
-
 from doctor.checks import Check, Judgement
 from doctor.checks._required import Demand, is_met, parse
 from doctor.model.facts import Facts, Torch

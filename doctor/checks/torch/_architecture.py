@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard
@@ -24,6 +23,7 @@ from doctor.checks._torch import (
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts, Torch
 from doctor.model.finding import Evidence, Remedy
+from doctor.model.values import dataclass
 
 INCOMPATIBLE = (
     "capability-too-new",

@@ -6,7 +6,7 @@ import contextlib
 import pkgutil
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from doctor.decode import Refused, decode_fields, fits, loads
@@ -16,6 +16,7 @@ from doctor.facts.system import System
 from doctor.formats import kernel_log, nvcc, nvidia_smi
 from doctor.formats.nvidia_smi import SmiGpu
 from doctor.model.facts import ABSENT, Gap, Gpu, Reason, Source
+from doctor.model.values import dataclass
 from doctor.process import Child, Result, in_background
 
 MODULE_FILE = "/sys/module/nvidia/version"

@@ -9,10 +9,10 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import ModuleType
 
 from doctor.fixes.situation import CONDAS
+from doctor.model.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from doctor.knowledge import lookup, specifiers, vendors
 from doctor.knowledge.specifiers import Specifier
 from doctor.model.facts import Absent, Facts, Gpu
+from doctor.model.values import dataclass
 
 Kind = Literal["cuda", "rocm", "xpu", "mps", "cpu", "jetson"]
 VENDORS: tuple[tuple[str, Kind], ...] = (("apple", "mps"), ("nvidia", "cuda"), ("amd", "rocm"), ("intel", "xpu"))

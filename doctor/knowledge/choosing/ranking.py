@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from doctor.knowledge import lookup, vendors
 from doctor.knowledge.choosing.avoiding import preferred
@@ -11,6 +11,7 @@ from doctor.knowledge.choosing.machines import Card, Kind, Machine, Wanted, kind
 from doctor.knowledge.load import of_tables
 from doctor.knowledge.versions import numbers
 from doctor.model.facts import ABSENT
+from doctor.model.values import dataclass
 
 MAX_REJECTED = 12
 CUDNN_9 = (2, 4)  # the first torch with cuDNN 9, which dropped Kepler

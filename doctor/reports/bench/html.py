@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from doctor.bench.compare import setting_of
 from doctor.model.bench import BenchReport, Row
+from doctor.model.values import dataclass
 from doctor.reports.bench import layout
 from doctor.reports.pages import page
 

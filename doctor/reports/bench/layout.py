@@ -7,13 +7,14 @@ Text that is torchdoctor's own (numbers, units) is `Own`; all other cells are fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import get_args
 
 from doctor.bench.compare import Compared, Comparison, Entry, Merged, MergedTable, Verdict, setting_of
 from doctor.knowledge import published, speeds
 from doctor.knowledge.published import Caveat, Published
 from doctor.model.bench import BenchDevice, BenchReport, Row, Timing
+from doctor.model.values import dataclass
 
 PUBLISHED_AT_MOST = 16
 _NEAR = 8.0  # a published row farther away (another kind of device, another batch) says nothing

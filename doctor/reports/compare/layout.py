@@ -4,9 +4,9 @@ Pure."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from doctor.model.compare import Comparison, Difference, Explained, Rank, Unexplained
+from doctor.model.values import dataclass
 
 TITLES: dict[Rank, str] = {
     "explains": "Explains it",  # proven by judging again

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from doctor.model.fleet import FleetFinding, FleetReport, NodeVerdict, Verdict, Yardstick
+from doctor.model.values import dataclass
 
 WORDS: dict[Verdict, str] = {"pass": "pass", "degraded": "DEGRADED", "fail": "FAIL", "not-measured": "NOT MEASURED"}
 MARKS: dict[Verdict, str] = {"pass": "ok", "degraded": " !", "fail": "!!", "not-measured": " -"}
