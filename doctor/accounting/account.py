@@ -142,7 +142,7 @@ def _explanation(symptom: Symptom, findings: Sequence[Finding], facts: Facts, st
 
 def _complains(symptom: Symptom) -> bool:
     """Whether a person, not a program, says that the GPU is not used: what torch answers outranks that."""
-    return symptom.id.startswith("complaint-") and symptom.kind == "no-device"
+    return symptom.id in ("complaint-gpu-unused", "complaint-runs-on-cpu")
 
 
 def _rests_on(finding: Finding, symptom: Symptom) -> bool:
