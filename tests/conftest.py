@@ -24,6 +24,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"samples of the costly tests: {said}")
 
 
+# Whoever asks for these starts an interpreter with torch, or package managers: seconds each.
+COSTLY = {"torch_python", "patient", "index", "wheelhouse"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`scripts/test --fast` leaves out what is marked slow."""
+    for item in items:
+        if COSTLY & set(getattr(item, "fixturenames", ())) or item.get_closest_marker("real_torch"):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the developer's shell says must not choose targets, colours or limits in tests."""

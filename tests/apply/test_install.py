@@ -14,7 +14,7 @@ import pytest
 
 from tests.index.patient import Patient, make_patient
 from tests.index.server import Index
-from tests.sample import only
+from tests.sample import drawn, only
 
 Make = Callable[..., Patient]
 VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
@@ -128,7 +128,7 @@ def run_by(shell: str, script: str, patient: Patient) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("shell", drawn(1, SHELLS, "printed"))
 def test_the_printed_commands_make_the_same(patient: Make, shell: str) -> None:
     """Spaces, both quotes, a dollar, a backslash and a letter that is not ASCII, in the environment's path."""
     sick = patient()
@@ -141,10 +141,10 @@ def test_the_printed_commands_make_the_same(patient: Make, shell: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("by", "shell"), only(
+@pytest.mark.parametrize(("by", "shell"), drawn(2, only(
     [(by, shell) for by in ("pip", "uv") for shell in SHELLS],
     [("pip", "bash"), ("pip", "fish"), *(("uv", shell) for shell in SHELLS)],
-))  # fmt: skip
+), "cure"))  # fmt: skip
 def test_the_printed_cure_cures(tmp_path: Path, wheelhouse: Path, index: Index, by: str, shell: str) -> None:
     """Everything lies in a folder with a hostile name."""
     place = tmp_path / HOSTILE

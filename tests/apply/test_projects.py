@@ -13,6 +13,7 @@ import pytest
 from tests.index.patient import UV, Patient, tool
 from tests.index.scenarios import SCENARIOS
 from tests.index.server import Index
+from tests.sample import drawn
 
 Make = Callable[..., Patient]
 
@@ -189,7 +190,7 @@ def test_a_poetry_environment_outside_of_its_project(patient: Make, index: Index
     assert (sick.content(), files_of(project)) == (before, files)
 
 
-@pytest.mark.parametrize("manager", ["poetry", "pdm"])
+@pytest.mark.parametrize("manager", drawn(1, ["poetry", "pdm"], "gone"))
 def test_a_project_whose_index_is_gone(patient: Make, index: Index, manager: str) -> None:
     if tool(manager) is None:
         pytest.skip(f"{manager} is not there")
@@ -252,7 +253,7 @@ def of_uv(patient: Make, pyproject: str) -> Patient:
     return sick
 
 
-@pytest.mark.parametrize("manager", ["uv", "poetry", "pdm"])
+@pytest.mark.parametrize("manager", drawn(1, ["uv", "poetry", "pdm"], "no Python"))
 def test_a_project_for_pythons_that_torch_is_not_made_for(patient: Make, index: Index, manager: str) -> None:
     if manager != "uv" and tool(manager) is None:
         pytest.skip(f"{manager} is not there")

@@ -20,6 +20,7 @@ from doctor.apply import place, undo
 from tests.index import killing, wheels
 from tests.index.patient import Patient, make_patient
 from tests.index.server import Index, serving
+from tests.sample import drawn
 
 Make = Callable[..., Patient]
 
@@ -72,7 +73,7 @@ def test_a_plan_that_does_not_resolve_is_not_begun(patient: Make, index: Index) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pip", [True, False], ids=["pip", "uv"])
+@pytest.mark.parametrize("pip", drawn(1, [True, False], "silent"), ids=lambda pip: "pip" if pip else "uv")
 def test_an_index_that_never_answers_is_said_within_15_s(patient: Make, index: Index, pip: bool) -> None:
     sick = cpu_build(patient, pip=pip)
     before = sick.content()
@@ -387,7 +388,7 @@ def test_an_interrupted_run_bars_the_next_one_until_it_is_undone(patient: Make, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pip", [True, False], ids=["pip", "uv"])
+@pytest.mark.parametrize("pip", drawn(1, [True, False], "kill"), ids=lambda pip: "pip" if pip else "uv")
 def test_kill_9_at_any_moment(patient: Make, tmp_path: Path, pip: bool) -> None:
     sick = cpu_build(patient, pip=pip)
     sick.make_hard(tmp_path if pip else None)

@@ -10,6 +10,7 @@ import pytest
 
 from scripts import prove_fleet as prove
 from tests.fleet import hosts
+from tests.sample import drawn
 
 PYTHON = os.environ.get("TORCHDOCTOR_TEST_PYTHON", "")
 needs_hosts = pytest.mark.skipif(bool(hosts.why_not()), reason=hosts.why_not())
@@ -47,7 +48,7 @@ one.sendall(socket.gethostname().encode())
 @needs_torch
 @pytest.mark.slow
 @pytest.mark.real_torch
-@pytest.mark.parametrize("name", ["a link of 200 Mbit/s", "clean"])
+@pytest.mark.parametrize("name", drawn(1, ["a link of 200 Mbit/s", "clean"], "hosts"))
 def test_a_real_run_between_hosts(name: str, tmp_path: Path) -> None:
     case = prove.BY_NAME[name]
     run = prove.perform(prove.drawn(case, 1, 0), tmp_path, "")

@@ -255,7 +255,6 @@ def _give_pip(patient: Patient) -> None:
     import pip
 
     source = Path(pip.__file__).parent
-    ignore = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(source, patient.site / "pip", ignore=ignore)
+    shutil.copytree(source, patient.site / "pip")  # what is compiled already, too
     info = next(source.parent.glob("pip-*.dist-info"))
     shutil.copytree(info, patient.site / info.name)

@@ -12,9 +12,10 @@ import pytest
 
 from doctor.inside import probe
 from tests.inside.conftest import Answered
+from tests.sample import ALL
 
 pytestmark = pytest.mark.real_torch
-SEEDS = 60
+SEEDS = 60 if ALL else 20
 
 
 @pytest.fixture(scope="module")

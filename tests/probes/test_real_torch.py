@@ -53,7 +53,7 @@ def test_the_probe_is_quick(looked: Facts) -> None:
 
 
 def test_facts_alone_cost_little_more_than_the_import(torch_python: str) -> None:
-    """The best of three pairs, because other work shares the machine. A child that said all is not waited for."""
+    """The best of three pairs at most: other work shares the machine. A child that said all is not waited for."""
     found = Found(python=torch_python, reason="of the test")
     ratios = []
     for _ in range(3):
@@ -63,4 +63,6 @@ def test_facts_alone_cost_little_more_than_the_import(torch_python: str) -> None
         started = time.monotonic()
         look(System.of_this_process(), found, probe=False, limit_s=60)
         ratios.append((time.monotonic() - started) / bare)
+        if ratios[-1] < 1.15:
+            break
     assert min(ratios) < 1.15
