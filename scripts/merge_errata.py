@@ -27,7 +27,8 @@ sys.path.insert(0, str(ROOT))
 
 from doctor.formats import cpuinfo  # noqa: E402
 from doctor.knowledge.errata import Erratum, newest_in  # noqa: E402
-from doctor.knowledge.load import BUILT_IN, SCHEMA, KnowledgeError  # noqa: E402
+from doctor.knowledge.form import SCHEMA, KnowledgeError  # noqa: E402
+from doctor.knowledge.load import BUILT_IN  # noqa: E402
 from doctor.knowledge.releases import torch_versions  # noqa: E402
 from doctor.knowledge.schema import check_table  # noqa: E402
 from doctor.knowledge.specifiers import specifier  # noqa: E402

@@ -31,8 +31,9 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename  # noqa: 
 from packaging.version import InvalidVersion, Version  # noqa: E402
 from pypi_simple import PYPI_SIMPLE_ENDPOINT, DistributionPackage, PyPISimple  # noqa: E402
 
+from doctor.knowledge.form import SCHEMA, Table  # noqa: E402
 from doctor.knowledge.literals import required_literals  # noqa: E402
-from doctor.knowledge.load import BUILT_IN, SCHEMA, TABLES, Table  # noqa: E402
+from doctor.knowledge.load import BUILT_IN, TABLES  # noqa: E402
 from doctor.knowledge.schema import check_table  # noqa: E402
 from doctor.knowledge.versions import numbers  # noqa: E402
 from scripts.measure_downloads import sizes_of  # noqa: E402

@@ -113,6 +113,63 @@ def test_who_imports_what() -> None:
     assert broken(MODULES, law) == []
 
 
+def module_of(path: Path) -> str:
+    """ "doctor.checks" for doctor/checks/__init__.py."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def needed_by(path: Path, modules: set[str], late: bool) -> set[str]:
+    """Our modules that it imports: when it is imported itself, or, `late`, also inside its functions. What only the
+    type checker imports runs nowhere."""
+    found: set[str] = set()
+    nodes: list[ast.AST] = [tree_of(path)]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and not late:
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            nodes += node.orelse
+            continue
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= inner & modules or {node.module or ""}
+        nodes += ast.iter_child_nodes(node)
+    return (found & modules) - {module_of(path)}
+
+
+def circles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
+    """The modules that reach each other, each circle once."""
+    reach: dict[str, set[str]] = {}
+    for start in graph:
+        seen, waiting = set(), [start]
+        while waiting:
+            for one in graph[waiting.pop()] - seen:
+                seen.add(one)
+                waiting.append(one)
+        reach[start] = seen
+    return {frozenset(n for n in reach[m] if m in reach[n]) for m in graph if m in reach[m]}
+
+
+# They call each other while they run: a build in another Python, and the commands that completion completes.
+CALL_EACH_OTHER = {
+    frozenset(("doctor.fixes.interpreter", "doctor.fixes.torch")),
+    frozenset(("doctor.cli.completion", "doctor.cli.main")),
+}
+
+
+def test_no_imports_go_in_a_circle() -> None:
+    paths = {module_of(path): path for path in MODULES}
+
+    def graph(late: bool) -> dict[str, set[str]]:
+        return {name: needed_by(path, set(paths), late) for name, path in paths.items()}
+
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == {frozenset("bc")}
+    assert circles(graph(late=False)) == set()
+    assert circles(graph(late=True)) == CALL_EACH_OTHER
+
+
 def test_only_process_py_starts_processes() -> None:
     def law(path: Path) -> str:
         if room(path) == "inside":  # in the target's process; it may fork there to look without risk

@@ -13,6 +13,7 @@ from doctor.model.facts import Declaration
 if TYPE_CHECKING:
     from doctor.facts.notes import Notes
     from doctor.facts.system import System
+    from doctor.model.facts import Gap
 
 FACT = "declared"
 FILES_AT_MOST = 40
@@ -24,11 +25,13 @@ _ORDER = ("requirements.txt", "pyproject.toml", "environment.yml", "environment.
 
 
 def collect(system: System, notes: Notes) -> None:
-    """Note all such lines, nearest file first."""
-    notes.set(FACT, tuple(_declared(system))[:LINES_AT_MOST], source="the project's files")
+    """Note all such lines, nearest file first. Where there are none, and a file could not be read, nobody knows."""
+    unread: list[Gap] = []
+    lines = tuple(_declared(system, unread))[:LINES_AT_MOST]
+    notes.set(FACT, lines if lines or not unread else unread[0], source="the project's files")
 
 
-def _declared(system: System) -> Iterator[Declaration]:
+def _declared(system: System, unread: list[Gap]) -> Iterator[Declaration]:
     folders, root = _folders(system)
     read = 0
     for folder in folders:
@@ -39,6 +42,7 @@ def _declared(system: System) -> Iterator[Declaration]:
                 path = os.path.normpath(os.path.join(folder, below, name))
                 text = system.read(path)
                 if not isinstance(text, str):
+                    unread.append(text)
                     continue
                 read += 1
                 shown = os.path.relpath(path, root).replace("\\", "/")

@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-SCHEMA = 1  # of the table files; a file with another number is refused
+from doctor.knowledge.form import SCHEMA, KnowledgeError, Table
+
 TABLES = (
     "releases",
     "companions",
@@ -36,17 +37,7 @@ TABLES = (
 )
 BUILT_IN = Path(__file__).parent / "tables"
 
-Table = dict[str, Any]
 Worked = TypeVar("Worked", bound=Callable[..., Any])
-
-
-class KnowledgeError(Exception):
-    """A table that cannot be used. `where` names the table, the row and the field."""
-
-    def __init__(self, where: str, message: str) -> None:
-        super().__init__(f"{where}: {message}")
-        self.where = where
-        self.message = message
 
 
 @dataclass

@@ -25,6 +25,7 @@ from doctor.knowledge.errata import (
     erratum_of,
     fix_is_ahead,
 )  # fmt: skip
+from doctor.knowledge.form import KnowledgeError
 from doctor.knowledge.gpus import GpuModel, Peaks, gpu_model, peaks_of
 from doctor.knowledge.interfaces import (
     device_since,
@@ -37,7 +38,7 @@ from doctor.knowledge.interfaces import (
     present_in,
     system_package,
 )
-from doctor.knowledge.load import KnowledgeError, refused, use
+from doctor.knowledge.load import refused, use
 from doctor.knowledge.messages import (
     ErrorPattern,
     error_patterns,

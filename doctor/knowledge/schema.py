@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from doctor.knowledge.load import SCHEMA, KnowledgeError, Table
+from doctor.knowledge.form import SCHEMA, KnowledgeError, Table
 from doctor.model.symptom import KINDS, SUBJECTS
 
 Rule = Callable[[Any], bool]

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts import kernels
+from doctor.facts import declared, kernels
+from doctor.facts.notes import Notes
 from doctor.facts.system import System, read_regular
 from doctor.facts.target import find_target
 from doctor.model.facts import Gap
@@ -48,9 +49,24 @@ def garbage(path: Path) -> None:
     path.write_bytes(bytes(range(256)) * 300)
 
 
+def empty(path: Path) -> None:
+    path.touch()
+
+
+def unreadable(path: Path) -> None:
+    path.write_text("x = 1\n")
+    path.chmod(0)
+    if os.access(path, os.R_OK):
+        pytest.skip("root reads everything")
+
+
 KINDS: dict[str, Callable[[Path], None]] = {
     "fifo": fifo, "folder": folder, "huge": huge, "device": device, "loop": loop, "garbage": garbage,
+    "empty": empty, "unreadable": unreadable,
 }  # fmt: skip
+
+
+UNREAD = ("fifo", "folder", "device", "loop", "unreadable")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -62,7 +78,7 @@ def test_reading_is_bounded(tmp_path: Path, kind: str) -> None:
     if kind in ("fifo", "folder", "device"):
         assert isinstance(text, Gap)
         assert text.detail == f"{tmp_path}/x: not a regular file"
-    elif kind != "loop":
+    elif kind not in ("loop", "unreadable"):
         assert isinstance(text, str)
         assert len(text) <= 4096
     else:
@@ -117,7 +133,7 @@ def test_odd_files_of_an_installed_torch(tmp_path: Path, kind: str, name: str) -
     assert time.monotonic() - started < 5
     assert answer
     assert answer["torch"]["version"] == "2.6.0"
-    assert (name in answer["gaps"].get("torch", "")) == (kind in ("fifo", "folder", "device", "loop"))
+    assert (name in answer["gaps"].get("torch", "")) == (kind in UNREAD)
 
 
 def test_a_folder_that_cannot_be_listed_is_no_absence(tmp_path: Path) -> None:
@@ -144,6 +160,33 @@ def test_odd_receipts_of_uv(tmp_path: Path, receipt: str) -> None:
     assert answer
     assert answer["environment"] == "uv-tool"
     assert answer["receipt"] is None or isinstance(answer["receipt"], list)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_receipt_of_uv_that_is_none(tmp_path: Path, kind: str) -> None:
+    """Its packages are not known then; that uv made the environment is told by where the file stands."""
+    KINDS[kind](tmp_path / "uv-receipt.toml")
+    (tmp_path / "pyvenv.cfg").write_text("home = /x\n")
+    before = f"import sys; sys.prefix = {str(tmp_path)!r}"
+    started = time.monotonic()
+    answer = read_answer(collect(sys.executable, tmp_path, before=before).stdout, NONCE)
+    assert time.monotonic() - started < 5
+    assert answer
+    assert not answer["receipt"]
+    assert answer["environment"] in ("uv-tool", "venv")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["pyproject.toml", "requirements.txt"])
+def test_a_project_file_that_is_none(tmp_path: Path, kind: str, name: str) -> None:
+    """Nothing is declared by it, nothing hangs, and a file that could not be read is a gap."""
+    KINDS[kind](tmp_path / name)
+    notes, system = Notes(), System(environ={}, cwd=str(tmp_path))
+    started = time.monotonic()
+    declared.collect(system, notes)
+    assert time.monotonic() - started < 5
+    assert notes.get(declared.FACT) == (None if kind in UNREAD else ())
+    assert [gap.fact for gap in notes.gaps] == ([declared.FACT] if kind in UNREAD else [])
 
 
 def environment(folder: Path) -> Path:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from doctor.knowledge import load, lookup, vendors
-from doctor.knowledge.load import BUILT_IN, TABLES, KnowledgeError
+from doctor.knowledge.form import KnowledgeError
+from doctor.knowledge.load import BUILT_IN, TABLES
 from doctor.knowledge.schema import check_patterns, check_table
 from scripts import prove_knowledge
 
