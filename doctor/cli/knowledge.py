@@ -89,6 +89,7 @@ def summary() -> dict[str, Any]:
 
 def _summary_of(name: str, table: dict[str, Any]) -> dict[str, Any]:
     from doctor.knowledge import load
+    from doctor.knowledge.form import KnowledgeError
 
     rows = [row for _, row in load.rows_of(table)]
     return {
@@ -128,6 +129,7 @@ def _text(known: dict[str, Any]) -> str:
 def _update(source: str) -> None:
     """Take over the newer ones of the given tables, all or none."""
     from doctor.knowledge import load
+    from doctor.knowledge.form import KnowledgeError
     from doctor.reports.text import safe
 
     folder = updated_tables()
@@ -135,7 +137,7 @@ def _update(source: str) -> None:
         raise BadTables(f"There is no folder for a user's data here; name one with {FOLDER_VARIABLE}.")
     try:
         given = load.parse_update(_read(source))
-    except load.KnowledgeError as error:
+    except KnowledgeError as error:
         raise BadTables(f"{source}: {error}.") from None
     newer = {name: data for name, data in given.items() if data["date"] > load.table(name)["date"]}
     if not newer:

@@ -314,10 +314,10 @@ def adversaries() -> Iterator[str]:
 def test_every_recogniser_is_linear() -> None:
     """20 kB of any repetition takes no longer than a fraction of a second; quadratic ones take minutes."""
     for text in adversaries():
-        started = time.perf_counter()
+        started = time.process_time()
         list(secrets.secrets_in(text))
         list(identities.identities_in(text))
-        assert time.perf_counter() - started < 3, repr(text[:20])
+        assert time.process_time() - started < 3, repr(text[:20])
 
 
 def test_stand_ins_are_no_names() -> None:
