@@ -351,6 +351,7 @@ class Probe(object):
         self.pieces = {}  # the parts of stages/ that were sent along, by name
         self.mode, self.minutes = "quick", ""
         self.tell = lambda share: None  # says how much of the probe is done, 0 to 1
+        self.limit_s = globals().get("STAGE_LIMIT_S")  # of each stage, where the user said one
         self.before = {}  # what was known of the device before its context was made (piece monitor)
 
     def half_type(self):

@@ -140,7 +140,7 @@ class Run:
         self._child = system.start(
             [python, "-B", "-X", "faulthandler", "-", device, mode],
             limit_s=self.limit_of("start"),
-            script=script(mode),
+            script=script(mode, limit_s),
             on_said=self._hear,
             dump_stacks=True,
         )
@@ -269,12 +269,14 @@ class Run:
 
 
 @cache
-def script(mode: str) -> str:
-    """What a child reads on its stdin: the pieces that the mode needs, as a table, and the text of inside/probe.py."""
+def script(mode: str, limit_s: float | None = None) -> str:
+    """What a child reads on its stdin: the pieces that the mode needs, as a table, the limit of a stage where it is not
+    our own, and the text of inside/probe.py."""
     inside = Path(__file__).parent.parent / "inside"
     files = {name: inside / f"{name if '/' in name else f'stages/{name}'}.py" for name in pieces_of(mode)}
     pieces = [(name, path.read_text(encoding="utf-8")) for name, path in files.items()]
-    return f"PIECES = {pieces!r}\n" + (inside / "probe.py").read_text(encoding="utf-8")
+    limit = f"STAGE_LIMIT_S = {limit_s!r}\n" if limit_s is not None else ""
+    return f"PIECES = {pieces!r}\n{limit}" + (inside / "probe.py").read_text(encoding="utf-8")
 
 
 def pieces_of(mode: str) -> tuple[str, ...]:

@@ -134,6 +134,7 @@ def test_the_remedy_of_a_crash_is_concluded(name: str) -> None:
     (finding,) = [f for f in judge(with_messages(facts))[1] if f.id == "device-crashes"]
     assert tuple(remedy.action for remedy in finding.remedies) == actions
     assert finding.detail.endswith(".")
+    assert finding.severity == ("warning" if name == "torch.compile alone" else "fault")
 
 
 def test_of_two_gpus_one_of_which_works_the_other_is_at_fault() -> None:

@@ -120,6 +120,12 @@ def scripted(name, script, *values, **environ):
     return stage(name, one, **environ)
 
 
+def limited(name, script, limit_s):
+    one = device()
+    one.limit_s, one.pieces[name].SCRIPT = limit_s, script
+    return stage(name, one)
+
+
 def package(text):
     """A package called torch_scatter, which is found on the path."""
     folder = tempfile.mkdtemp(prefix="faulty-")
@@ -197,6 +203,7 @@ CASES = {
     "compile: too new a Python": lambda: scripted(
         "compile", "say('raised', 'compile', 'RuntimeError: Dynamo is not supported on Python 3.15+')\n"),
     "compile: it leaves a process": lambda: scripted("compile", DAEMON),
+    "compile: it hangs beyond the user's limit": lambda: limited("compile", HANG, 2.0),
     "compile: it hangs": lambda: scripted("compile", HANG, ("LIMIT_S", 1.0)),
 }
 

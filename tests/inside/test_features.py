@@ -61,6 +61,7 @@ FAULTS = {
     "compile: nothing was compiled": ("not_here", "without compiling it"),
     "compile: an old ptxas": ("failures", "PTXASError: ptxas fatal"),
     "compile: too new a Python": ("not_here", "Dynamo is not supported on Python 3.15+"),
+    "compile: it hangs beyond the user's limit": ("failures", "TimeoutError: it took longer than 1 s"),
     "compile: it hangs": ("failures", "TimeoutError: it took longer than 1 s"),
 }
 COSTLY = (

@@ -91,6 +91,7 @@ def judge(facts: Facts) -> Judgement:
                     *(f"environ.{name}" for name in _changing(facts)),
                 ),
                 remedies=remedies,
+                severity="warning" if probe.stage in FEATURES and probe.status == "timed-out" else None,  # or only slow
                 title=f"{probe.device} can't complete the probe.",
                 device=probe.device,
                 stage=probe.stage,

@@ -37,6 +37,11 @@ class Failed(Exception):
     """What a script did not survive, in words."""
 
 
+def within(probe, limit_s, parts=1):
+    """Seconds for one of so many scripts of a stage. Less than the stage has: who kills us lets us remove nothing."""
+    return limit_s if probe.limit_s is None else min(limit_s, max(1.0, 0.9 * probe.limit_s - 1) / parts)
+
+
 def run(script, arguments, limit_s, environ=None):
     """Lines (word, name, text) that a script said, in order, and an ending: None where it ended well, else words."""
     started = start(script, arguments, environ)

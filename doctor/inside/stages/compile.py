@@ -11,9 +11,11 @@ import os
 import re
 import shutil
 import tempfile
+import time
 
 LIMIT_S = 240.0  # a C++ compiler needs many seconds on a busy machine
 WHAT = "torch.compile"
+PREFIX, STALE_S = "torchdoctor-", 3600  # a probe that was killed leaves its folder to the next one
 SWITCHES = ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE")
 NOT_YET = re.compile(r"not (?:yet )?supported (?:for torch\.compile|on Python)|Windows not yet supported", re.I)
 SCRIPT = r"""
@@ -69,7 +71,8 @@ def compare(probe, data):
             with Folder(own):  # only whether it can be written
                 pass
         environ["TRITON_CACHE_DIR"] = os.path.join(folder, "triton")
-        lines, ended = probe.pieces["apart"].run(SCRIPT, [probe.device], LIMIT_S, environ)
+        apart = probe.pieces["apart"]
+        lines, ended = apart.run(SCRIPT, [probe.device], apart.within(probe, LIMIT_S), environ)
     said = dict((word, text) for word, _, text in lines)
     if "ok" not in said:
         text = said.get("raised") or ended or "the script said nothing"
@@ -106,7 +109,8 @@ class Folder(object):
     def __enter__(self):
         self.made = first_missing(self.parent)
         os.makedirs(self.parent, exist_ok=True)
-        self.own = tempfile.mkdtemp(prefix="torchdoctor-", dir=self.parent)
+        remove_stale(self.parent)
+        self.own = tempfile.mkdtemp(prefix=PREFIX, dir=self.parent)
         try:
             with open(os.path.join(self.own, "written"), "wb") as file:
                 file.write(b"x" * 4096)
@@ -124,6 +128,18 @@ class Folder(object):
             except OSError:
                 return
             folder = os.path.dirname(folder)
+
+
+def remove_stale(parent):
+    """Remove our own folders of probes that were killed."""
+    for name in os.listdir(parent):
+        folder = os.path.join(parent, name)
+        try:
+            old = name.startswith(PREFIX) and time.time() - os.stat(folder).st_mtime > STALE_S
+        except OSError:
+            continue
+        if old and os.path.isdir(folder) and not os.path.islink(folder):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def first_missing(folder):

@@ -61,10 +61,11 @@ def reduce(probe, backend):
     environ = {}
     if backend == "gloo" and "GLOO_SOCKET_IFNAME" not in os.environ and not sys.platform.startswith("win"):
         environ["GLOO_SOCKET_IFNAME"] = "lo0" if sys.platform == "darwin" else "lo"
+    limit_s = apart.within(probe, LIMIT_S)
     ranks = [apart.start(SCRIPT, [backend, rank, port], environ) for rank in (0, 1)]
     wrong, failed = [], []
     for rank, child in enumerate(ranks):
-        lines, ended = apart.finish(child, LIMIT_S if not failed else 5.0)
+        lines, ended = apart.finish(child, limit_s if not failed else 1.0)
         said = dict((word, text) for word, _, text in lines)
         if "ok" not in said:
             failed.append(said.get("raised") or ended or "the script said nothing")

@@ -91,7 +91,7 @@ def extensions(probe):
     data = tries.blank()
     left = [name for name, types in PACKAGES if installed(name) and serves(tries, data, probe, name, types)]
     while left:
-        lines, ended = apart.run(SCRIPT, [probe.device] + left, LIMIT_S)
+        lines, ended = apart.run(SCRIPT, [probe.device] + left, apart.within(probe, LIMIT_S))
         for word, name, text in lines:
             if word == "raised":
                 data["failures"].append("%s: %s" % (name, tries.shortened(text)))

@@ -51,7 +51,8 @@ def workers(probe):
 
 
 def load(probe, method):
-    lines, ended = probe.pieces["apart"].run(SCRIPT, [method, probe.device], LIMIT_S)
+    apart = probe.pieces["apart"]
+    lines, ended = apart.run(SCRIPT, [method, probe.device], apart.within(probe, LIMIT_S, parts=2))
     said = dict((word, text) for word, _, text in lines)
     if "ok" in said:
         return [said["ok"]] if said["ok"] else []
