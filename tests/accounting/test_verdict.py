@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from doctor.accounting.judgement import judged
-from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, Torch
+from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, Stage, Torch
 from doctor.pipeline import Request, examine
 from tests.examples import device, linux, mac, probe, proven, with_error, with_nvidia, with_torch
 
@@ -45,6 +45,14 @@ def test_a_child_that_only_says_ok_has_proven_nothing() -> None:
     verdict = judged(facts).verdict
     assert verdict.value == "unknown"
     assert "cuda:0" in verdict.unproven[0]
+
+
+def test_copies_between_gpus_are_a_proof_of_their_own() -> None:
+    """What the full probe of a machine with several GPUs adds."""
+    facts = proven(CUDA, "cuda:0")
+    stages = (Stage(name="open", ok=True, ms=1.0), Stage(name="peers", ok=True, ms=9.0))
+    peers = replace(probe("cuda", stages=stages), id="peers")
+    assert judged(replace(facts, probes=(*(facts.probes or ()), peers))).verdict.value == "healthy"
 
 
 def test_a_device_that_could_not_be_probed_is_not_proven() -> None:
