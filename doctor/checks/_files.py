@@ -27,6 +27,10 @@ def is_pip(name: str) -> bool:
     return name == "pip"
 
 
+def is_for_another_python(file: DamagedFile) -> bool:
+    return file.what == "foreign" and file.detail.endswith("this Python is another")
+
+
 def damaged(facts: Facts, of: Callable[[str], bool]) -> list[DamagedFile]:
     """The files that are known to be broken, of such distributions. A .py that was changed, perhaps on purpose, counts
     only where the failed import names it or what it holds can't be read."""

@@ -544,7 +544,8 @@ def damaged_files(dists, whole):
     another size that holds together is no news: strip and patchelf do that."""
     found, own = [], own_binary()
     rows = re.compile(ROWS % {"win32": "dll|pyd", "darwin": "so|dylib"}.get(sys.platform, r"so(?:\.[^,/\n]*)?"), re.M)
-    for dist in dists:
+    # torch's own come first, pip's last: there is room for so many, and half an installation has more.
+    for dist in sorted(dists, key=lambda one: (one["name"] != "torch", one["name"] == "pip")):
         name = dist["name"]
         if name not in WATCHED_NAMES and not name.startswith(WATCHED):
             continue

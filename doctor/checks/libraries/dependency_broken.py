@@ -21,7 +21,16 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._files import damaged, evidence_of, is_part_of_torch, is_pip, readable, reinstalled, summed_up
+from doctor.checks._files import (
+    damaged,
+    evidence_of,
+    is_for_another_python,
+    is_part_of_torch,
+    is_pip,
+    readable,
+    reinstalled,
+    summed_up,
+)
 from doctor.checks._torch import import_failure, imports_fail, installed
 from doctor.model.facts import Facts, ImportFailure, Torch
 from doctor.model.finding import Evidence, Remedy
@@ -51,6 +60,8 @@ def judge(facts: Facts) -> Judgement:
 def _damaged(facts: Facts, torch: Torch) -> Judgement:
     """Files of a package beside torch."""
     files = damaged(facts, lambda name: not is_part_of_torch(name) and not is_pip(name))  # pip: pip-missing
+    if any(is_for_another_python(d) for d in damaged(facts, lambda name: name == "torch")):
+        files = [d for d in files if not is_for_another_python(d)]  # all of that folder is another Python's
     if not files:
         return None
     failure = import_failure(facts)

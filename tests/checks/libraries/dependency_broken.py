@@ -21,6 +21,7 @@ def broken(facts: Facts, *files: DamagedFile) -> Facts:
 
 
 UMATH = "numpy/_core/_multiarray_umath.cpython-312-x86_64-linux-gnu.so"
+ANOTHER = "it is made for cpython-310, this Python is another"
 EXTENSIONS = "typing_extensions.py"
 
 BAD = {
@@ -46,6 +47,12 @@ BAD = {
         broken(with_torch(windows(), "2.6.0+cpu"), file("numpy", "2.2.0", "numpy/_core/a.pyd", "truncated", "5 bytes, of 9")),
         severity="warning",
     ),
+    "a NumPy for another Python": Case(
+        broken(
+            with_torch(CUDA, "2.14.1+cu130", numpy_works=False), file("numpy", "2.4.6", UMATH, "foreign", ANOTHER)
+        ),
+        severity="fault",
+    ),
     "garbage in sympy, with -v": Case(
         broken(
             fails(CUDA, "SyntaxError", "source code string cannot contain null bytes (__init__.py)"),
@@ -66,6 +73,10 @@ BAD = {
 }
 
 GOOD = {
+    "the whole folder is another Python's: torch-install-broken": broken(
+        fails(CUDA, "ImportError", "cannot import name '_C' from 'torch'"),
+        *(file(name, "1.0", f"{name}/a.cpython-310-x86_64-linux-gnu.so", "foreign", ANOTHER) for name in ("numpy", "torch")),
+    ),
     "healthy": broken(with_torch(CUDA, "2.14.1+cu130", missing_requirements=())),
     "not looked at": with_torch(CUDA, "2.14.1+cu130"),
     "torch does without setuptools and triton": with_torch(

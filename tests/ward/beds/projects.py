@@ -109,7 +109,7 @@ def _editable(place: Place) -> None:
     pth = "__editable__.torch-2.13.0.pth"
     place.write(place.site / pth, f"{source}\n")
     kept = [line for line in (info / "RECORD").read_text().splitlines() if line.startswith(info.name)]
-    place.write(info / "RECORD", "\n".join([f"{pth},,", *kept, ""]))
+    place.write(info / "RECORD", "\n".join([f"{pth},,", f"{info.name}/direct_url.json,,", *kept, ""]))
 
 
 @bed(None)
