@@ -26,12 +26,21 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 # Whoever asks for these starts an interpreter with torch, or package managers: seconds each.
 COSTLY = {"torch_python", "patient", "index", "wheelhouse"}
+# Rooms and files that start many doctors, fill disks, or try whole collections.
+COSTLY_PLACES = (
+    "apply/", "chaos/", "hostile/", "plugins/", "ward/", "inside/", "probes/test_children", "probes/test_isolation",
+    "evidence/test_linear", "evidence/test_forms", "checks/test_parity", "redaction/test_planted",
+    "knowledge/test_choose_oracle", "knowledge/test_choose_properties", "fixes/test_effective", "test_package.py",
+    "test_scripts.py", "reports/test_contract", "triage/test_triage", "reports/test_sinks", "reports/test_ticket",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """`scripts/test --fast` leaves out what is marked slow."""
     for item in items:
-        if COSTLY & set(getattr(item, "fixturenames", ())) or item.get_closest_marker("real_torch"):
+        place = item.nodeid.removeprefix("tests/")
+        asks = COSTLY & set(getattr(item, "fixturenames", ()))
+        if asks or place.startswith(COSTLY_PLACES) or item.get_closest_marker("real_torch"):
             item.add_marker(pytest.mark.slow)
 
 
