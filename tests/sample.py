@@ -38,5 +38,5 @@ def drawn(number: int, cases: Iterable[T], name: str) -> list[T]:
     cases = list(cases)
     if ALL or number >= len(cases):
         return cases
-    kept = set(random.Random(f"{SEED} {name}").sample(range(len(cases)), number))
+    kept = set(random.Random(f"{SEED} {name!a}").sample(range(len(cases)), number))
     return [case for place, case in enumerate(cases) if place in kept]

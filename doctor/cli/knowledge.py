@@ -89,7 +89,6 @@ def summary() -> dict[str, Any]:
 
 def _summary_of(name: str, table: dict[str, Any]) -> dict[str, Any]:
     from doctor.knowledge import load
-    from doctor.knowledge.form import KnowledgeError
 
     rows = [row for _, row in load.rows_of(table)]
     return {
