@@ -77,6 +77,9 @@ def _unproven(facts: Facts, account: Account, *, limited: bool) -> Iterator[str]
     for symptom in account.left_over:
         if symptom.id not in ("accelerator-unused", "cuda-not-available"):
             yield f"«{symptom.text[:120]}» is not explained"
+    for symptom in account.symptoms:
+        if symptom.id.startswith("complaint-") and symptom.explained_by:  # by a likely cause, which is no proof
+            yield f"«{symptom.text[:120]}» may have another cause"
     yield from _not_understood(facts)
 
 

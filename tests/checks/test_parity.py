@@ -48,7 +48,8 @@ OTHERWISE = {"backend-impossible-here": "no-accelerator"}
 # Known to differ: their texts tell in words what the facts of a live run do not hold.
 IN_WORDS = frozenset((
     "unseen/driver/cor-gs-23", "unseen3/libraries/onetrainer-487", "unseen4/driver/time-series-library-10",
-    "no-accelerator: somebody asks how to do without",
+    "no-accelerator: somebody asks how to do without", "own/torch/rtx5090d-149845",
+    "backend-impossible-here: somebody asks how to do without a GPU",
 ))  # fmt: skip
 FROM_A_PROBE = frozenset((
     "no-kernel-image", "ptx-unsupported-toolchain", "hip-invalid-device-function", "hip-no-binary-for-gpu",

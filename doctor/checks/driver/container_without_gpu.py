@@ -219,7 +219,7 @@ def _nvidia(facts: Facts) -> Judgement:
     if facts.nvidia.device_nodes or only_others(facts, "nvidia"):
         return None
     lists = facts.nvidia.gpus_seen or (facts.nvidia.driver and facts.nvidia.device_nodes is None)
-    if lists and (facts.live or not heard(facts, *NO_LIBRARY)):  # the driver is seen in here
+    if lists and not heard(facts, *NO_LIBRARY):  # the driver is seen in here
         return None
     gpus, wanted = gpus_of(facts, "nvidia"), wants(facts, "cuda")
     error = heard(facts, *MISSED)
