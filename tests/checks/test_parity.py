@@ -49,7 +49,8 @@ OTHERWISE = {"backend-impossible-here": "no-accelerator"}
 IN_WORDS = frozenset((
     "unseen/driver/cor-gs-23", "unseen3/libraries/onetrainer-487", "unseen4/driver/time-series-library-10",
     "no-accelerator: somebody asks how to do without", "own/torch/rtx5090d-149845",
-    "backend-impossible-here: somebody asks how to do without a GPU",
+    "backend-impossible-here: somebody asks how to do without a GPU", "unseen5/driver/comfyui-zluda-201",
+    "unseen5/driver/cyclegan-610", "unseen5/torch/voicebox-540",
 ))  # fmt: skip
 FROM_A_PROBE = frozenset((
     "no-kernel-image", "ptx-unsupported-toolchain", "hip-invalid-device-function", "hip-no-binary-for-gpu",

@@ -110,8 +110,8 @@ def _severity(measured: Ratio | None, probe: ProbeResult) -> Severity:
 
 
 def _others(probe: ProbeResult) -> int:
-    """How many other processes had the GPU open, before or after. What the driver says each of them computed is no proof
-    that they did not: within a second it says 0 of processes that took three quarters of the GPU."""
+    """How many other processes had the GPU open, before or after. What the driver says each of them computed is no
+    proof that they did not: within a second it says 0 of processes that took three quarters of the GPU."""
     return int(max(number(probe, "processes_before") or 0, number(probe, "processes_after") or 0))
 
 
