@@ -35,7 +35,12 @@ _LANGUAGES = (
     (r"mật khẩu|kata sandi|पासवर्ड|รหัสผ่าน", "là adalah है คือ"),  # Vietnamese, Indonesian, Hindi, Thai
 )
 _SHORT = r"pin(?: ?code| number)?|pass-?code|passcode"  # digits alone
-_LOGIN = r"log[ -]?in|logged in|credentials?|creds|user(?:name)?[ /]{1,3}pass(?:word)?"
+_LOGIN = (
+    r"log[ -]?in(?: (?:data|details|info(?:rmation)?))?|logged in|credentials?|creds"
+    r"|user(?:name)?[ /]{1,3}pass(?:word)?"
+    r"|(?:zugangs|anmelde|login)-?daten|identifiants?|credenciales|credenciais|credenziali|inloggegevens"
+    r"|уч[её]тн\w{1,3} данн\w{1,3}|账号密码|登录信息|ログイン情報"
+)
 _TOKEN_FOR = r"(?:api |access )?(?:token|key)(?=[ \t]{1,3}(?:for|of|from)\b)"
 _WITHOUT_SPACES = r"密码|密碼|口令|パスワード|비밀번호|암호"
 _NOUN = re.compile(
