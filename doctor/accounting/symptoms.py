@@ -50,6 +50,7 @@ _FAMILY = frozenset(
      "setuptools", "intel_extension_for_pytorch")
 )  # fmt: skip
 _NOT_A_FAILURE = re.compile(r"\w*[Ww]arning\b|\bWARN(?:ING)?\b|\bINFO\b|\bDEBUG\b")
+_OF_CUDA = re.compile(r"\b(?:CUDA|cuDNN|cuBLAS)[ ]error|\bcuda runtime error|\bCU(?:BLAS|DNN|SOLVER|FFT|SPARSE|RAND)_STATUS_")
 _SUBJECTS = {"mps": "apple", "cpu": "cpu", "xpu": "intel"}
 # Some diagnoses can make the import fail, and can as well only keep torch from the GPU.
 _ALSO_WITHOUT_FAILING = frozenset(
@@ -149,18 +150,21 @@ def import_causes() -> tuple[str, ...]:
 def _messages(facts: Facts) -> Iterator[Symptom]:
     rows = {row.id: row for row in lookup.error_patterns()}
     known = [e for e in facts.errors if e.pattern in rows]
+    after = _consequence if any(e.pattern == "kernel-asserts" for e in known) else _as_it_is
     for error in known:
         row = rows[error.pattern]
         if row.harmless:
             continue
-        yield Symptom(
-            id=row.id,
-            kind=row.kind,
-            subject=row.subject,
-            text=error.text,
-            source=error.source,
-            line=error.line,
-            causes=row.causes,
+        yield after(
+            Symptom(
+                id=row.id,
+                kind=row.kind,
+                subject=row.subject,
+                text=error.text,
+                source=error.source,
+                line=error.line,
+                causes=row.causes,
+            )
         )
     places = {(e.source, e.line) for e in known if e.line is not None}  # two rows that know a line speak of one thing
     texts = [e.text for e in known]
@@ -170,10 +174,22 @@ def _messages(facts: Facts) -> Iterator[Symptom]:
         if any(error.text in text or text in error.text for text in texts):
             continue
         if error.pattern == "exception":
-            yield _by_code(_exception(error))
+            yield after(_by_code(_exception(error)))
         elif not _NOT_A_FAILURE.search(error.text):
             text, source, line = error.text, error.source, error.line
-            yield _by_code(Symptom(id="unknown-message", kind="unknown", text=text, source=source, line=line))
+            yield after(_by_code(Symptom(id="unknown-message", kind="unknown", text=text, source=source, line=line)))
+
+
+def _as_it_is(symptom: Symptom) -> Symptom:
+    return symptom
+
+
+def _consequence(symptom: Symptom) -> Symptom:
+    """The same beside a failed assertion of a kernel: it ends CUDA in that process, so every later call fails, of
+    whichever library (https://docs.nvidia.com/cuda/cuda-c-programming-guide/#assertion)."""
+    if not _OF_CUDA.search(symptom.text):
+        return symptom
+    return replace(symptom, kind="program", causes=("program-error",))
 
 
 def _by_code(symptom: Symptom) -> Symptom:

@@ -37,15 +37,26 @@ _USED: tuple[tuple[Literal["amd", "intel"], Regex], ...] = (
 # A maker's name in a sentence. With the name of a CPU it says nothing of the GPU.
 _AMD = Regex(
     r"(?<![\w./-])(?:AMD|Radeon|ROCm)(?!\w|[ ]used to build|"
-    r"[ -]?(?:64|Ryzen|EPYC|Athlon|Threadripper|Opteron|Phenom|FX\b|A\d{1,2}-|"
-    r"CPUs?\b|processors?\b|cores?\b|servers?\b|based\b))",
-    re.I,
+    r"[ -]?(?:64|Ryzen|EPYC|Athlon|Threadripper|Opteron|Phenom|FX\b|A\d{1,2}-|\d{4}X(?:3D)?\b|"
+    r"CPUs?\b|processors?\b|cores?\b|servers?\b|based\b|machines?\b)|\s?(?:の\s?CPU|(?:的)?处理器|プロセッサ|프로세서|"
+    r"процессор|Prozessor|processeur|procesador|processador))|라데온|镭龙",
+    re.I | re.A,  # a letter of another script ends a word
 )
 _INTEL = Regex(
     r"(?<![\w./-])Intel(?:\(R\))?[ ](?:(?P<inside>Iris|UHD|HD|integrated)|Arc|GPUs?|graphics)\b|"
-    r"\b(?P<only>only[ ](?:has[ ]|have[ ]|an?[ ])?(?:integrated|onboard|on-board)[ ](?:graphics|GPU))\b",
-    re.I,
+    r"\b(?P<only>only[ ](?:has[ ]|have[ ]|an?[ ])?(?:integrated|onboard|on-board)[ ](?:graphics|GPU))\b|"
+    r"(?:Intel|英特尔|インテル|인텔)\s?(?:的|の)?(?:显卡|GPU|Arc|锐炫|グラフィック|그래픽)|"
+    r"\bgr[aá]ficos?[ ]Intel\b|\bIntel-?Grafik|"
+    r"(?P<part>(?:英特尔|Intel)?(?:核显|集显|集成显卡|核芯显卡)|内蔵\s?(?:GPU|グラフィック)|オンボード\s?(?:GPU|グラフィック)|"
+    r"내장\s?(?:그래픽|GPU)|встроенн\S{1,3}[ ](?:видеокарт|график|GPU)|gr[aá]fic\S{1,3}[ ]integrad|"
+    r"(?:carte[ ]graphique|graphiques?|GPU)[ ]int[ée]gr|integrierte\S{0,2}[ ](?:Intel-?)?(?:Grafik|GPU))",
+    re.I | re.A,
 )
+# words of other languages in the two above, of which one at least stands in the text
+_ELSEWHERE = (
+    "라데온", "镭龙", "英特尔", "インテル", "인텔", "核显", "集显", "集成显卡", "核芯显卡", "内蔵", "オンボード", "내장",
+    "встроенн", "integrad", "intégr", "integr",
+)  # fmt: skip
 _OF_A_CPU = Regex(r"\b(?:CPU|processor)s?\b[^.]{0,12}\Z", re.I)
 
 
@@ -54,7 +65,7 @@ def read(document: Document, notes: Notes) -> None:
     for vendor, used in _USED:
         for m in used.finditer(document.text):
             notes.hints.append(Gpu(vendor=vendor, gfx=m.groupdict().get("gfx")))
-    if not document.has("amd", "radeon", "rocm", "intel", "integrated", "onboard", "on-board"):
+    if not document.has("amd", "radeon", "rocm", "intel", "integrated", "onboard", "on-board", *_ELSEWHERE):
         return
     for line, clause in prose.statements(document):
         if (document.name, line) in notes.understood:  # a tool's line: «Model name: AMD Ryzen 7 with Radeon Graphics»
@@ -63,4 +74,4 @@ def read(document: Document, notes: Notes) -> None:
         if amd and not _OF_A_CPU.search(clause[: amd.start()]):
             notes.hints.append(Gpu(vendor="amd"))
         if intel:
-            notes.hints.append(Gpu(vendor="intel", integrated=True if intel["inside"] or intel["only"] else None))
+            notes.hints.append(Gpu(vendor="intel", integrated=any(intel[name] for name in ("inside", "only", "part")) or None))

@@ -53,6 +53,7 @@ _MODEL = Regex(
     r")",
     re.I,
 )
+_OF_AMD = Regex(r"\b(?:AMD|Radeon|ATI)[ ]\Z", re.I)
 # A number or a short name alone: only behind a word that a thing follows, and only if the tables know it.
 _BARE = Regex(
     r"\b(?:the|my|an?|our|this|on|with|have|has|dual|single|two|four|eight|AMD|NVIDIA|GeForce|Radeon|\d ?x)[ ]"
@@ -172,7 +173,9 @@ _FAILS_THERE = Regex(r"\b(?:no|not|n't|never|fails?|error|crash\w*|cannot)\b|n't
 _OUTSIDE = Regex(r"\b(?:outside|without|not (?:in|using)|instead of|no|on the host|host machine)\b", re.I)
 _SUPPOSED = Regex(r"\b(?:if|when|would|friend|colleague|others?|another|some|people|users?)\b", re.I)
 # A maker without a model: which GPU it is stays open
-_MAKER = Regex(r"\b(?P<maker>AMD|Radeon|NVIDIA|Intel Arc)[ ](?:GPUs?|(?:graphics[ ]|video[ ])?cards?)\b", re.I)
+_MAKER = Regex(
+    r"\b(?P<maker>AMD|Radeon|NVIDIA|Intel Arc)[ ](?:GPUs?|(?:graphics[ ]|video[ ])?cards?|[RG]TX[ ]?\d{4})\b", re.I
+)
 
 
 class _Heard:
@@ -375,6 +378,8 @@ def _name(m: re.Match[str]) -> str | None:
     ['GeForce GT 710', 'TITAN X', 'Quadro P600', 'GeForce MX150', 'RTX A5000', None]
     """
     if m["geforce"]:
+        if _OF_AMD.search(m.string[: m.start()]):
+            return None  # «AMD Radeon GTX 6750»: the maker is sure, the model is not
         words = re.findall(r"ti|super|laptop|d|mx?", m["kind"].lower())
         written = {"ti": " Ti", "super": " SUPER", "laptop": " Laptop GPU", "d": " D", "m": "M", "mx": "MX"}
         return f"GeForce {m['geforce'].upper()} {m['series']}" + "".join(written[w] for w in words)

@@ -56,7 +56,7 @@ def judge(facts: Facts) -> Judgement:
     error = (
         found[0] if found else heard(facts, "conda-packages-not-found") if failed else None
     )  # conda names what it misses in lines below
-    error = error or heard(facts, "torch-wheel-refused")
+    error = error or heard(facts, "torch-wheel-refused", "torch-of-2017-fetched")
     if error is None and (failed is None or failed.offered is None):
         return None
     python, where = facts.interpreter.version, platform(facts)

@@ -66,6 +66,8 @@ MISSING_NAME = (
     r"module 'torch(?:\.[\w.]+)?' has no attribute '\w+'|cannot import name '\w+' from 'torch[\w.]*' \((?!unknown)"
 )
 NO_SUBMODULE = r"No module named '(triton)\.[\w.]+'"
+NO_PART = r"No module named 'torch\.[\w.]+'"
+NO_PART = r"No module named 'torch\.[\w.]+'"
 NO_DLL = r"DLL load failed"
 TORCH_LIBRARY = r"lib(?:torch|c10)\w*\.so[\w.]*: cannot open shared object"
 ASKED = r"(?:requested torch|depends on (?:both )?torch \()[=~^<>! ]*(\d[\d.]*)"
@@ -175,6 +177,10 @@ def _message(facts: Facts) -> tuple[ErrorText | None, str | None]:
         return error, "torchao"
     if (found := search(facts, MISSING_NAME)) and owner(found[0].path) in COMPANIONS:
         return found[0], owner(found[0].path)
+    if (found := search(facts, NO_PART)) and (who := _companion_of(found[0].path)):
+        return found[0], who
+    if (found := search(facts, NO_PART)) and (who := _companion_of(found[0].path)):
+        return found[0], who
     if (found := search(facts, TORCH_LIBRARY)) and (who := owner(found[0].path)) in COMPANIONS:
         return found[0], who
     if error := heard(facts, *PATTERNS):
@@ -190,6 +196,20 @@ def _message(facts: Facts) -> tuple[ErrorText | None, str | None]:
         if (found := search(facts, symbol)) and owner(found[0].path) in COMPILED:
             return found[0], owner(found[0].path)
     return None, None
+
+
+def _companion_of(path: str | None) -> str | None:
+    """The companion that a file belongs to: one that was installed, or built in a folder of its own name."""
+    within = re.findall(r"[/\\](\w+)(?=[/\\])", path or "")
+    who = owner(path) or (within[-1] if within else None)
+    return who if who in COMPANIONS else None
+
+
+def _companion_of(path: str | None) -> str | None:
+    """The companion that a file belongs to: one that was installed, or built in a folder of its own name."""
+    within = re.findall(r"[/\\](\w+)(?=[/\\])", path or "")
+    who = owner(path) or (within[-1] if within else None)
+    return who if who in COMPANIONS else None
 
 
 def _of_another_release(facts: Facts, first: str | None) -> tuple[Package, str | None, str, bool] | None:

@@ -62,6 +62,10 @@ WINDOWS_LOADER = r"\[WinError (?:126|127|182|193|1114)\](?!.*[/\\]torch[/\\]lib[
 SOURCE_OF_OTHERS = re.compile(
     r"[/\\]([A-Za-z][\w-]*?)(?:-\d[\w.+]*)?[/\\](?:csrc|include)[/\\](?!(?:aten|c10)[/\\])[^\s:]*\.cuh?\b"
 )
+# how code of others reports a failed launch: torch's own raises «CUDA error»
+PRINTED = re.compile(r"\berror in \w+: no kernel image|\bCUDA kernel failed ?: no kernel image")
+# how code of others reports a failed launch: torch's own raises «CUDA error»
+PRINTED = re.compile(r"\berror in \w+: no kernel image|\bCUDA kernel failed ?: no kernel image")
 FILE = re.compile(r"(?<!\w)(\w+)(?!\w)[\w.-]*\.(?:so|pyd)\b")
 BUILT_FOR = r"PyTorch (([\d.]+)\+?(\w*)) with CUDA (?:\d+|None) \(you have ([\d.]+\+?\w*)\)"
 BASE = frozenset({"torch", "torchvision", "torchaudio", "torchtext", "triton", "numpy", "nvidia"})
@@ -145,6 +149,8 @@ def _message(facts: Facts) -> ErrorText | None:
     if no_kernel and (
         owner(no_kernel.path) not in (None, "torch")
         or SOURCE_OF_OTHERS.search(no_kernel.text)
+        or PRINTED.search(no_kernel.text)
+        or PRINTED.search(no_kernel.text)
         or _torch_serves_the_gpus(facts)
     ):
         return no_kernel

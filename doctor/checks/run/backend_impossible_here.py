@@ -74,8 +74,8 @@ def _impossible(facts: Facts, wanted: str, mac: bool) -> bool:
     if mac:
         return True
     if wanted == "CUDA" and facts.gpus and not any(g.vendor == "nvidia" for g in facts.gpus):
-        in_the_cpu = all(g.vendor == "intel" and g.integrated for g in facts.gpus)
-        return in_the_cpu or (isinstance(facts.torch, Torch) and facts.torch.xpu_available is True)
+        only_intel = all(g.vendor == "intel" for g in facts.gpus)
+        return only_intel or (isinstance(facts.torch, Torch) and facts.torch.xpu_available is True)
     if wanted == "CUDA" and wants_no_gpu(facts):
         return True
     return facts.gpus == () and not facts.host.container and not facts.host.wsl

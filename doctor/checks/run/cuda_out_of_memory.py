@@ -44,8 +44,8 @@ SHARE_OF_OTHERS = 0.3  # of the whole memory: then the other processes are the f
 @check
 def judge(facts: Facts) -> Judgement:
     error = heard(facts, "cuda-out-of-memory")
-    if error is None:
-        return None
+    if error is None or ("CUBLAS_STATUS" in error.text and heard(facts, "kernel-asserts")):
+        return None  # after a failed assertion of a kernel every call fails, allocations too
     full = next((found[0] for p in (TOTAL,) if (found := search(facts, p))), error)
     stop, reduce = Remedy(action="stop-process"), Remedy(action="reduce-memory")
     others = _held_by_others(full)

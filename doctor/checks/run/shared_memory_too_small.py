@@ -17,7 +17,7 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard
+from doctor.checks._machine import heard, in_container
 from doctor.checks._torch import quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
@@ -25,6 +25,16 @@ from doctor.model.finding import Remedy
 REMEDIES = (
     Remedy(action="container-flag", details={"flag": "--ipc=host"}),
     Remedy(action="container-flag", details={"flag": "--shm-size=8g"}),
+)
+WORKERS = Remedy(
+    action="reduce-memory",
+    details={"reason": "num_workers=0"},
+    text="Give the DataLoader fewer workers (num_workers=0).",
+)
+WORKERS = Remedy(
+    action="reduce-memory",
+    details={"reason": "num_workers=0"},
+    text="Give the DataLoader fewer workers (num_workers=0).",
 )
 
 check = Check(
@@ -42,6 +52,26 @@ DEFAULT_OF_CONTAINERS = 64 << 20
 def judge(facts: Facts) -> Judgement:
     error = heard(facts, "dataloader-shared-memory", "nccl-shared-memory")
     size = facts.host.shm_bytes
+    ended = heard(facts, "dataloader-worker-ended")
+    if error is None and ended and in_container(facts) and (size is None or size <= DEFAULT_OF_CONTAINERS):
+        return check.found(
+            facts,
+            "A worker of the DataLoader ended without a word, in a container: the usual reason is that /dev/shm is "
+            "full, which has 64 MiB unless more is asked for.",
+            evidence=(quote(ended), "host.shm_bytes", "host.container"),
+            remedies=(*REMEDIES, WORKERS),
+            confidence="likely",
+        )
+    ended = heard(facts, "dataloader-worker-ended")
+    if error is None and ended and in_container(facts) and (size is None or size <= DEFAULT_OF_CONTAINERS):
+        return check.found(
+            facts,
+            "A worker of the DataLoader ended without a word, in a container: the usual reason is that /dev/shm is "
+            "full, which has 64 MiB unless more is asked for.",
+            evidence=(quote(ended), "host.shm_bytes", "host.container"),
+            remedies=(*REMEDIES, WORKERS),
+            confidence="likely",
+        )
     small = bool(facts.host.container) and size is not None and size <= DEFAULT_OF_CONTAINERS
     if error is None and not small:
         return None
@@ -53,14 +83,9 @@ def judge(facts: Facts) -> Judgement:
             remedies=REMEDIES,
             severity="note",
         )
-    workers = Remedy(
-        action="reduce-memory",
-        details={"reason": "num_workers=0"},
-        text="Give the DataLoader fewer workers (num_workers=0).",
-    )
     return check.found(
         facts,
         "A worker process found no room in /dev/shm.",
         evidence=(quote(error), "host.shm_bytes", "host.container"),
-        remedies=(*REMEDIES, workers),
+        remedies=(*REMEDIES, WORKERS),
     )

@@ -61,7 +61,8 @@ MIXED = r"[/\\]torch[/\\](?:lib[/\\])?(?:lib(?:torch|c10)|_C)[^\s:]*: undefined 
 BASIC = (
     r"module 'torch' has no attribute '(tensor|Tensor|nn|cuda|device|float32|zeros|ones|randn|"
     r"no_grad|load|save|optim|utils|"
-    r"from_numpy|manual_seed|__version__|version|backends)'"
+    r"from_numpy|manual_seed|__version__|version|backends)'|"
+    r"\btorch has no attribute '?(__version__)\b"
 )
 NOT_A_PACKAGE = r"module 'torch' has no attribute|cannot import name .* from 'torch' \(unknown location\)"
 
@@ -178,7 +179,7 @@ def _message(facts: Facts) -> Judgement:
         detail = "What Python imports as torch has none of torch's own names."
         return _found(facts, detail, found[0], confidence="likely")
     part = heard(facts, "torch-part-missing")
-    if part and (part.path is None or _within_package(part.path)):
+    if part and owner(part.path) in (None, "torch") and _within_package(part.path):
         detail = "A part of torch that belongs to every installation is not there."
         return _found(facts, detail, part, confidence="likely")
     if damaged := heard(facts, "wheel-corrupted"):
