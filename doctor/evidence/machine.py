@@ -274,7 +274,7 @@ _JETSON = Regex(
     r"# R(\d+) \(release\), REVISION: ([\d.]+)|\bL4T[ :_-]*(?:r|R)?(\d{2}\.\d+(?:\.\d+)?)|\br(3[2-9]\.\d+(?:\.\d+)?)"
     r"\b.{0,120}?tegra|"
     r"\bJetPack[ :]*(\d(?:\.\d){0,2})(?![\w.])|\b(Jetson (?:device\b|board\b|(?:AGX )?(?:Orin|Xavier|Nano|TX[12]|Thor))"
-    r"[\w ]{0,20})|^[\w-]+@(jetson[\w-]*):",
+    r"[\w ]{0,20}|jetbot(?:_\w{1,20})?\b)|^[\w-]+@(jetson[\w-]*):",
     re.I | re.M,
 )
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, None: 1 << 10}

@@ -5,8 +5,6 @@ package names of drivers, and the warnings by which torch names a GPU."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import takewhile
 from typing import Any
 
 from doctor.evidence import machine
@@ -15,7 +13,7 @@ from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.says import By, Says, note
 from doctor.evidence.text import Document
-from doctor.formats import kernel_log, lspci, nvcc, nvidia_smi
+from doctor.formats import kernel_log, lshw, lspci, nvcc, nvidia_smi
 from doctor.model.facts import ABSENT, Gpu, Source
 
 SMI = "nvidia-smi"
@@ -29,11 +27,6 @@ _CSV_HEAD = Regex(
     re.M,
 )
 _CSV_ASKED = Regex(r"--query-gpu=([\w.,]+)")
-_LSHW_PRODUCT = Regex(r"product: (\S[^\n]{2,80})$")
-_LSHW_VENDOR = Regex(r"vendor: (NVIDIA|Advanced Micro Devices|Intel)")
-_LSHW_LOOSE = Regex(
-    r"product: ([^\n\[]{0,200}\[[^\]\n]{3,60}\][^\n]{0,200})\n[^\n]{0,40}vendor: (NVIDIA|Advanced Micro)"
-)
 _PCI_LOOSE = Regex(
     r"^(?:[ \t]*(?:GPU:[ \t]*)?(?:[0-9a-fA-F:]{5,12}\.\d )?)?(?:VGA compatible controller|3D controller|"
     r"Display controller)[^:\n]*: (NVIDIA|Advanced Micro Devices|Intel)([^\n]*)$",
@@ -140,6 +133,11 @@ _WARNINGS = (
         Regex(r"Your installed torch==(\d+\.\d+\.\d[\w.+]*) does not include kernels for this GPU"),
         WARNING, Trust.TOOL, {"torch.version": "{1}", "torch.imports": By(Trust.NAMED, True)}, words=_CAPABILITY,
     ),
+    Says(  # the environment table of detectron2 and of what is built on it
+        Regex(r"^[ \t]*GPU \d+(?:,\d+)*[ \t]{2,40}(\S[^\n(]{2,60}?) \(arch=(\d{1,2}\.\d)\)[ \t]*$", re.M, (" (arch=",)),
+        "collect_env", Trust.TOOL, group="detectron2",
+        gpu=lambda m: Gpu(vendor="nvidia", name=m[1].strip(), capability=m[2]),
+    ),
     Says(
         Regex(r"current PyTorch install supports CUDA capabilities ((?:(?:sm|compute)_\d+[a-f]? ?)+)"),
         WARNING, Trust.COLLECTED, {"torch.arch_list": lambda m: tuple(m[1].split())}, words=_CAPABILITY,
@@ -164,7 +162,7 @@ _WARNINGS = (
 
 def read(document: Document, notes: Notes) -> None:
     """Note what is said of NVIDIA's driver and GPUs."""
-    if not document.has("nvidia", "nvrm", "cuda", "gpu", "geforce", "tesla", "controller", "product:", "driver"):
+    if not document.has("nvidia", "nvrm", "cuda", "gpu", "geforce", "tesla", "controller", "product:", "driver", "lshw"):
         return
     _smi(document, notes)
     _other_tools(document, notes)
@@ -328,29 +326,10 @@ def _bus(document: Document, notes: Notes) -> None:
                     notes.put("nvidia.nouveau", True, source="lspci", rank=Trust.TOOL, line=document.line_at(m.start()))
             if lspci.other_displays(text) and lspci.shows_all(text):
                 notes.no_gpu = True
-    if "product:" in document.lower:
-        for line, product, vendor, configuration in _of_lshw(document.lines):
-            driver = re.search(r"\bdriver=(\S+)", configuration)
-            _on_bus(
-                {"NVIDIA": "nvidia", "Intel": "intel"}.get(vendor, "amd"), product, notes,
-                driver=driver[1] if driver else None, line=line,
-            )
-        for m in _LSHW_LOOSE.finditer(text):
-            _on_bus("nvidia" if m[2] == "NVIDIA" else "amd", m[1], notes, line=document.line_at(m.start()))
-
-
-def _of_lshw(lines: tuple[str, ...]) -> Iterator[tuple[int, str, str, str]]:
-    """(line index, product, vendor, configuration) of lshw's devices: the vendor stands up to five lines below the
-    product, the configuration up to eight lines below the vendor."""
-    for at, line in enumerate(lines):
-        if "product: " not in line or not (product := _LSHW_PRODUCT.search(line)):
-            continue
-        below = list(takewhile(lambda said: "product: " not in said, lines[at + 1 : at + 14]))
-        makers = ((n, m[1]) for n, said in enumerate(below[:5]) if (m := _LSHW_VENDOR.search(said)))
-        if maker := next(makers, None):
-            said = next((s for s in below[maker[0] : maker[0] + 9] if "configuration: " in s), None)
-            if said is not None:
-                yield at, product[1], maker[1], said.partition("configuration: ")[2]
+    if document.has("product:", "display"):
+        for shown in lshw.parse(document.lines):
+            if vendor := shown.vendor or machine.vendor_of(shown.product):
+                _on_bus(vendor, shown.product, notes, driver=shown.driver, line=shown.line)
 
 
 def _on_bus(

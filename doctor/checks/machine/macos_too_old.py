@@ -37,7 +37,7 @@ from doctor.checks._machine import (
 )
 from doctor.checks._torch import installed, numbers, quote, release_of
 from doctor.knowledge import lookup
-from doctor.model.facts import ErrorText, Facts
+from doctor.model.facts import ErrorText, Facts, Torch
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(
@@ -80,7 +80,9 @@ def _mps(facts: Facts) -> Judgement:
         return None
     printed = re.search(r"(\d+\.\d+)\+", error.text) if error else None
     needs = [v for v in (printed and printed[1], release and lookup.mps_minimum(release)) if v]
-    if not needs:
+    if not needs and macos(facts) and (heard(facts, "complaint-mps-fails") or _refuses_mps(facts)):
+        needs = [lookup.mps_minimum("1.12") or ""]  # that of the first release with MPS: none works below it
+    if not any(needs):
         return None
     need, have = max(needs, key=numbers), macos(facts)
     if have is None:
@@ -105,6 +107,10 @@ def _mps(facts: Facts) -> Judgement:
         return None
     what = f"torch {torch.version}" if torch else "this torch"
     return _found(facts, f"MPS of {what} needs macOS {need} or newer; this Mac has {have}.", need, error)
+
+
+def _refuses_mps(facts: Facts) -> bool:
+    return isinstance(facts.torch, Torch) and facts.torch.mps_available is False
 
 
 def _lost_macos_12(release: str | None, have: str) -> bool:

@@ -51,6 +51,8 @@ def judge(facts: Facts) -> Judgement:
         return None
     if any(sign_of_gpu(facts, vendor) for vendor in ("nvidia", "amd")) or facts.nvidia.driver or facts.nvidia.smi_error:
         return None
+    if heard(facts, "app-detects-nvidia", "complaint-gpu-lost"):
+        return None
     error = heard(facts, "no-cuda-gpus")
     told = not facts.live and torch is not None and torch.cuda_available is False
     known_none = facts.gpus == () or (

@@ -18,6 +18,7 @@ References
 """
 
 from doctor.checks import Check, Judgement
+from doctor.checks._machine import apple_silicon, heard
 from doctor.checks._torch import kind, quote, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Finding, Remedy
@@ -109,6 +110,8 @@ def judge(facts: Facts) -> Judgement:
         return None
     if kind(facts) in ("cpu", "mps") and (found := search(facts, DESERIALIZE)):
         return _found(facts, found[0], "The checkpoint was saved on a GPU, and is loaded without map_location.")
+    if apple_silicon(facts) and (banner := heard(facts, "ultralytics-on-cpu")):
+        return _found(facts, banner, "Nobody named a device, and the program's own choice on a Mac is the CPU: device=mps.")
     for regex, meaning in SAYINGS:
         if found := search(facts, regex):
             return _found(facts, found[0], meaning)

@@ -40,6 +40,7 @@ check = Check(
         "shared-library-missing",
         "backend-impossible-here",
         "no-accelerator",
+        "no-matching-wheel",
     ),
 )
 
@@ -51,6 +52,7 @@ TEGRA = frozenset({"sm_53", "sm_62", "sm_72", "sm_87"})
 def judge(facts: Facts) -> Judgement:
     torch, l4t = installed(facts), facts.host.jetson
     message = heard(facts, "tegra-with-generic-torch") or _arm_library(facts)
+    message = message or (heard(facts, "torch-of-2017-fetched") if l4t else None)
     if (not l4t and message is None) or (torch and torch.cuda_available and not _no_kernels(facts)):
         return None
     unused = isinstance(facts.torch, Torch) and facts.torch.cuda_available is False

@@ -165,7 +165,7 @@ def _message(facts: Facts) -> Judgement:
     if found := search(facts, MIXED):
         return _found(facts, "The libraries of torch are not of one release.", found[0])
     unusable = heard(facts, "no-torch-c-extension")
-    if unusable is None and (found := search(facts, SUBMODULE)):
+    if unusable is None and (found := search(facts, SUBMODULE)) and not _asked_by_another(found[0]):
         unusable = found[0]
     if unusable is not None and _within_package(unusable.path):
         return _found(facts, "Parts of torch that belong to every installation can't be imported.", unusable)
@@ -179,7 +179,7 @@ def _message(facts: Facts) -> Judgement:
         detail = "What Python imports as torch has none of torch's own names."
         return _found(facts, detail, found[0], confidence="likely")
     part = heard(facts, "torch-part-missing")
-    if part and owner(part.path) in (None, "torch") and _within_package(part.path):
+    if part and (part.path is None or owner(part.path) == "torch"):  # a part that others miss may be of another release
         detail = "A part of torch that belongs to every installation is not there."
         return _found(facts, detail, part, confidence="likely")
     if damaged := heard(facts, "wheel-corrupted"):
@@ -188,6 +188,11 @@ def _message(facts: Facts) -> Judgement:
     if left and installed(facts) is not None:
         return _found(facts, "An upgrade that was cut short left a folder behind.", left, severity="warning")
     return None
+
+
+def _asked_by_another(error: ErrorText) -> bool:
+    """Whether another package looks inside torch's compiled part, which differs from release to release."""
+    return "torch._C." in error.text and owner(error.path) not in (None, "torch")
 
 
 def _is_older(facts: Facts, error: ErrorText) -> bool:
