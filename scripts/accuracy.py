@@ -39,8 +39,8 @@ COLLECTIONS = {
     "unseen": "the first round from users' projects, labelled before the first run; worked on since then",
     "unseen2": "the second round; worked on since then",
     "unseen3": "the third round; worked on since then",
-    "unseen4": "the fourth round",
-    "unseen5": "the fifth round",
+    "unseen4": "the fourth round; worked on since then",
+    "unseen5": "the fifth round; worked on since then",
 }
 ROUNDS = ("unseen", "unseen2", "unseen3", "unseen4", "unseen5")  # with a recorded first run, in their order
 SHORT = 8  # lines

@@ -50,7 +50,9 @@ _FAMILY = frozenset(
      "setuptools", "intel_extension_for_pytorch")
 )  # fmt: skip
 _NOT_A_FAILURE = re.compile(r"\w*[Ww]arning\b|\bWARN(?:ING)?\b|\bINFO\b|\bDEBUG\b")
-_OF_CUDA = re.compile(r"\b(?:CUDA|cuDNN|cuBLAS)[ ]error|\bcuda runtime error|\bCU(?:BLAS|DNN|SOLVER|FFT|SPARSE|RAND)_STATUS_")
+_OF_CUDA = re.compile(
+    r"\b(?:CUDA|cuDNN|cuBLAS)[ ]error|\bcuda runtime error|\bCU(?:BLAS|DNN|SOLVER|FFT|SPARSE|RAND)_STATUS_"
+)
 _SUBJECTS = {"mps": "apple", "cpu": "cpu", "xpu": "intel"}
 # Some diagnoses can make the import fail, and can as well only keep torch from the GPU.
 _ALSO_WITHOUT_FAILING = frozenset(

@@ -21,8 +21,12 @@ _USED: tuple[tuple[Literal["amd", "intel"], Regex], ...] = (
             r"/dev/kfd\b|\bHSA_OVERRIDE_GFX_VERSION\b|\b(?:HIP|ROCR)_VISIBLE_DEVICES\b|\bPYTORCH_ROCM_ARCH\b|"
             r"\bTORCH_BLAS_PREFER_HIPBLASLT\b|\bMIOPEN_[A-Z_]{4,40}=|\brocm-?(?:info|smi)\b|\bamd-smi\b|/opt/rocm\b|"
             r"/whl/(?:nightly/|test/)?rocm\d|\brocm/[a-z][\w.:-]{2,60}|(?<=\s)--(?:use-)?(?:rocm|amd)\b|[:-]rocm\b|"
-            r"\brocm\d[\w.-]{0,20}[ ](?:image|tag|container)\b|(?P<gfx>\bgfx(?:9[0-9a-f]{2}|1[0-2]\d{2})\b)",
-            needs=("kfd", "HSA_", "VISIBLE_DEVICES", "ROCM", "HIPBLASLT", "MIOPEN_", "rocm", "amd", "gfx"),
+            r"\brocm\d[\w.-]{0,20}[ ](?:image|tag|container)\b|"
+            r"stable-diffusion-webui-(?:directml|amdgpu)\b|(?P<gfx>\bgfx(?:9[0-9a-f]{2}|1[0-2]\d{2})\b)",
+            needs=(
+                "kfd", "HSA_", "VISIBLE_DEVICES", "ROCM", "HIPBLASLT", "MIOPEN_", "rocm", "amd", "gfx",
+                "webui-directml",
+            ),
         ),
     ),
     (
@@ -38,7 +42,8 @@ _USED: tuple[tuple[Literal["amd", "intel"], Regex], ...] = (
 _AMD = Regex(
     r"(?<![\w./-])(?:AMD|Radeon|ROCm)(?!\w|[ ]used to build|"
     r"[ -]?(?:64|Ryzen|EPYC|Athlon|Threadripper|Opteron|Phenom|FX\b|A\d{1,2}-|\d{4}X(?:3D)?\b|"
-    r"CPUs?\b|processors?\b|cores?\b|servers?\b|based\b|machines?\b)|\s?(?:の\s?CPU|(?:的)?处理器|プロセッサ|프로세서|"
+    r"CPUs?\b|processors?\b|cores?\b|servers?\b|based\b)|"
+    r"\s?(?:の\s?CPU|(?:的)?处理器|プロセッサ|프로세서|"
     r"процессор|Prozessor|processeur|procesador|processador))|라데온|镭龙",
     re.I | re.A,  # a letter of another script ends a word
 )
@@ -47,7 +52,8 @@ _INTEL = Regex(
     r"\b(?P<only>only[ ](?:has[ ]|have[ ]|an?[ ])?(?:integrated|onboard|on-board)[ ](?:graphics|GPU))\b|"
     r"(?:Intel|英特尔|インテル|인텔)\s?(?:的|の)?(?:显卡|GPU|Arc|锐炫|グラフィック|그래픽)|"
     r"\bgr[aá]ficos?[ ]Intel\b|\bIntel-?Grafik|"
-    r"(?P<part>(?:英特尔|Intel)?(?:核显|集显|集成显卡|核芯显卡)|内蔵\s?(?:GPU|グラフィック)|オンボード\s?(?:GPU|グラフィック)|"
+    r"(?P<part>(?:英特尔|Intel)?(?:核显|集显|集成显卡|核芯显卡)|"
+    r"(?:内蔵|オンボード)\s?(?:GPU|グラフィック)|"
     r"내장\s?(?:그래픽|GPU)|встроенн\S{1,3}[ ](?:видеокарт|график|GPU)|gr[aá]fic\S{1,3}[ ]integrad|"
     r"(?:carte[ ]graphique|graphiques?|GPU)[ ]int[ée]gr|integrierte\S{0,2}[ ](?:Intel-?)?(?:Grafik|GPU))",
     re.I | re.A,
@@ -74,4 +80,5 @@ def read(document: Document, notes: Notes) -> None:
         if amd and not _OF_A_CPU.search(clause[: amd.start()]):
             notes.hints.append(Gpu(vendor="amd"))
         if intel:
-            notes.hints.append(Gpu(vendor="intel", integrated=any(intel[name] for name in ("inside", "only", "part")) or None))
+            inside = any(intel[name] for name in ("inside", "only", "part"))
+            notes.hints.append(Gpu(vendor="intel", integrated=inside or None))

@@ -5,6 +5,7 @@ package names of drivers, and the warnings by which torch names a GPU."""
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import Any
 
 from doctor.evidence import machine
@@ -162,7 +163,9 @@ _WARNINGS = (
 
 def read(document: Document, notes: Notes) -> None:
     """Note what is said of NVIDIA's driver and GPUs."""
-    if not document.has("nvidia", "nvrm", "cuda", "gpu", "geforce", "tesla", "controller", "product:", "driver", "lshw"):
+    if not document.has(
+        "nvidia", "nvrm", "cuda", "gpu", "geforce", "tesla", "controller", "product:", "driver", "display"
+    ):
         return
     _smi(document, notes)
     _other_tools(document, notes)
@@ -328,8 +331,8 @@ def _bus(document: Document, notes: Notes) -> None:
                 notes.no_gpu = True
     if document.has("product:", "display"):
         for shown in lshw.parse(document.lines):
-            if vendor := shown.vendor or machine.vendor_of(shown.product):
-                _on_bus(vendor, shown.product, notes, driver=shown.driver, line=shown.line)
+            if maker := shown.vendor or machine.vendor_of(shown.product):
+                _on_bus(maker, shown.product, notes, driver=shown.driver, line=shown.line)
 
 
 def _on_bus(

@@ -64,7 +64,7 @@ def fits(facts: Facts) -> Fit | None:
     if driver and installed(facts) is None:
         usual = lookup.build_of(lookup.newest_torch(facts.as_of), platform=platform(facts) or "linux_x86_64").cuda
         old = usual is not None and lookup.driver_runs(str(driver), usual, _system(facts)) is False
-        return Fit(6, f"driver {driver} can't run CUDA {usual}, for which torch is built as a rule") if old else None
+        return Fit(8, f"driver {driver} can't run CUDA {usual}, for which torch is built as a rule") if old else None
     runs = lookup.driver_runs(str(driver), cuda, _system(facts)) if driver and cuda else None
     if runs is None:
         return None

@@ -67,7 +67,6 @@ MISSING_NAME = (
 )
 NO_SUBMODULE = r"No module named '(triton)\.[\w.]+'"
 NO_PART = r"No module named 'torch\.[\w.]+'"
-NO_PART = r"No module named 'torch\.[\w.]+'"
 NO_DLL = r"DLL load failed"
 TORCH_LIBRARY = r"lib(?:torch|c10)\w*\.so[\w.]*: cannot open shared object"
 ASKED = r"(?:requested torch|depends on (?:both )?torch \()[=~^<>! ]*(\d[\d.]*)"
@@ -179,8 +178,6 @@ def _message(facts: Facts) -> tuple[ErrorText | None, str | None]:
         return found[0], owner(found[0].path)
     if (found := search(facts, NO_PART)) and (who := _companion_of(found[0].path)):
         return found[0], who
-    if (found := search(facts, NO_PART)) and (who := _companion_of(found[0].path)):
-        return found[0], who
     if (found := search(facts, TORCH_LIBRARY)) and (who := owner(found[0].path)) in COMPANIONS:
         return found[0], who
     if error := heard(facts, *PATTERNS):
@@ -196,13 +193,6 @@ def _message(facts: Facts) -> tuple[ErrorText | None, str | None]:
         if (found := search(facts, symbol)) and owner(found[0].path) in COMPILED:
             return found[0], owner(found[0].path)
     return None, None
-
-
-def _companion_of(path: str | None) -> str | None:
-    """The companion that a file belongs to: one that was installed, or built in a folder of its own name."""
-    within = re.findall(r"[/\\](\w+)(?=[/\\])", path or "")
-    who = owner(path) or (within[-1] if within else None)
-    return who if who in COMPANIONS else None
 
 
 def _companion_of(path: str | None) -> str | None:

@@ -64,8 +64,6 @@ SOURCE_OF_OTHERS = re.compile(
 )
 # how code of others reports a failed launch: torch's own raises «CUDA error»
 PRINTED = re.compile(r"\berror in \w+: no kernel image|\bCUDA kernel failed ?: no kernel image")
-# how code of others reports a failed launch: torch's own raises «CUDA error»
-PRINTED = re.compile(r"\berror in \w+: no kernel image|\bCUDA kernel failed ?: no kernel image")
 FILE = re.compile(r"(?<!\w)(\w+)(?!\w)[\w.-]*\.(?:so|pyd)\b")
 BUILT_FOR = r"PyTorch (([\d.]+)\+?(\w*)) with CUDA (?:\d+|None) \(you have ([\d.]+\+?\w*)\)"
 BASE = frozenset({"torch", "torchvision", "torchaudio", "torchtext", "triton", "numpy", "nvidia"})
@@ -149,7 +147,6 @@ def _message(facts: Facts) -> ErrorText | None:
     if no_kernel and (
         owner(no_kernel.path) not in (None, "torch")
         or SOURCE_OF_OTHERS.search(no_kernel.text)
-        or PRINTED.search(no_kernel.text)
         or PRINTED.search(no_kernel.text)
         or _torch_serves_the_gpus(facts)
     ):

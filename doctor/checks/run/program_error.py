@@ -111,7 +111,8 @@ def judge(facts: Facts) -> Judgement:
     if kind(facts) in ("cpu", "mps") and (found := search(facts, DESERIALIZE)):
         return _found(facts, found[0], "The checkpoint was saved on a GPU, and is loaded without map_location.")
     if apple_silicon(facts) and (banner := heard(facts, "ultralytics-on-cpu")):
-        return _found(facts, banner, "Nobody named a device, and the program's own choice on a Mac is the CPU: device=mps.")
+        detail = "Nobody named a device, and the program's own choice on a Mac is the CPU: device=mps takes its GPU."
+        return _found(facts, banner, detail)
     for regex, meaning in SAYINGS:
         if found := search(facts, regex):
             return _found(facts, found[0], meaning)

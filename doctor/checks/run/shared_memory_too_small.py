@@ -31,11 +31,6 @@ WORKERS = Remedy(
     details={"reason": "num_workers=0"},
     text="Give the DataLoader fewer workers (num_workers=0).",
 )
-WORKERS = Remedy(
-    action="reduce-memory",
-    details={"reason": "num_workers=0"},
-    text="Give the DataLoader fewer workers (num_workers=0).",
-)
 
 check = Check(
     severity="fault",
@@ -52,16 +47,6 @@ DEFAULT_OF_CONTAINERS = 64 << 20
 def judge(facts: Facts) -> Judgement:
     error = heard(facts, "dataloader-shared-memory", "nccl-shared-memory")
     size = facts.host.shm_bytes
-    ended = heard(facts, "dataloader-worker-ended")
-    if error is None and ended and in_container(facts) and (size is None or size <= DEFAULT_OF_CONTAINERS):
-        return check.found(
-            facts,
-            "A worker of the DataLoader ended without a word, in a container: the usual reason is that /dev/shm is "
-            "full, which has 64 MiB unless more is asked for.",
-            evidence=(quote(ended), "host.shm_bytes", "host.container"),
-            remedies=(*REMEDIES, WORKERS),
-            confidence="likely",
-        )
     ended = heard(facts, "dataloader-worker-ended")
     if error is None and ended and in_container(facts) and (size is None or size <= DEFAULT_OF_CONTAINERS):
         return check.found(

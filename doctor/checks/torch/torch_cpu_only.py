@@ -158,7 +158,6 @@ def _by_message(facts: Facts) -> Judgement:
     if error is None and kind(facts) == "cpu":
         error = heard(facts, "deserialize-without-cuda")
         error = error or _gpu_is_missed(facts)
-        error = error or _gpu_is_missed(facts)
     error = error or _without_xpu(facts)
     if error is None:
         return None
@@ -179,19 +178,6 @@ def _uses_a_gpu(facts: Facts) -> bool:
     """torch is known to use one, of whichever maker; its version need not be known."""
     torch = facts.torch
     return isinstance(torch, Torch) and bool(torch.cuda_available or torch.xpu_available or torch.xpu)
-
-
-def _not_compiled(facts: Facts) -> ErrorText | None:
-    """CUDA is asked for. Of a machine with Intel's GPUs alone that tells nothing: no build could give it."""
-    only_intel = bool(facts.gpus) and all(g.vendor == "intel" for g in facts.gpus or ())
-    return None if only_intel else heard(facts, "not-compiled-with-cuda")
-
-
-def _gpu_is_missed(facts: Facts) -> ErrorText | None:
-    """A program that has found the driver, or somebody whose GPU was used before, misses CUDA."""
-    return heard(facts, "complaint-gpu-lost") or (
-        heard(facts, "app-finds-no-gpu", "app-uses-cpu") if heard(facts, "app-detects-nvidia") else None
-    )
 
 
 def _not_compiled(facts: Facts) -> ErrorText | None:

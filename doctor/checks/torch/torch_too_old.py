@@ -81,7 +81,9 @@ def _missing_name(facts: Facts) -> Judgement:
             return None
         since = None  # it is a newer part of something old
     newest = None if since else _in_newest(name, release, error)
-    asked_by_library = release and _older_than_newest(facts, release) and _from_library(error.path)
+    asked_by_library = _from_library(error.path) and (
+        _older_than_newest(facts, release) if release else match.re.pattern == MODULE
+    )
     if since is None and newest is None and not asked_by_library:
         return None  # a wrong name in the program, or a broken torch: for others to say
     if since and any(numbers(c.version) >= numbers(since) for c in _copies(facts) if c.version):

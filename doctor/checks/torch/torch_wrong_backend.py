@@ -52,7 +52,7 @@ def judge(facts: Facts) -> Judgement:
     if wants is None or wants == has or gpus(facts, VENDORS[has]) or torch.cuda_available or torch.xpu_available:
         return None
     if not served_by(facts, wants):
-        return None
+        return _by_message(facts)
     name = (gpu.name if gpu else None) or f"a GPU of {MAKERS[wants]}"
     return check.found(
         facts,
