@@ -53,15 +53,15 @@ _INTEL = Regex(
     r"(?:Intel|英特尔|インテル|인텔)\s?(?:的|の)?(?:显卡|GPU|Arc|锐炫|グラフィック|그래픽)|"
     r"\bgr[aá]ficos?[ ]Intel\b|\bIntel-?Grafik|"
     r"(?P<part>(?:英特尔|Intel)?(?:核显|集显|集成显卡|核芯显卡)|"
-    r"(?:内蔵|オンボード)\s?(?:GPU|グラフィック)|"
-    r"내장\s?(?:그래픽|GPU)|встроенн\S{1,3}[ ](?:видеокарт|график|GPU)|gr[aá]fic\S{1,3}[ ]integrad|"
+    r"(?:内蔵|オンボード)\s?(?:GPU|グラフィック)|내장\s?(?:그래픽|GPU)|встроенн\S{1,3}[ ](?:видеокарт|график|GPU)|"
+    r"gr[aá]fic\S{1,3}[ ]integrad|"
     r"(?:carte[ ]graphique|graphiques?|GPU)[ ]int[ée]gr|integrierte\S{0,2}[ ](?:Intel-?)?(?:Grafik|GPU))",
     re.I | re.A,
 )
 # words of other languages in the two above, of which one at least stands in the text
 _ELSEWHERE = (
-    "라데온", "镭龙", "英特尔", "インテル", "인텔", "核显", "集显", "集成显卡", "核芯显卡", "内蔵", "オンボード", "내장",
-    "встроенн", "integrad", "intégr", "integr",
+    "라데온", "镭龙", "英特尔", "インテル", "인텔", "核显", "集显", "集成显卡", "核芯显卡", "内蔵", "オンボード",
+    "내장", "встроенн", "integrad", "intégr", "integr",
 )  # fmt: skip
 _OF_A_CPU = Regex(r"\b(?:CPU|processor)s?\b[^.]{0,12}\Z", re.I)
 

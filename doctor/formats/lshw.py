@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from doctor.evidence.regex import Regex
 
 _NODE = Regex(r"^\s*\*-([a-z]+)(?::\d+)?(?: [A-Z]+)?\s*$", needs=("*-",))
-_FIELD = Regex(r"^\s*([a-z][a-z ]{2,20}): (\S.{0,200}?)\s*$", needs=(": ",))
-_SHORT = Regex(r"^/0(?:/\w+)*(?:\.\w+)?\s+(?:/dev/\S+\s+)?display\s+(\S.{2,100}?)\s*$", needs=("display",))
+_FIELD = Regex(r"^\s*([a-z][a-z ]{2,20}): (\S.{0,199})", needs=(": ",))
+_SHORT = Regex(r"^/0(?:/\w+)*(?:\.\w+)?\s+(?:/dev/\S+\s+)?display\s+(\S.{2,99})", needs=("display",))
 _DRIVER = re.compile(r"\bdriver=(\S+)")
 _DISPLAYS = re.compile(r"vga|3d|display", re.I)
 _VENDORS = {"nvidia": "nvidia", "advanced micro devices": "amd", "intel": "intel"}
@@ -41,13 +41,13 @@ def parse(lines: tuple[str, ...]) -> tuple[Display, ...]:
 
     for i, line in enumerate(lines):
         if short := _SHORT.match(line):
-            found.append(Display(product=short[1], vendor=None, driver=None, line=i))
+            found.append(Display(product=short[1].strip(), vendor=None, driver=None, line=i))
         node, field = _NODE.match(line), _FIELD.match(line)
         if node or field is None or field[1] in fields:
             close()
             kind, fields = node[1] if node else "", {}
         if field:
-            fields[field[1]] = field[2]
+            fields[field[1]] = field[2].strip()
             at = i if field[1] == "product" else at
     close()
     return tuple(found)
