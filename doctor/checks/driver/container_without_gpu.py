@@ -127,8 +127,8 @@ def fits(facts: Facts) -> Fit | None:
         return Fit(0.05, why)
     if driver_lists_gpus(facts) or facts.nvidia.device_nodes:
         return Fit(0.05, "the driver and its GPU are here")
-    if in_container(facts) and facts.host.container_gpus:
-        return Fit(0.5, "the container was started with GPUs")
+    if in_container(facts) and facts.host.container_gpus and facts.nvidia.driver:
+        return Fit(0.5, "the container was started with GPUs, and the host has a driver")
     return Fit(4, f"this is a container ({facts.host.container})") if in_container(facts) else None
 
 
