@@ -164,8 +164,8 @@ _HOSTED = (
 _NOT_THERE = Regex(
     r"\b(?:instead of|rather than|not|outside|without|unlike|except|besides|like|if|vs|than|also|from)[ ]"
     r"(?:[\w']+[ ]){0,2}?@|"
-    r"\b(?:works?|worked|working|runs?|ran|fine|ok|okay|good|successful\w*|no problems?)\b[^@]{0,40}@|"
-    r"@[^@]{0,40}\b(?:works?|worked|runs|ran|fine|ok|okay|version|link|badge|support)\b|"
+    r"\b(?:works?|worked|working|runs?|ran|fine|ok|okay|good|successful\w*|no problems?)\b[^@]{0,24}@|"
+    r"@[^@]{0,24}\b(?:works?|worked|runs|ran|fine|ok|okay|version|link|badge|support)\b|"
     r"\b(?:local(?:ly)?|my own|on-prem\w*)\b",
     re.I,
 )
