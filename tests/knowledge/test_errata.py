@@ -270,6 +270,29 @@ def test_the_cudnn_of_the_wheel_counts(only) -> None:
     assert chosen(machine, torch="<2.10")[0].release == "2.9.1"
 
 
+def test_the_cudnn_attention_fault_needs_a_build_that_uses_it_by_default() -> None:
+    # torch leaves cuDNN attention off below CUDA 12.9 (pull request 171627).
+    place = Place(
+        version="2.13.0", backends=("cuda",), devices={"cuda": ("sm_90",)}, system="linux", system_version="6.8",
+        libraries={"cuda": "13.0", "cudnn": "9.20.0"}, cpu={},
+    )  # fmt: skip
+
+    def found(place: Place) -> bool:
+        return "cuda-sdpa-cudnn-mask-nan-grad" in {m.erratum.id for m in errata_for(place)}
+
+    assert found(place)
+    assert not found(replace(place, libraries={"cuda": "12.6", "cudnn": "9.10.2"}))
+
+
+@pytest.mark.parametrize(
+    ("id", "release"), [("mps-slow-einsum-2022-09", "1.13.0"), ("mps-where-condition-strides", "2.8.0")]
+)
+def test_a_fault_of_nightlies_names_the_release_with_the_fix(id: str, release: str) -> None:
+    row = engine.erratum_of(id)
+    assert row is not None
+    assert row.fixed_in == release
+
+
 def test_who_names_a_release_gets_it(only) -> None:
     from tests.examples import mac
 
