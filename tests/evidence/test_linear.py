@@ -103,23 +103,34 @@ def test_lines_are_no_longer_than_the_texts_here() -> None:
     assert LINE_LIMIT <= LINE
 
 
+def slow_again(used: Used, longest: int, allowed: float) -> str:
+    """The same, if it is so each of three times: other programs have the CPU for seconds. What is not linear stays."""
+    said = slow(used, longest, allowed)
+    for pause_s in (0.5, 2.0):
+        if not said:
+            break
+        time.sleep(pause_s)
+        said = slow(used, longest, allowed)
+    return said
+
+
 @pytest.mark.parametrize("share", range(8))
 def test_no_text_makes_a_reader_slow(share: int) -> None:
     allowed = PER_100_KB_S * LINE / 100_000 * slowness()
-    failed = {used.where: said for used in readers()[share::8] if (said := slow(used, LINE, allowed))}
+    failed = {used.where: said for used in readers()[share::8] if (said := slow_again(used, LINE, allowed))}
     assert not failed
 
 
 @pytest.mark.parametrize("share", range(4))
 def test_no_text_makes_redaction_slow(share: int) -> None:
     allowed = PER_100_KB_S * LINE / 100_000 * slowness()
-    failed = {used.where: said for used in redaction()[share::4] if (said := slow(used, LINE, allowed))}
+    failed = {used.where: said for used in redaction()[share::4] if (said := slow_again(used, LINE, allowed))}
     assert not failed
 
 
 def test_no_value_makes_a_check_slow() -> None:
     allowed = 0.01 * slowness()
-    failed = {used.where: said for used in others() if (said := slow(used, VALUE, allowed))}
+    failed = {used.where: said for used in others() if (said := slow_again(used, VALUE, allowed))}
     assert not failed
 
 
