@@ -109,13 +109,13 @@ def main(fault, options):
         agent.script = lambda plan: with_more(plain(plan), "fleet/worker", WORKER[fault])
     elif fault in PROBE:
         of_mode = children.script
-        children.script = lambda mode: with_more(of_mode(mode), "speed", PROBE[fault])
+        children.script = lambda *asked: with_more(of_mode(*asked), "speed", PROBE[fault])
     elif fault == "gone":  # the whole rank, when it comes to stage C
         agent.Agent.stage_c = lambda self, takes_part: os.kill(os.getpid(), signal.SIGKILL)
     elif fault.startswith("speed:"):
         of_mode = children.script
         more = SLOWED.format(share=float(fault.partition(":")[2]))
-        children.script = lambda mode: with_more(of_mode(mode), "speed", more)
+        children.script = lambda *asked: with_more(of_mode(*asked), "speed", more)
     return agent.main(options)
 
 
