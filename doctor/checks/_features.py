@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from doctor.model.facts import ErrorText, Facts, ProbeResult
 from doctor.model.finding import Evidence
+from doctor.model.values import dataclass
 
 FEATURES = ("compile", "attention", "workers", "io", "distributed", "extensions")
 SOURCE = re.compile(rf"probe of (?P<device>\S+), stage (?P<stage>{'|'.join(FEATURES)})")

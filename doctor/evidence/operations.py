@@ -34,18 +34,18 @@ def read(document: Document, notes: Notes) -> None:
 
 
 def _is_named(name: str, document: Document) -> bool:
-    quoted = re.escape(name)
     if name == "matmul" and _INFIX.search(document.text):
         return True
-    own = _is_own_name(name)
-    text, sought = (document.lower, name.lower()) if own else (document.text, name)
-    if own:
-        pattern = re.compile(rf"(?<![\w-]){quoted.lower()}(?![\w-])")
+    text = document.text
+    if _is_own_name(name):
+        text, name = document.lower, name.lower()
+        pattern = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")
     else:
+        quoted = re.escape(name)
         pattern = re.compile(rf"(?:(?<=[.`]){quoted}\b|(?<![\w.]){quoted}(?=\(|\.py\b))")
-    place = text.find(sought)  # much faster than a search by the pattern
+    place = text.find(name)  # much faster than a search by the pattern
     while place >= 0 and not pattern.match(text, place):
-        place = text.find(sought, place + 1)
+        place = text.find(name, place + 1)
     return place >= 0
 
 

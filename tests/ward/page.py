@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tests.ward.bed import Bed, all_beds
+from tests.ward.markdown import cell, share
 from tests.ward.results import kept
 
 HEAD = """# The ward
@@ -17,6 +19,7 @@ step that the user takes (here the test does); *cured* means that a new `check` 
 are in tests/ward/beds.
 
 """
+_cell = partial(cell, most=400)
 
 
 def page() -> str:
@@ -30,7 +33,7 @@ def page() -> str:
     undone = [row for row in tried if row["undone"] is not None]
     falsely = [b for b in ran if b.id and b.code and newest[b.name]["verdict"] == "healthy"]
     lines = [
-        f"{len(beds)} beds, {len(ran)} run: {len(named)} named right ({_share(len(named), len(ran))}), "
+        f"{len(beds)} beds, {len(ran)} run: {len(named)} named right ({share(len(named), len(ran))}), "
         f"{len(first)} right at their first run; {len(falsely)} sick ones called healthy.",
         f"{len(tried)} fixes tried, {sum(row['cured'] for row in tried)} cured; {len(undone)} undone, "
         f"{sum(row['undone'] for row in undone)} as before.",
@@ -63,11 +66,3 @@ def _line(b: Bed, row: dict[str, Any] | None) -> str:
         f"| {b.name} | {_cell(b.says)} | {expected} | {named} | {_cell(fix)} | {words[row['cured']]} | "
         f"{words[row['undone']]} | {row['seconds']} |"
     )
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())[:400]
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "-"

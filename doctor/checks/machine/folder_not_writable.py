@@ -21,12 +21,12 @@ References
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from doctor.checks import Check, Judgement, Unknown
 from doctor.checks._features import FEATURES, Failure, ended, failures, tried
 from doctor.model.facts import Facts, ProbeResult
 from doctor.model.finding import Finding, Remedy
+from doctor.model.values import dataclass
 
 FREE = Remedy(action="free-disk-space")
 

@@ -129,8 +129,7 @@ def _allocator(facts: Facts) -> Finding | None:
     if error is None:
         return None
     option = next((group for group in error.groups if group), "")
-    environ = facts.environ or {}
-    name = next((n for n in ALLOCATORS if option and option in environ.get(n, "")), ALLOCATORS[0])
+    name = _allocator_variable(facts, option)
     since, release = lookup.allocator_option_since(option), release_of(facts)
     came = f", which came with torch {since}" if since else ""
     unset = Remedy(action="unset-env", details={"name": name})
@@ -148,10 +147,15 @@ def _allocator(facts: Facts) -> Finding | None:
     )
 
 
+def _allocator_variable(facts: Facts, option: str) -> str:
+    """The variable that sets the option; the usual one where that is not known."""
+    environ = facts.environ or {}
+    return next((n for n in ALLOCATORS if option and option in environ.get(n, "")), ALLOCATORS[0])
+
+
 def _refused_value(facts: Facts, error: ErrorText) -> Finding:
     option, how = (*error.groups, "", "")[:2]
-    environ = facts.environ or {}
-    name = next((n for n in ALLOCATORS if option and option in environ.get(n, "")), ALLOCATORS[0])
+    name = _allocator_variable(facts, option)
     what = f"gives {option} a value that is {how}" if option and how else "cannot be understood"
     return check.found(
         facts,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from tests.ward.gpu.row import Row
 from tests.ward.gpu.rows import shown
+from tests.ward.markdown import cell, share
 
 HEAD = """# The ward on a machine with NVIDIA GPUs
 
@@ -15,6 +17,7 @@ down before the first run: the first fault (or the verdict where none may be fou
 Made by `scripts/ward_gpu.py`; the table is tests/ward/gpu/rows.py.
 
 """
+_cell = partial(cell, most=240)
 
 
 def page(rows: Sequence[Row], said: Mapping[str, Any]) -> str:
@@ -24,11 +27,11 @@ def page(rows: Sequence[Row], said: Mapping[str, Any]) -> str:
     right = sum(not results[row.name]["problems"] for row in ran)
     falsely = [r for r in ran if r.ids and results[r.name]["verdict"] == "healthy"]
     alarms = [r for r in ran if not r.ids and results[r.name]["faults"]]
-    share = f" ({100 * right / len(ran):.1f} %)" if ran else ""
+    of_ran = f" ({share(right, len(ran))})" if ran else ""
     machine = said.get("machine") or {}
     lines = [
         f"{machine.get('gpus', '?')} GPUs, {machine.get('cpus', '?')} CPUs: {len(rows)} rows, {len(ran)} run, {right} "
-        f"as expected{share}; {len(falsely)} broken ones called healthy, {len(alarms)} false alarms.",
+        f"as expected{of_ran}; {len(falsely)} broken ones called healthy, {len(alarms)} false alarms.",
         "",
         "| group | row | how | expected | said | exit | seconds |",
         "| --- | --- | --- | --- | --- | ---: | ---: |",
@@ -55,7 +58,3 @@ def _line(row: Row, result: Mapping[str, Any] | None) -> str:
     said = "yes" if not result["problems"] else f"**{', '.join(result['faults'][:2]) or result['verdict'] or '-'}**"
     code = "-" if result["code"] is None else result["code"]
     return start + f"{said} | {code} | {result['seconds']} |"
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())[:240]
