@@ -40,13 +40,14 @@ def examine(request: Request, progress: Callable[[str], None] = _silent) -> Repo
     """Look, probe, judge, plan. Never raises for anything that the machine or the evidence does."""
     started = time.monotonic()
     target, facts, extra = read_evidence(request) if request.is_text else look_at_machine(request, progress)
+    words = extra.pop("words", "")
 
     from doctor.accounting.judgement import judged
     from doctor.fixes.plan import plan
 
     facts = replace(facts, required=request.require) if request.require else facts
     limits = (*limits_of(request), *extra.pop("limits", ()))
-    judgement = judged(facts, only=request.only, limits=limits)
+    judgement = judged(facts, only=request.only, limits=limits, words=words)
     account = judgement.account
     report = Report(
         tool=f"torchdoctor {__version__}",
@@ -156,6 +157,7 @@ def read_evidence(request: Request) -> tuple[Target, Facts, dict[str, Any]]:
             "others": seen.others,
             "unread": seen.unread,
             "limits": seen.limits,
+            "words": seen.words if seen.recognised else "",
         },
     )
 

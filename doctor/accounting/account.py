@@ -5,6 +5,7 @@ findings of the checks ─→ what a passed probe refutes is only a warning
                        ─→ left over: hypotheses, weighed; one that leads clearly becomes a finding, likely
                        ─→ an accelerator still left over on a live machine: accelerator-unusable
                        ─→ the questions that would settle the rest
+                       ─→ still no verdict on a text: what tickets like it had (resemblance.py)
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def account(facts: Facts, outcomes: Iterable[Outcome], findings: Iterable[Findin
         findings=found,
         symptoms=symptoms,
         hypotheses=tuple(dict.fromkeys(left)),
-        questions=_questions(symptoms, left, found, facts),
+        questions=questions_about(symptoms, left, found, facts),
     )
 
 
@@ -173,16 +174,24 @@ def _consequences(id: str) -> Iterable[str]:
 def weighed(symptom: Symptom, status: Mapping[str, str], facts: Facts) -> list[Hypothesis]:
     """The causes of a symptom that are not ruled out, by weight: how often each was behind it (table causes), its place
     in the row, and how well it fits these facts."""
+    causes = enumerate(symptom.causes)
+    usual = {id: lookup.times_behind(symptom.id, symptom.subject, id) + 0.5 ** min(place, 4) for place, id in causes}
+    return weigh(usual, symptom, status, facts)
+
+
+def weigh(
+    usual: Mapping[str, float], symptom: Symptom, status: Mapping[str, str], facts: Facts
+) -> list[Hypothesis]:
+    """Hypotheses about a symptom from how often each diagnosis is usually behind it, any unit: less what is ruled out,
+    and times how well each fits these facts."""
     weights: dict[str, tuple[float, Fit | None]] = {}
     known = {gpu.vendor for gpu in facts.gpus or ()}
-    for place, id in enumerate(symptom.causes):
+    for id, weight in usual.items():
         check = check_of(id)
         if check is None or status.get(id) == "passed":
             continue
         fit = check.fits(facts) if check.fits else None
-        weight = (lookup.times_behind(symptom.id, symptom.subject, id) + 0.5 ** min(place, 4)) * (
-            fit.factor if fit else 1.0
-        )
+        weight *= fit.factor if fit else 1.0
         if known and check.keeps_from and known.isdisjoint(check.keeps_from):
             weight *= OF_ANOTHER_VENDOR
         if weight > 0:
@@ -354,7 +363,7 @@ def _seen_of_driver(facts: Facts, gpus: Sequence[Accelerator]) -> Iterable[Evide
 # ---- what to ask
 
 
-def _questions(
+def questions_about(
     symptoms: Sequence[Symptom], hypotheses: Sequence[Hypothesis], findings: Sequence[Finding], facts: Facts
 ) -> tuple[Question, ...]:
     """What to ask, the most telling first. Nothing where a fault that is certain explains everything."""

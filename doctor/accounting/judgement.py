@@ -21,10 +21,18 @@ class Judgement:
     verdict: Verdict
 
 
-def judged(facts: Facts, *, only: Iterable[str] = (), limits: tuple[str, ...] = ()) -> Judgement:
+def judged(
+    facts: Facts, *, only: Iterable[str] = (), limits: tuple[str, ...] = (), words: str = ""
+) -> Judgement:
     """Judge the facts. `only`: ids to which the judgement is limited; symptoms are then not accounted for. `limits`:
-    the options that limited it, which keep it from being a verdict on the whole."""
+    the options that limited it, which keep it from being a verdict on the whole. `words`: the text that the facts were
+    read from, compared with labelled tickets where the facts decide nothing."""
     wanted = tuple(only)
     outcomes, findings = judge(facts, wanted)
     made = Account(findings=findings) if wanted else account(facts, outcomes, findings)
-    return Judgement(outcomes=outcomes, account=made, verdict=verdict(facts, made, outcomes, limits))
+    said = verdict(facts, made, outcomes, limits)
+    if words and said.value == "unknown" and not wanted:
+        from doctor.accounting.resemblance import with_resemblance
+
+        made = with_resemblance(made, words, facts, {o.id: o.status for o in outcomes})
+    return Judgement(outcomes=outcomes, account=made, verdict=said)

@@ -74,12 +74,14 @@ READERS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What was read. `recognised`: how many facts and messages; 0 means that the evidence speaks of no machine."""
+    """What was read. `recognised`: how many facts and messages; 0 means that the evidence speaks of no machine.
+    `words`: the texts of the machine that the facts are of, as they were read."""
 
     facts: Facts
     others: tuple[Other, ...] = ()
     unread: tuple[str, ...] = ()
     recognised: int = 0
+    words: str = ""
     limits: tuple[str, ...] = ()  # of a report of ours: the options by which its user had limited it
 
 
@@ -152,6 +154,7 @@ def _read(texts: tuple[tuple[str, bytes], ...]) -> Seen:
         others=others,
         unread=(*(gap.detail for gap in gaps if gap.fact.startswith("evidence")), *_unread(chosen, notes)),
         recognised=notes.recognised,
+        words="\n".join(one.text for one in chosen),
     )
 
 

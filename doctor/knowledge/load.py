@@ -26,6 +26,7 @@ TABLES = (
     "messages",
     "codes",
     "causes",
+    "words",
     "interfaces",
     "libraries",
     "pins",

@@ -278,6 +278,10 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
     "causes": {
         "rows": ({"symptom": SYMPTOM_ID, "counts": _map_of(CAUSE, _whole), **_CITED}, {"note": _text}),
     },
+    "words": {
+        "causes": ({"cause": CAUSE, "tickets": _whole}, {}),
+        "terms": ({"term": _text, "counts": _map_of(CAUSE, _whole)}, {}),
+    },
     "interfaces": {
         "names": ({"name": _text, "since": VERSION, **_CITED}, {"note": _text}),
         "removed": ({"name": _text, "removed": VERSION, **_CITED}, {"note": _text}),

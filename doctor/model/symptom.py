@@ -23,6 +23,8 @@ Kind = Literal[
 ]
 KINDS: tuple[str, ...] = Kind.__args__  # type: ignore[attr-defined]
 
+RESEMBLES = "reads-like"  # id of the symptom of a text in which nothing that is understood decides
+
 # What a symptom is about.
 Subject = Literal["nvidia", "amd", "intel", "apple", "cpu", "torch", "python", "package", "system", "program", ""]
 SUBJECTS: tuple[str, ...] = Subject.__args__  # type: ignore[attr-defined]

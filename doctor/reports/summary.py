@@ -13,7 +13,7 @@ from doctor.model.facts import ABSENT, Absent, Facts, Gpu, ProbeResult, StartFai
 from doctor.model.finding import ONLY_TOLD, OPEN_IF_NOTED, Evidence, Finding
 from doctor.model.fix import Fix, Step
 from doctor.model.report import PluginRun, Report
-from doctor.model.symptom import Hypothesis, Symptom
+from doctor.model.symptom import RESEMBLES, Hypothesis, Symptom
 from doctor.model.values import dataclass
 
 # Shown layer <- layers of the findings. What goes wrong while installing or running has a line only when it does.
@@ -587,6 +587,12 @@ def left_over(report: Report) -> tuple[Open, ...]:
     return tuple(
         Open(s, tuple(h for h in report.hypotheses if h.symptom == s.id)[:4]) for s in reversed(list(left.values()))
     )[:4]
+
+
+def not_explained(symptom: Symptom) -> str:
+    """The heading of a symptom that is left over, without its place and without a full stop."""
+    said = symptom.text if len(symptom.text) <= 160 else symptom.text[:159] + "…"
+    return said if symptom.id == RESEMBLES else f"«{said.rstrip('.')}» is not explained"
 
 
 def how_likely(hypothesis: Hypothesis) -> str:

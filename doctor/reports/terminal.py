@@ -424,9 +424,8 @@ def _left_over(report: Report, width: int) -> Lines:
     for left in summary.left_over(report):
         yield Text()
         place = left.symptom.place
-        said = left.symptom.text if len(left.symptom.text) <= 160 else left.symptom.text[:159] + "…"
         where = f" ({place})" if place else ""
-        text = list(_prose(f"«{said.rstrip('.')}» is not explained{where}", width, indent=3))
+        text = list(_prose(f"{summary.not_explained(left.symptom)}{where}", width, indent=3))
         yield Text.assemble((" ? ", "yellow"), text[0].plain[3:])
         yield from text[1:]
         known = [(h, check) for h in left.hypotheses if (check := check_of(h.id))]

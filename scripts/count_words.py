@@ -1,0 +1,78 @@
+"""Count in how many labelled tickets of each cause a word occurs: scripts/count_words.py DIR… [--write]
+
+Writes doctor/knowledge/tables/words.json, by which a text that nothing else explains is compared with the labelled
+tickets (doctor/knowledge/words.py). Rare terms and common ones are left out. So are collections with a first-run.json:
+they measure the tool (scripts/accuracy.py) and must not teach it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from datetime import date
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+from doctor.knowledge.words import terms_of  # noqa: E402
+
+TABLE = ROOT / "doctor/knowledge/tables/words.json"
+HEALTHY = "healthy"  # the label of a ticket in which nothing is wrong
+AT_LEAST = 3  # tickets with a term
+AT_MOST = 0.3  # of all tickets
+
+
+def counted(folders: Iterable[Path]) -> tuple[Counter[str], dict[str, Counter[str]]]:
+    """(cause -> number of tickets, term -> cause -> number of tickets with it)."""
+    tickets: Counter[str] = Counter()
+    terms: dict[str, Counter[str]] = defaultdict(Counter)
+    for folder in folders:
+        for label in sorted(folder.rglob("case.json")):
+            text = label.parent / "input.txt"
+            if not text.is_file() or any((above / "first-run.json").is_file() for above in label.parents):
+                continue
+            cause = json.loads(label.read_text(encoding="utf-8"))["cause"] or HEALTHY
+            tickets[cause] += 1
+            for term in terms_of(text.read_text(encoding="utf-8", errors="replace")):
+                terms[term][cause] += 1
+    return tickets, terms
+
+
+def telling(tickets: Counter[str], terms: dict[str, Counter[str]]) -> dict[str, Counter[str]]:
+    """The terms that are worth a row."""
+    most = AT_MOST * sum(tickets.values())
+    return {term: n for term, n in terms.items() if AT_LEAST <= sum(n.values()) <= most}
+
+
+def rendered(tickets: Counter[str], terms: dict[str, Counter[str]]) -> str:
+    """The table as text, a row a line."""
+    source = f"{sum(tickets.values())} labelled tickets (tests/cases), counted by scripts/count_words.py"
+    causes = [json.dumps({"cause": cause, "tickets": n}) for cause, n in sorted(tickets.items())]
+    rows = [json.dumps({"term": term, "counts": dict(sorted(n.items()))}) for term, n in sorted(terms.items())]
+    head = {"schema": 1, "table": "words", "date": date.today().isoformat(), "sources": {"cases": source}}
+    return (
+        json.dumps(head, indent=1)[:-2]
+        + ',\n "causes": [\n  ' + ",\n  ".join(causes)
+        + '\n ],\n "terms": [\n  ' + ",\n  ".join(rows) + "\n ]\n}\n"
+    )  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path, metavar="DIR")
+    parser.add_argument("--write", action="store_true", help="replace the table; else print it")
+    options = parser.parse_args()
+    tickets, terms = counted(options.folders)
+    text = rendered(tickets, telling(tickets, terms))
+    if options.write:
+        TABLE.write_text(text, encoding="utf-8")
+    else:
+        print(text, end="")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

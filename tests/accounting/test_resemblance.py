@@ -1,0 +1,67 @@
+"""A text that decides nothing gets the causes of tickets like it as hypotheses, never as findings."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.checks import all_checks
+from doctor.model.report import Report
+from doctor.model.request import Request
+from doctor.pipeline import examine
+from doctor.reports import json as json_report
+from doctor.reports import markdown
+
+VAGUE = """\
+Hello, I use the project's image with docker compose up on my server. It has a GeForce RTX 3080.
+The container starts and then the web page says that it could not select a device driver with these capabilities.
+Is there something that I have to add to the compose file, some deploy reservations of devices maybe?
+Inside of the container everything runs on the processor and takes ages."""
+
+
+def examined(text: str) -> Report:
+    return examine(Request(evidence=(("ticket.txt", text.encode()),)))
+
+
+def by_words(report: Report) -> list[str]:
+    return [h.id for h in report.hypotheses if any("reads like tickets" in why for why in h.speaks_for)]
+
+
+@pytest.fixture(scope="module")
+def unknown() -> Report:
+    text = VAGUE.replace("could not select a device driver with these capabilities", "something failed in there")
+    return examined(text)
+
+
+def test_the_causes_of_tickets_like_it_are_hypotheses(unknown: Report) -> None:
+    assert unknown.verdict == "unknown"
+    assert by_words(unknown)[0] == "container-without-gpu"
+    assert not unknown.findings
+    assert unknown.questions
+
+
+def test_it_is_said_which_words_are_meant(unknown: Report) -> None:
+    said = next(h for h in unknown.hypotheses if h.id == by_words(unknown)[0]).speaks_for[0]
+    assert "container" in said or "docker" in said
+
+
+def test_every_hypothesis_is_a_check_and_none_that_is_ruled_out(unknown: Report) -> None:
+    passed = {o.id for o in unknown.outcomes if o.status == "passed"}
+    assert set(by_words(unknown)) <= {c.id for c in all_checks()} - passed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch 2.5.1+cpu\nCUDA available: False\nGPU 0: NVIDIA GeForce RTX 3080\ndocker compose container",  # faulty
+        "a list of what I want to buy: apples, bread and a new lamp",
+        "",
+    ],
+)
+def test_nothing_is_compared_where_a_fault_is_found_or_nothing_is_said_of_a_machine(text: str) -> None:
+    assert not by_words(examined(text))
+
+
+def test_a_report_of_ours_is_read_back_without_comparing_its_words(unknown: Report) -> None:
+    healthy = examined("torch 2.5.1\nCUDA available: True\nCUDA runtime 12.4\n>>> torch.zeros(1).cuda()\ntensor([0.])")
+    for text in (markdown.render(healthy), json_report.render(healthy)):
+        assert not by_words(examined(text))
