@@ -41,8 +41,9 @@ COLLECTIONS = {
     "unseen3": "the third round; worked on since then",
     "unseen4": "the fourth round; worked on since then",
     "unseen5": "the fifth round; worked on since then",
+    "unseen6": "the sixth round, nearly every ticket of another cause; worked on since then",
 }
-ROUNDS = ("unseen", "unseen2", "unseen3", "unseen4", "unseen5")  # with a recorded first run, in their order
+ROUNDS = ("unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6")  # with a recorded first run, in their order
 SHORT = 8  # lines
 
 
