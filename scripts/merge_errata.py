@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 from doctor.formats import cpuinfo  # noqa: E402
 from doctor.knowledge.errata import Erratum, newest_in  # noqa: E402
 from doctor.knowledge.form import SCHEMA, KnowledgeError  # noqa: E402
-from doctor.knowledge.load import BUILT_IN  # noqa: E402
+from doctor.knowledge.load import BUILT_IN, table  # noqa: E402
 from doctor.knowledge.releases import torch_versions  # noqa: E402
 from doctor.knowledge.schema import check_table  # noqa: E402
 from doctor.knowledge.specifiers import specifier  # noqa: E402
@@ -45,7 +45,8 @@ AREAS = (
     "mps", "cuda", "rocm", "xpu", "cpu", "install", "import", "compile", "dist", "win", "tv", "ta", "linux", "mac",
 )  # fmt: skip
 ARCHITECTURES = ("x86_64", "arm64")
-DEVICE = re.compile(r"sm_\d{2,3}|gfx[0-9a-f]{3,4}|[MA]\d{1,2}|[a-z][a-z0-9-]*")
+INTEL = {row["architecture"].lower() for row in table("gpus")["patterns"] if row["vendor"] == "intel"}
+DEVICE = re.compile("|".join([r"sm_\d{2,3}", r"gfx[0-9a-f]{3,4}", r"[MA]\d{1,2}", *map(re.escape, sorted(INTEL))]))
 # Registries' hosts, put together here so that this file does not hold them.
 NOT_NAMED = ("py" + "pi.org", "python" + "hosted.org", "registry.npm" + "js")
 ASIDE = ("basis", "trigger_idea")  # notes of those who collect: dropped when a row is taken

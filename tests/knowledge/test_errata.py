@@ -326,3 +326,15 @@ def test_what_is_to_be_looked_at_again(monkeypatch) -> None:
         ("fixed", "mps-fixed"), ("untried", "mps-fixed"), ("newer", "mps-newer"), ("stale", "mps-stale"),
         ("untried", "mps-untried"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "holds"), [("Intel(R) Arc(TM) B580 Graphics", True), ("Intel(R) Arc(TM) A770 Graphics", False)])
+def test_a_family_of_intel_is_called_as_the_table_of_gpus_calls_it(name: str, holds: bool) -> None:
+    model = lookup.gpu_model(name)
+    assert model is not None
+    family = str(model.architecture).lower()
+    place = Place(
+        version="2.13.0", backends=("xpu",), devices={"xpu": (family,)}, system="linux",
+        libraries={"intel-compute-runtime": "26.05.37020.3"},
+    )  # fmt: skip
+    assert holds == any(m.applies for m in errata_for(place) if m.erratum.id == "xpu-nonzero-truncated-2-13")
