@@ -54,6 +54,7 @@ def machine_of(facts: Facts, devices: Iterable[str], environ: Mapping[str, str])
         system=host.system,
         os_name=host.os_name,
         arch=host.architecture,
+        virtual_machine=host.virtual_machine or None,
         memory_bytes=host.memory_bytes,
         python=facts.interpreter.version,
         torch=torch.version,

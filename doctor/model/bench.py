@@ -54,6 +54,7 @@ class BenchMachine:
     system: str | None = None  # "linux", "darwin", "windows"
     os_name: str | None = None  # "Ubuntu 22.04.4 LTS"
     arch: str | None = None  # "x86_64", "arm64"
+    virtual_machine: str | None = None  # "kvm", "hyper-v" …: others may use its CPUs unseen; None: no, or not known
     memory_bytes: int | None = None
     python: str | None = None
     torch: str | None = None

@@ -99,6 +99,26 @@ def test_other_programs_on_the_cpus_make_another_time_in_every_run() -> None:
     assert compare(report(replace(on_gpu, device="cuda:0")), report(replace(on_gpu, device="cuda:0"))).rows[0].low > 0.9
 
 
+# The same on 4 of 32 virtual CPUs, of which at most a tenth were in use, in 21 runs (2026-11-23).
+VIRTUAL_MS = (
+    6.34, 6.701, 6.885, 6.765, 6.864, 7.586, 7.785, 7.179, 7.777, 6.447, 8.749, 6.628, 7.841, 7.09, 7.064, 11.53, 7.863,
+    6.914, 8.01, 7.131, 6.811,
+)  # fmt: skip
+
+
+def test_what_shares_the_processors_of_a_virtual_machine_is_not_seen() -> None:
+    def virtual(ms: float) -> BenchReport:
+        made = report(row(ms=ms, half=0.03))
+        return replace(made, machine=replace(made.machine, virtual_machine="kvm"))
+
+    pairs = [(old, new) for old in VIRTUAL_MS for new in VIRTUAL_MS if old != new]
+    verdicts = [compare(virtual(old), virtual(new)).rows[0].verdict for old, new in pairs]
+    assert sum(v in ("FASTER", "SLOWER") for v in verdicts) <= 0.05 * len(pairs)
+    assert compare(virtual(5.0), virtual(11.0)).rows[0].verdict == "SLOWER"
+    own = [compare(report(row(ms=old, half=0.03)), report(row(ms=new, half=0.03))).rows[0] for old, new in pairs]
+    assert sum(one.verdict in ("FASTER", "SLOWER") for one in own) > 0.2 * len(pairs)
+
+
 def test_a_drift_between_rounds_widens_the_interval() -> None:
     steady = row(ms=100.0)
     drifting = replace(row(ms=106.0), timing=timing(106.0, rounds_ms=(100.0, 112.0)))
