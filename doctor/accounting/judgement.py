@@ -31,7 +31,8 @@ def judged(
     outcomes, findings = judge(facts, wanted)
     made = Account(findings=findings) if wanted else account(facts, outcomes, findings)
     said = verdict(facts, made, outcomes, limits)
-    if words and said.value == "unknown" and not wanted:
+    answered = any(f.id == "program-error" for f in made.findings)
+    if words and said.value == "unknown" and not wanted and not answered:
         from doctor.accounting.resemblance import with_resemblance
 
         made = with_resemblance(made, words, facts, {o.id: o.status for o in outcomes})

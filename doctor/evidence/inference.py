@@ -24,6 +24,8 @@ _WHEEL_PLATFORM = Regex(
     r"(?<!is not a supported )\b(manylinux\w*|macosx_\d+_\d+|win|linux|musllinux_\d_\d)_?(x86_64|aarch64|arm64|amd64|"
     r"universal2|i686|32)(?=\.whl|\b)"
 )
+# uv's hint of the platforms that there are wheels for, to the end of its paragraph
+_OFFERED = Regex(r"on the following\s{1,20}platforms?(?:[^\n]|\n(?![ \t]*\n)){0,1000}", needs=("on the following",))
 # What speaks for a system, by words and by patterns; a word counts as often as it occurs.
 _SYSTEMS: Mapping[str, tuple[tuple[str, ...], tuple[Regex, ...]]] = {
     "windows": (
@@ -349,7 +351,10 @@ def _system(text: str, document: Document, notes: Notes) -> None:
 def _wheels(text: str, document: Document, notes: Notes) -> None:
     """The platforms of wheels, but for those that were only offered or refused."""
     put = partial(notes.put, source="wheel name", rank=Trust.NAMED)
+    offered = [m.span() for m in _OFFERED.finditer(text)]
     for m in _WHEEL_PLATFORM.finditer(text):
+        if any(start <= m.start() < end for start, end in offered):
+            continue
         line = document.lines[document.line_at(m.start())]
         if "not a supported wheel" in line or "has the following" in line or "Skipping link" in line:
             continue

@@ -242,14 +242,16 @@ class Notes:
         groups: tuple[str, ...] = (),
         path: str | None = None,
     ) -> None:
-        """Note a message, once."""
+        """Note a message, once: where it is said again with the file that raised it (a title has none), there."""
         origin = self.origin(source, line)
-        known = any(e.pattern == pattern and e.text == text[:MESSAGE_LIMIT] for e in self.errors)
-        if not known and len(self.errors) < ERRORS_AT_MOST:
-            text = text[:MESSAGE_LIMIT]
-            self.errors.append(
-                ErrorText(pattern=pattern, text=text, groups=groups, source=origin.source, line=origin.line, path=path)
-            )
+        text = text[:MESSAGE_LIMIT]
+        made = ErrorText(pattern=pattern, text=text, groups=groups, source=origin.source, line=origin.line, path=path)
+        place = next((i for i, e in enumerate(self.errors) if e.pattern == pattern and e.text == text), None)
+        if place is not None:
+            if path and not self.errors[place].path:
+                self.errors[place] = made
+        elif len(self.errors) < ERRORS_AT_MOST:
+            self.errors.append(made)
 
     @property
     def recognised(self) -> int:

@@ -38,7 +38,7 @@ _ASKED_FOR = Regex(
 # The machine that this is about is the one of which a failure is told.
 _FAILS = Regex(
     r"(?:\b|(?=n't))(?:(?:not|n't|never|fails?|failing|crash(?:es|ing)?|broken|hangs?|stuck|errors?)\b"
-    r"(?: work(?:ing)?)? (?:here )?(?:on|with|for)\b|CPU (?:instead of|rather than|and not)\b)",
+    r"(?: work(?:ing)?)? (?:here )?(?:on|with|for)\b|CPU (?:instead of|rather than|and not)\b)|\b\w*Error: ",
     re.I,
 )
 _MODEL = Regex(

@@ -143,7 +143,7 @@ def _mac(notes: Notes) -> None:
         notes.put("host.architecture", "arm64", source="CPU", rank=Trust.ANSWERED)
         if "apple" not in notes.vendors:  # Apple silicon is its own GPU
             notes.gpu(Gpu(vendor="apple", name=cpu), group="chip", rank=Trust.LISTED, source="CPU")
-    elif cpu.startswith("Intel"):
+    elif cpu.lower().startswith("intel"):
         notes.put("host.architecture", "x86_64", source="CPU", rank=Trust.ANSWERED)
     own, hardware = notes.get("interpreter.architecture"), notes.get("host.architecture")
     if hardware == "arm64" and own == "x86_64":

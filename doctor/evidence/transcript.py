@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from itertools import takewhile
 
 from doctor.evidence import machine
 from doctor.evidence.blocks import Block, commands
@@ -162,6 +163,8 @@ _ON_DEVICE = Regex(
     r"device=['\"](cuda|mps|xpu)|\.(cuda)\(\)|\.to\(['\"](cuda|mps|xpu)|"
     r"torch\.(cuda)\.get_device_(?:name|capability|properties)\("
 )
+_PRINT = re.compile(r"[ \t]*print[ ]?\([^\n]{1,200}\)[ \t]*;?")
+PRINTS, OUTPUT_BELOW = 12, 6  # lines
 _FAILED = Regex(r"Traceback|Error|Warning|rror:|not found")
 
 
@@ -189,6 +192,25 @@ def _note_code(code: str, output: list[str], notes: Notes, at: int, *, interacti
         for expression, value in zip(wanted, values, strict=False):
             if _EXPRESSION.fullmatch(expression.strip()):
                 note_value(expression, value, notes, line=i)
+
+
+def _script(document: Document, notes: Notes) -> None:
+    """A script whose lines print what torch says, and below it, within a few lines, as many printed values."""
+    lines = document.lines
+    at = 0
+    while at < len(lines):
+        prints = [at + i for i, line in enumerate(takewhile(_PRINT.fullmatch, lines[at : at + PRINTS]))]
+        if not prints:
+            at += 1
+            continue
+        at = prints[-1] + 1
+        below = [(at + i, line.strip(" \t`*>")) for i, line in enumerate(lines[at : at + OUTPUT_BELOW + len(prints)])]
+        first = next((i for i, (_, said) in enumerate(below) if said in ("True", "False")), None)
+        if first is None or first > OUTPUT_BELOW or "is_available" not in lines[prints[0]]:
+            continue
+        for place, (number, said) in zip(prints, below[first:], strict=False):
+            for arguments in _print_arguments(lines[place]):
+                _pair(split_top(arguments), said, notes, number)
 
 
 def _print_arguments(code: str) -> list[str]:
@@ -394,6 +416,7 @@ def read(document: Document, notes: Notes) -> None:
         for m in _LABELLED.finditer(document.text):
             note_value(m[1], m[2], notes, line=document.line_at(m.start()), rank=Trust.TOOL)
     if "print(" in document.text:
+        _script(document, notes)
         for m in _INLINE.finditer(document.text):
             note_value(m[1], m[2], notes, line=document.line_at(m.start()), rank=Trust.TOOL)
     note(_PRINTED, document, notes)

@@ -279,7 +279,7 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
         "rows": ({"symptom": SYMPTOM_ID, "counts": _map_of(CAUSE, _whole), **_CITED}, {"note": _text}),
     },
     "words": {
-        "causes": ({"cause": CAUSE, "tickets": _whole}, {}),
+        "causes": ({"cause": CAUSE, "tickets": _whole, **_CITED}, {}),
         "terms": ({"term": _text, "counts": _map_of(CAUSE, _whole)}, {}),
     },
     "interfaces": {

@@ -106,7 +106,7 @@ _DECLARED: dict[str, dict[How, str]] = {
     "ProbeResult": {OWN: "id device stage", TEXT: "reason data stderr_tail"},
     "BenchReport": {OWN: "schema tool taken_at", TEXT: "notes"},
     "BenchMachine": {
-        OWN: "system arch",
+        OWN: "system arch virtual_machine",
         NAME: "os_name",
         VERSION: "python torch cuda hip xpu cudnn driver",
         TEXT: "environ",

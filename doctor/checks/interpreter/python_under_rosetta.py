@@ -57,6 +57,7 @@ check = Check(
         "openmp-duplicate",
     ),
     instead_of=(
+        "mkl-incompatible",
         "intel-mac",
         "macos-too-old",
         "cpu-instructions-missing",

@@ -51,10 +51,12 @@ REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*?)(?:\[[^\]]*\])?\s*\(?([<
 
 @check
 def judge(facts: Facts) -> Judgement:
-    torch = installed(facts)
-    if torch is None or torch.shadowed_by:
+    torch = facts.torch
+    if not isinstance(torch, Torch) or torch.shadowed_by:
         return None
-    return _damaged(facts, torch) or _missing(facts, torch)
+    if installed(facts) is None:
+        return _not_found(facts)
+    return _damaged(facts, torch) or _missing(facts, torch) or _not_found(facts)
 
 
 def _damaged(facts: Facts, torch: Torch) -> Judgement:
@@ -102,6 +104,21 @@ def _missing(facts: Facts, torch: Torch) -> Judgement:
         remedies=(Remedy(action="install-package", details=details),),
         severity=None if imports_fail(facts) else "warning",
         package=first,
+    )
+
+
+def _not_found(facts: Facts) -> Judgement:
+    """In a text, where torch's METADATA is not seen, the import of torch ended for want of a package."""
+    failure = import_failure(facts)
+    package = next((name for name in NEEDED if failure and _is_the_reason(name, failure)), None)
+    if package is None or facts.live:
+        return None
+    return check.found(
+        facts,
+        f"{package}, which torch imports, is not installed.",
+        evidence=(_import(failure),),
+        remedies=(Remedy(action="install-package", details={"package": package}),),
+        package=package,
     )
 
 
