@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCTOR = ROOT / "doctor"
 MODULES = sorted(p for p in DOCTOR.rglob("*.py") if "__pycache__" not in p.parts)
 PURE = (
-    "fleet/judge", "bench", "checks", "fixes", "evidence", "formats", "redaction", "reports", "knowledge", "model",
-    "triage",
+    "fleet/judge", "accounting", "bench", "checks", "comparison", "fixes", "evidence", "formats", "redaction",
+    "reports", "knowledge", "model", "text", "triage",
 )  # fmt: skip
 HEADINGS = ("What it means", "How to see it yourself", "What to do", "References")
 
@@ -168,6 +168,45 @@ def test_no_imports_go_in_a_circle() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == {frozenset("bc")}
     assert circles(graph(late=False)) == set()
     assert circles(graph(late=True)) == CALL_EACH_OTHER
+
+
+def allowed_imports(design: str) -> dict[str, list[str]]:
+    """The table «Who may import whom» of the design: room -> the rooms that it imports, in the table's order."""
+    table = design.partition("**Who may import whom.**")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (\w+) \| ([\w, –]+) \|", table, re.M)
+    return {room: [] if names == "–" else names.split(", ") for room, names in rows if room != "room"}
+
+
+def imports_of_rooms(needed: Iterable[tuple[str, set[str]]]) -> dict[str, set[str]]:
+    """Room -> the other rooms that its modules import, also late and for the type checker alone."""
+    found: dict[str, set[str]] = {}
+    for module, names in needed:
+        ours = [n.split(".")[1] for n in names if n.startswith("doctor.")]
+        mine = [*module.split("."), "__init__"][1]
+        found.setdefault(mine, set()).update(r for r in ours if r not in (mine, "__version__"))
+    return found
+
+
+def wrong_imports(allowed: dict[str, list[str]], found: dict[str, set[str]]) -> list[str]:
+    """What the table does not say, what it says in vain, and rooms below those that they import."""
+    order = list(allowed)
+    wrong = [f"{room} has no row" for room in found if room not in allowed]
+    for room, names in allowed.items():
+        wrong += [f"{room} imports {n}" for n in sorted(found.get(room, set()) - set(names))]
+        wrong += [f"{room} no longer imports {n}" for n in names if n not in found.get(room, set())]
+        wrong += [f"{room} stands above {n}" for n in names if n not in order[: order.index(room)]]
+    return wrong
+
+
+def test_rooms_import_what_the_design_says() -> None:
+    table = "**Who may import whom.**\n| room | imports | |\n| --- | --- | --- |\n"
+    table += "| a | – | |\n| b | a, c | |\n| c | – | |"
+    assert wrong_imports(allowed_imports(table), {"b": {"a"}, "c": {"a"}, "d": set()}) == [
+        "d has no row", "b no longer imports c", "b stands above c", "c imports a",
+    ]  # fmt: skip
+    found = imports_of_rooms((module_of(path), imports_of(path)) for path in MODULES)
+    assert len(found) > 20
+    assert wrong_imports(allowed_imports((ROOT / "docs/design.md").read_text(encoding="utf-8")), found) == []
 
 
 def test_only_process_py_starts_processes() -> None:
@@ -494,7 +533,7 @@ def test_a_tools_output_is_read_in_one_place() -> None:
     that have one; evidence may look for where the output stands."""
     for path in (p for p in MODULES if room(p) == "formats"):
         ours = {n for n in imports_of(path) if n.startswith("doctor")}
-        allowed = ("doctor.decode", "doctor.formats", "doctor.evidence.regex", "doctor.model.values")
+        allowed = ("doctor.decode", "doctor.formats", "doctor.text.regex", "doctor.model.values")
         assert all(n.startswith(allowed) for n in ours), name_of(path)
     for path in (p for p in MODULES if room(p) == "facts"):
         strings = [n.value for n in ast.walk(tree_of(path)) if isinstance(n, ast.Constant) and isinstance(n.value, str)]

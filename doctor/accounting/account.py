@@ -16,9 +16,9 @@ from dataclasses import replace
 from functools import cache
 
 from doctor.accounting import questions
-from doctor.accounting.accelerators import Accelerator, accelerators
 from doctor.accounting.symptoms import is_warning, symptoms_of
 from doctor.checks import Check, Fit, all_checks, check_of, is_known
+from doctor.checks._accelerators import Accelerator, accelerators
 from doctor.checks._machine import wants_no_gpu
 from doctor.checks.runner import settle
 from doctor.knowledge import lookup

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from doctor.accounting.accelerators import accelerators, torch_runs
 from doctor.checks import all_checks
+from doctor.checks._accelerators import accelerators, torch_runs
 from doctor.knowledge import codes, lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, ImportFailure, ProbeResult, StartFailure, Torch
 from doctor.model.symptom import Kind, Symptom

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from doctor.accounting.accelerators import Accelerator, accelerators, torch_runs
 from doctor.accounting.account import Account
+from doctor.checks._accelerators import Accelerator, accelerators, torch_runs
 from doctor.model.facts import ABSENT, Absent, Facts, ProbeResult, Torch
 from doctor.model.finding import OPEN_IF_NOTED, Outcome
 from doctor.model.values import dataclass

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from doctor.accounting.accelerators import accelerators, torch_runs
-from doctor.accounting.memo import once_for_facts
+from doctor.checks._accelerators import accelerators, torch_runs
 from doctor.checks._machine import macos
+from doctor.checks._memo import once_for_facts
 from doctor.checks._torch import build, capability_of, kind
 from doctor.formats import cpuinfo
 from doctor.knowledge import lookup

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from doctor.accounting.accelerators import accelerators
 from doctor.checks import Check, Judgement, Rule, Unknown, all_checks, gap_of, is_known
+from doctor.checks._accelerators import accelerators
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import LAYERS, Evidence, Finding, Outcome
 

@@ -161,7 +161,7 @@ def _shown(report: FleetReport, format: str, options: dict[str, Any]) -> int:
     from importlib import import_module
 
     from doctor.fleet import outputs
-    from doctor.fleet.judge.judgement import EXIT_CODES
+    from doctor.model.fleet import EXIT_CODES
 
     if options["redact"]:
         from doctor.facts.own_names import names_of_this_machine

@@ -1,7 +1,7 @@
 """What differs between machines, and which difference explains what is wrong with one of them. Pure.
 
-subjects.py says what is compared, explain.py judges a machine again with another one's value, leaves.py lists all
-facts, refusals.py says what cannot be compared.
+subjects.py says what is compared, explain.py judges a machine again with another one's value, refusals.py says what
+cannot be compared.
 """
 
 from __future__ import annotations

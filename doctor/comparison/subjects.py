@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from doctor.comparison.leaves import text_of
 from doctor.model.facts import ABSENT, Facts, Gpu, Torch
 from doctor.model.values import dataclass
 from doctor.reports import summary
+from doctor.reports.leaves import text_of
 
 Kind = Literal["cause", "effect"]  # what can be changed; what torch, the driver or a program then said
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.says import Says, note
 from doctor.evidence.text import Document
 from doctor.formats import rocm
 from doctor.model.facts import Gpu
+from doctor.text.regex import Regex
 
 
 def _amd(m: re.Match[str]) -> Gpu | None:

@@ -13,8 +13,8 @@ from itertools import combinations, islice, pairwise
 from doctor.evidence import installs
 from doctor.evidence.mps import numbers_of
 from doctor.evidence.notes import Notes
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
+from doctor.text.regex import Regex
 
 SOURCE = "transcript"
 TENSORS_AT_MOST = 20

@@ -11,11 +11,11 @@ from functools import partial
 from doctor.evidence import machine, tracebacks
 from doctor.evidence.blocks import Block, commands
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.says import By, Says, note
 from doctor.evidence.text import Document
 from doctor.formats import compose
 from doctor.model.facts import ABSENT, ImportFailure, OtherEnvironment
+from doctor.text.regex import Regex
 
 SOURCE = "path"
 _PY_IN_PATH = Regex(r"[/\\](?:lib(?:64)?[/\\])?[Pp]ython[ ]?(\d)\.?(\d{1,2})(t?)(?=[/\\])", needs=("ython",))

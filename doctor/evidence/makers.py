@@ -9,9 +9,9 @@ from typing import Literal
 
 from doctor.evidence import prose
 from doctor.evidence.notes import Notes
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import Gpu
+from doctor.text.regex import Regex
 
 # What is of use with GPUs of one maker only, wherever it stands.
 _USED: tuple[tuple[Literal["amd", "intel"], Regex], ...] = (

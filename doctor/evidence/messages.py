@@ -10,12 +10,12 @@ from functools import cache, lru_cache
 from doctor.evidence import text as text_module
 from doctor.evidence import tracebacks
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex, search_spanning
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
 from doctor.knowledge.load import of_tables
 from doctor.knowledge.messages import ErrorPattern
 from doctor.model.facts import ABSENT, ErrorText
+from doctor.text.regex import Regex, search_spanning
 
 RANK = Trust.PRINTED  # of what a program says in its own words
 _AT_MOST = 5  # of one pattern

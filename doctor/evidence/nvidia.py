@@ -11,11 +11,11 @@ from typing import Any
 from doctor.evidence import machine
 from doctor.evidence.blocks import tables
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.says import By, Says, note
 from doctor.evidence.text import Document
 from doctor.formats import kernel_log, lshw, lspci, nvcc, nvidia_smi
 from doctor.model.facts import ABSENT, Gpu, Source
+from doctor.text.regex import Regex
 
 SMI = "nvidia-smi"
 WARNING = "torch's warning"

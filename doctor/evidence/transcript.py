@@ -14,11 +14,11 @@ from itertools import takewhile
 from doctor.evidence import machine
 from doctor.evidence.blocks import Block, commands
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.says import Says, note
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Gpu, TorchDevice
+from doctor.text.regex import Regex
 
 SOURCE = "transcript"
 

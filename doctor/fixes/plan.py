@@ -17,7 +17,7 @@ from doctor.knowledge.versions import numbers
 from doctor.model.facts import Facts
 from doctor.model.finding import ONLY_TOLD, Finding, Remedy
 from doctor.model.fix import Fix, Plan, Step
-from doctor.reports.text import has_command
+from doctor.text.hidden import has_command
 
 MAX_ALTERNATIVES = 3
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from doctor.evidence.regex import Regex
 from doctor.model.values import dataclass
+from doctor.text.regex import Regex
 
 VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
 _NAMES = {"nvidia": "nvidia", "advanced micro devices": "amd", "amd/ati": "amd", "intel": "intel"}

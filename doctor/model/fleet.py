@@ -20,6 +20,7 @@ RANK_SCHEMA = "fleet-rank-1"
 METHOD = 1
 
 Verdict = Literal["pass", "degraded", "fail", "not-measured"]
+EXIT_CODES: dict[Verdict, int] = {"pass": 0, "degraded": 1, "fail": 2, "not-measured": 3}
 # ok: it ended; failed: it ended with an error; died: the process was gone; hung: its time was over and it was killed;
 # ended: the launcher or the user ended it; not-run: it did not come to it
 StageState = Literal["ok", "failed", "died", "hung", "ended", "not-run"]

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.checks import check_of
-from doctor.comparison.leaves import leaves, text_of
 from doctor.model.finding import ONLY_TOLD, Finding
 from doctor.model.report import Report
 from doctor.model.symptom import Symptom
 from doctor.model.values import dataclass
 from doctor.reports import measured, summary
+from doctor.reports.leaves import leaves, text_of
 from doctor.reports.pages import page
 
 _WORDS = {

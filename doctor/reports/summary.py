@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from doctor.accounting.accelerators import accelerators
 from doctor.checks import Check
+from doctor.checks._accelerators import accelerators
 from doctor.fixes import quoting
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Absent, Facts, Gpu, ProbeResult, StartFailure, Torch

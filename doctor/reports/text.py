@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import TYPE_CHECKING
+
+from doctor.text.hidden import INVISIBLE, without_commands
 
 if TYPE_CHECKING:
     from doctor.model.report import Target
 
 # Cf are the invisible ones, with the direction overrides that can make a line read backwards.
 _UNSAFE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
-
-# What the runner of a CI takes from a program's output for a command to itself. Sources: GitHub's actions/runner
-# (ActionCommand: «::» first in a line, in any letter case; «##[» anywhere), Azure's logging commands («##vso[»),
-# TeamCity's
-# service messages («##teamcity[»), GitLab's and Travis' marks of sections. A wrapped line can begin at any word.
-_COMMAND = re.compile(
-    r"(?<!\S)(?P<colons>:{2,})|(?P<hashes>#{2,})"
-    r"(?=[A-Za-z]{0,40}\[)|(?P<section>section_(?:start|end)|travis_(?:fold|time)):",
-    re.IGNORECASE,
-)
 
 
 def safe(text: str, *, keep_lines: bool = False) -> str:
@@ -42,29 +33,6 @@ def headline(tool: str, target: Target) -> str:
     return f"{tool} examines {target.python or 'this machine'}" + (f" ({target.reason})" if target.reason else "")
 
 
-def without_commands(text: str) -> str:
-    """The text with a space in everything that a CI's runner would take for a command.
-
-    >>> without_commands("::Set-Output x, ##vso[task] and at::native")
-    ': :Set-Output x, # #vso[task] and at::native'
-    """
-    return _COMMAND.sub(_broken, text)
-
-
-def is_visible(text: str) -> bool:
-    """Whether every character of it shows."""
-    return text.isascii() or not any(c in _INVISIBLE or "\ufe00" <= c <= "\ufe0f" for c in text)
-
-
-def has_command(text: str) -> bool:
-    """Whether a CI's runner would find a command in it."""
-    return _COMMAND.search(text) is not None
-
-
-def _broken(match: re.Match[str]) -> str:
-    return f"{match['section']} :" if match["section"] else " ".join(match[0])
-
-
 def _safe_character(character: str, keep_lines: bool) -> str:
     if character == "\n":
         return "\n" if keep_lines else " "
@@ -74,13 +42,9 @@ def _safe_character(character: str, keep_lines: bool) -> str:
         return "?"
     if "\ufe00" <= character <= "\ufe0f":  # chooses the look of the emoji before it
         return ""
-    return "?" if unicodedata.category(character) in _UNSAFE or character in _INVISIBLE else character
+    return "?" if unicodedata.category(character) in _UNSAFE or character in INVISIBLE else character
 
 
-# Letters and marks that show nothing: Unicode's Default_Ignorable_Code_Point beyond Cf, and the blank of Braille.
-_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u2800\u3164\uffa0") | frozenset(
-    map(chr, (*range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)))
-)
 _STACKED = 4  # marks on one letter; no script needs more, and a tower of them covers the lines around
 
 

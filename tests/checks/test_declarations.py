@@ -13,8 +13,8 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from doctor import pipeline
-from doctor.accounting.accelerators import VENDORS, accelerators
 from doctor.checks import Check, Fit, all_checks
+from doctor.checks._accelerators import VENDORS, accelerators
 from doctor.checks.runner import judge, run_check
 from doctor.fixes.plan import ONLY_TOLD, plan
 from doctor.model.facts import Facts, Host, ProbeResult

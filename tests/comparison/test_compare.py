@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from doctor.accounting.judgement import judged
 from doctor.comparison import compare
-from doctor.comparison.leaves import leaves
 from doctor.comparison.subjects import _SINGLE, differing, subjects, value_of, with_value
 from doctor.model.compare import RANKS, Comparison
 from doctor.model.facts import Facts
+from doctor.reports.leaves import leaves
 from tests.comparison.machines import (
     BOTH,
     CPU_BUILD,

@@ -12,9 +12,9 @@ import pytest
 
 from doctor import checks, evidence
 from doctor.checks._torch import words_of
-from doctor.evidence.regex import Regex
 from doctor.evidence.says import Says
 from doctor.knowledge.literals import parser, sre
+from doctor.text.regex import Regex
 
 
 def regexes(value: Any) -> Iterator[Regex]:

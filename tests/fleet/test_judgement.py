@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from doctor.fleet.judge.judgement import EXIT_CODES, judge, worst
+from doctor.fleet.judge.judgement import judge, worst
 from doctor.fleet.judge.ranks import Expected
 from doctor.inside.fleet import rule, schedule
-from doctor.model.fleet import Collective, DeviceProbe, FleetReport, Heard, Pair, RankStage, SoakRound
+from doctor.model.fleet import EXIT_CODES, Collective, DeviceProbe, FleetReport, Heard, Pair, RankStage, SoakRound
 from tests.fleet import simulated as sim
 
 

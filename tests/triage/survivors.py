@@ -8,7 +8,7 @@ from functools import cache
 from doctor.accounting.questions import ASKS, CHECK
 from doctor.checks import all_checks
 from doctor.reports.sinks import markdown
-from doctor.reports.text import has_command, is_visible
+from doctor.text.hidden import has_command, is_visible
 from doctor.triage import comment
 
 _VALUE = re.compile(

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from doctor.accounting.accelerators import accelerators
 from doctor.checks import Check, Judgement, Unknown
+from doctor.checks._accelerators import accelerators
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 

@@ -29,7 +29,6 @@ WORST: tuple[Verdict, ...] = ("fail", "not-measured", "degraded", "pass")
 SAID: dict[Verdict, str] = {
     "fail": "failed", "not-measured": "not measured", "degraded": "degraded", "pass": "passed",
 }  # fmt: skip
-EXIT_CODES: dict[Verdict, int] = {"pass": 0, "degraded": 1, "fail": 2, "not-measured": 3}
 LINKS_LISTED = 4096  # of a report; beyond, those that pass are only counted
 DRIFT_ROUNDS = 5
 KIND_ORDER = ("fleet-rank-missing", "fleet-rank-died", "fleet-rank-hung")

@@ -453,7 +453,7 @@ def run(place: Place, options: Options) -> int:
 def report(agent: Agent, options: Options) -> int:
     """Rank 0: wait for the records of the others, then make the report in the same folder."""
     from doctor.fleet import merge, outputs
-    from doctor.fleet.judge.judgement import EXIT_CODES
+    from doctor.model.fleet import EXIT_CODES
 
     until = time.monotonic() + MERGE_WAIT_S
     while time.monotonic() < until:

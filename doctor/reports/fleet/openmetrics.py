@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.fleet.judge.judgement import EXIT_CODES
-from doctor.model.fleet import FleetReport
+from doctor.model.fleet import EXIT_CODES, FleetReport
 from doctor.reports.metrics import Gauge, seconds
 from doctor.reports.metrics import render as rendered
 

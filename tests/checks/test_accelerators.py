@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from doctor.accounting.accelerators import accelerators
+from doctor.checks._accelerators import accelerators
 from doctor.model.facts import ABSENT, Facts, Gpu, Torch
 from tests.examples import device, linux, mac, proven, with_amd, with_nvidia, with_torch
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from doctor.accounting.memo import once_for_facts
+from doctor.checks._memo import once_for_facts
 from doctor.model.facts import ABSENT, Facts, Gpu, ProbeResult, Torch, TorchDevice
 from doctor.model.values import dataclass
 
