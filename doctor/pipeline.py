@@ -100,8 +100,9 @@ def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[
     from doctor.facts.system import System
     from doctor.facts.target import find_target
     from doctor.probes import children
+    from doctor.probes.limits import run_limit
 
-    until = time.monotonic() + (request.run_limit_s or children.run_limit(request.mode, request.limit_s))
+    until = time.monotonic() + (request.run_limit_s or run_limit(request.mode, request.limit_s))
     system = replace(System.of_this_process(), until=until)
     target = find_target(system, request.python)
     system = target.seen_from(system)

@@ -26,6 +26,7 @@ from doctor.facts.target import Found  # noqa: E402
 from doctor.model.facts import Facts, ProbeResult  # noqa: E402
 from doctor.pipeline import Request  # noqa: E402
 from doctor.probes import children  # noqa: E402
+from doctor.probes.script import script  # noqa: E402
 
 LIMITS = {"quick_ms": 1500, "device_gib": 2.0, "host_gib": 1.0, "ratio": 0.05}
 
@@ -116,7 +117,7 @@ def memory(python: str, device: str) -> tuple[float, float]:
     """GiB of the host and of the device."""
     path = ROOT / ".cache" / "probe-script.py"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(children.script("quick"))
+    path.write_text(script("quick"))
     host, there = run(python, MEMORY, str(path), device).split()
     return float(host), float(there)
 

@@ -42,7 +42,9 @@ from doctor.fixes.plan import plan, script  # noqa: E402
 from doctor.model.facts import ABSENT, Facts, Host, Interpreter, Torch  # noqa: E402
 from doctor.model.report import Report, Target  # noqa: E402
 from doctor.pipeline import Request, examine, read_evidence  # noqa: E402
-from doctor.probes import children  # noqa: E402
+from doctor.probes.imported import with_import  # noqa: E402
+from doctor.probes.results import result_of  # noqa: E402
+from doctor.probes.run import Run  # noqa: E402
 from doctor.redaction.report import redact  # noqa: E402
 
 SECONDS = 2.0  # what is promised of a text of 1 MB, which no mutation exceeds
@@ -215,9 +217,9 @@ class Inputs:
         before = Facts(
             host=Host(system="linux"), torch=Torch(version="2.6.0"), gpus=(), interpreter=Interpreter(version="3.12.1")
         )
-        facts = children.with_import(before, run)
+        facts = with_import(before, run)
         run.ending()
-        return replace(facts, probes=(children.result_of(run),))
+        return replace(facts, probes=(result_of(run),))
 
     def answer(self, chance: random.Random) -> Facts | None:
         try:
@@ -289,9 +291,9 @@ class _Answered:
         return self._result
 
 
-def _silent_run(mode: str, system: System) -> children.Run:
+def _silent_run(mode: str, system: System) -> Run:
     """A Run without a process."""
-    run = children.Run.__new__(children.Run)
+    run = Run.__new__(Run)
     run.__dict__.update(
         device="cpu", mode=mode, stages=[], open="start", since=0.0, result=None, done=False, share=0.0, refused="",
         _kind=mode.partition(":")[0], _begun=set(), _system=system, _limit_s=None, _import_s=None,
@@ -352,7 +354,7 @@ def _reports(machines: int) -> Iterator[Any]:
         for line in PROBE:
             run._hear(json.dumps(line))
         run.result = process.Result(("p",), "ok")
-        facts = replace(report.facts, probes=(*(report.facts.probes or ()), children.result_of(run)))
+        facts = replace(report.facts, probes=(*(report.facts.probes or ()), result_of(run)))
         yield json.loads(format.render(replace(report, facts=facts, outcomes=())))
 
 

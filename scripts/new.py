@@ -164,7 +164,7 @@ KINDS = {
 NEXT = {
     "check": "fill in the page and the judge, give it real examples, then: scripts/test tests/test_examples.py -k {id}",
     "fact": "call it in doctor/facts/collect.py and give it a field in doctor/model/facts.py",
-    "probe": "let doctor/inside/probe.py run the stage «{id}», and doctor/probes/children.py hand its data here",
+    "probe": "let doctor/inside/probe.py run the stage «{id}», and doctor/probes/results.py hand its data here",
     "format": "add '{name}' to FORMATS in doctor/cli/options.py",
 }
 

@@ -18,7 +18,7 @@ from doctor.bench.said import CellSaid, Line
 from doctor.bench.suites import pieces_of
 from doctor.decode import Refused, decode, loads
 from doctor.model.bench import BenchOptions
-from doctor.probes.children import crash_message
+from doctor.probes.run import crash_message
 
 if TYPE_CHECKING:
     from doctor.facts.system import System

@@ -11,7 +11,8 @@ from doctor.knowledge.errata import Erratum, Match
 from doctor.model.facts import Facts, ProbeResult, Torch
 from doctor.model.values import dataclass
 from doctor.probes import matches
-from doctor.probes.children import Run, result_of
+from doctor.probes.results import result_of
+from doctor.probes.run import Run
 from doctor.probes.triggers import triggers
 
 if TYPE_CHECKING:

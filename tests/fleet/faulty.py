@@ -43,23 +43,27 @@ Rank.config = _fault
 AT_ALL_GATHER = """
 def _fault(self, out, given):
     {what}
-Rank.all_gather = _fault
+Collectives.all_gather = _fault
 """
-CORRUPT = """
+FLIPPED = """
 def _flipped(tensor):
     tensor = tensor.clone()
     tensor[4321 % tensor.numel()] ^= 1 << 9
     return tensor
-_send_all = Rank.send_all
-Rank.send_all = lambda self, mine, there, messages: _send_all(self, _flipped(mine), there, messages)
+"""
+CORRUPT_PAIRS = FLIPPED + """
+_send_all = Pairs.send_all
+Pairs.send_all = lambda self, mine, there, messages: _send_all(self, _flipped(mine), there, messages)
+"""
+CORRUPT_COLLECTIVES = FLIPPED + """
 def _wrapped(name):
-    plain = getattr(Rank, name)
+    plain = getattr(Collectives, name)
     def operation(self, out, given):
         if name == "all_reduce":
             given[4321 % given.numel()] ^= 1 << 9
             return plain(self, out, given)
         return plain(self, out, _flipped(given))
-    setattr(Rank, name, operation)
+    setattr(Collectives, name, operation)
 for _name in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all"):
     _wrapped(_name)
 """
@@ -84,10 +88,12 @@ def _fault(self):
     self.talk.say = say
 Rank.config = _fault
 """
-WORKER = {
-    "die-B": AT_CONFIG.format(what=DIE), "hang-B": AT_CONFIG.format(what=HANG),
-    "die-C": AT_ALL_GATHER.format(what=DIE), "hang-C": AT_ALL_GATHER.format(what=HANG),
-    "corrupt": CORRUPT, "clock": CLOCK, "other-torch": OTHER_TORCH,
+WORKER = {  # fault: the pieces of inside/fleet/, each with what is added to it
+    "die-B": {"worker": AT_CONFIG.format(what=DIE)}, "hang-B": {"worker": AT_CONFIG.format(what=HANG)},
+    "die-C": {"collectives": AT_ALL_GATHER.format(what=DIE)},
+    "hang-C": {"collectives": AT_ALL_GATHER.format(what=HANG)},
+    "corrupt": {"pairs": CORRUPT_PAIRS, "collectives": CORRUPT_COLLECTIVES},
+    "clock": {"meeting": CLOCK}, "other-torch": {"worker": OTHER_TORCH},
 }  # fmt: skip
 PROBE = {"die-A": STAGE_A.format(what=DIE), "hang-A": STAGE_A.format(what=HANG)}
 
@@ -102,28 +108,30 @@ def load(name, path):
 def main(fault, options):
     load("doctor", os.path.join(ROOT, "doctor", "__init__.py"))
     from doctor.fleet.rank import agent
-    from doctor.probes import children
+    from doctor.probes import run
 
     if fault in WORKER:
         plain = agent.script
-        agent.script = lambda plan: with_more(plain(plan), "fleet/worker", WORKER[fault])
+        more = {f"fleet/{piece}": source for piece, source in WORKER[fault].items()}
+        agent.script = lambda plan: with_more(plain(plan), more)
     elif fault in PROBE:
-        of_mode = children.script
-        children.script = lambda *asked: with_more(of_mode(*asked), "speed", PROBE[fault])
+        of_mode = run.script
+        run.script = lambda *asked: with_more(of_mode(*asked), {"speed": PROBE[fault]})
     elif fault == "gone":  # the whole rank, when it comes to stage C
         agent.Agent.stage_c = lambda self, takes_part: os.kill(os.getpid(), signal.SIGKILL)
     elif fault.startswith("speed:"):
-        of_mode = children.script
-        more = SLOWED.format(share=float(fault.partition(":")[2]))
-        children.script = lambda *asked: with_more(of_mode(*asked), "speed", more)
+        of_mode = run.script
+        slowed = SLOWED.format(share=float(fault.partition(":")[2]))
+        run.script = lambda *asked: with_more(of_mode(*asked), {"speed": slowed})
     return agent.main(options)
 
 
-def with_more(text, piece, more):
-    """The text of a child with more source at the end of one of its pieces."""
+def with_more(text, more):
+    """The text of a child with more source at the end of some of its pieces."""
     first, _, rest = text.partition("\n")
     pieces = eval(first.partition(" = ")[2])
-    pieces = [(name, source + (more if name == piece else "")) for name, source in pieces]
+    assert set(more) <= {name for name, _ in pieces}
+    pieces = [(name, source + more.get(name, "")) for name, source in pieces]
     return f"PIECES = {pieces!r}\n{rest}"
 
 

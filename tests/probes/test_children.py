@@ -13,7 +13,7 @@ import pytest
 
 from doctor.facts.target import Found
 from doctor.model.facts import ABSENT, Facts, ImportFailure, StartFailure, Torch
-from doctor.probes import children
+from doctor.probes import imported, limits
 from tests.probes.fakes import look, machine, with_gpus
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of POSIX")
@@ -120,7 +120,7 @@ def test_a_users_torch_file_is_seen_as_the_users_program_sees_it(tmp_path: Path)
 def test_a_hanging_import_ends_at_its_limit_with_its_stack_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(children, "IMPORT_LIMIT_S", 1.5)
+    monkeypatch.setattr(limits, "IMPORT_LIMIT_S", 1.5)
     left = tmp_path / "grandchild"
     body = f"""
 import subprocess, sys, time
@@ -337,4 +337,4 @@ def test_a_python_that_dies_before_it_runs_anything_is_a_gap(tmp_path: Path) -> 
     ("number", "version"), [(90100, "9.1.0"), (91002, "9.10.2"), (8902, "8.9.2"), (8005, "8.0.5"), (7605, "7.6.5")]
 )
 def test_cudnn_version(number: int, version: str) -> None:
-    assert children.cudnn_version(number) == version
+    assert imported.cudnn_version(number) == version

@@ -19,7 +19,7 @@ import pytest
 
 from doctor.model.facts import Facts, ProbeResult
 from doctor.pipeline import Request
-from doctor.probes import children
+from doctor.probes import children, run
 from tests.probes.fakes import look, machine, with_gpus
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc and control groups of Linux")
@@ -216,14 +216,14 @@ def test_the_out_of_memory_killer_is_named(tmp_path: Path, monkeypatch: pytest.M
         (folder / "memory.limit_in_bytes").write_text(str(96 << 20))
         with contextlib.suppress(OSError):
             (folder / "memory.memsw.limit_in_bytes").write_text(str(96 << 20))
-        own = children.oom_kills
+        own = run.oom_kills
 
         def counted(system: object) -> int:
             """The doctor would be in the same group as its child; here only the child may be."""
             text = (folder / "memory.oom_control").read_text()
             return own(system) + int(text.rpartition("oom_kill ")[2])  # type: ignore[arg-type]
 
-        monkeypatch.setattr(children, "oom_kills", counted)
+        monkeypatch.setattr(run, "oom_kills", counted)
         body = f"""
 open("{folder}/tasks", "w").write(str(os.getpid()))
 kept = bytearray(1 << 29)
@@ -245,7 +245,7 @@ for i in range(0, len(kept), 4096): kept[i] = 1
 )
 def test_oom_kills_are_counted(tmp_path: Path, cgroup: str, file: str, text: str) -> None:
     from doctor.facts.system import System
-    from doctor.probes.children import oom_kills
+    from doctor.probes.run import oom_kills
 
     for name, content in (("proc/self/cgroup", cgroup), (file, text)):
         path = tmp_path / name

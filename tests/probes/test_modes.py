@@ -10,7 +10,7 @@ import pytest
 
 from doctor.inside import probe
 from doctor.pipeline import Request
-from doctor.probes import children
+from doctor.probes import children, run, script
 from doctor.probes.triggers import INSIDE, triggers
 from tests.probes.fakes import machine, with_gpus
 
@@ -25,32 +25,32 @@ def device(name): raise RuntimeError("opened " + name)
 """
 
 
-@pytest.mark.parametrize("mode", [*children.PIECES, "errata:sort_of_nothing", "errata:clamp_twice"])
+@pytest.mark.parametrize("mode", [*script.PIECES, "errata:sort_of_nothing", "errata:clamp_twice"])
 def test_what_a_child_reads_is_a_valid_script(mode: str) -> None:
-    text = children.script(mode)
+    text = script.script(mode)
     assert text.isascii()
     tree = ast.parse(text)
     sent = ast.literal_eval(tree.body[0].value)  # type: ignore[attr-defined]
-    assert tuple(name for name, _ in sent) == children.pieces_of(mode)
-    assert list(probe.load_pieces(sent)) == list(children.pieces_of(mode))
+    assert tuple(name for name, _ in sent) == script.pieces_of(mode)
+    assert list(probe.load_pieces(sent)) == list(script.pieces_of(mode))
 
 
 def test_a_trigger_is_sent_with_the_piece_that_holds_it_and_no_other() -> None:
     for trigger, piece in triggers().items():
-        assert children.pieces_of(f"errata:{trigger}") == ("errata/stage", piece)
+        assert script.pieces_of(f"errata:{trigger}") == ("errata/stage", piece)
     assert {p.split("/")[1] for p in triggers().values() if "/" in p} == {
         path.stem for path in (INSIDE / "errata").glob("*.py")
     } - {"__init__", "stage"}
 
 
 def test_every_piece_is_sent_by_some_mode_and_every_stage_has_its_words() -> None:
-    sent = {name for pieces in children.PIECES.values() for name in pieces}
+    sent = {name for pieces in script.PIECES.values() for name in pieces}
     assert sent == {path.stem for path in STAGES.glob("*.py")} - {"__init__"} | {"errata/stage"}
     for name in sent:
         path = (INSIDE if "/" in name else STAGES) / f"{name}.py"
         piece = probe.load_pieces([(name, path.read_text())])[name]
         for stage, _, modes, types in piece.STAGES:
-            assert stage in children.WORDS
+            assert stage in run.WORDS
             assert set(modes) <= {"quick", "full", "soak", "peers", "errata", "fleet"}
             assert set(types) <= {"cpu", "cuda", "mps", "xpu"}
 
@@ -69,13 +69,13 @@ class Watcher:
 
 def test_full_probes_gpus_first_then_the_cpu_then_the_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[tuple[str, str]] = []
-    begin = children.Run.__init__
+    begin = run.Run.__init__
 
     def noted(self, system, python, device, mode, limit_s, changed):  # type: ignore[no-untyped-def]
         started.append((device, mode))
         begin(self, system, python, device, mode, limit_s, changed)
 
-    monkeypatch.setattr(children.Run, "__init__", noted)
+    monkeypatch.setattr(run.Run, "__init__", noted)
     system, found = machine(tmp_path, TWO_GPUS)
     request, watcher = Request(mode="full", limit_s=20), Watcher()
     from doctor.model.facts import Facts

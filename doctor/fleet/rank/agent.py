@@ -31,7 +31,9 @@ from doctor.fleet.rank.place import Place
 from doctor.fleet.rank.said import Line, line_of
 from doctor.model.facts import ProbeResult, TorchDevice
 from doctor.model.fleet import Collective, DeviceProbe, Pair, RankRecord, RankStage, SoakRound, StageState
-from doctor.probes import children
+from doctor.probes.imported import import_failure
+from doctor.probes.results import result_of
+from doctor.probes.run import Run, crash_message
 from doctor.probes.said import Said
 
 IMPORT_LIMIT_S = 120.0  # importing torch from a cold network disk, by all ranks of a node at once
@@ -39,7 +41,10 @@ WRITE_EVERY_S = 2.0
 LONGEST_STEP_S = 24 * 3600.0
 LINGER_S = 2.0  # that the store outlives the last meeting
 MERGE_WAIT_S = 20.0  # for the records of others who have met at the end
-PIECES = ("rule", "schedule", "board", "worker")
+PIECES = (
+    "rule", "schedule", "board", "errors", "waiting", "support", "payloads", "meeting", "pairs", "collectives", "soak",
+    "worker",
+)  # fmt: skip
 ENDINGS: dict[str, StageState] = {
     "ok": "ok", "failed": "failed", "crashed": "died", "timed-out": "hung", "skipped": "failed",
 }  # fmt: skip
@@ -186,25 +191,25 @@ class Agent:
                 return False
             self.note(name=mine[index].name, memory_bytes=mine[index].memory_bytes)
             run = self.child(system, f"{kind}:{index}", "fleet")
-        result = children.result_of(run)
+        result = result_of(run)
         self.note(probe=_probe(result))
         self.note(config={**self.record.config, **_driver_words(self.record)})
         why = "" if result.status == "ok" else result.reason
         self.ended("A", ENDINGS[result.status], began, why, result.stage if why else None)
         return result.status == "ok" or bool(self.record.probe and self.record.probe.wrong)
 
-    def child(self, system: System, device: str, mode: str) -> children.Run:
+    def child(self, system: System, device: str, mode: str) -> Run:
         """A child of the probe, ended; a hung one is killed from here."""
         changed = threading.Condition()
-        run = children.Run(system, self.python, device, mode, self.options.device_s, changed, IMPORT_LIMIT_S)
+        run = Run(system, self.python, device, mode, self.options.device_s, changed, IMPORT_LIMIT_S)
         with changed:
             while run.result is None:
                 changed.wait(0.5)
         return run
 
-    def _device_failed(self, run: children.Run, began: float) -> bool:
+    def _device_failed(self, run: Run, began: float) -> bool:
         """The child of torch's own facts did not come so far."""
-        failure = children.import_failure(run)
+        failure = import_failure(run)
         why = failure.message if failure else run.ending() if run.went_down else "torch does not import"
         state: StageState = "failed"
         if run.went_down and run.result is not None:
@@ -333,7 +338,7 @@ class Hearing:
         if said := watchdog.ending(result.stderr):
             return said
         if result.status == "crashed":
-            return "died", children.crash_message(result)
+            return "died", crash_message(result)
         return "died", result.said
 
 
@@ -355,7 +360,7 @@ def innermost(stderr: str) -> str:
 # ---- stage A's words
 
 
-def _ok(run: children.Run, stage: str) -> bool:
+def _ok(run: Run, stage: str) -> bool:
     found = run.stage(stage)
     return bool(found and found.ok)
 
@@ -376,7 +381,7 @@ def _index(local_rank: int, count: int) -> int | None:
     return 0 if count == 1 else None
 
 
-def _dynamic(run: children.Run) -> tuple[dict[str, str], tuple[TorchDevice, ...]]:
+def _dynamic(run: Run) -> tuple[dict[str, str], tuple[TorchDevice, ...]]:
     """(torch's versions as words, its devices)"""
     data: dict[str, Any] = {}
     for name in ("import", "facts", "driver"):

@@ -1,4 +1,4 @@
-"""The lines of inside/fleet/worker.py, typed. They are foreign: what does not fit is refused."""
+"""The lines of inside/fleet/, typed. They are foreign: what does not fit is refused."""
 
 from __future__ import annotations
 
