@@ -21,7 +21,7 @@ DOCTOR = ROOT / "doctor"
 MODULES = sorted(p for p in DOCTOR.rglob("*.py") if "__pycache__" not in p.parts)
 PURE = (
     "fleet/judge", "accounting", "bench", "checks", "comparison", "fixes", "evidence", "formats", "redaction",
-    "reports", "knowledge", "model", "text", "triage",
+    "reports", "knowledge", "model", "triage",
 )  # fmt: skip
 HEADINGS = ("What it means", "How to see it yourself", "What to do", "References")
 
@@ -533,7 +533,7 @@ def test_a_tools_output_is_read_in_one_place() -> None:
     that have one; evidence may look for where the output stands."""
     for path in (p for p in MODULES if room(p) == "formats"):
         ours = {n for n in imports_of(path) if n.startswith("doctor")}
-        allowed = ("doctor.decode", "doctor.formats", "doctor.text.regex", "doctor.model.values")
+        allowed = ("doctor.decode", "doctor.formats", "doctor.regex", "doctor.model.values")
         assert all(n.startswith(allowed) for n in ours), name_of(path)
     for path in (p for p in MODULES if room(p) == "facts"):
         strings = [n.value for n in ast.walk(tree_of(path)) if isinstance(n, ast.Constant) and isinstance(n.value, str)]

@@ -9,7 +9,7 @@ from doctor.evidence.says import Says, note
 from doctor.evidence.text import Document
 from doctor.formats import rocm
 from doctor.model.facts import Gpu
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 
 def _amd(m: re.Match[str]) -> Gpu | None:

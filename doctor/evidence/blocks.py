@@ -16,7 +16,7 @@ from typing import Literal
 
 from doctor.evidence.text import Document
 from doctor.model.values import dataclass
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 Kind = Literal["shell", "python", "report", "table", "prose"]
 TABLE_LINES = 400  # of one table of nvidia-smi

@@ -20,7 +20,7 @@ from doctor.evidence.blocks import KEYS
 from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT, Gpu
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 SOURCE = "collect_env"
 RANK = Trust.COLLECTED

@@ -14,7 +14,7 @@ from doctor.evidence import installs
 from doctor.evidence.mps import numbers_of
 from doctor.evidence.notes import Notes
 from doctor.evidence.text import Document
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 SOURCE = "transcript"
 TENSORS_AT_MOST = 20

@@ -15,7 +15,7 @@ from doctor.evidence.says import By, Says, note
 from doctor.evidence.text import Document
 from doctor.formats import compose
 from doctor.model.facts import ABSENT, ImportFailure, OtherEnvironment
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 SOURCE = "path"
 _PY_IN_PATH = Regex(r"[/\\](?:lib(?:64)?[/\\])?[Pp]ython[ ]?(\d)\.?(\d{1,2})(t?)(?=[/\\])", needs=("ython",))

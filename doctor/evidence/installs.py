@@ -10,7 +10,7 @@ from doctor.evidence.blocks import Block, commands
 from doctor.evidence.notes import Notes
 from doctor.evidence.text import Document
 from doctor.model.facts import InstallAttempt
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 ATTEMPTS_AT_MOST = 50
 _COMMAND = Regex(

@@ -19,7 +19,7 @@ from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT
 from doctor.model.report import Other
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 Take = Callable[[list[Document]], Notes]
 

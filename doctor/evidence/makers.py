@@ -11,7 +11,7 @@ from doctor.evidence import prose
 from doctor.evidence.notes import Notes
 from doctor.evidence.text import Document
 from doctor.model.facts import Gpu
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 # What is of use with GPUs of one maker only, wherever it stands.
 _USED: tuple[tuple[Literal["amd", "intel"], Regex], ...] = (

@@ -15,7 +15,7 @@ from doctor.knowledge import lookup
 from doctor.knowledge.load import of_tables
 from doctor.knowledge.messages import ErrorPattern
 from doctor.model.facts import ABSENT, ErrorText
-from doctor.text.regex import Regex, search_spanning
+from doctor.regex import Regex, search_spanning
 
 RANK = Trust.PRINTED  # of what a program says in its own words
 _AT_MOST = 5  # of one pattern

@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from doctor.evidence.blocks import commands
 from doctor.evidence.notes import Notes
 from doctor.evidence.text import Document
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 SOURCE = "transcript"
 RELATIVE = 1e-2  # a difference that no precision of fp32 explains

@@ -15,7 +15,7 @@ from doctor.evidence.says import By, Says, note
 from doctor.evidence.text import Document
 from doctor.formats import kernel_log, lshw, lspci, nvcc, nvidia_smi
 from doctor.model.facts import ABSENT, Gpu, Source
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 SMI = "nvidia-smi"
 WARNING = "torch's warning"

@@ -15,7 +15,7 @@ from doctor.decode import SIZE, Refused, check_probe_data, check_shapes, decode_
 from doctor.evidence.text import decode
 from doctor.model.facts import Facts, Gap, ProbeResult
 from doctor.model.values import dataclass
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 SCHEMA = "1"
 MARK = "torchdoctor:v1"  # in reports/block.py an HTML comment on a line of its own

@@ -8,7 +8,7 @@ import re
 from doctor.evidence.notes import Notes, Trust, normalise
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT, TorchCopy
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 _VERSION = r"\d[\w.+-]*"
 _TAGGED = Regex(

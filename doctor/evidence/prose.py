@@ -17,7 +17,7 @@ from doctor.evidence.blocks import Block, prose
 from doctor.evidence.notes import Mention, Notes, Trust
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 SOURCE = "text"
 RANK = Trust.SAID

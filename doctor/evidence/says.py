@@ -11,7 +11,7 @@ from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.text import Document
 from doctor.model.facts import Gpu
 from doctor.model.values import dataclass
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 
 @dataclass(frozen=True)

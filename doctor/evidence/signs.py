@@ -10,7 +10,7 @@ import re
 
 from doctor.evidence.notes import Notes
 from doctor.evidence.text import Document
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 _FLAGS = re.I | re.M
 SIGNS = {

@@ -12,7 +12,7 @@ from doctor.evidence import machine
 from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.text import Document
 from doctor.formats import macos
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 RANK = Trust.TOOL
 _SYSTEMINFO = Regex(r"^[ \t]*(OS Name|OS Version|System Type):[ \t]+(\S[^\n]*)$", re.M)

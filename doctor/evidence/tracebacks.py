@@ -16,7 +16,7 @@ from doctor.evidence.notes import Notes
 from doctor.evidence.text import Document
 from doctor.knowledge.interfaces import TORCH_IMPORTS
 from doctor.model.values import dataclass
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 SOURCE = "traceback"
 _FRAME = Regex(

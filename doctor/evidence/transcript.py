@@ -18,7 +18,7 @@ from doctor.evidence.says import Says, note
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Gpu, TorchDevice
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 SOURCE = "transcript"
 

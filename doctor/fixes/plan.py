@@ -13,11 +13,11 @@ from doctor.fixes.host import as_far_as_allowed
 from doctor.fixes.notebook import for_kernel
 from doctor.fixes.prices import priced
 from doctor.fixes.situation import Situation, as_found, situation_of
+from doctor.hidden import has_command
 from doctor.knowledge.versions import numbers
 from doctor.model.facts import Facts
 from doctor.model.finding import ONLY_TOLD, Finding, Remedy
 from doctor.model.fix import Fix, Plan, Step
-from doctor.text.hidden import has_command
 
 MAX_ALTERNATIVES = 3
 

@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Literal
 
-from doctor.text.hidden import has_command, is_visible, without_commands
+from doctor.hidden import has_command, is_visible, without_commands
 
 Shell = Literal["sh", "fish", "powershell", "cmd"]
 SHELLS: tuple[Shell, ...] = ("sh", "fish", "powershell", "cmd")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.model.values import dataclass
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 # Lines of these tools in a text
 MODEL = Regex(r"^[ \t]*Model name[ \t]*:[ \t]*(.+)$|^Name=(.+(?:CPU|Processor|Core).*)$", re.M)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.model.values import dataclass
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 _NODE = Regex(r"^\s*\*-([a-z]+)(?::\d+)?(?: [A-Z]+)?\s*$", needs=("*-",))
 _FIELD = Regex(r"^\s*([a-z][a-z ]{2,20}): (\S.{0,199})", needs=(": ",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.model.values import dataclass
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
 _NAMES = {"nvidia": "nvidia", "advanced micro devices": "amd", "amd/ati": "amd", "intel": "intel"}

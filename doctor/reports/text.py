@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
-from doctor.text.hidden import INVISIBLE, without_commands
+from doctor.hidden import INVISIBLE, without_commands
 
 if TYPE_CHECKING:
     from doctor.model.report import Target

@@ -14,7 +14,7 @@ from doctor import checks, evidence
 from doctor.checks._torch import words_of
 from doctor.evidence.says import Says
 from doctor.knowledge.literals import parser, sre
-from doctor.text.regex import Regex
+from doctor.regex import Regex
 
 
 def regexes(value: Any) -> Iterator[Regex]:

@@ -20,11 +20,11 @@ from tree_sitter import Language, Parser
 from doctor import pipeline
 from doctor.fixes import quoting
 from doctor.fixes.plan import script
+from doctor.hidden import has_command, without_commands
 from doctor.redaction.report import redact
 from doctor.reports import github, html, junit, markdown, openmetrics, sarif, sinks, terminal
 from doctor.reports import json as json_format
 from doctor.reports.text import safe
-from doctor.text.hidden import has_command, without_commands
 from tests.reports.hostile import PIECES, hostile_report, hostile_text, hostile_ticket, live_commands
 from tests.reports.samples import ALL
 

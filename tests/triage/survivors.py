@@ -7,8 +7,8 @@ from functools import cache
 
 from doctor.accounting.questions import ASKS, CHECK
 from doctor.checks import all_checks
+from doctor.hidden import has_command, is_visible
 from doctor.reports.sinks import markdown
-from doctor.text.hidden import has_command, is_visible
 from doctor.triage import comment
 
 _VALUE = re.compile(
