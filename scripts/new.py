@@ -134,14 +134,14 @@ FORMAT = '''"""The report as {title}."""
 from __future__ import annotations
 
 from doctor.model.report import Report
-from doctor.reports import summary
+from doctor.reports import layers, verdict
 from doctor.reports.text import safe
 
 
 def render(report: Report) -> str:
     """One line a layer, then the verdict. Foreign text goes through `safe`."""
-    lines = [f"{{row.mark}} {{row.layer}}: {{row.text}}" for row in summary.rows(report)]
-    return "\\n".join(safe(line) for line in (*lines, summary.verdict(report))) + "\\n"
+    lines = [f"{{row.mark}} {{row.layer}}: {{row.text}}" for row in layers.rows(report)]
+    return "\\n".join(safe(line) for line in (*lines, verdict.sentence(report))) + "\\n"
 '''
 
 FORMAT_TEST = '''"""doctor/reports/{name}.py."""

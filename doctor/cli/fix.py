@@ -84,9 +84,9 @@ def _told(report: Report, format: str, print_commands: bool, options: dict[str, 
     """The plan is printed; without a verdict nobody is told that there is nothing to fix."""
     code = exit_code(report)
     if code == NO_VERDICT:
-        from doctor.reports.summary import verdict
+        from doctor.reports import verdict
 
-        output.complain(f"torchdoctor: {verdict(report)}")
+        output.complain(f"torchdoctor: {verdict.sentence(report)}")
     if code != NO_VERDICT or format == "json":
         output.emit(_text(report, format, print_commands, options), options["output"])
     return code

@@ -17,7 +17,7 @@ from doctor.knowledge import speeds
 from doctor.model.facts import ProbeResult, Stage
 from doctor.model.finding import Finding
 from doctor.model.report import Report
-from doctor.reports import summary
+from doctor.reports import layers
 from doctor.reports.text import safe
 
 
@@ -125,7 +125,7 @@ _MARKS = {"fault": "!!", "warning": " !", "note": "  "}
 
 def _verdict(report: Report, probe: ProbeResult) -> list[tuple[str, ...]]:
     """How the rate compares to what it should be, and by which measure; why there is no verdict."""
-    if probe.status != "ok" or not summary.probe_rates(probe):
+    if probe.status != "ok" or not layers.probe_rates(probe):
         return []
     measured = product_ratio(report.facts, probe)
     if probe.data.get("busy") and (measured is None or measured.ratio < speeds.OK):
@@ -170,7 +170,7 @@ def _measured(stage: Stage) -> str:
         if isinstance(texts, (list, tuple)) and texts:
             return words + "; ".join(str(text)[:300] for text in texts)
     rates = [
-        *(f"{rate:.3g} TFLOP/s {dtype}" for dtype, rate in summary.probe_rates(ProbeResult(
+        *(f"{rate:.3g} TFLOP/s {dtype}" for dtype, rate in layers.probe_rates(ProbeResult(
             id="", device="", status="ok", stages=(stage,)))),
         *(words.format(stage.data[key]) for key, words in _WORDS if stage.data.get(key) not in (None, [], ())),
         *_listed(stage),

@@ -88,7 +88,7 @@ class Screen(_Line):
 
     def known(self, facts: Facts) -> None:
         """The layers that files say, a line each."""
-        from doctor.reports.summary import first_rows
+        from doctor.reports.layers import first_rows
         from doctor.reports.text import safe
 
         if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):  # where no line can be taken back

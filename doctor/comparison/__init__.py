@@ -28,7 +28,7 @@ from doctor.model.compare import (
 from doctor.model.facts import Facts
 from doctor.model.finding import ONLY_TOLD, Finding
 from doctor.model.report import Report
-from doctor.reports import summary
+from doctor.reports import layers
 
 # What the choice of a build asks (knowledge/choose.py), and what a probe's rates depend on.
 _CHOICE = ("host.system", "host.architecture", "host.libc_version", "host.macos", "interpreter.version", "gpus",
@@ -93,7 +93,7 @@ class _Comparing:
             Found(id=f.id, severity=f.severity, title=f.title, confidence=f.confidence) for f in self.roots[index]
         )
         return Machine(
-            name=self.names[index], summary=summary.in_a_line(report), verdict=report.verdict, findings=findings
+            name=self.names[index], summary=layers.in_a_line(report), verdict=report.verdict, findings=findings
         )
 
     # ---- why
@@ -155,7 +155,7 @@ class _Comparing:
 
     def _text(self, subject: Subject, index: int, fields: tuple[str, ...]) -> str:
         if subject.id == "probes":
-            return summary.device(self.reports[index]) or "none"
+            return layers.device(self.reports[index]) or "none"
         return text(subject, self.facts[index], fields)
 
     def _rank(self, subject: Subject, used: tuple[str, ...]) -> Rank:

@@ -6,7 +6,7 @@ from doctor.decode import Refused, loads
 from doctor.evidence.own_report import SCHEMA
 from doctor.evidence.text import decode
 from doctor.model.report import Report
-from doctor.reports import summary
+from doctor.reports import words
 
 _OURS = '"tool": "torchdoctor'
 _OTHERS = {
@@ -41,4 +41,4 @@ def refusal(data: bytes) -> str | None:
 
 def says_nothing(report: Report) -> str | None:
     """Why a machine cannot be compared though its text could be read."""
-    return "nothing in it says anything of a machine" if summary.nothing_recognised(report.facts) else None
+    return "nothing in it says anything of a machine" if words.nothing_recognised(report.facts) else None

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from doctor.model.facts import ABSENT, Facts, Gpu, Torch
 from doctor.model.values import dataclass
-from doctor.reports import summary
+from doctor.reports import words
 from doctor.reports.leaves import text_of
 
 Kind = Literal["cause", "effect"]  # what can be changed; what torch, the driver or a program then said
@@ -39,7 +39,7 @@ def _driver(facts: Facts) -> str | None:
 
 
 def _gpus(facts: Facts) -> str | None:
-    return None if facts.gpus is None else summary.gpu_names(facts.gpus) or "none"
+    return None if facts.gpus is None else words.gpu_names(facts.gpus) or "none"
 
 
 def _torch(facts: Facts) -> str | None:
@@ -59,7 +59,7 @@ _CAUSES = (
     Subject("torch-build", "torch", _fields("torch", "version cuda hip xpu git debug build arch_list requires libraries"
             " cuda_built mps_built cudnn"), shown=_torch),
     Subject("python", "Python", _fields("interpreter", "version implementation bits architecture translated "
-            "free_threaded build platform_tag macos_reported"), shown=summary.interpreter),
+            "free_threaded build platform_tag macos_reported"), shown=words.interpreter),
     Subject("system", "system", _fields("host", "system os_name os_id os_like os_version macos windows_build"),
             shown=lambda facts: facts.host.os_name),
     Subject("architecture", "architecture", ("host.architecture",)),
@@ -130,12 +130,12 @@ def _single() -> Iterator[Subject]:
         if field.name in (*_APART, "packages", "environ", *_NAMED):
             continue
         if not dataclasses.is_dataclass(kind):
-            yield Subject(field.name, summary.label(field.name), (field.name,))
+            yield Subject(field.name, words.label(field.name), (field.name,))
             continue
         for part in dataclasses.fields(kind):
             name = f"{field.name}.{part.name}"
             if name not in _NAMED and name not in _APART:
-                yield Subject(name, summary.label(name), (name,))
+                yield Subject(name, words.label(name), (name,))
 
 
 _SINGLE = tuple(_single())
@@ -173,7 +173,7 @@ def value_of(facts: Facts, field: str) -> object:
 
 
 def _model_of(gpu: Gpu) -> str:
-    return f"{gpu.vendor} {summary.short_name(gpu.name) or gpu.pci_id or ''}".strip()
+    return f"{gpu.vendor} {words.short_name(gpu.name) or gpu.pci_id or ''}".strip()
 
 
 def differing(subject: Subject, one: Facts, other: Facts) -> tuple[str, ...]:
@@ -212,7 +212,7 @@ def _short(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {one}" for key, one in value.items())
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1 << 24:
-        return summary.size(value)
+        return words.size(value)
     if isinstance(value, tuple):
         return ", ".join(_short(one) for one in value) or "none"
     return "(empty)" if value == "" else text_of(value)

@@ -10,9 +10,12 @@ from doctor.knowledge import lookup
 from doctor.knowledge.choose import choose
 from doctor.knowledge.errata import BACKENDS, Erratum, fix_is_ahead
 from doctor.model.facts import Facts
+from doctor.model.finding import ONLY_TOLD, Evidence
+from doctor.model.report import Report
+from doctor.reports.words import SYSTEMS
 
 NAMES = {"cpu": "CPU", "cuda": "CUDA", "rocm": "ROCm", "mps": "MPS", "xpu": "XPU"}
-_SYSTEMS = {"linux": "Linux", "darwin": "macOS", "windows": "Windows"}
+SHOWN = 3  # after the layers of a report
 _STATUS = {
     "verified": "versions and fix confirmed by the sources",
     "single": "one report",
@@ -46,7 +49,7 @@ def where(erratum: Erratum) -> str:
     parts = [backends + (f" on {', '.join(erratum.devices)}" if erratum.devices else "")]
     if erratum.cpu:
         parts.append("CPUs " + ", ".join(f"without {c[1:]}" if c[0] == "-" else f"with {c}" for c in erratum.cpu))
-    parts += [f"{_SYSTEMS[name]} {spec}".strip() for name, spec in erratum.systems.items()]
+    parts += [f"{SYSTEMS[name]} {spec}".strip() for name, spec in erratum.systems.items()]
     parts += [f"beside {name} {spec}".strip() for name, spec in erratum.needs.items()]
     return "; ".join(parts)
 
@@ -139,3 +142,29 @@ def _by_backend(rows: Iterable[Erratum]) -> Mapping[str, list[Erratum]]:
         name = NAMES[erratum.backends[0]] if len(erratum.backends) == 1 else "Several backends"
         found[name].append(erratum)
     return {name: listed for name, listed in found.items() if listed}
+
+
+def known(report: Report) -> tuple[Evidence, ...]:
+    """What is known to be broken here, the gravest first: the evidence of the findings that say so."""
+    found = (e for f in report.findings if f.id in ONLY_TOLD for e in f.evidence)
+    return tuple(e for e in found if lookup.erratum_of(e.fact))
+
+
+def lines(report: Report, room: int) -> tuple[str, ...]:
+    """What is known to be broken here, the gravest first, in at most three lines of at most `room` characters: of more
+    than three errata two, and how many more there are."""
+    rows = [e for one in known(report) if (e := lookup.erratum_of(one.fact))]
+    shown = rows if len(rows) <= SHOWN else rows[: SHOWN - 1]
+    told = [_line_of(e.title, f" (fixed in {e.fixed_in})" if e.fixed_in else "", room) for e in shown]
+    more = len(rows) - len(shown)
+    return (*told, f"and {more} more: torchdoctor check --errata") if more else tuple(told)
+
+
+def _line_of(title: str, end: str, room: int) -> str:
+    """A title with its end, or where there is no room for both, the title alone: what is wrong matters more."""
+    return title + end if len(title + end) <= room else _shortened(title, room)
+
+
+def _shortened(text: str, room: int) -> str:
+    """The text, or as many of its words as there is room for."""
+    return text if len(text) <= room else text[: room - 1].rpartition(" ")[0].rstrip(",;") + " …"

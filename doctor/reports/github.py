@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from doctor.model.finding import Finding
 from doctor.model.report import Report
-from doctor.reports import summary
+from doctor.reports import findings, verdict
 from doctor.reports.places import places
 from doctor.reports.sinks import github_data, github_property
 from doctor.reports.sinks import markdown as inert
@@ -36,8 +36,8 @@ def render(report: Report) -> str:
             lines.append(_more(roots[len(shown) :], level))
     if report.is_open:
         asked = " ".join(f"{q.text} {q.command}".strip() for q in report.questions[:1])
-        lines.append(f"::warning title=torchdoctor::{_message(f'{summary.verdict(report)} {asked}'.strip())}")
-    return "\n".join([*lines, safe(summary.verdict(report))]) + "\n"
+        lines.append(f"::warning title=torchdoctor::{_message(f'{verdict.sentence(report)} {asked}'.strip())}")
+    return "\n".join([*lines, safe(verdict.sentence(report))]) + "\n"
 
 
 def job_summary(report: Report, room: int = SUMMARY_BYTES) -> str:
@@ -48,7 +48,7 @@ def job_summary(report: Report, room: int = SUMMARY_BYTES) -> str:
     text = markdown.render(report, block=False)
     if len(text.encode()) <= room:
         return text
-    short = f"**{inert(summary.verdict(report))}**\n\nThe whole report is too long for a job summary.\n"
+    short = f"**{inert(verdict.sentence(report))}**\n\nThe whole report is too long for a job summary.\n"
     return short if len(short.encode()) <= room else ""
 
 
@@ -56,7 +56,7 @@ def _annotation(report: Report, finding: Finding, level: str) -> str:
     found = places(report, finding)
     where = f"file={github_property(found[0].file)},line={found[0].line}," if found else ""
     title = github_property(f"torchdoctor {finding.id}")
-    return f"::{level} {where}title={title}::{_message(summary.told(report, finding))}"
+    return f"::{level} {where}title={title}::{_message(findings.told(report, finding))}"
 
 
 def _more(left: Sequence[Finding], level: str) -> str:

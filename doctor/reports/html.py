@@ -12,7 +12,7 @@ from doctor.model.finding import ONLY_TOLD, Finding
 from doctor.model.report import Report
 from doctor.model.symptom import Symptom
 from doctor.model.values import dataclass
-from doctor.reports import measured, summary
+from doctor.reports import findings, layers, measured, remedies, verdict, words
 from doctor.reports.leaves import leaves, text_of
 from doctor.reports.pages import page
 
@@ -42,24 +42,24 @@ def render(report: Report) -> str:
     return page(
         "report.html.j2",
         report=report,
-        rows=summary.rows(report),
+        rows=layers.rows(report),
         words=_WORDS,
         classes=_CLASSES,
-        verdict=summary.verdict(report),
+        verdict=verdict.sentence(report),
         state=_state(report),
-        label=summary.label,
-        hints=summary.hints,
-        offer=summary.offer,
-        says_more=summary.says_more,
+        label=words.label,
+        hints=remedies.hints,
+        offer=remedies.offer,
+        says_more=remedies.says_more,
         roots=roots,
         causes=causes(report),
-        fix_of=lambda finding: summary.fix_of(report, finding),
-        consequences=lambda finding: summary.consequences(report, finding),
-        command=lambda step: summary.step_command(step, windows=windows),
+        fix_of=lambda finding: findings.fix_of(report, finding),
+        consequences=lambda finding: findings.consequences(report, finding),
+        command=lambda step: remedies.step_command(step, windows=windows),
         unfixed=dict(report.plan.unfixed),
-        left_over=summary.left_over(report),
-        how_likely=summary.how_likely,
-        why=lambda h: summary.why(h, check.title if (check := check_of(h.id)) else ""),
+        left_over=verdict.left_over(report),
+        how_likely=verdict.how_likely,
+        why=lambda h: verdict.why(h, check.title if (check := check_of(h.id)) else ""),
         question=report.questions[0] if report.questions and report.is_open else None,
         explained=_explained,
         devices=measured.devices(report),

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as xml
 
 from doctor.model.finding import Finding
 from doctor.model.report import Report
-from doctor.reports import summary
+from doctor.reports import findings, verdict
 from doctor.reports.places import places
 from doctor.reports.sinks import junit
 
@@ -49,15 +49,15 @@ def render(report: Report) -> str:
 def _detail(report: Report, finding: Finding) -> str:
     """What it is, what to do about it, and where."""
     where = "".join(f" {place.file}:{place.line}" for place in places(report, finding)[:1])
-    return summary.told(report, finding)[:LENGTH] + where
+    return findings.told(report, finding)[:LENGTH] + where
 
 
 def _verdict(suite: xml.Element, report: Report) -> None:
     """A case for the verdict itself: where no check failed and health is not proven, that is an error."""
     case = xml.SubElement(suite, "testcase", classname="torchdoctor", name="verdict", time="0")
     if report.is_open:
-        xml.SubElement(case, "error", message=junit(summary.verdict(report))).text = junit(
+        xml.SubElement(case, "error", message=junit(verdict.sentence(report))).text = junit(
             "\n".join(f"{q.text} {q.command}".strip() for q in report.questions[:1])
         )
     else:
-        xml.SubElement(case, "system-out").text = junit(summary.verdict(report))
+        xml.SubElement(case, "system-out").text = junit(verdict.sentence(report))

@@ -12,7 +12,7 @@ from doctor.model.fix import Fix
 from doctor.model.report import Report
 from doctor.model.values import dataclass
 from doctor.reports import block as blocks
-from doctor.reports import env, summary
+from doctor.reports import declared, env, findings, layers, remedies, verdict, words
 from doctor.reports.sinks import markdown, markdown_cell, markdown_code, markdown_line
 from doctor.reports.text import safe
 
@@ -81,16 +81,16 @@ def _length(head: str, parts: list[_Part], tail: str) -> int:
 
 def _head(report: Report) -> Iterator[str]:
     """The verdict in at most five lines: what is wrong, what cures it or what to ask, and of what."""
-    yield f"**{_words(summary.verdict(report))}**"
+    yield f"**{_words(verdict.sentence(report))}**"
     yield ""
     root = next((f for f in report.findings if f.root and f.severity == "fault"), None)
-    fix = summary.fix_of(report, root) if root else None
+    fix = findings.fix_of(report, root) if root else None
     if fix:
-        yield f"- to fix it: {_words(summary.offer(fix))}"
+        yield f"- to fix it: {_words(remedies.offer(fix))}"
     elif report.questions and report.is_open:
         question = report.questions[0]
         yield f"- to settle it: {_words(question.text)}" + (f" {_code(question.command)}" if question.command else "")
-    yield f"- {_words(summary.in_a_line(report))}"
+    yield f"- {_words(layers.in_a_line(report))}"
     redacted = ", names and secrets replaced" if report.redacted else ""
     yield f"- {markdown(report.tool)}, {markdown(report.taken_at)}{redacted}"
     yield ""
@@ -108,7 +108,7 @@ def _findings(report: Report) -> Iterator[str]:
 def _layers(report: Report) -> Iterator[str]:
     yield "| | layer | |"
     yield "|---|---|---|"
-    for row in summary.rows(report):
+    for row in layers.rows(report):
         yield f"| `{row.mark}` | {row.layer} | {_cell(row.text)} |"
     yield ""
 
@@ -159,7 +159,7 @@ def _machine(report: Report) -> Iterator[str]:
 
 
 def _left_over(report: Report) -> Iterator[str]:
-    left = summary.left_over(report)
+    left = verdict.left_over(report)
     for one in left:
         place = one.symptom.place
         yield f"### not explained: {_words(one.symptom.text)}" + (f" ({_words(place)})" if place else "")
@@ -168,7 +168,7 @@ def _left_over(report: Report) -> Iterator[str]:
             yield from table(
                 ("", "diagnosis", "why"),
                 (
-                    (summary.how_likely(h), h.id, summary.why(h, check.title if (check := check_of(h.id)) else ""))
+                    (verdict.how_likely(h), h.id, verdict.why(h, check.title if (check := check_of(h.id)) else ""))
                     for h in one.hypotheses
                 ),
             )
@@ -186,13 +186,13 @@ def _finding(report: Report, finding: Finding, *, short: bool = False) -> Iterat
     if finding.evidence:
         yield ""
         yield from table(
-            ("fact", "value", "source"), ((summary.label(e.fact), e.value, e.source) for e in finding.evidence)
+            ("fact", "value", "source"), ((words.label(e.fact), e.value, e.source) for e in finding.evidence)
         )
-    caused = summary.consequences(report, finding)
+    caused = findings.consequences(report, finding)
     if caused:
         yield ""
         yield "Because of it: " + ", ".join(_code(f.id) for f in caused)
-    fix = summary.fix_of(report, finding)
+    fix = findings.fix_of(report, finding)
     if fix and fix.finding == finding.id:
         yield ""
         yield from _fix(report, fix, short=short)
@@ -202,16 +202,16 @@ def _fix(report: Report, fix: Fix, *, short: bool) -> Iterator[str]:
     if not fix.steps:
         yield _words(fix.title)
     for number, step in enumerate(fix.steps[: 3 if short else None], 1):
-        hints = summary.hints(step)
+        hints = remedies.hints(step)
         yield f"{number}. {_words(step.text)}" + (f" ({hints})" if hints else "")
-        command = summary.step_command(step, windows=report.facts.host.system == "windows")
+        command = remedies.step_command(step, windows=report.facts.host.system == "windows")
         yield from _command(command or "", "   ")
     for assumed in fix.assumes:
         yield ""
         yield f"(assumes: {_words(assumed.rstrip('.'))})"
     for other in fix.alternatives[: 2 if short else None]:
         yield ""
-        yield f"Or: {_words(summary.offer(other))}"
+        yield f"Or: {_words(remedies.offer(other))}"
 
 
 def _command(text: str, indent: str) -> Iterator[str]:
@@ -244,7 +244,7 @@ def _page(check: Check) -> Iterator[str]:
     yield ""
     yield f"{_own(check.title)} *({check.severity}, layer {check.layer})*"
     yield ""
-    yield _own(summary.declared(check))
+    yield _own(declared.declared(check))
     for line in check.docs.splitlines():
         if line and not line.startswith(" "):
             yield ""

@@ -10,7 +10,8 @@ from doctor.knowledge import speeds
 from doctor.model.facts import Facts, ProbeResult
 from doctor.model.report import Report
 from doctor.model.values import dataclass
-from doctor.reports.summary import DTYPES, size
+from doctor.reports.layers import DTYPES
+from doctor.reports.words import size
 
 ROOM = 1.06  # a bar's scale ends a little beyond the larger of measured and expected
 _UNKNOWN = "no expected rate is known"

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from doctor.checks import check_of
 from doctor.model.finding import Finding
 from doctor.model.report import Report
-from doctor.reports import summary
+from doctor.reports import findings, verdict
 from doctor.reports.places import Place, places
 from doctor.reports.sinks import json_text, sarif_message
 from doctor.reports.text import safe
@@ -71,7 +71,7 @@ def _results(report: Report) -> Iterator[dict[str, Any]]:
         yield {
             "ruleId": finding.id,
             "level": LEVELS[finding.severity],
-            "message": _message(summary.told(report, finding)),
+            "message": _message(findings.told(report, finding)),
             "locations": [{**_location(found[0]), "logicalLocations": [{"fullyQualifiedName": finding.layer}]}],
             "relatedLocations": [
                 {"id": number, **_location(place)} for number, place in enumerate(found[1 : 1 + RELATED_AT_MOST], 1)
@@ -87,7 +87,7 @@ def _results(report: Report) -> Iterator[dict[str, Any]]:
         yield {
             "ruleId": NO_VERDICT,
             "level": "warning",
-            "message": _message(summary.verdict(report) + asked),
+            "message": _message(verdict.sentence(report) + asked),
             "locations": [_location(_whole(report))],
             "partialFingerprints": {"finding/v1": hashlib.sha256(NO_VERDICT.encode()).hexdigest()[:16]},
         }

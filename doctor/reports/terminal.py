@@ -21,8 +21,8 @@ from doctor.knowledge.errata import Erratum
 from doctor.model.finding import ONLY_TOLD, Evidence, Finding
 from doctor.model.fix import Fix, Plan, Step
 from doctor.model.report import Report
+from doctor.reports import declared, findings, layers, remedies, verdict, words
 from doctor.reports import errata as errata_text
-from doctor.reports import summary
 from doctor.reports.text import headline, safe
 
 _STYLES = {"ok": "green", "!!": "bold red", "!": "yellow", "^": "magenta", "?": "yellow", "-": "dim"}
@@ -159,7 +159,7 @@ def _report(report: Report, width: int, verbose: bool, errata: bool, headed: boo
     if report.facts.as_of:
         yield from _prose(f"judged by what existed on {report.facts.as_of}", width, style="dim")
     yield Text()
-    for row in summary.rows(report):
+    for row in layers.rows(report):
         yield from _row(row, width)
     if not errata:
         yield from _errata_in_short(report, width)
@@ -182,7 +182,7 @@ def _report(report: Report, width: int, verbose: bool, errata: bool, headed: boo
     yield from _verdict(report, width)
 
 
-def _row(row: summary.Row, width: int) -> Lines:
+def _row(row: layers.Row, width: int) -> Lines:
     start = 18
     lines = list(_prose(row.text, width, indent=start)) or [Text()]
     first = Text()
@@ -197,14 +197,14 @@ def _errata_in_short(report: Report, width: int) -> Lines:
     """Three lines at most, after the layers: what is known of this release is no news each time."""
     start = 18
     mark = "!" if any(f.id in ONLY_TOLD and f.severity == "warning" for f in report.findings) else "-"
-    for number, line in enumerate(summary.errata_lines(report, width - start)):
+    for number, line in enumerate(errata_text.lines(report, width - start)):
         first = Text.assemble((f"{mark:>3}", _STYLES[mark]), "  errata       ") if number == 0 else Text(" " * start)
         yield first.append(safe(line))
 
 
 def _errata_in_full(report: Report, width: int) -> Lines:
     """--errata: each one with what it means, what fixes it and how to work around it."""
-    known = [e for one in summary.errata(report) if (e := lookup.erratum_of(one.fact))]
+    known = [e for one in errata_text.known(report) if (e := lookup.erratum_of(one.fact))]
     yield Text()
     if not known:
         yield _text("No erratum is known to hold here.")
@@ -329,7 +329,7 @@ def _settled_by(finding: Finding) -> Lines:
 
 def _evidence(evidence: Iterable[Evidence], width: int) -> Lines:
     """A table of what fits into the width; a long value (a quoted message) has lines of its own."""
-    rows = [(summary.label(e.fact), e.value, e.source) for e in evidence]
+    rows = [(words.label(e.fact), e.value, e.source) for e in evidence]
     short = list(rows)
     while short and sum(max(cell_len(row[i]) for row in short) for i in range(3)) + 12 > width:
         short.remove(max(short, key=lambda row: sum(map(cell_len, row))))
@@ -340,7 +340,7 @@ def _evidence(evidence: Iterable[Evidence], width: int) -> Lines:
 
 
 def _consequences(report: Report, finding: Finding, width: int) -> Lines:
-    caused = summary.consequences(report, finding)
+    caused = findings.consequences(report, finding)
     if not caused:
         return
     yield Text()
@@ -355,7 +355,7 @@ def _consequences(report: Report, finding: Finding, width: int) -> Lines:
 
 def _cure(report: Report, finding: Finding, width: int) -> Lines:
     windows = report.facts.host.system == "windows"
-    fix = summary.fix_of(report, finding)
+    fix = findings.fix_of(report, finding)
     if fix is None:
         reason = next((why for id, why in report.plan.unfixed if id == finding.id), "")
         yield from _prose(f"No fix is known{': ' + reason if reason else '.'}", width, indent=2)
@@ -375,19 +375,19 @@ def _fix(fix: Fix, width: int, windows: bool) -> Lines:
     for assumed in fix.assumes:
         yield from _prose(f"(assumes: {assumed.rstrip('.')})", width, indent=2, style="dim")
     for alternative in fix.alternatives:
-        yield from _prose(f"Or: {summary.offer(alternative)}", width, indent=2)
+        yield from _prose(f"Or: {remedies.offer(alternative)}", width, indent=2)
         for assumed in alternative.assumes:
             if assumed not in fix.assumes:
                 yield from _prose(f"(assumes: {assumed.rstrip('.')})", width, indent=9, style="dim")
         for step in alternative.steps:
-            if summary.step_command(step):
+            if remedies.step_command(step):
                 yield from _commands(step, windows, indent=9)
-            elif summary.says_more(step, alternative):
+            elif remedies.says_more(step, alternative):
                 yield from _prose(step.text, width, indent=9)
 
 
 def _step(number: int, step: Step, width: int, windows: bool) -> Lines:
-    hints = summary.hints(step)
+    hints = remedies.hints(step)
     room = width - (len(hints) + 2 if hints else 0)
     lines = list(_prose(step.text, room, indent=7)) or [Text(" " * 7)]
     first = Text(f"    {number:<3}{lines[0].plain[7:]}")
@@ -401,7 +401,7 @@ def _step(number: int, step: Step, width: int, windows: bool) -> Lines:
 
 def _commands(step: Step, windows: bool, indent: int) -> Lines:
     """Never wrapped, never cut; a multi-line shell text keeps its lines."""
-    for line in (summary.step_command(step, windows=windows) or "").splitlines():
+    for line in (remedies.step_command(step, windows=windows) or "").splitlines():
         yield _text(" " * indent + line, style="bold")
 
 
@@ -409,30 +409,30 @@ def _remark(report: Report, finding: Finding, width: int) -> Lines:
     """A warning or a note: what it is, and the first command, or what is to be done in words, nothing more."""
     yield _heading(finding)
     yield from _prose(finding.detail or finding.title, width, indent=2)
-    fix = summary.fix_of(report, finding)
+    fix = findings.fix_of(report, finding)
     if fix and fix.finding == finding.id and not fix.steps:
         yield from _prose(fix.title, width, indent=4)
     if finding.severity == "warning" and fix and fix.finding == finding.id:
         for step in fix.steps:
-            if summary.step_command(step) is None:
+            if remedies.step_command(step) is None:
                 yield from _prose(step.text, width, indent=4)
             yield from _commands(step, report.facts.host.system == "windows", indent=4)
 
 
 def _left_over(report: Report, width: int) -> Lines:
     """What nothing explains, what could be behind it, and what to ask."""
-    for left in summary.left_over(report):
+    for left in verdict.left_over(report):
         yield Text()
         place = left.symptom.place
         where = f" ({place})" if place else ""
-        text = list(_prose(f"{summary.not_explained(left.symptom)}{where}", width, indent=3))
+        text = list(_prose(f"{verdict.not_explained(left.symptom)}{where}", width, indent=3))
         yield Text.assemble((" ? ", "yellow"), text[0].plain[3:])
         yield from text[1:]
         known = [(h, check) for h in left.hypotheses if (check := check_of(h.id))]
         names = max((cell_len(h.id) for h, _ in known), default=0)
         for hypothesis, check in known:
-            start = f"     {summary.how_likely(hypothesis):8}  {hypothesis.id:{names}}  "
-            lines = list(_prose(summary.why(hypothesis, check.title), width, indent=len(start)))
+            start = f"     {verdict.how_likely(hypothesis):8}  {hypothesis.id:{names}}  "
+            lines = list(_prose(verdict.why(hypothesis, check.title), width, indent=len(start)))
             yield Text.assemble(start, lines[0].plain[len(start) :])
             yield from lines[1:]
     if report.questions and report.is_open:
@@ -474,14 +474,14 @@ def _looked(report: Report, width: int) -> Lines:
 
 def _verdict(report: Report, width: int) -> Lines:
     style = {"faulty": "bold red", "healthy": "green", "unknown": "yellow"}[report.verdict]
-    sentence = summary.verdict(report)
+    sentence = verdict.sentence(report)
     duration = f"{report.duration_ms / 1000:.1f} s"
     wrong = [f for f in report.findings if f.root and f.severity != "note" and f.id not in ONLY_TOLD]
     more = [f"More: torchdoctor explain {f.id}" for f in wrong[:1]]
     if not wrong and report.hypotheses and report.verdict == "unknown":
         more = [f"More: torchdoctor explain {report.hypotheses[0].id}"]
-    fixes = [fix for f in wrong if (fix := summary.fix_of(report, f))]
-    if any(summary.step_command(step) for fix in fixes for step in fix.steps):
+    fixes = [fix for f in wrong if (fix := findings.fix_of(report, f))]
+    if any(remedies.step_command(step) for fix in fixes for step in fix.steps):
         more.append(f"Commands only: torchdoctor fix --print-commands{_same_target(report)}")
     lines = list(_prose(sentence, width, style=style))
     last = lines[-1]
@@ -534,7 +534,7 @@ def _plan(plan: Plan, width: int, windows: bool) -> Lines:
 def _page(check: Check, width: int) -> Lines:
     yield Text.assemble((check.id, "bold"), f"  ({check.severity}, layer {check.layer})")
     yield _text(f"  {check.title}")
-    yield from _prose(summary.declared(check), width, indent=2, style="dim")
+    yield from _prose(declared.declared(check), width, indent=2, style="dim")
     yield Text()
     for line in check.docs.splitlines():
         yield _text(line, style="bold" if line and not line.startswith(" ") else "")

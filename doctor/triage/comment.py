@@ -19,7 +19,7 @@ from doctor.model.fix import Fix
 from doctor.model.report import Report
 from doctor.model.symptom import Question
 from doctor.model.values import dataclass
-from doctor.reports import summary
+from doctor.reports import findings, words
 from doctor.reports.sinks import markdown
 from doctor.triage.event import MARKER
 
@@ -77,7 +77,7 @@ def answer_to(report: Report) -> Answer:
 def _why_silent(report: Report) -> str:
     """Why an issue gets no answer: it may be about something else."""
     facts = report.facts
-    if summary.nothing_recognised(facts):
+    if words.nothing_recognised(facts):
         return "nothing in the issue was recognised"
     named = any(f.severity in ("fault", "warning") for f in report.findings)
     if named or report.symptoms or isinstance(facts.torch, Torch):
@@ -92,7 +92,7 @@ def _lines(report: Report, faults: tuple[Finding, ...], question: Question | Non
         check = check_of(finding.id)
         likely = " (likely)" if finding.confidence == "likely" else ""
         yield f"- `{finding.id}`{likely}: {markdown(check.title) if check else ''}".rstrip()
-        fix = summary.fix_of(report, finding)
+        fix = findings.fix_of(report, finding)
         if todo := fix and _todo(fix):
             yield f"  {todo}"
     if faults:
@@ -142,8 +142,8 @@ def _seen(facts: Facts) -> Iterator[str]:
     ):  # fmt: skip
         if isinstance(value, str) and shape.fullmatch(value):
             yield f"{name} {value}"
-    if facts.host.system in summary.SYSTEMS:
-        yield summary.SYSTEMS[facts.host.system]
+    if facts.host.system in words.SYSTEMS:
+        yield words.SYSTEMS[facts.host.system]
     models = dict.fromkeys(match[1] for gpu in facts.gpus or () if (match := _MODEL.search(gpu.name or "")))
     yield from list(models)[:4]
 

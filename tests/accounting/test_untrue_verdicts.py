@@ -10,7 +10,7 @@ from doctor.accounting.judgement import Judgement, judged
 from doctor.evidence.read import read
 from doctor.model.facts import Facts
 from doctor.pipeline import Request, examine
-from doctor.reports import summary
+from doctor.reports import verdict
 from tests.examples import device, linux, probe, with_nvidia, with_torch
 
 COLLECT_ENV = """\
@@ -104,4 +104,4 @@ def test_one_check_beside_a_fault_is_not_the_whole() -> None:
     report = examine(request)
     assert report.verdict == "unknown"
     assert report.limits == ("--only gpu-hidden",)
-    assert "Nothing is wrong" not in summary.verdict(report)
+    assert "Nothing is wrong" not in verdict.sentence(report)

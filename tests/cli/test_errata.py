@@ -12,7 +12,7 @@ from doctor.accounting.judgement import judged
 from doctor.cli.main import run
 from doctor.knowledge import errata as engine
 from doctor.model.report import Report
-from doctor.reports import summary, terminal
+from doctor.reports import terminal, verdict
 from tests.checks.torch.known_errata import used_mac
 from tests.knowledge.test_errata import erratum
 from tests.reports.samples import HEALTHY, WARNING
@@ -55,11 +55,11 @@ def test_they_do_not_count_for_strict_nor_in_the_sentence_of_the_verdict(monkeyp
     monkeypatch.setattr(pipeline, "examine", lambda request, progress=None: made)
     assert run(["check", "--strict", "-q"]) == 0
     assert run(["fix"]) == 0
-    assert summary.verdict(made).startswith("No fault, but known errata: ")
+    assert verdict.sentence(made).startswith("No fault, but known errata: ")
     slow = replace(made, findings=(*made.findings, WARNING))
     monkeypatch.setattr(pipeline, "examine", lambda request, progress=None: slow)
     assert run(["check", "--strict", "-q"]) == 1
-    assert summary.verdict(slow).startswith("No fault, but 1 warning: companion-mismatch: ")
+    assert verdict.sentence(slow).startswith("No fault, but 1 warning: companion-mismatch: ")
 
 
 def test_a_build_that_may_be_patched_gets_notes_only() -> None:

@@ -11,7 +11,7 @@ from doctor import pipeline
 from doctor.checks.runner import judge
 from doctor.cli.main import run
 from doctor.model.facts import Facts, ProbeResult, Stage
-from doctor.reports import summary
+from doctor.reports import layers
 from tests.examples import device, linux, with_nvidia, with_torch
 from tests.reports.samples import HEALTHY
 
@@ -91,7 +91,7 @@ def test_a_slow_device_is_named_below_the_table(
     assert "39% of 778 TFLOP/s bf16" in out
     assert " ! device-slow: " in out
     assert "Its power is limited to 300 of 700 W." in out
-    assert "!" in [row.mark for row in summary.rows(report) if row.layer == "device"]
+    assert "!" in [row.mark for row in layers.rows(report) if row.layer == "device"]
 
 
 def test_pairs_rates_and_what_held_them_back(

@@ -16,7 +16,7 @@ import pytest
 from doctor.checks import all_checks
 from doctor.cli import output
 from doctor.model.fix import Fix
-from doctor.reports import github, html, junit, markdown, measured, summary, terminal
+from doctor.reports import github, html, junit, layers, markdown, measured, remedies, terminal, verdict
 from tests.reports.samples import ALL, FAULTY, HEALTHY, HOSTILE
 from tests.table import table
 
@@ -47,7 +47,7 @@ def test_junit_is_xml_and_counts(name: str) -> None:
     ],
 )
 def test_an_offer_has_its_price(fix: dict[str, object], offer: str) -> None:
-    assert summary.offer(Fix(finding="a", action="none", title="Do it.", **fix)) == offer
+    assert remedies.offer(Fix(finding="a", action="none", title="Do it.", **fix)) == offer
 
 
 @pytest.mark.parametrize("format", [markdown, html, terminal])
@@ -102,11 +102,11 @@ def test_html_looks(name: str, snapshot) -> None:
 def test_html_stands_alone(name: str) -> None:
     text = html.render(ALL[name])
     body = body_of(text)
-    assert summary.verdict(ALL[name]).split(":")[0] in text
+    assert verdict.sentence(ALL[name]).split(":")[0] in text
     assert not re.search(r"<(script|img|link|iframe|style)\b|\bhttps?://(?!download\.pytorch\.org)", body)
     assert not re.search(r" (src|style|on\w+)=", body)
     assert not re.search(r"\burl\(|@import|fetch\(|https?:", text.replace(body, ""))
-    for row in summary.rows(ALL[name]):
+    for row in layers.rows(ALL[name]):
         assert f'<th scope="row">{row.layer}</th>' in text
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from doctor.model.finding import Evidence
 from doctor.model.fix import Fix, Plan, Step
 from doctor.model.report import Target
-from doctor.reports import summary, terminal
+from doctor.reports import layers, remedies, terminal, verdict
 from tests.reports.samples import (
     ALL,
     CPU_ONLY,
@@ -47,7 +47,7 @@ def test_quiet_is_the_verdict() -> None:
 
 
 def test_one_line_per_layer_with_its_mark() -> None:
-    marks = {row.layer: row.mark for row in summary.rows(FAULTY)}
+    marks = {row.layer: row.mark for row in layers.rows(FAULTY)}
     assert marks == {
         "machine": "ok",
         "driver": "!!",
@@ -73,12 +73,12 @@ def test_one_line_per_layer_with_its_mark() -> None:
     ],
 )
 def test_verdict(sample, sentence: str) -> None:
-    assert summary.verdict(sample) == sentence
+    assert verdict.sentence(sample) == sentence
 
 
 def test_unknown_gpus_are_not_called_absent() -> None:
     sample = report(replace(CPU_ONLY.facts, gpus=None))
-    assert "whether there is a GPU is not known" in summary.verdict(sample)
+    assert "whether there is a GPU is not known" in verdict.sentence(sample)
 
 
 def test_a_crashed_probe_names_stage_and_signal() -> None:
@@ -90,7 +90,7 @@ def test_commands_are_never_wrapped_or_cut() -> None:
 
 
 def test_prose_keeps_to_the_width() -> None:
-    commands = {summary.step_command(s) for f in (FIX, *FIX.alternatives) for s in f.steps}
+    commands = {remedies.step_command(s) for f in (FIX, *FIX.alternatives) for s in f.steps}
     for width in (60, 80, 100):
         for line in terminal.render(FAULTY, width=width).splitlines():
             assert len(line) <= width or line.strip() in commands
