@@ -118,7 +118,8 @@ def _show(found: tuple[Match, ...], what: str, options: dict[str, Any], facts: F
 
         output.emit("\n".join(errata.markdown_page(m.erratum) for m in held), options["output"])
         return 0
-    from doctor.reports import errata, terminal
+    from doctor.reports import errata
+    from doctor.reports.terminal import pages
 
     serving = errata.serving(facts, [m.erratum for m in held]) if facts is not None and held else {}
     sections: list[tuple[str, Iterable[tuple[Erratum, str]]]] = []
@@ -127,7 +128,7 @@ def _show(found: tuple[Match, ...], what: str, options: dict[str, Any], facts: F
         sections.append((heading, [(m.erratum, _remark(m, serving)) for m in held]))
     if may and options["verbose"]:
         sections.append(("These may apply", [(m.erratum, _remark(m, {})) for m in may]))
-    text = terminal.render_errata(
+    text = pages.render_errata(
         sections, color=output.wants_color(options["color"], to_file=bool(options["output"])), width=output.width()
     )
     if not held:
@@ -203,7 +204,7 @@ _OUTCOMES = {"confirmed": "confirmed here", "not here": "not here", "untried": "
 
 
 def _tried_as_table(report: Report, tried: Iterable[Any], without: int, options: dict[str, Any]) -> str:
-    from doctor.reports import terminal
+    from doctor.reports.terminal import pages
 
     unseen = "it was not seen: this build may be patched"
     rows = [
@@ -211,7 +212,7 @@ def _tried_as_table(report: Report, tried: Iterable[Any], without: int, options:
         for t in tried
     ]
     color = output.wants_color(options["color"], to_file=bool(options["output"]))
-    text = terminal.render_table(rows, heads=("erratum", "device", "", ""), color=color) if rows else ""
+    text = pages.render_table(rows, heads=("erratum", "device", "", ""), color=color) if rows else ""
     torch = report.facts.torch
     version = torch.version if isinstance(torch, Torch) else None
     if not rows:

@@ -58,7 +58,7 @@ def command(what: tuple[str, ...], listed: bool, format: str, as_json: bool, col
     format = "json" if as_json else format
     text = sys.stdin.buffer.read(1 << 20).decode("utf-8", "replace") if what == ("-",) else " ".join(what)
     if listed:
-        output.emit(_pages_or_list(all_checks(), format, color, pages=False))
+        output.emit(_pages_or_list(all_checks(), format, color, full=False))
         return 0
     if not text.strip():
         raise click.UsageError("name a diagnosis, paste an error line, or ask for --list.")
@@ -70,7 +70,7 @@ def command(what: tuple[str, ...], listed: bool, format: str, as_json: bool, col
     if not checks and _ID.match(text) and "-" in text:
         raise click.UsageError(unknown_id(text, _all_ids()))
     if checks:
-        output.emit(_pages_or_list(checks, format, color, pages=True))
+        output.emit(_pages_or_list(checks, format, color, full=True))
         return 0
     return _explain_text(text, format, color)
 
@@ -128,9 +128,9 @@ def _of_fleet(id: str, format: str, color: str) -> str | None:
         from doctor.reports import markdown
 
         return markdown.render_sections(f"`{id}` *(torchdoctor fleet)*", sections)
-    from doctor.reports import terminal
+    from doctor.reports.terminal import pages
 
-    return terminal.render_sections(
+    return pages.render_sections(
         f"{id}  (torchdoctor fleet)", sections, color=output.wants_color(color), width=output.width()
     )
 
@@ -152,29 +152,29 @@ def _erratum(id: str, format: str, color: str) -> str | None:
         from doctor.reports import errata
 
         return errata.markdown_page(erratum)
-    from doctor.reports import terminal
+    from doctor.reports.terminal import pages
 
-    return terminal.render_erratum(erratum, color=output.wants_color(color), width=output.width())
+    return pages.render_erratum(erratum, color=output.wants_color(color), width=output.width())
 
 
-def _pages_or_list(checks: Iterable[Check], format: str, color: str, *, pages: bool) -> str:
+def _pages_or_list(checks: Iterable[Check], format: str, color: str, *, full: bool) -> str:
     if format == "json":
         import json
 
-        return json.dumps([_as_json(c, pages) for c in checks], indent=2)
+        return json.dumps([_as_json(c, full) for c in checks], indent=2)
     if format == "markdown":
         from doctor.reports import markdown
 
-        if pages:
+        if full:
             return "\n".join(markdown.render_page(c) for c in checks)
         heads = ("id", "layer", "severity", "title")
         return "\n".join(markdown.table(heads, ((c.id, c.layer, c.severity, c.title) for c in checks)))
-    from doctor.reports import terminal
+    from doctor.reports.terminal import pages
 
-    if pages:
-        return "\n".join(terminal.render_page(c, color=output.wants_color(color)) for c in checks)
+    if full:
+        return "\n".join(pages.render_page(c, color=output.wants_color(color)) for c in checks)
     rows = [(c.layer, c.id, c.title) for c in checks]
-    return terminal.render_table(rows, color=output.wants_color(color))
+    return pages.render_table(rows, color=output.wants_color(color))
 
 
 def _as_json(check: Check, page: bool) -> dict[str, str]:
@@ -256,19 +256,19 @@ def _as_text(
     readings: tuple[Reading, ...],
     color: str,
 ) -> str:
-    from doctor.reports import terminal
+    from doctor.reports.terminal import pages
 
     shaded = output.wants_color(color)
     parts, more = [], next((r.causes[0] for r in readings if r.causes), "--list")
     if symptoms:
         rows = _rows(hypotheses)
-        told = terminal.render_table([(s.text,) for s in symptoms], indent=2)
-        means = terminal.render_table(rows, color=shaded, indent=2)
+        told = pages.render_table([(s.text,) for s in symptoms], indent=2)
+        means = pages.render_table(rows, color=shaded, indent=2)
         settle = "".join(f"\nTo settle it: {ask.text}\n    {ask.command}\n" for ask in asks)
         parts.append(f"Recognised\n{told}\nIt can mean\n{means}{settle}")
         more = rows[0][1] if rows else more
     if readings:
-        parts.append(terminal.render_codes(readings, color=shaded, width=output.width()))
+        parts.append(pages.render_codes(readings, color=shaded, width=output.width()))
     return "\n".join([*(part.rstrip() + "\n" for part in parts), f"More: torchdoctor explain {more}"])
 
 

@@ -105,12 +105,13 @@ def _exit_code(report: Report) -> int:
 
 def _table(report: Report, options: dict[str, Any]) -> str:
     from doctor.reports import terminal
+    from doctor.reports.terminal import pages
 
     rows = [row for probe in report.facts.probes or () for row in (*_rows(probe), *_verdict(report, probe))]
     color = output.wants_color(options["color"], to_file=bool(options["output"]))
     if not rows:
         return terminal.render(report, color=color, width=output.width())
-    table = terminal.render_table(rows, heads=("device", "stage", "", "ms", "measured"), color=color)
+    table = pages.render_table(rows, heads=("device", "stage", "", "ms", "measured"), color=color)
     found = [f"{_MARKS[f.severity]} {f.id}: {f.detail}" for f in report.findings if _of_probe(f)]
     return table + "".join(f"\n{safe(line)}" for line in found) + ("\n" if found else "")
 

@@ -17,6 +17,7 @@ from doctor.checks import all_checks
 from doctor.cli import output
 from doctor.model.fix import Fix
 from doctor.reports import github, html, junit, layers, markdown, measured, remedies, terminal, verdict
+from doctor.reports.terminal import pages
 from tests.reports.samples import ALL, FAULTY, HEALTHY, HOSTILE
 from tests.table import table
 
@@ -82,7 +83,7 @@ def test_healthy_markdown_begins_with_the_verdict() -> None:
 @table("check", all_checks(), ids=lambda c: c.id)
 def test_pages(check) -> None:
     assert check.id in markdown.render_page(check)
-    page = terminal.render_page(check)
+    page = pages.render_page(check)
     for heading in ("What it means", "How to see it yourself", "What to do", "References"):
         assert heading in page
 

@@ -53,7 +53,7 @@ def _report(report: BenchReport, color: bool, width: int) -> Iterator[str]:
 
 
 def _tables(tables: Sequence[layout.Table], color: bool, width: int) -> str:
-    from doctor.reports.terminal import render_table
+    from doctor.reports.terminal.pages import render_table
 
     parts = []
     for table in tables:

@@ -1,36 +1,30 @@
 """The report as people read it: one line a layer, faults with evidence and fix, the verdict last.
 
-Words and marks carry the meaning, colour only adds. Prose is wrapped at `width`; commands never are. Foreign text is
-only ever put into rich Text objects, after `safe`: it can neither be markup nor move the cursor.
+Words and marks carry the meaning, colour only adds. Prose is wrapped at `width`; commands never are. lines.py is
+what all of it is made of, pages.py what is no report.
 """
 
 from __future__ import annotations
 
-import io
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 
 from rich.cells import cell_len
 from rich.text import Text
 
-from doctor.checks import Check, check_of
+from doctor.checks import check_of
 from doctor.fixes import quoting
 from doctor.knowledge import lookup
-from doctor.knowledge.codes import Reading
-from doctor.knowledge.errata import Erratum
 from doctor.model.finding import ONLY_TOLD, Evidence, Finding
 from doctor.model.fix import Fix, Plan, Step
 from doctor.model.report import Report
-from doctor.reports import declared, findings, layers, remedies, verdict, words
 from doctor.reports import errata as errata_text
+from doctor.reports import findings, layers, remedies, verdict, words
+from doctor.reports.terminal.lines import Lines, plain, printed, prose, table
+from doctor.reports.terminal.pages import in_full
 from doctor.reports.text import headline, safe
 
 _STYLES = {"ok": "green", "!!": "bold red", "!": "yellow", "^": "magenta", "?": "yellow", "-": "dim"}
 _SEVERITIES = {"fault": ("FAULT", "bold red"), "warning": ("WARNING", "yellow"), "note": ("note", "cyan")}
-_CODES_IN_FULL = 3
-_CAUSES_OF_A_CODE = 6
-
-Lines = Iterator[Text]
 
 
 def render(
@@ -46,118 +40,19 @@ def render(
     """The whole report as text with a newline at the end; with escape sequences only if `color`. `errata`: all that is
     known to be broken here, in full. `headed`: its first line is on the screen already."""
     lines = _verdict(report, width) if quiet else _report(report, width, verbose, errata, headed)
-    return _printed(lines, color)
+    return printed(lines, color)
 
 
 def render_plan(plan: Plan, *, color: bool = False, width: int = 80, windows: bool = False) -> str:
     """The plan of `torchdoctor fix`: every fix with its steps and alternatives, then what no fix is known for."""
-    return _printed(_plan(plan, width, windows), color)
-
-
-def render_page(check: Check, *, color: bool = False, width: int = 80) -> str:
-    """The page of `torchdoctor explain ID`."""
-    return _printed(_page(check, width), color)
-
-
-def render_sections(title: str, sections: Mapping[str, str], *, color: bool = False, width: int = 80) -> str:
-    """A page of our own words: a title, and a paragraph under each head."""
-
-    def lines() -> Lines:
-        yield _text(title, style="bold")
-        for head, text in sections.items():
-            yield Text()
-            yield _text(head, style="bold")
-            yield from _prose(text, width, indent=4)
-
-    return _printed(lines(), color)
-
-
-def render_codes(readings: Iterable[Reading], *, color: bool = False, width: int = 80) -> str:
-    """What a code can mean, as `torchdoctor explain` shows it: the likeliest in full, the others in a line each."""
-    return _printed(_codes(tuple(readings), width), color)
-
-
-def render_table(
-    rows: Iterable[tuple[str, ...]],
-    *,
-    heads: tuple[str, ...] = (),
-    color: bool = False,
-    indent: int = 0,
-    gap: int = 4,
-    width: int | None = None,
-) -> str:
-    """Columns of foreign text, as wide as they need to be; the last one is never cut. With a `width`, columns that do
-    not fit go below their row, each with its head."""
-    return _printed(_table(rows, heads=heads, indent=indent, gap=gap, width=width), color)
-
-
-def _printed(lines: Iterable[Text], color: bool) -> str:
-    if not color:
-        return "".join(f"{line.plain.rstrip()}\n" for line in lines)
-    from rich.console import Console  # only colour needs it
-
-    file = io.StringIO()
-    console = Console(
-        file=file, force_terminal=True, color_system="standard", width=200, highlight=False, markup=False, emoji=False,
-        legacy_windows=False,
-    )  # fmt: skip
-    for line in lines:
-        line.rstrip()
-        console.print(line, soft_wrap=True)
-    return file.getvalue()
-
-
-def _text(text: str, style: str = "") -> Text:
-    return Text(safe(text), style=style)
-
-
-def _prose(text: str, width: int, *, indent: int = 0, style: str = "") -> Lines:
-    """Wrapped at spaces; a word longer than the line (a path, a command) stays whole."""
-    pad = " " * indent
-    line = pad
-    for word in safe(text).split():
-        if line.strip() and cell_len(line) + 1 + cell_len(word) > width:
-            yield Text(line, style=style)
-            line = pad
-        line += word if not line.strip() else f" {word}"
-    if line.strip():
-        yield Text(line, style=style)
-
-
-def _table(
-    rows: Iterable[tuple[str, ...]],
-    *,
-    heads: tuple[str, ...] = (),
-    indent: int = 4,
-    gap: int = 4,
-    width: int | None = None,
-) -> Lines:
-    cells = [tuple(safe(c) for c in row) for row in ((heads, *rows) if heads else rows)]
-    if not cells:
-        return
-    widths = [max(cell_len(row[i]) for row in cells) for i in range(len(cells[0]))]
-    kept = len(widths)
-    while width and heads and kept > 1 and indent + sum(widths[:kept]) + gap * (kept - 1) > width:
-        kept -= 1
-    for number, row in enumerate(cells):
-        line = Text(" " * indent, style="bold" if heads and number == 0 else "")
-        for i, cell in enumerate(row[:kept]):
-            last = i == kept - 1
-            line.append(
-                cell + ("" if last else " " * (widths[i] - cell_len(cell) + gap)), style="dim" if last and i > 1 else ""
-            )
-        yield line
-        if width and number and (below := [f"{h}: {c}" if h else c for h, c in zip(cells[0], row, strict=True)][kept:]):
-            said = "; ".join(text for text, cell in zip(below, row[kept:], strict=True) if cell)
-            for part in textwrap.wrap(said, width - indent - 4, break_long_words=False, break_on_hyphens=False):
-                yield Text(" " * (indent + 4) + part, style="dim")
+    return printed(_plan(plan, width, windows), color)
 
 
 def _report(report: Report, width: int, verbose: bool, errata: bool, headed: bool) -> Lines:
     if not headed:
-        yield from _prose(headline(report.tool, report.target), width)
+        yield from prose(headline(report.tool, report.target), width)
     if report.facts.as_of:
-        yield from _prose(f"judged by what existed on {report.facts.as_of}", width, style="dim")
+        yield from prose(f"judged by what existed on {report.facts.as_of}", width, style="dim")
     yield Text()
     for row in layers.rows(report):
         yield from _row(row, width)
@@ -184,7 +79,7 @@ def _report(report: Report, width: int, verbose: bool, errata: bool, headed: boo
 
 def _row(row: layers.Row, width: int) -> Lines:
     start = 18
-    lines = list(_prose(row.text, width, indent=start)) or [Text()]
+    lines = list(prose(row.text, width, indent=start)) or [Text()]
     first = Text()
     first.append(f"{row.mark:>3}", style=_STYLES[row.mark])
     first.append(f"  {row.layer:<13}")
@@ -207,92 +102,10 @@ def _errata_in_full(report: Report, width: int) -> Lines:
     known = [e for one in errata_text.known(report) if (e := lookup.erratum_of(one.fact))]
     yield Text()
     if not known:
-        yield _text("No erratum is known to hold here.")
+        yield plain("No erratum is known to hold here.")
         return
     serving = errata_text.serving(report.facts, known)
-    yield from _sections([(f"Known errata ({len(known)})", [(e, serving.get(e.id, "")) for e in known])], width)
-
-
-def render_erratum(erratum: Erratum, *, color: bool = False, width: int = 80) -> str:
-    """The page of `torchdoctor explain ERRATUM-ID`."""
-    return _printed(_erratum_page(erratum, width), color)
-
-
-def render_errata(
-    sections: Iterable[tuple[str, Iterable[tuple[Erratum, str]]]], *, color: bool = False, width: int = 80
-) -> str:
-    """Sections of errata in full, each erratum with a remark (""  for none)."""
-    return _printed(_sections(sections, width), color)
-
-
-def _sections(sections: Iterable[tuple[str, Iterable[tuple[Erratum, str]]]], width: int) -> Lines:
-    for number, (heading, rows) in enumerate(sections):
-        if number:
-            yield Text()
-        yield from _prose(heading, width, style="bold")
-        for erratum, remark in rows:
-            yield from _erratum(erratum, remark, width)
-
-
-def _erratum(erratum: Erratum, remark: str, width: int) -> Lines:
-    """One erratum: its id and title, what is seen, the release with the fix, the workaround, the source."""
-    yield Text()
-    yield Text.assemble("  ", (safe(erratum.id), "bold"), f"  ({erratum.kind}, {erratum.severity})")
-    for line in (f"{erratum.title}.", erratum.symptom, errata_text.fix(erratum), remark):
-        yield from _prose(line, width, indent=4)
-    if erratum.workaround:
-        yield from _prose(f"Workaround: {erratum.workaround}", width, indent=4)
-    yield _text(f"    {erratum.sources[0]}", style="dim")
-
-
-def _erratum_page(erratum: Erratum, width: int) -> Lines:
-    yield Text.assemble((safe(erratum.id), "bold"), f"  ({erratum.kind}, {erratum.severity})")
-    yield from _prose(f"{erratum.title}.", width)
-    yield Text()
-    yield from _table(errata_text.fields(erratum), indent=2, gap=2)
-    for heading, text in (("Symptom", erratum.symptom), ("Workaround", erratum.workaround or "None is known.")):
-        yield Text()
-        yield _text(heading, style="bold")
-        yield from _prose(text, width, indent=4)
-    yield Text()
-    yield _text("Sources", style="bold")
-    for source in erratum.sources:
-        yield _text(f"    {source}")
-
-
-def _codes(readings: tuple[Reading, ...], width: int) -> Lines:
-    alike: dict[tuple[str, tuple[str, ...]], list[Reading]] = {}  # CUDA's runtime and driver often say the same
-    for reading in readings:
-        alike.setdefault((reading.meaning, reading.causes), []).append(reading)
-    groups = list(alike.values())
-    for group in groups[:_CODES_IN_FULL]:
-        yield from _code(group, width)
-        yield Text()
-    if rest := [reading for group in groups[_CODES_IN_FULL:] for reading in group]:
-        yield Text("It is also")
-        yield from _table(((reading.name, reading.of) for reading in rest), indent=2)
-        yield Text()
-
-
-def _code(alike: list[Reading], width: int) -> Lines:
-    """Codes of the same meaning and causes."""
-    for reading in alike:
-        number = "" if reading.number is None else f"{_number(reading)}, "
-        yield from _prose(f"{reading.name}: {number}{reading.of}", width, style="bold")
-    first = alike[0]
-    yield from _prose(first.meaning, width, indent=2)
-    titles = [(id, check.title) for id in first.causes[:_CAUSES_OF_A_CODE] if (check := check_of(id))]
-    if titles:
-        yield Text("  It can come from")
-        yield from _table(titles, indent=4)
-    yield from _prose(first.next, width, indent=2)
-    if first.command:
-        yield _text(f"    {first.command}")
-
-
-def _number(reading: Reading) -> str:
-    number = reading.number or 0
-    return f"0x{number:08X}" if number > 0xFFFF else str(number)
+    yield from in_full([(f"Known errata ({len(known)})", [(e, serving.get(e.id, "")) for e in known])], width)
 
 
 def _heading(finding: Finding) -> Text:
@@ -307,9 +120,9 @@ def _heading(finding: Finding) -> Text:
 
 def _fault(report: Report, finding: Finding, width: int) -> Lines:
     yield _heading(finding)
-    yield from _prose(finding.title, width, indent=2)
+    yield from prose(finding.title, width, indent=2)
     if finding.detail and finding.detail != finding.title:
-        yield from _prose(finding.detail, width, indent=2)
+        yield from prose(finding.detail, width, indent=2)
     if finding.evidence:
         yield Text()
         yield from _evidence(finding.evidence, width)
@@ -323,8 +136,8 @@ def _settled_by(finding: Finding) -> Lines:
     """What would make a conclusion certain."""
     if command := finding.values.get("would_settle"):
         yield Text()
-        yield _text("  To be certain first")
-        yield _text(" " * 9 + command, style="bold")
+        yield plain("  To be certain first")
+        yield plain(" " * 9 + command, style="bold")
 
 
 def _evidence(evidence: Iterable[Evidence], width: int) -> Lines:
@@ -333,10 +146,10 @@ def _evidence(evidence: Iterable[Evidence], width: int) -> Lines:
     short = list(rows)
     while short and sum(max(cell_len(row[i]) for row in short) for i in range(3)) + 12 > width:
         short.remove(max(short, key=lambda row: sum(map(cell_len, row))))
-    yield from _table(short)
+    yield from table(short)
     for label, value, source in (row for row in rows if row not in short):
-        yield _text(f"    {label}" + (f"    {source}" if source else ""))
-        yield from _prose(value, width, indent=6)
+        yield plain(f"    {label}" + (f"    {source}" if source else ""))
+        yield from prose(value, width, indent=6)
 
 
 def _consequences(report: Report, finding: Finding, width: int) -> Lines:
@@ -344,11 +157,11 @@ def _consequences(report: Report, finding: Finding, width: int) -> Lines:
     if not caused:
         return
     yield Text()
-    yield _text("  Because of it")
+    yield plain("  Because of it")
     first = next((f.id for f in report.findings if f.root and f.severity == "fault"), None)
     goes = "goes away with the first fix" if finding.id == first else "goes away with this fix"
     for other in caused:
-        text = list(_prose(f"{other.id}: {other.title.rstrip('.')} ({goes})", width, indent=6))
+        text = list(prose(f"{other.id}: {other.title.rstrip('.')} ({goes})", width, indent=6))
         yield Text.assemble("   ", ("^", _STYLES["^"]), f"  {text[0].plain[6:]}")
         yield from text[1:]
 
@@ -358,38 +171,38 @@ def _cure(report: Report, finding: Finding, width: int) -> Lines:
     fix = findings.fix_of(report, finding)
     if fix is None:
         reason = next((why for id, why in report.plan.unfixed if id == finding.id), "")
-        yield from _prose(f"No fix is known{': ' + reason if reason else '.'}", width, indent=2)
+        yield from prose(f"No fix is known{': ' + reason if reason else '.'}", width, indent=2)
         return
     if fix.finding != finding.id:
-        yield from _prose(f"The fix of {fix.finding} fixes this too.", width, indent=2)
+        yield from prose(f"The fix of {fix.finding} fixes this too.", width, indent=2)
         return
-    yield _text("  To fix it")
+    yield plain("  To fix it")
     yield from _fix(fix, width, windows)
 
 
 def _fix(fix: Fix, width: int, windows: bool) -> Lines:
     if not fix.steps:
-        yield from _prose(fix.title, width, indent=4)
+        yield from prose(fix.title, width, indent=4)
     for number, step in enumerate(fix.steps, 1):
         yield from _step(number, step, width, windows)
     for assumed in fix.assumes:
-        yield from _prose(f"(assumes: {assumed.rstrip('.')})", width, indent=2, style="dim")
+        yield from prose(f"(assumes: {assumed.rstrip('.')})", width, indent=2, style="dim")
     for alternative in fix.alternatives:
-        yield from _prose(f"Or: {remedies.offer(alternative)}", width, indent=2)
+        yield from prose(f"Or: {remedies.offer(alternative)}", width, indent=2)
         for assumed in alternative.assumes:
             if assumed not in fix.assumes:
-                yield from _prose(f"(assumes: {assumed.rstrip('.')})", width, indent=9, style="dim")
+                yield from prose(f"(assumes: {assumed.rstrip('.')})", width, indent=9, style="dim")
         for step in alternative.steps:
             if remedies.step_command(step):
                 yield from _commands(step, windows, indent=9)
             elif remedies.says_more(step, alternative):
-                yield from _prose(step.text, width, indent=9)
+                yield from prose(step.text, width, indent=9)
 
 
 def _step(number: int, step: Step, width: int, windows: bool) -> Lines:
     hints = remedies.hints(step)
     room = width - (len(hints) + 2 if hints else 0)
-    lines = list(_prose(step.text, room, indent=7)) or [Text(" " * 7)]
+    lines = list(prose(step.text, room, indent=7)) or [Text(" " * 7)]
     first = Text(f"    {number:<3}{lines[0].plain[7:]}")
     if hints:
         first.append(" " * max(2, width - cell_len(first.plain) - len(hints)))
@@ -402,20 +215,20 @@ def _step(number: int, step: Step, width: int, windows: bool) -> Lines:
 def _commands(step: Step, windows: bool, indent: int) -> Lines:
     """Never wrapped, never cut; a multi-line shell text keeps its lines."""
     for line in (remedies.step_command(step, windows=windows) or "").splitlines():
-        yield _text(" " * indent + line, style="bold")
+        yield plain(" " * indent + line, style="bold")
 
 
 def _remark(report: Report, finding: Finding, width: int) -> Lines:
     """A warning or a note: what it is, and the first command, or what is to be done in words, nothing more."""
     yield _heading(finding)
-    yield from _prose(finding.detail or finding.title, width, indent=2)
+    yield from prose(finding.detail or finding.title, width, indent=2)
     fix = findings.fix_of(report, finding)
     if fix and fix.finding == finding.id and not fix.steps:
-        yield from _prose(fix.title, width, indent=4)
+        yield from prose(fix.title, width, indent=4)
     if finding.severity == "warning" and fix and fix.finding == finding.id:
         for step in fix.steps:
             if remedies.step_command(step) is None:
-                yield from _prose(step.text, width, indent=4)
+                yield from prose(step.text, width, indent=4)
             yield from _commands(step, report.facts.host.system == "windows", indent=4)
 
 
@@ -425,36 +238,36 @@ def _left_over(report: Report, width: int) -> Lines:
         yield Text()
         place = left.symptom.place
         where = f" ({place})" if place else ""
-        text = list(_prose(f"{verdict.not_explained(left.symptom)}{where}", width, indent=3))
+        text = list(prose(f"{verdict.not_explained(left.symptom)}{where}", width, indent=3))
         yield Text.assemble((" ? ", "yellow"), text[0].plain[3:])
         yield from text[1:]
         known = [(h, check) for h in left.hypotheses if (check := check_of(h.id))]
         names = max((cell_len(h.id) for h, _ in known), default=0)
         for hypothesis, check in known:
             start = f"     {verdict.how_likely(hypothesis):8}  {hypothesis.id:{names}}  "
-            lines = list(_prose(verdict.why(hypothesis, check.title), width, indent=len(start)))
+            lines = list(prose(verdict.why(hypothesis, check.title), width, indent=len(start)))
             yield Text.assemble(start, lines[0].plain[len(start) :])
             yield from lines[1:]
     if report.questions and report.is_open:
         first = report.questions[0]
         yield Text()
-        yield _text("  To settle it")
-        yield from _prose(first.text, width, indent=4)
+        yield plain("  To settle it")
+        yield from prose(first.text, width, indent=4)
         if first.command:
-            yield _text(" " * 9 + first.command, style="bold")
+            yield plain(" " * 9 + first.command, style="bold")
 
 
 def _others(report: Report, width: int) -> Lines:
     if report.others:
         yield Text()
-        yield _text("Also in the evidence, not judged")
+        yield plain("Also in the evidence, not judged")
         for other in report.others:
-            yield from _prose(f"{other.name}: {other.summary}", width, indent=2)
+            yield from prose(f"{other.name}: {other.summary}", width, indent=2)
     broken = [o for o in report.outcomes if o.status == "crashed"]
     if broken:
         yield Text()
         for outcome in broken:
-            yield from _prose(f"The check {outcome.id} failed, a bug in torchdoctor: {outcome.reason}", width)
+            yield from prose(f"The check {outcome.id} failed, a bug in torchdoctor: {outcome.reason}", width)
 
 
 def _looked(report: Report, width: int) -> Lines:
@@ -468,8 +281,8 @@ def _looked(report: Report, width: int) -> Lines:
     ):
         if rows:
             yield Text()
-            yield _text(title)
-            yield from _table(rows, indent=2, gap=2)
+            yield plain(title)
+            yield from table(rows, indent=2, gap=2)
 
 
 def _verdict(report: Report, width: int) -> Lines:
@@ -483,7 +296,7 @@ def _verdict(report: Report, width: int) -> Lines:
     fixes = [fix for f in wrong if (fix := findings.fix_of(report, f))]
     if any(remedies.step_command(step) for fix in fixes for step in fix.steps):
         more.append(f"Commands only: torchdoctor fix --print-commands{_same_target(report)}")
-    lines = list(_prose(sentence, width, style=style))
+    lines = list(prose(sentence, width, style=style))
     last = lines[-1]
     indent = 2 + cell_len(lines[0].plain)
     beside = len(lines) == 1 and bool(more) and indent + cell_len(more[0]) + len(duration) + 2 <= width
@@ -521,20 +334,11 @@ def _plan(plan: Plan, width: int, windows: bool) -> Lines:
             yield Text()
         yield Text.assemble((safe(fix.finding), "bold"))
         if [step.text.rstrip(".") for step in fix.steps] != [fix.title.rstrip(".")]:  # nothing is said twice
-            yield from _prose(fix.title, width, indent=2)
+            yield from prose(fix.title, width, indent=2)
         if fix.steps:
             yield from _fix(fix, width, windows)
         if fix.also_cures:
-            yield from _prose(f"Also fixes: {', '.join(fix.also_cures)}", width, indent=2)
+            yield from prose(f"Also fixes: {', '.join(fix.also_cures)}", width, indent=2)
     for id, reason in plan.unfixed:
         yield Text()
-        yield from _prose(f"{id}: no fix is known{': ' + reason if reason else '.'}", width)
-
-
-def _page(check: Check, width: int) -> Lines:
-    yield Text.assemble((check.id, "bold"), f"  ({check.severity}, layer {check.layer})")
-    yield _text(f"  {check.title}")
-    yield from _prose(declared.declared(check), width, indent=2, style="dim")
-    yield Text()
-    for line in check.docs.splitlines():
-        yield _text(line, style="bold" if line and not line.startswith(" ") else "")
+        yield from prose(f"{id}: no fix is known{': ' + reason if reason else '.'}", width)
