@@ -70,11 +70,7 @@ def fleet_page() -> str:
     lines = ["| id | means | what to do |", "| --- | --- | --- |"]
     lines += [f"| `{id}` | {own.title} | {own.remedy} |" for id, own in OWN.items()]
     text = (ROOT / "docs" / "fleet.md").read_text(encoding="utf-8")
-    before, begin, rest = text.partition("<!-- begin: findings -->")
-    _, end, after = rest.partition("<!-- end: findings -->")
-    if not begin or not end:
-        raise SystemExit("docs/fleet.md has no section for the findings")
-    return f"{before}{begin}\n" + "\n".join(lines) + f"\n{end}{after}"
+    return _between(text, "findings", "\n".join(lines))
 
 
 def bench_page() -> str:
@@ -97,11 +93,7 @@ def bench_page() -> str:
         f"{verdicts.BAND_REACH:g} times their range and {100 * verdicts.BAND_MARGIN:g} % of their middle.",
     ]
     text = (ROOT / "docs" / "bench.md").read_text(encoding="utf-8")
-    before, begin, rest = text.partition("<!-- begin: tolerances -->")
-    _, end, after = rest.partition("<!-- end: tolerances -->")
-    if not begin or not end:
-        raise SystemExit("docs/bench.md has no section for the tolerances")
-    return f"{before}{begin}\n" + "\n".join(lines) + f"\n{end}{after}"
+    return _between(text, "tolerances", "\n".join(lines))
 
 
 def _tolerance(value: float | None) -> str:
@@ -131,7 +123,7 @@ def _between(text: str, mark: str, made: str) -> str:
     before, begin, rest = text.partition(first)
     _, end, after = rest.partition(last)
     if not begin or not end:
-        raise SystemExit(f"README.md has no section between {first} and {last}")
+        raise SystemExit(f"there is no section between {first} and {last}")
     return f"{before}{first}\n{made}\n{last}{after}"
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -21,6 +20,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+
+from doctor.fleet.launch import free_port  # noqa: E402
 
 MAIN, FAULTY = ROOT / "doctor" / "fleet" / "__main__.py", ROOT / "tests" / "fleet" / "faulty.py"
 WITHIN = 0.05  # of the bandwidth of the loop written by hand
@@ -92,12 +93,6 @@ def ranks(folder: Path, count: int, environ: Mapping[int, Mapping[str, str]], fa
         child.wait(240)
     report: dict[str, Any] = json.loads(render(merge(str(folder), expect=count)))
     return report
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def told(report: Mapping[str, Any]) -> list[str]:

@@ -60,7 +60,6 @@ class Release:
     version: Version
     wheels: dict[str, dict[str, set[str]]] = field(default_factory=dict)
     packages: list[tuple[str, DistributionPackage]] = field(default_factory=list)  # (platform, a wheel for it)
-    requires_python: str = ""
     date: str | None = None
 
     def by_tag(self) -> dict[str, dict[str, str]]:
@@ -109,7 +108,7 @@ def releases_of(client: PyPISimple, project: str) -> dict[str, Release]:
             continue
         if version.is_prerelease or (version.is_postrelease and project not in MENDED):
             continue
-        release = found.setdefault(str(version), Release(version, requires_python=package.requires_python or ""))
+        release = found.setdefault(str(version), Release(version))
         if package.upload_time:
             release.date = min(release.date or "9", package.upload_time.date().isoformat())
         for tag in tags:
@@ -252,7 +251,6 @@ def new_release(tables: dict[str, Table], client: PyPISimple, release: Release, 
         **newest,
         "torch": str(release.version),
         "date": date,
-        "requires_python": release.requires_python,
         "wheels": release.by_tag(),
         "cuda_builds": cuda_builds(client, release),
         "note": f"numpy_2, mps_minimum and conda_channel taken over from {newest['torch']}",

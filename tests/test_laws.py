@@ -304,6 +304,37 @@ def test_inside_is_valid_on_old_pythons(targets: tuple[str, ...]) -> None:
 AFTER_THE_GATE = ("--exclude", "sys.base_prefix", "--exclude", "sys.implementation")
 
 
+def body_of(function: ast.FunctionDef) -> str:
+    """What a function does, without its name and docstring; "" where it is too short to count."""
+    documented = isinstance(function.body[0], ast.Expr) and isinstance(function.body[0].value, ast.Constant)
+    body = ast.Module(function.body[documented:], [])
+    return ast.dump(function.args) + ast.dump(body) if sum(1 for _ in ast.walk(body)) > 15 else ""
+
+
+def written_twice(sources: dict[str, ast.Module]) -> set[frozenset[str]]:
+    """The functions that are the same to the letter, each group once."""
+    found: dict[str, set[str]] = {}
+    for name, tree in sources.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and (body := body_of(node)):
+                found.setdefault(body, set()).add(f"{name}: {node.name}")
+    return {frozenset(places) for places in found.values() if len(places) > 1}
+
+
+def test_no_function_is_written_twice() -> None:
+    assert written_twice({"a": ast.parse("def f(x): return [x + 1, x * 2, x - 3]"),
+                          "b": ast.parse("def g(x):\n 'doc'\n return [x + 1, x * 2, x - 3]")}) == {
+        frozenset(("a: f", "b: g"))
+    }  # fmt: skip
+    sources = {name_of(path): tree_of(path) for path in MODULES}
+    # Sent into the target, each alone: the first two as scripts, workloads as single files.
+    workloads = [f"doctor/inside/bench/workloads/{name}.py" for name in ("mobilenet_v2", "efficientnet_b0")]
+    assert written_twice(sources) == {
+        frozenset(("doctor/inside/collect.py: is_pipe", "doctor/inside/probe.py: is_pipe")),
+        *(frozenset(f"{name}: {function}" for name in workloads) for function in ("joined", "forward")),
+    }
+
+
 def test_ids_are_unique_and_kebab_case() -> None:
     ids = [c.id for c in all_checks()]
     assert len(ids) == len(set(ids))

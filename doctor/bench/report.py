@@ -23,7 +23,7 @@ def devices_of(facts: Facts) -> tuple[str, ...]:
     torch = facts.torch
     if not isinstance(torch, Torch) or not torch.imports:
         return ()
-    return ("cpu", *(_name(d) for d in torch.devices or ()))
+    return ("cpu", *(d.id for d in torch.devices or ()))
 
 
 def chosen(devices: tuple[str, ...], asked: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -42,14 +42,10 @@ def chosen(devices: tuple[str, ...], asked: tuple[str, ...]) -> tuple[tuple[str,
     return tuple(found), missing
 
 
-def _name(device: TorchDevice) -> str:
-    return device.backend if device.backend == "mps" else f"{device.backend}:{device.index}"
-
-
 def machine_of(facts: Facts, devices: Iterable[str], environ: Mapping[str, str]) -> BenchMachine:
     """What is said of the machine. Names of people and hosts are not among it."""
     host, torch = facts.host, facts.torch if isinstance(facts.torch, Torch) else Torch()
-    known = {_name(d): d for d in torch.devices or ()}
+    known = {d.id: d for d in torch.devices or ()}
     return BenchMachine(
         system=host.system,
         os_name=host.os_name,

@@ -124,9 +124,8 @@ def _in_use(
     GPU, not how many: then all count as used."""
 
     def state(device: TorchDevice) -> tuple[str, State]:
-        name = device.backend if device.backend == "mps" else f"{device.backend}:{device.index}"
-        probe = probes.get(name)
-        return name, "proven" if probe and probe.status == "ok" else "used"
+        probe = probes.get(device.id)
+        return device.id, "proven" if probe and probe.status == "ok" else "used"
 
     if not devices:
         for gpu in gpus or [Gpu(vendor=vendor)]:  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.checks._torch import numbers, wanted_backend
+from doctor.checks._torch import gpus_of, numbers, wanted_backend
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, SERVICES, ErrorText, Facts, Gpu, InstallAttempt, Torch
 from doctor.model.finding import Evidence
@@ -150,11 +150,6 @@ def older(have: str, need: str) -> bool:
     return numbers(have) < numbers(need)
 
 
-def gpus_of(facts: Facts, vendor: str) -> tuple[Gpu, ...]:
-    """Known GPUs of a vendor."""
-    return tuple(g for g in facts.gpus or () if g.vendor == vendor)
-
-
 def named(gpus: tuple[Gpu, ...]) -> str:
     """The GPUs in words: "an NVIDIA GeForce RTX 4090 and 1 more"."""
     if not gpus:
@@ -261,11 +256,6 @@ def python_minor(facts: Facts) -> str | None:
     """The Python as wheels name it: "3.12", "3.13t"."""
     found = re.match(r"(\d+)\.(\d+)", facts.interpreter.version or "")
     return f"{found[1]}.{found[2]}{'t' if facts.interpreter.free_threaded else ''}" if found else None
-
-
-def wheel_platform(facts: Facts) -> str | None:
-    """Platform of the wheels that this Python takes. On a Mac whose Python is not known, that of its hardware."""
-    return lookup.platform_of(facts.host.system, facts.interpreter.architecture or facts.host.architecture)
 
 
 def wanted_release(attempt: InstallAttempt) -> str | None:

@@ -25,9 +25,15 @@ def installed(facts: Facts) -> Torch | None:
     return torch if isinstance(torch, Torch) and torch.version else None
 
 
-def platform(facts: Facts) -> str | None:
-    """Wheel platform of the target: that of its Python, which under Rosetta is not the hardware's."""
+def wheel_platform(facts: Facts) -> str | None:
+    """Platform of the wheels that this Python takes, which under Rosetta is not the hardware's; where the Python is not
+    known, that of the hardware."""
     return lookup.platform_of(facts.host.system, facts.interpreter.architecture or facts.host.architecture)
+
+
+def gpus_of(facts: Facts, vendor: str) -> tuple[Gpu, ...]:
+    """Known GPUs of a vendor."""
+    return tuple(g for g in facts.gpus or () if g.vendor == vendor)
 
 
 def build(facts: Facts) -> lookup.Build | None:
@@ -35,7 +41,7 @@ def build(facts: Facts) -> lookup.Build | None:
     torch = installed(facts)
     if torch is None or torch.version is None:
         return None
-    return lookup.build_of(torch.version, cuda=torch.cuda, hip=torch.hip, xpu=torch.xpu, platform=platform(facts))
+    return lookup.build_of(torch.version, cuda=torch.cuda, hip=torch.hip, xpu=torch.xpu, platform=wheel_platform(facts))
 
 
 def kind(facts: Facts) -> str | None:
@@ -108,11 +114,6 @@ def is_mac_arm(facts: Facts) -> bool:
     )
 
 
-def gpus(facts: Facts, vendor: str) -> tuple[Gpu, ...]:
-    """Known GPUs of a vendor."""
-    return tuple(g for g in facts.gpus or () if g.vendor == vendor)
-
-
 def capability_of(gpu: Gpu) -> str | None:
     """CUDA compute capability, as told or by the tables."""
     if gpu.capability or gpu.vendor != "nvidia":
@@ -137,7 +138,7 @@ def architectures(facts: Facts) -> tuple[str, ...] | None:
         return torch.arch_list
     if made is None or made.backend is None or made.nightly or facts.host.system == "darwin":
         return None
-    where = platform(facts)
+    where = wheel_platform(facts)
     lists = [lookup.arch_list_of(made.release, made.backend, p) for p in ((where,) if where else PLATFORMS)]
     return tuple(dict.fromkeys(arch for archs in lists for arch in archs or ())) or None
 

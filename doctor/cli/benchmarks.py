@@ -11,7 +11,7 @@ import click
 
 from doctor.cli import output
 from doctor.cli.codes import FAULT
-from doctor.cli.options import _output
+from doctor.cli.options import _output, decorator
 
 if TYPE_CHECKING:
     from doctor.model.bench import BenchReport, Row
@@ -39,12 +39,7 @@ def output_options() -> Decorator:
         click.argument("files", nargs=-1, metavar="[FILES]..."),
     ]
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    return decorator(options)
 
 
 def format_of(options: dict[str, Any], formats: tuple[str, ...] = FORMATS) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -52,6 +52,17 @@ class Positive(click.FloatRange):
         if math.isnan(number):
             self.fail("nan is no number.", param, ctx)
         return number
+
+
+def decorator(options: Sequence[Decorator]) -> Decorator:
+    """All of the options as one, in their order."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def machine_options(*, formats: Iterable[str] = FORMATS, probes: bool = True) -> Decorator:
@@ -107,12 +118,7 @@ def machine_options(*, formats: Iterable[str] = FORMATS, probes: bool = True) ->
         ),
     ]
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    return decorator(options)
 
 
 def _probe_options(probes: bool) -> list[Decorator]:

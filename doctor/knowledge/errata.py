@@ -22,7 +22,7 @@ from typing import Literal
 from doctor.knowledge.load import of_tables, table
 from doctor.knowledge.releases import newest_torch, release_date, torch_versions
 from doctor.knowledge.specifiers import specifier
-from doctor.knowledge.versions import compared, numbers, release_of, taken_apart
+from doctor.knowledge.versions import compared, is_early, numbers, release_of, taken_apart
 from doctor.model.values import dataclass
 
 Kind = Literal["wrong-result", "nan", "crash", "leak", "hang", "slow", "import", "install", "error"]
@@ -285,7 +285,7 @@ class _Build:
 def _build(version: str) -> _Build:
     stand_ins = stands_for(version)
     exact = len(stand_ins) == 1 and _is_published(version)
-    return _Build(stand_ins, nightly_date(version), _is_early(version), exact)
+    return _Build(stand_ins, nightly_date(version), is_early(version), exact)
 
 
 def _has(erratum: Erratum, release: str) -> bool | None:
@@ -329,7 +329,7 @@ def stands_for(version: str) -> tuple[str, ...]:
         return ()
     base = release_of(version)
     known = torch_versions()
-    if _is_early(version):
+    if is_early(version):
         older = [v for v in known if numbers(v)[:2] < numbers(base)[:2]]
         minor = numbers(older[-1])[:2] if older else ()
         return (*(v for v in older if numbers(v)[:2] == minor), base)
@@ -340,11 +340,6 @@ def stands_for(version: str) -> tuple[str, ...]:
     return (base, following) if following else (base,)
 
 
-def _is_early(version: str) -> bool:
-    parts = taken_apart(version)
-    return bool(parts and parts[1])
-
-
 def _is_published(version: str) -> bool:
     """Whether a build is a stable release as it was published: its local part names the backend at most."""
     parts = taken_apart(version)
@@ -352,11 +347,6 @@ def _is_published(version: str) -> bool:
 
 
 # ---- what cures
-
-
-def free_of(erratum: Erratum, releases: Iterable[str]) -> tuple[str, ...]:
-    """Of these releases those that do not have it, in their order."""
-    return tuple(r for r in releases if affects(erratum, r) is False)
 
 
 def is_stale(erratum: Erratum, today: str) -> bool:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from doctor.knowledge.drivers import branches_of
 from doctor.knowledge.load import of_tables, table
 from doctor.model.values import dataclass
 
@@ -20,16 +19,13 @@ _WORDS = re.compile(r"[^a-z0-9+-]+")
 
 @dataclass(frozen=True, kw_only=True)
 class GpuModel:
-    """A GPU model of the tables. `first_branch`/`last_branch`: NVIDIA driver branches that know it (None:
-    unlimited)."""
+    """A GPU model of the tables."""
 
     vendor: str
     name: str
     architecture: str | None = None  # "Kepler", "Ampere", "RDNA3"; of Intel the family: "Arc A (Alchemist)"
     capability: str | None = None
     gfx: str | None = None
-    first_branch: int | None = None
-    last_branch: int | None = None
     source: str = ""
     xpu: bool | None = None  # Intel: whether the xpu builds support the family
     status: str = "verified"
@@ -111,7 +107,6 @@ def _by_pci_id(pci_id: str, name: str) -> GpuModel | None:
 
 def _model(row: Mapping[str, Any], name: str) -> GpuModel:
     capability = row.get("capability")
-    first, last = branches_of(capability) if capability else (None, None)
     sources = table("gpus")["sources"]
     return GpuModel(
         vendor=row["vendor"],
@@ -119,8 +114,6 @@ def _model(row: Mapping[str, Any], name: str) -> GpuModel:
         architecture=row["architecture"],
         capability=capability,
         gfx=row.get("gfx"),
-        first_branch=first,
-        last_branch=last,
         source="; ".join(sources[key] for key in row["sources"]),
         xpu=row.get("xpu"),
         status=row["status"],

@@ -148,7 +148,7 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
     "releases": {
         "rows": (
             {
-                "torch": VERSION, "date": DATE, "requires_python": _text,
+                "torch": VERSION, "date": DATE,
                 "wheels": _map_of(PLATFORM, _map_of(_text, PYTHONS)), "cuda_builds": _map_of(PLATFORM, BACKEND),
                 "numpy_2": _list_of(SYSTEM), "mps_minimum": _or_null(VERSION), "conda_channel": _truth, **_CITED,
             },
@@ -181,7 +181,6 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
     "drivers": {
         "needs": ({"cuda": VERSION, "linux": DRIVER, "windows": DRIVER, **_CITED}, {"note": _text}),
         "majors": ({"major": _whole, "linux": DRIVER, "windows": DRIVER, **_CITED}, {"note": _text}),
-        "toolkits": ({"cuda": VERSION, "linux": DRIVER, "windows": _or_null(DRIVER), **_CITED}, {"note": _text}),
         "branches": (
             {"branch": _whole, "cuda": VERSION, "linux": DRIVER, "windows": _or_null(DRIVER), **_CITED},
             {"note": _text},

@@ -226,6 +226,11 @@ class TorchDevice:
     gfx: str | None = None  # "gfx1100"
     memory_bytes: int | None = None  # in all
 
+    @property
+    def id(self) -> str:
+        """torch's name of it: "cuda:0"; "mps", of which there is one."""
+        return self.backend if self.backend == "mps" else f"{self.backend}:{self.index}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Torch:

@@ -43,7 +43,7 @@ def matches(device: str, limit: Iterable[str]) -> bool:
 
 
 def _named(torch: Torch) -> list[str]:
-    return [d.backend if d.backend == "mps" else f"{d.backend}:{d.index}" for d in torch.devices or ()]
+    return [d.id for d in torch.devices or ()]
 
 
 def _expected(facts: Facts, torch: Torch) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from doctor.redaction.secrets import PUBLIC_USERS, addresses_in, through_codes, userinfo_of
-from doctor.redaction.spans import Kind, Span
+from doctor.redaction.spans import Span
 from doctor.redaction.values import lowered
 from doctor.redaction.words import is_ordinary, is_public_account, is_stand_in
 
@@ -520,11 +520,3 @@ def _is_ipv6(text: str) -> bool:
         and not address.is_unspecified
         and (text.count(":") >= 3 or len(text.partition(":")[0]) == 4)
     )
-
-
-def kind_of_number(text: str) -> Kind | None:
-    """The kind of a text that is nothing but an address, a MAC or a UUID."""
-    for match in _UUID.finditer(text):
-        if match[0] == text:
-            return "gpu" if match[1] else "uuid"
-    return None

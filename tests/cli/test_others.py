@@ -79,7 +79,10 @@ def test_probe_json_and_wrong_target(monkeypatch, capsys) -> None:
     assert json.loads(capsys.readouterr().out)["verdict"] == "unknown"
 
 
-@pytest.mark.parametrize("arguments", [["--from", "x"], ["--no-probe"], ["--format", "junit"]])
+@pytest.mark.parametrize("arguments", [
+    ["--from", "x"], ["--no-probe"], ["--format", "junit"], ["--quick", "--full"], ["--full", "--soak", "1"],
+    ["--soak", "0"],
+])  # fmt: skip
 def test_probe_wrong_usage(arguments: list[str]) -> None:
     assert run(["probe", *arguments]) == 2
 

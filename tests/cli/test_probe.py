@@ -60,11 +60,6 @@ def test_the_mode_that_is_asked_for(monkeypatch: pytest.MonkeyPatch, arguments: 
     assert [(request.mode, request.devices) for request in asked] == [(mode, ("cpu",))]
 
 
-@pytest.mark.parametrize("arguments", [["--quick", "--full"], ["--full", "--soak", "1"], ["--soak", "0"]])
-def test_modes_exclude_each_other(arguments: list[str]) -> None:
-    assert run(["probe", *arguments]) == 2
-
-
 @pytest.mark.parametrize(
     ("stage", "verdict"),
     [

@@ -145,7 +145,7 @@ def two_packages():
     """The first one of two crashes: the second one is called all the same."""
     one = device()
     one.pieces["extensions"].PACKAGES = (("crashing", ("cpu",)), ("sound", ("cpu",)))
-    one.pieces["extensions"].installed = lambda name: True
+    one.pieces["tries"].installed = lambda name: True
     one.pieces["extensions"].SCRIPT = (
         "def crashing():\n    import os\n    os.kill(os.getpid(), 11)\n"
         "def sound():\n    pass\n"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -102,6 +104,41 @@ def test_the_last_proofs_found_nothing_wrong() -> None:
     assert proof["commands"]["tried"] > 0
 
 
+def refused(name: str, change: Callable[[dict], object], where: str, message: str) -> None:
+    """The table, once changed, is refused at that place with these words."""
+    data = of_file(name)
+    change(data)
+    with pytest.raises(KnowledgeError) as caught:
+        check_table(data, name)
+    assert caught.value.where == where
+    assert message in str(caught.value)
+
+
+def fields_of(value: object) -> set[str]:
+    """The names of all fields of rows, and of the table itself; not the keys of maps (versions, platforms)."""
+    if isinstance(value, list):
+        of_rows = {name for one in value if isinstance(one, dict) for name in one}
+        return of_rows.union(*map(fields_of, value))
+    return set().union(*map(fields_of, value.values())) if isinstance(value, dict) else set()
+
+
+def never_read(table: dict, code: str) -> list[str]:
+    """Fields that no line of the code names."""
+    names = {name for name in fields_of(table) | set(table) if re.fullmatch("[a-z_]+", name)}
+    return sorted(name for name in names if not re.search(rf"""["'.]{name}\b""", code))
+
+
+def test_every_field_of_a_table_is_read() -> None:
+    """What nothing reads is not kept true: it goes, or something is made of it."""
+    assert never_read({"rows": [{"torch": "2.0", "colour": {"deep": 1}}], "date": ""}, 'row["torch"], date.rows') == [
+        "colour", "date",
+    ]  # fmt: skip
+    sources = (p for p in (ROOT / "doctor").rglob("*.py") if p.name != "schema.py")
+    code = "\n".join(p.read_text("utf-8") for p in sources)
+    unread = {name: never_read(of_file(name), code) for name in TABLES}
+    assert {name: fields for name, fields in unread.items() if fields} == {}
+
+
 @pytest.mark.parametrize(
     ("change", "where", "message"),
     [
@@ -119,12 +156,7 @@ def test_the_last_proofs_found_nothing_wrong() -> None:
     ],
 )
 def test_a_broken_table_is_named_with_row_and_field(change, where: str, message: str) -> None:
-    data = of_file("releases")
-    change(data)
-    with pytest.raises(KnowledgeError) as caught:
-        check_table(data, "releases")
-    assert caught.value.where == where
-    assert message in str(caught.value)
+    refused("releases", change, where, message)
 
 
 @pytest.mark.parametrize(
@@ -140,12 +172,7 @@ def test_a_broken_table_is_named_with_row_and_field(change, where: str, message:
     ],
 )
 def test_a_broken_table_of_vendors_is_named_with_row_and_field(change, where: str, message: str) -> None:
-    data = of_file("vendors")
-    change(data)
-    with pytest.raises(KnowledgeError) as caught:
-        check_table(data, "vendors")
-    assert caught.value.where == where
-    assert message in str(caught.value)
+    refused("vendors", change, where, message)
 
 
 @pytest.mark.parametrize(

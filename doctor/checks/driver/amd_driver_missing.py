@@ -18,8 +18,8 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._machine import cuda_works, gpus_of, heard, in_container, named, on_mac, on_wsl, shown
-from doctor.checks._torch import gfx_of, installed, quote
+from doctor.checks._machine import cuda_works, heard, in_container, named, on_mac, on_wsl, shown
+from doctor.checks._torch import gfx_of, gpus_of, installed, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 

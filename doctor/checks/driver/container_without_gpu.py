@@ -24,7 +24,6 @@ from doctor.checks._machine import (
     cuda_refused,
     cuda_works,
     driver_lists_gpus,
-    gpus_of,
     heard,
     in_container,
     named,
@@ -34,7 +33,7 @@ from doctor.checks._machine import (
     shown,
     wants,
 )
-from doctor.checks._torch import installed, kind, quote
+from doctor.checks._torch import gpus_of, installed, kind, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 

@@ -20,8 +20,8 @@ from __future__ import annotations
 import re
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._machine import cuda_works, gpus_of, heard, in_container, named, shown
-from doctor.checks._torch import capability_of, numbers, quote
+from doctor.checks._machine import cuda_works, heard, in_container, named, shown
+from doctor.checks._torch import capability_of, gpus_of, numbers, quote
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy

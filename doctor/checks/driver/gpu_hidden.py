@@ -26,7 +26,6 @@ from doctor.checks._machine import (
     absent,
     cuda_refused,
     cuda_works,
-    gpus_of,
     heard,
     in_container,
     named,
@@ -37,7 +36,7 @@ from doctor.checks._machine import (
     sign_of_gpu,
     wants,
 )
-from doctor.checks._torch import installed, kind, quote
+from doctor.checks._torch import gpus_of, installed, kind, quote
 from doctor.model.facts import ErrorText, Facts, Gpu
 from doctor.model.finding import Evidence, Remedy
 from doctor.model.values import dataclass

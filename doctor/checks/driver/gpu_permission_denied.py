@@ -21,19 +21,8 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._machine import (
-    cuda_works,
-    gpus_of,
-    heard,
-    in_container,
-    named,
-    on_mac,
-    on_wsl,
-    sandboxed,
-    shown,
-    wants,
-)
-from doctor.checks._torch import installed, quote
+from doctor.checks._machine import cuda_works, heard, in_container, named, on_mac, on_wsl, sandboxed, shown, wants
+from doctor.checks._torch import gpus_of, installed, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 

@@ -19,8 +19,8 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._machine import XPU_WANTED, gpus_of, heard, in_container, named, on_mac, shown
-from doctor.checks._torch import installed, kind, quote
+from doctor.checks._machine import XPU_WANTED, heard, in_container, named, on_mac, shown
+from doctor.checks._torch import gpus_of, installed, kind, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 

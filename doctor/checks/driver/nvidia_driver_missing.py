@@ -22,7 +22,6 @@ from doctor.checks import Check, Fit, Judgement, Unknown
 from doctor.checks._machine import (
     absent,
     cuda_works,
-    gpus_of,
     heard,
     in_container,
     named,
@@ -34,7 +33,7 @@ from doctor.checks._machine import (
     sign_of_gpu,
     wants,
 )
-from doctor.checks._torch import installed, numbers, quote
+from doctor.checks._torch import gpus_of, installed, numbers, quote
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts, Torch
 from doctor.model.finding import Remedy

@@ -23,7 +23,6 @@ from doctor.checks._machine import (
     absent,
     cuda_works,
     driver_lists_gpus,
-    gpus_of,
     heard,
     in_container,
     named,
@@ -31,7 +30,7 @@ from doctor.checks._machine import (
     on_wsl,
     only_others,
 )
-from doctor.checks._torch import quote
+from doctor.checks._torch import gpus_of, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 

@@ -23,8 +23,8 @@ import re
 from dataclasses import replace
 
 from doctor.checks import Check, Fit, Judgement, Unknown
-from doctor.checks._machine import absent, cuda_works, gpus_of, heard, in_container, on_mac
-from doctor.checks._torch import build, capability_of, installed, numbers, platform, quote
+from doctor.checks._machine import absent, cuda_works, heard, in_container, on_mac
+from doctor.checks._torch import build, capability_of, gpus_of, installed, numbers, quote, wheel_platform
 from doctor.knowledge import choose, lookup
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Evidence, Remedy
@@ -62,7 +62,7 @@ def fits(facts: Facts) -> Fit | None:
     if absent(driver):
         return Fit(0.05, "there is no driver")
     if driver and installed(facts) is None:
-        usual = lookup.build_of(lookup.newest_torch(facts.as_of), platform=platform(facts) or "linux_x86_64").cuda
+        usual = lookup.build_of(lookup.newest_torch(facts.as_of), platform=wheel_platform(facts) or "linux_x86_64").cuda
         old = usual is not None and lookup.driver_runs(str(driver), usual, _system(facts)) is False
         return Fit(8, f"driver {driver} can't run CUDA {usual}, for which torch is built as a rule") if old else None
     runs = lookup.driver_runs(str(driver), cuda, _system(facts)) if driver and cuda else None

@@ -22,8 +22,8 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._machine import cuda_refused, cuda_works, gpus_of, heard, in_container, on_mac, on_wsl, shown
-from doctor.checks._torch import capability_of, numbers, quote
+from doctor.checks._machine import cuda_refused, cuda_works, heard, in_container, on_mac, on_wsl, shown
+from doctor.checks._torch import capability_of, gpus_of, numbers, quote
 from doctor.model.facts import ErrorText, Facts, Gpu
 from doctor.model.finding import Remedy
 

@@ -20,8 +20,8 @@ from __future__ import annotations
 import re
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._machine import absent, cuda_refused, cuda_works, gpus_of, heard, shown
-from doctor.checks._torch import quote
+from doctor.checks._machine import absent, cuda_refused, cuda_works, heard, shown
+from doctor.checks._torch import gpus_of, quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 

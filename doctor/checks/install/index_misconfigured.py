@@ -20,7 +20,7 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import kind_of, platform, quote, search
+from doctor.checks._torch import kind_of, quote, search, wheel_platform
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts, InstallAttempt
 from doctor.model.finding import Evidence, Remedy
@@ -60,7 +60,7 @@ def _attempt(facts: Facts, attempt: InstallAttempt) -> Judgement:
         return None
     release, local = wanted[1], wanted[2]
     asked = [m[1] for url in attempt.indexes if (m := INDEX.search(url))]
-    where = platform(facts) or "linux_x86_64"
+    where = wheel_platform(facts) or "linux_x86_64"
     if local and local not in asked:
         if not attempt.failed or (local and lookup.index_url(local, release) is None):
             return None

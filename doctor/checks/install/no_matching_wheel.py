@@ -19,7 +19,7 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import platform, quote, search, wanted_backend
+from doctor.checks._torch import quote, search, wanted_backend, wheel_platform
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
@@ -59,7 +59,7 @@ def judge(facts: Facts) -> Judgement:
     error = error or heard(facts, "torch-wheel-refused", "torch-of-2017-fetched")
     if error is None and (failed is None or failed.offered is None):
         return None
-    python, where = facts.interpreter.version, platform(facts)
+    python, where = facts.interpreter.version, wheel_platform(facts)
     wheels = lookup.torch_versions(where, ".".join(python.split(".")[:2]), facts.as_of) if python and where else None
     asked = failed.requirements[0] if failed else found[1][1] if found and found[1].re.groups else "torch"
     return check.found(

@@ -25,16 +25,16 @@ from doctor.checks._machine import heard
 from doctor.checks._torch import (
     architectures,
     capability_of,
-    gpus,
+    gpus_of,
     imports_fail,
     installed,
     kind_of,
     owner,
-    platform,
     quote,
     same_kind,
     search,
     wanted_by_another,
+    wheel_platform,
 )
 from doctor.knowledge import choose, lookup
 from doctor.model.facts import ErrorText, Facts
@@ -170,8 +170,8 @@ def _message(facts: Facts) -> ErrorText | None:
 
 def _torch_serves_the_gpus(facts: Facts) -> bool:
     """Whether torch itself has code for all GPUs, so that a missing kernel must be another package's."""
-    archs, capabilities = architectures(facts), [capability_of(g) for g in gpus(facts, "nvidia")]
-    if not archs or not capabilities or platform(facts) is None:
+    archs, capabilities = architectures(facts), [capability_of(g) for g in gpus_of(facts, "nvidia")]
+    if not archs or not capabilities or wheel_platform(facts) is None:
         return False
     return all(c is not None and lookup.runs_on(c, archs) != "no" for c in capabilities)
 

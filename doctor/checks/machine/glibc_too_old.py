@@ -22,8 +22,8 @@ from __future__ import annotations
 import re
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._machine import heard, older, refused_tag, wanted_release, wheel_platform
-from doctor.checks._torch import installed, quote, release_of
+from doctor.checks._machine import heard, older, refused_tag, wanted_release
+from doctor.checks._torch import installed, quote, release_of, wheel_platform
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts
 from doctor.model.finding import Evidence, Remedy

@@ -27,8 +27,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._machine import gpus_of, heard, named, on_mac, shown
-from doctor.checks._torch import imports_fail, installed, kind, quote
+from doctor.checks._machine import heard, named, on_mac, shown
+from doctor.checks._torch import gpus_of, imports_fail, installed, kind, quote
 from doctor.model.facts import Absent, ErrorText, Facts, Limits, StartFailure
 from doctor.model.finding import Evidence, Remedy
 from doctor.model.values import dataclass

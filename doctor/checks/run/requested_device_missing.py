@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from doctor.checks import Check, Judgement
 from doctor.checks._torch import installed
-from doctor.model.facts import Facts, TorchDevice
+from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
 
 check = Check(
@@ -38,7 +38,7 @@ def judge(facts: Facts) -> Judgement:
     torch = installed(facts)
     if torch is None or torch.imports is not True or torch.devices is None:
         return None
-    have = ["cpu", *map(_named, torch.devices)]
+    have = ["cpu", *(d.id for d in torch.devices)]
     asked = [name for name in facts.asked_devices if name.lower() not in ALWAYS]
     missing = [name for name in asked if not any(_is(device, name.lower()) for device in have)]
     if not missing:
@@ -61,7 +61,3 @@ def judge(facts: Facts) -> Judgement:
 def _is(device: str, name: str) -> bool:
     """Whether that name stands for the device: "cuda" is every cuda:N."""
     return name in (device, device.partition(":")[0])
-
-
-def _named(device: TorchDevice) -> str:
-    return device.backend if device.backend == "mps" else f"{device.backend}:{device.index}"

@@ -10,15 +10,15 @@ from doctor.checks._torch import (
     architectures,
     build,
     capability_of,
-    gpus,
+    gpus_of,
     import_failure,
     installed,
     kind,
     numbers,
     owner,
-    platform,
     quote,
     search,
+    wheel_platform,
 )
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts, Torch
@@ -60,7 +60,7 @@ def unserved(check: Check, facts: Facts, *, newer: bool) -> Judgement:
     archs = _architectures(facts)
     message = _message(facts)
     devices = _devices(facts)
-    if archs and message and platform(facts) is None:
+    if archs and message and wheel_platform(facts) is None:
         archs = tuple(a for a in archs if a.startswith("sm_"))  # the PTX of one platform's build did not help here
     if archs is None:
         return _by_message(check, facts, devices, newer=newer)
@@ -156,7 +156,7 @@ def _devices(facts: Facts) -> list[Device]:
         if d.backend == "cuda" and d.capability
     ]
     if not devices:
-        devices = [Device(g.name or "the GPU", c) for g in gpus(facts, "nvidia") if (c := capability_of(g))]
+        devices = [Device(g.name or "the GPU", c) for g in gpus_of(facts, "nvidia") if (c := capability_of(g))]
     for regex in (NAMED, FOUND):
         if (found := search(facts, regex)) and not any(d.capability == f"{found[1][2]}.{found[1][3]}" for d in devices):
             devices.insert(0, Device(found[1][1].strip() or "the GPU", f"{found[1][2]}.{found[1][3]}"))

@@ -21,7 +21,7 @@ from dataclasses import replace
 
 from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import architectures, gfx_of, gpus, installed, kind, quote, served_by
+from doctor.checks._torch import architectures, gfx_of, gpus_of, installed, kind, quote, served_by
 from doctor.knowledge import lookup, vendors
 from doctor.model.facts import Facts, Interpreter
 from doctor.model.finding import Evidence, Remedy
@@ -67,7 +67,7 @@ def judge(facts: Facts) -> Judgement:
     torch, archs = installed(facts), architectures(facts)
     message = heard(facts, *NO_CODE)
     targets = [(d.name, d.gfx) for d in (torch.devices if torch else None) or () if d.gfx]
-    targets = targets or [(g.name, gfx) for g in gpus(facts, "amd") if (gfx := gfx_of(g))]
+    targets = targets or [(g.name, gfx) for g in gpus_of(facts, "amd") if (gfx := gfx_of(g))]
     overridden = bool((facts.environ or {}).get("HSA_OVERRIDE_GFX_VERSION"))
     for name, gfx in targets:
         if archs is None and message is None:
@@ -107,7 +107,7 @@ def judge(facts: Facts) -> Judgement:
 
 @check.fit
 def fits(facts: Facts) -> Fit | None:
-    archs, known = architectures(facts), [gfx for gpu in gpus(facts, "amd") if (gfx := gfx_of(gpu))]
+    archs, known = architectures(facts), [gfx for gpu in gpus_of(facts, "amd") if (gfx := gfx_of(gpu))]
     if kind(facts) not in (None, "rocm"):
         return Fit(0.1, f"the installed build is for {kind(facts)}")
     if archs is None or not known:
@@ -121,7 +121,8 @@ def fits(facts: Facts) -> Fit | None:
 def _unserved(facts: Facts) -> Judgement:
     """Another build is installed, and no official one would serve the GPU: a note that says so."""
     torch = installed(facts)
-    targets = [(g, gfx) for g in gpus(facts, "amd") if (gfx := gfx_of(g)) and g.driver not in ("vfio-pci", "pci-stub")]
+    here = [g for g in gpus_of(facts, "amd") if g.driver not in ("vfio-pci", "pci-stub")]
+    targets = [(g, gfx) for g in here if (gfx := gfx_of(g))]
     others = any(g.vendor != "amd" for g in facts.gpus or ())
     if not targets or others or (torch and torch.cuda_available) or facts.host.system == "darwin":
         return None

@@ -21,7 +21,7 @@ from dataclasses import replace
 
 from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import on_mac
-from doctor.checks._torch import capability_of, gpus, installed, kind, numbers, served_by
+from doctor.checks._torch import capability_of, gpus_of, installed, kind, numbers, served_by
 from doctor.checks.torch._architecture import KEPLER_ENDS as FIRST
 from doctor.checks.torch._architecture import fits_age, unserved
 from doctor.model.facts import Facts, Interpreter, Nvidia
@@ -51,7 +51,8 @@ def fits(facts: Facts) -> Fit | None:
 
 def _never_served(facts: Facts) -> Judgement:
     """A CPU build, beside a GPU that is too old for every build that this machine could have: a note that says so."""
-    torch, old = installed(facts), [g for g in gpus(facts, "nvidia") if (c := capability_of(g)) and numbers(c) < FIRST]
+    torch = installed(facts)
+    old = [g for g in gpus_of(facts, "nvidia") if (c := capability_of(g)) and numbers(c) < FIRST]
     if kind(facts) != "cpu" or not old or len(old) < len(facts.gpus or ()) or on_mac(facts):
         return None
     newer = replace(facts, nvidia=Nvidia(), interpreter=Interpreter())  # whatever the driver and the Python

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from doctor.checks import Check, Fit, Judgement
 from doctor.checks._loader import PRELOAD, preloaded_without_symbol
 from doctor.checks._machine import cuda_refused, heard
-from doctor.checks._torch import architectures, gfx_of, gpus, import_failure, installed, kind, quote, release_of
+from doctor.checks._torch import architectures, gfx_of, gpus_of, import_failure, installed, kind, quote, release_of
 from doctor.knowledge import lookup
 from doctor.knowledge.versions import numbers
 from doctor.model.facts import ErrorText, Facts
@@ -174,7 +174,7 @@ def _override(facts: Facts) -> Finding | None:
     if not value or kind(facts) not in (None, "rocm"):
         return None
     error, archs = heard(facts, *NO_CODE), architectures(facts)
-    targets = [gfx for gpu in gpus(facts, "amd") if (gfx := gfx_of(gpu))]
+    targets = [gfx for gpu in gpus_of(facts, "amd") if (gfx := gfx_of(gpu))]
     stands_for = _gfx_of_version(value)
     wrong = [g for g in targets if g != stands_for and value not in (lookup.hsa_override(g, sound=False), None)]
     fails = error is not None or (cuda_refused(facts) and facts.live) or _crashed(facts)

@@ -18,8 +18,8 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._machine import gpus_of, heard, named, on_mac, shown, wants
-from doctor.checks._torch import installed, quote
+from doctor.checks._machine import heard, named, on_mac, shown, wants
+from doctor.checks._torch import gpus_of, installed, quote
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts, Gpu
 from doctor.model.finding import Remedy

@@ -23,7 +23,7 @@ from doctor.checks._machine import heard, no_gpu_given, wants_no_gpu
 from doctor.checks._torch import (
     capability_of,
     gfx_of,
-    gpus,
+    gpus_of,
     import_failure,
     installed,
     kind,
@@ -97,13 +97,13 @@ def _could_serve(facts: Facts, accelerator: str) -> bool:
 
 def usable_gpu(facts: Facts) -> tuple[str | None, Gpu | None]:
     """The kind of build that the best GPU wants ("cuda", "rocm", "xpu"), and that GPU."""
-    nvidia = [g for g in gpus(facts, "nvidia") if g.driver not in ("nouveau", "vfio-pci")]
+    nvidia = [g for g in gpus_of(facts, "nvidia") if g.driver not in ("nouveau", "vfio-pci")]
     if nvidia and facts.nvidia.driver is not ABSENT:
         return "cuda", max(nvidia, key=lambda g: float(capability_of(g) or 0))
-    for gpu in gpus(facts, "amd"):
+    for gpu in gpus_of(facts, "amd"):
         if gfx_of(gpu) and not gpu.integrated and facts.amd.kernel_driver is not False:
             return "rocm", gpu
-    for gpu in gpus(facts, "intel"):
+    for gpu in gpus_of(facts, "intel"):
         if not gpu.integrated and DISCRETE_INTEL.search(gpu.name or ""):
             return "xpu", gpu
     return None, None

@@ -18,7 +18,7 @@ References
 
 from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import gpus, installed, kind, quote, served_by, wanted_backend
+from doctor.checks._torch import gpus_of, installed, kind, quote, served_by, wanted_backend
 from doctor.checks.torch.torch_cpu_only import usable_gpu
 from doctor.model.facts import Facts, Gpu
 from doctor.model.finding import Evidence, Remedy
@@ -49,7 +49,7 @@ def judge(facts: Facts) -> Judgement:
     wants, gpu = usable_gpu(facts)
     if gpu is None and heard(facts, "found-no-nvidia-driver", "no-cuda-gpus"):
         wants, gpu = _of_a_maker(facts)
-    if wants is None or wants == has or gpus(facts, VENDORS[has]) or torch.cuda_available or torch.xpu_available:
+    if wants is None or wants == has or gpus_of(facts, VENDORS[has]) or torch.cuda_available or torch.xpu_available:
         return None
     if not served_by(facts, wants):
         return _by_message(facts)
@@ -67,11 +67,11 @@ def judge(facts: Facts) -> Judgement:
 @check.fit
 def fits(facts: Facts) -> Fit | None:
     found = kind(facts)
-    if found not in MAKERS and gpus(facts, "nvidia"):
+    if found not in MAKERS and gpus_of(facts, "nvidia"):
         return Fit(0.05, "the GPU is NVIDIA's, for which most builds are made")
     if found not in MAKERS or not facts.gpus:
         return Fit(0, "the installed build is for the CPU") if found == "cpu" else None
-    if gpus(facts, VENDORS[found]):
+    if gpus_of(facts, VENDORS[found]):
         return Fit(0.02, f"the build is for {MAKERS[found]} GPUs, and there is one")
     return Fit(5, f"the build is for {MAKERS[found]} GPUs, and there is none")
 
@@ -82,7 +82,7 @@ def _by_message(facts: Facts) -> Judgement:
     wants, gpu = usable_gpu(facts)
     if gpu is None:
         wants, gpu = _of_a_maker(facts)
-    if error is None or gpu is None or wants is None or wants == "cuda" or gpus(facts, "nvidia") or facts.host.wsl:
+    if error is None or gpu is None or wants is None or wants == "cuda" or gpus_of(facts, "nvidia") or facts.host.wsl:
         return None
     served = served_by(facts, wants)
     name = gpu.name or f"a GPU of {MAKERS[wants]}"
@@ -100,7 +100,7 @@ def _by_message(facts: Facts) -> Judgement:
 def _of_a_maker(facts: Facts) -> tuple[str | None, Gpu | None]:
     """A GPU of which only the maker is known."""
     for wants, vendor in VENDORS.items():
-        for gpu in gpus(facts, vendor):
+        for gpu in gpus_of(facts, vendor):
             if gpu.name is None and not gpu.integrated and wants != "cuda":
                 return wants, gpu
     return None, None
@@ -122,7 +122,7 @@ def _asked_for_another(facts: Facts) -> Judgement:
         has = "cuda"  # what the package index has for Linux; wheels of torch's own indexes carry a suffix
     for attempt in facts.attempts:
         index, wants = wanted_backend(attempt)
-        if attempt.failed or has not in MAKERS or wants not in MAKERS or wants == has or gpus(facts, VENDORS[has]):
+        if attempt.failed or has not in MAKERS or wants not in MAKERS or wants == has or gpus_of(facts, VENDORS[has]):
             continue
         return check.found(
             facts,

@@ -31,7 +31,6 @@ SAID: dict[Verdict, str] = {
 }  # fmt: skip
 LINKS_LISTED = 4096  # of a report; beyond, those that pass are only counted
 DRIFT_ROUNDS = 5
-KIND_ORDER = ("fleet-rank-missing", "fleet-rank-died", "fleet-rank-hung")
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:

@@ -27,6 +27,7 @@ def distance(got, expected):
 
 
 def listed(outputs):
+    """What a model gave, as a list of tensors."""
     return list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
 
 

@@ -14,13 +14,14 @@ SMALL = 1e-3  # of losses: two that have come close to zero may well be equal
 
 
 class Meter(object):
-    """Measures a cell. `pieces` are clock, monitor and training (whose counters of memory it uses)."""
+    """Measures a cell. `pieces` are clock, gate, monitor and training (whose counters of memory it uses)."""
 
     def __init__(self, cell, pieces):
         self.cell, self.torch = cell, cell.torch
         self.clock, self.monitor = pieces["clock"], pieces["monitor"]
         self.counters = pieces["training"].memory_counters(cell.probe)
         self.resident = pieces["training"].resident_bytes
+        self.listed = pieces["gate"].listed
         self.watch = self.monitor.Watch(cell.probe)
         self.steps = 1
         self.since_reset = 0
@@ -72,7 +73,7 @@ class Meter(object):
             self.looked += len(values) - 1
             self.repeated += sum(1 for a, b in zip(values, values[1:]) if a == b and abs(a) > SMALL)
         elif len(kept) > 1:
-            last, before = [listed(k)[0].detach().float() for k in kept[::-1]]
+            last, before = [self.listed(k)[0].detach().float() for k in kept[::-1]]
             if self.nonfinite is None and not bool(torch.isfinite(last).all()):
                 self.nonfinite = self.total_steps
             self.looked += 1
@@ -85,7 +86,7 @@ class Meter(object):
         self.cell.step()
         self.cell.wait()
         self.said["first_call_s"] = time.perf_counter() - started
-        self.said["device"] = listed(self.cell.kept[-1])[0].device.type
+        self.said["device"] = self.listed(self.cell.kept[-1])[0].device.type
         self.cell.reset()
 
     def calibrate(self):
@@ -158,7 +159,7 @@ class Meter(object):
         started = time.perf_counter()
         kept = self.cell.kept
         if kept:
-            listed(kept[-1])[0].detach().reshape(-1)[:1].cpu()
+            self.listed(kept[-1])[0].detach().reshape(-1)[:1].cpu()
             self.proof.append([seconds_a_step * self.steps, time.perf_counter() - started])
 
     def energy(self):
@@ -184,7 +185,7 @@ class Meter(object):
         started = time.perf_counter()
         for _ in range(self.steps):
             self.cell.step()
-            listed(self.cell.kept[-1])[0].detach().reshape(-1)[:1].cpu()
+            self.listed(self.cell.kept[-1])[0].detach().reshape(-1)[:1].cpu()
         return (time.perf_counter() - started) / self.steps
 
     # --- all of it
@@ -229,10 +230,6 @@ class Meter(object):
             said["power_w"] = self.joules / self.energy_s
         said["conditions"] = dict(self.watch.summary(), **self.watch.others())
         return said
-
-
-def listed(outputs):
-    return list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
 
 
 def thinned(series, most=60):

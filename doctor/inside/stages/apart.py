@@ -33,10 +33,6 @@ def attempt(name, work):
 """
 
 
-class Failed(Exception):
-    """What a script did not survive, in words."""
-
-
 def within(probe, limit_s, parts=1):
     """Seconds for one of so many scripts of a stage. Less than the stage has: who kills us lets us remove nothing."""
     return limit_s if probe.limit_s is None else min(limit_s, max(1.0, 0.9 * probe.limit_s - 1) / parts)

@@ -89,7 +89,7 @@ for name in sys.argv[2:]:
 def extensions(probe):
     tries, apart = probe.pieces["tries"], probe.pieces["apart"]
     data = tries.blank()
-    left = [name for name, types in PACKAGES if installed(name) and serves(tries, data, probe, name, types)]
+    left = [name for name, types in PACKAGES if tries.installed(name) and serves(tries, data, probe, name, types)]
     while left:
         lines, ended = apart.run(SCRIPT, [probe.device] + left, apart.within(probe, LIMIT_S))
         for word, name, text in lines:
@@ -113,15 +113,6 @@ def serves(tries, data, probe, name, types):
         return True
     data["not_here"].append("%s: it is for %s" % (name, " and ".join(types)))
     return False
-
-
-def installed(name):
-    import importlib.util
-
-    try:
-        return importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 STAGES = (("extensions", extensions, ("full",), CPU + CUDA),)

@@ -18,7 +18,7 @@ def saving(probe):
     if probe.is_cpu and os.environ.get(VARIABLE):
         tries.attempt(data, "the folder of %s" % VARIABLE, named_folder)
     tries.attempt(data, "torch.save to a file", lambda: to_file(probe, tensors))
-    if installed("safetensors"):
+    if tries.installed("safetensors"):
         tries.attempt(data, "safetensors", lambda: safe(probe, tensors))
     return data
 
@@ -110,15 +110,6 @@ def raise_for_space(folder, error):
 
 def free_bytes(folder):
     return shutil.disk_usage(folder).free
-
-
-def installed(name):
-    import importlib.util
-
-    try:
-        return importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 STAGES = (("io", saving, ("full",), ()),)

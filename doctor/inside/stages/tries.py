@@ -45,4 +45,14 @@ def shortened(text):
     return text if len(text) <= KEPT else text[:KEPT // 3] + " ... " + text[-2 * KEPT // 3:]
 
 
+def installed(name):
+    """Whether a package of that name could be imported; nothing of it is run."""
+    import importlib.util
+
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
 STAGES = ()
