@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import io
 import json
 import re
 import subprocess
 import sys
+import tokenize
 from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -333,6 +336,29 @@ def test_no_function_is_written_twice() -> None:
         frozenset(("doctor/inside/collect.py: is_pipe", "doctor/inside/probe.py: is_pipe")),
         *(frozenset(f"{name}: {function}" for name in workloads) for function in ("joined", "forward")),
     }
+
+
+LITERAL = re.compile(r"""[a-zA-Z]*(\"{3}|'{3}|\"|')(.*)\1""", re.S)
+
+
+def broken_words(source: str) -> list[str]:
+    """Words that two string literals on two lines share: nobody finds them, and nobody reads them."""
+    tokens = [t for t in tokenize.generate_tokens(io.StringIO(source).readline) if t.type != tokenize.NL]
+    found = []
+    for one, other in pairwise(tokens):
+        if one.type == other.type == tokenize.STRING and one.start[0] != other.start[0]:
+            before, after = (match[2] for match in map(LITERAL.fullmatch, (one.string, other.string)) if match)
+            ends = re.search(r"[A-Za-z]+\Z", before)
+            if ends and re.match(r"[A-Za-z]", after) and not re.search(r"\\[A-Za-z]\Z", before):
+                found.append(f"line {one.start[0]}: …{ends[0]} + {after[:20]}…")
+    return found
+
+
+def test_no_word_is_broken_by_a_line() -> None:
+    assert broken_words('x = ("the dri"\n     "ver")') == ["line 1: …dri + ver…"]
+    assert broken_words('x = ("a line\\n"\n     "another" " word")') == []
+    paths = [*MODULES, *sorted((ROOT / "scripts").glob("*.py"))]
+    assert broken(paths, lambda path: "; ".join(broken_words(path.read_text(encoding="utf-8")))) == []
 
 
 def test_ids_are_unique_and_kebab_case() -> None:

@@ -25,8 +25,8 @@ _COMMANDS = (
     r"pixi|docker|"
     r"podman|nvidia-smi|rocminfo|rocm-smi|amd-smi|xpu-smi|sycl-ls|clinfo|lspci|lsmod|dmesg|uname|arch|sw_vers|sysctl|"
     r"cat|ls|"
-    r"groups|id|ldd|nvcc|export|set|echo|which|where|whereis|file|apt|apt-get|dnf|yum|modprobe|systemctl|ipython|jupy"
-    r"ter|"
+    r"groups|id|ldd|nvcc|export|set|echo|which|where|whereis|file|apt|apt-get|dnf|yum|modprobe|systemctl|ipython|"
+    r"jupyter|"
     r"torchrun|env|getconf|dpkg|rpm|mokutil|free|df|activate|source|accelerate|wsl|brew)(?:\.exe)?(?=[ \n]|$)"
 )
 _PROMPT = Regex(
@@ -63,10 +63,10 @@ _BLOCK_LINE = Regex(
     + r"|GPU \d+: |\* |/\S*libcudnn|"
     r"Apple M\d|Intel\(R\) |AMD (?:Ryzen|EPYC)|(?:Architecture|Address sizes|Byte Order|On-line CPU|Vendor ID|Model(?"
     r": name)?|Thread|Core|Socket|"
-    r"Stepping|BogoMIPS|Flags|Virtualization|Hypervisor vendor|L\d\w? cache|NUMA node|Vulnerability|Frequency boost|C"
-    r"aches|CPU|"
-    r"vLLM|Neuron SDK|GPU Topology|ROCM Version|Legend)[\w ()-]*:|(?:Name|Manufacturer|Family|Architecture|ProcessorT"
-    r"ype|DeviceID|"
+    r"Stepping|BogoMIPS|Flags|Virtualization|Hypervisor vendor|L\d\w? cache|NUMA node|Vulnerability|Frequency boost|"
+    r"Caches|CPU|"
+    r"vLLM|Neuron SDK|GPU Topology|ROCM Version|Legend)[\w ()-]*:|(?:Name|Manufacturer|Family|Architecture|"
+    r"ProcessorType|DeviceID|"
     r"CurrentClockSpeed|MaxClockSpeed|L2Cache\w+|Revision)[=:]|Collecting environment|[-=]{5,}[ \t]*$|[A-Z_]{3,40}=\S)"
 )
 _TABLE = Regex(r"NVIDIA-SMI\s+\d")

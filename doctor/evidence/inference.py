@@ -77,8 +77,8 @@ _SYSTEMS: Mapping[str, tuple[tuple[str, ...], tuple[Regex, ...]]] = {
     ),
 }  # fmt: skip
 _LINUX_PATH = Regex(
-    r"(?<![\w/])/(?:usr|home|root|opt/conda|app|workspace|data|mnt|tmp|var|venv|env)/[^\s:\"']{0,150}python3\.\d+/|/d"
-    r"ev/kfd|/usr/lib/|\.so\.\d",
+    r"(?<![\w/])/(?:usr|home|root|opt/conda|app|workspace|data|mnt|tmp|var|venv|env)/[^\s:\"']{0,150}python3\.\d+/|"
+    r"/dev/kfd|/usr/lib/|\.so\.\d",
     needs=("python3.", "/dev/kfd", "/usr/lib/", ".so."),
 )
 _TORCH_FOLDER = Regex(
@@ -110,8 +110,8 @@ _ONLY_LOOKS = re.compile(r"[ ](?:bash -c )?[\"']?nvidia-smi\b[^&|;]{0,40}$")
 _CONTINUED = 30  # lines of one command
 _NO_TORCH = Regex(r"No module named ['\"]?torch['\"]?(?![.\w])")
 _BUILDING = Regex(
-    r"Getting requirements to build wheel|Preparing metadata|build_wheel|setup\.py|get_requires_for_build|pip-build-e"
-    r"nv|pep517|no-build-isolation|build dependency|build-system\.requires|Failed to build|"
+    r"Getting requirements to build wheel|Preparing metadata|build_wheel|setup\.py|get_requires_for_build|"
+    r"pip-build-env|pep517|no-build-isolation|build dependency|build-system\.requires|Failed to build|"
     r"[Bb]uild backend|Building wheel for|originates from a subprocess|"
     r"\b(?:build|building|compil\w+)\b[^\n]{0,60}\bfails?\b|"
     r"subprocess-exited-with-error|<string>\", line \d+, in <module>.{0,400}?setup",

@@ -32,13 +32,13 @@ _UV_FAILED = Regex(
 )
 _POETRY_FAILED = Regex(r"Unable to find installation candidates for ([\w.-]+) \(([\w.+]+)\)")
 _CONDA_FAILED = Regex(
-    r"PackagesNotFoundError|LibMambaUnsatisfiableError|UnsatisfiableError|ResolvePackageNotFound|nothing provides|Con"
-    r"daHTTPError"
+    r"PackagesNotFoundError|LibMambaUnsatisfiableError|UnsatisfiableError|ResolvePackageNotFound|nothing provides|"
+    r"CondaHTTPError"
 )
 _CONDA_MISSES = Regex(r"(?:PackagesNotFoundError|ResolvePackageNotFound):[^\n]*\n((?:\s*-[ \t]*[^\n]+\n?)+)")
 _FAILED = Regex(
-    r"^[ \t]*(?:ERROR: (?!pip's dependency)[^\n]*|error: (?:subprocess-exited-with-error|externally-managed-environme"
-    r"nt|Failed to)[^\n]*|"
+    r"^[ \t]*(?:ERROR: (?!pip's dependency)[^\n]*|error: (?:subprocess-exited-with-error|"
+    r"externally-managed-environment|Failed to)[^\n]*|"
     r"OSError: \[Errno 28\][^\n]*|MemoryError|Killed|THESE PACKAGES DO NOT MATCH[^\n]*)",
     re.M,
 )

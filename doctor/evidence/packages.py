@@ -23,8 +23,8 @@ _FREEZE_AT = Regex(
 _TABLE_HEAD = Regex(r"^[ \t]*Package[ \t]+Version\b.*$|^[ \t]*-{4,}[ \t]+-{4,}", re.M)
 _ROW = Regex(rf"^[ \t]*([A-Za-z][\w.-]*)[ \t]+({_VERSION})(?:[ \t]+(/\S+|[A-Z]:\\\S+|pip|uv|conda))?[ \t]*$")
 _CONDA_ROW = Regex(
-    rf"^[ \t]*([a-z_][\w.-]*)[ \t]+({_VERSION})[ \t]+((?:py|cuda|cpu|h|\d|pypi|mkl|nomkl|gpu|rocm|generic|release|int"
-    rf"el|openmp|blas)[\w.]*)(?:[ \t]+([\w./:-]+))?[ \t]*$",
+    rf"^[ \t]*([a-z_][\w.-]*)[ \t]+({_VERSION})[ \t]+((?:py|cuda|cpu|h|\d|pypi|mkl|nomkl|gpu|rocm|generic|release|"
+    rf"intel|openmp|blas)[\w.]*)(?:[ \t]+([\w./:-]+))?[ \t]*$",
     re.M,
 )
 _SHOW = Regex(r"^[ \t]*Name:[ \t]*([\w.-]+)[ \t]*$", re.M)
@@ -34,8 +34,8 @@ _IN_BRACKETS = Regex(r" \(([\w.+]+)\)")
 _UV_AUDIT = Regex(rf"^[ \t]*[+~][ \t]+([a-z][\w.-]*)==({_VERSION})(?:[ \t].*)?$", re.M)
 _SUCCESS = Regex(r"^[ \t]*Successfully installed (\S[^\n]*)$", re.M)
 _GREP_ROW = Regex(
-    rf"^[ \t]*((?:torch|torchvision|torchaudio|torchtext|numpy|triton|pytorch|xformers|flash|nvidia|transformers|tens"
-    rf"orflow|accelerate|bitsandbytes|intel|mkl|pytorch-\w)[\w.-]*)(?:[ \t]{{2,}}|\t)({_VERSION})[ \t]*$",
+    rf"^[ \t]*((?:torch|torchvision|torchaudio|torchtext|numpy|triton|pytorch|xformers|flash|nvidia|transformers|"
+    rf"tensorflow|accelerate|bitsandbytes|intel|mkl|pytorch-\w)[\w.-]*)(?:[ \t]{{2,}}|\t)({_VERSION})[ \t]*$",
     re.M,
 )
 _CONFLICT = Regex(  # pip's resolver, of packages that stay

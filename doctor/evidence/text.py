@@ -61,11 +61,11 @@ _COLUMN_GAP = re.compile(r"\S {3,}(?=\S)")
 _BEGINS = re.compile(
     r"[ \t]*(?:File (?:\"|\S+:\d)|Traceback \(|>>> |\.\.\. |[$%#] |\[(?:pip3?|conda)\]|[+|]|[-*] |={4}|-{4}|"
     r"[\w./-]+==[\w.+]+(?:[ \t]*$|,)|[\w.-]+@[\w.-]+[: ][^#$%\n]*[#$%] |[A-Z_]{6,}:|\[\w+:\w+\]|"
-    r"(?:PyTorch version|Is debug build|CUDA used to build|ROCM used to build|OS|GCC version|Clang version|CMake vers"
-    r"ion|Libc version|Python version|Python platform|Is CUDA available|CUDA runtime version|CUDA_MODULE_LOADING set "
-    r"to|GPU models and configuration|Nvidia driver version|cuDNN version|HIP runtime version|MIOpen runtime version|"
-    r"Is XNNPACK available|Is XPU available|CPU|Versions of relevant libraries|GPU \d+(?=:)|Requirement already|"
-    r"Collecting|Downloading|Using cached|Found existing|Attempting|Uninstalling|Installing|Successfully|"
+    r"(?:PyTorch version|Is debug build|CUDA used to build|ROCM used to build|OS|GCC version|Clang version|CMake "
+    r"version|Libc version|Python version|Python platform|Is CUDA available|CUDA runtime version|CUDA_MODULE_LOADING "
+    r"set to|GPU models and configuration|Nvidia driver version|cuDNN version|HIP runtime version|MIOpen runtime "
+    r"version|Is XNNPACK available|Is XPU available|CPU|Versions of relevant libraries|GPU \d+(?=:)|Requirement "
+    r"already|Collecting|Downloading|Using cached|Found existing|Attempting|Uninstalling|Installing|Successfully|"
     r"Looking in indexes|Referenced from|Expected in|ERROR|WARNING|\w*Error|\w*Warning)\b:?)"
 )
 

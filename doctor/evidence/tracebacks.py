@@ -39,8 +39,8 @@ _LOADERS = Regex(
 _IMPORTS = Regex(r"[ \t]*(?:import|from)[ \t]+(\w+)(?![\w.])")
 _INSTALLED = Regex(r"[/\\](?:lib(?:64)?[/\\]python\d|Lib[/\\]|python\d+\.zip|(?:site|dist)-packages[/\\])|^<")
 _EXCEPTION = Regex(
-    r"^[ \t]*((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Failed|Fai"
-    r"lure|Fault|Timeout|Unavailable|Mismatch|Missing)"
+    r"^[ \t]*((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Failed|"
+    r"Failure|Fault|Timeout|Unavailable|Mismatch|Missing)"
     r"|(?:torch|subprocess|concurrent|multiprocessing)(?:\.\w+)+)(?::[ \t]*([^\n]*))?$",
     re.M,
 )
@@ -59,12 +59,12 @@ _TELLING_WORDS = (
     "invalid",
 )
 _TELLING = Regex(
-    r"(?:(?:\b(?:ERROR|FATAL|Fatal|fatal error|error|Error|WARNING)|Warning)\b ?[:!]|undefined s"
-    r"ymbol|[Ss]ymbol not found|"
-    r"cannot open shared object|symbol lookup error|failed assertion|terminate called|what\(\):|core dumped|blocked f"
-    r"or more than|"
-    r"which is of (?:cuda|compute) capability|\bFAILED\b|received signal|command not found|Permission denied|(?:is|wa"
-    r"s) not found|Invalid CUDA)"
+    r"(?:(?:\b(?:ERROR|FATAL|Fatal|fatal error|error|Error|WARNING)|Warning)\b ?[:!]|undefined "
+    r"symbol|[Ss]ymbol not found|"
+    r"cannot open shared object|symbol lookup error|failed assertion|terminate called|what\(\):|core dumped|blocked "
+    r"for more than|"
+    r"which is of (?:cuda|compute) capability|\bFAILED\b|received signal|command not found|Permission denied|(?:is|"
+    r"was) not found|Invalid CUDA)"
 )
 _REACH = 230  # how far into a line its telling word may end
 _SITE = Regex(r"^(.*?[/\\](?:site-packages|dist-packages))[/\\]", re.I)

@@ -201,21 +201,21 @@ _CODE_LIKE = frozenset("local private internal cluster io ai dev int home at it 
 
 # Names of which everybody knows whose they are, by their top level: they name no machine of a user.
 _PUBLIC_DOMAINS = {
-    "org": "pytorch python pypi pythonhosted anaconda conda-forge debian archlinux kernel gnu llvm opensuse nump"
-    "y scipy apache "
-    "mozilla w3 wikipedia rpmfusion conda ietf json-schema pdm-project python-poetry freedesktop x openmp jupyte"
-    "r arxiv ubuntu "
+    "org": "pytorch python pypi pythonhosted anaconda conda-forge debian archlinux kernel gnu llvm opensuse "
+    "numpy scipy apache "
+    "mozilla w3 wikipedia rpmfusion conda ietf json-schema pdm-project python-poetry freedesktop x openmp "
+    "jupyter arxiv ubuntu "
     "readthedocs gitlab fedoraproject centos launchpad iana tensorflow mpi-forum open-mpi",
-    "com": "nvidia amd intel apple microsoft github githubusercontent githubassets google googleapis gstatic goo"
-    "gleusercontent docker ubuntu redhat "
-    "anaconda stackoverflow jetbrains visualstudio azure amazon aliyun huaweicloud tencent openai anthropic kagg"
-    "le reddit medium "
+    "com": "nvidia amd intel apple microsoft github githubusercontent githubassets google googleapis gstatic "
+    "googleusercontent docker ubuntu redhat "
+    "anaconda stackoverflow jetbrains visualstudio azure amazon aliyun huaweicloud tencent openai anthropic "
+    "kaggle reddit medium "
     "discord lambdalabs phoronix youtube stackexchange superuser askubuntu fastly modelscope",
     "io": "readthedocs pypa nvidia gcr quay docker github ghcr kubernetes gitlab jetson-ai-lab conda anaconda",
-    "co": "huggingface hf", "sh": "astral brew uv", "dev": "prefix pixi", "net": "launchpad sourceforge alicd"
-    "n", "ai": "pytorch jetson wandb fast",
-    "ms": "aka", "cn": "ac.ustc edu.tsinghua edu.sjtu com.aliyu"
-    "n", "edu": "", "us": "", "me": "", "be": "youtu", "cc": "",
+    "co": "huggingface hf", "sh": "astral brew uv", "dev": "prefix pixi", "net": "launchpad sourceforge "
+    "alicdn", "ai": "pytorch jetson wandb fast",
+    "ms": "aka", "cn": "ac.ustc edu.tsinghua edu.sjtu "
+    "com.aliyun", "edu": "", "us": "", "me": "", "be": "youtu", "cc": "",
 }  # fmt: skip
 _PUBLIC = frozenset(f"{name}.{top}" for top, names in _PUBLIC_DOMAINS.items() for name in names.split())
 _LOCAL = frozenset(
