@@ -75,6 +75,7 @@ class Result:
 
     @property
     def ok(self) -> bool:
+        """Whether it ended by itself with exit code 0."""
         return self.status == "ok"
 
     @property
@@ -388,6 +389,7 @@ class Child:
 
     @property
     def running(self) -> bool:
+        """Whether it has not ended yet."""
         return not self._over.is_set()
 
     @property

@@ -24,6 +24,7 @@ class Regex:
 
     @property
     def compiled(self) -> re.Pattern[str]:
+        """The pattern, compiled at the first use."""
         if self._compiled is None:
             self._compiled = re.compile(self.pattern, self.flags)
         return self._compiled

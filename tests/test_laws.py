@@ -361,6 +361,35 @@ def test_no_word_is_broken_by_a_line() -> None:
     assert broken(paths, lambda path: "; ".join(broken_words(path.read_text(encoding="utf-8")))) == []
 
 
+SAYS_ITSELF = 3  # lines of a function that its name explains
+# judge and fit: the module's docstring is the page of the diagnosis. A builder of fixes: design, section 7. What is sent
+# into the target is no interface.
+UNIFORM = ("judge", "fits")
+NO_INTERFACE = ("inside", "fixes")
+
+
+def unexplained(tree: ast.Module) -> list[str]:
+    """Public classes, and public functions of more than a few lines, that do not say what they give."""
+    found = []
+    for node in tree.body:
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name.startswith("_"):
+            continue
+        methods = node.body if isinstance(node, ast.ClassDef) else []
+        methods = [m for m in methods if isinstance(m, ast.FunctionDef) and not m.name.startswith("_")]
+        for one in (node, *methods):
+            long = isinstance(one, ast.ClassDef) or one.body[-1].end_lineno - one.lineno >= SAYS_ITSELF
+            if long and one.name not in UNIFORM and not ast.get_docstring(one):
+                found.append(f"line {one.lineno}: {one.name}")
+    return found
+
+
+def test_what_is_public_says_what_it_gives() -> None:
+    tree = ast.parse("class A:\n def b(self):\n  x = 1\n  y = 2\n  return x\n def _c(self): pass\ndef d(): pass")
+    assert unexplained(tree) == ["line 1: A", "line 2: b"]
+    paths = [path for path in MODULES if room(path) not in NO_INTERFACE]
+    assert broken(paths, lambda path: "; ".join(unexplained(tree_of(path)))) == []
+
+
 def test_ids_are_unique_and_kebab_case() -> None:
     ids = [c.id for c in all_checks()]
     assert len(ids) == len(set(ids))

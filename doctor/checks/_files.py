@@ -69,6 +69,7 @@ def summed_up(files: list[DamagedFile]) -> str:
 
 
 def evidence_of(files: list[DamagedFile]) -> tuple[Evidence, ...]:
+    """Damaged files as evidence: what is wrong with each, at most five."""
     return tuple(
         Evidence(fact=d.file, value=": ".join(filter(None, (d.what, d.detail))), source=f"RECORD of {d.distribution}")
         for d in files[:5]

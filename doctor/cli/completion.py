@@ -49,6 +49,7 @@ class PowerShellComplete(ShellComplete):
     source_template = _POWERSHELL
 
     def get_completion_args(self) -> tuple[list[str], str]:
+        """(the words before, the word that is being typed), without their quotes."""
         incomplete = os.environ.get("COMP_WORD", "")
         words = re.findall(r"\"[^\"]*\"?|'[^']*'?|\S+", os.environ.get("COMP_WORDS", ""))
         words = [word.strip("\"'") for word in words[1:]]
@@ -57,6 +58,7 @@ class PowerShellComplete(ShellComplete):
         return words, incomplete.strip("\"'")
 
     def format_completion(self, item: CompletionItem) -> str:
+        """A line of the answer."""
         return f"{item.value}\t{' '.join((item.help or '').split())}"
 
 

@@ -22,6 +22,7 @@ class BadTables(click.ClickException):
     exit_code = USAGE
 
     def format_message(self) -> str:
+        """What click prints: the message, harmless, and that nothing changed."""
         from doctor.reports.text import safe
 
         return safe(f"{self.message} The tables in force are unchanged.")

@@ -47,9 +47,11 @@ class LazyGroup(click.Group):
     """A group that knows its commands by name and imports one only to run it (or to show its own help)."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order of the help."""
         return [name for name, _, _ in COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, imported now; None where there is none."""
         for name, module, _ in COMMANDS:
             if name == cmd_name:
                 command: click.Command = importlib.import_module(module).command
@@ -57,12 +59,14 @@ class LazyGroup(click.Group):
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The help's list, without an import."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, _, summary in COMMANDS])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the words name; a wrong name ends in exit code 2, with the nearest right one."""
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in self.list_commands(ctx):
             from difflib import get_close_matches

@@ -48,6 +48,7 @@ class Positive(click.FloatRange):
         super().__init__(min=0, min_open=True)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; nan is a usage error."""
         number = super().convert(value, param, ctx)
         if math.isnan(number):
             self.fail("nan is no number.", param, ctx)

@@ -108,6 +108,7 @@ class Screen(_Line):
         importlib.import_module("doctor.reports.terminal")  # rich is loaded while the children work
 
     def end(self) -> None:
+        """Takes the lines away that stood for the report."""
         super().end()
         if self._rows:
             sys.stderr.write(f"\x1b[{self._rows}A\x1b[J")

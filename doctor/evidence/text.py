@@ -138,6 +138,7 @@ class Shortened:
         self.left_out = 0
 
     def feed(self, piece: bytes) -> None:
+        """Takes the next bytes of the middle."""
         at = 0
         for begin, end in _telling_lines(piece) if len(self._kept) < MIDDLE else ():
             line = piece[begin:end]

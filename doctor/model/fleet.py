@@ -225,6 +225,8 @@ class FleetFinding:
 
 @dataclass(frozen=True, kw_only=True)
 class NodeVerdict:
+    """What became of one host. `why` says it in a sentence, `ranks` are those on it."""
+
     host: str
     verdict: Verdict
     why: str = ""
@@ -235,6 +237,8 @@ class NodeVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class GpuVerdict:
+    """What became of one device. `rates` in units of their names."""
+
     rank: int
     host: str
     device: str

@@ -111,12 +111,14 @@ class Others:
         return min((run.opened_at for run in self.runs.values() if run.opened_at is not None), default=None)
 
     def start(self, device: str, mode: str | None = None) -> None:
+        """Starts the probe of a device, unless it runs already."""
         if device not in self.runs:
             named = "cuda:0" if device == PEERS else device
             mode = mode or self._request.mode
             self.runs[device] = Run(self._system, self._python, named, mode, self._request.limit_s, self.changed)
 
     def start_wanted(self, facts: Facts) -> None:
+        """Starts the probes of all devices but the CPU that these facts promise."""
         for wanted in wanted_probes(facts, self._request.devices):
             if wanted.device != "cpu":
                 self.start(wanted.device)

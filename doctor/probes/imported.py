@@ -151,4 +151,5 @@ def import_failure(run: Run) -> ImportFailure | None:
 
 
 def exit_message(code: int | None) -> str:
+    """How an import that ended the program is told."""
     return f"importing torch ended the program with exit code {code}"

@@ -252,4 +252,5 @@ def crash_message(result: process.Result) -> str:
 
 
 def tail(text: str) -> str:
+    """The last characters of what a child wrote to stderr."""
     return text[-TAIL:].strip()

@@ -52,6 +52,7 @@ STATES = {"R": "computing", "S": "waiting", "D": "waiting inside the kernel", "T
 
 
 def now() -> str:
+    """UTC, as records have it."""
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -131,6 +132,7 @@ class Agent:
         self.write()
 
     def write(self) -> None:
+        """Replaces the record's file by what is known now; why that failed is said once."""
         self._written = time.monotonic()
         self.record = replace(self.record, written_at=now())
         why = folder.write(self.options.output, self.record)
@@ -144,6 +146,7 @@ class Agent:
             self.write()
 
     def tell(self, text: str) -> None:
+        """One line on stderr, with who says it."""
         sys.stderr.write(f"torchdoctor fleet: rank {self.place.rank} on {self.record.host}: {text}\n")
         sys.stderr.flush()
 

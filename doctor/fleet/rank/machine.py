@@ -31,10 +31,12 @@ def facts(system: System, address: str, port: int) -> dict[str, str]:
 
 
 def usable_cpus() -> int:
+    """CPUs that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def cpu_name(system: System) -> str | None:
+    """The CPU's model as /proc/cpuinfo says it, at most 100 characters; None where it does not."""
     text = system.read("/proc/cpuinfo")
     if isinstance(text, Gap):
         return None

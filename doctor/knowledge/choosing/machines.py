@@ -18,6 +18,8 @@ FOLLOWERS = ("xformers",)  # see followers.py
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
+    """One GPU, or a family of processors with graphics, as the choice of a build sees it."""
+
     name: str
     vendor: str
     target: str | None = None  # capability "8.9", "gfx1100", Intel family; None: not known
@@ -29,6 +31,8 @@ class Card:
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
+    """What of a machine decides which builds of torch it can use."""
+
     platform: str
     numbers: str  # whose driver numbers count: "linux" or "windows"
     python: str | None
@@ -47,18 +51,22 @@ class Machine:
     translated: bool = False
 
     def of(self, kind: Kind) -> tuple[Card, ...]:
+        """The cards that torch uses by that kind of accelerator."""
         vendor = next((v for v, k in VENDORS if k == kind), None)
         return tuple(c for c in self.cards if c.vendor == vendor)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
+    """What the user asked for, and what installed packages ask of torch."""
+
     spec: Specifier | None = None
     pins: Specifier | None = None
     backend: str | None = None
     companions: tuple[str, ...] = ()
 
     def admits(self, release: str) -> bool:
+        """Whether that release is within both."""
         return all(s is None or s.contains(release, prereleases=True) for s in (self.spec, self.pins))
 
     def admits_backend(self, backend: str) -> bool:
@@ -67,6 +75,7 @@ class Wanted:
 
 
 def machine_of(facts: Facts) -> tuple[Machine, tuple[str, ...]]:
+    """The machine of those facts, and what had to be assumed about it, in sentences."""
     host, interpreter = facts.host, facts.interpreter
     assumes = []
     system = host.system
@@ -254,12 +263,14 @@ def _kinds_of(cards: tuple[Card, ...], facts: Facts, platform: str) -> tuple[Kin
 
 
 def assumed_of_cards(machine: Machine) -> Iterator[str]:
+    """What is assumed about cards that the tables do not know, in sentences."""
     for card in machine.cards:
         if card.target is None and card.vendor in ("nvidia", "amd"):
             yield f"{card.name} is not in the tables: taken for one that current builds support"
 
 
 def specifier(text: str | None) -> Specifier | None:
+    """The specifier of a text; None without one."""
     return specifiers.specifier(text) if text else None
 
 
@@ -287,6 +298,7 @@ def pins_of(facts: Facts, *, only: tuple[str, ...] | None = None, without: tuple
 
 
 def kind_of(backend: str) -> Kind:
+    """The kind of accelerator that a backend is for: "cu128" -> "cuda", "rocm6.4" -> "rocm"."""
     if backend.startswith("cu"):
         return "cuda"
     if backend.startswith("rocm"):
@@ -295,4 +307,5 @@ def kind_of(backend: str) -> Kind:
 
 
 def names(cards: Iterable[Card]) -> str:
+    """Each name once: "RTX 4090, T400"."""
     return ", ".join(dict.fromkeys(c.name for c in cards))

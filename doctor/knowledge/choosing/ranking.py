@@ -77,11 +77,14 @@ class Choice:
 
     @property
     def best(self) -> Candidate | None:
+        """The first build; None where there is none."""
         return self.builds[0] if self.builds else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
+    """A build that was tried against the machine, with what decides its rank."""
+
     candidate: Candidate
     blocked: bool
     crutch: bool = False  # PTX, or an override

@@ -119,6 +119,7 @@ def _number(value: float | None, unit: str) -> str:
 
 
 def collectives(report: FleetReport) -> Table:
+    """The table of the collective operations: sizes in bytes, bandwidths in GB/s."""
     lines = tuple(
         (
             c.name, WORDS[c.verdict], str(c.members), _size(c.bytes), _number(c.busbw_gbs, "GB/s"),
@@ -155,6 +156,7 @@ def links(report: FleetReport) -> str:
 
 
 def drift(report: FleetReport) -> Table:
+    """The table of what became of each rank's rate during a soak."""
     lines = tuple((f"{d.host} rank {d.rank}", d.rate, f"{d.first:.4g}", f"{d.last:.4g}", WORDS[d.verdict])
                   for d in report.drift)  # fmt: skip
     return Table(title="Soak", heads=("rank", "rate", "first", "last", "verdict"), lines=lines)

@@ -18,6 +18,7 @@ Lines = Iterator[Text]
 
 
 def printed(lines: Iterable[Text], color: bool) -> str:
+    """The lines as text, each with a newline; with escape sequences only if `color`."""
     if not color:
         return "".join(f"{line.plain.rstrip()}\n" for line in lines)
     from rich.console import Console  # only colour needs it
@@ -34,6 +35,7 @@ def printed(lines: Iterable[Text], color: bool) -> str:
 
 
 def plain(text: str, style: str = "") -> Text:
+    """One line of foreign text, made harmless."""
     return Text(safe(text), style=style)
 
 
@@ -58,6 +60,7 @@ def table(
     gap: int = 4,
     width: int | None = None,
 ) -> Lines:
+    """Columns as wide as they need to be. With `width` and heads, columns that do not fit go below their row."""
     cells = [tuple(safe(c) for c in row) for row in ((heads, *rows) if heads else rows)]
     if not cells:
         return

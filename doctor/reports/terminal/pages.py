@@ -68,6 +68,7 @@ def render_errata(
 
 
 def in_full(sections: Iterable[tuple[str, Iterable[tuple[Erratum, str]]]], width: int) -> Lines:
+    """Sections of errata, each erratum with its remark."""
     for number, (heading, rows) in enumerate(sections):
         if number:
             yield Text()
