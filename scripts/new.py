@@ -4,10 +4,12 @@ python scripts/new.py check LAYER ID      doctor/checks/LAYER/ID.py and tests/ch
 python scripts/new.py fact NAME           doctor/facts/NAME.py and tests/facts/test_NAME.py
 python scripts/new.py probe NAME          doctor/probes/NAME.py, a reader of one stage, and its test
 python scripts/new.py format NAME         doctor/reports/NAME.py and tests/reports/test_NAME.py
+python scripts/new.py message ID CAUSE "A LINE AS IT IS PRINTED"     a row of doctor/knowledge/tables/messages.json
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -161,12 +163,41 @@ KINDS = {
     "probe": {"doctor/probes/{name}.py": PROBE, "tests/probes/test_{name}.py": PROBE_TEST},
     "format": {"doctor/reports/{name}.py": FORMAT, "tests/reports/test_{name}.py": FORMAT_TEST},
 }
+MESSAGES = "doctor/knowledge/tables/messages.json"
+_SPECIAL = re.compile(r"([\\.^$*+?{}\[\]|()])")
 NEXT = {
     "check": "fill in the page and the judge, give it real examples, then: scripts/test tests/test_examples.py -k {id}",
     "fact": "call it in doctor/facts/collect.py and give it a field in doctor/model/facts.py",
     "probe": "let doctor/inside/probe.py run the stage «{id}», and doctor/probes/results.py hand its data here",
     "format": "add '{name}' to FORMATS in doctor/cli/options.py",
+    "message": "replace in «{id}» what varies by groups like (\\d+), set kind, subject and source, name every cause, "
+    "then: scripts/test tests/knowledge/test_tables.py tests/evidence",
 }
+
+
+def row_of_message(id: str, cause: str, line: str) -> dict[str, object]:
+    """A row that knows exactly this line."""
+    return {
+        "id": id, "regex": _SPECIAL.sub(r"\\\1", line), "flags": "", "causes": [cause], "kind": "compute",
+        "subject": "torch", "example": line, "literals": [line.lower()], "versions": "any", "source": "not said yet",
+        "evidence": [], "status": "single",
+    }  # fmt: skip
+
+
+def add_message(id: str, cause: str, line: str, root: Path) -> int:
+    """Put the row at the end of the table, one line like all others."""
+    path = root / MESSAGES
+    text = path.read_text(encoding="utf-8")
+    if any(row["id"] == id for row in json.loads(text)["rows"]):
+        print(f"already there: {id}", file=sys.stderr)
+        return 2
+    end = "\n ]\n}\n"
+    assert text.endswith(end), f"{MESSAGES} does not end in its rows"
+    row = json.dumps(row_of_message(id, cause, line), ensure_ascii=False)
+    path.write_text(f"{text.removesuffix(end)},\n  {row}{end}", encoding="utf-8", newline="\n")
+    print(f"added a row to {MESSAGES}")
+    print("next: " + NEXT["message"].format(id=id))
+    return 0
 
 
 def main(arguments: list[str], root: Path = ROOT) -> int:
@@ -176,6 +207,8 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
             files = {f"doctor/checks/{layer}/{{name}}.py": CHECK, f"tests/checks/{layer}/{{name}}.py": CHECK_EXAMPLES}
         case [("fact" | "probe" | "format") as kind, id] if _ID.match(id):
             files = KINDS[kind]
+        case ["message", id, cause, line] if _ID.match(id) and _ID.match(cause) and line.isprintable():
+            return add_message(id, cause, line.strip(), root)
         case _:
             print(__doc__, file=sys.stderr)
             print(f"LAYER is one of {', '.join(LAYERS)}; ID and NAME are like this-one.", file=sys.stderr)

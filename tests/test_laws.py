@@ -362,7 +362,7 @@ def test_no_word_is_broken_by_a_line() -> None:
 
 
 SAYS_ITSELF = 3  # lines of a function that its name explains
-# judge and fit: the module's docstring is the page of the diagnosis. A builder of fixes: design, section 7. What is sent
+# judge and fit: the module's docstring is the page of the diagnosis. Builders of fixes: design, section 7. What is sent
 # into the target is no interface.
 UNIFORM = ("judge", "fits")
 NO_INTERFACE = ("inside", "fixes")

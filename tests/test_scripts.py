@@ -26,8 +26,14 @@ def copy(tmp_path: Path) -> Path:
     ignored = shutil.ignore_patterns("__pycache__", "cases", "machines", "__snapshots__")
     shutil.copytree(ROOT / "doctor", tmp_path / "doctor", ignore=ignored)
     shutil.copytree(ROOT / "tests", tmp_path / "tests", ignore=ignored)
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts", ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
+
+
+def run_tests(copy: Path, *tests: str) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+    return subprocess.run(argv, cwd=copy, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.parametrize(
@@ -44,8 +50,7 @@ def test_a_new_piece_runs_at_once(copy: Path, arguments: list[str], tests: list[
     new = load("new")
     assert new.main(arguments, root=copy) == 0
     assert "next:" in capsys.readouterr().out
-    argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
-    done = subprocess.run(argv, cwd=copy, capture_output=True, text=True, timeout=300, check=False)
+    done = run_tests(copy, *tests)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
     assert "passed" in done.stdout
     files = [str(p) for p in copy.rglob("*just_invented.py")]
@@ -56,8 +61,60 @@ def test_a_new_piece_runs_at_once(copy: Path, arguments: list[str], tests: list[
     assert new.main(arguments, root=copy) == 2, "never overwrites"
 
 
+
+LINE = "RuntimeError: the frobnicator (rev. 7) lost its marbles"
+READS = f"""
+from doctor.evidence.read import read
+
+
+def test_the_new_message_is_read() -> None:
+    found = read((("ticket", b"It fails:\\n{LINE}\\n"),)).facts.errors
+    assert "just-invented" in [error.pattern for error in found]
+"""
+
+
+def test_a_new_message_is_read_at_once(copy: Path, capsys) -> None:
+    new = load("new")
+    arguments = ["message", "just-invented", "torch-release-bug", LINE]
+    assert new.main(arguments, root=copy) == 0
+    assert new.main(arguments, root=copy) == 2, "an id is used once"
+    (copy / "tests/evidence/test_just_invented.py").write_text(READS)
+    tests = ("tests/knowledge/test_tables.py", "tests/evidence/test_just_invented.py")
+    done = run_tests(copy, *tests)
+    assert done.returncode == 0, done.stdout[-3000:]
+    table = copy / new.MESSAGES
+    sound = table.read_text("utf-8")
+    spoiled = sound.replace("frobnicator \\\\(rev", "frobnicator (rev")
+    assert spoiled != sound
+    table.write_text(spoiled, "utf-8")
+    assert run_tests(copy, *tests).returncode == 1, "the expression does not match the line"
+
+
 @pytest.mark.parametrize(
-    "arguments", [[], ["check"], ["check", "nowhere", "x"], ["check", "run", "Bad_Id"], ["thing", "x"]]
+    ("arguments", "file", "good", "bad", "tests"),
+    [
+        (["check", "run", "just-invented"], "checks/run/just_invented.py", "    if value is None:", "    if value:",
+         ["tests/test_examples.py", "-k", "just"]),
+        (["format", "just-invented"], "reports/just_invented.py", ", verdict.sentence(report))", ",)",
+         ["tests/reports/test_just_invented.py"]),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else None,
+)
+def test_a_spoiled_piece_fails(
+    copy: Path, arguments: list[str], file: str, good: str, bad: str, tests: list[str]
+) -> None:
+    """What is written with a new piece would notice if the piece were wrong."""
+    assert load("new").main(arguments, root=copy) == 0
+    path = copy / "doctor" / file
+    text = path.read_text("utf-8")
+    assert text.count(good) == 1
+    path.write_text(text.replace(good, bad), "utf-8")
+    assert run_tests(copy, *tests).returncode == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["check"], ["check", "nowhere", "x"], ["check", "run", "Bad_Id"], ["thing", "x"], ["message", "x"]],
 )
 def test_new_wrong_usage(tmp_path: Path, arguments: list[str], capsys) -> None:
     assert load("new").main(arguments, root=tmp_path) == 2
