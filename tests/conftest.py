@@ -29,8 +29,9 @@ COSTLY = {"torch_python", "patient", "index", "wheelhouse"}
 # Rooms and files that start many doctors, fill disks, read megabytes, or try whole collections.
 COSTLY_PLACES = (
     "apply/", "chaos/", "hostile/", "plugins/", "ward/", "inside/", "probes/test_children", "probes/test_isolation",
-    "cli/test_real", "evidence/test_linear", "evidence/test_forms", "evidence/test_robust", "checks/test_parity", "redaction/test_planted",
-    "knowledge/test_choose_oracle", "knowledge/test_choose_properties", "fixes/test_effective", "test_package.py",
+    "cli/test_real", "evidence/test_linear", "evidence/test_forms", "evidence/test_robust", "checks/test_parity",
+    "redaction/test_planted", "knowledge/test_choose_oracle", "knowledge/test_choose_properties",
+    "fixes/test_effective", "test_package.py",
     "test_scripts.py", "reports/test_contract", "triage/test_triage", "reports/test_sinks", "reports/test_ticket",
 )  # fmt: skip
 
