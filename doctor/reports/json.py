@@ -25,7 +25,12 @@ SCHEMA_ID = "urn:torchdoctor:report-1"
 
 def render(report: Report, *, indent: int | None = 2) -> str:
     """The report as one JSON object, ASCII only; indent=None: on one line."""
-    return json_text(json.dumps(encode(report), indent=indent, allow_nan=False)) + "\n"
+    return written(report, indent=indent)
+
+
+def written(value: object, *, indent: int | None = 2) -> str:
+    """Anything of the model as one JSON object, ASCII only, harmless in a log; indent=None: on one line."""
+    return json_text(json.dumps(encode(value), indent=indent, allow_nan=False)) + "\n"
 
 
 def parse(text: str) -> Report:

@@ -12,14 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-TORCH = """
-__version__ = "9.9.0"
-class Tensor: pass
-class version: cuda = hip = None
-class cuda:
-    is_available = staticmethod(lambda: False)
-def get_num_threads(): return 4
-"""
+from tests.probes.fakes import LEAST as TORCH
+
 MARK = "HOSTILE_TEST"
 MEMORY_MB = 300
 

@@ -12,6 +12,16 @@ from doctor.model.facts import Facts
 from doctor.pipeline import Request
 from doctor.probes import children
 
+# A torch that imports and has what the probe asks first; what is missing is left out as in a very old version.
+LEAST = """
+__version__ = "9.9.0"
+class Tensor: pass
+class version: cuda = hip = None
+class cuda:
+    is_available = staticmethod(lambda: False)
+def get_num_threads(): return 4
+"""
+
 
 def machine(folder: Path, torch: str | None) -> tuple[System, Found]:
     """A machine whose target is this Python, with `torch` as the text of torch/__init__.py (None: no torch)."""

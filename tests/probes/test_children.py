@@ -14,19 +14,10 @@ import pytest
 from doctor.facts.target import Found
 from doctor.model.facts import ABSENT, Facts, ImportFailure, StartFailure, Torch
 from doctor.probes import imported, limits
-from tests.probes.fakes import look, machine, with_gpus
+from tests.probes.fakes import LEAST, look, machine, with_gpus
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of POSIX")
 
-# A torch that imports and has what the probe asks first; what is missing is left out as in a very old version.
-WHOLE = """
-__version__ = "9.9.0"
-class Tensor: pass
-class version: cuda = hip = None
-class cuda:
-    is_available = staticmethod(lambda: False)
-def get_num_threads(): return 4
-"""
 SEGFAULT = "import ctypes; ctypes.string_at(0)"
 
 
@@ -109,7 +100,7 @@ def test_the_traceback_names_the_file(tmp_path: Path) -> None:
 
 
 def test_a_users_torch_file_is_seen_as_the_users_program_sees_it(tmp_path: Path) -> None:
-    system, found = machine(tmp_path, WHOLE)
+    system, found = machine(tmp_path, LEAST)
     shadow = tmp_path / "work" / "torch.py"
     shadow.write_text("x = 1")
     facts = look(system, found)
@@ -177,14 +168,14 @@ def test_absent_torch_stays_absent_unless_it_imports(tmp_path: Path) -> None:
     absent = Facts(torch=ABSENT)
     assert look(*machine(tmp_path, None), facts=absent).torch is ABSENT
     assert look(*machine(tmp_path, "raise ImportError('x')"), facts=absent).torch is ABSENT
-    torch = look(*machine(tmp_path, WHOLE), facts=absent, probe=False).torch
+    torch = look(*machine(tmp_path, LEAST), facts=absent, probe=False).torch
     assert isinstance(torch, Torch)
     assert (torch.version, torch.imports) == ("9.9.0", True)
 
 
 def test_static_facts_are_kept(tmp_path: Path) -> None:
     static = Torch(version="9.9.0", installer="uv", build="cp312", cuda="12.4", libraries=("a",))
-    torch = look(*machine(tmp_path, WHOLE), facts=Facts(torch=static), probe=False).torch
+    torch = look(*machine(tmp_path, LEAST), facts=Facts(torch=static), probe=False).torch
     assert isinstance(torch, Torch)
     assert (torch.installer, torch.build, torch.libraries) == ("uv", "cp312", ("a",))
     assert (torch.imports, torch.import_failure, torch.threads) == (True, ABSENT, 4)
@@ -195,14 +186,14 @@ def test_static_facts_are_kept(tmp_path: Path) -> None:
 
 
 def test_warnings_are_kept(tmp_path: Path) -> None:
-    body = WHOLE + "import warnings; warnings.warn('Failed to initialize NumPy: _ARRAY_API not found')"
+    body = LEAST + "import warnings; warnings.warn('Failed to initialize NumPy: _ARRAY_API not found')"
     torch = look(*machine(tmp_path, body), probe=False).torch
     assert isinstance(torch, Torch)
     assert torch.warnings == ("UserWarning: Failed to initialize NumPy: _ARRAY_API not found",)
 
 
 def test_prints_of_torch_and_sitecustomize_do_not_matter(tmp_path: Path) -> None:
-    system, found = machine(tmp_path, WHOLE + "import os; print('noise'); os.write(1, b'{\"event\": \"done\"}\\n')")
+    system, found = machine(tmp_path, LEAST + "import os; print('noise'); os.write(1, b'{\"event\": \"done\"}\\n')")
     (tmp_path / "packages" / "sitecustomize.py").write_text("print('hello\\n\\n{]')")
     torch = look(system, found, probe=False).torch
     assert isinstance(torch, Torch)
@@ -210,13 +201,13 @@ def test_prints_of_torch_and_sitecustomize_do_not_matter(tmp_path: Path) -> None
 
 
 def test_without_probe_there_is_a_gap_and_no_result(tmp_path: Path) -> None:
-    facts = look(*machine(tmp_path, WHOLE), probe=False)
+    facts = look(*machine(tmp_path, LEAST), probe=False)
     assert facts.probes is None
     assert [g.fact for g in facts.gaps] == ["probes"]
 
 
 def test_a_probe_that_raises_is_a_failure_of_its_stage(tmp_path: Path) -> None:
-    facts = look(*machine(tmp_path, WHOLE))
+    facts = look(*machine(tmp_path, LEAST))
     assert facts.probes
     (result,) = facts.probes
     assert (result.device, result.status, result.stage) == ("cpu", "failed", "open")
@@ -236,7 +227,7 @@ class cuda:
 
 @posix
 def test_a_driver_that_hangs_leaves_the_import_known_and_the_cpu_probed(tmp_path: Path) -> None:
-    facts = look(*machine(tmp_path, WHOLE + DRIVER.format(body="import time; time.sleep(60)")), limit_s=1.0)
+    facts = look(*machine(tmp_path, LEAST + DRIVER.format(body="import time; time.sleep(60)")), limit_s=1.0)
     assert isinstance(facts.torch, Torch)
     assert (facts.torch.imports, facts.torch.version, facts.torch.cuda) == (True, "9.9.0", "12.4")
     assert facts.torch.cuda_available is None
@@ -248,7 +239,7 @@ def test_a_driver_that_hangs_leaves_the_import_known_and_the_cpu_probed(tmp_path
 
 @posix
 def test_a_driver_that_crashes_leaves_the_import_known(tmp_path: Path) -> None:
-    facts = look(*machine(tmp_path, WHOLE + DRIVER.format(body=SEGFAULT)))
+    facts = look(*machine(tmp_path, LEAST + DRIVER.format(body=SEGFAULT)))
     assert isinstance(facts.torch, Torch)
     assert facts.torch.imports is True
     assert {g.reason for g in facts.gaps} == {"crashed"}
@@ -256,14 +247,14 @@ def test_a_driver_that_crashes_leaves_the_import_known(tmp_path: Path) -> None:
 
 
 def test_what_cuda_init_raised_is_kept(tmp_path: Path) -> None:
-    torch = look(*machine(tmp_path, WHOLE + DRIVER.format(body="return False")), probe=False).torch
+    torch = look(*machine(tmp_path, LEAST + DRIVER.format(body="return False")), probe=False).torch
     assert isinstance(torch, Torch)
     assert (torch.cuda_available, torch.cuda_built) == (False, True)
     assert torch.cuda_error == "Found no NVIDIA driver on your system."
     assert torch.devices == ()
 
 
-TWO_GPUS = WHOLE + with_gpus(2) + """
+TWO_GPUS = LEAST + with_gpus(2) + """
 import os, sys, time
 def device(name):
     if name == "cuda:0": __import__("ctypes").string_at(0)
@@ -299,7 +290,7 @@ import os
 try: os.close(os.open({str(mark)!r}, os.O_CREAT | os.O_EXCL))
 except FileExistsError: os.kill(os.getpid(), 9)
 """
-    facts = look(*machine(tmp_path, second_dies + WHOLE + with_gpus(1)))
+    facts = look(*machine(tmp_path, second_dies + LEAST + with_gpus(1)))
     gpu = next(p for p in facts.probes or () if p.device == "cuda:0")
     assert (gpu.status, gpu.stage) == ("skipped", "import")
     assert gpu.reason.startswith("importing torch: ended by signal 9")
@@ -312,7 +303,7 @@ def test_only_the_devices_asked_for_are_probed(tmp_path: Path) -> None:
 
 
 def test_a_target_that_cannot_start_has_no_child(tmp_path: Path) -> None:
-    system, _ = machine(tmp_path, WHOLE)
+    system, _ = machine(tmp_path, LEAST)
     found = Found(python="/nowhere", reason="--python", failure=StartFailure(kind="not-found", message="not there"))
     facts = look(system, found)
     assert facts.torch is None
@@ -322,7 +313,7 @@ def test_a_target_that_cannot_start_has_no_child(tmp_path: Path) -> None:
 
 @posix
 def test_a_python_that_dies_before_it_runs_anything_is_a_gap(tmp_path: Path) -> None:
-    system, _ = machine(tmp_path, WHOLE)
+    system, _ = machine(tmp_path, LEAST)
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho 'Fatal Python error: init_fs_encoding' >&2\nexit 1\n")
     python.chmod(0o755)

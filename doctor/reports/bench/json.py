@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from doctor.decode import Refused, decode, loads
 from doctor.model.bench import METHOD, SCHEMA, BenchReport, Row
-from doctor.reports.json import encode, schema_of
-from doctor.reports.sinks import json_text
+from doctor.reports.json import schema_of, written
 
 SCHEMA_ID = f"urn:torchdoctor:{SCHEMA}"
 
 
 def render(value: object, *, indent: int | None = 2) -> str:
     """A report, a comparison or a merged table as one JSON object, ASCII only."""
-    return json_text(json.dumps(encode(value), indent=indent, allow_nan=False)) + "\n"
+    return written(value, indent=indent)
 
 
 def parse(text: str | bytes) -> BenchReport:

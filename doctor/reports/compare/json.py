@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from doctor.decode import Refused, decode, loads
 from doctor.model.compare import SCHEMA, Comparison
-from doctor.reports.json import encode, schema_of
-from doctor.reports.sinks import json_text
+from doctor.reports.json import schema_of, written
 
 SCHEMA_ID = f"urn:torchdoctor:{SCHEMA}"
 
 
 def render(comparison: Comparison, *, indent: int | None = 2) -> str:
     """The comparison as one JSON object, ASCII only."""
-    return json_text(json.dumps(encode(comparison), indent=indent, allow_nan=False)) + "\n"
+    return written(comparison, indent=indent)
 
 
 def parse(text: str | bytes) -> Comparison:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from doctor.decode import Refused, decode, loads
 from doctor.model.fleet import METHOD, SCHEMA, FleetReport
-from doctor.reports.json import encode, schema_of
-from doctor.reports.sinks import json_text
+from doctor.reports.json import schema_of, written
 
 SCHEMA_ID = f"urn:torchdoctor:{SCHEMA}"
 SIZE, ITEMS = 64 << 20, 4_000_000  # of 8,192 GPUs
@@ -16,7 +14,7 @@ SIZE, ITEMS = 64 << 20, 4_000_000  # of 8,192 GPUs
 
 def render(report: FleetReport, *, indent: int | None = 2) -> str:
     """The report as one JSON object, ASCII only."""
-    return json_text(json.dumps(encode(report), indent=indent, allow_nan=False)) + "\n"
+    return written(report, indent=indent)
 
 
 def parse(text: str | bytes) -> FleetReport:
