@@ -79,7 +79,7 @@ def test_a_new_message_is_read_at_once(copy: Path, capsys) -> None:
     assert new.main(arguments, root=copy) == 0
     assert new.main(arguments, root=copy) == 2, "an id is used once"
     (copy / "tests/evidence/test_just_invented.py").write_text(READS)
-    tests = ("tests/knowledge/test_tables.py", "tests/evidence/test_just_invented.py")
+    tests = ("tests/knowledge/test_tables.py", "tests/evidence/test_just_invented.py", "-k", "messages or invented")
     done = run_tests(copy, *tests)
     assert done.returncode == 0, done.stdout[-3000:]
     table = copy / new.MESSAGES
