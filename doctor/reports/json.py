@@ -12,15 +12,16 @@ import math
 import types
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from doctor.decode import ABSENT_JSON, decode, loads, name_of
+from doctor.decode import ABSENT_JSON, Refused, decode, loads, name_of
 from doctor.model.facts import ABSENT, Absent
 from doctor.model.report import Report
 from doctor.reports.meanings import meanings
 from doctor.reports.sinks import json_text
 
 SCHEMA_ID = "urn:torchdoctor:report-1"
+Made = TypeVar("Made")
 
 
 def render(report: Report, *, indent: int | None = 2) -> str:
@@ -40,6 +41,14 @@ def parse(text: str) -> Report:
     if not isinstance(data, dict) or data.get("schema") != "1":
         raise ValueError('not a torchdoctor report of schema "1"')
     return decode(Report, data)
+
+
+def read_back(kind: type[Made], text: str | bytes, schema: str, what: str, **limits: int) -> Made:
+    """A value of that kind, which says its schema. Raises Refused where it is not `what`. `limits`: those of loads."""
+    data = loads(text, **limits)
+    if not isinstance(data, dict) or data.get("schema") != schema:
+        raise Refused(f"it is not {what} (schema {schema})")
+    return decode(kind, data)
 
 
 def encode(value: object) -> Any:

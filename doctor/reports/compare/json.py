@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.decode import Refused, decode, loads
 from doctor.model.compare import SCHEMA, Comparison
-from doctor.reports.json import schema_of, written
+from doctor.reports.json import read_back, schema_of, written
 
 SCHEMA_ID = f"urn:torchdoctor:{SCHEMA}"
 
@@ -18,10 +17,7 @@ def render(comparison: Comparison, *, indent: int | None = 2) -> str:
 
 def parse(text: str | bytes) -> Comparison:
     """The comparison that `render` made. Raises Refused."""
-    data = loads(text)
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise Refused(f"it is not a comparison of torchdoctor (schema {SCHEMA})")
-    return decode(Comparison, data)
+    return read_back(Comparison, text, SCHEMA, "a comparison of torchdoctor")
 
 
 def schema() -> dict[str, Any]:

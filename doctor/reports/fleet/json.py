@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.decode import Refused, decode, loads
 from doctor.model.fleet import METHOD, SCHEMA, FleetReport
-from doctor.reports.json import schema_of, written
+from doctor.reports.json import read_back, schema_of, written
 
 SCHEMA_ID = f"urn:torchdoctor:{SCHEMA}"
 SIZE, ITEMS = 64 << 20, 4_000_000  # of 8,192 GPUs
@@ -19,10 +18,7 @@ def render(report: FleetReport, *, indent: int | None = 2) -> str:
 
 def parse(text: str | bytes) -> FleetReport:
     """The report that `render` made. Raises Refused."""
-    data = loads(text, size=SIZE, items=ITEMS)
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise Refused(f"it is not a report of torchdoctor fleet (schema {SCHEMA})")
-    return decode(FleetReport, data)
+    return read_back(FleetReport, text, SCHEMA, "a report of torchdoctor fleet", size=SIZE, items=ITEMS)
 
 
 def schema() -> dict[str, Any]:
