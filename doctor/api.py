@@ -113,10 +113,10 @@ def compare(
 
 def check_tool(tool: str | None) -> None:
     """ValueError where no fix can be spelled for that tool; None is the environment's own."""
-    from doctor.fixes.situation import TOOLS
+    from doctor.fixes import tools
 
-    if tool is not None and tool not in TOOLS:
-        raise ValueError(f"there is no tool {tool!r}: one of {', '.join(TOOLS)}")
+    if tool is not None and tool not in tools.names():
+        raise ValueError(f"there is no tool {tool!r}: one of {', '.join(tools.names())}")
 
 
 def _run(request: Request) -> Report:

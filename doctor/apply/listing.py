@@ -19,6 +19,7 @@ from itertools import islice
 from doctor.apply import ApplyError
 from doctor.apply.place import SCHEME, STORE, Place, Root, is_within
 from doctor.facts.system import read_regular
+from doctor.fixes.tools import normalised
 from doctor.model.values import dataclass
 
 KINDS = ("f", "l", "d", "o", "n")
@@ -360,13 +361,6 @@ def record_rows(record: str) -> list[tuple[str, str]]:
         return [(row[0], row[1] if len(row) > 1 else "") for row in islice(rows, RECORD_ROWS) if row]
     except (OSError, csv.Error):
         return []
-
-
-def normalised(name: str) -> str:
-    """The name of a distribution as PEP 503 compares it."""
-    import re
-
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def tops(entries: Listing, keys: Iterable[Key]) -> Iterator[Key]:

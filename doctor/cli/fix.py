@@ -12,13 +12,13 @@ from doctor.cli import applying, output
 from doctor.cli.check import examine
 from doctor.cli.codes import FAULT, NO_VERDICT
 from doctor.cli.options import chosen_format, facts_option, machine_options, machines_of, read_all
+from doctor.fixes import tools
 from doctor.fixes.quoting import SHELLS
-from doctor.fixes.situation import TOOLS
 from doctor.fixes.sources import redirected
 from doctor.model.report import Report
 
 tool_option = click.option(
-    "--tool", type=click.Choice(TOOLS), help="Commands for this tool. Default: the environment's own."
+    "--tool", type=click.Choice(tools.names()), help="Commands for this tool. Default: the environment's own."
 )
 
 shell_option = click.option(
