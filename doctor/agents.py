@@ -6,6 +6,7 @@ evidence, and every answer is redacted as JSON reports are.
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from doctor import __version__
@@ -31,9 +32,13 @@ def server() -> MCPServer[Any]:
     from mcp.server.mcpserver import MCPServer
     from mcp_types import ToolAnnotations
 
+    from doctor.fixes import tools
+
     made: MCPServer[Any] = MCPServer("torchdoctor", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR")
-    for tool in (check, judge, plan, compare, ticket, explain):
-        made.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))(tool)
+    for function in (check, judge, plan, compare, ticket, explain):
+        said = inspect.cleandoc(function.__doc__ or "").replace("{tools}", ", ".join(tools.names()))
+        hints = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+        made.tool(description=said, annotations=hints)(function)
     return made
 
 
@@ -67,8 +72,8 @@ def judge(stated: dict[str, Any], text: str | None = None) -> dict[str, Any]:
 
 
 def plan(tool: str | None = None, text: str | None = None, python: str | None = None) -> dict[str, Any]:
-    """The commands that fix what `check` finds, for one tool (pip, uv, conda, mamba, micromamba, pixi, poetry, pdm,
-    pipenv, pipx) or the environment's own. They are only returned, never run."""
+    """The commands that fix what `check` finds, for one tool ({tools}) or the environment's own. They are only
+    returned, never run."""
     from doctor.api import check_tool
 
     try:

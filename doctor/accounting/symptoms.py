@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from doctor.accounting.accelerators import accelerators, torch_runs
 from doctor.checks import all_checks
+from doctor.fixes.tools import pip
 from doctor.knowledge import codes, lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, ImportFailure, ProbeResult, StartFailure, Torch
 from doctor.model.symptom import Kind, Symptom
@@ -46,7 +47,7 @@ _MISSING_MODULE = re.compile(r"No module named ['\"](\w+)")
 # what torch needs or what is built for it; a module of any other name is the program's own affair
 _FAMILY = frozenset(
     ("torch", "torchvision", "torchaudio", "torchtext", "triton", "numpy", "nvidia", "functorch", "typing_extensions",
-     "sympy", "filelock", "jinja2", "networkx", "fsspec", "mpmath", "xformers", "flash_attn", "pip",
+     "sympy", "filelock", "jinja2", "networkx", "fsspec", "mpmath", "xformers", "flash_attn", pip.NAME,
      "setuptools", "intel_extension_for_pytorch")
 )  # fmt: skip
 _NOT_A_FAILURE = re.compile(r"\w*[Ww]arning\b|\bWARN(?:ING)?\b|\bINFO\b|\bDEBUG\b")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from doctor.checks._torch import import_failure
+from doctor.fixes.tools import pip
 from doctor.model.facts import DamagedFile, Facts, ImportFailure
 from doctor.model.finding import Evidence, Remedy
 
@@ -24,7 +25,7 @@ def is_part_of_torch(name: str) -> bool:
 
 
 def is_pip(name: str) -> bool:
-    return name == "pip"
+    return name == pip.NAME
 
 
 def is_for_another_python(file: DamagedFile) -> bool:

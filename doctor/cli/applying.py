@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from doctor.apply import ApplyError
+from doctor.apply import ApplyError, consent
 from doctor.cli import output
 from doctor.cli.codes import FAULT, NO_VERDICT, USAGE
 from doctor.fixes.sources import Sources
@@ -18,7 +18,7 @@ from doctor.model.fix import Plan
 from doctor.model.report import Report
 
 Examine = Callable[[str | None], Report]  # of another Python than the first time: a new environment's
-CONSENTS = ("system-python", "conda-base", "other-user", "jetson-torch", "later-changes", "foreign-snapshot")
+CONSENTS = (*consent.NAMES, "later-changes", "foreign-snapshot")
 
 _INDEX = "TORCHDOCTOR_PYTORCH_INDEX"
 

@@ -16,13 +16,13 @@ from typing import Literal
 
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
+from doctor.fixes.tools import spellings, tags
 from doctor.model.values import dataclass
 
 Kind = Literal["shell", "python", "report", "table", "prose"]
 TABLE_LINES = 400  # of one table of nvidia-smi
 _COMMANDS = (
-    r"(?:sudo |time |!)?(?:[\w./\\~-]*[/\\])?(?:pip[\d.]*|python[\d.]*(?:\.exe)?|py|uv|conda|mamba|micromamba|poetry|"
-    r"pixi|docker|"
+    r"(?:sudo |time |!)?(?:[\w./\\~-]*[/\\])?(?:python[\d.]*(?:\.exe)?|py|" + spellings(words=1) + r"|docker|"
     r"podman|nvidia-smi|rocminfo|rocm-smi|amd-smi|xpu-smi|sycl-ls|clinfo|lspci|lsmod|dmesg|uname|arch|sw_vers|sysctl|"
     r"cat|ls|"
     r"groups|id|ldd|nvcc|export|set|echo|which|where|whereis|file|apt|apt-get|dnf|yum|modprobe|systemctl|ipython|jupy"
@@ -58,7 +58,7 @@ KEYS = {
 }  # fmt: skip
 # Lines of a block: its own keys, what lscpu and wmic say in it, lists of packages and libraries.
 _BLOCK_LINE = Regex(
-    r"[ \t]*(?:\[(?:pip\d?|conda)\]|"
+    rf"[ \t]*(?:\[(?:{tags()})\]|"
     + "|".join(re.escape(key) for key in sorted(KEYS))
     + r"|GPU \d+: |\* |/\S*libcudnn|"
     r"Apple M\d|Intel\(R\) |AMD (?:Ryzen|EPYC)|(?:Architecture|Address sizes|Byte Order|On-line CPU|Vendor ID|Model(?"

@@ -14,6 +14,7 @@ from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.says import By, Says, note
 from doctor.evidence.text import Document
+from doctor.fixes.tools import all_tools, with_channel
 from doctor.formats import compose
 from doctor.model.facts import ABSENT, ImportFailure, OtherEnvironment
 
@@ -126,7 +127,7 @@ _IN_DOCKER = {"host.container": "docker"}
 _SIGNS = (
     Says(
         Regex(r"(?<=[/ ])(osx-|linux-|win-)(64|arm64|aarch64|32)[ \t]*$", re.M, ("osx-", "linux-", "win-")),
-        "conda", Trust.NAMED, first=True, in_passing=True,
+        with_channel().name, Trust.NAMED, first=True, in_passing=True,
         facts={"host.system": lambda m: _PLATFORM[m[1]], "interpreter.architecture": lambda m: _PLATFORM.get(m[2])},
     ),
     Says(
@@ -246,9 +247,13 @@ _SIGNS = (
                "host.architecture": lambda m: "arm64" if m[1] == "arm64" else None},
     ),
 )  # fmt: skip
-_CONDA = Says(
-    Regex(r"[/\\](?:mini|ana)?(?:conda|forge|mamba)\d?[/\\](envs[/\\])?", re.I), SOURCE, Trust.NAMED, first=True,
-    facts={"interpreter.environment": lambda m: "conda" if m[1] else "conda-base", "interpreter.manager": "conda"},
+_PLACED = tuple(
+    (tool, Says(
+        Regex(tool.path_said, re.I), SOURCE, Trust.NAMED, first=True,
+        facts={"interpreter.environment": lambda m, tool=tool: tool.kinds[0 if m[1] else 1].name,
+               "interpreter.manager": tool.name},
+    ))
+    for tool in all_tools() if tool.path_said
 )  # fmt: skip
 _VENV = Says(
     Regex(r"[/\\]\.?v?env[\w-]*[/\\](?:lib|Lib|bin|Scripts)"), SOURCE, Trust.NAMED,
@@ -381,7 +386,8 @@ def _python(document: Document, notes: Notes) -> None:
             put("interpreter.version", f"{m[1]}.{m[2]}")
             put("interpreter.implementation", "cpython")
             put("interpreter.free_threaded", m[3] == "t" or None)
-    note((_CONDA,) if "conda" in document.lower else (_VENV,), document, notes)
+    placed = tuple(says for tool, says in _PLACED if tool.name in document.lower)
+    note(placed or (_VENV,), document, notes)
     if "pypy" in document.lower and re.search(r"\[PyPy \d|[/\\]pypy3|\bpp3\d+-pypy", document.text):
         notes.put("interpreter.implementation", "pypy", source=SOURCE, rank=Trust.NAMED)
 

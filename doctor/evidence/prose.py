@@ -17,6 +17,7 @@ from doctor.evidence.blocks import Block, prose
 from doctor.evidence.notes import Mention, Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
+from doctor.fixes.tools import pip
 from doctor.knowledge import lookup
 
 SOURCE = "text"
@@ -32,7 +33,8 @@ _NOT_THIS = Regex(
 )
 # Of a version also what is asked for, tried or left behind.
 _ASKED_FOR = Regex(
-    r"\b(?:needs?|wants?|tr(?:y|ied|ying)|from|until|before|since|pip|(?:up|down)grad\w+|latest|build(?:s|ing)?)\b|[<>~]=?",
+    rf"\b(?:needs?|wants?|tr(?:y|ied|ying)|from|until|before|since|{pip.NAME}|(?:up|down)grad\w+|"
+    r"latest|build(?:s|ing)?)\b|[<>~]=?",
     re.I,
 )
 # The machine that this is about is the one of which a failure is told.

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import islice, pairwise
 
 from doctor.evidence import prefixes
+from doctor.fixes.tools import tags
 from doctor.model.values import dataclass
 
 LINE_LIMIT = 4_000  # longer lines are cut into pieces: bounds the work of every regex
@@ -59,7 +60,7 @@ _AFTER_PROMPT = re.compile(r"[ \t]*(?:>>> |In ?\[\d*\]: |(?:\([\w.-]+\) )?[^\s$#
 _COLUMN_GAP = re.compile(r"\S {3,}(?=\S)")
 # A line that begins like this begins something new: it is never the second half of a wrapped one.
 _BEGINS = re.compile(
-    r"[ \t]*(?:File (?:\"|\S+:\d)|Traceback \(|>>> |\.\.\. |[$%#] |\[(?:pip3?|conda)\]|[+|]|[-*] |={4}|-{4}|"
+    r"[ \t]*(?:File (?:\"|\S+:\d)|Traceback \(|>>> |\.\.\. |[$%#] |\[(?:" + tags() + r")\]|[+|]|[-*] |={4}|-{4}|"
     r"[\w./-]+==[\w.+]+(?:[ \t]*$|,)|[\w.-]+@[\w.-]+[: ][^#$%\n]*[#$%] |[A-Z_]{6,}:|\[\w+:\w+\]|"
     r"(?:PyTorch version|Is debug build|CUDA used to build|ROCM used to build|OS|GCC version|Clang version|CMake vers"
     r"ion|Libc version|Python version|Python platform|Is CUDA available|CUDA runtime version|CUDA_MODULE_LOADING set "

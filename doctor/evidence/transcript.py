@@ -17,6 +17,7 @@ from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.regex import Regex
 from doctor.evidence.says import Says, note
 from doctor.evidence.text import Document
+from doctor.fixes.tools import pip
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Gpu, TorchDevice
 
@@ -437,7 +438,7 @@ def _shell(command: Block, document: Document, notes: Notes) -> None:
     first = next((s for s in output if s), "")
     at = command.first + (output.index(first) if first else 0)
     put = partial(notes.put, rank=Trust.ANSWERED, line=at)
-    if named := re.fullmatch(r"(?:python|pip)(3\.\d{1,2})(t?)", program) or re.match(
+    if named := re.fullmatch(rf"(?:python|{pip.NAME})(3\.\d{{1,2}})(t?)", program) or re.match(
         r"py(?:\.exe)? -(3\.\d{1,2})(t?)\b", text
     ):
         notes.put("interpreter.version", named[1], source="command", rank=Trust.NAMED, line=command.line)

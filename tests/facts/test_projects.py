@@ -8,6 +8,7 @@ import pytest
 
 from doctor.facts.projects import project_of
 from doctor.facts.system import System
+from doctor.fixes.tools import tool
 
 # `poetry env info --path` and `pdm venv list` in /home/u/ml/demo.
 POETRY = "/home/u/.cache/pypoetry/virtualenvs/demo-jGLQC8Bt-py3.12"
@@ -24,7 +25,7 @@ def standing_in(root: Path, folder: str) -> System:
 @pytest.mark.parametrize(("manager", "prefix"), [("poetry", POETRY), ("pdm", PDM)])
 @pytest.mark.parametrize("folder", ["/home/u/ml/demo", "/home/u/ml/demo/src"])
 def test_the_project_that_we_stand_in(tmp_path: Path, manager: str, prefix: str, folder: str) -> None:
-    assert project_of(standing_in(tmp_path, folder), prefix, manager) == "/home/u/ml/demo/pyproject.toml"
+    assert project_of(standing_in(tmp_path, folder), prefix, tool(manager)) == "/home/u/ml/demo/pyproject.toml"
 
 
 @pytest.mark.parametrize(("manager", "prefix"), [("poetry", POETRY), ("pdm", PDM)])
@@ -32,4 +33,4 @@ def test_another_project_is_not_taken_for_it(tmp_path: Path, manager: str, prefi
     system = standing_in(tmp_path, "/home/u/other")
     (tmp_path / "home/u/other").mkdir()
     (tmp_path / "home/u/other/pyproject.toml").write_text("[project]\n")
-    assert project_of(system, prefix, manager) is None
+    assert project_of(system, prefix, tool(manager)) is None

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from doctor.facts.interpreter import read_answer as answer_of
+from doctor.fixes.tools import signs
 from doctor.knowledge.interfaces import TORCH_IMPORTS
 
 SCRIPT = Path(__file__).parents[2] / "doctor" / "inside" / "collect.py"
@@ -26,7 +27,8 @@ VERSIONS = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "version
 def run(python: str, cwd: Path, before: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     return subprocess.run(
-        [python, "-B", "-", NONCE], input=f"{before}\n{SCRIPT.read_text(encoding='ascii')}", cwd=cwd,
+        [python, "-B", "-", NONCE], cwd=cwd,
+        input=f"SIGNS = {signs()!r}\n{before}\n{SCRIPT.read_text(encoding='ascii')}",
         env={**clean, **environ}, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
 

@@ -22,6 +22,7 @@ import re
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import quote, search
+from doctor.fixes.tools import pip
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Remedy
 
@@ -96,7 +97,7 @@ def _package(facts: Facts) -> str | None:
         names = [
             m[1]
             for r in attempt.requirements
-            if (m := PACKAGE.match(r)) and m[1].lower() not in ("torch", "torchvision", "pip")
+            if (m := PACKAGE.match(r)) and m[1].lower() not in ("torch", "torchvision", pip.NAME)
         ]
         if len(names) == 1:
             return names[0]

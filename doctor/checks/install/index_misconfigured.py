@@ -21,6 +21,7 @@ import re
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import kind_of, platform, quote, search
+from doctor.fixes import tools
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts, InstallAttempt
 from doctor.model.finding import Evidence, Remedy
@@ -135,7 +136,8 @@ def _toolkit(facts: Facts, attempt: InstallAttempt) -> Judgement:
     """conda finds everything but CUDA: cudatoolkit was renamed, or lies in another channel."""
     _, colon, missing = attempt.message.partition(": ")
     names = {n.partition("=")[0] for n in missing.split()}
-    if attempt.tool != "conda" or not colon or not names or not names <= CUDA_PACKAGES:
+    tool = tools.find(attempt.tool)
+    if tool is None or not tool.channel or not colon or not names or not names <= CUDA_PACKAGES:
         return None
     if facts.host.system == "darwin":
         return None  # there is none for a Mac: no-matching-wheel

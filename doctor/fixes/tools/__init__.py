@@ -35,7 +35,8 @@ from doctor.fixes.tools._tool import (
 __all__ = [
     "REPORT", "Asking", "Change", "Kind", "Order", "Projects", "Resolution", "Said", "Sign", "Tables", "Tool",
     "Variables", "all_tools", "base", "fetcher", "find", "folder_made_by", "kind", "names", "normalised", "of_argv",
-    "of_kind", "option", "program_name", "requirement_name", "signs", "spellings", "tool", "tool_said", "with_channel",
+    "of_kind", "option", "program_name", "requirement_name", "signs", "spellings", "tags", "tool", "tool_said",
+    "with_channel",
 ]  # fmt: skip
 
 
@@ -116,6 +117,11 @@ _LOOKED_FOR = ("file", "part", "lock", "key", "kind", "of_conda", "project", "ab
 def spellings(*, words: int = 2) -> str:
     """An expression for a tool's name in a command of a text, of at most so many words."""
     return "|".join(said for tool in all_tools() for said in tool.said if said.count(" ") < words)
+
+
+def tags() -> str:
+    """An expression for the word before a package in PyTorch's collect_env."""
+    return "|".join(tool.tagged for tool in all_tools() if tool.tagged)
 
 
 def tool_said(word: str) -> Tool:

@@ -62,6 +62,7 @@ class Kind:
     words: str  # for the user
     shared: str = ""  # why it is changed only with --allow NAME
     own_python: bool = True  # the Python in it is the tool's, not the system's
+    receipt: str = ""  # the file in it that holds the command it was made by (Interpreter.receipt)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,9 +159,11 @@ class Tool(Protocol):
     signs: tuple[Sign, ...] = ()
     kinds: tuple[Kind, ...] = ()
     manifests: tuple[str, ...] = ()  # a project's files by which packages come in
+    manifests_like: str = ""  # an expression for other names of them, in lower case
     locks: tuple[str, ...] = ()
     tables: Tables = Tables()
     said: tuple[str, ...] = ()  # expressions for its name in a command of a text; (): such commands are not read
+    tagged: str = ""  # an expression for the word in [ ] before its packages in PyTorch's collect_env
     failed: str = ""  # an expression for the line that says that it could not; groups `name` and `version`, if it names
     missed: str = ""  # an expression whose first group lists what it did not find
     builds: tuple[str, ...] = ()  # words in sys.version of the Pythons that it brings

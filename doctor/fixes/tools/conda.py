@@ -34,7 +34,9 @@ class Conda(Tool):
         ),
     )  # fmt: skip
     manifests = ("environment.yml", "environment.yaml")
+    manifests_like = r"(?:environment|conda|env)[\w.-]*\.ya?ml"
     said = ("conda", "mamba", "micromamba")
+    tagged = "conda"
     failed = (
         r"PackagesNotFoundError|LibMambaUnsatisfiableError|UnsatisfiableError|ResolvePackageNotFound|nothing provides|"
         r"CondaHTTPError"

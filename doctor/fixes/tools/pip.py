@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from doctor.fixes.sources import Sources
 
 NAME = "pip"
+COMMANDS = ("pip", "pip3")
 NO_CACHE = "--no-cache-dir"
 _REMOVE = "import shutil, sys; [shutil.rmtree(path, True) for path in sys.argv[1:]]"
 _INDEX_OPTIONS = ("--index-url", "--extra-index-url", "--index", "--source")
@@ -32,6 +33,7 @@ class Pip(Tool):
     manifests = ("requirements.txt", "pyproject.toml")
     tables = Tables(lists=r"project|project\.optional-dependencies|dependency-groups")
     said = (r"pip[\d.]*",)
+    tagged = r"pip\d?"
     takes_wheels = True
     pip_options = True
     extra_index = "--extra-index-url"

@@ -50,7 +50,7 @@ class Uv(Tool):
         Sign(file=_RECEIPT, kind=_OF_A_TOOL),
         Sign(key="uv", project=("pyproject.toml",), needs=_LOCK),
     )
-    kinds = (Kind(name=_OF_A_TOOL, words="uv tool environment"),)
+    kinds = (Kind(name=_OF_A_TOOL, words="uv tool environment", receipt=_RECEIPT),)
     manifests = ("pyproject.toml",)
     locks = (_LOCK,)
     tables = Tables(packages=r"tool\.uv\.sources", lists=r"tool\.uv", indexes=r"tool\.uv\.(?:index|pip)")
