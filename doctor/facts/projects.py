@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 def project_of(system: System, prefix: str, tool: Tool) -> str | None:
     """The project's file, in the working folder or above, of an environment that a tool made outside of it; None where
     that is another project's."""
-    folder, name = system.cwd, os.path.basename(os.path.normpath(prefix))
+    folder, prefix = system.cwd, os.path.normpath(prefix)
     while True:
-        if tool.names_environment(folder, os.path.realpath(folder), name):
+        if tool.names_environment(folder, os.path.realpath(folder), prefix):
             for file in tool.manifests:
                 if system.exists(path := os.path.join(folder, file)):
                     return path

@@ -263,6 +263,34 @@ def test_environments_by_their_marks(tmp_path: Path) -> None:
     assert answer["receipt"] == ["app"]
 
 
+def test_each_sign_of_each_tool(tmp_path: Path) -> None:
+    """The environment and its project, as a tool's file in doctor/fixes/tools declares them."""
+    wrong = []
+    for number, sign in enumerate(signs()):
+        place = tmp_path / str(number)
+        part = str(sign["part"]).strip("/")
+        prefix = place / "work" / (f"{part}/env" if part else ".pixi/envs/default" if sign["above"] else ".venv")
+        prefix.mkdir(parents=True)
+        if sign["of_conda"]:
+            (prefix / "conda-meta").mkdir()
+        else:
+            (prefix / "pyvenv.cfg").write_text(f"home = /usr/bin\n{sign['key'] or 'x'} = 1\n")
+        folder = place / "work" if sign["above"] else prefix.parent
+        made = [prefix / str(sign["file"])] if sign["file"] else []
+        made += [folder / str(sign[name]) for name in ("lock", "needs") if sign[name]]
+        project = folder / sign["project"][0] if sign["project"] else None  # type: ignore[index]
+        for file in (*made, *([project] if project else [])):
+            file.touch()
+        answer = read_answer(
+            run(sys.executable, place, before=f"import sys; sys.prefix = {str(prefix)!r}").stdout, NONCE
+        )
+        assert answer
+        said = (answer["environment"], answer["manager"], answer["project"])
+        if said != (sign["kind"], sign["manager"], str(project) if project else None):
+            wrong.append((sign, said))
+    assert wrong == []
+
+
 @pytest.mark.parametrize(
     ("history", "tool"),
     [

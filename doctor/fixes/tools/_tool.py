@@ -234,9 +234,8 @@ class Tool(Protocol):
         """Its command with other sources of packages."""
         return words
 
-    def names_environment(self, folder: str, real: str, name: str) -> bool:
-        """Whether it calls the environment of the project in a folder by that name. `real`: the folder, without
-        links."""
+    def names_environment(self, folder: str, real: str, prefix: str) -> bool:
+        """Whether the environment of the project in a folder is called so by it. `real`: the folder, without links."""
         return False
 
     def placed(self, prefix: str, has: Callable[[str], bool]) -> Variables:

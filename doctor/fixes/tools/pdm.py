@@ -67,10 +67,11 @@ class Pdm(Tool):
     def remove(self, situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
         return (Step(text=f"Remove {' '.join(packages)}", argv=(*_pdm(situation, "remove"), *packages)),)
 
-    def names_environment(self, folder: str, real: str, name: str) -> bool:
+    def names_environment(self, folder: str, real: str, prefix: str) -> bool:
         """demo-AbC_12-x-3.12, or with a name that the user gave in place of the version. Source:
         pdm.cli.commands.venv.utils.get_venv_prefix."""
         digest = hashlib.md5(folder.replace("\\", "/").encode(), usedforsecurity=False).digest()
+        name = os.path.basename(prefix)
         return name.startswith(f"{os.path.basename(folder)}-{base64.urlsafe_b64encode(digest).decode()[:8]}-")
 
 

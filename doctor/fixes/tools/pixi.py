@@ -31,7 +31,7 @@ class Pixi(Tool):
         Sign(file="conda-meta/pixi", kind="pixi", of_conda=True, project=_FILES, above="/.pixi/"),
     )
     kinds = (Kind(name="pixi", words="pixi environment"),)
-    manifests = ("pixi.toml",)
+    manifests = _FILES
     locks = ("pixi.lock",)
     tables = Tables(
         packages=r"(?:tool\.pixi\.)?(?:feature\.[\w-]+\.)?(?:target\.[\w-]+\.)?(?:pypi-)?dependencies",

@@ -73,10 +73,10 @@ class Poetry(Tool):
     def remove(self, situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
         return (Step(text=f"Remove {' '.join(packages)}", argv=(*_poetry(situation), "remove", *packages)),)
 
-    def names_environment(self, folder: str, real: str, name: str) -> bool:
+    def names_environment(self, folder: str, real: str, prefix: str) -> bool:
         """demo-AbC_12-x-py3.12. Source: poetry's EnvManager.generate_env_name."""
         digest = hashlib.sha256(os.path.normcase(real).encode()).digest()
-        return f"-{base64.urlsafe_b64encode(digest).decode()[:8]}-py" in name
+        return f"-{base64.urlsafe_b64encode(digest).decode()[:8]}-py" in os.path.basename(prefix)
 
 
 def _priority(order: Order) -> str:
