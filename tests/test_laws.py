@@ -532,7 +532,7 @@ def names_a_tool(tree: ast.AST) -> list[str]:
                 found.append(f"{node.lineno}: {node.value[:40]!r}")
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("doctor.fixes.tools"):
             files = {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-            files = {f.removeprefix("doctor.fixes.tools.") for f in files} & words_of_tools()
+            files = {f.removeprefix("doctor.fixes.tools.").replace("_", "-") for f in files} & words_of_tools()
             found += [f"{node.lineno}: import of {name}" for name in files - {"pip"}]
     return found
 
