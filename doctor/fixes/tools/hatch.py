@@ -44,10 +44,7 @@ class Hatch(Tool):
 
     def install(self, situation: Situation, order: Order) -> tuple[Step, ...]:
         by = uv.tool if pip.has_no_pip(situation.facts) else pip.tool
-        file = situation.facts.interpreter.project or _FILES[1]
-        text = f"Name {'the index of that build' if order.index else 'the packages'} in {situation.path(file).name}"
-        edit = TomlEdit(file=file, toml="\n".join(_lines(situation, file, order, by_uv=by is uv.tool)))
-        return (Step(text=text, edit=edit), *by.install(situation, order))
+        return (_named(situation, order, by_uv=by is uv.tool), *by.install(situation, order))
 
     def remove(self, situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
         """What the project names comes back with its next environment: that is the user's to take out."""
@@ -61,29 +58,40 @@ class Hatch(Tool):
         return prefix.replace("\\", "/").rstrip("/").split("/")[-2:-1] == [known]
 
 
-def _lines(situation: Situation, file: str, order: Order, *, by_uv: bool) -> tuple[str, ...]:
-    """The tables of the environment: what it needs, and the variables that its installer is run with."""
-    table = f"{'' if situation.path(file).name == _OWN else 'tool.hatch.'}envs.{_name(situation)}"
-    needed = (f"[{table}]", f"dependencies = {json.dumps([_at_most(one) for one in order.requirements])}")
-    if order.index is None:
-        return needed
+def _named(situation: Situation, order: Order, *, by_uv: bool) -> Step:
+    """The tables of the environment say what it needs, and the variables that its installer is run with."""
+    file = situation.facts.interpreter.project or _FILES[1]
+    name = situation.path(file).name
+    needed = f"dependencies = {json.dumps([_at_most(one) for one in order.requirements])}"
     index = json.dumps(order.index)
     # uv would take everything that the index has from there, in whatever version.
-    said = (f"UV_INDEX = {index}", 'UV_INDEX_STRATEGY = "unsafe-best-match"') if by_uv else ()
-    return (*needed, "", f"[{table}.env-vars]", *(said or (f"PIP_EXTRA_INDEX_URL = {index}",)))
+    of_uv = (f"UV_INDEX = {index}", 'UV_INDEX_STRATEGY = "unsafe-best-match"')
+    variables = () if not order.index else of_uv if by_uv else (f"PIP_EXTRA_INDEX_URL = {index}",)
+    text = f"Name {'the index of that build' if order.index else 'the packages'} in {name}"
+    own = _environment(situation)
+    if own is None:
+        env = f"; below its env-vars: {', '.join(variables)}" if variables else ""
+        return Step(text=f"{text}, in the table of this environment («hatch env show» lists them): {needed}{env}")
+    table = f"{'' if name == _OWN else 'tool.hatch.'}envs.{own}"
+    more = ("", f"[{table}.env-vars]", *variables) if variables else ()
+    return Step(text=text, edit=TomlEdit(file=file, toml="\n".join((f"[{table}]", needed, *more))))
 
 
 def _at_most(requirement: str) -> str:
     return re.sub(r"===?", "<=", requirement, count=1)
 
 
-def _name(situation: Situation) -> str:
-    """Of the environment. The folder of «default» has the project's name."""
-    parts = (situation.prefix or "").replace("\\", "/").rstrip("/").split("/")
-    inside = parts[-2:-1] == [".hatch"]
-    project = parts[-3:-2] if inside or _ENVIRONMENTS in f"/{'/'.join(parts)}" else []
-    own = [normalised(name) for name in project]
-    return "default" if not project or [normalised(parts[-1])] == own else parts[-1]
+def _environment(situation: Situation) -> str | None:
+    """Its name; None where it is not known. The folder of «default» is called as the project, whose name the path says,
+    too. Inside of a project it does not: there, only the name of the project's own folder may show it."""
+    parts = [part for part in (situation.prefix or "").replace("\\", "/").split("/") if part]
+    folder, above = normalised(parts[-1] if parts else ""), [normalised(part) for part in parts[-3:-1]]
+    if parts[-2:-1] in ([".hatch"], ["virtual"]):
+        project = situation.project_folder
+        return "default" if project and normalised(situation.path(project).name) == folder else None
+    if _ENVIRONMENTS not in f"/{'/'.join(parts)}/" or above[:1] == [folder]:
+        return "default"
+    return parts[-1]
 
 
 tool = Hatch()
