@@ -33,7 +33,8 @@ _BIG_BYTES = 1 << 20
 _REASON_LINES = 12
 _PYTHON_RANGE = re.compile(r"supported Python range|requires-python|[Pp]ython versions supported")
 _LOCKED = re.compile(r'^\[\[package\]\]\nname = "([^"]+)"\nversion = "([^"]+)"', re.M)
-_LEFT_OUT = (".venv", "venv", ".git", ".pixi", "__pypackages__", "node_modules")
+_OWN_FOLDERS = {sign.above.strip("/") for tool in all_tools() for sign in tool.signs} - {""}
+_LEFT_OUT = (".venv", "venv", ".git", "__pypackages__", "node_modules", *_OWN_FOLDERS)
 
 
 @dataclass(frozen=True)

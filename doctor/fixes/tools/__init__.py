@@ -22,21 +22,15 @@ from doctor.fixes.tools._tool import (
     Projects,
     Resolution,
     Said,
-    Sign,
-    Tables,
     Tool,
     Variables,
     normalised,
-    option,
-    program_name,
-    requirement_name,
 )
 
 __all__ = [
-    "REPORT", "Asking", "Change", "Kind", "Order", "Projects", "Resolution", "Said", "Sign", "Tables", "Tool",
-    "Variables", "all_tools", "base", "fetcher", "find", "folder_made_by", "kind", "names", "normalised", "of_argv",
-    "of_kind", "option", "program_name", "requirement_name", "signs", "spellings", "tags", "tool", "tool_said",
-    "with_channel",
+    "REPORT", "Asking", "Change", "Kind", "Order", "Projects", "Resolution", "Said", "Tool", "Variables", "all_tools",
+    "base", "fetcher", "find", "folder_made_by", "kind", "names", "normalised", "of_argv", "of_kind", "signs",
+    "spellings", "tags", "tool", "tool_said", "with_channel",
 ]  # fmt: skip
 
 
