@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from doctor import agents
+from doctor.fixes.tools import names
 
 mcp = pytest.importorskip("mcp")
 
@@ -51,6 +52,8 @@ def test_an_agent_examines_a_ticket() -> None:
     )
     assert {tool.name for tool in listed.tools} == {"check", "judge", "plan", "compare", "ticket", "explain"}
     assert all(tool.annotations.read_only_hint and tool.description for tool in listed.tools)
+    plan = next(tool for tool in listed.tools if tool.name == "plan")
+    assert f"for one tool ({', '.join(names())})" in plan.description
     assert [f["id"] for f in answer(stated)["findings"] if f["root"]] == ["gpu-too-new-for-build"]
     assert answer(stated)["findings"][0]["evidence"]
     assert answer(explained)["id"] == "gpu-hidden"

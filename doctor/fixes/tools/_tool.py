@@ -6,6 +6,7 @@ kind»; `install`, `remove`, `programs` and `rank` have none. Pure: a dry run is
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -190,13 +191,13 @@ class Tool(Protocol):
     def name(self) -> str:
         return self.programs[0]
 
+    @abstractmethod
     def install(self, situation: Situation, order: Order) -> tuple[Step, ...]:
         """The steps that install what is ordered."""
-        raise NotImplementedError
 
+    @abstractmethod
     def remove(self, situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
         """The steps that remove packages."""
-        raise NotImplementedError
 
     def undo(self, situation: Situation, requirement: str, index: str | None) -> tuple[str, ...] | None:
         """The command that brings the present build back; None where one command can't."""
