@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +20,7 @@ from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT
 from doctor.model.report import Other
+from doctor.model.values import dataclass
 
 Take = Callable[[list[Document]], Notes]
 

@@ -20,6 +20,7 @@ from doctor.model.compare import Comparison, Difference, Known
 from doctor.model.fix import Step
 from doctor.model.fleet import FleetReport
 from doctor.model.report import Report
+from doctor.model.values import dataclass
 from doctor.redaction.fields import How, declared, hints_of, holds_text
 from doctor.redaction.identities import identities_in, is_public_host
 from doctor.redaction.keys import is_secret_name
@@ -46,7 +47,7 @@ _NAMED = {"gpu": "GPU-"}
 Rewrite = Callable[[str, How, str, str], str]  # (text, how, what stands before it, the field's dotted name)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class StandIn:
     """What stands for what: `text` is the original."""
 
@@ -64,7 +65,7 @@ class StandIn:
         return f"{self.name} is {_WORDS_OF[self.kind]}, replaced {times}, first in {self.first}{shown}"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Redaction:
     """The redacted report and what was replaced in it."""
 
