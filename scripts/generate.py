@@ -149,6 +149,13 @@ def report() -> str:
     return report_page.text()
 
 
+def needs() -> str:
+    """doctor/needs.py: what each regular expression needs in a text."""
+    from scripts import needs
+
+    return needs.text()
+
+
 def machines() -> str:
     """docs/machines.md: what install says to the reviewed machines."""
     from scripts import machines_page
@@ -186,6 +193,7 @@ def exit_codes() -> str:
 
 
 MADE = {
+    "doctor/needs.py": needs,  # first: what others are made of reads it
     "docs/bench.md": bench_page,
     "docs/checks.md": catalogue,
     "docs/errata.md": errata,

@@ -14,9 +14,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 Kind = Literal["shell", "python", "report", "table", "prose"]
 TABLE_LINES = 400  # of one table of nvidia-smi

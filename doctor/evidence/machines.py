@@ -16,11 +16,11 @@ from typing import Any
 
 from doctor.evidence.blocks import reports
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT
 from doctor.model.report import Other
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 Take = Callable[[list[Document]], Notes]
 

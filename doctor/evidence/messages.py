@@ -10,12 +10,12 @@ from functools import cache, lru_cache
 from doctor.evidence import text as text_module
 from doctor.evidence import tracebacks
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex, search_spanning
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
 from doctor.knowledge.load import of_tables
 from doctor.knowledge.messages import ErrorPattern
 from doctor.model.facts import ABSENT, ErrorText
+from doctor.regex import Regex, Words, search_spanning, words_of
 
 RANK = Trust.PRINTED  # of what a program says in its own words
 _AT_MOST = 5  # of one pattern
@@ -35,8 +35,8 @@ def flags_of(letters: str) -> int:
 
 
 @cache
-def _compiled(regex: str, flags: str) -> re.Pattern[str]:
-    return re.compile(regex, flags_of(flags))
+def _regex(regex: str, flags: str) -> Regex:
+    return Regex(regex, flags_of(flags))
 
 
 def recognised(text: str, source: str) -> tuple[ErrorText, ...]:
@@ -56,14 +56,14 @@ def read(document: Document, notes: Notes) -> None:
     low = document.lower
     flowing = " ".join(low.split()) if len(low) <= _WRAPPED_TEXT else ""
     found = tracebacks.frames(document)
-    for pattern in _worth_a_search(f"{low}\n{flowing}"):
-        if pattern.unless and _compiled(pattern.unless, "i").search(document.text):
+    for pattern in _worth_a_search(words_of(document.text), Words(f" {flowing} ")):
+        if pattern.unless and _regex(pattern.unless, "i").search(document.text):
             continue
         if "s" in pattern.flags:
             if spanning := search_spanning(pattern.regex, flags_of(pattern.flags), document.text):
                 _note(pattern.id, *spanning, document, notes, found, spans=True)
             continue
-        regex = _compiled(pattern.regex, pattern.flags)
+        regex = _regex(pattern.regex, pattern.flags)
         count = -1
         for count, m in enumerate(regex.finditer(document.text)):
             if count >= _AT_MOST:
@@ -74,10 +74,10 @@ def read(document: Document, notes: Notes) -> None:
             _read_wrapped(pattern.id, regex, pattern.literals, document, notes, found)
 
 
-def _worth_a_search(low: str) -> list[ErrorPattern]:
-    """The rows of which a literal is in the text (lower case), in the order of the table."""
+def _worth_a_search(*texts: Words) -> list[ErrorPattern]:
+    """The rows of which a literal is in one of the texts, in the order of the table."""
     literals, always = _literals()
-    wanted = {place for literal, places in literals if literal in low for place in places}
+    wanted = {place for literal, places in literals if any(t.holds(literal) for t in texts) for place in places}
     rows = lookup.error_patterns()
     return [rows[place] for place in sorted(wanted | always)]
 
@@ -103,7 +103,7 @@ def _state(row: ErrorPattern, m: re.Match[str], document: Document, notes: Notes
 
 def _read_wrapped(
     id: str,
-    regex: re.Pattern[str],
+    regex: Regex,
     literals: tuple[str, ...],
     document: Document,
     notes: Notes,

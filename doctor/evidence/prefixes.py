@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from doctor.evidence.regex import Regex
+from doctor.regex import Regex
 
 ROUNDS = 4  # prefixes before prefixes
 _RUN = 3  # lines on end that make a run

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator
 from doctor.evidence import machine, transcript
 from doctor.evidence.blocks import Block, prose
 from doctor.evidence.notes import Mention, Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
+from doctor.regex import Regex
 
 SOURCE = "text"
 RANK = Trust.SAID

@@ -7,9 +7,9 @@ import re
 from pathlib import PurePosixPath, PureWindowsPath
 
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.evidence.tracebacks import frames
+from doctor.regex import Regex
 
 _NAMED = Regex(  # ComfyUI names it, the web UIs start with the one of their venv
     r"^[* \t]{0,8}(?:Python executable: ?|venv )\"?([^\"\n]{1,300}[/\\][Pp]ython[\d.]{0,5}(?:\.exe)?)\"?[ \t]*$", re.M

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from doctor.evidence.notes import Notes
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
+from doctor.regex import Regex
 
 _FLAGS = re.I | re.M
 SIGNS = {

@@ -1,6 +1,5 @@
-"""Which substrings must occur wherever a regular expression matches: the prefilter of the message patterns.
-
-Used when the tables are made and when new ones are checked, never while reading a ticket.
+"""What must occur in a text for a regular expression to match: the gates of doctor/needs.py and the prefilters of the
+tables. Used when they are made and when new tables are checked, never while reading a ticket.
 """
 
 from __future__ import annotations
@@ -17,6 +16,9 @@ except ImportError:  # Python 3.10
     import sre_parse as parser
 
 FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
+MOST = 48  # substrings of a set
+Items = Iterable[tuple[Any, Any]]
+Set = frozenset[str]
 
 
 def flags_of(letters: str) -> int:
@@ -27,58 +29,181 @@ def flags_of(letters: str) -> int:
     return int(flags)
 
 
-def required_literals(regex: str, flags: str = "") -> tuple[str, ...]:
-    """Lower-case substrings of which one at least is in the lower-cased text of every match; () where nothing is sure.
+def lets_through(literals: Iterable[str], regex: str, flags: str = "") -> bool:
+    """Whether one of these substrings is in the lower-cased text of every match.
 
-    >>> required_literals(r"Illegal instruction(?: \\(core dumped\\))?|SIGILL")
-    ('illegal instruction', 'sigill')
+    >>> lets_through(["illegal", "sigill"], r"Illegal instruction(?: \\(core dumped\\))?|SIGILL")
+    True
     """
-    return tuple(sorted(_of_sequence(parser.parse(regex, flags_of(flags))) or ()))
+    own = [literal for literal in literals if literal]
+    sets = required_sets(regex, flags_of(flags))
+    return any(all(any(one in text for one in own) for text in texts) for texts in sets)
 
 
-def _of_sequence(items: Iterable[tuple[Any, Any]]) -> frozenset[str] | None:
-    """The best of: its runs of fixed characters, and what each alternation or repetition in it requires."""
-    candidates: list[frozenset[str]] = []
-    run = ""
+def required_sets(regex: str, flags: int = 0) -> list[Set]:
+    """Sets of lower-case substrings: of each set one at least is in every match.
+
+    >>> [sorted(s) for s in required_sets(r"(?:my|our) (?:GPU|card).*n[o']t")]
+    [['my card', 'my gpu', 'our card', 'our gpu'], ["n't", 'not']]
+    """
+    return _sets(parser.parse(regex, flags))[1]
+
+
+def _sets(items: Items) -> tuple[Set | None, list[Set]]:
+    """All texts that a sequence matches, where these are few; and the sets that it requires."""
+    run: Set = frozenset({""})  # what stands at the end of what was read so far
+    whole = True
+    found: list[Set] = []
     for operator, argument in _flat(items):
-        character = _fixed(operator, argument)
-        if character is not None:
-            run += character
-            continue
         if operator in (sre.AT, sre.ASSERT, sre.ASSERT_NOT):  # these take no characters: a run goes on across them
             continue
-        candidates.append(frozenset({run}))
-        run = ""
-        if (inner := _of_item(operator, argument)) is not None:
-            candidates.append(inner)
-    candidates.append(frozenset({run}))
-    useful = [c for c in candidates if c and all(c)]
-    return max(useful, key=lambda c: (min(map(len, c)), -len(c)), default=None)
+        texts, required, ended = _of_item(operator, argument)
+        found += required
+        if texts is not None and len(run) * len(texts) <= MOST:
+            run = frozenset(a + b for a in run for b in texts)
+        else:
+            found.append(run)
+            run, whole = texts or frozenset({""}), False
+        if ended:
+            found.append(run)
+            run, whole = frozenset({""}), False
+    found.append(run)
+    useful = [shortest(s) for s in found if s and "" not in s]
+    return (run if whole else None), list(dict.fromkeys(useful))
 
 
-def _flat(items: Iterable[tuple[Any, Any]]) -> Iterable[tuple[Any, Any]]:
+def shortest(texts: Set) -> Set:
+    """Those that hold none of the others."""
+    return frozenset(t for t in texts if not any(other != t and other in t for other in texts))
+
+
+def _flat(items: Items) -> Items:
     """The items with plain groups opened, so that a run of characters goes on through «a(bc)d»."""
     for operator, argument in items:
         if operator is sre.SUBPATTERN:
             yield from _flat(argument[-1])
+        elif str(operator) == "ATOMIC_GROUP":
+            yield from _flat(argument)
         else:
             yield operator, argument
 
 
-def _fixed(operator: Any, argument: Any) -> str | None:
-    """The lower-case character that an item stands for: `a`, and [Aa] too."""
-    if operator is sre.LITERAL:
-        return chr(argument).lower()
-    if operator is sre.IN and all(op is sre.LITERAL for op, _ in argument):
-        characters = {chr(code).lower() for _, code in argument}
-        return characters.pop() if len(characters) == 1 else None
-    return None
-
-
-def _of_item(operator: Any, argument: Any) -> frozenset[str] | None:
+def _of_item(operator: Any, argument: Any) -> tuple[Set | None, list[Set], bool]:
+    """All texts that an item can be (None: too many), the sets that it requires, and whether more of it follows."""
+    if (characters := _characters(operator, argument)) is not None:
+        return characters, [], False
     if operator is sre.BRANCH:
-        branches = [_of_sequence(branch) for branch in argument[1]]
-        return frozenset().union(*branches) if all(branches) else None  # type: ignore[arg-type]
-    if operator in (sre.MAX_REPEAT, sre.MIN_REPEAT) and argument[0] >= 1:
-        return _of_sequence(argument[2])
+        branches = [_sets(branch) for branch in argument[1]]
+        if all(texts is not None for texts, _ in branches):
+            together = frozenset[str]().union(*(texts for texts, _ in branches if texts))
+            if len(together) <= MOST:
+                return together, [], False
+        sets = [max((s for s in required), key=_worth, default=None) for _, required in branches]
+        return None, [frozenset[str]().union(*sets)] if all(sets) else [], False  # type: ignore[arg-type]
+    if str(operator).endswith("_REPEAT"):
+        least, most, body = argument
+        texts, required = _sets(body)
+        if most == 1 and least == 0:
+            return (None if texts is None else texts | {""}), [], False
+        if least == 0:
+            return None, [], False
+        return texts, required, most > 1
+    return None, [], False
+
+
+def _worth(texts: Set) -> tuple[int, int]:
+    return min(map(len, texts)), -len(texts)
+
+
+def _characters(operator: Any, argument: Any) -> Set | None:
+    """The lower-case characters that an item can be: of `a`, [Aa] and [ab]; None where they are many."""
+    if operator is sre.LITERAL:
+        return frozenset({chr(argument).lower()})
+    if operator is sre.IN and all(op is sre.LITERAL for op, _ in argument):
+        found = frozenset(chr(code).lower() for _, code in argument)
+        return found if len(found) <= 6 else None
     return None
+
+
+# ---- whether a match lies in one line
+
+
+def within_line(regex: str, flags: int = 0) -> bool:
+    """Whether no match holds a line break, and a line with the break behind it is enough to tell whether it matches.
+
+    >>> within_line(r"a[^\\n]*b$", re.M), within_line(r"a\\s+b"), within_line(r"a(?=\\s|$)"), within_line(r"a\\Z")
+    (True, False, False, False)
+    """
+    parsed = parser.parse(regex, flags)
+    return _stays(parsed, parsed.state.flags | flags)
+
+
+def _stays(items: Items, flags: int) -> bool:
+    return all(_item_stays(operator, argument, flags) for operator, argument in items)
+
+
+def _item_stays(operator: Any, argument: Any, flags: int) -> bool:
+    if operator is sre.SUBPATTERN:
+        return _stays(argument[-1], flags | argument[1])
+    if operator is sre.BRANCH:
+        return all(_stays(branch, flags) for branch in argument[1])
+    if operator in (sre.ASSERT, sre.ASSERT_NOT):
+        direction, body = argument
+        if direction < 0:  # what lies before is seen in full
+            return True
+        return _one_character(body, flags) or _stays(body, flags)
+    if str(operator).endswith("_REPEAT"):
+        return _stays(argument[2], flags)
+    if str(operator) == "ATOMIC_GROUP":
+        return _stays(argument, flags)
+    if operator is sre.AT:
+        return argument is not sre.AT_END_STRING and (argument is not sre.AT_END or bool(flags & re.MULTILINE))
+    if operator is sre.GROUPREF:
+        return True
+    if str(operator) == "GROUPREF_EXISTS":
+        return False
+    return not _takes_break(operator, argument, flags)
+
+
+def _one_character(body: Any, flags: int) -> bool:
+    """Whether a look ahead sees no further than the line break, and asks nothing of where the text ends."""
+    return bool(body.getwidth()[1] <= 1) and _asks_no_end(body, flags)
+
+
+def _asks_no_end(items: Items, flags: int) -> bool:
+    for operator, argument in _flat(items):
+        if operator is sre.BRANCH:
+            if not all(_asks_no_end(branch, flags) for branch in argument[1]):
+                return False
+        elif operator is sre.AT:
+            if argument is not sre.AT_END or not flags & re.MULTILINE:
+                return False
+        elif operator not in (sre.LITERAL, sre.NOT_LITERAL, sre.IN, sre.ANY):
+            return False
+    return True
+
+
+def _takes_break(operator: Any, argument: Any, flags: int) -> bool:
+    if operator is sre.ANY:
+        return bool(flags & re.DOTALL)
+    if operator is sre.LITERAL:
+        return bool(argument == ord("\n"))
+    if operator is sre.NOT_LITERAL:
+        return bool(argument != ord("\n"))
+    if operator is sre.IN:
+        return _class_takes_break(argument)
+    return True
+
+
+def _class_takes_break(members: Iterable[tuple[Any, Any]]) -> bool:
+    negated = holds = False
+    for operator, argument in members:
+        if operator is sre.NEGATE:
+            negated = True
+        elif operator is sre.LITERAL:
+            holds |= argument == ord("\n")
+        elif operator is sre.RANGE:
+            holds |= argument[0] <= ord("\n") <= argument[1]
+        else:  # a category
+            holds |= argument in (sre.CATEGORY_SPACE, sre.CATEGORY_NOT_DIGIT, sre.CATEGORY_NOT_WORD)
+    return holds != negated

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import doctor
-from doctor.evidence.regex import Regex, spanning_pieces
 from doctor.evidence.says import Says
 from doctor.knowledge.literals import flags_of
+from doctor.regex import Regex, spanning_pieces
 
 ROOT = Path(doctor.__path__[0])
 METHODS = {"compile", "search", "match", "fullmatch", "finditer", "findall", "sub", "split"}

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from doctor.knowledge import lookup
-from doctor.knowledge.literals import flags_of, parser, required_literals, sre
+from doctor.knowledge.literals import flags_of, parser, sre
 from doctor.model.symptom import KINDS, SUBJECTS
 from tests.table import table
 
@@ -71,19 +71,6 @@ def test_prefilter_lets_every_match_through(pattern: lookup.ErrorPattern) -> Non
             matches += 1
             assert any(literal in text.lower() for literal in pattern.literals), text
     assert matches, "no text was made that the pattern matches"
-
-
-@pytest.mark.parametrize(
-    ("regex", "literals"),
-    [
-        ("abc", ("abc",)), ("a[bB]c", ("abc",)), ("abc|def", ("abc", "def")), ("(ab)c", ("abc",)), ("ab?c", ("a",)),
-        ("(foo)+bar", ("bar",)), ("x*", ()), ("(a|)b", ("b",)), ("foo.*longer", ("longer",)), ("^begin$", ("begin",)),
-        ("(?!no)yes", ("yes",)), (r"one\btwo", ("onetwo",)), ("(a|b?)", ()),
-    ],
-)  # fmt: skip
-def test_required_literals(regex: str, literals: tuple[str, ...]) -> None:
-    found = required_literals(regex)
-    assert found == literals or (len(found) == len(literals) == 1 and len(found[0]) == len(literals[0]))
 
 
 @pytest.mark.parametrize(

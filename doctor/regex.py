@@ -1,0 +1,182 @@
+"""Regular expressions that are not tried where they cannot match, and compiled when first tried: most are never needed
+for one ticket. What each needs in a text stands in needs.py, which scripts/generate.py works out of the expressions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+from zlib import crc32
+
+from doctor.needs import NEEDS
+
+_SHORT = 300  # characters of a text of which no index is made
+_LINES = 40  # that are searched one by one; where more hold a word, the whole text is
+_FOLD = {0x130: "i", 0x131: "i", 0x17F: "s"}  # what IGNORECASE takes for i and s, and lower() does not
+
+
+class Regex:
+    """Like re.compile(pattern, flags), made at the first use. A long text without the words that every match holds is
+    not searched, and of one that has them only their lines, where no match goes on beyond its line."""
+
+    __slots__ = ("_compiled", "_needs", "flags", "pattern")
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self.pattern = pattern
+        self.flags = flags
+        self._compiled: re.Pattern[str] | None = None
+        self._needs: tuple[bool, tuple[tuple[str, ...], ...]] | None = None
+
+    @property
+    def compiled(self) -> re.Pattern[str]:
+        if self._compiled is None:
+            self._compiled = re.compile(self.pattern, self.flags)
+        return self._compiled
+
+    @property
+    def needs(self) -> tuple[bool, tuple[tuple[str, ...], ...]]:
+        """Whether a match lies in one line, and sets of words: of each set one at least is in every match."""
+        if self._needs is None:
+            self._needs = NEEDS.get(key(self.pattern, self.flags), (False, ()))
+        return self._needs
+
+    def may_match(self, text: str) -> bool:
+        """Whether the words that a match holds are in the text."""
+        sets = self.needs[1]
+        if not sets:
+            return True
+        if len(text) > _SHORT:
+            return all(any(map(words_of(text).holds, words)) for words in sets)
+        low = folded(text)
+        return all(any(word in low for word in words) for words in sets)
+
+    def _places(self, text: str) -> list[tuple[int, int]] | None:
+        """The parts of the text where a match can lie, None for the whole."""
+        if not self.may_match(text):
+            return []
+        within, sets = self.needs
+        return words_of(text).lines_with(sets[0]) if within and sets and len(text) > _SHORT else None
+
+    def search(self, text: str, *span: int) -> re.Match[str] | None:
+        if span:
+            return self.compiled.search(text, *span) if self.may_match(text) else None
+        places = self._places(text)
+        if places is None:
+            return self.compiled.search(text)
+        return next((m for place in places if (m := self.compiled.search(text, *place))), None)
+
+    def match(self, text: str, *span: int) -> re.Match[str] | None:
+        return self.compiled.match(text, *span) if self._compiled or self.may_match(text) else None
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        return self.compiled.fullmatch(text) if self._compiled or self.may_match(text) else None
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        places = self._places(text)
+        if places is None:
+            return self.compiled.finditer(text)
+        return (m for place in places for m in self.compiled.finditer(text, *place))
+
+    def findall(self, text: str) -> list[str]:
+        return self.compiled.findall(text) if self.may_match(text) else []
+
+    def sub(self, new: str | Callable[[re.Match[str]], str], text: str, count: int = 0) -> str:
+        return self.compiled.sub(new, text, count=count) if self.may_match(text) else text
+
+    def subn(self, new: str, text: str) -> tuple[str, int]:
+        return self.compiled.subn(new, text) if self.may_match(text) else (text, 0)
+
+
+def key(pattern: str, flags: int) -> int:
+    """Under which an expression stands in needs.py."""
+    return crc32(f"{int(flags)}:{pattern}".encode())
+
+
+def folded(text: str) -> str:
+    """The text in lower case, each character in its place."""
+    return text.lower() if text.isascii() else text.translate(_FOLD).lower()
+
+
+class Words:
+    """A text in which many words are looked for."""
+
+    def __init__(self, text: str) -> None:
+        self.low = folded(text)
+        self._threes = set(map("".join, zip(self.low, self.low[1:], self.low[2:], strict=False)))
+
+    def holds(self, word: str) -> bool:
+        """Whether the word (lower case) occurs."""
+        return (len(word) < 3 or (word[:3] in self._threes and word[-3:] in self._threes)) and word in self.low
+
+    def lines_with(self, words: tuple[str, ...]) -> list[tuple[int, int]] | None:
+        """Begin and end of each line that holds one of the words; None where these are many."""
+        low, found = self.low, set[tuple[int, int]]()
+        for word in filter(self.holds, words):
+            at = low.find(word)
+            while at >= 0:
+                end = low.find("\n", at) + 1 or len(low)
+                found.add((low.rfind("\n", 0, at) + 1, end))
+                if len(found) > _LINES:
+                    return None
+                at = low.find(word, end)
+        return sorted(found)
+
+
+@lru_cache(maxsize=8)
+def words_of(text: str) -> Words:
+    return Words(text)
+
+
+def search_spanning(pattern: str, flags: int, text: str) -> tuple[int, int, tuple[str, ...]] | None:
+    """(start, end, groups) of "A.*B.*C" over several lines, where `.*` stands for any text at all; None where it does
+    not occur. The first A, the first B after it, the last C: in linear time, however long the text is.
+
+    >>> search_spanning("a(.).*b|c.*d", re.S, "c a1 b b d")
+    (2, 8, ('1',))
+    """
+    for pieces in _pieces(pattern, flags):
+        start, end, groups = -1, 0, []
+        for number, piece in enumerate(pieces, 1):
+            found = piece.search(text, end)
+            if found is None:
+                break
+            if 1 < number == len(pieces):
+                *_, found = piece.compiled.finditer(text, found.start())
+            start, end = (found.start() if start < 0 else start), found.end()
+            groups += [group or "" for group in found.groups()]
+        else:
+            return start, end, tuple(groups)
+    return None
+
+
+def spanning_pieces(pattern: str) -> list[list[str]]:
+    """Of each alternative what stands between its `.*`.
+
+    >>> spanning_pieces(r"a(b|.*)\\.*c.*d|[.*|]e")
+    [['a(b|.*)\\\\', 'c', 'd'], ['[.*|]e']]
+    """
+    found, depth, in_class, at = [[""]], 0, False, 0
+    while at < len(pattern):
+        token = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
+        if in_class:
+            in_class = token != "]"
+        elif token == "[":
+            in_class = True
+        elif token in "()":
+            depth += 1 if token == "(" else -1
+        elif not depth and token == "|":
+            found.append([""])
+            at += 1
+            continue
+        elif not depth and pattern.startswith(".*", at):
+            found[-1].append("")
+            at += 2
+            continue
+        found[-1][-1] += token
+        at += len(token)
+    return found
+
+
+@cache
+def _pieces(pattern: str, flags: int) -> list[list[Regex]]:
+    return [[Regex(piece, flags) for piece in pieces] for pieces in spanning_pieces(pattern)]
