@@ -4,7 +4,7 @@ for one ticket. What each needs in a text stands in needs.py, which scripts/gene
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from zlib import crc32
 
@@ -12,20 +12,24 @@ from doctor.needs import NEEDS
 
 _SHORT = 300  # characters of a text of which no index is made
 _LINES = 40  # that are searched one by one; where more hold a word, the whole text is
-_FOLD = {0x130: "i", 0x131: "i", 0x17F: "s"}  # what IGNORECASE takes for i and s, and lower() does not
+# What IGNORECASE takes for the same letter, and lower() does not.
+_FOLD = str.maketrans(
+    "\u0130\u0131\u017f\u03a3\u03c2\u1c80\u1c81\u1c82\u1c83\u1c84\u1c85\u1c86", "iis\u03c3\u03c3вдосттъ"
+)
 
 
 class Regex:
     """Like re.compile(pattern, flags), made at the first use. A long text without the words that every match holds is
     not searched, and of one that has them only their lines, where no match goes on beyond its line."""
 
-    __slots__ = ("_compiled", "_needs", "flags", "pattern")
+    __slots__ = ("_compiled", "_sets", "_within", "flags", "pattern")
 
     def __init__(self, pattern: str, flags: int = 0) -> None:
         self.pattern = pattern
         self.flags = flags
         self._compiled: re.Pattern[str] | None = None
-        self._needs: tuple[bool, tuple[tuple[str, ...], ...]] | None = None
+        self._sets: tuple[tuple[str, ...], ...] | None = None  # of each set one word at least is in every match
+        self._within = False  # whether a match lies in one line
 
     @property
     def compiled(self) -> re.Pattern[str]:
@@ -33,36 +37,34 @@ class Regex:
             self._compiled = re.compile(self.pattern, self.flags)
         return self._compiled
 
-    @property
-    def needs(self) -> tuple[bool, tuple[tuple[str, ...], ...]]:
-        """Whether a match lies in one line, and sets of words: of each set one at least is in every match."""
-        if self._needs is None:
-            self._needs = NEEDS.get(key(self.pattern, self.flags), (False, ()))
-        return self._needs
-
     def may_match(self, text: str) -> bool:
         """Whether the words that a match holds are in the text."""
-        sets = self.needs[1]
+        sets = self._sets
+        if sets is None:
+            self._within, sets = NEEDS.get(key(self.pattern, self.flags), (False, ()))
+            self._sets = sets
         if not sets:
             return True
         if len(text) > _SHORT:
             return all(any(map(words_of(text).holds, words)) for words in sets)
-        low = folded(text)
-        return all(any(word in low for word in words) for words in sets)
+        low = _low(text)
+        for words in sets:
+            for word in words:
+                if word in low:
+                    break
+            else:
+                return False
+        return True
 
     def _places(self, text: str) -> list[tuple[int, int]] | None:
-        """The parts of the text where a match can lie, None for the whole."""
-        if not self.may_match(text):
-            return []
-        within, sets = self.needs
-        return words_of(text).lines_with(sets[0]) if within and sets and len(text) > _SHORT else None
+        """The parts of a text that may match where a match can lie; None for the whole."""
+        return words_of(text).lines_with(self._sets[0]) if self._within and self._sets and len(text) > _SHORT else None
 
     def search(self, text: str, *span: int) -> re.Match[str] | None:
-        if span:
-            return self.compiled.search(text, *span) if self.may_match(text) else None
-        places = self._places(text)
-        if places is None:
-            return self.compiled.search(text)
+        if not self.may_match(text):
+            return None
+        if span or (places := self._places(text)) is None:
+            return self.compiled.search(text, *span)
         return next((m for place in places if (m := self.compiled.search(text, *place))), None)
 
     def match(self, text: str, *span: int) -> re.Match[str] | None:
@@ -71,14 +73,18 @@ class Regex:
     def fullmatch(self, text: str) -> re.Match[str] | None:
         return self.compiled.fullmatch(text) if self._compiled or self.may_match(text) else None
 
-    def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        places = self._places(text)
-        if places is None:
-            return self.compiled.finditer(text)
+    def finditer(self, text: str, *span: int) -> Iterable[re.Match[str]]:
+        if not self.may_match(text):
+            return ()
+        if span or (places := self._places(text)) is None:
+            return self.compiled.finditer(text, *span)
         return (m for place in places for m in self.compiled.finditer(text, *place))
 
     def findall(self, text: str) -> list[str]:
         return self.compiled.findall(text) if self.may_match(text) else []
+
+    def split(self, text: str) -> list[str]:
+        return self.compiled.split(text) if self.may_match(text) else [text]
 
     def sub(self, new: str | Callable[[re.Match[str]], str], text: str, count: int = 0) -> str:
         return self.compiled.sub(new, text, count=count) if self.may_match(text) else text
@@ -95,6 +101,9 @@ def key(pattern: str, flags: int) -> int:
 def folded(text: str) -> str:
     """The text in lower case, each character in its place."""
     return text.lower() if text.isascii() else text.translate(_FOLD).lower()
+
+
+_low = lru_cache(maxsize=64)(folded)  # of a line, to which many expressions are put
 
 
 class Words:

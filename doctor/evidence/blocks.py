@@ -76,7 +76,7 @@ _OUTPUT = Regex(
     r"[|+]|>>>|\$ |at |#\d|\{|\"|<)"
 )
 # What a sentence seldom holds: an output, unless it has the small words of one.
-_TECHNICAL = Regex(r"https?://|[\w-]\.py\b|[/\\][\w.-]+[/\\]|==[^=\n]*==|\)$")
+_TECHNICAL = Regex(r"https?://|(?<=[\w-])\.py\b|[/\\][\w.-]+[/\\]|==[^=\n]*==|\)$")
 _SMALL_WORDS = frozenset(
     ["a", "an", "and", "are", "as", "at", "but", "do", "does", "for", "has", "have", "i", "in", "is", "it", "my", "no",
      "not", "of", "on", "or", "so", "that", "the", "there", "this", "to", "we", "when", "with"]

@@ -101,7 +101,7 @@ _NOT_IN_WSL = Regex(
 )
 _WSL2_BUILD = 18_362  # the first Windows that has WSL 2 (https://learn.microsoft.com/windows/wsl/install-manual)
 _DOCKER_RUN = Regex(r"\b(docker|podman|nerdctl)[ \t]+(?:container )?(run|create)\b([^\n]*)")
-_ONLY_LOOKS = re.compile(r"[ ](?:bash -c )?[\"']?nvidia-smi\b[^&|;]{0,40}$")
+_ONLY_LOOKS = Regex(r"[ ](?:bash -c )?[\"']?nvidia-smi\b[^&|;]{0,40}$")
 _CONTINUED = 30  # lines of one command
 _NO_TORCH = Regex(r"No module named ['\"]?torch['\"]?(?![.\w])")
 _BUILDING = Regex(

@@ -21,7 +21,7 @@ from doctor.regex import Regex
 
 SOURCE = "text"
 RANK = Trust.SAID
-_CLAUSE = re.compile(r"[,.;:!?()|](?:\s|$)|(?<=\s)(?:/|-|\bbut\b)\s|\n")
+_CLAUSE = Regex(r"[,.;:!?()|](?:\s|$)|(?<=\s)(?:/|-|\bbut\b)\s|\n")
 # Another machine, a wish, a table of what others have.
 _NOT_THIS = Regex(
     r"(?:\b|(?=n't))(?:no|not|n't|without|instead|other|another|also (?:on|with)|works? (?:on|with|fine)|tested|"
@@ -193,8 +193,8 @@ class _Heard:
     def search(self, regex: Regex, clause: str) -> re.Match[str] | None:
         return regex.search(clause) if self.has(regex) else None
 
-    def finditer(self, regex: Regex, clause: str) -> Iterator[re.Match[str]]:
-        return regex.finditer(clause) if self.has(regex) else iter(())
+    def finditer(self, regex: Regex, clause: str) -> Iterable[re.Match[str]]:
+        return regex.finditer(clause) if self.has(regex) else ()
 
 
 def read(document: Document, notes: Notes) -> None:

@@ -10,8 +10,8 @@ from doctor.regex import Regex
 _NODE = Regex(r"^\s*\*-([a-z]+)(?::\d+)?(?: [A-Z]+)?\s*$")
 _FIELD = Regex(r"^\s*([a-z][a-z ]{2,20}): (\S.{0,199})")
 _SHORT = Regex(r"^/0(?:/\w+)*(?:\.\w+)?\s+(?:/dev/\S+\s+)?display\s+(\S.{2,99})")
-_DRIVER = re.compile(r"\bdriver=(\S+)")
-_DISPLAYS = re.compile(r"vga|3d|display", re.I)
+_DRIVER = Regex(r"\bdriver=(\S+)")
+_DISPLAYS = Regex(r"vga|3d|display", re.I)
 _VENDORS = {"nvidia": "nvidia", "advanced micro devices": "amd", "intel": "intel"}
 
 

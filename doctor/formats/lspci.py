@@ -51,7 +51,7 @@ def parse(text: str) -> tuple[PciGpu, ...]:
     return tuple(found)
 
 
-_FILTER = re.compile(r"\blspci\b[^\n|]{0,100}\|\s{0,5}(?:e|f)?grep\b(?P<words>[^\n]*)")
+_FILTER = Regex(r"\blspci\b[^\n|]{0,100}\|\s{0,5}(?:e|f)?grep\b(?P<words>[^\n]*)")
 
 
 def shows_all(text: str) -> bool:

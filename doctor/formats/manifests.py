@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 LINES_AT_MOST = 20_000
 LINE_LENGTH = 1000  # characters of a line that are looked at
@@ -19,33 +20,33 @@ IMAGE = "image"  # the base image of a container
 PYTHON = "python"
 
 # Distributions that decide which torch there is, and whether it runs.
-_WANTED = re.compile(
+_WANTED = Regex(
     r"(?:torch|pytorch)(?:$|[a-z-].*)|cpuonly|cudatoolkit|cuda-version|triton(?:-.*)?|numpy|xformers|flash-attn"
     r"|nvidia-.*|intel-extension-for-pytorch|python"
 )
 _CONDA_NAMES = {"pytorch": "torch", "pytorch-gpu": "torch", "pytorch-cpu": "torch"}
 _NAME = r"([A-Za-z0-9][A-Za-z0-9._-]{0,80})"
-_REQUIREMENT = re.compile(rf"\s*{_NAME}\s*(?:$|[\[<>=!~;@# ])")
-_INDEX_OPTION = re.compile(r"\s*(?:-i|-f|--index-url|--extra-index-url|--find-links)(?:[ \t=]|$)")
-_QUOTED = re.compile(rf"[\"']{_NAME}(?:[\s\[<>=!~;@][^\"']*)?[\"']")
-_KEY = re.compile(rf"\s*[\"']?{_NAME}[\"']?\s*=")
-_TABLE = re.compile(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(?:#.*)?$")
-_CONDA_ITEM = re.compile(rf"\s*-\s+[\"']?(?:[\w./-]{{1,100}}::)?{_NAME}\s*(?:$|[\[<>=!~;@#\"' ])")
-_FROM = re.compile(r"\s*FROM\s+(?:--platform=\S+\s+)?(\S+)", re.IGNORECASE)
-_TOOL = re.compile(r"\b(?:pip3?|uv|conda|mamba|micromamba|poetry|pdm|pixi)\b")
-_INSTALLS = re.compile(r"\b(?:install|add|sync)\b")
-_WORD = re.compile(r"(?<![\w./:@=-])[\"']?" + _NAME + r"(?:\[[\w,]*\])?(?=$|[<>=!~;\"'\\\s])")
+_REQUIREMENT = Regex(rf"\s*{_NAME}\s*(?:$|[\[<>=!~;@# ])")
+_INDEX_OPTION = Regex(r"\s*(?:-i|-f|--index-url|--extra-index-url|--find-links)(?:[ \t=]|$)")
+_QUOTED = Regex(rf"[\"']{_NAME}(?:[\s\[<>=!~;@][^\"']*)?[\"']")
+_KEY = Regex(rf"\s*[\"']?{_NAME}[\"']?\s*=")
+_TABLE = Regex(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(?:#.*)?$")
+_CONDA_ITEM = Regex(rf"\s*-\s+[\"']?(?:[\w./-]{{1,100}}::)?{_NAME}\s*(?:$|[\[<>=!~;@#\"' ])")
+_FROM = Regex(r"\s*FROM\s+(?:--platform=\S+\s+)?(\S+)", re.IGNORECASE)
+_TOOL = Regex(r"\b(?:pip3?|uv|conda|mamba|micromamba|poetry|pdm|pixi)\b")
+_INSTALLS = Regex(r"\b(?:install|add|sync)\b")
+_WORD = Regex(r"(?<![\w./:@=-])[\"']?" + _NAME + r"(?:\[[\w,]*\])?(?=$|[<>=!~;\"'\\\s])")
 
 # Tables of a TOML file whose keys are packages, and those that hold lists of requirements.
-_TABLES_OF_PACKAGES = re.compile(
+_TABLES_OF_PACKAGES = Regex(
     r"tool\.poetry\.(?:group\.[\w-]+\.)?(?:dev-)?dependencies|tool\.uv\.sources"
     r"|(?:tool\.pixi\.)?(?:feature\.[\w-]+\.)?(?:target\.[\w-]+\.)?(?:pypi-)?dependencies|packages|dev-packages"
 )
-_TABLES_OF_LISTS = re.compile(
+_TABLES_OF_LISTS = Regex(
     r"project|project\.optional-dependencies|dependency-groups|tool\.pdm\.dev-dependencies"
     r"|tool\.uv|tool\.hatch\.envs\.[\w-]+"
 )
-_TABLES_OF_INDEXES = re.compile(r"tool\.(?:uv\.(?:index|pip)|poetry\.source|pdm\.source)|source")
+_TABLES_OF_INDEXES = Regex(r"tool\.(?:uv\.(?:index|pip)|poetry\.source|pdm\.source)|source")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from doctor.regex import folded
+
 try:
     from re import _constants as sre  # type: ignore[attr-defined]
     from re import _parser as parser  # type: ignore[attr-defined]
@@ -118,9 +120,9 @@ def _worth(texts: Set) -> tuple[int, int]:
 def _characters(operator: Any, argument: Any) -> Set | None:
     """The lower-case characters that an item can be: of `a`, [Aa] and [ab]; None where they are many."""
     if operator is sre.LITERAL:
-        return frozenset({chr(argument).lower()})
+        return frozenset({folded(chr(argument))})
     if operator is sre.IN and all(op is sre.LITERAL for op, _ in argument):
-        found = frozenset(chr(code).lower() for _, code in argument)
+        found = frozenset(folded(chr(code)) for _, code in argument)
         return found if len(found) <= 6 else None
     return None
 

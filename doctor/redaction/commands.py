@@ -15,6 +15,7 @@ from typing import NamedTuple
 from doctor.redaction.spans import Span
 from doctor.redaction.values import NOT_SECRET, looks_made_up, trimmed
 from doctor.redaction.words import is_ordinary, is_public_account
+from doctor.regex import Regex
 
 # commands | what must stand among the words before, if anything | what takes the secret:
 #   -P     the next word, or the rest of this one        -p+    the rest of this one only
@@ -94,11 +95,11 @@ read                                          | -s -sp -rsp -rs | <
 _PIPED_FROM = frozenset("echo printf write-output yes".split())  # noqa: SIM905
 _WORDS = 60  # of a command
 
-_WORD = re.compile(
+_WORD = Regex(
     r"\\?\r?\n|&&|\|\|?|;|<<<|(?:[^\s'\"|;&<>\\(\[]|\\(?!\n).|&(?!&)|'[^'\n]{0,400}'|\"(?:[^\"\\\n]|\\.){0,400}\"){1,60}|['\"<>(\[]"
 )
 _ENDS = frozenset(("\n", "\r\n", "&&", "|", "||", ";"))
-_ADDRESS = re.compile(r"[A-Za-z]:\Z|\\\\|//|[a-z]+://|\*\Z", re.IGNORECASE)
+_ADDRESS = Regex(r"[A-Za-z]:\Z|\\\\|//|[a-z]+://|\*\Z", re.IGNORECASE)
 _CORE = "\"'`,()[]{}$"
 
 
@@ -258,13 +259,13 @@ def _checked(text: str, start: int, end: int) -> Iterator[Span]:
 
 # ---- calls in programs, and the dialogues of expect
 
-_CALL = re.compile(
+_CALL = Regex(
     r"\b(?P<name>login|auth|HTTP(?:Basic|Digest|Proxy)Auth|BasicAuth|(?:Network|PS)Credential|sendline|send"
     r"|ConvertTo-SecureString|set_password|getpass)(?:[ \t]{0,2}=)?(?:[ \t]{0,2}\(|[ \t]{1,3}(?:--?\w{0,8}[ \t]{1,3})?)"
     r"[ \t]{0,2}(?P<key>key=|token=)?(?:[rbf]?\\?['\"](?P<first>[^'\"\n\\]{1,120})\\?['\"],[ \t]{0,3})?"
     r"[rbf]?\\?['\"](?P<value>[^'\"\n\\]{3,200})"
 )
-_LAMBDA = re.compile(r"\bgetpass[\w.]{0,20}[ \t]{0,2}=[ \t]{0,2}lambda[^:\n]{0,20}:[ \t]{0,2}['\"]([^'\"\n]{3,200})")
+_LAMBDA = Regex(r"\bgetpass[\w.]{0,20}[ \t]{0,2}=[ \t]{0,2}lambda[^:\n]{0,20}:[ \t]{0,2}['\"]([^'\"\n]{3,200})")
 
 
 def secrets_of_calls(text: str) -> Iterator[Span]:

@@ -27,6 +27,7 @@ from doctor.redaction.keys import is_secret_name
 from doctor.redaction.secrets import closes_private_key, opens_private_key, secrets_in
 from doctor.redaction.spans import Kind, Span, merged
 from doctor.redaction.words import is_ordinary, is_plain, is_public_account, is_stand_in
+from doctor.regex import Regex
 
 LINES_AT_MOST = 100  # of those that nobody understood
 LINE_LENGTH = 200
@@ -34,8 +35,8 @@ WORDS_BEFORE = 20  # of a command, with which a word of it is seen
 NOT_DECLARED = "(not declared)"
 LABELLED = (Difference, Known)  # their values are seen with their label before them, as those of variables are
 
-_COMMIT_SHAPE = re.compile(r"[0-9a-f]{7,40}\Z")
-_OWN_SHAPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/+ -]{0,79}\Z")
+_COMMIT_SHAPE = Regex(r"[0-9a-f]{7,40}\Z")
+_OWN_SHAPE = Regex(r"[A-Za-z0-9][A-Za-z0-9_.:/+ -]{0,79}\Z")
 _WORDS_OF = {
     "secret": "a secret", "user": "a user", "host": "a host", "ip": "an IP address", "mac": "a hardware address",
     "email": "a mail address", "serial": "a serial number", "uuid": "a UUID", "gpu": "a GPU's UUID",
@@ -147,7 +148,7 @@ def redact_fleet(report: FleetReport, *, names: Iterable[tuple[str, str]] = ()) 
     return redacted
 
 
-_PART = re.compile(r"[^/]+")
+_PART = Regex(r"[^/]+")
 PARTS = 30  # of a path, of which each is seen by itself and with all before it
 
 
@@ -241,6 +242,7 @@ class _Known:
         return text
 
 
+@lru_cache(maxsize=4096)
 def _is_own(text: str, how: How) -> bool:
     if how is How.COMMIT:
         return _COMMIT_SHAPE.match(text) is not None

@@ -20,8 +20,9 @@ CATEGORIES = {
 }  # fmt: skip
 
 
-def matching(items, chance: random.Random) -> str:
+def matching(items, chance: random.Random, groups: dict | None = None) -> str:
     """A text that a parsed regular expression matches (if no look-around or anchor forbids it)."""
+    groups = {} if groups is None else groups
     text = ""
     for operator, argument in items:
         if operator is sre.LITERAL:
@@ -33,13 +34,17 @@ def matching(items, chance: random.Random) -> str:
         elif operator is sre.IN:
             text += one_of(argument, chance)
         elif operator is sre.BRANCH:
-            text += matching(chance.choice(argument[1]), chance)
+            text += matching(chance.choice(argument[1]), chance, groups)
         elif operator is sre.SUBPATTERN:
-            text += matching(argument[-1], chance)
+            said = matching(argument[-1], chance, groups)
+            groups[argument[0]] = said
+            text += said
+        elif operator is sre.GROUPREF:
+            text += groups.get(argument, "")
         elif operator in (sre.MAX_REPEAT, sre.MIN_REPEAT):
             least, most, inner = argument
             for _ in range(chance.randint(least, min(int(most), least + 2))):
-                text += matching(inner, chance)
+                text += matching(inner, chance, groups)
         else:
             assert operator in (sre.AT, sre.ASSERT, sre.ASSERT_NOT), operator
     return text

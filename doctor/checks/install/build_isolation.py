@@ -24,6 +24,7 @@ from doctor.checks._machine import heard
 from doctor.checks._torch import quote, search
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
 
 NO_ISOLATION = Remedy(
     action="install-package",
@@ -47,7 +48,7 @@ NAMED = (
     r"(?:Failed to build|[Bb]uilding wheel for|No module named 'torch'.*?for|"
     r"Failed building wheel for) ['`]?([A-Za-z][\w.-]+)"
 )
-PACKAGE = re.compile(r"^([A-Za-z][\w.-]*)")
+PACKAGE = Regex(r"^([A-Za-z][\w.-]*)")
 
 
 @check
