@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from zlib import crc32
 
 from doctor.needs import NEEDS
 
 _SHORT = 300  # characters of a text of which no index is made
+_FEW = 200  # words that are looked for one by one
 _LINES = 40  # that are searched one by one; where more hold a word, the whole text is
 # What IGNORECASE takes for the same letter, and lower() does not.
 _FOLD = str.maketrans(
@@ -111,11 +112,19 @@ class Words:
 
     def __init__(self, text: str) -> None:
         self.low = folded(text)
-        self._threes = set(map("".join, zip(self.low, self.low[1:], self.low[2:], strict=False)))
+        self._asked = 0
+
+    @cached_property
+    def threes(self) -> frozenset[str]:
+        """All that stands in three characters: who knows them need not look for most words."""
+        return frozenset(map("".join, zip(self.low, self.low[1:], self.low[2:])))  # noqa: B905
 
     def holds(self, word: str) -> bool:
         """Whether the word (lower case) occurs."""
-        return (len(word) < 3 or (word[:3] in self._threes and word[-3:] in self._threes)) and word in self.low
+        self._asked += 1
+        if self._asked > _FEW and len(word) > 2 and not (word[:3] in self.threes and word[-3:] in self.threes):
+            return False
+        return word in self.low
 
     def lines_with(self, words: tuple[str, ...]) -> list[tuple[int, int]] | None:
         """Begin and end of each line that holds one of the words; None where these are many."""

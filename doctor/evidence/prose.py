@@ -190,6 +190,9 @@ class _Heard:
             self._occurs[regex] = regex.search(self._whole) is not None
         return self._occurs[regex]
 
+    def any(self, *regexes: Regex) -> bool:
+        return any(map(self.has, regexes))
+
     def search(self, regex: Regex, clause: str) -> re.Match[str] | None:
         return regex.search(clause) if self.has(regex) else None
 
@@ -205,12 +208,17 @@ def read(document: Document, notes: Notes) -> None:
     heard = _Heard(clause for _, clause in clauses)
     _places(spoken, notes)
     _hosted(clauses, heard, notes)
-    for line, clause in clauses:
+    gpus = heard.any(_MODEL, _BARE, _SUFFIXED, _CARD, _MAKER)
+    computer = heard.any(_WINDOWS, _NAMED_MACOS, _MACOS, _LINUX, _APPLE, _CPU, _RAM) or "=" in document.text
+    versions = heard.any(_TORCH, _PYTHON, _DRIVER)
+    for line, clause in clauses if gpus or computer or versions else ():
         fails = heard.search(_FAILS, clause) is not None
         if fails or not heard.search(_NOT_THIS, clause):
-            _gpus(clause, notes, heard, fails=fails)
-            _machine(clause, line, notes, heard, mac=mac)
-            if not heard.search(_ASKED_FOR, clause) and not heard.search(_ANOTHER_RELEASE, clause):
+            if gpus:
+                _gpus(clause, notes, heard, fails=fails)
+            if computer:
+                _machine(clause, line, notes, heard, mac=mac)
+            if versions and not heard.search(_ASKED_FOR, clause) and not heard.search(_ANOTHER_RELEASE, clause):
                 _versions(clause, line, notes, heard)
 
 
