@@ -24,6 +24,7 @@ else:
             for name, function in shared.items():
                 if own.get(name) is None:
                     setattr(cls, name, function)
+            cls.__made_of__ = None
             cls.__doc__ = cls.__doc__ or cls.__name__  # dataclasses would write the signature, which takes long
             return dataclasses.dataclass(cls, init=False, repr=False, eq=False, match_args=False, kw_only=kw_only)
 
@@ -31,19 +32,19 @@ else:
 
 
 def _init(self: Any, /, *args: Any, **given: Any) -> None:
-    kind = self.__class__
-    names, positional, defaults, factories = kind.__dict__.get("__made_of__") or _made_of(kind)
+    names, positional, defaults, factories = self.__made_of__ or _made_of(self.__class__)
     if args:
         if len(args) > len(positional) or given.keys() & set(positional[: len(args)]):
-            raise TypeError(f"{kind.__name__}() takes at most {len(positional)} positional arguments, each once")
+            name = self.__class__.__name__
+            raise TypeError(f"{name}() takes at most {len(positional)} positional arguments, each once")
         given.update(zip(positional, args))  # noqa: B905
     values = {**defaults, **given}
     for name, factory in factories:
         if name not in given:
             values[name] = factory()
-    if values.keys() != names:
+    if len(values) != len(names) or not given.keys() <= names:
         missing, unknown = sorted(names - values.keys()), sorted(values.keys() - names)
-        raise TypeError(f"{kind.__name__}() lacks {missing} or does not know {unknown}")
+        raise TypeError(f"{self.__class__.__name__}() lacks {missing} or does not know {unknown}")
     self.__dict__.update(values)
 
 
