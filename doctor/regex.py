@@ -94,6 +94,32 @@ class Regex:
         return self.compiled.subn(new, text) if self.may_match(text) else (text, 0)
 
 
+class Regexes(tuple[Regex, ...]):
+    """Many expressions that are put to many short texts."""
+
+    def in_text(self, text: str) -> list[Regex]:
+        """Those that may match."""
+        heads, others = self._heads
+        threes = words_of(text).threes if len(text) > _SHORT else _threes(_low(text))
+        found = {place for head in heads.keys() & threes for place in heads[head]}
+        return [one for place in sorted(found.union(others)) if (one := self[place]).may_match(text)]
+
+    @cached_property
+    def _heads(self) -> tuple[dict[str, list[int]], list[int]]:
+        """By the first three characters of each word of its first set, the places of the expressions; and the places
+        of those with none, or a shorter one."""
+        heads: dict[str, list[int]] = {}
+        others = []
+        for place, one in enumerate(self):
+            words = next(iter(NEEDS.get(key(one.pattern, one.flags), (False, ()))[1]), ("",))
+            if min(map(len, words)) < 3:
+                others.append(place)
+            else:
+                for head in {word[:3] for word in words}:
+                    heads.setdefault(head, []).append(place)
+        return heads, others
+
+
 def key(pattern: str, flags: int) -> int:
     """Under which an expression stands in needs.py."""
     return crc32(f"{int(flags)}:{pattern}".encode())
@@ -107,6 +133,11 @@ def folded(text: str) -> str:
 _low = lru_cache(maxsize=64)(folded)  # of a line, to which many expressions are put
 
 
+@lru_cache(maxsize=8)
+def _threes(low: str) -> frozenset[str]:
+    return frozenset(map("".join, zip(low, low[1:], low[2:])))  # noqa: B905
+
+
 class Words:
     """A text in which many words are looked for."""
 
@@ -117,7 +148,7 @@ class Words:
     @cached_property
     def threes(self) -> frozenset[str]:
         """All that stands in three characters: who knows them need not look for most words."""
-        return frozenset(map("".join, zip(self.low, self.low[1:], self.low[2:])))  # noqa: B905
+        return _threes(self.low)
 
     def holds(self, word: str) -> bool:
         """Whether the word (lower case) occurs."""

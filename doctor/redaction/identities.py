@@ -15,7 +15,7 @@ from doctor.redaction.secrets import PUBLIC_USERS, addresses_in, through_codes, 
 from doctor.redaction.spans import Kind, Span
 from doctor.redaction.values import lowered
 from doctor.redaction.words import is_ordinary, is_public_account, is_stand_in
-from doctor.regex import Regex
+from doctor.regex import Regex, Regexes
 
 # ---- users
 
@@ -53,7 +53,7 @@ _USER_KEYS = Regex(
     r"([A-Za-z][\w.@-]{0,63}(?:\\[\w.-]{1,64})?)",
     re.IGNORECASE,
 )
-_USER_PLACES = tuple(
+_USER_PLACES = Regexes(
     Regex(p, flags)
     for p, flags in (
         (r"\b[ug]id=\d{1,10}\(([^)\s]{1,64})\)", 0),
@@ -104,7 +104,7 @@ _PROMPT = Regex(
 _MAC_PROMPT = Regex(r"^([A-Za-z0-9][\w-]{1,62}):(?:~|[\w./ -]{1,60}) ([a-z_][\w.-]{1,31})\$ ?", re.M)
 _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
 _PORT_RANGE = r"\d{1,5}"
-_HOST_PLACES = tuple(
+_HOST_PLACES = Regexes(
     Regex(p, flags)
     for p, flags in (
         (r"\b(?:Linux|Darwin|FreeBSD|SunOS|AIX) ([A-Za-z0-9][\w.-]{0,252}) \d{1,3}\.\d", 0),  # uname -a
@@ -253,7 +253,7 @@ _SERIAL = Regex(
     re.IGNORECASE,
 )
 _PCI_ID = Regex(r"0x[0-9A-Fa-f]{1,4}\Z")  # device_id=0xE20B: the model, which all GPUs of that name share
-_CLOUD = tuple(
+_CLOUD = Regexes(
     Regex(p, flags)
     for p, flags in (
         (r"\barn:aws[\w-]{0,10}:[\w-]{1,30}:[\w-]{0,20}:(\d{12}:[^\s'\"]{1,120}|\d{12})", 0),
@@ -296,7 +296,7 @@ def _identities_in(text: str, *, version: bool) -> Iterator[Span]:
         before = re.split(r"\s", text[max(0, match.start() - 200) : match.start()])[-1]
         if match[0].partition("@")[0].lower() not in PUBLIC_USERS and "://" not in before:
             yield Span(*match.span(), "email")
-    for pattern in _CLOUD:
+    for pattern in _CLOUD.in_text(text):
         for match in pattern.finditer(text):
             if not is_stand_in(match[1]):
                 yield Span(*match.span(1), "id")
@@ -344,7 +344,7 @@ def _users(text: str) -> Iterator[Span]:
     for match in _USER_KEYS.finditer(text):
         if _may_be_user(match[1]):
             yield Span(*match.span(1), "user")
-    for pattern in _USER_PLACES:
+    for pattern in _USER_PLACES.in_text(text):
         for match in pattern.finditer(text):
             group = match.lastindex or 1
             if group == 2 and not is_ordinary(match[1]):
@@ -389,7 +389,7 @@ def _hosts(text: str) -> Iterator[Span]:
         if not is_public_account(match[2]) and not is_ordinary(match[2]):
             yield Span(*match.span(2), "user")
             yield Span(*match.span(1), "host")
-    for pattern in _HOST_PLACES:
+    for pattern in _HOST_PLACES.in_text(text):
         for match in pattern.finditer(text):
             name = match[1].rstrip(".-_")
             if _may_be_host(name):

@@ -21,7 +21,7 @@ from doctor.model.fix import Step
 from doctor.model.fleet import FleetReport
 from doctor.model.report import Report
 from doctor.model.values import dataclass
-from doctor.redaction.fields import How, declared, hints_of, holds_text
+from doctor.redaction.fields import How, can_hold_text, declared
 from doctor.redaction.identities import identities_in, is_public_host
 from doctor.redaction.keys import is_secret_name
 from doctor.redaction.secrets import closes_private_key, opens_private_key, secrets_in
@@ -348,13 +348,12 @@ def _dataclass(value: Any, rewrite: Rewrite, where: str, label: str = "") -> Any
     """`label`: what the `text` in it, or in what it holds, is the value of."""
     kind = type(value)
     label = value.label if kind in LABELLED else label
-    hints = hints_of(kind)  # type: ignore[arg-type]
     how_of = declared(kind)  # type: ignore[arg-type]
     changed = {}
     for field in dataclasses.fields(kind):
         name = f"{where}.{field.name}".lstrip(".")
         how = how_of.get(field.name)
-        if how is None and holds_text(hints[field.name]):
+        if how is None and can_hold_text(kind, field.name):  # type: ignore[arg-type]
             changed[field.name] = _emptied(getattr(value, field.name))
         elif label and field.name == "text":
             changed[field.name] = _entry(label, getattr(value, field.name), how, rewrite, where)

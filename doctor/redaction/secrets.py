@@ -29,7 +29,7 @@ from doctor.redaction.values import (
     trimmed,
 )
 from doctor.redaction.words import is_ordinary, is_stand_in, vocabulary
-from doctor.regex import Regex
+from doctor.regex import Regex, Regexes
 
 # ---- tokens by their form
 
@@ -45,7 +45,7 @@ _PREFIXED = (
     r"ATATT3|ATCTT3|lin_api_|secret_|ntn_|figd_|PMAK-|tfp_|EZ[AT]K|aio_|pnu_|rpa_|ops_eyJ|GOCSPX-|ya29\.|1//0|"
     r"AGE-SECRET-KEY-1|key-|SG\.|sl\.|EAACEdEose0cBA|tok_|vercel_|rnd_|phc_|phx_|apify_api_|duffel_(?:test|live)_"
 )
-_FORMS = tuple(
+_FORMS = Regexes(
     Regex(p)
     for p in (
         rf"(?<![A-Za-z0-9])(?:{_PREFIXED})[A-Za-z0-9_=+/.~-]{{14,}}",
@@ -189,9 +189,9 @@ def _meant(code: str) -> str:
 
 def _secrets_in(text: str) -> Iterator[Span]:
     yield from _private_keys(text)
-    for number, form in enumerate(_FORMS):
+    for form in _FORMS.in_text(text):
         for match in form.finditer(text):
-            if number or not is_word_with_prefix(match[0]):
+            if form is not _FORMS[0] or not is_word_with_prefix(match[0]):
                 yield Span(match.start(), trimmed(text, match.start(), match.end()), "secret")
     yield from _keyed(text)
     yield from _flags(text)
