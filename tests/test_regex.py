@@ -79,11 +79,13 @@ def test_most_expressions_need_something() -> None:
         (r"(?:my|our) (?:gpu|card)\b", [["my card", "my gpu", "our card", "our gpu"]]),
         (r"\bint(?:8|16)\b", [["int16", "int8"]]),
         ("foo(?:bar)?baz.*end", [["foobarbaz", "foobaz"], ["end"]]),
-        ("(ab)+c", [["ab"], ["c"]]),
+        ("(ab)+c", [["ab"], ["abc"]]),
         ("a(?:b|c*)d", [["a"], ["d"]]),
+        (r"[/~]\.(?:so[.\d]*|py)", [["py", "so"], ["/.py", "/.so", "~.py", "~.so"]]),
+        (r"(?:my|\d ?x) gpu", [["my", "x"], ["my gpu", "x gpu"]]),
         ("(?!no)yes(?=please)", [["yes"]]),
         (r"\w+\d*", []),
-        ("(?:ab|cd){2,3}x", [["ab", "cd"], ["x"]]),
+        ("(?:ab|cd){2,3}x", [["ab", "cd"], ["abx", "cdx"]]),
     ],
 )
 def test_what_an_expression_requires(regex: str, sets: list[list[str]]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from doctor.regex import folded
@@ -48,30 +49,54 @@ def required_sets(regex: str, flags: int = 0) -> list[Set]:
     >>> [sorted(s) for s in required_sets(r"(?:my|our) (?:GPU|card).*n[o']t")]
     [['my card', 'my gpu', 'our card', 'our gpu'], ["n't", 'not']]
     """
-    return _sets(parser.parse(regex, flags))[1]
+    return _seen(parser.parse(regex, flags)).required
 
 
-def _sets(items: Items) -> tuple[Set | None, list[Set]]:
-    """All texts that a sequence matches, where these are few; and the sets that it requires."""
-    run: Set = frozenset({""})  # what stands at the end of what was read so far
+@dataclass(frozen=True)
+class _Seen:
+    """What is known of all that a sequence can match: all texts, where these are few; texts of which one stands at its
+    beginning, and at its end; and the sets that it requires."""
+
+    texts: Set | None
+    starts: Set
+    ends: Set
+    required: list[Set]
+
+
+_ANYTHING: Set = frozenset({""})
+
+
+def _seen(items: Items) -> _Seen:
+    run = starts = _ANYTHING  # the run: what stands at the end of all that was read so far
     whole = True
     found: list[Set] = []
     for operator, argument in _flat(items):
         if operator in (sre.AT, sre.ASSERT, sre.ASSERT_NOT):  # these take no characters: a run goes on across them
             continue
-        texts, required, ended = _of_item(operator, argument)
-        found += required
-        if texts is not None and len(run) * len(texts) <= MOST:
-            run = frozenset(a + b for a in run for b in texts)
+        item = _of_item(operator, argument)
+        found += item.required
+        joined = _joined(run, item.starts)
+        if whole:
+            starts = joined or run
+        if joined is not None and item.texts is not None and item.starts == item.texts:
+            run = joined
         else:
-            found.append(run)
-            run, whole = texts or frozenset({""}), False
-        if ended:
-            found.append(run)
-            run, whole = frozenset({""}), False
+            found.append(joined or run)
+            run, whole = item.ends, False
     found.append(run)
     useful = [shortest(s) for s in found if s and "" not in s]
-    return (run if whole else None), list(dict.fromkeys(useful))
+    return _Seen(run if whole else None, starts, run, list(dict.fromkeys(useful)))
+
+
+def _joined(left: Set, right: Set) -> Set | None:
+    """Each of the left with each of the right, where these are few."""
+    return frozenset(a + b for a in left for b in right) if len(left) * len(right) <= MOST else None
+
+
+def _united(sets: Iterable[Set]) -> Set:
+    """All of them, or nothing that is known, where these are many."""
+    together = frozenset[str]().union(*sets)
+    return together if len(together) <= MOST else _ANYTHING
 
 
 def shortest(texts: Set) -> Set:
@@ -90,27 +115,28 @@ def _flat(items: Items) -> Items:
             yield operator, argument
 
 
-def _of_item(operator: Any, argument: Any) -> tuple[Set | None, list[Set], bool]:
-    """All texts that an item can be (None: too many), the sets that it requires, and whether more of it follows."""
+def _of_item(operator: Any, argument: Any) -> _Seen:
     if (characters := _characters(operator, argument)) is not None:
-        return characters, [], False
+        return _Seen(characters, characters, characters, [])
     if operator is sre.BRANCH:
-        branches = [_sets(branch) for branch in argument[1]]
-        if all(texts is not None for texts, _ in branches):
-            together = frozenset[str]().union(*(texts for texts, _ in branches if texts))
-            if len(together) <= MOST:
-                return together, [], False
-        sets = [max((s for s in required), key=_worth, default=None) for _, required in branches]
-        return None, [frozenset[str]().union(*sets)] if all(sets) else [], False  # type: ignore[arg-type]
+        branches = [_seen(branch) for branch in argument[1]]
+        if all(one.texts is not None for one in branches):
+            texts = frozenset[str]().union(*(one.texts for one in branches if one.texts))
+            if len(texts) <= MOST:
+                return _Seen(texts, texts, texts, [])
+        sets = [max(one.required, key=_worth, default=None) for one in branches]
+        required = [frozenset[str]().union(*sets)] if all(sets) else []  # type: ignore[arg-type]
+        return _Seen(None, _united(one.starts for one in branches), _united(one.ends for one in branches), required)
     if str(operator).endswith("_REPEAT"):
         least, most, body = argument
-        texts, required = _sets(body)
-        if most == 1 and least == 0:
-            return (None if texts is None else texts | {""}), [], False
+        inner = _seen(body)
         if least == 0:
-            return None, [], False
-        return texts, required, most > 1
-    return None, [], False
+            if most > 1 or inner.texts is None:
+                return _Seen(None, _ANYTHING, _ANYTHING, [])
+            perhaps = inner.texts | {""}
+            return _Seen(perhaps, perhaps, perhaps, [])
+        return _Seen(inner.texts if most == 1 else None, inner.starts, inner.ends, inner.required)
+    return _Seen(None, _ANYTHING, _ANYTHING, [])
 
 
 def _worth(texts: Set) -> tuple[int, int]:
