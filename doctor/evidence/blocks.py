@@ -167,13 +167,14 @@ def tables(document: Document) -> Iterator[Block]:
         yield Block("table", document, i, end)
 
 
-def prose(document: Document) -> Iterator[Block]:
+@lru_cache(maxsize=4)
+def prose(document: Document) -> tuple[Block, ...]:
     """The lines that a person wrote, each for itself."""
-    for i, line in enumerate(document.lines):
-        if line.strip() and is_prose(line):
-            yield Block("prose", document, i, i + 1, line)
+    lines = enumerate(document.lines)
+    return tuple(Block("prose", document, i, i + 1, line) for i, line in lines if line.strip() and is_prose(line))
 
 
+@lru_cache(maxsize=2048)  # a text is read in parts, and as a whole
 def is_prose(line: str) -> bool:
     """Whether a person may have written it.
 

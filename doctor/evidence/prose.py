@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from doctor.evidence import machine, transcript
 from doctor.evidence.blocks import Block, prose
@@ -203,7 +204,7 @@ class _Heard:
 def read(document: Document, notes: Notes) -> None:
     """Note what the sentences name."""
     mac = document.has("mac", "apple")
-    spoken = list(prose(document))
+    spoken = prose(document)
     clauses = [(block.line, clause) for block in spoken for clause in _clauses(block.text)]
     heard = _Heard(clause for _, clause in clauses)
     _places(spoken, notes)
@@ -257,13 +258,14 @@ def _hosted(clauses: Iterable[tuple[int, str]], heard: _Heard, notes: Notes) -> 
                 return
 
 
-def _clauses(line: str) -> Iterator[str]:
+@lru_cache(maxsize=2048)
+def _clauses(line: str) -> tuple[str, ...]:
     """The parts of a line between punctuation marks that hold words.
 
-    >>> list(_clauses("RTX 3090, no display. Works on the CPU but not here | torch 2.6.0"))
-    ['RTX 3090', 'no display', 'Works on the CPU', 'not here', 'torch 2.6.0']
+    >>> _clauses("RTX 3090, no display. Works on the CPU but not here | torch 2.6.0")
+    ('RTX 3090', 'no display', 'Works on the CPU', 'not here', 'torch 2.6.0')
     """
-    return (part.strip() for part in _CLAUSE.split(line) if part and part.strip())
+    return tuple(part.strip() for part in _CLAUSE.split(line) if part and part.strip())
 
 
 def _sentence(line: str, at: int) -> str:
