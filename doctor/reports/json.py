@@ -51,8 +51,8 @@ def encode(value: object) -> Any:
     if value is ABSENT:
         return dict(ABSENT_JSON)
     if hasattr(kind, "__dataclass_fields__"):
-        own = value.__dict__
-        return {name: part if (part := own[field]) is None else encode(part) for field, name in _names(kind)}
+        own, names = value.__dict__, _names(kind)  # type: ignore[arg-type]
+        return {name: part if (part := own[field]) is None else encode(part) for field, name in names}
     if isinstance(value, Mapping):
         return {str(k): encode(value[k]) for k in sorted(value, key=str)}
     if isinstance(value, int):
