@@ -42,7 +42,7 @@ def encode(value: object) -> Any:
     kind = type(value)
     if value is None or kind is bool or kind is int:
         return value
-    if kind is str or isinstance(value, str):  # an undecodable byte of a file name is a lone surrogate, which many
+    if isinstance(value, str):  # an undecodable byte of a file name is a lone surrogate, which many
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()  # parsers refuse
     if isinstance(value, (tuple, list)):
         return [encode(v) for v in value]
