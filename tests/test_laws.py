@@ -494,8 +494,7 @@ def test_a_tools_output_is_read_in_one_place() -> None:
     words of those tools that have one; evidence may look for where the output stands."""
     for path in (p for p in MODULES if room(p) == "formats"):
         ours = {n for n in imports_of(path) if n.startswith("doctor")}
-        allowed = ("doctor.decode", "doctor.formats", "doctor.evidence.regex", "doctor.model.values")
-        allowed += ("doctor.fixes.tools",)
+        allowed = ("doctor.decode", "doctor.formats", "doctor.regex", "doctor.model.values", "doctor.fixes.tools")
         assert all(n.startswith(allowed) for n in ours), name_of(path)
     for path in (p for p in MODULES if room(p) == "facts"):
         strings = [n.value for n in ast.walk(tree_of(path)) if isinstance(n, ast.Constant) and isinstance(n.value, str)]

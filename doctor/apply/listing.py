@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import dataclasses
 import io
 import os
 import stat
@@ -35,7 +36,7 @@ Key = tuple[int, str]
 Xattrs = tuple[tuple[str, str], ...]  # (name, value in hexadecimal), sorted
 
 
-@dataclass(frozen=True, slots=True)  # an environment has 100,000 of them
+@dataclasses.dataclass(frozen=True, slots=True)  # an environment has 100,000 of them
 class Entry:
     """One thing on the disk. `kind`: f(ile), l(ink), d(irectory), o(ther: a socket, a device), n(othing, for a single
     file that is not there). Sizes in bytes, times in ns."""

@@ -14,6 +14,7 @@ from doctor.checks import gap_of, look_up
 from doctor.checks._speed import Ratio, product_ratio
 from doctor.model.facts import ABSENT, Facts, Torch, TorchDevice
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 Kind = Literal["version", "count", "size", "ratio"]
 Value = str | float
@@ -203,10 +204,10 @@ MEASURES: dict[str, Measure] = {
 
 # ---- understanding a demand
 
-_DEMAND = re.compile(r"\s*([a-z][a-z-]{0,30})\s*((?:[<>=!~]{1,3}).{1,200})\Z", re.DOTALL)
-_PART = re.compile(r"\s*(>=|<=|==|!=|>|<)\s*(\S.*?)\s*\Z")
-_NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,6})?\Z")
-_SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*([kKMGT]?)(i?)[bB]?\Z")
+_DEMAND = Regex(r"\s*([a-z][a-z-]{0,30})\s*((?:[<>=!~]{1,3}).{1,200})\Z", re.DOTALL)
+_PART = Regex(r"\s*(>=|<=|==|!=|>|<)\s*(\S.*?)\s*\Z")
+_NUMBER = Regex(r"\d{1,9}(?:\.\d{1,6})?\Z")
+_SIZE = Regex(r"(\d{1,9}(?:\.\d{1,6})?)\s*([kKMGT]?)(i?)[bB]?\Z")
 _COMPARED = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt,
 }  # fmt: skip

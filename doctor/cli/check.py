@@ -83,7 +83,9 @@ def examine(options: dict[str, Any], evidence: Evidence = ()) -> Report:
         def progress(stage: str) -> None:
             tell(stage)
             if chosen_format(options) == "terminal":
-                importlib.import_module("doctor.reports.terminal")  # rich is loaded while the children work
+                importlib.import_module("doctor.reports.terminal")  # loaded while the children work, and rich, too
+                if output.wants_color(options.get("color", "auto"), to_file=bool(options["output"])):
+                    importlib.import_module("rich.console")
 
         return examine(request_from(**{**options, "evidence": evidence}), progress)
 

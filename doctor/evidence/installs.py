@@ -8,10 +8,10 @@ from itertools import islice
 
 from doctor.evidence.blocks import Block, commands
 from doctor.evidence.notes import Notes
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.fixes.tools import all_tools, base, spellings, tool_said
 from doctor.model.facts import InstallAttempt
+from doctor.regex import Regex
 
 ATTEMPTS_AT_MOST = 50
 _COMMAND = Regex(

@@ -10,13 +10,13 @@ import re
 from functools import partial
 
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.says import By, Says, note
 from doctor.evidence.text import Document
 from doctor.fixes.tools import all_tools
 from doctor.formats import cpuinfo, os_release
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Gpu
+from doctor.regex import Regex
 
 ARCHITECTURES = {
     "x86_64": "x86_64", "amd64": "x86_64", "x64": "x86_64", "x86-64": "x86_64", "arm64": "arm64", "aarch64": "arm64",

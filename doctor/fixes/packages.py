@@ -14,6 +14,7 @@ from doctor.knowledge.choose import COMPANIONS
 from doctor.model.facts import ABSENT
 from doctor.model.finding import Remedy
 from doctor.model.fix import Fix, Step
+from doctor.regex import Regex
 
 NVCC = "cuda-nvcc"
 _NVCC_FROM = 12  # its oldest is 12.0.76: https://anaconda.org/conda-forge/cuda-nvcc-impl/files
@@ -27,9 +28,9 @@ FETCHES_ITS_WHEEL = {
     "mamba-ssm": "https://github.com/state-spaces/mamba/releases",
 }
 BUILT_WITH = ("ninja", "packaging", "psutil", "setuptools", "wheel")  # imported by those setup.py files, or to be fast
-_OF_A_DRIVER = re.compile(r"(nvidia-(driver|utils)|libnvidia)-")
-_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\Z")
-_SPEC = re.compile(
+_OF_A_DRIVER = Regex(r"(nvidia-(driver|utils)|libnvidia)-")
+_NAME = Regex(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\Z")
+_SPEC = Regex(
     r"((===|~=|==|!=|<=|>=|<|>)\s?[0-9][0-9A-Za-z.+*!-]*)(\s?,\s?(===|~=|==|!=|<=|>=|<|>)\s?[0-9][0-9A-Za-z.+*!-]*)*\Z"
 )
 

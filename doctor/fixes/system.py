@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 
@@ -13,8 +12,9 @@ from doctor.knowledge import lookup
 from doctor.knowledge.versions import numbers
 from doctor.model.finding import Remedy
 from doctor.model.fix import Fix, Step
+from doctor.regex import Regex
 
-_PLAIN = re.compile(r"[A-Za-z0-9_.@+-]+\Z")  # names of modules, services, groups
+_PLAIN = Regex(r"[A-Za-z0-9_.@+-]+\Z")  # names of modules, services, groups
 
 
 def reboot(situation: Situation, finding: str, remedy: Remedy) -> Fix:

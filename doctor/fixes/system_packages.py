@@ -14,6 +14,7 @@ from doctor.knowledge import lookup
 from doctor.knowledge.versions import numbers
 from doctor.model.finding import Remedy
 from doctor.model.fix import Fix, Step
+from doctor.regex import Regex
 
 TOOLKIT_PAGE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
 FABRIC_MANAGER = "nvidia-fabricmanager"
@@ -39,7 +40,7 @@ FINDERS = {  # how to ask for the package that holds a file
     "zypper": "zypper search --provides --file-list {file}",
     "pacman": "pacman -F {file}",
 }
-_FILE = re.compile(r"lib[\w.+-]+\.so[\w.]*\Z")
+_FILE = Regex(r"lib[\w.+-]+\.so[\w.]*\Z")
 DISTRIBUTION = "the distribution's package manager"
 LAST_NAMED_BRANCH = 580  # from 590 on the packages of a driver don't have the branch in their names
 

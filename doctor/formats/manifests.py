@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 from doctor.fixes.tools import all_tools, spellings
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 LINES_AT_MOST = 20_000
 LINE_LENGTH = 1000  # characters of a line that are looked at
@@ -20,27 +21,27 @@ IMAGE = "image"  # the base image of a container
 PYTHON = "python"
 
 # Distributions that decide which torch there is, and whether it runs.
-_WANTED = re.compile(
+_WANTED = Regex(
     r"(?:torch|pytorch)(?:$|[a-z-].*)|cpuonly|cudatoolkit|cuda-version|triton(?:-.*)?|numpy|xformers|flash-attn"
     r"|nvidia-.*|intel-extension-for-pytorch|python"
 )
 _CONDA_NAMES = {"pytorch": "torch", "pytorch-gpu": "torch", "pytorch-cpu": "torch"}
 _NAME = r"([A-Za-z0-9][A-Za-z0-9._-]{0,80})"
-_REQUIREMENT = re.compile(rf"\s*{_NAME}\s*(?:$|[\[<>=!~;@# ])")
-_INDEX_OPTION = re.compile(r"\s*(?:-i|-f|--index-url|--extra-index-url|--find-links)(?:[ \t=]|$)")
-_QUOTED = re.compile(rf"[\"']{_NAME}(?:[\s\[<>=!~;@][^\"']*)?[\"']")
-_KEY = re.compile(rf"\s*[\"']?{_NAME}[\"']?\s*=")
-_TABLE = re.compile(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(?:#.*)?$")
-_CONDA_ITEM = re.compile(rf"\s*-\s+[\"']?(?:[\w./-]{{1,100}}::)?{_NAME}\s*(?:$|[\[<>=!~;@#\"' ])")
-_FROM = re.compile(r"\s*FROM\s+(?:--platform=\S+\s+)?(\S+)", re.IGNORECASE)
-_TOOL = re.compile(rf"\b(?:{spellings(words=1)})\b")
-_INSTALLS = re.compile(r"\b(?:install|add|sync)\b")
-_WORD = re.compile(r"(?<![\w./:@=-])[\"']?" + _NAME + r"(?:\[[\w,]*\])?(?=$|[<>=!~;\"'\\\s])")
+_REQUIREMENT = Regex(rf"\s*{_NAME}\s*(?:$|[\[<>=!~;@# ])")
+_INDEX_OPTION = Regex(r"\s*(?:-i|-f|--index-url|--extra-index-url|--find-links)(?:[ \t=]|$)")
+_QUOTED = Regex(rf"[\"']{_NAME}(?:[\s\[<>=!~;@][^\"']*)?[\"']")
+_KEY = Regex(rf"\s*[\"']?{_NAME}[\"']?\s*=")
+_TABLE = Regex(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(?:#.*)?$")
+_CONDA_ITEM = Regex(rf"\s*-\s+[\"']?(?:[\w./-]{{1,100}}::)?{_NAME}\s*(?:$|[\[<>=!~;@#\"' ])")
+_FROM = Regex(r"\s*FROM\s+(?:--platform=\S+\s+)?(\S+)", re.IGNORECASE)
+_TOOL = Regex(rf"\b(?:{spellings(words=1)})\b")
+_INSTALLS = Regex(r"\b(?:install|add|sync)\b")
+_WORD = Regex(r"(?<![\w./:@=-])[\"']?" + _NAME + r"(?:\[[\w,]*\])?(?=$|[<>=!~;\"'\\\s])")
 
 _NAMES = frozenset(name.lower() for tool in all_tools() for name in tool.manifests)
 _TABLES = [tool.tables for tool in all_tools()]
 _TABLES_OF_PACKAGES, _TABLES_OF_LISTS, _TABLES_OF_INDEXES = (
-    re.compile("|".join(filter(None, said)))
+    Regex("|".join(filter(None, said)))
     for said in zip(*((one.packages, one.lists, one.indexes) for one in _TABLES), strict=True)
 )
 

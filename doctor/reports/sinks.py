@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from doctor.fixes import quoting
+from doctor.regex import Regex
 from doctor.reports.text import safe
 
 # ---- Markdown, as GitHub and GitLab read it
@@ -18,15 +19,15 @@ from doctor.reports.text import safe
 # person, a reference to an issue or a commit, an emoji, a formula or an entity. (Escapes would not do: both look for
 # mentions and references in what they have already rendered.)
 
-_PLAIN = re.compile(r"[(«\"'“‘]*[^\W_](?:[^\W_]|[-+.,/=:'’](?=[^\W_]))*[.,;:!?)»\"'”’%…]*\Z")
-_MARKS = re.compile(r"[.,;–—…«»]{1,3}\Z")
-_NOT_PLAIN = re.compile(
+_PLAIN = Regex(r"[(«\"'“‘]*[^\W_](?:[^\W_]|[-+.,/=:'’](?=[^\W_]))*[.,;:!?)»\"'”’%…]*\Z")
+_MARKS = Regex(r"[.,;–—…«»]{1,3}\Z")
+_NOT_PLAIN = Regex(
     r"\.[^\W\d_]{2}|(?i:www)\."  # example.com, torch.cuda, www.a1
     r"|:.*:"  # :smile:
     # in any part of a word, for marks part words there, too: a commit; GH-1, ABC-12; an advisory
     r"|(?<![^\W_])(?:[0-9a-fA-F]{7,64}(?![^\W_])|[A-Z][A-Z0-9_]+-\d+(?![^\W_])|(?i:g[hl]-\d|ghsa-))",
 )
-_LIST = re.compile(r"(?:\d{1,9}[.)]|[-+*])\Z")  # first in a line
+_LIST = Regex(r"(?:\d{1,9}[.)]|[-+*])\Z")  # first in a line
 
 
 def markdown(text: str) -> str:
@@ -97,8 +98,8 @@ def html_cell(text: str) -> str:
     return f"'{shown}" if _FORMULA.match(shown) and not _QUANTITY.match(shown) else shown
 
 
-_FORMULA = re.compile(r"\s*[=@+\-\uff1d\uff20\uff0b\uff0d]")  # a spreadsheet takes the wide ones for the same
-_QUANTITY = re.compile(r"\s*[+-]?\d[\d.,]*(?:\s?[A-Za-z%°]{0,8})?\Z|\s*-\s[\w\s]*\Z")  # -1.5 GB; - a
+_FORMULA = Regex(r"\s*[=@+\-\uff1d\uff20\uff0b\uff0d]")  # a spreadsheet takes the wide ones for the same
+_QUANTITY = Regex(r"\s*[+-]?\d[\d.,]*(?:\s?[A-Za-z%°]{0,8})?\Z|\s*-\s[\w\s]*\Z")  # -1.5 GB; - a
 
 
 def csv_cell(text: str) -> str:

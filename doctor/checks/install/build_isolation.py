@@ -25,6 +25,7 @@ from doctor.checks._torch import quote, search
 from doctor.fixes.tools import pip
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
 
 NO_ISOLATION = Remedy(
     action="install-package",
@@ -48,7 +49,7 @@ NAMED = (
     r"(?:Failed to build|[Bb]uilding wheel for|No module named 'torch'.*?for|"
     r"Failed building wheel for) ['`]?([A-Za-z][\w.-]+)"
 )
-PACKAGE = re.compile(r"^([A-Za-z][\w.-]*)")
+PACKAGE = Regex(r"^([A-Za-z][\w.-]*)")
 
 
 @check

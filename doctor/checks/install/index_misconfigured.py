@@ -25,6 +25,7 @@ from doctor.fixes import tools
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts, InstallAttempt
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -35,11 +36,11 @@ check = Check(
 )
 
 SUFFIX = r"torch(?:vision|audio)?==(\d[\d.]*)\+((?:cu\d+|cpu|rocm[\d.]+|xpu))"
-WANTED = re.compile(r"^torch==(\d+(?:\.\d+)*)(?:\+(\w[\w.]*))?$")
+WANTED = Regex(r"^torch==(\d+(?:\.\d+)*)(?:\+(\w[\w.]*))?$")
 CHANNEL_CUDA = frozenset({"11.6", "11.7", "11.8", "12.1", "12.4"})  # of pytorch-cuda, torch 1.13 to 2.5
 CUDA_PACKAGES = frozenset({"cudatoolkit", "pytorch-cuda", "cuda-toolkit", "cudnn"})
 UNMET_PIN = r"there is no version of (nvidia-[\w-]+)(?:\{[^}]*\})?==([\w.]+) and torch==([\d.]+)\S* depends on"
-INDEX = re.compile(r"/whl(?:/(?:test|nightly))?/(cu\d+|cpu|rocm[\d.]+|xpu)/?$")
+INDEX = Regex(r"/whl(?:/(?:test|nightly))?/(cu\d+|cpu|rocm[\d.]+|xpu)/?$")
 
 
 @check
