@@ -31,6 +31,7 @@ def examine(
     probe: bool = True,
     devices: Iterable[str] = (),
     only: Iterable[str] = (),
+    require: Iterable[str] = (),
     as_of: str | None = None,
     timeout_s: float | None = None,
     time_limit_s: float | None = None,
@@ -40,17 +41,22 @@ def examine(
     `python`: a program, an environment's folder or "kernel:NAME"; by default the Python that runs this code. torch is
     imported in a child process, never in this one. `evidence`: a text, or texts by name, all of one machine; then
     nothing of this machine is looked at. `probe=False` computes nothing on the devices, and takes hardly longer than
-    the child's `import torch`. `timeout_s` limits each stage of a child, `time_limit_s` the whole. Never raises for
-    anything that the machine or the evidence does; ValueError for arguments that make no sense.
+    the child's `import torch`. `require`: what must hold, such as "torch>=2.5" or "cuda>=1" (`torchdoctor help
+    requirements`); what does not is a fault. `timeout_s` limits each stage of a child, `time_limit_s` the whole. Never
+    raises for anything that the machine or the evidence does; ValueError for arguments that make no sense.
     """
-    _check(only=tuple(only))
+    from doctor.checks._required import demands
+
+    only = tuple(only)
+    _check(only=only)
     return _run(
         Request(
             python=None if evidence is not None else fspath(python) if python is not None else sys.executable,
             evidence=_texts(evidence),
             probe=probe,
             devices=tuple(devices),
-            only=tuple(only),
+            only=only,
+            require=demands(require),
             as_of=as_of,
             limit_s=_positive("timeout_s", timeout_s),
             run_limit_s=_positive("time_limit_s", time_limit_s),

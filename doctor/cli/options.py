@@ -171,15 +171,14 @@ facts_option = click.option(
 
 
 def _demands(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    if value:
-        from doctor.checks._required import parse
+    if not value:
+        return ()
+    from doctor.checks._required import demands
 
-        for text in value:
-            try:
-                parse(text)
-            except ValueError as error:
-                raise click.BadParameter(f"{' '.join(str(error).split())}.") from None
-    return tuple(dict.fromkeys(text.strip() for text in value))
+    try:
+        return demands(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}.") from None
 
 
 require_option = click.option(
