@@ -19,7 +19,7 @@ from doctor.reports.text import safe
 # mentions and references in what they have already rendered.)
 
 _PLAIN = re.compile(r"[(«\"'“‘]*[^\W_](?:[^\W_]|[-+.,/=:'’](?=[^\W_]))*[.,;:!?)»\"'”’%…]*\Z")
-_MARKS = re.compile(r"[.,;–—…«»]{1,3}\Z")
+_MARKS = re.compile(r"[.,;–—…«»%]{1,3}\Z")
 _NOT_PLAIN = re.compile(
     r"\.[^\W\d_]{2}|(?i:www)\."  # example.com, torch.cuda, www.a1
     r"|:.*:"  # :smile:
@@ -39,12 +39,29 @@ def markdown(text: str) -> str:
         if plain and not (number == 0 and _LIST.match(word)):
             parts.append(word)
             code_before = False
-        elif code_before:  # one piece of code, not two
-            parts[-1] = f"{parts[-1][:-1]} {_without_ticks(word)}`"
+            continue
+        before, code, after = _punctuated(word)
+        if code_before and not before:  # one piece of code, not two
+            parts[-1] = f"{parts[-1][:-1]} {_without_ticks(code)}`{after}"
         else:
-            parts.append(f"`{_without_ticks(word)}`")
-            code_before = True
+            parts.append(f"{before}`{_without_ticks(code)}`{after}")
+        code_before = not after
     return " ".join(parts)
+
+
+_PUNCTUATED = re.compile(r"([(«\"“‘]*)(.*?)([.,;:!?)»\"”’…]*)\Z", re.DOTALL)
+
+
+def _punctuated(word: str) -> tuple[str, str, str]:
+    """The sentence's punctuation before a word, the word, and what stands after it: ("(", "torch.cuda", ").")."""
+    match = _PUNCTUATED.match(word)
+    before, code, after = match.groups() if match else ("", word, "")
+    while code.count("(") > code.count(")") and ")" in after:  # is_available().
+        end = after.index(")") + 1
+        code, after = code + after[:end], after[end:]
+    if code.count(")") > code.count("(") and before.endswith("("):  # (a)b
+        before, code = before[:-1], "(" + code
+    return (before, code, after) if code else ("", word, "")
 
 
 def markdown_cell(text: str) -> str:
