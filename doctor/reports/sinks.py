@@ -31,22 +31,30 @@ _LIST = re.compile(r"(?:\d{1,9}[.)]|[-+*])\Z")  # first in a line
 
 def markdown(text: str) -> str:
     """Prose: one line, in which nothing is alive."""
-    words = safe(text).split()
     parts: list[str] = []
-    code_before = False
-    for number, word in enumerate(words):
+    before = piece = ""  # of the last part: what stands before its code, and the code if another word may be added
+    for number, word in enumerate(safe(text).split()):
         plain = (_PLAIN.match(word) and not _NOT_PLAIN.search(word)) or _MARKS.match(word)
         if plain and not (number == 0 and _LIST.match(word)):
             parts.append(word)
-            code_before = False
+            piece = ""
             continue
-        before, code, after = _punctuated(word)
-        if code_before and not before:  # one piece of code, not two
-            parts[-1] = f"{parts[-1][:-1]} {_without_ticks(code)}`{after}"
+        start, code, after = _punctuated(word)
+        if piece and (not start or _is_open(piece)):  # one piece of code, not two
+            parts.pop()
+            code = f"{piece} {start}{code}"
         else:
-            parts.append(f"{before}`{_without_ticks(code)}`{after}")
-        code_before = not after
+            before = start
+        if _is_open(code):  # x[a, b]
+            code, after = code + after, ""
+        parts.append(f"{before}`{_without_ticks(code)}`{after}")
+        piece = "" if after else code
     return " ".join(parts)
+
+
+def _is_open(code: str) -> bool:
+    """Whether a bracket is open at its end."""
+    return any(code.count(begin) > code.count(end) for begin, end in ("()", "[]", "{}"))
 
 
 _PUNCTUATED = re.compile(r"([(«\"“‘]*)(.*?)([.,;:!?)»\"”’…]*)\Z", re.DOTALL)

@@ -173,6 +173,8 @@ def test_what_a_tracker_makes_a_link_of_is_code(word: str) -> None:
         ("/proc/a, /proc/b, and c", "`/proc/a`, `/proc/b`, and c"),
         ("/bin/a --c_d; b_c", "`/bin/a --c_d`; `b_c`"),
         ("is «cuda>=1»:", "is «`cuda>=1`»:"),
+        ("as x[index[:, 0], :1].", "as `x[index[:, 0], :1]`."),
+        ("(a_b c_d), f(x_y, z_y)", "(`a_b c_d`), `f(x_y, z_y)`"),
         ("?:", "`?:`"), ("x (", "x `(`"), ("(a_)b", "`(a_)b`"),
     ],
 )  # fmt: skip
