@@ -114,7 +114,8 @@ def exit_code(report: Report) -> int:
     without = {id for id, _ in report.plan.unfixed} | {f.finding for f in report.plan.fixes if f.action == "none"}
     if any(f.id in without and f.severity == "fault" for f in report.findings):
         return FAULT
-    return NO_VERDICT if report.verdict == "unknown" and not report.plan.fixes else 0
+    planned = any(fix.action != "none" for fix in report.plan.fixes)  # a note's reason for none is no plan
+    return NO_VERDICT if report.verdict == "unknown" and not planned else 0
 
 
 def _text(report: Report, format: str, print_commands: bool, options: dict[str, Any]) -> str:

@@ -3,7 +3,9 @@ those whose format it is."""
 
 from __future__ import annotations
 
+import io
 import json
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -17,8 +19,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as prometheus_families
 
 from doctor import agents
-from doctor.cli import options
-from doctor.fixes.plan import script
+from doctor.cli import fix, options
 from doctor.fixes.quoting import SHELLS, Shell
 from doctor.model.facts import Declaration, Origin
 from doctor.model.finding import Evidence, Remedy
@@ -44,8 +45,13 @@ from tests.reports.test_formats import body_of
 SCHEMAS = Path(__file__).parent / "schemas"
 
 
-def _script(report: Report, shell: Shell) -> str:
-    return script(report.plan, shell=shell)
+def _fix(report: Report, shell: Shell | None = None) -> str:
+    """What `fix` says on stdout and stderr, and its exit code; with a shell, `fix --print-commands --shell`."""
+    said = io.StringIO()
+    given = {"shell": shell, "color": None, "output": None}
+    with redirect_stdout(said), redirect_stderr(said):
+        code = fix._told(report, "terminal", shell is not None, given)
+    return f"{said.getvalue()}exit code {code}"
 
 
 FORMATS = {
@@ -54,8 +60,8 @@ FORMATS = {
     "job-summary": SimpleNamespace(render=github.job_summary), "openmetrics": openmetrics,
     "html": SimpleNamespace(render=lambda report: body_of(html.render(report))),
     **{f"ticket --as {name}": SimpleNamespace(render=render) for name, render in env.SHAPES.items()},
-    "fix": SimpleNamespace(render=lambda report: terminal.render_plan(report.plan, color=False, width=80)),
-    **{f"fix --shell {name}": SimpleNamespace(render=partial(_script, shell=name)) for name in SHELLS},
+    "fix": SimpleNamespace(render=_fix),
+    **{f"fix --shell {name}": SimpleNamespace(render=partial(_fix, shell=name)) for name in SHELLS},
     "mcp": SimpleNamespace(render=lambda report: json.dumps(agents._told(report), indent=1)),
 }  # fmt: skip
 
