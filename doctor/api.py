@@ -45,8 +45,6 @@ def examine(
     requirements`); what does not is a fault. `timeout_s` limits each stage of a child, `time_limit_s` the whole. Never
     raises for anything that the machine or the evidence does; ValueError for arguments that make no sense.
     """
-    from doctor.checks._required import demands
-
     only = tuple(only)
     _check(only=only)
     return _run(
@@ -56,7 +54,7 @@ def examine(
             probe=probe,
             devices=tuple(devices),
             only=only,
-            require=demands(require),
+            require=_demands(require),
             as_of=as_of,
             limit_s=_positive("timeout_s", timeout_s),
             run_limit_s=_positive("time_limit_s", time_limit_s),
@@ -146,6 +144,14 @@ def _check(*, only: tuple[str, ...]) -> None:
 
         if unknown := next((id for id in only if check_of(id) is None), None):
             raise ValueError(f"there is no diagnosis {unknown!r}")
+
+
+def _demands(required: Iterable[str]) -> tuple[str, ...]:
+    if not required:  # what judges them is not loaded before the child starts
+        return ()
+    from doctor.checks._required import demands
+
+    return demands(required)
 
 
 def _positive(name: str, value: float | None) -> float | None:

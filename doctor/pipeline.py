@@ -96,7 +96,6 @@ def limits_of(request: Request) -> tuple[str, ...]:
 def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[Target, Facts, dict[str, Any]]:
     """Stages 1 and 2, live. The torch child starts first: its import takes the time, everything else overlaps it. The
     probes of GPUs begin as soon as files promise GPUs, and no tool of the driver is waited for before them."""
-    from doctor.facts import collect, interpreter
     from doctor.facts.system import System
     from doctor.facts.target import find_target
     from doctor.probes import children
@@ -106,6 +105,8 @@ def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[
     target = find_target(system, request.python)
     system = target.seen_from(system)
     first = children.start_first(system, target, probe=request.probe, request=request)
+    from doctor.facts import collect, interpreter
+
     collection = collect.start(system, target)
     if target.python and not target.failure:
         _show(progress, "target", target.as_report())

@@ -81,6 +81,15 @@ def test_the_workflows_use_the_action_as_it_is() -> None:
         assert set(ours[0]["with"]) <= set(action["inputs"])
 
 
+def test_a_placeholder_is_said_to_be_one() -> None:
+    """Nobody copies a line with OWNER in it unaware, and nothing is installed from a name that is nowhere to be had."""
+    assert TEXT.index("**Replace `OWNER` and `v1`**") < TEXT.index("OWNER/")
+    fleet = (ROOT / "docs/fleet.md").read_text(encoding="utf-8")
+    assert "OWNER" not in fleet or "Replace `OWNER`" in fleet
+    for text in (TEXT, fleet, (ROOT / "README.md").read_text(encoding="utf-8")):
+        assert not re.search(r"(?:pip|pipx|uv tool) (?:install|run)(?: --?[\w-]+)* torchdoctor\b(?!` replaces)", text)
+
+
 def test_every_command_is_one() -> None:
     found = 0
     for language, text in BLOCKS.values():
