@@ -30,7 +30,7 @@ RSS_LIMIT_MB = 60.0
 EXAMINE_LIMIT_MS = 50.0  # of the Python interface without a probe, more than importing torch
 
 
-APPLICATION = "import doctor, argparse, dataclasses, json, logging, pathlib, re, socket, subprocess, tempfile, threading"
+APPLICATION = "import doctor, argparse, dataclasses, json, logging, pathlib, re, socket, subprocess, tempfile"
 
 
 def seconds(argv: list[str], environ: dict[str, str] | None = None) -> float:

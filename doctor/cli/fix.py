@@ -47,7 +47,6 @@ shell_option = click.option(
 def command(print_commands: bool, run_it: bool, undo: str | None, **options: Any) -> int:
     """Say how to fix this machine and its torch: steps in order, with alternatives. With --run, do it.
 
-    \b
     Exit codes: 0 the plan is printed, or there is nothing to fix; with --run: applied and verified,
     1 a fault without a known fix remains; with --run: it failed, and all is as it was before,
     2 wrong usage; with --run: no terminal to ask on, and no --yes, 3 no verdict, 70 a bug in torchdoctor.

@@ -21,8 +21,9 @@ def command(**options: Any) -> int:
     """Write what an issue needs, as Markdown: the verdict, the findings, the facts, and a block for machines.
 
     \b
-    torchdoctor ticket -o issue.md          whoever gets it: torchdoctor check --from issue.md
-    torchdoctor ticket --as collect_env     for a form that asks for it
+    torchdoctor ticket -o issue.md        whoever gets it reads it by:
+                                          torchdoctor check --from issue.md
+    torchdoctor ticket --as collect_env   for a form that asks for it
 
     Names, secrets and serial numbers are replaced. Nothing is sent. The exit code is 0, whatever is found. It takes at
     most ten seconds: what has not answered by then is not known (--time-limit SECONDS gives it more).

@@ -42,6 +42,15 @@ def test_help_of_a_command_is_its_own(name: str, capsys) -> None:
     assert asked.rstrip() == capsys.readouterr().out.rstrip()
 
 
+@pytest.mark.parametrize("name", ["", *(name for name, _, _ in COMMANDS)])
+def test_help_fits_80_columns(name: str, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run([*name.split(), "--help"]) == 0
+    said = capsys.readouterr().out
+    assert [line for line in said.splitlines() if len(line) > 80] == []
+    assert "-h, --help" in said
+
+
 def test_help_of_something_else(capsys) -> None:
     assert run(["help", "exit-code"]) == 2
     assert "Did you mean 'exit-codes'?" in capsys.readouterr().err
