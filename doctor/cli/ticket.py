@@ -37,9 +37,8 @@ def command(**options: Any) -> int:
         output.complain(f"torchdoctor: {problem}")
     if options["shape"]:
         from doctor.reports.env import SHAPES as renderers
-        from doctor.reports.text import safe
 
-        text = safe(renderers[options["shape"]](output.redacted(report, options)), keep_lines=True)
+        text = renderers[options["shape"]](output.redacted(report, options))
     else:
         text = output.text_of(report, "markdown", options)
     output.emit(text, options["output"])
