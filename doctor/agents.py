@@ -149,8 +149,14 @@ def explain(what: str) -> dict[str, Any]:
 def _ticket(text: str | None) -> tuple[tuple[str, bytes], ...]:
     """The evidence that a pasted text is; none without one, which means this machine."""
     from doctor.decode import encoded
+    from doctor.evidence.refusals import refusal
 
-    return () if text is None else (("ticket", encoded(text)),)
+    if text is None:
+        return ()
+    data = encoded(text)
+    if why := refusal(data):
+        raise _refused(f"text: {why}")
+    return (("ticket", data),)
 
 
 def _refused(why: str) -> Exception:

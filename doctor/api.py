@@ -95,7 +95,8 @@ def compare(
     report, a ticket, any evidence. `names`: what to call them, one each. ValueError for a text that cannot be compared
     (a newer schema, one that is cut short, one that says nothing of a machine)."""
     from doctor.comparison import compare as compared
-    from doctor.comparison.refusals import refusal, says_nothing
+    from doctor.comparison.refusals import says_nothing
+    from doctor.evidence.refusals import refusal
 
     sources = (good, bad, *more)
     called = tuple(names) if names is not None else tuple(f"machine {n}" for n in range(1, len(sources) + 1))
