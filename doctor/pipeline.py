@@ -110,12 +110,9 @@ def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[
     collection = collect.start(system, target)
     if target.python and not target.failure:
         _show(progress, "target", target.as_report())
-    from doctor.checks import all_checks  # loaded while the children work
     from doctor.facts.said import with_messages
-    from doctor.knowledge import lookup
 
-    all_checks()
-    lookup.errata()
+    _load_what_judges()
     progress("looking at the machine")
     soon = collection.first_look()
     _show(progress, "known", soon)
@@ -129,6 +126,21 @@ def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[
         progress("comparing the installed files")
         facts = _with_every_file(facts, interpreter.all_damaged_files(system, target))
     return target.as_report(), with_messages(facts), {}
+
+
+def _load_what_judges() -> None:
+    """Modules and tables, while the children work: nothing is loaded between their last word and the report."""
+    from importlib import import_module
+
+    from doctor.checks import all_checks
+    from doctor.knowledge import lookup, messages, releases
+
+    for module in ("doctor.accounting.judgement", "doctor.fixes.plan"):
+        import_module(module)
+    all_checks()
+    lookup.errata()
+    messages.error_patterns()
+    releases.torch_versions()
 
 
 def _with_every_file(facts: Facts, damaged: tuple[DamagedFile, ...] | Gap) -> Facts:
