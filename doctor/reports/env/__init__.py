@@ -15,7 +15,7 @@ from doctor.reports.text import safe
 
 
 def _inert(render: Callable[[Report], str]) -> Callable[[Report], str]:
-    return lambda report: safe(render(report), keep_lines=True)
+    return lambda report: safe(render(report).replace("\r\n", "\n"), keep_lines=True)
 
 
 SHAPES: Mapping[str, Callable[[Report], str]] = {
