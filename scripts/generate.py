@@ -116,7 +116,7 @@ def help_text() -> str:
 
     from doctor.cli.main import cli
 
-    with Context(cli, info_name="torchdoctor", terminal_width=80) as context:
+    with Context(cli, info_name="torchdoctor", terminal_width=80, **cli.context_settings) as context:
         return cli.get_help(context)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from doctor.checks import gap_of, look_up
@@ -238,6 +238,16 @@ def parse(text: str) -> Demand:
             raise ValueError(f"'{text}': '{part.strip()}' is no comparison such as {name}{example}")
         compared.append((found[1], found[2]))
     return Demand(text.strip(), name, tuple(compared))
+
+
+def demands(texts: Iterable[str]) -> tuple[str, ...]:
+    """What is required, each once. ValueError, in one line, for what cannot be understood."""
+    if isinstance(texts, str):
+        raise ValueError(f"requirements are several texts such as 'torch>=2.5', not the text '{texts}'")
+    try:
+        return tuple(dict.fromkeys(parse(text).text for text in texts))
+    except ValueError as error:
+        raise ValueError(" ".join(str(error).split())) from None
 
 
 def _amount(kind: Kind, text: str) -> float | None:

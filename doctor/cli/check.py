@@ -36,7 +36,6 @@ from doctor.model.report import Report
 def command(**options: Any) -> int:
     """Examine this machine and its torch, and name what is wrong.
 
-    \b
     Exit codes: 0 no fault, 1 a fault (with --strict: or a warning other than known
     errata), 2 wrong usage, 3 no verdict, 70 a bug in torchdoctor. Nothing is changed,
     nothing is sent.

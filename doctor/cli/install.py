@@ -87,7 +87,6 @@ def command(
 ) -> int:  # fmt: skip
     """Choose the torch build for this machine, and say why and how to install it. With --run, do it.
 
-    \b
     Exit codes: 0 a build serves this machine; with --run: it is installed and verified,
     1 none does (what would help is said); with --run: it failed, and all is as it was before,
     2 wrong usage; with --run: no terminal to ask on, and no --yes, 3 --python names no Python,

@@ -118,10 +118,11 @@ def render_table(
     indent: int = 0,
     gap: int = 4,
     width: int | None = None,
+    prose: int | None = None,
 ) -> str:
     """Columns of foreign text, as wide as they need to be; the last one is never cut. With a `width`, columns that do
-    not fit go below their row, each with its head."""
-    return _printed(_table(rows, heads=heads, indent=indent, gap=gap, width=width), color)
+    not fit go below their row, each with its head. With `prose`, the last column is wrapped at that width."""
+    return _printed(_table(rows, heads=heads, indent=indent, gap=gap, width=width, prose=prose), color)
 
 
 def _printed(lines: Iterable[Line], color: bool) -> str:
@@ -159,6 +160,10 @@ def _prose(text: str, width: int, *, indent: int = 0, style: str = "") -> Lines:
         yield Line(line, style=style)
 
 
+def _wrapped(text: str, room: int) -> list[str]:
+    return [line.plain for line in _prose(text, max(room, 20))] or [""]
+
+
 def _table(
     rows: Iterable[tuple[str, ...]],
     *,
@@ -166,6 +171,7 @@ def _table(
     indent: int = 4,
     gap: int = 4,
     width: int | None = None,
+    prose: int | None = None,
 ) -> Lines:
     cells = [tuple(safe(c) for c in row) for row in ((heads, *rows) if heads else rows)]
     if not cells:
@@ -176,12 +182,15 @@ def _table(
         kept -= 1
     for number, row in enumerate(cells):
         line = Line(" " * indent, style="bold" if heads and number == 0 else "")
-        for i, cell in enumerate(row[:kept]):
+        before = indent + sum(widths[: kept - 1]) + gap * (kept - 1)
+        shown, *more = [row[kept - 1]] if prose is None else _wrapped(row[kept - 1], prose - before)
+        for i, cell in enumerate((*row[: kept - 1], shown)):
             last = i == kept - 1
             line.append(
                 cell + ("" if last else " " * (widths[i] - cell_len(cell) + gap)), style="dim" if last and i > 1 else ""
             )
         yield line
+        yield from (Line(" " * before + part, style="dim" if kept > 2 else "") for part in more)
         if width and number and (below := [f"{h}: {c}" if h else c for h, c in zip(cells[0], row, strict=True)][kept:]):
             said = "; ".join(text for text, cell in zip(below, row[kept:], strict=True) if cell)
             for part in textwrap.wrap(said, width - indent - 4, break_long_words=False, break_on_hyphens=False):
@@ -319,7 +328,7 @@ def _code(alike: list[Reading], width: int) -> Lines:
     titles = [(id, check.title) for id in first.causes[:_CAUSES_OF_A_CODE] if (check := check_of(id))]
     if titles:
         yield Line("  It can come from")
-        yield from _table(titles, indent=4)
+        yield from _table(titles, indent=4, prose=width)
     yield from _prose(first.next, width, indent=2)
     if first.command:
         yield _text(f"    {first.command}")
@@ -568,8 +577,24 @@ def _plan(plan: Plan, width: int, windows: bool) -> Lines:
 
 def _page(check: Check, width: int) -> Lines:
     yield Line.assemble((check.id, "bold"), f"  ({check.severity}, layer {check.layer})")
-    yield _text(f"  {check.title}")
+    yield from _prose(check.title, width, indent=2)
     yield from _prose(summary.declared(check), width, indent=2, style="dim")
     yield Line()
-    for line in check.docs.splitlines():
-        yield _text(line, style="bold" if line and not line.startswith(" ") else "")
+    yield from _docs(check.docs, width)
+
+
+def _docs(docs: str, width: int) -> Lines:
+    """The sections of a page: heads, and below each of them paragraphs; references stand a line each."""
+    head, paragraph = "", ""
+    for line in docs.splitlines():
+        if line.startswith(" ") and head != "References":
+            paragraph += f" {line}"
+            continue
+        yield from _prose(paragraph, width, indent=4)
+        paragraph = ""
+        if line.startswith(" "):
+            yield from _prose(line, width, indent=4)
+        else:
+            head = line or head
+            yield _text(line, style="bold" if line else "")
+    yield from _prose(paragraph, width, indent=4)

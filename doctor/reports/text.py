@@ -53,6 +53,17 @@ def without_commands(text: str) -> str:
     return _COMMAND.sub(_broken, text)
 
 
+def wrapped(text: str, width: int, *, indent: str = "", hang: str = "", break_long_words: bool = True) -> list[str]:
+    """Lines of foreign text, at least one. Where a word is broken, no line begins with a command."""
+    import textwrap
+
+    lines = textwrap.wrap(
+        safe(text), width, initial_indent=indent, subsequent_indent=hang, break_on_hyphens=False,
+        break_long_words=break_long_words,
+    )  # fmt: skip
+    return [without_commands(line) for line in lines] or [""]
+
+
 def is_visible(text: str) -> bool:
     """Whether every character of it shows."""
     return text.isascii() or not any(c in _INVISIBLE or "\ufe00" <= c <= "\ufe0f" for c in text)
