@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+from doctor.regex import Regex
+
 # What the runner of a CI takes from a program's output for a command to itself. Sources: GitHub's actions/runner
 # (ActionCommand: «::» first in a line, in any letter case; «##[» anywhere), Azure's logging commands («##vso[»),
 # TeamCity's service messages («##teamcity[»), GitLab's and Travis' marks of sections. A wrapped line can begin at any
 # word.
-_COMMAND = re.compile(
+_COMMAND = Regex(
     r"(?<!\S)(?P<colons>:{2,})|(?P<hashes>#{2,})"
     r"(?=[A-Za-z]{0,40}\[)|(?P<section>section_(?:start|end)|travis_(?:fold|time)):",
     re.IGNORECASE,

@@ -4,7 +4,9 @@ python scripts/new.py check LAYER ID      doctor/checks/LAYER/ID.py and tests/ch
 python scripts/new.py fact NAME           doctor/facts/NAME.py and tests/facts/test_NAME.py
 python scripts/new.py probe NAME          doctor/probes/NAME.py, a reader of one stage, and its test
 python scripts/new.py format NAME         doctor/reports/NAME.py and tests/reports/test_NAME.py
-python scripts/new.py message ID CAUSE "A LINE AS IT IS PRINTED"     a row of doctor/knowledge/tables/messages.json
+python scripts/new.py tool NAME           doctor/fixes/tools/NAME.py and tests/fixes/test_tool_NAME.py
+python scripts/new.py message ID CAUSE "A LINE AS IT IS PRINTED"
+                                          a row of doctor/knowledge/tables/messages.json that recognises the line
 """
 
 from __future__ import annotations
@@ -158,10 +160,58 @@ def test_ends_with_the_verdict() -> None:
     assert {name}.render(HEALTHY).splitlines()[-1].startswith("Nothing is wrong")
 '''
 
+TOOL = '''"""{title}: say what it installs into, and cite the manual that its words are from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doctor.fixes.tools._tool import Order, Sign, Tool
+from doctor.model.fix import Step
+
+if TYPE_CHECKING:
+    from doctor.fixes.situation import Situation
+
+
+class {type}(Tool):
+    programs = ("{id}",)
+    rank = {rank}  # its place where tools are listed
+    signs = (Sign(lock="{id}.lock", project=("pyproject.toml",)),)  # how its environments are known
+    manifests = ("pyproject.toml",)
+    locks = ("{id}.lock",)
+    said = ("{id}",)
+
+    def install(self, situation: Situation, order: Order) -> tuple[Step, ...]:
+        index = ("--index", order.index) if order.index else ()
+        return (Step(text=order.text, argv=("{id}", "add", *order.requirements, *index)),)
+
+    def remove(self, situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
+        return (Step(text=f"Remove {{' '.join(packages)}}", argv=("{id}", "remove", *packages)),)
+
+
+tool = {type}()
+'''
+
+TOOL_TEST = '''"""doctor/fixes/tools/{name}.py: its own words. What all tools must keep is in test_tool_suite.py."""
+
+from __future__ import annotations
+
+from doctor.fixes.tools import Order, find
+from tests.fixes.test_tool_suite import situation
+
+
+def test_its_words() -> None:
+    tool = find("{id}")
+    assert tool is not None
+    (step,) = tool.install(situation(tool), Order(requirements=("torch==2.14.1",), index="https://index"))
+    assert step.argv == ("{id}", "add", "torch==2.14.1", "--index", "https://index")
+'''
+
 KINDS = {
     "fact": {"doctor/facts/{name}.py": FACT, "tests/facts/test_{name}.py": FACT_TEST},
     "probe": {"doctor/probes/{name}.py": PROBE, "tests/probes/test_{name}.py": PROBE_TEST},
     "format": {"doctor/reports/{name}.py": FORMAT, "tests/reports/test_{name}.py": FORMAT_TEST},
+    "tool": {"doctor/fixes/tools/{name}.py": TOOL, "tests/fixes/test_tool_{name}.py": TOOL_TEST},
 }
 MESSAGES = "doctor/knowledge/tables/messages.json"
 _SPECIAL = re.compile(r"([\\.^$*+?{}\[\]|()])")
@@ -170,34 +220,10 @@ NEXT = {
     "fact": "call it in doctor/facts/collect.py and give it a field in doctor/model/facts.py",
     "probe": "let doctor/inside/probe.py run the stage «{id}», and doctor/probes/results.py hand its data here",
     "format": "add '{name}' to FORMATS in doctor/cli/options.py",
-    "message": "replace in «{id}» what varies by groups like (\\d+), set kind, subject and source, name every cause, "
-    "then: scripts/test tests/knowledge/test_tables.py tests/evidence",
+    "tool": "give it its real words, try them with the program, then: scripts/test tests/fixes -k tool",
+    "message": "widen the regex of «{id}» to what varies, set kind, subject and source, name every cause, then: "
+    "refresh_knowledge.py --literals, scripts/test tests/knowledge/test_messages.py tests/evidence",
 }
-
-
-def row_of_message(id: str, cause: str, line: str) -> dict[str, object]:
-    """A row that knows exactly this line."""
-    return {
-        "id": id, "regex": _SPECIAL.sub(r"\\\1", line), "flags": "", "causes": [cause], "kind": "compute",
-        "subject": "torch", "example": line, "literals": [line.lower()], "versions": "any", "source": "not said yet",
-        "evidence": [], "status": "single",
-    }  # fmt: skip
-
-
-def add_message(id: str, cause: str, line: str, root: Path) -> int:
-    """Put the row at the end of the table, one line like all others."""
-    path = root / MESSAGES
-    text = path.read_text(encoding="utf-8")
-    if any(row["id"] == id for row in json.loads(text)["rows"]):
-        print(f"already there: {id}", file=sys.stderr)
-        return 2
-    end = "\n ]\n}\n"
-    assert text.endswith(end), f"{MESSAGES} does not end in its rows"
-    row = json.dumps(row_of_message(id, cause, line), ensure_ascii=False)
-    path.write_text(f"{text.removesuffix(end)},\n  {row}{end}", encoding="utf-8", newline="\n")
-    print(f"added a row to {MESSAGES}")
-    print("next: " + NEXT["message"].format(id=id))
-    return 0
 
 
 def main(arguments: list[str], root: Path = ROOT) -> int:
@@ -205,9 +231,9 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
     match arguments:
         case ["check", layer, id] if layer in LAYERS and _ID.match(id):
             files = {f"doctor/checks/{layer}/{{name}}.py": CHECK, f"tests/checks/{layer}/{{name}}.py": CHECK_EXAMPLES}
-        case [("fact" | "probe" | "format") as kind, id] if _ID.match(id):
+        case [("fact" | "probe" | "format" | "tool") as kind, id] if _ID.match(id):
             files = KINDS[kind]
-        case ["message", id, cause, line] if _ID.match(id) and _ID.match(cause) and line.isprintable():
+        case ["message", id, cause, line] if _ID.match(id) and _ID.match(cause) and line.isprintable() and line.strip():
             return add_message(id, cause, line.strip(), root)
         case _:
             print(__doc__, file=sys.stderr)
@@ -215,7 +241,7 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
             return 2
     names = {
         "id": id, "name": id.replace("-", "_"), "title": id.replace("-", " ").capitalize(),
-        "variable": id.replace("-", "_").upper(),
+        "variable": id.replace("-", "_").upper(), "type": id.title().replace("-", ""), "rank": free_rank(root),
     }  # fmt: skip
     paths = {root / path.format(**names): text.format(**names) for path, text in files.items()}
     if there := [str(p.relative_to(root)) for p in paths if p.exists()]:
@@ -226,6 +252,42 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
         path.write_text(text, encoding="utf-8", newline="\n")
         print(f"wrote {path.relative_to(root)}")
     print("next: " + NEXT[arguments[0]].format(**names))
+    return 0
+
+
+def free_rank(root: Path) -> int:
+    """The place behind all tools."""
+    files = (root / "doctor" / "fixes" / "tools").glob("*.py")
+    ranks = (re.search(r"^    rank = (\d+)", file.read_text(encoding="utf-8"), re.M) for file in files)
+    return max((int(match[1]) for match in ranks if match), default=0) + 10
+
+
+def add_message(id: str, cause: str, line: str, root: Path) -> int:
+    """Put the row that recognises a line, as it stands, at the end of the table, one line like all others."""
+    sys.path.insert(0, str(ROOT))
+    from doctor.knowledge.literals import required_literals
+
+    path = root / MESSAGES
+    text = path.read_text(encoding="utf-8")
+    if any(row["id"] == id for row in json.loads(text)["rows"]):
+        print(f"already there: {id}", file=sys.stderr)
+        return 2
+    if not list((root / "doctor" / "checks").glob(f"*/{cause.replace('-', '_')}.py")):
+        print(f"there is no check {cause}", file=sys.stderr)
+        return 2
+    end = "\n ]\n}\n"
+    assert text.endswith(end), f"{MESSAGES} does not end in its rows"
+    regex = _SPECIAL.sub(r"\\\1", line)
+    row = {
+        "id": id, "regex": regex, "flags": "", "causes": [cause], "kind": "compute", "subject": "torch",
+        "example": line, "literals": list(required_literals(regex)), "versions": "any",
+        "source": "say where it was seen: a thread's address, or the line of torch that says it",
+        "evidence": ["threads"], "status": "single",
+    }  # fmt: skip
+    written = json.dumps(row, ensure_ascii=False)
+    path.write_text(f"{text.removesuffix(end)},\n  {written}{end}", encoding="utf-8", newline="\n")
+    print(f"wrote a row of {MESSAGES}")
+    print("next: " + NEXT["message"].format(id=id))
     return 0
 
 

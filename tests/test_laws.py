@@ -121,16 +121,16 @@ def module_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-def needed_by(path: Path, modules: set[str], late: bool) -> set[str]:
+def needed_by(path: Path, modules: set[str], late: bool, typed: bool = False) -> set[str]:
     """Our modules that it imports: when it is imported itself, or, `late`, also inside its functions. What only the
-    type checker imports runs nowhere."""
+    type checker imports runs nowhere, and counts only if `typed`."""
     found: set[str] = set()
     nodes: list[ast.AST] = [tree_of(path)]
     while nodes:
         node = nodes.pop()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and not late:
             continue
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) and not typed:
             nodes += node.orelse
             continue
         if isinstance(node, ast.Import):
@@ -176,17 +176,35 @@ def test_no_imports_go_in_a_circle() -> None:
 def allowed_imports(design: str) -> dict[str, list[str]]:
     """The table «Who may import whom» of the design: room -> the rooms that it imports, in the table's order."""
     table = design.partition("**Who may import whom.**")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| (\w+) \| ([\w, –]+) \|", table, re.M)
+    rows = re.findall(r"^\| ([\w.]+) \| ([\w., –]+) \|", table, re.M)
     return {room: [] if names == "–" else names.split(", ") for room, names in rows if room != "room"}
 
 
-def imports_of_rooms(needed: Iterable[tuple[str, set[str]]]) -> dict[str, set[str]]:
-    """Room -> the other rooms that its modules import, also late and for the type checker alone."""
+PARTS = ("fixes.tools",)  # of a room, which stand below it in the table: the tools are asked where a text is read
+
+
+def room_of(module: str) -> str:
+    """ "checks" for "doctor.checks.run.x"; "__init__" for "doctor"."""
+    inner = module.partition(".")[2]
+    part = next((part for part in PARTS if inner == part or inner.startswith(f"{part}.")), None)
+    return part or inner.split(".")[0] or "__init__"
+
+
+def imports_of_rooms(paths: Iterable[Path]) -> dict[str, set[str]]:
+    """Room -> the other rooms that its modules import, also late and for the type checker alone. Only a part may name
+    types of its room: that room gives it the values."""
+    modules = {module_of(path) for path in MODULES}
     found: dict[str, set[str]] = {}
-    for module, names in needed:
-        ours = [n.split(".")[1] for n in names if n.startswith("doctor.")]
-        mine = [*module.split("."), "__init__"][1]
-        found.setdefault(mine, set()).update(r for r in ours if r not in (mine, "__version__"))
+    for path in paths:
+        mine = room_of(module_of(path))
+        names = needed_by(path, modules, late=True)
+        if mine in PARTS:
+            whole = mine.split(".")[0]
+            typed = needed_by(path, modules, late=True, typed=True)
+            names |= {name for name in typed if room_of(name) != whole}
+        else:
+            names = needed_by(path, modules, late=True, typed=True)
+        found.setdefault(mine, set()).update({room_of(n) for n in names if n != "doctor"} - {mine, "__version__"})
     return found
 
 
@@ -207,7 +225,7 @@ def test_rooms_import_what_the_design_says() -> None:
     assert wrong_imports(allowed_imports(table), {"b": {"a"}, "c": {"a"}, "d": set()}) == [
         "d has no row", "b no longer imports c", "b stands above c", "c imports a",
     ]  # fmt: skip
-    found = imports_of_rooms((module_of(path), imports_of(path)) for path in MODULES)
+    found = imports_of_rooms(MODULES)
     assert len(found) > 20
     assert wrong_imports(allowed_imports((ROOT / "docs/design.md").read_text(encoding="utf-8")), found) == []
 
@@ -615,12 +633,61 @@ TOOLS_WORDS = ("NVRM", "Cuda compilation", "NVIDIA-SMI", "PRETTY_NAME", "Marketi
 
 
 def test_a_tools_output_is_read_in_one_place() -> None:
-    """A format knows nothing of ours but decode and Regex, and facts/ has no expression for the words of those tools
-    that have one; evidence may look for where the output stands."""
+    """A format knows nothing of ours but decode, Regex and the package managers, and facts/ has no expression for the
+    words of those tools that have one; evidence may look for where the output stands."""
     for path in (p for p in MODULES if room(p) == "formats"):
         ours = {n for n in imports_of(path) if n.startswith("doctor")}
-        allowed = ("doctor.decode", "doctor.formats", "doctor.regex", "doctor.model.values")
+        allowed = ("doctor.decode", "doctor.formats", "doctor.regex", "doctor.model.values", "doctor.fixes.tools")
         assert all(n.startswith(allowed) for n in ours), name_of(path)
     for path in (p for p in MODULES if room(p) == "facts"):
         strings = [n.value for n in ast.walk(tree_of(path)) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
         assert not [s for s in strings for word in TOOLS_WORDS if word in s and "\\" in s], name_of(path)
+
+
+# The files outside of doctor/fixes/tools that may name a package manager, and why.
+KNOW_A_TOOL = {
+    "inside/collect.py": "runs alone in the target: reads conda's records and uv's receipt, and looks for pip itself",
+    "evidence/packages.py": "reads the lists that pip, uv and conda print, by their shape",
+    "evidence/systems.py": "reads what `conda info` prints",
+    "needs.py": "made by scripts/generate.py of the expressions, those of doctor/fixes/tools among them",
+}  # fmt: skip
+
+
+@cache
+def words_of_tools() -> frozenset[str]:
+    """The names of the tools, of their environments, and of the files that only one of them has."""
+    from doctor.fixes.tools import all_tools, base
+
+    words = {word for tool in all_tools() for word in (*tool.programs, *tool.locks, *(k.name for k in tool.kinds))}
+    words |= {sign.file for tool in all_tools() for sign in tool.signs} - {""}
+    return frozenset(words | {n for t in all_tools() for n in t.manifests if n not in base().manifests})
+
+
+def names_a_tool(tree: ast.AST) -> list[str]:
+    """Where code knows a tool: a string that equals one of its words (compared, looked up, or a word of a command), an
+    expression that lists tools, or the module of one. A sentence with its name in it is for the user, and none."""
+    listed = re.compile(rf"[(|:]({'|'.join(map(re.escape, sorted(words_of_tools())))})(?=[|)])")
+    spoken = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}  # docstrings
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in spoken:
+            if node.value in words_of_tools() or listed.search(node.value):
+                found.append(f"{node.lineno}: {node.value[:40]!r}")
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("doctor.fixes.tools"):
+            files = {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            files = {f.removeprefix("doctor.fixes.tools.").replace("_", "-") for f in files} & words_of_tools()
+            found += [f"{node.lineno}: import of {name}" for name in files - {"pip"}]
+    return found
+
+
+def test_a_package_manager_is_one_file() -> None:
+    for wrong in ('if tool == "uv": pass', 'argv = (python, "-m", "pip")', '{"poetry": 1}', 'x = "pipx_metadata.json"',
+                  'r = re.compile("(?:pip|uv) install")', "from doctor.fixes.tools import pixi", 'd.get("conda")',
+                  "from doctor.fixes.tools.uv import tool"):  # fmt: skip
+        assert names_a_tool(ast.parse(wrong)), wrong
+    for right in ('"""pip"""', 'text = "Get uv, if it is not there"', "from doctor.fixes.tools import find, pip"):
+        assert names_a_tool(ast.parse(right)) == [], right
+    others = [p for p in MODULES if "doctor/fixes/tools/" not in name_of(p)]
+    known = {name_of(p).removeprefix("doctor/"): names_a_tool(tree_of(p)) for p in others}
+    assert {name: where for name, where in known.items() if where and name not in KNOW_A_TOOL} == {}
+    assert [name for name in KNOW_A_TOOL if not known[name]] == [], "an exception that is not needed"

@@ -43,6 +43,8 @@ def run_tests(copy: Path, *tests: str) -> subprocess.CompletedProcess[str]:
         (["fact", "just-invented"], ["tests/facts/test_just_invented.py"]),
         (["probe", "just-invented"], ["tests/probes/test_just_invented.py"]),
         (["format", "just-invented"], ["tests/reports/test_just_invented.py"]),
+        (["tool", "just-invented"], ["tests/fixes/test_tool_just_invented.py", "tests/fixes/test_tool_suite.py",
+                                     "tests/test_laws.py::test_a_package_manager_is_one_file"]),
     ],
     ids=lambda value: value[0],
 )
@@ -61,8 +63,7 @@ def test_a_new_piece_runs_at_once(copy: Path, arguments: list[str], tests: list[
     assert new.main(arguments, root=copy) == 2, "never overwrites"
 
 
-
-LINE = "RuntimeError: the frobnicator (rev. 7) lost its marbles"
+LINE = "RuntimeError: the frobnicator (rev. 7) [hip] is not aligned with cuda:0"
 READS = f"""
 from doctor.evidence.read import read
 
@@ -77,11 +78,16 @@ def test_a_new_message_is_read_at_once(copy: Path, capsys) -> None:
     new = load("new")
     arguments = ["message", "just-invented", "torch-release-bug", LINE]
     assert new.main(arguments, root=copy) == 0
+    assert "next:" in capsys.readouterr().out
     assert new.main(arguments, root=copy) == 2, "an id is used once"
+    assert new.main(["message", "other", "no-such-check", LINE], root=copy) == 2
     (copy / "tests/evidence/test_just_invented.py").write_text(READS)
-    tests = ("tests/knowledge/test_tables.py", "tests/evidence/test_just_invented.py", "-k", "messages or invented")
+    tests = ("tests/knowledge/test_messages.py", "tests/evidence/test_just_invented.py")
     done = run_tests(copy, *tests)
     assert done.returncode == 0, done.stdout[-3000:]
+    argv = [sys.executable, "-m", "doctor", "check", "--from", "-", "--json"]
+    said = subprocess.run(argv, cwd=copy, input=LINE, capture_output=True, text=True, timeout=60, check=False)
+    assert '"just-invented"' in said.stdout, said.stderr
     table = copy / new.MESSAGES
     sound = table.read_text("utf-8")
     spoiled = sound.replace("frobnicator \\\\(rev", "frobnicator (rev")
@@ -114,8 +120,9 @@ def test_a_spoiled_piece_fails(
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["check"], ["check", "nowhere", "x"], ["check", "run", "Bad_Id"], ["thing", "x"], ["message", "x"]],
-)
+    [[], ["check"], ["check", "nowhere", "x"], ["check", "run", "Bad_Id"], ["thing", "x"], ["tool", "Bad"],
+     ["message", "x"], ["message", "x", "torch-cpu-only"]],
+)  # fmt: skip
 def test_new_wrong_usage(tmp_path: Path, arguments: list[str], capsys) -> None:
     assert load("new").main(arguments, root=tmp_path) == 2
     assert list(tmp_path.iterdir()) == []

@@ -28,11 +28,11 @@ _DRIVER = (
         "rocminfo", Trust.TOOL, {"amd.kernel_driver": lambda m: not m[1]}, words=("rock module",),
     ),
     Says(
-        Regex(r"/dev/kfd[^\n]{0,40}No such file or directory|cannot access '?/dev/kfd", needs=("/dev/kfd",)),
+        Regex(r"/dev/kfd[^\n]{0,40}No such file or directory|cannot access '?/dev/kfd"),
         "rocminfo", Trust.TOOL, {"amd.kfd": False},
     ),
     Says(
-        Regex(r"/dev/kfd[^\n]{0,40}Permission denied", needs=("/dev/kfd",)),
+        Regex(r"/dev/kfd[^\n]{0,40}Permission denied"),
         "rocminfo", Trust.TOOL, {"amd.kfd": True, "amd.kfd_accessible": False},
     ),
 )  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +19,7 @@ from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT
 from doctor.model.report import Other
+from doctor.model.values import dataclass
 from doctor.regex import Regex
 
 Take = Callable[[list[Document]], Notes]

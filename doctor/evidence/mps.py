@@ -40,7 +40,7 @@ _COUNTED = Regex(
     r"(?:wrong|different|differ|mismatched|incorrect)\b|\bMismatched elements: ([1-9]\d*) / \d+",
 )
 _TENSOR = Regex(
-    r"tensor\((\[[^()]{1,2000}?\])(?:,\s*device='(cpu|mps)[:\d]*')?(?:,[^()\[\]]{0,60})?\)", needs=("tensor(",)
+    r"tensor\((\[[^()]{1,2000}?\])(?:,\s*device='(cpu|mps)[:\d]*')?(?:,[^()\[\]]{0,60})?\)"
 )
 _BEFORE_AFTER = Regex(
     r"^[ \t]{0,20}(?P<what>[\w.]{1,60}(?![\w.]))?[^\n]{0,60}?memory[^\n]{0,20}?\bbefore[ \t:=]+(?P<before>\d{6,})[^"

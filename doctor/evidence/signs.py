@@ -54,7 +54,7 @@ SIGNS = {
         _FLAGS,
     ),
 }  # fmt: skip
-_LISTED = re.compile(r"^.*(?:==|\bpypi_0\b).*$", re.M)  # a line of a list of packages: their names show nothing
+_LISTED = Regex(r"^.*(?:==|\bpypi_0\b).*$", re.M)  # a line of a list of packages: their names show nothing
 
 
 def of(text: str) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from doctor.regex import Regex
 
 _THREAD = Regex(
     r"(?:github\.com/|(?<![\w./-]))([\w.-]{1,40}/[\w.-]{1,100})(?:/(?:issues|pull)/|#)(\d{1,7})(?!\w)",
-    needs=("/issues", "/pull", "#"),
 )
 
 

@@ -4,7 +4,7 @@ their own."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from doctor.fixes import quoting
 from doctor.fixes.actions import BUILDERS, TORCH
@@ -18,6 +18,7 @@ from doctor.knowledge.versions import numbers
 from doctor.model.facts import Facts
 from doctor.model.finding import ONLY_TOLD, Finding, Remedy
 from doctor.model.fix import Fix, Plan, Step
+from doctor.model.values import dataclass
 
 MAX_ALTERNATIVES = 3
 

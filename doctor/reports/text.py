@@ -33,6 +33,17 @@ def headline(tool: str, target: Target) -> str:
     return f"{tool} examines {target.python or 'this machine'}" + (f" ({target.reason})" if target.reason else "")
 
 
+def wrapped(text: str, width: int, *, indent: str = "", hang: str = "", break_long_words: bool = True) -> list[str]:
+    """Lines of foreign text, at least one. Where a word is broken, no line begins with a command."""
+    import textwrap
+
+    lines = textwrap.wrap(
+        safe(text), width, initial_indent=indent, subsequent_indent=hang, break_on_hyphens=False,
+        break_long_words=break_long_words,
+    )  # fmt: skip
+    return [without_commands(line) for line in lines] or [""]
+
+
 def _safe_character(character: str, keep_lines: bool) -> str:
     if character == "\n":
         return "\n" if keep_lines else " "

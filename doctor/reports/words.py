@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from doctor.fixes import tools
 from doctor.model.facts import ABSENT, Absent, Facts, Gpu, StartFailure
 
 SYSTEMS = {"linux": "Linux", "darwin": "macOS", "windows": "Windows"}  # as people write them
 _ENVIRONMENTS = {
-    "venv": "virtual environment", "conda": "conda environment", "conda-base": "conda base environment",
-    "pixi": "pixi environment", "pipx": "pipx environment", "uv-tool": "uv tool environment", "system": "system Python",
-    "embedded": "embedded Python",
+    "venv": "virtual environment", "system": "system Python", "embedded": "embedded Python",
+    **{kind.name: kind.words for tool in tools.all_tools() for kind in tool.kinds},
 }  # fmt: skip
 _PACKAGES_SHOWN = ("torchvision", "torchaudio", "numpy", "triton", "xformers", "flash-attn", "bitsandbytes")
 _BRANDS = ("NVIDIA GeForce ", "NVIDIA ", "AMD ", "Intel(R) ", "Intel ")

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rich.cells import cell_len
-from rich.text import Text
-
 from doctor.checks import check_of
 from doctor.fixes import quoting
 from doctor.knowledge import lookup
@@ -19,7 +16,7 @@ from doctor.model.fix import Fix, Plan, Step
 from doctor.model.report import Report
 from doctor.reports import errata as errata_text
 from doctor.reports import findings, layers, remedies, verdict, words
-from doctor.reports.terminal.lines import Lines, plain, printed, prose, table
+from doctor.reports.terminal.lines import Line, Lines, cell_len, plain, printed, prose, table
 from doctor.reports.terminal.pages import in_full
 from doctor.reports.text import headline, safe
 
@@ -53,7 +50,7 @@ def _report(report: Report, width: int, verbose: bool, errata: bool, headed: boo
         yield from prose(headline(report.tool, report.target), width)
     if report.facts.as_of:
         yield from prose(f"judged by what existed on {report.facts.as_of}", width, style="dim")
-    yield Text()
+    yield Line()
     for row in layers.rows(report):
         yield from _row(row, width)
     if not errata:
@@ -61,11 +58,11 @@ def _report(report: Report, width: int, verbose: bool, errata: bool, headed: boo
     roots = [f for f in report.findings if f.root and f.id not in ONLY_TOLD]
     for finding in roots:
         if finding.severity == "fault":
-            yield Text()
+            yield Line()
             yield from _fault(report, finding, width)
     for finding in roots:
         if finding.severity != "fault":
-            yield Text()
+            yield Line()
             yield from _remark(report, finding, width)
     if errata:
         yield from _errata_in_full(report, width)
@@ -73,14 +70,14 @@ def _report(report: Report, width: int, verbose: bool, errata: bool, headed: boo
     yield from _others(report, width)
     if verbose:
         yield from _looked(report, width)
-    yield Text()
+    yield Line()
     yield from _verdict(report, width)
 
 
 def _row(row: layers.Row, width: int) -> Lines:
     start = 18
-    lines = list(prose(row.text, width, indent=start)) or [Text()]
-    first = Text()
+    lines = list(prose(row.text, width, indent=start)) or [Line()]
+    first = Line()
     first.append(f"{row.mark:>3}", style=_STYLES[row.mark])
     first.append(f"  {row.layer:<13}")
     first.append(lines[0].plain[start:])
@@ -93,14 +90,14 @@ def _errata_in_short(report: Report, width: int) -> Lines:
     start = 18
     mark = "!" if any(f.id in ONLY_TOLD and f.severity == "warning" for f in report.findings) else "-"
     for number, line in enumerate(errata_text.lines(report, width - start)):
-        first = Text.assemble((f"{mark:>3}", _STYLES[mark]), "  errata       ") if number == 0 else Text(" " * start)
+        first = Line.assemble((f"{mark:>3}", _STYLES[mark]), "  errata       ") if number == 0 else Line(" " * start)
         yield first.append(safe(line))
 
 
 def _errata_in_full(report: Report, width: int) -> Lines:
     """--errata: each one with what it means, what fixes it and how to work around it."""
     known = [e for one in errata_text.known(report) if (e := lookup.erratum_of(one.fact))]
-    yield Text()
+    yield Line()
     if not known:
         yield plain("No erratum is known to hold here.")
         return
@@ -108,9 +105,9 @@ def _errata_in_full(report: Report, width: int) -> Lines:
     yield from in_full([(f"Known errata ({len(known)})", [(e, serving.get(e.id, "")) for e in known])], width)
 
 
-def _heading(finding: Finding) -> Text:
+def _heading(finding: Finding) -> Line:
     word, style = _SEVERITIES[finding.severity]
-    line = Text()
+    line = Line()
     line.append(word, style=style)
     line.append(f"  {safe(finding.id)}", style="bold")
     if finding.confidence == "likely":
@@ -124,18 +121,18 @@ def _fault(report: Report, finding: Finding, width: int) -> Lines:
     if finding.detail and finding.detail != finding.title:
         yield from prose(finding.detail, width, indent=2)
     if finding.evidence:
-        yield Text()
+        yield Line()
         yield from _evidence(finding.evidence, width)
     yield from _consequences(report, finding, width)
     yield from _settled_by(finding)
-    yield Text()
+    yield Line()
     yield from _cure(report, finding, width)
 
 
 def _settled_by(finding: Finding) -> Lines:
     """What would make a conclusion certain."""
     if command := finding.values.get("would_settle"):
-        yield Text()
+        yield Line()
         yield plain("  To be certain first")
         yield plain(" " * 9 + command, style="bold")
 
@@ -156,13 +153,13 @@ def _consequences(report: Report, finding: Finding, width: int) -> Lines:
     caused = findings.consequences(report, finding)
     if not caused:
         return
-    yield Text()
+    yield Line()
     yield plain("  Because of it")
     first = next((f.id for f in report.findings if f.root and f.severity == "fault"), None)
     goes = "goes away with the first fix" if finding.id == first else "goes away with this fix"
     for other in caused:
         text = list(prose(f"{other.id}: {other.title.rstrip('.')} ({goes})", width, indent=6))
-        yield Text.assemble("   ", ("^", _STYLES["^"]), f"  {text[0].plain[6:]}")
+        yield Line.assemble("   ", ("^", _STYLES["^"]), f"  {text[0].plain[6:]}")
         yield from text[1:]
 
 
@@ -202,8 +199,8 @@ def _fix(fix: Fix, width: int, windows: bool) -> Lines:
 def _step(number: int, step: Step, width: int, windows: bool) -> Lines:
     hints = remedies.hints(step)
     room = width - (len(hints) + 2 if hints else 0)
-    lines = list(prose(step.text, room, indent=7)) or [Text(" " * 7)]
-    first = Text(f"    {number:<3}{lines[0].plain[7:]}")
+    lines = list(prose(step.text, room, indent=7)) or [Line(" " * 7)]
+    first = Line(f"    {number:<3}{lines[0].plain[7:]}")
     if hints:
         first.append(" " * max(2, width - cell_len(first.plain) - len(hints)))
         first.append(hints, style="yellow")
@@ -235,22 +232,22 @@ def _remark(report: Report, finding: Finding, width: int) -> Lines:
 def _left_over(report: Report, width: int) -> Lines:
     """What nothing explains, what could be behind it, and what to ask."""
     for left in verdict.left_over(report):
-        yield Text()
+        yield Line()
         place = left.symptom.place
         where = f" ({place})" if place else ""
         text = list(prose(f"{verdict.not_explained(left.symptom)}{where}", width, indent=3))
-        yield Text.assemble((" ? ", "yellow"), text[0].plain[3:])
+        yield Line.assemble((" ? ", "yellow"), text[0].plain[3:])
         yield from text[1:]
         known = [(h, check) for h in left.hypotheses if (check := check_of(h.id))]
         names = max((cell_len(h.id) for h, _ in known), default=0)
         for hypothesis, check in known:
             start = f"     {verdict.how_likely(hypothesis):8}  {hypothesis.id:{names}}  "
             lines = list(prose(verdict.why(hypothesis, check.title), width, indent=len(start)))
-            yield Text.assemble(start, lines[0].plain[len(start) :])
+            yield Line.assemble(start, lines[0].plain[len(start) :])
             yield from lines[1:]
     if report.questions and report.is_open:
         first = report.questions[0]
-        yield Text()
+        yield Line()
         yield plain("  To settle it")
         yield from prose(first.text, width, indent=4)
         if first.command:
@@ -259,13 +256,13 @@ def _left_over(report: Report, width: int) -> Lines:
 
 def _others(report: Report, width: int) -> Lines:
     if report.others:
-        yield Text()
+        yield Line()
         yield plain("Also in the evidence, not judged")
         for other in report.others:
             yield from prose(f"{other.name}: {other.summary}", width, indent=2)
     broken = [o for o in report.outcomes if o.status == "crashed"]
     if broken:
-        yield Text()
+        yield Line()
         for outcome in broken:
             yield from prose(f"The check {outcome.id} failed, a bug in torchdoctor: {outcome.reason}", width)
 
@@ -280,7 +277,7 @@ def _looked(report: Report, width: int) -> Lines:
         ("Not understood", [("", line) for line in report.unread]),
     ):
         if rows:
-            yield Text()
+            yield Line()
             yield plain(title)
             yield from table(rows, indent=2, gap=2)
 
@@ -301,16 +298,16 @@ def _verdict(report: Report, width: int) -> Lines:
     indent = 2 + cell_len(lines[0].plain)
     beside = len(lines) == 1 and bool(more) and indent + cell_len(more[0]) + len(duration) + 2 <= width
     if beside:
-        last = Text.assemble((last.plain, style), "  ", more[0])
+        last = Line.assemble((last.plain, style), "  ", more[0])
     if cell_len(last.plain) + len(duration) + 2 <= width:
-        last = Text.assemble(last, " " * (width - cell_len(last.plain) - len(duration)), (duration, "dim"))
+        last = Line.assemble(last, " " * (width - cell_len(last.plain) - len(duration)), (duration, "dim"))
         duration = ""
     yield from lines[:-1]
     yield last
     for line in more[1:] if beside else more:
-        yield Text(" " * (indent if beside else 2) + line)
+        yield Line(" " * (indent if beside else 2) + line)
     if duration:
-        yield Text(duration.rjust(width), "dim")
+        yield Line(duration.rjust(width), "dim")
 
 
 def _same_target(report: Report) -> str:
@@ -328,11 +325,11 @@ def _same_target(report: Report) -> str:
 
 def _plan(plan: Plan, width: int, windows: bool) -> Lines:
     if not plan.fixes and not plan.unfixed:
-        yield Text("Nothing to fix.")
+        yield Line("Nothing to fix.")
     for number, fix in enumerate(plan.fixes):
         if number:
-            yield Text()
-        yield Text.assemble((safe(fix.finding), "bold"))
+            yield Line()
+        yield Line.assemble((safe(fix.finding), "bold"))
         if [step.text.rstrip(".") for step in fix.steps] != [fix.title.rstrip(".")]:  # nothing is said twice
             yield from prose(fix.title, width, indent=2)
         if fix.steps:
@@ -340,5 +337,5 @@ def _plan(plan: Plan, width: int, windows: bool) -> Lines:
         if fix.also_cures:
             yield from prose(f"Also fixes: {', '.join(fix.also_cures)}", width, indent=2)
     for id, reason in plan.unfixed:
-        yield Text()
+        yield Line()
         yield from prose(f"{id}: no fix is known{': ' + reason if reason else '.'}", width)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from rich.text import Text
-
 from doctor.checks import Check, check_of
 from doctor.knowledge.codes import Reading
 from doctor.knowledge.errata import Erratum
 from doctor.reports import declared
 from doctor.reports import errata as errata_text
-from doctor.reports.terminal.lines import Lines, plain, printed, prose, table
+from doctor.reports.terminal.lines import Line, Lines, plain, printed, prose, table
 from doctor.reports.text import safe
 
 _CODES_IN_FULL = 3
@@ -29,7 +27,7 @@ def render_sections(title: str, sections: Mapping[str, str], *, color: bool = Fa
     def lines() -> Lines:
         yield plain(title, style="bold")
         for head, text in sections.items():
-            yield Text()
+            yield Line()
             yield plain(head, style="bold")
             yield from prose(text, width, indent=4)
 
@@ -49,10 +47,11 @@ def render_table(
     indent: int = 0,
     gap: int = 4,
     width: int | None = None,
+    prose: int | None = None,
 ) -> str:
     """Columns of foreign text, as wide as they need to be; the last one is never cut. With a `width`, columns that do
-    not fit go below their row, each with its head."""
-    return printed(table(rows, heads=heads, indent=indent, gap=gap, width=width), color)
+    not fit go below their row, each with its head. With `prose`, the last column is wrapped at that width."""
+    return printed(table(rows, heads=heads, indent=indent, gap=gap, width=width, prose=prose), color)
 
 
 def render_erratum(erratum: Erratum, *, color: bool = False, width: int = 80) -> str:
@@ -71,7 +70,7 @@ def in_full(sections: Iterable[tuple[str, Iterable[tuple[Erratum, str]]]], width
     """Sections of errata, each erratum with its remark."""
     for number, (heading, rows) in enumerate(sections):
         if number:
-            yield Text()
+            yield Line()
         yield from prose(heading, width, style="bold")
         for erratum, remark in rows:
             yield from _erratum(erratum, remark, width)
@@ -79,8 +78,8 @@ def in_full(sections: Iterable[tuple[str, Iterable[tuple[Erratum, str]]]], width
 
 def _erratum(erratum: Erratum, remark: str, width: int) -> Lines:
     """One erratum: its id and title, what is seen, the release with the fix, the workaround, the source."""
-    yield Text()
-    yield Text.assemble("  ", (safe(erratum.id), "bold"), f"  ({erratum.kind}, {erratum.severity})")
+    yield Line()
+    yield Line.assemble("  ", (safe(erratum.id), "bold"), f"  ({erratum.kind}, {erratum.severity})")
     for line in (f"{erratum.title}.", erratum.symptom, errata_text.fix(erratum), remark):
         yield from prose(line, width, indent=4)
     if erratum.workaround:
@@ -89,15 +88,15 @@ def _erratum(erratum: Erratum, remark: str, width: int) -> Lines:
 
 
 def _erratum_page(erratum: Erratum, width: int) -> Lines:
-    yield Text.assemble((safe(erratum.id), "bold"), f"  ({erratum.kind}, {erratum.severity})")
+    yield Line.assemble((safe(erratum.id), "bold"), f"  ({erratum.kind}, {erratum.severity})")
     yield from prose(f"{erratum.title}.", width)
-    yield Text()
+    yield Line()
     yield from table(errata_text.fields(erratum), indent=2, gap=2)
     for heading, text in (("Symptom", erratum.symptom), ("Workaround", erratum.workaround or "None is known.")):
-        yield Text()
+        yield Line()
         yield plain(heading, style="bold")
         yield from prose(text, width, indent=4)
-    yield Text()
+    yield Line()
     yield plain("Sources", style="bold")
     for source in erratum.sources:
         yield plain(f"    {source}")
@@ -110,11 +109,11 @@ def _codes(readings: tuple[Reading, ...], width: int) -> Lines:
     groups = list(alike.values())
     for group in groups[:_CODES_IN_FULL]:
         yield from _code(group, width)
-        yield Text()
+        yield Line()
     if rest := [reading for group in groups[_CODES_IN_FULL:] for reading in group]:
-        yield Text("It is also")
+        yield Line("It is also")
         yield from table(((reading.name, reading.of) for reading in rest), indent=2)
-        yield Text()
+        yield Line()
 
 
 def _code(alike: list[Reading], width: int) -> Lines:
@@ -126,8 +125,8 @@ def _code(alike: list[Reading], width: int) -> Lines:
     yield from prose(first.meaning, width, indent=2)
     titles = [(id, check.title) for id in first.causes[:_CAUSES_OF_A_CODE] if (check := check_of(id))]
     if titles:
-        yield Text("  It can come from")
-        yield from table(titles, indent=4)
+        yield Line("  It can come from")
+        yield from table(titles, indent=4, prose=width)
     yield from prose(first.next, width, indent=2)
     if first.command:
         yield plain(f"    {first.command}")
@@ -139,9 +138,25 @@ def _number(reading: Reading) -> str:
 
 
 def _page(check: Check, width: int) -> Lines:
-    yield Text.assemble((check.id, "bold"), f"  ({check.severity}, layer {check.layer})")
-    yield plain(f"  {check.title}")
+    yield Line.assemble((check.id, "bold"), f"  ({check.severity}, layer {check.layer})")
+    yield from prose(check.title, width, indent=2)
     yield from prose(declared.declared(check), width, indent=2, style="dim")
-    yield Text()
-    for line in check.docs.splitlines():
-        yield plain(line, style="bold" if line and not line.startswith(" ") else "")
+    yield Line()
+    yield from _docs(check.docs, width)
+
+
+def _docs(docs: str, width: int) -> Lines:
+    """The sections of a page: heads, and below each of them paragraphs; references stand a line each."""
+    head, paragraph = "", ""
+    for line in docs.splitlines():
+        if line.startswith(" ") and head != "References":
+            paragraph += f" {line}"
+            continue
+        yield from prose(paragraph, width, indent=4)
+        paragraph = ""
+        if line.startswith(" "):
+            yield from prose(line, width, indent=4)
+        else:
+            head = line or head
+            yield plain(line, style="bold" if line else "")
+    yield from prose(paragraph, width, indent=4)
