@@ -264,9 +264,6 @@ def free_rank(root: Path) -> int:
 
 def add_message(id: str, cause: str, line: str, root: Path) -> int:
     """Put the row that recognises a line, as it stands, at the end of the table, one line like all others."""
-    sys.path.insert(0, str(ROOT))
-    from doctor.knowledge.literals import required_literals
-
     path = root / MESSAGES
     text = path.read_text(encoding="utf-8")
     if any(row["id"] == id for row in json.loads(text)["rows"]):
@@ -277,10 +274,9 @@ def add_message(id: str, cause: str, line: str, root: Path) -> int:
         return 2
     end = "\n ]\n}\n"
     assert text.endswith(end), f"{MESSAGES} does not end in its rows"
-    regex = _SPECIAL.sub(r"\\\1", line)
     row = {
-        "id": id, "regex": regex, "flags": "", "causes": [cause], "kind": "compute", "subject": "torch",
-        "example": line, "literals": list(required_literals(regex)), "versions": "any",
+        "id": id, "regex": _SPECIAL.sub(r"\\\1", line), "flags": "", "causes": [cause], "kind": "compute", "subject": "torch",
+        "example": line, "literals": [line.lower()], "versions": "any",
         "source": "say where it was seen: a thread's address, or the line of torch that says it",
         "evidence": ["threads"], "status": "single",
     }  # fmt: skip

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from doctor.fixes import quoting
-from doctor.reports.text import has_command
+from doctor.hidden import has_command
 
 NASTY = (
     "", "a b", "it's", '"', "$HOME", "`id`", "a;rm -rf /", "*", "~", "~root", "#", "#a", "\\", "\\\\", "a\\'b", "a\\",
