@@ -31,12 +31,18 @@ if TYPE_CHECKING:
 # answered). A tool that shows nothing is given its own time limits.
 _TOOLS = {
     "uv": (("--project", "--directory"), "--no-sync", r"DEBUG (Selecting|Tried)|Resolved "),
-    "poetry": (("--directory", "-C"), "--lock", r".*(selecting|conflict|Resolving dependencies\.\.\. \()"),
-    "pdm": (("--project", "-p"), "--no-sync", r"pdm\.termui: .*(Starting round|new pin|Candidate)|unearth\."),
+    "poetry": (
+        ("--directory", "-C"), "--lock", r".*(selecting|conflict|Resolving dependencies\.\.\. \(|from lock file)"
+    ),
+    "pdm": (
+        ("--project", "-p"), "--no-sync",
+        r"pdm\.termui: .*(Starting round|new pin|Candidate)|unearth\.|Synchronizing|Packages to add",
+    ),
     "pixi": (("--manifest-path",), "--no-install", r""),
     "pipenv": ((), "", r""),  # it cannot be told which project is meant
-}
+}  # fmt: skip
 _CHANGES = ("add", "remove")
+_SYNCS = {"uv": "sync", "poetry": "install", "pdm": "install"}  # what these know a dry run of
 _BIG_BYTES = 1 << 20
 _REASON_LINES = 12
 _CHATTER = re.compile(
@@ -64,7 +70,7 @@ def is_of_project(step: Step) -> bool:
         return True
     argv = step.argv or ()
     tool = _tool(argv)
-    return tool in _TOOLS and (tool != "uv" or argv[1] in _CHANGES)
+    return tool in _TOOLS and (tool != "uv" or argv[1] in (*_CHANGES, _SYNCS["uv"]))
 
 
 def _tool(argv: Sequence[str]) -> str:
@@ -171,6 +177,8 @@ def _in_copy(argv: Sequence[str], folder: str, copy: str) -> tuple[list[str], re
     ]
     if any(word in _CHANGES for word in words[1:4]) and "source" not in words:
         words.append(leave)
+    elif _SYNCS.get(_tool(argv)) in words[1:4]:
+        words.append("--dry-run")  # of the environment itself, which the variables name
     elif _tool(argv) == "pixi" and words[1] == "install":
         words[1] = "lock"  # resolve only: the copy needs no environment
     if _tool(argv) == "uv":

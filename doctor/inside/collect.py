@@ -822,9 +822,20 @@ def venv(prefix, slashed, config):
         return "venv", "poetry", project
     if "/pdm/venvs/" in slashed or (project and os.path.isfile(os.path.join(folder, "pdm.lock"))):
         return "venv", "pdm", project
+    pipfile = pipfile_of(prefix, folder)
+    if pipfile:
+        return "venv", "pipenv", pipfile
     if "uv" in config:
         return "venv", "uv", project if os.path.isfile(os.path.join(folder, "uv.lock")) else None
     return "venv", "pip", None
+
+
+def pipfile_of(prefix, folder):
+    """The Pipfile of an environment of Pipenv, which writes the project's folder into .project."""
+    said = (read(os.path.join(prefix, ".project"), 4096) or "").strip()
+    if said and os.path.isfile(os.path.join(said, "Pipfile")):
+        return os.path.join(said, "Pipfile")
+    return first_file(folder, ("Pipfile",)) if os.path.isfile(os.path.join(folder, "Pipfile.lock")) else None
 
 
 # ---- the receipt of `uv tool install`

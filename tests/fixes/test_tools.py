@@ -96,6 +96,36 @@ def test_in_a_uv_project_the_project_gets_it() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("manager", "file", "line"),
+    [
+        ("uv", "pyproject.toml", "uv sync --project /home/u/ml --inexact"),
+        ("poetry", "pyproject.toml", "poetry --directory /home/u/ml install"),
+        ("pdm", "pyproject.toml", "pdm install --project /home/u/ml"),
+        ("pixi", "pixi.toml", "pixi install --manifest-path /home/u/ml/pixi.toml"),
+        ("pipenv", "Pipfile", "pipenv install"),
+    ],
+)
+def test_a_project_that_asks_for_torch_is_installed_as_it_says(manager: str, file: str, line: str) -> None:
+    facts = replace(linux(), torch=ABSENT)
+    project = f"/home/u/ml/{file}"
+    own = replace(facts.interpreter, manager=manager, project=project, prefix="/home/u/ml/.venv")
+    asks = replace(facts, interpreter=replace(own, project_has_torch=True))
+    (fix,) = plan([finding("torch-missing", "install-torch")], asks).fixes
+    assert script(Plan(fixes=(fix,))).splitlines() == [line]
+    assert [other.action for other in fix.alternatives] == ["install-torch"], "the build that serves best"
+    for other in (replace(own, project_has_torch=False), own):
+        assert line not in lines(replace(facts, interpreter=other), None, "install-torch", "torch-missing")
+    assert line not in lines(asks, "pip", "install-torch", "torch-missing"), "the user wants pip's"
+
+
+def test_uv_sync_means_the_projects_own_environment() -> None:
+    facts = replace(linux(), torch=ABSENT)
+    interpreter = replace(facts.interpreter, manager="uv", project="/home/u/ml/pyproject.toml", project_has_torch=True)
+    elsewhere = replace(facts, interpreter=replace(interpreter, prefix="/home/u/ml/venv310"))
+    assert not any("sync" in line for line in lines(elsewhere, None, "install-torch", "torch-missing"))
+
+
 def new_card(torch: str) -> Facts:
     """An RTX 4090, which the default build serves."""
     return with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 4090", driver="580.95.05"), torch)

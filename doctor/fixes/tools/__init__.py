@@ -2,6 +2,10 @@
 
 install(situation, order) -> tuple[Step, ...]
 remove(situation, packages) -> tuple[Step, ...]
+
+and those of projects, whose file says what is installed,
+
+sync(situation) -> Step | None: the project's own command, which installs what its file asks for
 """
 
 from __future__ import annotations

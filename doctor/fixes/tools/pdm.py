@@ -34,6 +34,11 @@ def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
     return (Step(text=f"Remove {' '.join(packages)}", argv=(*_pdm(situation, "remove"), *packages)),)
 
 
+def sync(situation: Situation) -> Step | None:
+    """`pdm install` makes a lock file where there is none, which `pdm sync` does not."""
+    return Step(text="Install what the project asks for", argv=_pdm(situation, "install"))
+
+
 def _source(situation: Situation, order: Order) -> TomlEdit:
     """The names must be whole: PDM looks for a package that a source includes nowhere else, and «torch*» is also
     torchmetrics."""

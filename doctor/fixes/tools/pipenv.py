@@ -15,3 +15,7 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
 
 def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
     return (Step(text=f"Remove {' '.join(packages)}", argv=("pipenv", "uninstall", *packages)),)
+
+
+def sync(situation: Situation) -> Step | None:
+    return Step(text="In the project's folder: install what its Pipfile asks for", argv=("pipenv", "install"))

@@ -47,6 +47,10 @@ def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
     return (Step(text=f"Remove {' '.join(packages)}", argv=(*_pixi(situation, "remove"), *packages)),)
 
 
+def sync(situation: Situation) -> Step | None:
+    return Step(text="Install what the workspace asks for", argv=_pixi(situation, "install"))
+
+
 def _pixi(situation: Situation, verb: str) -> tuple[str, ...]:
     """pixi, told which workspace is meant, so that the command runs from anywhere."""
     project = situation.facts.interpreter.project

@@ -32,6 +32,10 @@ def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
     return (Step(text=f"Remove {' '.join(packages)}", argv=(*_poetry(situation), "remove", *packages)),)
 
 
+def sync(situation: Situation) -> Step | None:
+    return Step(text="Install what the project asks for", argv=(*_poetry(situation), "install"))
+
+
 def _priority(order: Order) -> str:
     """An explicit source gives only the packages that are named with it. What a ROCm or XPU build needs besides lies
     beside it and nowhere else: there it may be asked for what the others lack."""

@@ -37,6 +37,15 @@ def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
     return (Step(text=f"Remove {' '.join(packages)}", argv=argv),)
 
 
+def sync(situation: Situation) -> Step | None:
+    """Without --inexact uv would remove what the lock file does not name. uv means the project's .venv; None for an
+    environment of another name."""
+    project = _project(situation)
+    if project is None or situation.prefix != str(situation.path(project) / ".venv"):
+        return None
+    return Step(text="Install what the project asks for", argv=("uv", "sync", "--project", project, "--inexact"))
+
+
 def _project(situation: Situation) -> str | None:
     """The folder of the uv project that the environment belongs to."""
     return situation.project_folder if situation.facts.interpreter.manager == "uv" else None
