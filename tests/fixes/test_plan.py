@@ -560,7 +560,7 @@ def test_a_torch_of_conda_forge_is_not_said_to_be_unseen() -> None:
         (Held(python="3.11.9", torch="2.6.0+cpu", companions=("torchvision",)), "3.11",
          "torch==2.6.0 torchvision==0.21.0 --torch-backend=cpu"),
         (Held(python="3.10", torch="2.6.0"), "3.10", "torch==2.6.0"),
-        (Held(python="3.12", torch="2.15.0.dev20260901+cpu"), "3.12", "torch=="),  # nightlies are removed from their index
+        (Held(python="3.12", torch="2.15.0.dev20260901+cpu"), "3.12", "torch=="),  # nightlies are removed, in time
         (Held(python="3.11", torch="0.3.1"), "3.11", "torch=="),  # which was never made for 3.11
         (Held(python="3.4"), "3.", "torch=="),
         (Held(torch="2.6.0"), "3.", "torch==2.6.0"),
