@@ -252,7 +252,8 @@ def write(heard: Heard, notes: Notes, system: System) -> None:
         notes.set("interpreter.pip", answer.pip or ABSENT, "sys.path")
     markers = answer.markers or {}
     if answer.packages is not None:
-        notes.set("packages", installed.packages_of(answer.packages, markers), "dist-info")
+        requires = (answer.torch.requires if answer.torch else None) or ()
+        notes.set("packages", installed.packages_of(answer.packages, markers, requires), "dist-info")
     if answer.torch is not None:
         installed.write_torch(answer.torch, markers, notes, unknown.get("torch"))
     if answer.required is not None:

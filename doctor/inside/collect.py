@@ -358,6 +358,7 @@ def packages(dists, conda):
         known = first.get(dist["name"])
         if known:
             known["copies"] += 1
+            known["beside"] += known["path"] == dist["path"]
             continue
         requires = [
             r for r in header_values(headers(dist["info"]), "Requires-Dist") if requirement_name(r).startswith(PARTNERS)
@@ -369,6 +370,7 @@ def packages(dists, conda):
             "installer": installer_of(dist["info"]),
             "requires": requires,
             "copies": 1,
+            "beside": 0,
         }
     for name, (version, _build) in (conda or {}).items():
         if matters(name) and normalised(name) not in first:
@@ -379,6 +381,7 @@ def packages(dists, conda):
                 "installer": "conda",
                 "requires": [],
                 "copies": 1,
+                "beside": 0,
             }
     return [first[name] for name in sorted(first)]
 

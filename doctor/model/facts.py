@@ -290,6 +290,7 @@ class Package:
     installer: str | None = None  # INSTALLER of its dist-info
     requires: tuple[str, ...] = ()  # its Requires-Dist on torch, numpy, triton, nvidia-*
     copies: int = 1  # how often it is on sys.path
+    beside: int = 0  # how many more metadata of it lie in the same folder: one was put over the other
 
 
 @dataclass(frozen=True, kw_only=True)

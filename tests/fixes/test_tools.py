@@ -11,7 +11,7 @@ from doctor.fixes.quoting import comment
 from doctor.fixes.situation import situation_of
 from doctor.fixes.torch import fix_of_build
 from doctor.knowledge.choose import choose
-from doctor.model.facts import ABSENT, Facts, TorchCopy
+from doctor.model.facts import ABSENT, Facts, Package, TorchCopy
 from doctor.model.fix import Plan
 from tests.examples import linux, with_amd, with_nvidia, with_packages, with_torch
 from tests.fixes.situations import finding
@@ -149,6 +149,14 @@ def test_poetry_removes_a_build_only_where_its_lock_file_names_the_same_one() ->
     broken = lines(with_packages(new_card("2.14.1+cu130")), "poetry", id="torch-install-broken")
     assert broken[0] == f"{PY} -m pip uninstall -y torch"
     assert not any("uninstall" in line for line in lines(new_card("2.14.1+cpu"), "poetry"))
+
+
+def test_pip_removes_a_package_as_often_as_it_is_on_record_in_a_folder() -> None:
+    facts = with_torch(linux(), "2.14.1+cpu")
+    facts = replace(facts, packages=(Package(name="numpy", version="2.4.6", copies=2, beside=1),))
+    remedy = ("reinstall-package", {"package": "numpy", "spec": "==2.4.6"})
+    said = lines(facts, "pip", remedy, id="dependency-broken")
+    assert said == [f"{PY} -m pip uninstall -y numpy"] * 2 + [f"{PY} -m pip install numpy==2.4.6"]
 
 
 def test_pip_removes_each_torch_that_is_on_record_in_a_folder() -> None:

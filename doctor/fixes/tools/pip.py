@@ -20,6 +20,10 @@ def install(situation: Situation, order: Order) -> tuple[Step, ...]:
         steps.append(Step(text=f"Remove the installed {' '.join(order.replaces)}", argv=remove))
         again = (*pip, "uninstall", "-y", "torch")  # each call removes one
         steps += [Step(text="Remove the other torch in the same folder", argv=again)] * torches_beside(situation.facts)
+        for package in situation.facts.packages or ():
+            if package.name in order.replaces:
+                again = (*pip, "uninstall", "-y", package.name)
+                steps += [Step(text=f"Remove the other {package.name}", argv=again)] * package.beside
     argv = (*pip, "install", *order.requirements, *_index(order), *past_cache(order))
     steps.append(Step(text=order.note or f"Install {' '.join(order.requirements)}", argv=argv))
     return tuple(steps)
