@@ -138,6 +138,16 @@ def python_3_9(place: Place) -> None:
     """Python 3.9, whose last torch is 2.8."""
 
 
+@bed(MISSING, base="bare-3.10", action="install-torch", cure="none", why_not="the cache has no torch for 3.10")
+def python_3_10(place: Place) -> None:
+    """Python 3.10, for which there is torch."""
+
+
+@bed(MISSING, base="bare-3.12", action="install-torch", cure="none", why_not="the cache has no torch for 3.12")
+def python_3_12(place: Place) -> None:
+    """Python 3.12, for which there is torch."""
+
+
 @bed(MISSING, base="bare-3.13", action="install-torch", cure="none", why_not="the cache has no torch for 3.13")
 def python_3_13(place: Place) -> None:
     """Python 3.13, for which there is torch."""

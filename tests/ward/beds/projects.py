@@ -114,6 +114,16 @@ def project_of_pdm_without_torch(place: Place) -> None:
     place.tool("pdm", "lock", "-q")
 
 
+@bed(
+    "torch-missing", base="bare", action="install-torch", details={"torch": ""},
+    cure="none", why_not="there is no Pipenv here",
+)  # fmt: skip
+def project_of_pipenv_without_torch(place: Place) -> None:
+    """A Pipenv project, locked, whose environment holds pip alone."""
+    place.project('[packages]\ntorch = "*"\n\n[requires]\npython_version = "3.11"\n', "Pipfile")
+    place.write(place.work / "Pipfile.lock", '{"_meta": {"pipfile-spec": 6}, "default": {}, "develop": {}}\n')
+
+
 # ---- editable installations
 
 
