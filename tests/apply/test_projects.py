@@ -79,6 +79,7 @@ def test_a_uv_project_that_was_not_synchronised(patient: Make, index: Index) -> 
     pyproject = PYPROJECT.format(url=index.url).replace("/whl/cpu", "/whl/cu130")
     sick = without_torch(of_uv(patient, pyproject))
     before, files = sick.content(), files_of(sick.env.parent)
+    assert "pyproject.toml asks for it" in " ".join(sick.doctor("check", "--no-probe").stdout.split())
     sync = f"uv sync --project {sick.env.parent} --inexact\n"
     assert sync in sick.doctor("fix", "--print-commands").stdout
     done = sick.fix()
