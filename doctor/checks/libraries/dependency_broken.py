@@ -56,9 +56,7 @@ def judge(facts: Facts) -> Judgement:
         return None
     if installed(facts) is None:
         return _not_found(facts)
-    return (
-        _damaged(facts, torch) or _missing(facts, torch) or _doubled(facts, torch) or _not_found(facts)
-    )
+    return _damaged(facts, torch) or _missing(facts, torch) or _doubled(facts, torch) or _not_found(facts)
 
 
 def _damaged(facts: Facts, torch: Torch) -> Judgement:
