@@ -6,6 +6,7 @@ evidence, and every answer is redacted as JSON reports are.
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from doctor import __version__
@@ -31,21 +32,34 @@ def server() -> MCPServer[Any]:
     from mcp.server.mcpserver import MCPServer
     from mcp_types import ToolAnnotations
 
+    from doctor.fixes import tools
+
     made: MCPServer[Any] = MCPServer("torchdoctor", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR")
-    for tool in (check, judge, plan, compare, ticket, explain):
-        made.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))(tool)
+    for function in (check, judge, plan, compare, ticket, explain):
+        said = inspect.cleandoc(function.__doc__ or "").replace("{tools}", ", ".join(tools.names()))
+        hints = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+        made.tool(description=said, annotations=hints)(function)
     return made
 
 
-def check(text: str | None = None, python: str | None = None, probe: bool = True) -> dict[str, Any]:
+def check(
+    text: str | None = None, python: str | None = None, probe: bool = True, require: list[str] | None = None
+) -> dict[str, Any]:
     """Examine this machine's PyTorch, or a pasted ticket, and name the root cause.
 
     text: a ticket (collect_env, nvidia-smi, a traceback, an install log, prose, or all in one); without it, this
     machine is examined. python: the Python or environment to examine on this machine (default: as `torchdoctor check`
-    chooses). probe: also compute on each device (some seconds); without it nothing is proven.
+    chooses). probe: also compute on each device (some seconds); without it nothing is proven. require: what must hold,
+    such as ["torch>=2.5", "cuda>=1", "driver>=550", "speed>=0.8"]; what does not is a fault, `requirement-unmet`.
     """
+    from doctor.checks._required import demands
 
-    return _told(_examined(Request(evidence=_ticket(text), python=python if text is None else None, probe=probe)))
+    try:
+        required = demands(require or ())
+    except ValueError as error:
+        raise _refused(str(error)) from None
+    live = python if text is None else None
+    return _told(_examined(Request(evidence=_ticket(text), python=live, probe=probe, require=required)))
 
 
 def judge(stated: dict[str, Any], text: str | None = None) -> dict[str, Any]:
@@ -67,8 +81,8 @@ def judge(stated: dict[str, Any], text: str | None = None) -> dict[str, Any]:
 
 
 def plan(tool: str | None = None, text: str | None = None, python: str | None = None) -> dict[str, Any]:
-    """The commands that fix what `check` finds, for one tool (pip, uv, conda, mamba, micromamba, pixi, poetry, pdm,
-    pipenv, pipx) or the environment's own. They are only returned, never run."""
+    """The commands that fix what `check` finds, for one tool ({tools}) or the environment's own. They are only
+    returned, never run."""
     from doctor.api import check_tool
 
     try:
@@ -140,8 +154,14 @@ def explain(what: str) -> dict[str, Any]:
 def _ticket(text: str | None) -> tuple[tuple[str, bytes], ...]:
     """The evidence that a pasted text is; none without one, which means this machine."""
     from doctor.decode import encoded
+    from doctor.evidence.refusals import refusal
 
-    return () if text is None else (("ticket", encoded(text)),)
+    if text is None:
+        return ()
+    data = encoded(text)
+    if why := refusal(data):
+        raise _refused(f"text: {why}")
+    return (("ticket", data),)
 
 
 def _refused(why: str) -> Exception:

@@ -31,6 +31,7 @@ def examine(
     probe: bool = True,
     devices: Iterable[str] = (),
     only: Iterable[str] = (),
+    require: Iterable[str] = (),
     as_of: str | None = None,
     timeout_s: float | None = None,
     time_limit_s: float | None = None,
@@ -40,17 +41,20 @@ def examine(
     `python`: a program, an environment's folder or "kernel:NAME"; by default the Python that runs this code. torch is
     imported in a child process, never in this one. `evidence`: a text, or texts by name, all of one machine; then
     nothing of this machine is looked at. `probe=False` computes nothing on the devices, and takes hardly longer than
-    the child's `import torch`. `timeout_s` limits each stage of a child, `time_limit_s` the whole. Never raises for
-    anything that the machine or the evidence does; ValueError for arguments that make no sense.
+    the child's `import torch`. `require`: what must hold, such as "torch>=2.5" or "cuda>=1" (`torchdoctor help
+    requirements`); what does not is a fault. `timeout_s` limits each stage of a child, `time_limit_s` the whole. Never
+    raises for anything that the machine or the evidence does; ValueError for arguments that make no sense.
     """
-    _check(only=tuple(only))
+    only = tuple(only)
+    _check(only=only)
     return _run(
         Request(
             python=None if evidence is not None else fspath(python) if python is not None else sys.executable,
             evidence=_texts(evidence),
             probe=probe,
             devices=tuple(devices),
-            only=tuple(only),
+            only=only,
+            require=_demands(require),
             as_of=as_of,
             limit_s=_positive("timeout_s", timeout_s),
             run_limit_s=_positive("time_limit_s", time_limit_s),
@@ -91,7 +95,8 @@ def compare(
     report, a ticket, any evidence. `names`: what to call them, one each. ValueError for a text that cannot be compared
     (a newer schema, one that is cut short, one that says nothing of a machine)."""
     from doctor.comparison import compare as compared
-    from doctor.comparison.refusals import refusal, says_nothing
+    from doctor.comparison.refusals import says_nothing
+    from doctor.evidence.refusals import refusal
 
     sources = (good, bad, *more)
     called = tuple(names) if names is not None else tuple(f"machine {n}" for n in range(1, len(sources) + 1))
@@ -113,10 +118,10 @@ def compare(
 
 def check_tool(tool: str | None) -> None:
     """ValueError where no fix can be spelled for that tool; None is the environment's own."""
-    from doctor.fixes.situation import TOOLS
+    from doctor.fixes import tools
 
-    if tool is not None and tool not in TOOLS:
-        raise ValueError(f"there is no tool {tool!r}: one of {', '.join(TOOLS)}")
+    if tool is not None and tool not in tools.names():
+        raise ValueError(f"there is no tool {tool!r}: one of {', '.join(tools.names())}")
 
 
 def _run(request: Request) -> Report:
@@ -140,6 +145,14 @@ def _check(*, only: tuple[str, ...]) -> None:
 
         if unknown := next((id for id in only if check_of(id) is None), None):
             raise ValueError(f"there is no diagnosis {unknown!r}")
+
+
+def _demands(required: Iterable[str]) -> tuple[str, ...]:
+    if not required:  # what judges them is not loaded before the child starts
+        return ()
+    from doctor.checks._required import demands
+
+    return demands(required)
 
 
 def _positive(name: str, value: float | None) -> float | None:

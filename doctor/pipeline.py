@@ -96,7 +96,6 @@ def limits_of(request: Request) -> tuple[str, ...]:
 def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[Target, Facts, dict[str, Any]]:
     """Stages 1 and 2, live. The torch child starts first: its import takes the time, everything else overlaps it. The
     probes of GPUs begin as soon as files promise GPUs, and no tool of the driver is waited for before them."""
-    from doctor.facts import collect, interpreter
     from doctor.facts.system import System
     from doctor.facts.target import find_target
     from doctor.probes import children
@@ -106,15 +105,14 @@ def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[
     target = find_target(system, request.python)
     system = target.seen_from(system)
     first = children.start_first(system, target, probe=request.probe, request=request)
+    from doctor.facts import collect, interpreter
+
     collection = collect.start(system, target)
     if target.python and not target.failure:
         _show(progress, "target", target.as_report())
-    from doctor.checks import all_checks  # loaded while the children work
     from doctor.facts.said import with_messages
-    from doctor.knowledge import lookup
 
-    all_checks()
-    lookup.errata()
+    _load_what_judges()
     progress("looking at the machine")
     soon = collection.first_look()
     _show(progress, "known", soon)
@@ -128,6 +126,21 @@ def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[
         progress("comparing the installed files")
         facts = _with_every_file(facts, interpreter.all_damaged_files(system, target))
     return target.as_report(), with_messages(facts), {}
+
+
+def _load_what_judges() -> None:
+    """Modules and tables, while the children work: nothing is loaded between their last word and the report."""
+    from importlib import import_module
+
+    from doctor.checks import all_checks
+    from doctor.knowledge import lookup, messages, releases
+
+    for module in ("doctor.accounting.judgement", "doctor.fixes.plan"):
+        import_module(module)
+    all_checks()
+    lookup.errata()
+    messages.error_patterns()
+    releases.torch_versions()
 
 
 def _with_every_file(facts: Facts, damaged: tuple[DamagedFile, ...] | Gap) -> Facts:

@@ -20,7 +20,6 @@ import contextlib
 import errno
 import marshal
 import os
-import secrets
 import signal
 import socket
 import subprocess
@@ -48,7 +47,7 @@ FLOOD_LIMIT = 64 << 20  # bytes that a child may write in all: nothing that we a
 LINE_LIMIT = 4 << 20  # bytes of a line on the channel
 _WINDOWS = sys.platform == "win32"
 _MARK = "TORCHDOCTOR_CHILD"  # in the environment of the children where the system cannot follow daemons (macOS)
-_mark = secrets.token_hex(8)
+_mark = os.urandom(8).hex()
 _CHANNEL = 3  # the descriptor of the channel in the child, and of the requests in the guardian
 _OUT_OF = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _alive: set[Child] = set()
@@ -223,7 +222,7 @@ class Child:
     def _introduction(self, descriptor: int | None, inode: int) -> str:
         """The first line of a script: where to speak, and the secret that opens each line. Where a wrapper did not pass
         the pipe on, which the inode tells, and on Windows, which passes none, the script speaks on stdout."""
-        self._secret = secrets.token_hex(16)
+        self._secret = os.urandom(16).hex()
         return f"CHANNEL = ({descriptor!r}, {inode}, {self._secret!r})\n"
 
     def _listen(self, stdout: IO[bytes], stderr: IO[bytes], channel: IO[bytes] | None = None) -> None:
@@ -299,7 +298,9 @@ class Child:
     def _unsealed(self, line: str) -> str | None:
         """What follows the secret."""
         secret, _, said = line.partition(" ")
-        return said if self._secret and secrets.compare_digest(secret.encode(), self._secret.encode()) else None
+        from secrets import compare_digest  # loads OpenSSL: while the child works, not before it starts
+
+        return said if self._secret and compare_digest(secret.encode(), self._secret.encode()) else None
 
     def _read(self, stream: IO[bytes], kept: bytearray, on_line: Hear | None) -> None:
         with contextlib.suppress(ValueError, OSError), stream:

@@ -1,7 +1,8 @@
 """How fast tickets are read and judged: scripts/bench_evidence.py [--tickets N]
 
-Prints, as JSON: one ticket of 10 kB in a fresh process against --help (ms), tickets a second in one process (reading
-alone, and the whole examination), and what an examination costs in runs of a plain Python loop.
+Prints, as JSON: one ticket of 10 kB in a fresh process against --help (ms; as text, and as redacted JSON), tickets a
+second in one process (reading alone, and the whole examination), and what an examination costs in runs of a plain
+Python loop. Times are those of the processor, where the system tells them: other programs change them less.
 Exit code 1 if a limit is missed: 150 ms beyond --help, 100 tickets a second.
 The commands run with their byte code cached, as an installed program's is, whatever PYTHONDONTWRITEBYTECODE says here.
 """
@@ -17,6 +18,11 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -36,6 +42,7 @@ def main() -> int:
     said = {
         "help_ms": round(best_ms(["--help"]), 1),
         "ticket_ms": round(one_ticket_ms(tickets), 1),
+        "ticket_json_ms": round(one_ticket_ms(tickets, "--json"), 1),
         "read_per_s": round(per_second(many, _read)),
         "examined_per_s": round(per_second(many, _examine)),
         "loops_a_ticket": round(loops_a_ticket(tickets), 3),
@@ -45,36 +52,44 @@ def main() -> int:
     return int(said["beyond_help_ms"] > BEYOND_HELP_MS or said["examined_per_s"] < TICKETS_PER_S)
 
 
-def one_ticket_ms(tickets: list[bytes]) -> float:
+def one_ticket_ms(tickets: list[bytes], *options: str) -> float:
     """Best time of the command on a ticket of SIZE bytes: a real one, padded with a log."""
     ticket = max((t for t in tickets if len(t) < SIZE), key=len)
     log = b"".join(b"step %05d  loss 0.12345  lr 0.0001  12.3 it/s\n" % i for i in range(SIZE // 40))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ticket.txt"
         path.write_bytes((log + ticket)[-SIZE:])
-        return best_ms(["check", "--from", str(path), "--json"])
+        return best_ms(["check", "--from", str(path), *options])
 
 
 def best_ms(arguments: list[str], rounds: int = 9) -> float:
-    """Best wall-clock time of the command, in ms."""
+    """Best time of the command, in ms."""
     with tempfile.TemporaryDirectory() as byte_code:
         environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": byte_code}
         command = [sys.executable, "-m", "doctor", *arguments]
         times = []
         for _ in range(1 + rounds):
-            started = time.perf_counter()
+            started = _clock()
             subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, timeout=60, check=False)
-            times.append((time.perf_counter() - started) * 1000)
+            times.append((_clock() - started) * 1000)
     return min(times[1:])  # the first one compiles
+
+
+def _clock() -> float:
+    """Seconds that the children of this process computed; elsewhere those that went by."""
+    if resource is None:
+        return time.perf_counter()
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def per_second(tickets: list[bytes], work: Callable[[bytes], object]) -> float:
     """Tickets a second in this process, after one to warm up."""
     work(tickets[0])
-    started = time.perf_counter()
+    started = time.process_time()
     for ticket in tickets:
         work(ticket)
-    return len(tickets) / (time.perf_counter() - started)
+    return len(tickets) / (time.process_time() - started)
 
 
 def loops_a_ticket(tickets: list[bytes], rounds: int = 3) -> float:

@@ -27,6 +27,10 @@ HANG_LIMIT_S = 1.0  # more than where nvidia-smi answers or is not there
 FIRST_LINE_LIMIT_S = 0.3
 GPUS_LIMIT_S = 2.0  # more than importing torch
 RSS_LIMIT_MB = 60.0
+EXAMINE_LIMIT_MS = 50.0  # of the Python interface without a probe, more than importing torch
+
+
+APPLICATION = "import doctor, argparse, dataclasses, json, logging, pathlib, re, socket, subprocess, tempfile"
 
 
 def seconds(argv: list[str], environ: dict[str, str] | None = None) -> float:
@@ -155,11 +159,16 @@ def rows(python: str, rounds: int) -> list[tuple[str, str, str, bool]]:
             "no-probe": [*DOCTOR, "check", "--no-probe", "--python", python],
             "check": [*DOCTOR, "check", "--python", python],
             "collect_env": [python, "-m", "torch.utils.collect_env"],
+            # An application: what it has loaded already costs nothing more.
+            "application": [sys.executable, "-c", APPLICATION],
+            "examine": [sys.executable, "-c", f"{APPLICATION}; doctor.examine(python={python!r}, probe=False)"],
         },
         rounds,
     )
     add("check --no-probe : import torch", heavy["no-probe"] / heavy["import"], 1.15, times)
     add("check --no-probe : collect_env", heavy["no-probe"] / heavy["collect_env"], 1.0, times)
+    over = heavy["examine"] - heavy["application"] - heavy["import"]
+    add("examine(probe=False) - import torch", over * 1000, EXAMINE_LIMIT_MS, "{:.0f} ms".format)
     add("check - import torch", heavy["check"] - heavy["import"], 1.5, "{:.2f} s".format)
     for name, took in {**light, **heavy}.items():
         found.append((f"  {name}", f"{took:.3f} s", "", True))

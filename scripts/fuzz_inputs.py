@@ -38,6 +38,7 @@ from doctor.facts.gpus import merged, nvidia, windows  # noqa: E402
 from doctor.facts.notes import Notes  # noqa: E402
 from doctor.facts.said import with_messages  # noqa: E402
 from doctor.facts.system import System  # noqa: E402
+from doctor.fixes import tools  # noqa: E402
 from doctor.fixes.plan import plan, script  # noqa: E402
 from doctor.model.facts import ABSENT, Facts, Host, Interpreter, Torch  # noqa: E402
 from doctor.model.report import Report, Target  # noqa: E402
@@ -311,7 +312,7 @@ def _collect_functions() -> Callable[[str], str]:
     """inside/collect.py over a folder that stands for sys.prefix and for the whole of sys.path; its answer."""
     path = list(sys.path)
     source = (ROOT / "doctor" / "inside" / "collect.py").read_text()
-    space: dict[str, Any] = {"__name__": "collect"}
+    space: dict[str, Any] = {"__name__": "collect", "SIGNS": tools.signs()}
     hook = sys.excepthook
     exec(compile(source.replace("\nmain()\n", "\n"), "collect.py", "exec"), space)
     sys.path[:], sys.excepthook = path, hook

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -114,7 +116,7 @@ def help_text() -> str:
 
     from doctor.cli.main import cli
 
-    with Context(cli, info_name="torchdoctor", terminal_width=80) as context:
+    with Context(cli, info_name="torchdoctor", terminal_width=80, **cli.context_settings) as context:
         return cli.get_help(context)
 
 
@@ -147,6 +149,22 @@ def report() -> str:
     from scripts import report_page
 
     return report_page.text()
+
+
+def needs() -> str:
+    """doctor/needs.py: what each regular expression needs in a text."""
+    from scripts import needs
+
+    return needs.text()
+
+
+def known_words() -> str:
+    """doctor/redaction/known.txt: the words of the knowledge tables that words.txt lacks."""
+    tables = (ROOT / "doctor" / "knowledge" / "tables").glob("*.json")
+    found = {word for table in tables for word in re.findall(r"[a-z]{2,}", table.read_text(encoding="utf-8").lower())}
+    found -= set((ROOT / "doctor" / "redaction" / "words.txt").read_text(encoding="utf-8").split())
+    said = "# Words of the knowledge tables. Made by scripts/generate.py; do not edit.\n"
+    return said + "\n".join(textwrap.wrap(" ".join(sorted(found)), 118)) + "\n"
 
 
 def machines() -> str:
@@ -186,6 +204,8 @@ def exit_codes() -> str:
 
 
 MADE = {
+    "doctor/needs.py": needs,  # first: what others are made of reads it
+    "doctor/redaction/known.txt": known_words,
     "docs/bench.md": bench_page,
     "docs/checks.md": catalogue,
     "docs/errata.md": errata,

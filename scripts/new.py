@@ -4,10 +4,14 @@ python scripts/new.py check LAYER ID      doctor/checks/LAYER/ID.py and tests/ch
 python scripts/new.py fact NAME           doctor/facts/NAME.py and tests/facts/test_NAME.py
 python scripts/new.py probe NAME          doctor/probes/NAME.py, a reader of one stage, and its test
 python scripts/new.py format NAME         doctor/reports/NAME.py and tests/reports/test_NAME.py
+python scripts/new.py tool NAME           doctor/fixes/tools/NAME.py and tests/fixes/test_tool_NAME.py
+python scripts/new.py message ID CHECK LINE
+                                          a row of doctor/knowledge/tables/messages.json that recognises the line
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -156,16 +160,66 @@ def test_ends_with_the_verdict() -> None:
     assert {name}.render(HEALTHY).splitlines()[-1].startswith("Nothing is wrong")
 '''
 
+TOOL = '''"""{title}: say what it installs into, and cite the manual that its words are from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doctor.fixes.tools._tool import Order, Sign, Tool
+from doctor.model.fix import Step
+
+if TYPE_CHECKING:
+    from doctor.fixes.situation import Situation
+
+
+class {type}(Tool):
+    programs = ("{id}",)
+    rank = {rank}  # its place where tools are listed
+    signs = (Sign(lock="{id}.lock", project=("pyproject.toml",)),)  # how its environments are known
+    manifests = ("pyproject.toml",)
+    locks = ("{id}.lock",)
+    said = ("{id}",)
+
+    def install(self, situation: Situation, order: Order) -> tuple[Step, ...]:
+        index = ("--index", order.index) if order.index else ()
+        return (Step(text=order.text, argv=("{id}", "add", *order.requirements, *index)),)
+
+    def remove(self, situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
+        return (Step(text=f"Remove {{' '.join(packages)}}", argv=("{id}", "remove", *packages)),)
+
+
+tool = {type}()
+'''
+
+TOOL_TEST = '''"""doctor/fixes/tools/{name}.py: its own words. What all tools must keep is in test_tool_suite.py."""
+
+from __future__ import annotations
+
+from doctor.fixes.tools import Order, find
+from tests.fixes.test_tool_suite import situation
+
+
+def test_its_words() -> None:
+    tool = find("{id}")
+    assert tool is not None
+    (step,) = tool.install(situation(tool), Order(requirements=("torch==2.14.1",), index="https://index"))
+    assert step.argv == ("{id}", "add", "torch==2.14.1", "--index", "https://index")
+'''
+
 KINDS = {
     "fact": {"doctor/facts/{name}.py": FACT, "tests/facts/test_{name}.py": FACT_TEST},
     "probe": {"doctor/probes/{name}.py": PROBE, "tests/probes/test_{name}.py": PROBE_TEST},
     "format": {"doctor/reports/{name}.py": FORMAT, "tests/reports/test_{name}.py": FORMAT_TEST},
+    "tool": {"doctor/fixes/tools/{name}.py": TOOL, "tests/fixes/test_tool_{name}.py": TOOL_TEST},
 }
 NEXT = {
     "check": "fill in the page and the judge, give it real examples, then: scripts/test tests/test_examples.py -k {id}",
     "fact": "call it in doctor/facts/collect.py and give it a field in doctor/model/facts.py",
     "probe": "let doctor/inside/probe.py run the stage «{id}», and doctor/probes/children.py hand its data here",
     "format": "add '{name}' to FORMATS in doctor/cli/options.py",
+    "tool": "give it its real words, try them with the program, then: scripts/test tests/fixes -k tool",
+    "message": "widen the regex, name the source, refresh_knowledge.py --literals, scripts/test tests/knowledge",
 }
 
 
@@ -174,15 +228,17 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
     match arguments:
         case ["check", layer, id] if layer in LAYERS and _ID.match(id):
             files = {f"doctor/checks/{layer}/{{name}}.py": CHECK, f"tests/checks/{layer}/{{name}}.py": CHECK_EXAMPLES}
-        case [("fact" | "probe" | "format") as kind, id] if _ID.match(id):
+        case [("fact" | "probe" | "format" | "tool") as kind, id] if _ID.match(id):
             files = KINDS[kind]
+        case ["message", id, check, line] if _ID.match(id) and _ID.match(check) and line.strip():
+            return add_message(id, check, line.strip(), root)
         case _:
             print(__doc__, file=sys.stderr)
             print(f"LAYER is one of {', '.join(LAYERS)}; ID and NAME are like this-one.", file=sys.stderr)
             return 2
     names = {
         "id": id, "name": id.replace("-", "_"), "title": id.replace("-", " ").capitalize(),
-        "variable": id.replace("-", "_").upper(),
+        "variable": id.replace("-", "_").upper(), "type": id.title().replace("-", ""), "rank": free_rank(root),
     }  # fmt: skip
     paths = {root / path.format(**names): text.format(**names) for path, text in files.items()}
     if there := [str(p.relative_to(root)) for p in paths if p.exists()]:
@@ -193,6 +249,41 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
         path.write_text(text, encoding="utf-8", newline="\n")
         print(f"wrote {path.relative_to(root)}")
     print("next: " + NEXT[arguments[0]].format(**names))
+    return 0
+
+
+def free_rank(root: Path) -> int:
+    """The place behind all tools."""
+    files = (root / "doctor" / "fixes" / "tools").glob("*.py")
+    ranks = (re.search(r"^    rank = (\d+)", file.read_text(encoding="utf-8"), re.M) for file in files)
+    return max((int(match[1]) for match in ranks if match), default=0) + 10
+
+
+def add_message(id: str, check: str, line: str, root: Path) -> int:
+    """Write the row that recognises a line, as it stands, behind the others."""
+    sys.path.insert(0, str(ROOT))
+    from scripts.needs import needs_of
+
+    path = root / "doctor" / "knowledge" / "tables" / "messages.json"
+    text = path.read_text(encoding="utf-8")
+    rows = json.loads(text)["rows"]
+    if any(row["id"] == id for row in rows):
+        print(f"already there: {id}", file=sys.stderr)
+        return 2
+    if not list((root / "doctor" / "checks").glob(f"*/{check.replace('-', '_')}.py")):
+        print(f"there is no check {check}", file=sys.stderr)
+        return 2
+    regex = re.sub(r"\\([ /#&'\"<>@%=:,!~`-])", r"\1", re.escape(line))
+    row = {
+        "id": id, "regex": regex, "flags": "", "causes": [check], "kind": "compute", "subject": "torch",
+        "example": line, "literals": list(next(iter(needs_of(regex, 0, longest=400)[1]), ())), "versions": "any",
+        "source": "say where it was seen: a thread's address, or the line of torch that says it",
+        "evidence": ["threads"], "status": "single",
+    }  # fmt: skip
+    head, end = text.rstrip().removesuffix("}").rstrip().removesuffix("]").rstrip(), "\n ]\n}\n"
+    path.write_text(f"{head},\n  {json.dumps(row, ensure_ascii=False)}{end}", encoding="utf-8", newline="\n")
+    print(f"wrote a row of {path.relative_to(root)}")
+    print("next: " + NEXT["message"])
     return 0
 
 

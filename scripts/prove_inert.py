@@ -10,29 +10,41 @@ import multiprocessing
 import random
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from doctor import pipeline
+from doctor.comparison import compare
 from doctor.fixes.plan import script
 from doctor.fixes.quoting import SHELLS
+from doctor.model.report import Report
 from doctor.redaction.report import redact
-from doctor.reports import github, junit, markdown, openmetrics, sarif, terminal
+from doctor.reports import env, github, junit, markdown, openmetrics, sarif, terminal
 from doctor.reports import html as html_format
 from doctor.reports import json as json_format
+from doctor.reports.compare import markdown as compare_markdown
+from doctor.reports.compare import text as compare_text
+from doctor.triage.comment import answer_to
 from tests.reports.hostile import hostile_ticket, live_commands
+from tests.reports.samples import HEALTHY
 
-FORMATS = {
-    "json": json_format,
-    "markdown": markdown,
-    "html": html_format,
-    "junit": junit,
-    "github": github,
-    "sarif": sarif,
-    "openmetrics": openmetrics,
-    "terminal": terminal,
+FORMATS: dict[str, Callable[[Report], str]] = {
+    "json": json_format.render,
+    "markdown": markdown.render,
+    "html": html_format.render,
+    "junit": junit.render,
+    "github": github.render,
+    "job summary": github.job_summary,
+    "sarif": sarif.render,
+    "openmetrics": openmetrics.render,
+    "terminal": terminal.render,
+    "plan": lambda report: terminal.render_plan(report.plan),
+    "comparison": lambda report: compare_text.render(compare([report, HEALTHY])),
+    "comparison in Markdown": lambda report: compare_markdown.render(compare([report, HEALTHY])),
+    "answer to an issue": lambda report: answer_to(report).body or "",
+    **{f"ticket --as {name}": render for name, render in env.SHAPES.items()},
 }
 
 
@@ -42,8 +54,8 @@ def live_of(ticket: str) -> Iterator[tuple[str, list[str]]]:
         pipeline.Request(evidence=(("ticket\n::error::x##[a].txt", ticket.encode("utf-8", "replace")),))
     )
     for one in (report, redact(report)):
-        for name, module in FORMATS.items():
-            if found := live_commands(module.render(one), ours=name == "github"):
+        for name, render in FORMATS.items():
+            if found := live_commands(render(one), ours=name == "github"):
                 yield name, found
     if found := live_commands(terminal.render(report, verbose=True)):
         yield "terminal --verbose", found

@@ -32,11 +32,12 @@ from packaging.version import InvalidVersion, Version  # noqa: E402
 from pypi_simple import PYPI_SIMPLE_ENDPOINT, DistributionPackage, PyPISimple  # noqa: E402
 
 from doctor.knowledge.form import SCHEMA, Table  # noqa: E402
-from doctor.knowledge.literals import required_literals  # noqa: E402
+from doctor.knowledge.literals import flags_of, lets_through  # noqa: E402
 from doctor.knowledge.load import BUILT_IN, TABLES  # noqa: E402
 from doctor.knowledge.schema import check_table  # noqa: E402
 from doctor.knowledge.versions import numbers  # noqa: E402
 from scripts.measure_downloads import sizes_of  # noqa: E402
+from scripts.needs import needs_of  # noqa: E402
 
 OLDEST = Version("1.8.0")
 COMPANIONS = ("torchvision", "torchaudio", "torchtext", "xformers")
@@ -328,16 +329,13 @@ def refresh_sizes(tables: dict[str, Table], client: PyPISimple) -> list[str]:
 
 
 def refresh_literals(tables: dict[str, Table]) -> int:
-    """Work out the prefilters anew; how many changed."""
+    """Work out the prefilters anew that let not every match through, or are missing; how many changed."""
     changed = 0
-    for row in tables["messages"]["rows"]:
-        literals = list(required_literals(row["regex"], row["flags"]))
-        changed += literals != row["literals"]
-        row["literals"] = literals
-    for row in tables["gpus"]["patterns"]:
-        literals = list(required_literals(row["pattern"]))
-        changed += literals != row["literals"]
-        row["literals"] = literals
+    for row in (*tables["messages"]["rows"], *tables["gpus"]["patterns"]):
+        regex, flags = row.get("regex") or row["pattern"], row.get("flags", "")
+        if not lets_through(row["literals"], regex, flags):
+            changed += 1
+            row["literals"] = list(next(iter(needs_of(regex, flags_of(flags), longest=400)[1]), ()))
     return changed
 
 

@@ -19,6 +19,7 @@ it, `torchdoctor schema` its JSON schema (draft 2020-12).
 
 - The schema is "1". It only changes compatibly: fields may be added, so ignore those that you do not know. No field is
   renamed, removed or given another meaning. `check --from report.json` reads the reports of all versions of it.
+  A report of a newer schema, or one that was cut short, is refused in one line (exit code 2).
 - `null` is "not known", and `facts.gaps` says why. `{"absent": true}` is "looked for, and not there" (below:
   ABSENT). An empty array is "known to be none".
 - Units stand in the names (`_bytes`, `_ms`, `_mb`). Times are UTC, ISO 8601. Ids are kebab-case and never reused.

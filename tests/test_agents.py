@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import Any
 
@@ -10,6 +11,7 @@ import anyio
 import pytest
 
 from doctor import agents
+from doctor.fixes.tools import names
 
 mcp = pytest.importorskip("mcp")
 
@@ -51,12 +53,43 @@ def test_an_agent_examines_a_ticket() -> None:
     )
     assert {tool.name for tool in listed.tools} == {"check", "judge", "plan", "compare", "ticket", "explain"}
     assert all(tool.annotations.read_only_hint and tool.description for tool in listed.tools)
+    plan = next(tool for tool in listed.tools if tool.name == "plan")
+    assert f"for one tool ({', '.join(names())})" in plan.description
     assert [f["id"] for f in answer(stated)["findings"] if f["root"]] == ["gpu-too-new-for-build"]
     assert answer(stated)["findings"][0]["evidence"]
     assert answer(explained)["id"] == "gpu-hidden"
     assert answer(planned)["fixes"][0]["steps"][0]["argv"][0] == "uv"
     assert refused.is_error
     assert "did you mean torch.version?" in refused.content[0].text
+
+
+@pytest.mark.slow
+def test_the_transcript(snapshot: Any) -> None:
+    """What an agent reads: the tools as they are offered, and an answer of each kind."""
+    ticket = f"torch 2.6.0+cu124\n{NO_KERNEL}\nNVIDIA GeForce RTX 5070 Ti"
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("check", {"text": ticket, "require": ["torch>=2.5", "torch>=2.7"]}),
+        ("check", {"text": ticket, "require": ["torch"]}),
+        ("judge", {"stated": STATED}),
+        ("plan", {"text": ticket, "tool": "uv"}),
+        ("compare", {"good": "torch 2.6.0+cu124\nNVIDIA L4\nIs CUDA available: True", "bad": ticket}),
+        ("nothing", {}),
+    ]
+    listed, *results = called(*calls)
+    lines = [f"{tool.name}({', '.join(tool.input_schema['properties'])})" for tool in listed.tools]
+    for (name, arguments), result in zip(calls, results, strict=True):
+        lines.append(f"-> {name} {json.dumps(arguments)}")
+        lines.append(f"<- {'error ' if result.is_error else ''}{result.content[0].text}")
+    said = re.sub(r'("(?:taken_at|tool)": )"[^"]*"', r'\1"…"', "\n".join(lines))
+    assert re.sub(r"torch(==| )[\d.]+(?= \(cu|\")( \(cu\d+\))?", r"torch\1NEWEST", said) == snapshot
+
+
+def test_what_is_required_of_a_ticket() -> None:
+    told = agents.check(text="torch 2.6.0+cu124", require=["torch>=2.7", " torch>=2.7 "])
+    assert [f["id"] for f in told["findings"] if f["severity"] == "fault"] == ["requirement-unmet"]
+    assert told["verdict"] == "faulty"
+    with pytest.raises(Exception, match="'torch' is no requirement such as"):
+        agents.check(text="torch 2.6.0+cu124", require=["torch"])
 
 
 def test_what_is_told_is_redacted() -> None:

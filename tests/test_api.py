@@ -54,6 +54,8 @@ def test_a_text_is_examined_without_a_word(capfd: pytest.CaptureFixture[str]) ->
     [
         (lambda: doctor.examine(only=("gpu-hiden",), evidence="x"), "gpu-hiden"),
         (lambda: doctor.examine(evidence="x", timeout_s=0), "timeout_s"),
+        (lambda: doctor.examine(evidence="x", require=("torch",)), "torch>=2.5"),
+        (lambda: doctor.examine(evidence="x", require="torch>=2"), "several texts"),
         (lambda: doctor.plan(doctor.examine(evidence="x"), tool="npm"), "npm"),
         (lambda: doctor.judge("{"), "JSON"),
     ],

@@ -490,12 +490,61 @@ TOOLS_WORDS = ("NVRM", "Cuda compilation", "NVIDIA-SMI", "PRETTY_NAME", "Marketi
 
 
 def test_a_tools_output_is_read_in_one_place() -> None:
-    """A format knows nothing of ours but decode and Regex, and facts/ has no expression for the words of those tools
-    that have one; evidence may look for where the output stands."""
+    """A format knows nothing of ours but decode, Regex and the package managers, and facts/ has no expression for the
+    words of those tools that have one; evidence may look for where the output stands."""
     for path in (p for p in MODULES if room(p) == "formats"):
         ours = {n for n in imports_of(path) if n.startswith("doctor")}
-        allowed = ("doctor.decode", "doctor.formats", "doctor.evidence.regex", "doctor.model.values")
+        allowed = ("doctor.decode", "doctor.formats", "doctor.regex", "doctor.model.values", "doctor.fixes.tools")
         assert all(n.startswith(allowed) for n in ours), name_of(path)
     for path in (p for p in MODULES if room(p) == "facts"):
         strings = [n.value for n in ast.walk(tree_of(path)) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
         assert not [s for s in strings for word in TOOLS_WORDS if word in s and "\\" in s], name_of(path)
+
+
+# The files outside of doctor/fixes/tools that may name a package manager, and why.
+KNOW_A_TOOL = {
+    "inside/collect.py": "runs alone in the target: reads conda's records and uv's receipt, and looks for pip itself",
+    "evidence/packages.py": "reads the lists that pip, uv and conda print, by their shape",
+    "evidence/systems.py": "reads what `conda info` prints",
+    "needs.py": "generated: the expressions of all rooms, with the words that each needs",
+}  # fmt: skip
+
+
+@cache
+def words_of_tools() -> frozenset[str]:
+    """The names of the tools, of their environments, and of the files that only one of them has."""
+    from doctor.fixes.tools import all_tools, base
+
+    words = {word for tool in all_tools() for word in (*tool.programs, *tool.locks, *(k.name for k in tool.kinds))}
+    words |= {sign.file for tool in all_tools() for sign in tool.signs} - {""}
+    return frozenset(words | {n for t in all_tools() for n in t.manifests if n not in base().manifests})
+
+
+def names_a_tool(tree: ast.AST) -> list[str]:
+    """Where code knows a tool: a string that equals one of its words (compared, looked up, or a word of a command), an
+    expression that lists tools, or the module of one. A sentence with its name in it is for the user, and none."""
+    listed = re.compile(rf"[(|:]({'|'.join(map(re.escape, sorted(words_of_tools())))})(?=[|)])")
+    spoken = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}  # docstrings
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in spoken:
+            if node.value in words_of_tools() or listed.search(node.value):
+                found.append(f"{node.lineno}: {node.value[:40]!r}")
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("doctor.fixes.tools"):
+            files = {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            files = {f.removeprefix("doctor.fixes.tools.").replace("_", "-") for f in files} & words_of_tools()
+            found += [f"{node.lineno}: import of {name}" for name in files - {"pip"}]
+    return found
+
+
+def test_a_package_manager_is_one_file() -> None:
+    for wrong in ('if tool == "uv": pass', 'argv = (python, "-m", "pip")', '{"poetry": 1}', 'x = "pipx_metadata.json"',
+                  'r = re.compile("(?:pip|uv) install")', "from doctor.fixes.tools import pixi", 'd.get("conda")',
+                  "from doctor.fixes.tools.uv import tool"):  # fmt: skip
+        assert names_a_tool(ast.parse(wrong)), wrong
+    for right in ('"""pip"""', 'text = "Get uv, if it is not there"', "from doctor.fixes.tools import find, pip"):
+        assert names_a_tool(ast.parse(right)) == [], right
+    others = [p for p in MODULES if "doctor/fixes/tools/" not in name_of(p)]
+    known = {name_of(p).removeprefix("doctor/"): names_a_tool(tree_of(p)) for p in others}
+    assert {name: where for name, where in known.items() if where and name not in KNOW_A_TOOL} == {}
+    assert [name for name in KNOW_A_TOOL if not known[name]] == [], "an exception that is not needed"

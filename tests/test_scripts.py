@@ -37,6 +37,8 @@ def copy(tmp_path: Path) -> Path:
         (["fact", "just-invented"], ["tests/facts/test_just_invented.py"]),
         (["probe", "just-invented"], ["tests/probes/test_just_invented.py"]),
         (["format", "just-invented"], ["tests/reports/test_just_invented.py"]),
+        (["tool", "just-invented"], ["tests/fixes/test_tool_just_invented.py", "tests/fixes/test_tool_suite.py",
+                                     "tests/test_laws.py::test_a_package_manager_is_one_file"]),
     ],
     ids=lambda value: value[0],
 )
@@ -56,9 +58,26 @@ def test_a_new_piece_runs_at_once(copy: Path, arguments: list[str], tests: list[
     assert new.main(arguments, root=copy) == 2, "never overwrites"
 
 
+def test_a_new_message_is_known_at_once(copy: Path, capsys) -> None:
+    new, line = load("new"), "RuntimeError: the flux compensator (v2.1) [hip] is not aligned with cuda:0"
+    assert new.main(["message", "just-invented", "torch-cpu-only", line], root=copy) == 0
+    assert "next:" in capsys.readouterr().out
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    argv.append("tests/knowledge/test_messages.py")
+    done = subprocess.run(argv, cwd=copy, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+    argv = [sys.executable, "-m", "doctor", "check", "--from", "-", "--json"]
+    said = subprocess.run(argv, cwd=copy, input=line, capture_output=True, text=True, timeout=60, check=False)
+    assert '"just-invented"' in said.stdout, said.stderr
+    assert new.main(["message", "just-invented", "torch-cpu-only", line], root=copy) == 2, "never twice"
+    assert new.main(["message", "other", "no-such-check", line], root=copy) == 2
+
+
 @pytest.mark.parametrize(
-    "arguments", [[], ["check"], ["check", "nowhere", "x"], ["check", "run", "Bad_Id"], ["thing", "x"]]
-)
+    "arguments",
+    [[], ["check"], ["check", "nowhere", "x"], ["check", "run", "Bad_Id"], ["thing", "x"], ["tool", "Bad"],
+     ["message", "x", "torch-cpu-only"]],
+)  # fmt: skip
 def test_new_wrong_usage(tmp_path: Path, arguments: list[str], capsys) -> None:
     assert load("new").main(arguments, root=tmp_path) == 2
     assert list(tmp_path.iterdir()) == []

@@ -26,6 +26,7 @@ from doctor.model.facts import Facts, Torch
 from doctor.model.finding import Evidence, Finding, Outcome
 from doctor.model.symptom import Hypothesis, Question, Symptom
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 LEADS = 0.6  # the share of the weight with which one hypothesis becomes a finding …
 LEADS_BY = 1.8  # … if it also outweighs the next by this factor
@@ -301,7 +302,7 @@ def _programs_own(symptoms: Sequence[Symptom], findings: Sequence[Finding], fact
     )
 
 
-_OF_A_DEVICE = re.compile(
+_OF_A_DEVICE = Regex(
     r"torch|cuda|\bgpus?\b|nvidia|driver|rocm|\bhip|\bmps\b|\bxpu\b|device|kernel|cudnn|cublas|nccl|memory|\boom\b|"
     r"segmentation|segfault|kill|\bdie[sd]?\b|crash|dump|signal|hang|hung|freez|stuck|slow|\bnan\b|wrong|black|noise|"
     r"garbage|librar|\bdlls?\b|\.so\b|symbol|\bmodules?\b|import|install|wheel|numpy|python|illegal|"

@@ -13,9 +13,11 @@ from dataclasses import replace
 
 from doctor.accounting.accelerators import accelerators, torch_runs
 from doctor.checks import all_checks
+from doctor.fixes.tools import pip
 from doctor.knowledge import codes, lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, ImportFailure, ProbeResult, StartFailure, Torch
 from doctor.model.symptom import Kind, Symptom
+from doctor.regex import Regex
 
 # Exceptions that a program's own code, arguments, files or network raise.
 PROGRAMS_OWN = frozenset((
@@ -36,21 +38,21 @@ _OF_ANYBODY = frozenset(
      "OutOfMemoryError", "AcceleratorError", "BackendCompilerFailed", "LinkError", "CompileError", "CompilationError",
      "DistutilsError", "InstallationError", "ResolutionImpossible", "UnsatisfiableError", "LibMambaUnsatisfiableError")
 )  # fmt: skip
-_DEVICE = re.compile(
+_DEVICE = Regex(
     r"torch\b|cuda|gpu|nvidia|driver|rocm|\bhip|\bmps\b|\bxpu\b|device|accelerator|cudnn|cublas|nccl|memory|compil|"
     r"librar|instal|package|distribution|wheel|depend",
     re.I,
 )
 _IMPORTING = frozenset(("ImportError", "ModuleNotFoundError", "DLLLoadError"))
-_MISSING_MODULE = re.compile(r"No module named ['\"](\w+)")
+_MISSING_MODULE = Regex(r"No module named ['\"](\w+)")
 # what torch needs or what is built for it; a module of any other name is the program's own affair
 _FAMILY = frozenset(
     ("torch", "torchvision", "torchaudio", "torchtext", "triton", "numpy", "nvidia", "functorch", "typing_extensions",
-     "sympy", "filelock", "jinja2", "networkx", "fsspec", "mpmath", "xformers", "flash_attn", "pip",
+     "sympy", "filelock", "jinja2", "networkx", "fsspec", "mpmath", "xformers", "flash_attn", pip.NAME,
      "setuptools", "intel_extension_for_pytorch")
 )  # fmt: skip
-_NOT_A_FAILURE = re.compile(r"\w*[Ww]arning\b|\bWARN(?:ING)?\b|\bINFO\b|\bDEBUG\b")
-_OF_CUDA = re.compile(
+_NOT_A_FAILURE = Regex(r"\w*[Ww]arning\b|\bWARN(?:ING)?\b|\bINFO\b|\bDEBUG\b")
+_OF_CUDA = Regex(
     r"\b(?:CUDA|cuDNN|cuBLAS)[ ]error|\bcuda runtime error|\bCU(?:BLAS|DNN|SOLVER|FFT|SPARSE|RAND)_STATUS_"
 )
 _SUBJECTS = {"mps": "apple", "cpu": "cpu", "xpu": "intel"}

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from doctor.apply import ApplyError
 from doctor.apply.lock import MARK
-from doctor.apply.place import PIPX, UV_TOOL
 from doctor.apply.redacted import hide
 from doctor.apply.resolve import SILENCE_LIMIT_S
+from doctor.fixes.tools import all_tools
 
 if TYPE_CHECKING:
     from doctor import process
@@ -27,22 +27,15 @@ def environ_for(system: System, store: str, prefix: str | None) -> dict[str, str
         MARK: store,
         "PYTHONUNBUFFERED": "1",
         "PYTHONDONTWRITEBYTECODE": "1",  # a dry run comes before the snapshot: it may not leave anything
-        "PIP_NO_INPUT": "1",
-        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-        "POETRY_NO_INTERACTION": "1",
-        "CONDA_ALWAYS_YES": "true",
-        "MAMBA_ALWAYS_YES": "true",
-        "PIPENV_YES": "1",
-        # pip would install elsewhere, where no snapshot looks
-        "PIP_TARGET": None, "PIP_PREFIX": None, "PIP_ROOT": None, "PIP_USER": None,
-    }  # fmt: skip
-    if prefix and os.path.exists(os.path.join(prefix, "pyvenv.cfg")):
-        said |= {"VIRTUAL_ENV": prefix, "UV_PROJECT_ENVIRONMENT": prefix}
-    if prefix and os.path.exists(os.path.join(prefix, UV_TOOL)):
-        said["UV_TOOL_DIR"] = os.path.dirname(prefix)
-    if prefix and os.path.exists(os.path.join(prefix, PIPX)) and os.path.basename(os.path.dirname(prefix)) == "venvs":
-        # its own pip, which all applications share, is not ours to change
-        said |= {"PIPX_HOME": os.path.dirname(os.path.dirname(prefix)), "PIPX_DISABLE_SHARED_LIBS_AUTO_UPGRADE": "1"}
+    }
+
+    def has(name: str) -> bool:
+        return os.path.exists(os.path.join(prefix or "", name))
+
+    if prefix and has("pyvenv.cfg"):
+        said["VIRTUAL_ENV"] = prefix
+    for tool in all_tools():
+        said |= {**tool.quiet, **(tool.placed(prefix, has) if prefix else {})}
     return system.child_environ(**said)
 
 
@@ -51,11 +44,7 @@ def program_of(system: System, argv: Sequence[str]) -> tuple[str, ...]:
     if os.path.dirname(argv[0]):
         return (os.path.join(system.cwd, argv[0]), *argv[1:])
     home = system.environ.get("HOME") or system.environ.get("USERPROFILE") or ""
-    also = (
-        [os.path.join(home, *parts) for parts in ((".local", "bin"), (".cargo", "bin"), (".pixi", "bin"))]
-        if home
-        else []
-    )
+    also = [os.path.join(home, *parts) for tool in all_tools() for parts in tool.homes] if home else []
     if system.own_python:
         also.append(os.path.dirname(system.own_python))  # uvx torchdoctor, or uv beside it
     found = system.which(argv[0], also)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from doctor.fixes import tools
 from doctor.model.facts import Facts
 
-NAMES = ("system-python", "conda-base", "other-user", "jetson-torch")
+_SHARED = tuple(kind.name for tool in tools.all_tools() for kind in tool.kinds if kind.shared)
+NAMES = ("system-python", *_SHARED, "other-user", "jetson-torch")
 
 
 def needed(facts: Facts, prefix: str) -> tuple[tuple[str, str], ...]:
@@ -18,8 +20,8 @@ def needed(facts: Facts, prefix: str) -> tuple[tuple[str, str], ...]:
         managed = " and its distribution manages it (PEP 668)" if interpreter.externally_managed else ""
         why = f"{interpreter.executable} is no virtual environment{managed}: other programs may need its packages"
         asked.append(("system-python", why))
-    if interpreter.environment == "conda-base":
-        asked.append(("conda-base", f"{prefix} is conda's base environment: conda itself runs in it"))
+    if (kind := tools.kind(interpreter.environment)) and kind.shared:
+        asked.append((kind.name, f"{prefix} is {kind.shared}"))
     if (owner := _other_owner(prefix)) is not None:
         asked.append(("other-user", f"{prefix} belongs to another user ({owner})"))
     if isinstance(facts.host.jetson, str) and facts.torch:

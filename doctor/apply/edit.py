@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import TYPE_CHECKING, Any
 
 from doctor.apply import ApplyError
+from doctor.fixes.tools import normalised
 
 if TYPE_CHECKING:
     from doctor.model.fix import TomlEdit
@@ -61,11 +63,22 @@ def _merge(into: Any, added: Any) -> None:
 
 
 def _extend(here: list[Any], added: list[Any]) -> None:
-    """Add what is not there yet; a table goes into the one of the same name."""
+    """Add what is not there yet; a table goes into the one of the same name, and a requirement with a version takes the
+    place of the one for the same package."""
     for entry in added:
         name = entry.get("name") if isinstance(entry, dict) else None
         same = next((e for e in here if name and isinstance(e, dict) and e.get("name") == name), None)
+        place = next((n for n, e in enumerate(here) if _package(entry) and _package(e) == _package(entry)), None)
         if same is not None:
             _merge(same, entry)
+        elif place is not None:
+            here[place] = entry
         elif entry not in here:
             here.append(entry)
+
+
+def _package(entry: Any) -> str:
+    """The package that a requirement with a version is for; "" where it is none."""
+    text = entry if isinstance(entry, str) else ""
+    match = re.match(r"([A-Za-z0-9][A-Za-z0-9._-]*) *(?:\[[^\]]*\])? *[<>=!~]=", text)
+    return normalised(match[1]) if match else ""

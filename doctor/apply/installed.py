@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from doctor.apply.listing import normalised
 from doctor.facts.system import read_regular
+from doctor.fixes.tools import normalised
 from doctor.model.values import dataclass
 
 _HEADER_BYTES = 1 << 16

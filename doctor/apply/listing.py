@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import dataclasses
 import io
 import os
 import stat
@@ -19,6 +20,7 @@ from itertools import islice
 from doctor.apply import ApplyError
 from doctor.apply.place import SCHEME, STORE, Place, Root, is_within
 from doctor.facts.system import read_regular
+from doctor.fixes.tools import normalised
 from doctor.model.values import dataclass
 
 KINDS = ("f", "l", "d", "o", "n")
@@ -34,7 +36,7 @@ Key = tuple[int, str]
 Xattrs = tuple[tuple[str, str], ...]  # (name, value in hexadecimal), sorted
 
 
-@dataclass(frozen=True, slots=True)  # an environment has 100,000 of them
+@dataclasses.dataclass(frozen=True, slots=True)  # an environment has 100,000 of them
 class Entry:
     """One thing on the disk. `kind`: f(ile), l(ink), d(irectory), o(ther: a socket, a device), n(othing, for a single
     file that is not there). Sizes in bytes, times in ns."""
@@ -360,13 +362,6 @@ def record_rows(record: str) -> list[tuple[str, str]]:
         return [(row[0], row[1] if len(row) > 1 else "") for row in islice(rows, RECORD_ROWS) if row]
     except (OSError, csv.Error):
         return []
-
-
-def normalised(name: str) -> str:
-    """The name of a distribution as PEP 503 compares it."""
-    import re
-
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def tops(entries: Listing, keys: Iterable[Key]) -> Iterator[Key]:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from doctor.fixes.tools import all_tools
 from doctor.model.values import dataclass
 
 if TYPE_CHECKING:
@@ -17,14 +18,15 @@ if TYPE_CHECKING:
 STORE = ".torchdoctor"  # in the environment: same file system, moves and goes with it, and is on no sys.path
 _SITE = ("site-packages", "dist-packages")
 _NOT_CONTENT = ("pkgs", "envs", STORE)  # of a conda installation: the package cache and the other environments
-PIPX, UV_TOOL = "pipx_metadata.json", "uv-receipt.toml"  # what these tools keep in an application's environment
-LOCK_FILES = ("uv.lock", "poetry.lock", "pdm.lock", "pixi.lock", "Pipfile.lock")
-PROJECT_FILES = ("pyproject.toml", "pixi.toml", "Pipfile", *LOCK_FILES)
+LOCK_FILES = tuple(dict.fromkeys(name for tool in all_tools() for name in tool.locks))
+# The files of a project that a tool edits.
+PROJECT_FILES = (*dict.fromkeys(n for tool in all_tools() if tool.projects for n in tool.manifests), *LOCK_FILES)
+_KEPT = [sign.file for tool in all_tools() for sign in tool.signs if sign.file and "/" not in sign.file]
 # What an installer may write directly below an environment's folder: the folders of sysconfig's schemes, those that
 # wheels use as data (oneAPI's runtimes, Jupyter, man pages), and the files of the tools that make environments.
 SCHEME = (
     "bin", "Scripts", "lib", "lib64", "Lib", "libs", "Library", "include", "Include", "share", "etc", "man", "opt",
-    "sbin", "libexec", "DLLs", "pyvenv.cfg", ".lock", ".gitignore", "CACHEDIR.TAG", PIPX, UV_TOOL,
+    "sbin", "libexec", "DLLs", "pyvenv.cfg", ".lock", ".gitignore", "CACHEDIR.TAG", *_KEPT,
 )  # fmt: skip
 
 

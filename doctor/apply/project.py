@@ -19,7 +19,8 @@ from doctor.apply import ApplyError, edit
 from doctor.apply.commands import program_of
 from doctor.apply.place import LOCK_FILES
 from doctor.apply.redacted import hide
-from doctor.apply.resolve import CONNECT_S, Resolution, ask, failed
+from doctor.apply.resolve import CONNECT_S, ask, failed
+from doctor.fixes.tools import Projects, Resolution, all_tools, of_argv
 from doctor.model.fix import Step, TomlEdit
 from doctor.model.values import dataclass
 
@@ -27,33 +28,13 @@ if TYPE_CHECKING:
     from doctor import process
     from doctor.facts.system import System
 
-# tool: (options that name the project's folder, the option that leaves the environment alone, what shows that an index
-# answered). A tool that shows nothing is given its own time limits.
-_TOOLS = {
-    "uv": (("--project", "--directory"), "--no-sync", r"DEBUG (Selecting|Tried)|Resolved "),
-    "poetry": (
-        ("--directory", "-C"), "--lock", r".*(selecting|conflict|Resolving dependencies\.\.\. \(|from lock file)"
-    ),
-    "pdm": (
-        ("--project", "-p"), "--no-sync",
-        r"pdm\.termui: .*(Starting round|new pin|Candidate)|unearth\.|Synchronizing|Packages to add",
-    ),
-    "pixi": (("--manifest-path",), "--no-install", r""),
-    "pipenv": ((), "", r""),  # it cannot be told which project is meant
-}  # fmt: skip
 _CHANGES = ("add", "remove")
-_SYNCS = {"uv": "sync", "poetry": "install", "pdm": "install"}  # what these know a dry run of
 _BIG_BYTES = 1 << 20
 _REASON_LINES = 12
-_CHATTER = re.compile(
-    r"\s*(DEBUG|TRACE|WARN) |\s*\d+: |\s*(Requested|Existing): |"  # uv
-    r"(Updating|Resolving) dependencies|Using virtualenv|Checking keyring|"  # poetry
-    r"INFO: |STATUS: |pdm\.termui: |unearth\.|Set env var |See \S+ for |WARNING: Add '-v'|\[ResolutionError\]|"
-    r".*Lock failed|Adding packages to |\S* \d:\d\d:\d\d Resolve for "  # PDM
-)
 _PYTHON_RANGE = re.compile(r"supported Python range|requires-python|[Pp]ython versions supported")
 _LOCKED = re.compile(r'^\[\[package\]\]\nname = "([^"]+)"\nversion = "([^"]+)"', re.M)
-_LEFT_OUT = (".venv", "venv", ".git", ".pixi", "__pypackages__", "node_modules")
+_OWN_FOLDERS = {sign.above.strip("/") for tool in all_tools() for sign in tool.signs} - {""}
+_LEFT_OUT = (".venv", "venv", ".git", "__pypackages__", "node_modules", *_OWN_FOLDERS)
 
 
 @dataclass(frozen=True)
@@ -69,12 +50,13 @@ def is_of_project(step: Step) -> bool:
     if step.edit:
         return True
     argv = step.argv or ()
-    tool = _tool(argv)
-    return tool in _TOOLS and (tool != "uv" or argv[1] in (*_CHANGES, _SYNCS["uv"]))
+    ways = _projects(argv)
+    return ways is not None and (not ways.verbs or argv[1] in ways.verbs)
 
 
-def _tool(argv: Sequence[str]) -> str:
-    return os.path.basename(argv[0]).lower().removesuffix(".exe")
+def _projects(argv: Sequence[str]) -> Projects | None:
+    tool = of_argv(argv)
+    return tool.projects if tool else None
 
 
 def preview(system: System, steps: Sequence[Step], files: Sequence[str], environ: dict[str, str]) -> Preview:
@@ -85,10 +67,9 @@ def preview(system: System, steps: Sequence[Step], files: Sequence[str], environ
             "Run this in the project's folder, or use --tool pip."
         )
     folder = os.path.dirname(files[0])
-    environ.setdefault("UV_HTTP_TIMEOUT", str(CONNECT_S))
-    environ.setdefault("UV_HTTP_RETRIES", "1")
-    environ.setdefault("PDM_REQUEST_TIMEOUT", str(CONNECT_S))
-    environ.setdefault("POETRY_REQUESTS_TIMEOUT", str(CONNECT_S))
+    for tool in all_tools():
+        for name, value in (tool.projects.limits if tool.projects else ()):
+            environ.setdefault(name, value.format(seconds=CONNECT_S))
     with tempfile.TemporaryDirectory(prefix="torchdoctor-") as scratch:
         copy = os.path.join(scratch, os.path.basename(folder) or "project")
         _copy(folder, copy)
@@ -100,15 +81,16 @@ def preview(system: System, steps: Sequence[Step], files: Sequence[str], environ
             result, lines = ask(system, argv, answered, environ)
             if not result.ok:
                 said = [line.replace(copy, folder) for line in lines]
-                return Preview("", _refused(result, said, files[0]))
+                return Preview("", _refused(result, said, files[0], _projects(argv) or Projects()))
         return Preview(_diff(folder, copy, files), Resolution(ok=True))
 
 
-def _refused(result: process.Result, lines: Sequence[str], file: str) -> Resolution:
+def _refused(result: process.Result, lines: Sequence[str], file: str, ways: Projects) -> Resolution:
     """Why the tool could not do it: what it says of it, without what else it says, and the next step."""
     said = [line for line in lines if line.strip()]
     answer = failed(result, said)
-    reason = [line for line in _of_pdm(_of_poetry(said)) if not _CHATTER.match(line)]
+    chatter = re.compile(ways.chatter) if ways.chatter else None
+    reason = [line for line in ways.reason(said) if not (chatter and chatter.match(line))]
     if result.status == "timed-out" or not reason:
         return answer
     if answer.unreachable:  # what the tool thinks of it besides is no news
@@ -122,31 +104,14 @@ def _refused(result: process.Result, lines: Sequence[str], file: str) -> Resolut
     return replace(answer, message=message)
 
 
-def _of_poetry(lines: Sequence[str]) -> Sequence[str]:
-    """Of poetry's account of an error, which it gives with the places in its own source, the words of the last."""
-    starts = [number for number, line in enumerate(lines) if re.fullmatch(r"\s+[A-Za-z.]+(Error|Exception)\s*", line)]
-    if not starts:
-        return lines
-    words = lines[starts[-1] + 1 :]
-    end = next((number for number, line in enumerate(words) if re.match(r"\s+at .+:\d+ in ", line)), len(words))
-    return [line[2:] for line in words[:end] if not line.strip().startswith("https://")]
-
-
-def _of_pdm(lines: Sequence[str]) -> Sequence[str]:
-    """Of PDM's account, which goes on with a traceback, the words of the error."""
-    errors = [number for number, line in enumerate(lines) if line.startswith("ERROR: ")]
-    words = lines[errors[-1] :] if errors else lines
-    end = next((number for number, line in enumerate(words) if line.startswith("Traceback (most recent call")), None)
-    return words if end is None else words[:end] if errors else words[-1:]
-
-
 def _names_project(step: Step, files: Sequence[str]) -> bool:
     """Without that, a command would edit the project of the folder that we happen to be in, and an edit a file that no
     snapshot holds."""
     if step.edit:
         return step.edit.file in files
     argv = step.argv or ()
-    return any(option in argv for option in _TOOLS[_tool(argv)][0])
+    ways = _projects(argv)
+    return ways is not None and any(option in argv for option in ways.folder)
 
 
 def _edit_copy(wanted: TomlEdit, folder: str, copy: str) -> None:
@@ -171,23 +136,17 @@ def _copy(folder: str, copy: str) -> None:
 
 def _in_copy(argv: Sequence[str], folder: str, copy: str) -> tuple[list[str], re.Pattern[str]]:
     """The command for the copy, leaving the environment alone; and the lines that show that an index answered."""
-    _, leave, answered = _TOOLS[_tool(argv)]
+    ways = _projects(argv) or Projects()
     words = [
         copy + word[len(folder) :] if word == folder or word.startswith(folder + os.sep) else word for word in argv
     ]
     if any(word in _CHANGES for word in words[1:4]) and "source" not in words:
-        words.append(leave)
-    elif _SYNCS.get(_tool(argv)) in words[1:4]:
+        words.append(ways.leave)
+    elif ways.sync and ways.sync in words[1:4]:
         words.append("--dry-run")  # of the environment itself, which the variables name
-    elif _tool(argv) == "pixi" and words[1] == "install":
-        words[1] = "lock"  # resolve only: the copy needs no environment
-    if _tool(argv) == "uv":
-        words.append("--verbose")
-    elif _tool(argv) == "poetry":
-        words.append("-vv")
-    elif _tool(argv) == "pdm":
-        words.append("-v")
-    return words, re.compile(answered)
+    elif verb := (ways.instead or {}).get(words[1]):  # resolve only: the copy needs no environment
+        words[1] = verb
+    return [*words, *ways.verbose], re.compile(ways.answered)
 
 
 def _diff(folder: str, copy: str, files: Sequence[str]) -> str:

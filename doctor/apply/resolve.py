@@ -1,33 +1,27 @@
 """Resolve before anything is changed: the tool's own dry run says whether a plan can be carried out, and what would
-change.
-
-pip: `install --dry-run --report`; uv: `pip install --dry-run`; conda and mamba: `install --dry-run --json`. Tools of
-projects resolve in project.py. An index that does not answer is known after ANSWER_LIMIT_S; from then on the tool may
-take its time.
+change. What each tool is asked, and how its answer reads, is said in fixes/tools; tools of projects resolve in
+project.py. An index that does not answer is known after ANSWER_LIMIT_S; from then on the tool may take its time.
 """
 
 from __future__ import annotations
 
 import contextlib
 import glob
-import json
 import os
 import re
-import shlex
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from doctor import process
-from doctor.apply.listing import normalised
 from doctor.apply.redacted import hide
-from doctor.fixes.situation import CONDAS
-from doctor.fixes.tools import program_name
+from doctor.fixes.tools import REPORT, Change, Resolution, Said, normalised, of_argv
 from doctor.model.values import dataclass
 
 if TYPE_CHECKING:
     from doctor.facts.system import System
+    from doctor.fixes.tools import Variables
 
 ANSWER_LIMIT_S = 13.0
 SILENCE_LIMIT_S = 1800.0  # once the index answers: a slow line downloads gigabytes
@@ -43,31 +37,42 @@ _NO_CONNECTION = re.compile(
     r"(?:\[Errno -?\d+\] )?([^'\")]+)"
 )
 _NOISE = re.compile(r"WARNING: |\[notice\]|Looking in")
-_PIP_ANSWERED = re.compile(r"\s*(Collecting|Downloading|Using cached|Requirement already|Processing|Obtaining) ")
-_UV_ANSWERED = re.compile(r"DEBUG (Selecting|Tried|Found (stale|fresh|installed)|Fetching metadata)|Resolved |Would ")
-_UV_CHANGE = re.compile(r"\s*([+~-]) ([A-Za-z0-9._-]+)==(\S+)")
 _PYTHONS = (("bin", "python"), ("Scripts", "python.exe"))  # of an environment
-_OLD_PIP = re.compile(r"no such option: --(dry-run|report)")
-
-
-@dataclass(frozen=True)
-class Change:
-    """One distribution: its version before and after; None where it isn't there."""
-
-    name: str
-    before: str | None
-    after: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resolution:
-    """What a dry run said. `known`: the tool could be asked; `message`: its reason where `ok` is False."""
+class _Asking:
+    """How a tool asks: `fixes.tools.Asking` on this machine."""
 
-    ok: bool
-    changes: tuple[Change, ...] = ()
-    message: str = ""
-    unreachable: bool = False
-    known: bool = True
+    system: System
+    installed: Mapping[str, str]
+    removed: Sequence[str]
+    environ: dict[str, str]
+    connect_s: int = CONNECT_S
+
+    @property
+    def python(self) -> str:
+        return next((p for p in (os.path.join(self._folder, *n) for n in _PYTHONS) if os.path.exists(p)), "")
+
+    @property
+    def _folder(self) -> str:
+        return self.environ.get("VIRTUAL_ENV", "")
+
+    def has(self, pattern: str) -> bool:
+        return bool(glob.glob(os.path.join(glob.escape(self._folder), pattern), recursive=True))
+
+    def ask(self, argv: Sequence[str], answered: str, variables: Variables | None = None) -> Said:
+        environ = {**{name: value for name, value in (variables or {}).items() if value}, **self.environ}
+        with tempfile.TemporaryDirectory(prefix="torchdoctor-") as folder:
+            file, report = os.path.join(folder, "report.json"), ""
+            words = [file if word == REPORT else word for word in argv]
+            result, lines = ask(self.system, words, re.compile(answered), environ)
+            with contextlib.suppress(OSError, ValueError), open(file, encoding="utf-8") as said:
+                report = said.read()
+        return Said(
+            ok=result.ok, lines=tuple(lines), stdout=result.stdout, report=report,
+            failure=lambda lines: failed(result, lines),
+        )  # fmt: skip
 
 
 def resolve(
@@ -75,40 +80,13 @@ def resolve(
 ) -> Resolution:
     """Ask the tool of a step. `installed`: name -> version; `removed`: what earlier steps will have removed by then.
     A step that no tool can be asked about (an uninstall) resolves by itself."""
-    words = _as_installer(list(argv), environ)
-    if words[1:4] == ["-m", "pip", "install"]:
-        return _pip(system, words, installed, removed, environ)
-    if words[1:3] == ["pip", "install"] and program_name(words) == "uv":
-        return _uv(system, words, installed, removed, environ)
-    if program_name(words) in CONDAS and "-p" not in words:
-        return Resolution(ok=False, message="this environment is none of conda's, whose active one would be changed.")
-    if words[1:2] in (["install"], ["create"]) and program_name(words) in CONDAS:
-        return _conda(system, words, installed, environ)
+    asking = _Asking(system=system, installed=installed, removed=removed, environ=environ)
+    tool = of_argv(argv)
+    if tool and (answer := tool.dry_run(list(argv), asking)):
+        return answer
     names = removed_by(argv)
     changes = tuple(Change(name, installed.get(name), None) for name in names if name in installed)
     return Resolution(ok=True, changes=changes, known=bool(names))
-
-
-def _as_installer(words: list[str], environ: Mapping[str, str]) -> list[str]:
-    """pipx and `uv tool` have no dry run: the command of pip or uv that does the same to their environment."""
-    folder = environ.get("VIRTUAL_ENV", "")
-    python = next((p for p in (os.path.join(folder, *n) for n in _PYTHONS) if os.path.exists(p)), "")
-    if program_name(words) == "pipx" and words[1:2] == ["inject"]:
-        given = [part for word in words for part in shlex.split(word.partition("--pip-args=")[2])]
-        rest = [*(word for word in words[3:] if not word.startswith("--pip-args=")), *given]
-        by_pip = glob.glob(os.path.join(glob.escape(folder), "[Ll]ib", "**", "pipx_shared.pth"), recursive=True)
-        return [python, "-m", "pip", "install", *rest] if by_pip else _uv_pip("uv", python, rest)
-    if program_name(words) == "uv" and words[1:3] == ["tool", "install"]:
-        rest = [word for word in words[3:] if word != "--with"]
-        if "--python" in rest:
-            at = rest.index("--python")
-            del rest[at : at + 2]
-        return _uv_pip(words[0], python, rest)
-    return words
-
-
-def _uv_pip(uv: str, python: str, rest: Sequence[str]) -> list[str]:
-    return [uv, "pip", "install", "--python", python, *rest]
 
 
 def removed_by(argv: Sequence[str]) -> tuple[str, ...]:
@@ -121,127 +99,6 @@ def removed_by(argv: Sequence[str]) -> tuple[str, ...]:
             del rest[at : at + 2]
         return tuple(normalised(w) for w in rest if not w.startswith("-"))
     return tuple(normalised(words[i + 1]) for i, word in enumerate(words[:-1]) if word == "--reinstall-package")
-
-
-# ---- pip
-
-
-def _pip(
-    system: System, words: list[str], installed: Mapping[str, str], removed: Sequence[str], environ: dict[str, str]
-) -> Resolution:
-    """What an earlier step removes still stands in the way of a dry run. So the index is asked for the packages
-    themselves, whatever is installed, and then what they need is resolved against the environment as it is. Where
-    something else is removed, too, pip is told to look at the index for all."""
-    if not removed:
-        first, report = _pip_asked(system, words, (), environ)
-        return first if report is None else Resolution(ok=True, changes=_pip_changes(report, installed, False))
-    first, wanted = _pip_asked(system, words, ("--ignore-installed", "--no-deps"), environ)
-    if wanted is None:
-        return first
-    names = {normalised(str(item["metadata"]["name"])) for item in wanted["install"]}
-    if not names.issuperset(removed):
-        first, report = _pip_asked(system, words, ("--ignore-installed",), environ)
-        return first if report is None else Resolution(ok=True, changes=_pip_changes(report, installed, True))
-    needs = [
-        text
-        for item in wanted["install"]
-        for text in item["metadata"].get("requires_dist") or ()
-        if normalised(re.split(r"[^A-Za-z0-9._-]", text, maxsplit=1)[0]) not in names
-    ]
-    words = [word for word in words if not _is_requirement(word, names)]
-    second, rest = _pip_asked(system, [*words, *needs], (), environ) if needs else (first, {"install": []})
-    if rest is None:
-        return second
-    changes = _pip_changes({"install": [*wanted["install"], *rest["install"]]}, installed, False)
-    return Resolution(ok=True, changes=changes)
-
-
-def _is_requirement(word: str, names: Collection[str]) -> bool:
-    return normalised(re.split(r"[=<>!~ \[]", word, maxsplit=1)[0]) in names
-
-
-def _pip_asked(
-    system: System, words: Sequence[str], options: Sequence[str], environ: dict[str, str]
-) -> tuple[Resolution, dict[str, Any] | None]:
-    """One dry run: its report, or None and why there is none."""
-    with tempfile.TemporaryDirectory(prefix="torchdoctor-") as folder:
-        file = os.path.join(folder, "report.json")
-        dry = ("--dry-run", "--report", file, *options, "--retries", "1", "--timeout", str(CONNECT_S))
-        result, lines = ask(system, [*words[:4], *dry, *words[4:]], _PIP_ANSWERED, environ)
-        if result.ok:
-            with contextlib.suppress(OSError, ValueError), open(file, encoding="utf-8") as said:
-                return Resolution(ok=True), json.load(said)
-        if any(_OLD_PIP.search(line) for line in lines):
-            return Resolution(ok=True, known=False, message="this pip is too old for a dry run"), None
-        return failed(result, lines), None
-
-
-def _pip_changes(report: Mapping[str, Any], installed: Mapping[str, str], all_new: bool) -> tuple[Change, ...]:
-    """What pip will change. With --ignore-installed it lists everything: what is there and good enough will stay."""
-    items = [(item.get("metadata", {}), bool(item.get("requested"))) for item in report.get("install", ())]
-    changes = []
-    for metadata, requested in items:
-        name, after = normalised(str(metadata.get("name", ""))), str(metadata.get("version", ""))
-        before = installed.get(name)
-        if all_new and not requested and before and _serves(before, name, [m for m, _ in items]):
-            continue
-        changes.append(Change(name, before, after))
-    return tuple(changes)
-
-
-def _serves(version: str, name: str, all_metadata: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether an installed version meets what every package of the report asks of it."""
-    from packaging.requirements import InvalidRequirement, Requirement
-
-    for metadata in all_metadata:
-        for text in metadata.get("requires_dist") or ():
-            with contextlib.suppress(InvalidRequirement):
-                requirement = Requirement(text)
-                if normalised(requirement.name) == name and not requirement.specifier.contains(version, True):
-                    return False
-    return True
-
-
-# ---- uv
-
-
-def _uv(
-    system: System, words: list[str], installed: Mapping[str, str], removed: Sequence[str], environ: dict[str, str]
-) -> Resolution:
-    again = [word for name in removed for word in ("--reinstall-package", name)]
-    argv = [*words[:3], "--dry-run", "--verbose", *again, *words[3:]]
-    environ.setdefault("UV_HTTP_TIMEOUT", str(CONNECT_S))
-    environ.setdefault("UV_HTTP_RETRIES", "1")
-    result, lines = ask(system, argv, _UV_ANSWERED, environ)
-    if not result.ok:
-        return failed(result, [line for line in lines if not re.match(r"\s*(DEBUG|TRACE|WARN) ", line)])
-    after: dict[str, str | None] = {}
-    for line in lines:
-        if match := _UV_CHANGE.match(line):
-            name = normalised(match[2])
-            if match[1] == "-":
-                after.setdefault(name, None)
-            else:
-                after[name] = match[3]
-    return Resolution(ok=True, changes=tuple(Change(n, installed.get(n), a) for n, a in sorted(after.items())))
-
-
-# ---- conda
-
-
-def _conda(system: System, words: list[str], installed: Mapping[str, str], environ: dict[str, str]) -> Resolution:
-    result, lines = ask(system, [*words[:2], "--dry-run", "--json", *words[2:]], re.compile(r"\s*[{\[]"), environ)
-    try:
-        said = json.loads(result.stdout)
-    except ValueError:
-        said = {}
-    if not result.ok or said.get("success") is False:
-        text = str(said.get("message") or said.get("error") or "")
-        return failed(result, [*lines, text] if not text else text.splitlines())
-    actions = said.get("actions", {})
-    after: dict[str, str | None] = {str(p.get("name")): None for p in actions.get("UNLINK", ())}
-    after |= {str(p.get("name")): str(p.get("version")) for p in actions.get("LINK", ())}
-    return Resolution(ok=True, changes=tuple(Change(n, installed.get(n), a) for n, a in sorted(after.items())))
 
 
 # ---- asking

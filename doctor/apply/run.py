@@ -19,16 +19,15 @@ from doctor.apply.fresh import HalfMade, Making, half_made, making, remove_folde
 from doctor.apply.installed import Installed, conflicts, freeze, installed_in
 from doctor.apply.journal import Journal
 from doctor.apply.judgement import judgement, uncovered
-from doctor.apply.listing import normalised
 from doctor.apply.lock import held
 from doctor.apply.place import Place, place_of
 from doctor.apply.redacted import hide, hide_all
-from doctor.apply.resolve import Change, Resolution, removed_by, resolve
+from doctor.apply.resolve import removed_by, resolve
 from doctor.apply.seal import Seal, seal_of
 from doctor.apply.snapshot import Snapshot, described, record_delta, take
 from doctor.apply.undo import FOREIGN, discard, go_back, interrupted, next_id, prune, real_store
 from doctor.fixes.quoting import line
-from doctor.fixes.tools import folder_made_by
+from doctor.fixes.tools import Change, Resolution, folder_made_by, normalised, pip
 from doctor.model.fix import Plan, Step
 from doctor.model.values import dataclass
 
@@ -195,11 +194,11 @@ def _resolved(prepared: Prepared) -> Prepared:
         if step in in_project:
             continue
         program = commands.program_of(prepared.system, argv)
-        if gets_pip and argv[1:3] == ("-m", "pip"):  # there is none to ask, or a damaged one
+        if gets_pip and pip.runs(argv):  # there is none to ask, or a damaged one
             answer = Resolution(ok=True, known=False, message="the environment has no pip yet")
         else:
             answer = resolve(prepared.system, program, versions, removed, dict(prepared.environ))
-        gets_pip |= argv[1:3] == ("-m", "ensurepip")
+        gets_pip |= pip.brings(argv)
         _refuse_unresolved(answer)
         removed += removed_by(argv)
         changes |= {change.name: _joined(changes.get(change.name), change) for change in answer.changes}

@@ -3,15 +3,15 @@ extensions), and what of it failed."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from doctor.model.facts import ErrorText, Facts, ProbeResult
 from doctor.model.finding import Evidence
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 FEATURES = ("compile", "attention", "workers", "io", "distributed", "extensions")
-SOURCE = re.compile(rf"probe of (?P<device>\S+), stage (?P<stage>{'|'.join(FEATURES)})")
+SOURCE = Regex(rf"probe of (?P<device>\S+), stage (?P<stage>{'|'.join(FEATURES)})")
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,15 @@ import re
 from collections.abc import Callable
 
 from doctor.checks._torch import import_failure
+from doctor.fixes.tools import pip
 from doctor.model.facts import DamagedFile, Facts, ImportFailure
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 # The packages that bring the libraries of torch's builds for GPUs; python packages of the same names hold none.
 RUNTIMES = ("nvidia-", "cuda-", "intel-", "mkl", "onemkl", "dpcpp", "tbb", "umf", "tcmlib", "impi-rt", "oneccl", "rocm")
 NO_CACHE = "--no-cache-dir"  # of pip and uv
-UNREADABLE = re.compile(r"SyntaxError|IndentationError|TabError|null bytes|codec can't decode|bad marshal data")
+UNREADABLE = Regex(r"SyntaxError|IndentationError|TabError|null bytes|codec can't decode|bad marshal data")
 WORDS = {
     "missing": "is missing", "empty": "is empty", "truncated": "is cut off", "changed": "is not as installed",
     "unreadable": "may not be read by this user",
@@ -24,7 +26,7 @@ def is_part_of_torch(name: str) -> bool:
 
 
 def is_pip(name: str) -> bool:
-    return name == "pip"
+    return name == pip.NAME
 
 
 def is_for_another_python(file: DamagedFile) -> bool:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from doctor.checks import gap_of, look_up
 from doctor.checks._speed import Ratio, product_ratio
 from doctor.model.facts import ABSENT, Facts, Torch, TorchDevice
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 Kind = Literal["version", "count", "size", "ratio"]
 Value = str | float
@@ -203,10 +204,10 @@ MEASURES: dict[str, Measure] = {
 
 # ---- understanding a demand
 
-_DEMAND = re.compile(r"\s*([a-z][a-z-]{0,30})\s*((?:[<>=!~]{1,3}).{1,200})\Z", re.DOTALL)
-_PART = re.compile(r"\s*(>=|<=|==|!=|>|<)\s*(\S.*?)\s*\Z")
-_NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,6})?\Z")
-_SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*([kKMGT]?)(i?)[bB]?\Z")
+_DEMAND = Regex(r"\s*([a-z][a-z-]{0,30})\s*((?:[<>=!~]{1,3}).{1,200})\Z", re.DOTALL)
+_PART = Regex(r"\s*(>=|<=|==|!=|>|<)\s*(\S.*?)\s*\Z")
+_NUMBER = Regex(r"\d{1,9}(?:\.\d{1,6})?\Z")
+_SIZE = Regex(r"(\d{1,9}(?:\.\d{1,6})?)\s*([kKMGT]?)(i?)[bB]?\Z")
 _COMPARED = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt,
 }  # fmt: skip
@@ -237,6 +238,16 @@ def parse(text: str) -> Demand:
             raise ValueError(f"'{text}': '{part.strip()}' is no comparison such as {name}{example}")
         compared.append((found[1], found[2]))
     return Demand(text.strip(), name, tuple(compared))
+
+
+def demands(texts: Iterable[str]) -> tuple[str, ...]:
+    """What is required, each once. ValueError, in one line, for what cannot be understood."""
+    if isinstance(texts, str):
+        raise ValueError(f"requirements are several texts such as 'torch>=2.5', not the text '{texts}'")
+    try:
+        return tuple(dict.fromkeys(parse(text).text for text in texts))
+    except ValueError as error:
+        raise ValueError(" ".join(str(error).split())) from None
 
 
 def _amount(kind: Kind, text: str) -> float | None:

@@ -9,6 +9,7 @@ from doctor.checks.runner import quoted
 from doctor.knowledge import choose, lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, ImportFailure, InstallAttempt, Package, Torch
 from doctor.model.finding import Evidence
+from doctor.regex import Regex
 
 SAID_BY_CUDA_BUILDS = (
     "nvidia-driver-too-old-for-torch",
@@ -155,7 +156,7 @@ def import_failure(facts: Facts) -> ImportFailure | None:
 
 
 _SPECIAL = frozenset("().^$|*+?")
-_TOKEN = re.compile(
+_TOKEN = Regex(
     r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?(?:[:=!]|<[=!]|P<\w+>))?|[*+?][?+]?|\{\d*,?\d*\}[?+]?|.", re.DOTALL
 )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from doctor.apply import ApplyError
+from doctor.apply import ApplyError, consent
 from doctor.cli import output
 from doctor.cli.codes import FAULT, NO_VERDICT, USAGE
 from doctor.fixes.sources import Sources
@@ -18,7 +18,7 @@ from doctor.model.fix import Plan
 from doctor.model.report import Report
 
 Examine = Callable[[str | None], Report]  # of another Python than the first time: a new environment's
-CONSENTS = ("system-python", "conda-base", "other-user", "jetson-torch", "later-changes", "foreign-snapshot")
+CONSENTS = (*consent.NAMES, "later-changes", "foreign-snapshot")
 
 _INDEX = "TORCHDOCTOR_PYTORCH_INDEX"
 
@@ -45,7 +45,8 @@ def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def consent_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """--allow NAME and --yes."""
     allow = click.option(
-        "--allow", multiple=True, type=click.Choice(CONSENTS), help="Consent that a message asks for by this name."
+        "--allow", multiple=True, type=click.Choice(CONSENTS), metavar="NAME",
+        help=f"Consent that a message asks for by this name: {', '.join(CONSENTS)}.",
     )
     yes = click.option("-y", "--yes", is_flag=True, help="Don't ask.")
     return allow(yes(command))
@@ -129,8 +130,10 @@ def run(report: Report, examine: Examine, options: dict[str, Any], must_be_gone:
 def rendered(report: Report, plan: Plan, options: dict[str, Any]) -> str:
     """A plan as the terminal shows it, without credentials."""
     from doctor.apply.redacted import hide
+    from doctor.cli.nearby import nearby
     from doctor.reports import terminal
 
+    plan = plan if options.get("output") else nearby(plan, report)
     color = output.wants_color(options["color"], to_file=bool(options.get("output")))
     windows = report.facts.host.system == "windows"
     return hide(terminal.render_plan(plan, color=color, width=output.width(), windows=windows))

@@ -36,7 +36,6 @@ from doctor.model.report import Report
 def command(**options: Any) -> int:
     """Examine this machine and its torch, and name what is wrong.
 
-    \b
     Exit codes: 0 no fault, 1 a fault (with --strict: or a warning other than known
     errata), 2 wrong usage, 3 no verdict, 70 a bug in torchdoctor. Nothing is changed,
     nothing is sent.
@@ -83,7 +82,9 @@ def examine(options: dict[str, Any], evidence: Evidence = ()) -> Report:
         def progress(stage: str) -> None:
             tell(stage)
             if chosen_format(options) == "terminal":
-                importlib.import_module("doctor.reports.terminal")  # rich is loaded while the children work
+                importlib.import_module("doctor.reports.terminal")  # loaded while the children work, and rich, too
+                if output.wants_color(options.get("color", "auto"), to_file=bool(options["output"])):
+                    importlib.import_module("rich.console")
 
         return examine(request_from(**{**options, "evidence": evidence}), progress)
 

@@ -67,7 +67,8 @@ def command(**options: Any) -> int:
 
 def _compared(options: dict[str, Any]) -> Comparison:
     from doctor.comparison import compare
-    from doctor.comparison.refusals import refusal, says_nothing
+    from doctor.comparison.refusals import says_nothing
+    from doctor.evidence.refusals import refusal
     from doctor.model.request import Request
     from doctor.pipeline import examine
 

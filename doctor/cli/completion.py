@@ -72,14 +72,14 @@ SHELLS: dict[str, type[ShellComplete]] = {
     "bash": _Bash, "zsh": ZshComplete, "fish": FishComplete, "powershell": PowerShellComplete,
 }  # fmt: skip
 WHERE = {
-    "bash": 'add to ~/.bashrc:  eval "$(torchdoctor completion bash)"',
-    "zsh": 'add to ~/.zshrc:  eval "$(torchdoctor completion zsh)"',
-    "fish": "run once:  torchdoctor completion fish > ~/.config/fish/completions/torchdoctor.fish",
-    "powershell": "add to $PROFILE:  torchdoctor completion powershell | Out-String | Invoke-Expression",
+    "bash, in ~/.bashrc": 'eval "$(torchdoctor completion bash)"',
+    "zsh, in ~/.zshrc, after compinit": 'eval "$(torchdoctor completion zsh)"',
+    "fish, once": "torchdoctor completion fish > ~/.config/fish/completions/torchdoctor.fish",
+    "powershell, in $PROFILE": "torchdoctor completion powershell | Out-String | Invoke-Expression",
 }
 
 
-@click.command(epilog="\b\n" + "\n".join(f"{shell:<11} {how}" for shell, how in WHERE.items()))
+@click.command(epilog="\b\n" + "\n".join(f"{where}:\n  {line}" for where, line in WHERE.items()))
 @click.argument("shell", type=click.Choice(tuple(SHELLS)))
 def command(shell: str) -> int:
     """Print the script that completes torchdoctor's commands in a shell."""

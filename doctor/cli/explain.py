@@ -171,10 +171,17 @@ def _pages_or_list(checks: Iterable[Check], format: str, color: str, *, pages: b
         return "\n".join(markdown.table(heads, ((c.id, c.layer, c.severity, c.title) for c in checks)))
     from doctor.reports import terminal
 
+    shaded, width = output.wants_color(color), output.width()
     if pages:
-        return "\n".join(terminal.render_page(c, color=output.wants_color(color)) for c in checks)
-    rows = [(c.layer, c.id, c.title) for c in checks]
-    return terminal.render_table(rows, color=output.wants_color(color))
+        return "\n".join(terminal.render_page(c, color=shaded, width=width) for c in checks)
+    layers: dict[str, list[tuple[str, str]]] = {}
+    for check in checks:
+        layers.setdefault(check.layer, []).append((check.id, check.title))
+    ids = max(len(id) for rows in layers.values() for id, _ in rows)  # the titles of all layers stand below each other
+    return "\n".join(
+        f"{layer}\n{terminal.render_table([(id.ljust(ids), t) for id, t in rows], indent=2, gap=2, prose=width)}"
+        for layer, rows in layers.items()
+    )
 
 
 def _as_json(check: Check, page: bool) -> dict[str, str]:
@@ -258,17 +265,17 @@ def _as_text(
 ) -> str:
     from doctor.reports import terminal
 
-    shaded = output.wants_color(color)
+    shaded, width = output.wants_color(color), output.width()
     parts, more = [], next((r.causes[0] for r in readings if r.causes), "--list")
     if symptoms:
         rows = _rows(hypotheses)
-        told = terminal.render_table([(s.text,) for s in symptoms], indent=2)
-        means = terminal.render_table(rows, color=shaded, indent=2)
+        told = terminal.render_table([(s.text,) for s in symptoms], indent=2, prose=width)
+        means = terminal.render_table(rows, color=shaded, indent=2, gap=2, prose=width)
         settle = "".join(f"\nTo settle it: {ask.text}\n    {ask.command}\n" for ask in asks)
         parts.append(f"Recognised\n{told}\nIt can mean\n{means}{settle}")
         more = rows[0][1] if rows else more
     if readings:
-        parts.append(terminal.render_codes(readings, color=shaded, width=output.width()))
+        parts.append(terminal.render_codes(readings, color=shaded, width=width))
     return "\n".join([*(part.rstrip() + "\n" for part in parts), f"More: torchdoctor explain {more}"])
 
 

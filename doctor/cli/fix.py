@@ -12,13 +12,13 @@ from doctor.cli import applying, output
 from doctor.cli.check import examine
 from doctor.cli.codes import FAULT, NO_VERDICT
 from doctor.cli.options import chosen_format, facts_option, machine_options, machines_of, read_all
+from doctor.fixes import tools
 from doctor.fixes.quoting import SHELLS
-from doctor.fixes.situation import TOOLS
 from doctor.fixes.sources import redirected
 from doctor.model.report import Report
 
 tool_option = click.option(
-    "--tool", type=click.Choice(TOOLS), help="Commands for this tool. Default: the environment's own."
+    "--tool", type=click.Choice(tools.names()), help="Commands for this tool. Default: the environment's own."
 )
 
 shell_option = click.option(
@@ -47,7 +47,6 @@ shell_option = click.option(
 def command(print_commands: bool, run_it: bool, undo: str | None, **options: Any) -> int:
     """Say how to fix this machine and its torch: steps in order, with alternatives. With --run, do it.
 
-    \b
     Exit codes: 0 the plan is printed, or there is nothing to fix; with --run: applied and verified,
     1 a fault without a known fix remains; with --run: it failed, and all is as it was before,
     2 wrong usage; with --run: no terminal to ask on, and no --yes, 3 no verdict, 70 a bug in torchdoctor.
@@ -114,7 +113,8 @@ def exit_code(report: Report) -> int:
     without = {id for id, _ in report.plan.unfixed} | {f.finding for f in report.plan.fixes if f.action == "none"}
     if any(f.id in without and f.severity == "fault" for f in report.findings):
         return FAULT
-    return NO_VERDICT if report.verdict == "unknown" and not report.plan.fixes else 0
+    planned = any(fix.action != "none" for fix in report.plan.fixes)  # a note's reason for none is no plan
+    return NO_VERDICT if report.verdict == "unknown" and not planned else 0
 
 
 def _text(report: Report, format: str, print_commands: bool, options: dict[str, Any]) -> str:

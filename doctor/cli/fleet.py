@@ -50,10 +50,10 @@ def command(**options: Any) -> int:
     """Check many GPUs and machines before a job: which node, GPU or link is sick.
 
     \b
-    torchdoctor fleet --local                                this machine
-    torchdoctor fleet --hosts a,b --print-commands           the script for torchrun on each node
-    torchdoctor fleet --hostfile F --print-commands srun     the script for Slurm
-    torchdoctor fleet --merge DIR                            the report of what the ranks left
+    torchdoctor fleet --local                             this machine
+    torchdoctor fleet --hosts a,b --print-commands        torchrun's script
+    torchdoctor fleet --hostfile F --print-commands srun  the script for Slurm
+    torchdoctor fleet --merge DIR                         what the ranks left
 
     Exit codes: 0 pass, 1 degraded, 2 failed, 3 not measured. Hosts are named in the report; --redact replaces them.
     """

@@ -87,7 +87,6 @@ def command(
 ) -> int:  # fmt: skip
     """Choose the torch build for this machine, and say why and how to install it. With --run, do it.
 
-    \b
     Exit codes: 0 a build serves this machine; with --run: it is installed and verified,
     1 none does (what would help is said); with --run: it failed, and all is as it was before,
     2 wrong usage; with --run: no terminal to ask on, and no --yes, 3 --python names no Python,
@@ -176,8 +175,9 @@ def _in_new_environment(
     options: dict[str, Any],
 ) -> tuple[Fix | None, list[str]]:
     from doctor.facts.system import System
+    from doctor.fixes import tools
     from doctor.fixes.environment import new_environment
-    from doctor.fixes.situation import CONDAS, situation_of
+    from doctor.fixes.situation import situation_of
 
     if not env or not env.isprintable():
         raise click.BadParameter(f"'{env}' is no name for a folder.", param_hint="--env")
@@ -188,13 +188,14 @@ def _in_new_environment(
             hint = "an interrupted run left it half-made. --run removes it first; so does torchdoctor fix --undo"
         raise click.BadParameter(f"'{env}' is there already: {hint}.")
     tool = options["tool"]
-    if tool not in (None, "pip", "uv", *CONDAS):
+    if tool is not None and not tools.tool(tool).makes:
         raise click.UsageError(f"--env makes an environment with pip (venv), uv or conda, not with {tool}.")
+    fetcher = tools.fetcher().name
     fix, reasons = new_environment(
         situation_of(facts, tool, options["shell"]),
         folder,
         python=python,
-        has_uv=tool == "uv" or (tool is None and applying.has_program(System.of_this_process(), "uv")),
+        can_fetch=tool == fetcher or (tool is None and applying.has_program(System.of_this_process(), fetcher)),
         spec=spec,
         backend=backend,
         companions=companions,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import importlib
 import io
 import os
@@ -20,7 +21,7 @@ from typing import IO
 import click
 
 from doctor import __version__
-from doctor.cli.codes import BUG, CLOSED_PIPE, INTERRUPTED, USAGE
+from doctor.cli.codes import BUG, CLOSED_PIPE, INTERRUPTED, NO_VERDICT, USAGE
 
 # name, module, summary for the list of commands
 COMMANDS = (
@@ -94,6 +95,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def run(argv: Sequence[str]) -> int:
     """Run a command line; its exit code. Prints what went wrong, never raises but for SystemExit."""
+    gc.set_threshold(50_000)  # a start makes many objects that stay: looking through them each 700 takes a tenth of it
     _open_what_is_closed()
     _replace_what_the_terminal_cannot_encode()
     with _ending_children():
@@ -112,6 +114,10 @@ def run(argv: Sequence[str]) -> int:
         except BrokenPipeError:
             _discard_output()
             return CLOSED_PIPE
+        except MemoryError:
+            _say("torchdoctor: there is not enough memory here to look (ulimit -v, or a container's limit)")
+            _discard_output()
+            return NO_VERDICT
         except Exception as error:
             if problem := _problem_outside(error):
                 _say(f"torchdoctor: {problem}")

@@ -171,15 +171,14 @@ facts_option = click.option(
 
 
 def _demands(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    if value:
-        from doctor.checks._required import parse
+    if not value:
+        return ()
+    from doctor.checks._required import demands
 
-        for text in value:
-            try:
-                parse(text)
-            except ValueError as error:
-                raise click.BadParameter(f"{' '.join(str(error).split())}.") from None
-    return tuple(dict.fromkeys(text.strip() for text in value))
+    try:
+        return demands(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}.") from None
 
 
 require_option = click.option(
@@ -278,7 +277,17 @@ def read_all(files: Iterable[str]) -> Evidence:
     from doctor.cli.sources import read_source
 
     files = tuple(files)
-    return tuple(read_source(f, len(files)) for f in files)
+    return tuple(_evidence(*read_source(f, len(files))) for f in files)
+
+
+def _evidence(name: str, content: bytes) -> tuple[str, bytes]:
+    """Wrong usage: a report of a newer version, one that was cut short, a benchmark. Read as prose, it would be judged
+    by the words of its findings."""
+    from doctor.evidence.refusals import refusal
+
+    if why := refusal(content):
+        raise click.UsageError(f"cannot judge '{name}': {why}.")
+    return name, content
 
 
 def chosen_format(options: dict[str, Any]) -> str:

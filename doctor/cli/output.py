@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import os
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -45,10 +46,11 @@ def text_of(report: Report, format: str, options: dict[str, Any], *, headed: boo
     """The report in a format, redacted where that format is for passing on. `headed`: the terminal shows its first line
     already."""
     if format == "terminal":
+        from doctor.cli.nearby import nearby
         from doctor.reports import terminal
 
         return terminal.render(
-            report,
+            report if options.get("output") else replace(report, plan=nearby(report.plan, report)),
             color=wants_color(options.get("color", "auto"), to_file=bool(options.get("output"))),
             width=width(),
             verbose=bool(options.get("verbose")),

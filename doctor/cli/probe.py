@@ -110,9 +110,10 @@ def _table(report: Report, options: dict[str, Any]) -> str:
     color = output.wants_color(options["color"], to_file=bool(options["output"]))
     if not rows:
         return terminal.render(report, color=color, width=output.width())
-    table = terminal.render_table(rows, heads=("device", "stage", "", "ms", "measured"), color=color)
-    found = [f"{_MARKS[f.severity]} {f.id}: {f.detail}" for f in report.findings if _of_probe(f)]
-    return table + "".join(f"\n{safe(line)}" for line in found) + ("\n" if found else "")
+    width = output.width()
+    table = terminal.render_table(rows, heads=("device", "stage", "", "ms", "measured"), color=color, prose=width)
+    found = [(_MARKS[f.severity], f"{f.id}: {f.detail}") for f in report.findings if _of_probe(f)]
+    return table + "".join("\n" + terminal.render_table([row], gap=1, prose=width) for row in found)
 
 
 def _of_probe(finding: Finding) -> bool:

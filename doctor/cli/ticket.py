@@ -21,8 +21,9 @@ def command(**options: Any) -> int:
     """Write what an issue needs, as Markdown: the verdict, the findings, the facts, and a block for machines.
 
     \b
-    torchdoctor ticket -o issue.md          whoever gets it: torchdoctor check --from issue.md
-    torchdoctor ticket --as collect_env     for a form that asks for it
+    torchdoctor ticket -o issue.md        whoever gets it reads it by:
+                                          torchdoctor check --from issue.md
+    torchdoctor ticket --as collect_env   for a form that asks for it
 
     Names, secrets and serial numbers are replaced. Nothing is sent. The exit code is 0, whatever is found. It takes at
     most ten seconds: what has not answered by then is not known (--time-limit SECONDS gives it more).
@@ -36,9 +37,8 @@ def command(**options: Any) -> int:
         output.complain(f"torchdoctor: {problem}")
     if options["shape"]:
         from doctor.reports.env import SHAPES as renderers
-        from doctor.reports.text import safe
 
-        text = safe(renderers[options["shape"]](output.redacted(report, options)), keep_lines=True)
+        text = renderers[options["shape"]](output.redacted(report, options))
     else:
         text = output.text_of(report, "markdown", options)
     output.emit(text, options["output"])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.says import Says, note
 from doctor.evidence.text import Document
 from doctor.formats import rocm
 from doctor.model.facts import Gpu
+from doctor.regex import Regex
 
 
 def _amd(m: re.Match[str]) -> Gpu | None:
@@ -28,11 +28,11 @@ _DRIVER = (
         "rocminfo", Trust.TOOL, {"amd.kernel_driver": lambda m: not m[1]}, words=("rock module",),
     ),
     Says(
-        Regex(r"/dev/kfd[^\n]{0,40}No such file or directory|cannot access '?/dev/kfd", needs=("/dev/kfd",)),
+        Regex(r"/dev/kfd[^\n]{0,40}No such file or directory|cannot access '?/dev/kfd"),
         "rocminfo", Trust.TOOL, {"amd.kfd": False},
     ),
     Says(
-        Regex(r"/dev/kfd[^\n]{0,40}Permission denied", needs=("/dev/kfd",)),
+        Regex(r"/dev/kfd[^\n]{0,40}Permission denied"),
         "rocminfo", Trust.TOOL, {"amd.kfd": True, "amd.kfd_accessible": False},
     ),
 )  # fmt: skip

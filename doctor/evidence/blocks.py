@@ -14,15 +14,15 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
+from doctor.fixes.tools import spellings, tags
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 Kind = Literal["shell", "python", "report", "table", "prose"]
 TABLE_LINES = 400  # of one table of nvidia-smi
 _COMMANDS = (
-    r"(?:sudo |time |!)?(?:[\w./\\~-]*[/\\])?(?:pip[\d.]*|python[\d.]*(?:\.exe)?|py|uv|conda|mamba|micromamba|poetry|"
-    r"pixi|docker|"
+    r"(?:sudo |time |!)?(?:[\w./\\~-]*[/\\])?(?:python[\d.]*(?:\.exe)?|py|" + spellings(words=1) + r"|docker|"
     r"podman|nvidia-smi|rocminfo|rocm-smi|amd-smi|xpu-smi|sycl-ls|clinfo|lspci|lsmod|dmesg|uname|arch|sw_vers|sysctl|"
     r"cat|ls|"
     r"groups|id|ldd|nvcc|export|set|echo|which|where|whereis|file|apt|apt-get|dnf|yum|modprobe|systemctl|ipython|jupy"
@@ -58,7 +58,7 @@ KEYS = {
 }  # fmt: skip
 # Lines of a block: its own keys, what lscpu and wmic say in it, lists of packages and libraries.
 _BLOCK_LINE = Regex(
-    r"[ \t]*(?:\[(?:pip\d?|conda)\]|"
+    rf"[ \t]*(?:\[(?:{tags()})\]|"
     + "|".join(re.escape(key) for key in sorted(KEYS))
     + r"|GPU \d+: |\* |/\S*libcudnn|"
     r"Apple M\d|Intel\(R\) |AMD (?:Ryzen|EPYC)|(?:Architecture|Address sizes|Byte Order|On-line CPU|Vendor ID|Model(?"
@@ -76,7 +76,7 @@ _OUTPUT = Regex(
     r"[|+]|>>>|\$ |at |#\d|\{|\"|<)"
 )
 # What a sentence seldom holds: an output, unless it has the small words of one.
-_TECHNICAL = Regex(r"https?://|[\w-]\.py\b|[/\\][\w.-]+[/\\]|==[^=\n]*==|\)$")
+_TECHNICAL = Regex(r"https?://|(?<=[\w-])\.py\b|[/\\][\w.-]+[/\\]|==[^=\n]*==|\)$")
 _SMALL_WORDS = frozenset(
     ["a", "an", "and", "are", "as", "at", "but", "do", "does", "for", "has", "have", "i", "in", "is", "it", "my", "no",
      "not", "of", "on", "or", "so", "that", "the", "there", "this", "to", "we", "when", "with"]
@@ -167,13 +167,14 @@ def tables(document: Document) -> Iterator[Block]:
         yield Block("table", document, i, end)
 
 
-def prose(document: Document) -> Iterator[Block]:
+@lru_cache(maxsize=4)
+def prose(document: Document) -> tuple[Block, ...]:
     """The lines that a person wrote, each for itself."""
-    for i, line in enumerate(document.lines):
-        if line.strip() and is_prose(line):
-            yield Block("prose", document, i, i + 1, line)
+    lines = enumerate(document.lines)
+    return tuple(Block("prose", document, i, i + 1, line) for i, line in lines if line.strip() and is_prose(line))
 
 
+@lru_cache(maxsize=2048)  # a text is read in parts, and as a whole
 def is_prose(line: str) -> bool:
     """Whether a person may have written it.
 

@@ -18,9 +18,9 @@ import re
 from doctor.evidence import machine
 from doctor.evidence.blocks import KEYS
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT, Gpu
+from doctor.regex import Regex
 
 SOURCE = "collect_env"
 RANK = Trust.COLLECTED

@@ -7,20 +7,19 @@ Measurements on MPS: mps.py.
 
 from __future__ import annotations
 
-import re
 from itertools import combinations, islice, pairwise
 
 from doctor.evidence import installs
 from doctor.evidence.mps import numbers_of
 from doctor.evidence.notes import Notes
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
+from doctor.regex import Regex
 
 SOURCE = "transcript"
 TENSORS_AT_MOST = 20
-_TENSOR = Regex(r"tensor\((\[[^()]{1,2000}?\]),\s*device='cuda:(\d{1,3})'", needs=("device='cuda:",))
+_TENSOR = Regex(r"tensor\((\[[^()]{1,2000}?\]),\s*device='cuda:(\d{1,3})'")
 _COPY = Regex(r"\.(?:to|cuda|copy_)\(|device_put")
-_ANSWER = re.compile(r"\b(True|False)\b")
+_ANSWER = Regex(r"\b(True|False)\b")
 _ASKED = "cuda.is_available"
 _BELOW = 3  # lines below the question in which its answer stands
 

@@ -11,33 +11,33 @@ from functools import partial
 from doctor.evidence import machine, tracebacks
 from doctor.evidence.blocks import Block, commands
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.says import By, Says, note
 from doctor.evidence.text import Document
+from doctor.fixes.tools import all_tools, with_channel
 from doctor.formats import compose
 from doctor.model.facts import ABSENT, ImportFailure, OtherEnvironment
+from doctor.regex import Regex
 
 SOURCE = "path"
-_PY_IN_PATH = Regex(r"[/\\](?:lib(?:64)?[/\\])?[Pp]ython[ ]?(\d)\.?(\d{1,2})(t?)(?=[/\\])", needs=("ython",))
+_PY_IN_PATH = Regex(r"[/\\](?:lib(?:64)?[/\\])?[Pp]ython[ ]?(\d)\.?(\d{1,2})(t?)(?=[/\\])")
 _CP = Regex(r"[-_.]cp(?:ython-)?(\d)(\d{1,2})(m|t|d)?(?:-cp|-abi|-none|-x86|-aarch|-darwin|-win|-arm|m?-)")
 _WHEEL_PLATFORM = Regex(
     r"(?<!is not a supported )\b(manylinux\w*|macosx_\d+_\d+|win|linux|musllinux_\d_\d)_?(x86_64|aarch64|arm64|amd64|"
     r"universal2|i686|32)(?=\.whl|\b)"
 )
 # uv's hint of the platforms that there are wheels for, to the end of its paragraph
-_OFFERED = Regex(r"on the following\s{1,20}platforms?(?:[^\n]|\n(?![ \t]*\n)){0,1000}", needs=("on the following",))
+_OFFERED = Regex(r"on the following\s{1,20}platforms?(?:[^\n]|\n(?![ \t]*\n)){0,1000}")
 # What speaks for a system, by words and by patterns; a word counts as often as it occurs.
 _SYSTEMS: Mapping[str, tuple[tuple[str, ...], tuple[Regex, ...]]] = {
     "windows": (
         ("WinError",),
         (
-            Regex(r"(?:^|[\s\"'(=:])[A-Za-z]:\\+[\w .$>-]", re.M, ("\\",)),
+            Regex(r"(?:^|[\s\"'(=:])[A-Za-z]:\\+[\w .$>-]", re.M),
             
-            Regex(r"\.dll\b", needs=(".dll",)),
-            Regex(r"\.exe\b", needs=(".exe",)),
-            Regex(r"\w\.(?:bat|ps1)\b", needs=(".bat", ".ps1")),
-            Regex(r"\b(?:Powershell|PowerShell|[Tt]ask [Mm]anager|[Dd]evice [Mm]anager|Anaconda [Pp]rompt)\b",
-                  needs=("hell", "anager", "Anaconda")),
+            Regex(r"\.dll\b"),
+            Regex(r"\.exe\b"),
+            Regex(r"\w\.(?:bat|ps1)\b"),
+            Regex(r"\b(?:Powershell|PowerShell|[Tt]ask [Mm]anager|[Dd]evice [Mm]anager|Anaconda [Pp]rompt)\b"),
         ),
     ),
     "darwin": (
@@ -48,18 +48,17 @@ _SYSTEMS: Mapping[str, tuple[tuple[str, ...], tuple[Regex, ...]]] = {
             "mps:0", "Apple Silicon", "Apple silicon", "Apple Paravirtual", "MacBook", "Macbook", "MPS does not ",
         ),
         (
-            Regex(r"(?<!/mnt/[a-z])/Users/\w", needs=("/Users/",)),
-            Regex(r"\.dylib\b", needs=(".dylib",)),
+            Regex(r"(?<!/mnt/[a-z])/Users/\w"),
+            Regex(r"\.dylib\b"),
             
-            Regex(r"macOS \d", needs=("macOS ",)),
-            Regex(r"\b(?:[Mm]y|[Oo]n|[Oo]n (?:a|an|my|the)) (?:Intel |Apple )?Mac\b(?! ?[Aa]ddr)", needs=("Mac",)),
-            Regex(r"\b(?:Mac M[1-9]|Mac Pro|Mac [Mm]ini|Mac Studio|iMac)\b", needs=("Mac",)),
+            Regex(r"macOS \d"),
+            Regex(r"\b(?:[Mm]y|[Oo]n|[Oo]n (?:a|an|my|the)) (?:Intel |Apple )?Mac\b(?! ?[Aa]ddr)"),
+            Regex(r"\b(?:Mac M[1-9]|Mac Pro|Mac [Mm]ini|Mac Studio|iMac)\b"),
             # Cards that only Macs had
             Regex(
                 r"Radeon Pro (?:4[56]0|5[56]\dX?|580X|5[3567]00M?|Vega (?:16|20|48|56|64)|W6[89]00X)\b",
-                needs=("Radeon Pro ",),
             ),
-            Regex(r"torch\.mps\.\w+\(\)", needs=("torch.mps.",)),
+            Regex(r"torch\.mps\.\w+\(\)"),
         ),
     ),
     "linux": (
@@ -68,18 +67,17 @@ _SYSTEMS: Mapping[str, tuple[tuple[str, ...], tuple[Regex, ...]]] = {
             "/dist-packages/", "NVRM:", "/opt/conda/",
         ),
         (
-            Regex(r"/home/\w", needs=("/home/",)),
-            Regex(r"\.so(?:\.\d+)*: (?:cannot open|undefined symbol|version)", needs=(".so",)),
-            Regex(r"\blib[\w-]{1,80}\.so\b", needs=(".so",)),
-            Regex(r"\bapt(?:-get)? install", needs=("apt",)),
-            Regex(r"\byum |\bdkms\b|\bmodprobe\b|\blsmod\b", needs=("yum ", "dkms", "modprobe", "lsmod")),
+            Regex(r"/home/\w"),
+            Regex(r"\.so(?:\.\d+)*: (?:cannot open|undefined symbol|version)"),
+            Regex(r"\blib[\w-]{1,80}\.so\b"),
+            Regex(r"\bapt(?:-get)? install"),
+            Regex(r"\byum |\bdkms\b|\bmodprobe\b|\blsmod\b"),
         ),
     ),
 }  # fmt: skip
 _LINUX_PATH = Regex(
     r"(?<![\w/])/(?:usr|home|root|opt/conda|app|workspace|data|mnt|tmp|var|venv|env)/[^\s:\"']{0,150}python3\.\d+/|/d"
     r"ev/kfd|/usr/lib/|\.so\.\d",
-    needs=("python3.", "/dev/kfd", "/usr/lib/", ".so."),
 )
 _TORCH_FOLDER = Regex(
     r"(?<![^\s\"'(=\[,])((?:/|[A-Za-z]:[\\/])[^\s\"':*?<>|=(,\[]{1,300}[/\\](?:site-packages|dist-packages)[/\\]torch)[/\\]"
@@ -106,7 +104,7 @@ _NOT_IN_WSL = Regex(
 )
 _WSL2_BUILD = 18_362  # the first Windows that has WSL 2 (https://learn.microsoft.com/windows/wsl/install-manual)
 _DOCKER_RUN = Regex(r"\b(docker|podman|nerdctl)[ \t]+(?:container )?(run|create)\b([^\n]*)")
-_ONLY_LOOKS = re.compile(r"[ ](?:bash -c )?[\"']?nvidia-smi\b[^&|;]{0,40}$")
+_ONLY_LOOKS = Regex(r"[ ](?:bash -c )?[\"']?nvidia-smi\b[^&|;]{0,40}$")
 _CONTINUED = 30  # lines of one command
 _NO_TORCH = Regex(r"No module named ['\"]?torch['\"]?(?![.\w])")
 _BUILDING = Regex(
@@ -118,67 +116,62 @@ _BUILDING = Regex(
     re.I | re.S,
 )
 
-_WSL_KERNEL = Regex(r"\b(\d+\.\d+\.\d+(?:\.\d+)?-[\w-]*[Mm]icrosoft[\w-]*)", needs=("icrosoft",))
+_WSL_KERNEL = Regex(r"\b(\d+\.\d+\.\d+(?:\.\d+)?-[\w-]*[Mm]icrosoft[\w-]*)")
 _PLATFORM = {"osx-": "darwin", "win-": "windows", "linux-": "linux", "64": "x86_64", "arm64": "arm64",
              "aarch64": "arm64", "x86_64": "x86_64"}  # fmt: skip
 _IN_DOCKER = {"host.container": "docker"}
 # Single expressions that only one kind of machine shows
 _SIGNS = (
     Says(
-        Regex(r"(?<=[/ ])(osx-|linux-|win-)(64|arm64|aarch64|32)[ \t]*$", re.M, ("osx-", "linux-", "win-")),
-        "conda", Trust.NAMED, first=True, in_passing=True,
+        Regex(r"(?<=[/ ])(osx-|linux-|win-)(64|arm64|aarch64|32)[ \t]*$", re.M),
+        with_channel().name, Trust.NAMED, first=True, in_passing=True,
         facts={"host.system": lambda m: _PLATFORM[m[1]], "interpreter.architecture": lambda m: _PLATFORM.get(m[2])},
     ),
     Says(
-        Regex(r"-(x86_64|aarch64)-linux-gnu\.so", needs=("-linux-gnu.so",)),
+        Regex(r"-(x86_64|aarch64)-linux-gnu\.so"),
         SOURCE, Trust.NAMED, {"host.architecture": lambda m: _PLATFORM[m[1]], "host.system": "linux"}, first=True,
         in_passing=True,
     ),
     Says(
         Regex(
             r"Error relocating \S+: |ld-musl-|\bmusl libc\b|/lib/libc\.musl",
-            needs=("Error relocating", "ld-musl-", "musl libc", "libc.musl"),
         ),
         "loader", Trust.LISTED, {"host.libc": "musl", "host.system": By(Trust.NAMED, "linux")}, first=True,
     ),
     Says(
         Regex(
             r"\b(?:docker|podman) run [^\n]{0,300}?\S:[\w.-]{0,60}alpine|\bFROM \S*alpine|\bapk add\b",
-            needs=("alpine", "apk add"),
         ),
         "image name", Trust.NAMED, {"host.libc": "musl", "host.os_id": "alpine"}, first=True,
     ),
     Says(
         Regex(
             r"(?<![\w.])(riscv64|ppc64le|loongarch64|s390x)\b|[-_@](riscv64|ppc64le|loongarch64)\b",
-            needs=("riscv64", "ppc64le", "loongarch64", "s390x"),
         ),
         "prompt", Trust.LOOK, {"host.architecture": "{1}{2}"}, first=True,
     ),
     Says(_WSL_KERNEL, "kernel", Trust.PRINTED, {"host.kernel": "{1}", "host.system": "linux"}, first=True),
     Says(  # its prompt; zsh is the shell of macOS
-        Regex(r"^[ \t]*(?:\([\w.-]+\) )?% \w", re.M, ("% ",)),
+        Regex(r"^[ \t]*(?:\([\w.-]+\) )?% \w", re.M),
         "prompt", Trust.LOOK, {"host.system": "darwin"}, first=True, in_passing=True,
     ),
     Says(
-        Regex(r"\b(\d+\.\d+\.\d+-linuxkit)\b", needs=("-linuxkit",)),
+        Regex(r"\b(\d+\.\d+\.\d+-linuxkit)\b"),
         "kernel", Trust.PRINTED, {"host.kernel": "{1}", "host.system": "linux", **_IN_DOCKER}, first=True,
     ),
     Says(
         Regex(
             r"\bcodex(?:-cli| exec| sandbox)|\bseatbelt\b|sandbox-exec|deny\(1\) iokit-open|CODEX_SANDBOX=",
-            needs=("codex", "seatbelt", "sandbox-exec", "iokit-open", "CODEX_SANDBOX="),
         ),
         "sandbox", Trust.PRINTED, {"host.sandbox": "seatbelt"}, first=True,
     ),
     Says(
-        Regex(r"\bgVisor\b|\brunsc\b", needs=("gVisor", "runsc")),
+        Regex(r"\bgVisor\b|\brunsc\b"),
         "sandbox", Trust.PRINTED, {"host.sandbox": "gvisor"}, first=True,
     ),
     Says(
         Regex(
             r"(Apple Paravirtual device|VirtualMac\d+,\d+|Apple M\d[\w ]{0,30}\(Virtual\))",
-            needs=("Apple Paravirtual device", "VirtualMac", "(Virtual)"),
         ),
         "device name", Trust.LISTED, first=True,
         facts={"host.virtual_machine": "{1}", "host.system": "darwin",
@@ -197,13 +190,11 @@ _SIGNS = (
         Regex(
             r"/Users/runner/\w+/|/Users/distiller/|\bImage: macos-\d+|\bruns-on: *[\"']?macos-|"
             r"\bmacos-\d+-(?:arm64|x?large)\b",
-            needs=("/Users/", "macos-"),
         ),
         "path", Trust.NAMED, {"host.virtual_machine": "a hosted runner"}, first=True,
     ),
     Says(
-        Regex(r"(?:[\"' ]|^)/content/(?:drive/|gdrive/|sample_data|[\w./-]{1,120}\.py\b)|^[%!]cd /content\b", re.M,
-              ("/content",)),
+        Regex(r"(?:[\"' ]|^)/content/(?:drive/|gdrive/|sample_data|[\w./-]{1,120}\.py\b)|^[%!]cd /content\b", re.M),
         "path", Trust.NAMED, {"host.virtual_machine": "Google Colab", "host.system": "linux"}, first=True,
         in_passing=True,
     ),
@@ -211,19 +202,18 @@ _SIGNS = (
     # numbers with Intel's processors, from the next ones on with Apple's
     Says(
         Regex(r"\b(?:(?:iMacPro|MacPro|MacBook)\d{1,2}|MacBookPro(?:1[0-6]|[1-9])|MacBookAir[1-9]|Macmini[1-8]|"
-              r"iMac(?:1\d|20|[4-9])),\d{1,2}\b", needs=("Mac",)),
+              r"iMac(?:1\d|20|[4-9])),\d{1,2}\b"),
         "model identifier", Trust.TOOL, first=True,
         facts={"host.system": "darwin", "host.architecture": "x86_64", "interpreter.translated": False},
     ),
     Says(
-        Regex(r"\b(?:MacBookPro1[78]|MacBookAir10|Macmini9|iMac21|Mac1[3-9]),\d{1,2}\b", needs=("Mac",)),
+        Regex(r"\b(?:MacBookPro1[78]|MacBookAir10|Macmini9|iMac21|Mac1[3-9]),\d{1,2}\b"),
         "model identifier", Trust.TOOL, {"host.system": "darwin", "host.architecture": "arm64"}, first=True,
     ),
     # Where Kubernetes engines put the driver's libraries (https://cloud.google.com/kubernetes-engine/docs/how-to/gpus)
     Says(
         Regex(
             r"(?<![\w:=])(/usr/local/nvidia/lib(?:64)?/libcuda\.so(?:\.1)?)(?![\w.]{0,9}:)",
-            needs=("/usr/local/nvidia/",),
         ),
         "path", Trust.SAID, {"nvidia.libcuda_elsewhere": lambda m: (m[1],)}, first=True, in_passing=True,
     ),
@@ -231,31 +221,34 @@ _SIGNS = (
         Regex(
             r"(/dev/nvidia\d)(?: and /dev/nvidia\w{1,12})?[ ]"
             r"(?:is (?:there|present|mounted|visible)|exists?|are (?:there|present))",
-            needs=("/dev/nvidia",),
         ),
         "text", Trust.SAID, {"nvidia.device_nodes": lambda m: (m[1],)}, first=True, in_passing=True,
     ),
     Says(
-        Regex(r"/kaggle/(?:input|working)/", needs=("/kaggle/",)), "path", Trust.NAMED,
+        Regex(r"/kaggle/(?:input|working)/"), "path", Trust.NAMED,
         {"host.virtual_machine": "Kaggle", "host.system": "linux"}, first=True, in_passing=True,
     ),
     Says(
-        Regex(r"need '?(arm64|x86_64)[eh]?'?\)", needs=("need ",)),
+        Regex(r"need '?(arm64|x86_64)[eh]?'?\)"),
         "dlopen", Trust.LISTED, first=True, in_passing=True,
         facts={"interpreter.architecture": "{1}", "host.system": By(Trust.NAMED, "darwin"),
                "host.architecture": lambda m: "arm64" if m[1] == "arm64" else None},
     ),
 )  # fmt: skip
-_CONDA = Says(
-    Regex(r"[/\\](?:mini|ana)?(?:conda|forge|mamba)\d?[/\\](envs[/\\])?", re.I), SOURCE, Trust.NAMED, first=True,
-    facts={"interpreter.environment": lambda m: "conda" if m[1] else "conda-base", "interpreter.manager": "conda"},
+_PLACED = tuple(
+    (tool, Says(
+        Regex(tool.path_said, re.I), SOURCE, Trust.NAMED, first=True,
+        facts={"interpreter.environment": lambda m, tool=tool: tool.kinds[0 if m[1] else 1].name,
+               "interpreter.manager": tool.name},
+    ))
+    for tool in all_tools() if tool.path_said
 )  # fmt: skip
 _VENV = Says(
     Regex(r"[/\\]\.?v?env[\w-]*[/\\](?:lib|Lib|bin|Scripts)"), SOURCE, Trust.NAMED,
     {"interpreter.environment": "venv"}, words=("venv", "virtualenv"), first=True,
 )  # fmt: skip
 _PROMPT = Says(
-    Regex(r"^[ \t]*(?:>[ \t]?)?(?:root|\w+)@[0-9a-f]{12}:[^\n]{0,100}[#$]", re.M, ("@",)),
+    Regex(r"^[ \t]*(?:>[ \t]?)?(?:root|\w+)@[0-9a-f]{12}:[^\n]{0,100}[#$]", re.M),
     "prompt", Trust.LISTED, _IN_DOCKER, first=True,
 )  # fmt: skip
 _CONTAINERS = (
@@ -272,10 +265,6 @@ _CONTAINERS = (
             r"^[ \t]*Attaching to [\w.-]+[-_]\d|^[ \t]*\[\+\] (?:Running|up) \d+/\d+$|"
             r"^[ \t]*[\w.-]+[-_]\d+ exited with code \d+",
             re.M,
-            (
-                "Creating", "Recreating", "Starting", "Stopping", "Killing", "Removing", "Attaching to ", "[+] ",
-                " exited with code ",
-            ),
         ),
         "docker compose", Trust.PRINTED, _IN_DOCKER, first=True,
     ),
@@ -284,7 +273,6 @@ _CONTAINERS = (
             r"^[ \t]*FROM [\w./:@-]+(?: AS \w+)?[ \t]*\n(?:[^\n]{0,300}\n){0,12}?"
             r"[ \t]*(?:RUN|WORKDIR|COPY|ENV|CMD) ",
             re.M,
-            ("FROM ",),
         ),
         "Dockerfile", Trust.NAMED, _IN_DOCKER, first=True, in_passing=True,
     ),
@@ -381,7 +369,8 @@ def _python(document: Document, notes: Notes) -> None:
             put("interpreter.version", f"{m[1]}.{m[2]}")
             put("interpreter.implementation", "cpython")
             put("interpreter.free_threaded", m[3] == "t" or None)
-    note((_CONDA,) if "conda" in document.lower else (_VENV,), document, notes)
+    placed = tuple(says for tool, says in _PLACED if tool.name in document.lower)
+    note(placed or (_VENV,), document, notes)
     if "pypy" in document.lower and re.search(r"\[PyPy \d|[/\\]pypy3|\bpp3\d+-pypy", document.text):
         notes.put("interpreter.implementation", "pypy", source=SOURCE, rank=Trust.NAMED)
 

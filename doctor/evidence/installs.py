@@ -8,13 +8,14 @@ from itertools import islice
 
 from doctor.evidence.blocks import Block, commands
 from doctor.evidence.notes import Notes
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
+from doctor.fixes.tools import all_tools, base, spellings, tool_said
 from doctor.model.facts import InstallAttempt
+from doctor.regex import Regex
 
 ATTEMPTS_AT_MOST = 50
 _COMMAND = Regex(
-    r"(?:^|[\s;&|/\\!'\"`(])((?P<tool>uv pip|pip[\d.]*|uv|conda|mamba|micromamba|poetry|pixi|pdm)(?:\.exe)?[ \t]+(?P<"
+    rf"(?:^|[\s;&|/\\!'\"`(])((?P<tool>{spellings()})(?:\.exe)?[ \t]+(?P<"
     r"verb>install|add|sync|create|update|download|wheel|lock)\b(?P<rest>[^\n]*))"
 )
 _OFFERED = Regex(
@@ -26,16 +27,9 @@ _NO_MATCH = Regex(r"No matching distribution found for (\S[^\n]*)")
 _LOOKING = Regex(r"Looking in (?:indexes|links): ([^\n]+)")
 _WHEEL = Regex(r"(?<![\w.])([A-Za-z][\w.]*-\d[\w.+%]*(?:-\d\w*)?-(?:cp|py|pp)\w+-\w+-[\w.]+\.whl)")
 _DOWNLOAD = Regex(r"(?:Downloading|Using cached) (\S+\.whl)")
-_UV_FAILED = Regex(
-    r"No solution found when resolving dependencies|has no wheels with a matching|doesn't have a source distribution "
-    r"or wheel"
-)
-_POETRY_FAILED = Regex(r"Unable to find installation candidates for ([\w.-]+) \(([\w.+]+)\)")
-_CONDA_FAILED = Regex(
-    r"PackagesNotFoundError|LibMambaUnsatisfiableError|UnsatisfiableError|ResolvePackageNotFound|nothing provides|Con"
-    r"daHTTPError"
-)
-_CONDA_MISSES = Regex(r"(?:PackagesNotFoundError|ResolvePackageNotFound):[^\n]*\n((?:\s*-[ \t]*[^\n]+\n?)+)")
+_FAILURES = tuple((tool, Regex(tool.failed)) for tool in all_tools() if tool.failed)
+_NAMING = tuple(sign for tool, sign in _FAILURES if "(?P<name>" in tool.failed)
+_MISSED = tuple(Regex(tool.missed) for tool in all_tools() if tool.missed)
 _FAILED = Regex(
     r"^[ \t]*(?:ERROR: (?!pip's dependency)[^\n]*|error: (?:subprocess-exited-with-error|externally-managed-environme"
     r"nt|Failed to)[^\n]*|"
@@ -51,9 +45,10 @@ _VALUE_OPTIONS = (
     "--constraint", "--platform", "--python-version", "--only-binary", "--no-binary", "--trusted-host", "--root",
     "--cache-dir", "--timeout", "--group",
 )
+_WORDS = tuple(f"{name} " if len(name) < 3 else name for tool in all_tools() if tool.said for name in tool.programs)
 _MARKS = (
-    "pip", "conda", "mamba", "uv ", "poetry", "pixi", "no matching distribution", "could not find a version",
-    "looking in", ".whl", "no solution found", "packagesnotfound", "installation candidates",
+    *_WORDS, "no matching distribution", "could not find a version", "looking in", ".whl", "no solution found",
+    "packagesnotfound", "installation candidates",
 )
 
 
@@ -81,8 +76,7 @@ def parse_command(said: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | N
     match = _COMMAND.search(said[:2000])
     if match is None:
         return None
-    tool = match["tool"]
-    tool = "uv" if tool.startswith("uv") else "pip" if tool.startswith("pip") else "conda" if "mamba" in tool else tool
+    tool = tool_said(match["tool"]).name
     rest = re.split(r"\s(?:&&|\|\||\||;|>)\s?", match["rest"])[0].replace(
         "\\", "/" if "\\\\" in match["rest"] else "\\\\"
     )
@@ -110,7 +104,7 @@ def parse_command(said: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | N
 
 def _attempt(command: Block, document: Document, notes: Notes) -> InstallAttempt:
     parsed = parse_command(command.text)
-    tool, requirements, indexes = parsed or ("pip", (), ())
+    tool, requirements, indexes = parsed or (base().name, (), ())
     output = "\n".join(document.lines[command.first : command.last])
     seen = _outcome(output)
     for i in range(command.first, command.last):
@@ -142,11 +136,11 @@ def _outcome(
         message = " ".join(m[0].split())[:300]
     elif m := _NO_MATCH.search(output):
         failed, requirements, message = True, (m[1].strip(),), m[0][:300]
-    elif m := _POETRY_FAILED.search(output):
-        failed, requirements, message = True, (f"{m[1]}=={m[2]}",), m[0]
-    elif m := _FAILED.search(output) or _UV_FAILED.search(output) or _CONDA_FAILED.search(output):
+    elif m := next(filter(None, (sign.search(output) for sign in _NAMING)), None):
+        failed, requirements, message = True, (f"{m['name']}=={m['version']}",), m[0]
+    elif m := _FAILED.search(output) or next(filter(None, (sign.search(output) for _, sign in _FAILURES)), None):
         failed, message = True, m[0].strip()[:300]
-        if missed := _CONDA_MISSES.search(output):
+        if missed := next(filter(None, (sign.search(output) for sign in _MISSED)), None):
             requirements = tuple(re.findall(r"^[ \t]*-[ \t]*([a-z]\S+)", missed[1], re.M)[:9])
             message += ": " + " ".join(requirements)
     elif "Successfully installed" in output or "Requirement already satisfied" in output:
@@ -166,8 +160,7 @@ def _loose(document: Document, lines: list[int], notes: Notes) -> None:
     if failed is None and not wheel:
         # A command in prose is an advice as often as an attempt: not noted.
         return
-    signs = (("conda", _CONDA_FAILED), ("uv", _UV_FAILED), ("poetry", _POETRY_FAILED))
-    tool = next((name for name, sign in signs if sign.search(text)), "pip")
+    tool = next((tool for tool, sign in _FAILURES if sign.search(text)), base()).name
     if quoted:
         tool = quoted[0]
         indexes = tuple(dict.fromkeys((*quoted[2], *indexes)))

@@ -10,12 +10,13 @@ import re
 from functools import partial
 
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.says import By, Says, note
 from doctor.evidence.text import Document
+from doctor.fixes.tools import all_tools
 from doctor.formats import cpuinfo, os_release
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Gpu
+from doctor.regex import Regex
 
 ARCHITECTURES = {
     "x86_64": "x86_64", "amd64": "x86_64", "x64": "x86_64", "x86-64": "x86_64", "arm64": "arm64", "aarch64": "arm64",
@@ -207,8 +208,8 @@ def note_python(said: str, notes: Notes, *, source: str, rank: Trust, line: int 
         notes.put("host.system", "windows", source=source, rank=min(rank, Trust.NAMED), line=line)
     elif "clang" in low and "apple" in low:
         notes.put("host.system", "darwin", source=source, rank=min(rank, Trust.NAMED), line=line)
-    if "conda-forge" in low or "anaconda" in low or "continuum" in low:
-        notes.put("interpreter.manager", "conda", source=source, rank=min(rank, Trust.NAMED), line=line)
+    if maker := next((tool for tool in all_tools() if any(word in low for word in tool.builds)), None):
+        notes.put("interpreter.manager", maker.name, source=source, rank=min(rank, Trust.NAMED), line=line)
     if "free-threading" in low:
         put("free_threaded", True)
     return True

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any
 
 from doctor.evidence.blocks import reports
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT
 from doctor.model.report import Other
+from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 Take = Callable[[list[Document]], Notes]
 

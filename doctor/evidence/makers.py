@@ -9,9 +9,9 @@ from typing import Literal
 
 from doctor.evidence import prose
 from doctor.evidence.notes import Notes
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import Gpu
+from doctor.regex import Regex
 
 # What is of use with GPUs of one maker only, wherever it stands.
 _USED: tuple[tuple[Literal["amd", "intel"], Regex], ...] = (
@@ -23,10 +23,6 @@ _USED: tuple[tuple[Literal["amd", "intel"], Regex], ...] = (
             r"/whl/(?:nightly/|test/)?rocm\d|\brocm/[a-z][\w.:-]{2,60}|(?<=\s)--(?:use-)?(?:rocm|amd)\b|[:-]rocm\b|"
             r"\brocm\d[\w.-]{0,20}[ ](?:image|tag|container)\b|"
             r"stable-diffusion-webui-(?:directml|amdgpu)\b|(?P<gfx>\bgfx(?:9[0-9a-f]{2}|1[0-2]\d{2})\b)",
-            needs=(
-                "kfd", "HSA_", "VISIBLE_DEVICES", "ROCM", "HIPBLASLT", "MIOPEN_", "rocm", "amd", "gfx",
-                "webui-directml",
-            ),
         ),
     ),
     (
@@ -34,7 +30,6 @@ _USED: tuple[tuple[Literal["amd", "intel"], Regex], ...] = (
         Regex(
             r"\bZE_AFFINITY_MASK\b|\bONEAPI_DEVICE_SELECTOR\b|\bsycl-ls\b|\bxpu-smi\b|/whl/(?:nightly/|test/)?xpu\b|"
             r"(?<=\s)--(?:use-)?(?:ipex|xpu)\b|/opt/intel/oneapi\b",
-            needs=("ZE_AFFINITY", "ONEAPI_", "sycl-ls", "xpu", "ipex", "oneapi"),
         ),
     ),
 )

@@ -10,12 +10,12 @@ from functools import cache, lru_cache
 from doctor.evidence import text as text_module
 from doctor.evidence import tracebacks
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex, search_spanning
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
 from doctor.knowledge.load import of_tables
 from doctor.knowledge.messages import ErrorPattern
 from doctor.model.facts import ABSENT, ErrorText
+from doctor.regex import Regex, Words, search_spanning, words_of
 
 RANK = Trust.PRINTED  # of what a program says in its own words
 _AT_MOST = 5  # of one pattern
@@ -35,8 +35,8 @@ def flags_of(letters: str) -> int:
 
 
 @cache
-def _compiled(regex: str, flags: str) -> re.Pattern[str]:
-    return re.compile(regex, flags_of(flags))
+def _regex(regex: str, flags: str) -> Regex:
+    return Regex(regex, flags_of(flags))
 
 
 def recognised(text: str, source: str) -> tuple[ErrorText, ...]:
@@ -56,14 +56,15 @@ def read(document: Document, notes: Notes) -> None:
     low = document.lower
     flowing = " ".join(low.split()) if len(low) <= _WRAPPED_TEXT else ""
     found = tracebacks.frames(document)
-    for pattern in _worth_a_search(f"{low}\n{flowing}"):
-        if pattern.unless and _compiled(pattern.unless, "i").search(document.text):
+    run_on = Words(f" {flowing} ")
+    for pattern in _worth_a_search(words_of(document.text), run_on):
+        if pattern.unless and _regex(pattern.unless, "i").search(document.text):
             continue
         if "s" in pattern.flags:
             if spanning := search_spanning(pattern.regex, flags_of(pattern.flags), document.text):
                 _note(pattern.id, *spanning, document, notes, found, spans=True)
             continue
-        regex = _compiled(pattern.regex, pattern.flags)
+        regex = _regex(pattern.regex, pattern.flags)
         count = -1
         for count, m in enumerate(regex.finditer(document.text)):
             if count >= _AT_MOST:
@@ -71,26 +72,37 @@ def read(document: Document, notes: Notes) -> None:
             _note(pattern.id, m.start(), m.end(), m.groups(), document, notes, found)
             _state(pattern, m, document, notes)
         if count < 0 and flowing and pattern.literals and not pattern.flags.strip("i"):
-            _read_wrapped(pattern.id, regex, pattern.literals, document, notes, found)
+            _read_wrapped(pattern.id, regex, tuple(filter(run_on.holds, pattern.literals)), document, notes, found)
 
 
-def _worth_a_search(low: str) -> list[ErrorPattern]:
-    """The rows of which a literal is in the text (lower case), in the order of the table."""
+def _worth_a_search(*texts: Words) -> list[ErrorPattern]:
+    """The rows of which a literal is in one of the texts, in the order of the table."""
     literals, always = _literals()
-    wanted = {place for literal, places in literals if literal in low for place in places}
+    heads = [literals.keys() & text.threes for text in texts]
+    wanted = {
+        place
+        for text, found in zip(texts, heads, strict=True)
+        for head in found
+        for literal, places in literals[head].items()
+        if literal[-3:] in text.threes and literal in text.low
+        for place in places
+    }
     rows = lookup.error_patterns()
     return [rows[place] for place in sorted(wanted | always)]
 
 
 @of_tables
-def _literals() -> tuple[tuple[tuple[str, tuple[int, ...]], ...], frozenset[int]]:
-    """((literal, the places of its rows), …), and the places of the rows without any."""
-    places: dict[str, list[int]] = {}
+def _literals() -> tuple[dict[str, dict[str, list[int]]], frozenset[int]]:
+    """By its first three characters, each literal with the places of its rows; and the places of the rows with none, or
+    a shorter one."""
+    found: dict[str, dict[str, list[int]]] = {}
+    always = set()
     for place, row in enumerate(lookup.error_patterns()):
         for literal in row.literals:
-            places.setdefault(literal, []).append(place)
-    always = frozenset(i for i, row in enumerate(lookup.error_patterns()) if not row.literals)
-    return tuple((literal, tuple(rows)) for literal, rows in places.items()), always
+            found.setdefault(literal[:3], {}).setdefault(literal, []).append(place)
+        if not row.literals or any(len(literal) < 3 for literal in row.literals):
+            always.add(place)
+    return found, frozenset(always)
 
 
 def _state(row: ErrorPattern, m: re.Match[str], document: Document, notes: Notes) -> None:
@@ -103,7 +115,7 @@ def _state(row: ErrorPattern, m: re.Match[str], document: Document, notes: Notes
 
 def _read_wrapped(
     id: str,
-    regex: re.Pattern[str],
+    regex: Regex,
     literals: tuple[str, ...],
     document: Document,
     notes: Notes,

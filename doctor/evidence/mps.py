@@ -12,8 +12,8 @@ from itertools import islice, pairwise
 
 from doctor.evidence.blocks import commands
 from doctor.evidence.notes import Notes
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
+from doctor.regex import Regex
 
 SOURCE = "transcript"
 RELATIVE = 1e-2  # a difference that no precision of fp32 explains
@@ -40,7 +40,7 @@ _COUNTED = Regex(
     r"(?:wrong|different|differ|mismatched|incorrect)\b|\bMismatched elements: ([1-9]\d*) / \d+",
 )
 _TENSOR = Regex(
-    r"tensor\((\[[^()]{1,2000}?\])(?:,\s*device='(cpu|mps)[:\d]*')?(?:,[^()\[\]]{0,60})?\)", needs=("tensor(",)
+    r"tensor\((\[[^()]{1,2000}?\])(?:,\s*device='(cpu|mps)[:\d]*')?(?:,[^()\[\]]{0,60})?\)"
 )
 _BEFORE_AFTER = Regex(
     r"^[ \t]{0,20}(?P<what>[\w.]{1,60}(?![\w.]))?[^\n]{0,60}?memory[^\n]{0,20}?\bbefore[ \t:=]+(?P<before>\d{6,})[^"

@@ -11,11 +11,11 @@ from typing import Any
 from doctor.evidence import machine
 from doctor.evidence.blocks import tables
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.says import By, Says, note
 from doctor.evidence.text import Document
 from doctor.formats import kernel_log, lshw, lspci, nvcc, nvidia_smi
 from doctor.model.facts import ABSENT, Gpu, Source
+from doctor.regex import Regex
 
 SMI = "nvidia-smi"
 WARNING = "torch's warning"
@@ -44,7 +44,7 @@ _DRIVER_PACKAGE = Regex(
 )
 
 _BUILT_FOR = Regex(
-    r"^[ \t]*-[ \t]+(\d{1,2})\.(\d)[ \t]+which supports hardware CC", re.M, needs=("which supports hardware CC",)
+    r"^[ \t]*-[ \t]+(\d{1,2})\.(\d)[ \t]+which supports hardware CC", re.M
 )
 # What the tools beside nvidia-smi say
 _TOOLS = (
@@ -135,7 +135,7 @@ _WARNINGS = (
         WARNING, Trust.TOOL, {"torch.version": "{1}", "torch.imports": By(Trust.NAMED, True)}, words=_CAPABILITY,
     ),
     Says(  # the environment table of detectron2 and of what is built on it
-        Regex(r"^[ \t]*GPU \d+(?:,\d+)*[ \t]{2,40}(\S[^\n(]{2,60}?) \(arch=(\d{1,2}\.\d)\)[ \t]*$", re.M, (" (arch=",)),
+        Regex(r"^[ \t]*GPU \d+(?:,\d+)*[ \t]{2,40}(\S[^\n(]{2,60}?) \(arch=(\d{1,2}\.\d)\)[ \t]*$", re.M),
         "collect_env", Trust.TOOL, group="detectron2",
         gpu=lambda m: Gpu(vendor="nvidia", name=m[1].strip(), capability=m[2]),
     ),

@@ -12,8 +12,9 @@ from doctor.evidence.notes import Notes
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
 from doctor.knowledge.load import of_tables
+from doctor.regex import Regex
 
-_INFIX = re.compile(r"[\w\])] @ [\w(]")  # x @ y is matmul
+_INFIX = Regex(r"[\w\])] @ [\w(]")  # x @ y is matmul
 
 
 @of_tables

@@ -12,10 +12,10 @@ from itertools import islice
 from typing import Any
 
 from doctor.decode import SIZE, Refused, check_probe_data, check_shapes, decode_fields, loads
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import decode
 from doctor.model.facts import Facts, Gap, ProbeResult
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 SCHEMA = "1"
 MARK = "torchdoctor:v1"  # in reports/block.py an HTML comment on a line of its own

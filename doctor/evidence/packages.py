@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 
 from doctor.evidence.notes import Notes, Trust, normalise
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import ABSENT, TorchCopy
+from doctor.regex import Regex
 
 _VERSION = r"\d[\w.+-]*"
 _TAGGED = Regex(

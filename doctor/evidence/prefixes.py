@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from doctor.evidence.regex import Regex
+from doctor.regex import Regex
 
 ROUNDS = 4  # prefixes before prefixes
 _RUN = 3  # lines on end that make a run
@@ -45,9 +45,9 @@ _CERTAIN = Regex(
 _SIGNS = frozenset("[(0123456789JFMASONDTICWE")  # what the forms but those of names and tabs begin with
 _FAILED = {"ERROR": "ERROR", "CRITICAL": "ERROR", "FATAL": "FATAL", "WARN": "WARNING", "WARNING": "WARNING"}
 _GLOG = {"E": "ERROR", "F": "FATAL", "W": "WARNING"}
-_OF_TRACEBACK = re.compile(r"[ \t]|$|Traceback \(|(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)\b")
-_NUMBER = re.compile(r"[ \t]{0,8}(\d{1,6})(?:[ ]?([|│])(?:[ ]|$)|(\t)|(:)(?:[ ]|$)|$)")
-_NAME = re.compile(r"([\w.-]{1,60})([ ]{1,30})\|(?:[ ]|$)")
+_OF_TRACEBACK = Regex(r"[ \t]|$|Traceback \(|(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)\b")
+_NUMBER = Regex(r"[ \t]{0,8}(\d{1,6})(?:[ ]?([|│])(?:[ ]|$)|(\t)|(:)(?:[ ]|$)|$)")
+_NAME = Regex(r"([\w.-]{1,60})([ ]{1,30})\|(?:[ ]|$)")
 
 
 def without_prefixes(lines: list[str]) -> list[str]:

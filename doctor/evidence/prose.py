@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from doctor.evidence import machine, transcript
 from doctor.evidence.blocks import Block, prose
 from doctor.evidence.notes import Mention, Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
+from doctor.fixes.tools import pip
 from doctor.knowledge import lookup
+from doctor.regex import Regex
 
 SOURCE = "text"
 RANK = Trust.SAID
-_CLAUSE = re.compile(r"[,.;:!?()|](?:\s|$)|(?<=\s)(?:/|-|\bbut\b)\s|\n")
+_CLAUSE = Regex(r"[,.;:!?()|](?:\s|$)|(?<=\s)(?:/|-|\bbut\b)\s|\n")
 # Another machine, a wish, a table of what others have.
 _NOT_THIS = Regex(
     r"(?:\b|(?=n't))(?:no|not|n't|without|instead|other|another|also (?:on|with)|works? (?:on|with|fine)|tested|"
@@ -32,7 +34,8 @@ _NOT_THIS = Regex(
 )
 # Of a version also what is asked for, tried or left behind.
 _ASKED_FOR = Regex(
-    r"\b(?:needs?|wants?|tr(?:y|ied|ying)|from|until|before|since|pip|(?:up|down)grad\w+|latest|build(?:s|ing)?)\b|[<>~]=?",
+    rf"\b(?:needs?|wants?|tr(?:y|ied|ying)|from|until|before|since|{pip.NAME}|(?:up|down)grad\w+|"
+    r"latest|build(?:s|ing)?)\b|[<>~]=?",
     re.I,
 )
 # The machine that this is about is the one of which a failure is told.
@@ -190,27 +193,35 @@ class _Heard:
             self._occurs[regex] = regex.search(self._whole) is not None
         return self._occurs[regex]
 
+    def any(self, *regexes: Regex) -> bool:
+        return any(map(self.has, regexes))
+
     def search(self, regex: Regex, clause: str) -> re.Match[str] | None:
         return regex.search(clause) if self.has(regex) else None
 
-    def finditer(self, regex: Regex, clause: str) -> Iterator[re.Match[str]]:
-        return regex.finditer(clause) if self.has(regex) else iter(())
+    def finditer(self, regex: Regex, clause: str) -> Iterable[re.Match[str]]:
+        return regex.finditer(clause) if self.has(regex) else ()
 
 
 def read(document: Document, notes: Notes) -> None:
     """Note what the sentences name."""
     mac = document.has("mac", "apple")
-    spoken = list(prose(document))
+    spoken = prose(document)
     clauses = [(block.line, clause) for block in spoken for clause in _clauses(block.text)]
     heard = _Heard(clause for _, clause in clauses)
     _places(spoken, notes)
     _hosted(clauses, heard, notes)
-    for line, clause in clauses:
+    gpus = heard.any(_MODEL, _BARE, _SUFFIXED, _CARD, _MAKER)
+    computer = heard.any(_WINDOWS, _NAMED_MACOS, _MACOS, _LINUX, _APPLE, _CPU, _RAM) or "=" in document.text
+    versions = heard.any(_TORCH, _PYTHON, _DRIVER)
+    for line, clause in clauses if gpus or computer or versions else ():
         fails = heard.search(_FAILS, clause) is not None
         if fails or not heard.search(_NOT_THIS, clause):
-            _gpus(clause, notes, heard, fails=fails)
-            _machine(clause, line, notes, heard, mac=mac)
-            if not heard.search(_ASKED_FOR, clause) and not heard.search(_ANOTHER_RELEASE, clause):
+            if gpus:
+                _gpus(clause, notes, heard, fails=fails)
+            if computer:
+                _machine(clause, line, notes, heard, mac=mac)
+            if versions and not heard.search(_ASKED_FOR, clause) and not heard.search(_ANOTHER_RELEASE, clause):
                 _versions(clause, line, notes, heard)
 
 
@@ -249,13 +260,14 @@ def _hosted(clauses: Iterable[tuple[int, str]], heard: _Heard, notes: Notes) -> 
                 return
 
 
-def _clauses(line: str) -> Iterator[str]:
+@lru_cache(maxsize=2048)
+def _clauses(line: str) -> tuple[str, ...]:
     """The parts of a line between punctuation marks that hold words.
 
-    >>> list(_clauses("RTX 3090, no display. Works on the CPU but not here | torch 2.6.0"))
-    ['RTX 3090', 'no display', 'Works on the CPU', 'not here', 'torch 2.6.0']
+    >>> _clauses("RTX 3090, no display. Works on the CPU but not here | torch 2.6.0")
+    ('RTX 3090', 'no display', 'Works on the CPU', 'not here', 'torch 2.6.0')
     """
-    return (part.strip() for part in _CLAUSE.split(line) if part and part.strip())
+    return tuple(part.strip() for part in _CLAUSE.split(line) if part and part.strip())
 
 
 def _sentence(line: str, at: int) -> str:

@@ -7,9 +7,9 @@ import re
 from pathlib import PurePosixPath, PureWindowsPath
 
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.evidence.tracebacks import frames
+from doctor.regex import Regex
 
 _NAMED = Regex(  # ComfyUI names it, the web UIs start with the one of their venv
     r"^[* \t]{0,8}(?:Python executable: ?|venv )\"?([^\"\n]{1,300}[/\\][Pp]ython[\d.]{0,5}(?:\.exe)?)\"?[ \t]*$", re.M
@@ -20,10 +20,10 @@ _STARTED = Regex(  # C:\portable>.\python_embeded\python.exe -s main.py
 _SITE_POSIX = Regex(r"(/[^\n\"':]{1,200}?)/lib(?:64)?/python3\.\d{1,2}t?/site-packages/")
 _SITE_WINDOWS = Regex(r"([A-Za-z]:\\[^\n\"':]{1,200}?)\\lib\\site-packages\\", re.I)
 # folders that are shared with other environments, or gone when the ticket is read
-_SHARED = re.compile(r"/(?:usr|tmp|opt/homebrew|Library|System|nix)\b|.*/(?:\.local|\.cache|Cellar)\b")
-_HIDDEN = re.compile(r"[<>*…\[\]{}$%]|\.\.\.|xxx")  # the writer took names out
-_BESIDE = re.compile(r"python_?embed\w*|python3\d{1,2}|(?:ana|mini)conda3?|miniforge3?|mambaforge", re.I)
-_USERS = re.compile(r"\\AppData\\Roaming\\", re.I)
+_SHARED = Regex(r"/(?:usr|tmp|opt/homebrew|Library|System|nix)\b|.*/(?:\.local|\.cache|Cellar)\b")
+_HIDDEN = Regex(r"[<>*…\[\]{}$%]|\.\.\.|xxx")  # the writer took names out
+_BESIDE = Regex(r"python_?embed\w*|python3\d{1,2}|(?:ana|mini)conda3?|miniforge3?|mambaforge", re.I)
+_USERS = Regex(r"\\AppData\\Roaming\\", re.I)
 
 
 def read(document: Document, notes: Notes) -> None:

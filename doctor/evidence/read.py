@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from types import ModuleType
 
 from doctor.evidence import (
     amd_intel,
@@ -70,6 +71,8 @@ READERS = (
     prose,
     inference,
 )
+
+OF_A_MACHINE = tuple(one for one in READERS if one not in (operations, signs, threads))  # what tells machines apart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +144,7 @@ def _read(texts: tuple[tuple[str, bytes], ...]) -> Seen:
 
     def tell_apart() -> None:
         nonlocal chosen, others
-        chosen, others = machines.choose(documents, take_notes)
+        chosen, others = machines.choose(documents, partial(take_notes, readers=OF_A_MACHINE))
 
     _guarded("machines", tell_apart, crashed)
     notes = take_notes(chosen)
@@ -158,12 +161,12 @@ def _read(texts: tuple[tuple[str, bytes], ...]) -> Seen:
     )
 
 
-def take_notes(documents: list[Document]) -> Notes:
-    """All readers over all documents, then what follows from the whole."""
+def take_notes(documents: list[Document], readers: Iterable[ModuleType] = READERS) -> Notes:
+    """The readers over all documents, then what follows from the whole."""
     notes = Notes(several=len({d.name for d in documents}) > 1)
     for one in documents:
         notes.document = one
-        for reader in READERS:
+        for reader in readers:
             _guarded(reader.__name__, partial(reader.read, one, notes), notes)
     notes.document = Document("", "", ())
     for step in settling.STEPS:

@@ -15,13 +15,14 @@ from dataclasses import replace
 from doctor.evidence.notes import Notes
 from doctor.evidence.text import Document
 from doctor.model.facts import ErrorText
+from doctor.regex import Regex
 
 PATTERN = "remark"
 AT_MOST = 5
 _READ = 400  # characters of a line
 _AVAILABLE = ("torch.cuda_available", "torch.mps_available", "torch.xpu_available")
 
-_FAILURE = re.compile(
+_FAILURE = Regex(
     # how a process ends
     r"segmentation|segfault|dumped|kill|crash|stuck|freez|froze|deadlock|panic|lockup|terminat|stopped|worker|canceled|"
     r"exit(?:ed)? ?(?:with|code|status)|exitcode|return ?code|"
@@ -44,24 +45,24 @@ _FAILURE = re.compile(
     r"(?:get|got|is|gives?|returns?|says?|prints?|shows?) \W?false\b|"
     r"(?:nan|inf|black|bug|why|instead)\b)"
 )
-_IN_OTHER_LANGUAGES = re.compile(
+_IN_OTHER_LANGUAGES = Regex(
     r"fehl|absturz|abgest|speicherzug|abgebroch|get[öo]tet|ung[üu]ltig|nicht|kein|erreur|[ée]chou|plant[ée]|\bpas\b|\btué\b|"
     r"errores|fallo|fall[óo]|violaci|\berro\b|falha|n[ãa]o\b|errore|memoria|\bnon\b|\bfout|\bniet\b|b[łl][ąa]d|\bnie\b|\bhata|\bfel\b"
 )  # fmt: skip
-_ALONE = re.compile(r"\W*(?:false|none|null|no|-?\d{1,5})\W*\Z")  # all of a line: what a command answered
-_DEVICE = re.compile(r"torch|cuda|gpu|nvidia|driver|rocm|\bhip|\bmps\b|\bxpu\b|device|kernel image|cudnn|cublas|nccl")
-_VIOLENT = re.compile(
+_ALONE = Regex(r"\W*(?:false|none|null|no|-?\d{1,5})\W*\Z")  # all of a line: what a command answered
+_DEVICE = Regex(r"torch|cuda|gpu|nvidia|driver|rocm|\bhip|\bmps\b|\bxpu\b|device|kernel image|cudnn|cublas|nccl")
+_VIOLENT = Regex(
     r"segmentation fault|segfault|\bkill(?:s|ed)\b|\bdie[sd]\b|\bcrash|\bdumped|\bsignal \d|\bhangs?\b|\bfreez|"
     r"\bstuck\b"
 )
-_HEAD = re.compile(r"\s*#{1,6} ")  # of an issue's form: «### Describe the bug»
-_OF_A_HEAD = re.compile(r"\b(?:bug|issue|problem|error)s?\b")
+_HEAD = Regex(r"\s*#{1,6} ")  # of an issue's form: «### Describe the bug»
+_OF_A_HEAD = Regex(r"\b(?:bug|issue|problem|error)s?\b")
 # the last line of a traceback
-_RAISED = re.compile(r"^[\w.]{0,80}(?:Error|Exception|Iteration|Interrupt|Exit|Timeout)(?::|$)", re.M)
+_RAISED = Regex(r"^[\w.]{0,80}(?:Error|Exception|Iteration|Interrupt|Exit|Timeout)(?::|$)", re.M)
 _LATIN = ("LATIN", "MICRO", "GREEK SMALL LETTER MU", "FEMININE", "MASCULINE")  # first words of names of letters: µ, º
-_LEVEL = re.compile(r"warn(?:ing)?\b|\binfo\b|\bdebug\b")
+_LEVEL = Regex(r"warn(?:ing)?\b|\binfo\b|\bdebug\b")
 # Words of a form, not of a statement: «Could not collect», the heads of an error report, types that a program raises.
-_FORM = re.compile(
+_FORM = Regex(
     r"could not collect|not affected|\berror (?:report|details?)\b|\bexception (?:type|message)\b|\bn/a\b|"
     r"\b(?:eof|key|value|type|index|name)error\b"
 )
@@ -107,7 +108,7 @@ def speaks(line: str, *, traceback: bool = True) -> bool:
     if raised:
         text = text.partition(":")[2]
     if raised or _LEVEL.search(text):  # a message that only warns or tells; of a device it may be what is wrong
-        text = re.sub(_LEVEL, " ", text)
+        text = _LEVEL.sub(" ", text)
         return _VIOLENT.search(text) is not None or (_DEVICE.search(text) is not None and _fails(text))
     return _fails(text)
 

@@ -8,10 +8,10 @@ from dataclasses import field
 from functools import partial
 
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.model.facts import Gpu
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 
 @dataclass(frozen=True)

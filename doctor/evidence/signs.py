@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from doctor.evidence.notes import Notes
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
+from doctor.regex import Regex
 
 _FLAGS = re.I | re.M
 SIGNS = {
@@ -54,7 +54,7 @@ SIGNS = {
         _FLAGS,
     ),
 }  # fmt: skip
-_LISTED = re.compile(r"^.*(?:==|\bpypi_0\b).*$", re.M)  # a line of a list of packages: their names show nothing
+_LISTED = Regex(r"^.*(?:==|\bpypi_0\b).*$", re.M)  # a line of a list of packages: their names show nothing
 
 
 def of(text: str) -> tuple[str, ...]:

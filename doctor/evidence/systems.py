@@ -10,9 +10,9 @@ import re
 
 from doctor.evidence import machine
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.formats import macos
+from doctor.regex import Regex
 
 RANK = Trust.TOOL
 _SYSTEMINFO = Regex(r"^[ \t]*(OS Name|OS Version|System Type):[ \t]+(\S[^\n]*)$", re.M)

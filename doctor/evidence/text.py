@@ -13,7 +13,9 @@ from functools import cached_property
 from itertools import islice, pairwise
 
 from doctor.evidence import prefixes
+from doctor.fixes.tools import tags
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 LINE_LIMIT = 4_000  # longer lines are cut into pieces: bounds the work of every regex
 BIG = 400_000  # characters; of a longer text only the ends and the telling lines of the middle are read
@@ -31,18 +33,18 @@ _SMALL_WORDS = frozenset(
 )  # fmt: skip
 _DOUBLE_SPACED = 4  # this many lines, none beside another, are no paragraphs
 
-_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,500}(?:\x07|\x1b\\)|\x1b[@-_]|\x1b")
-_BARE_COLOUR = re.compile(r"\[(?:\d{1,3};){0,4}\d{1,3}m")  # a colour whose escape character was lost in pasting
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
-_ENTITY = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,5});")
-_CUT_MARK = re.compile(r"^\[left out here: (\d{1,12}) bytes, (\d{1,12}) lines ?\]$", re.M)
-_QUOTE = re.compile(r"[ \t]{0,8}>(?!>>(?:[ \t]|$))[ \t]?")  # not the prompt of a Python REPL
-_FENCE = re.compile(r"(?<![ \t`~])[ \t]*(?:`{3,}|~{3,})[ \t]*(?:[\w+.#-]+[ \t]*)?$")
-_TAG_LINE = re.compile(
+_ANSI = Regex(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,500}(?:\x07|\x1b\\)|\x1b[@-_]|\x1b")
+_BARE_COLOUR = Regex(r"\[(?:\d{1,3};){0,4}\d{1,3}m")  # a colour whose escape character was lost in pasting
+_CONTROL = Regex(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
+_ENTITY = Regex(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,5});")
+_CUT_MARK = Regex(r"^\[left out here: (\d{1,12}) bytes, (\d{1,12}) lines ?\]$", re.M)
+_QUOTE = Regex(r"[ \t]{0,8}>(?!>>(?:[ \t]|$))[ \t]?")  # not the prompt of a Python REPL
+_FENCE = Regex(r"(?<![ \t`~])[ \t]*(?:`{3,}|~{3,})[ \t]*(?:[\w+.#-]+[ \t]*)?$")
+_TAG_LINE = Regex(
     r"[ \t]*(?:</?(?:details|summary|pre|code|p|br|div|span|b|i|blockquote|table|tr|td)\b[^<>]{0,200}>[ \t]*)+$"
 )
-_TAGS = re.compile(r"</?(?:details|summary|pre|code|blockquote|br|span|div)\b[^<>\n]{0,200}>")
-_PYTEST = re.compile(r"^[ \t]*E {3,11}(?=\S)")
+_TAGS = Regex(r"</?(?:details|summary|pre|code|blockquote|br|span|div)\b[^<>\n]{0,200}>")
+_PYTEST = Regex(r"^[ \t]*E {3,11}(?=\S)")
 _TYPOGRAPHY = str.maketrans({
     "\u00a0": " ", "\u2007": " ", "\u202f": " ", "\u3000": " ", "\u2018": "'", "\u2019": "'", "\u201c": '"',
     "\u201d": '"', "\uff08": "(", "\uff09": ")", "\uff0c": ",", "\uff1a": ":",
@@ -52,14 +54,14 @@ _TELLING = (
     "error", "exception", "traceback", "failed", "fatal", "warning", "not found", "no module", "torch", "cuda",
     "nvidia", "nvrm", "rocm", "amdgpu", "driver", "killed", "signal", "python",
 )
-_LONG_WORD = re.compile(
+_LONG_WORD = Regex(
     r"https?://|[/~\"'(]|[A-Z]:\\|[\w.-]=="
 )  # what leaves a line short: an address, a path, a requirement
-_AFTER_PROMPT = re.compile(r"[ \t]*(?:>>> |In ?\[\d*\]: |(?:\([\w.-]+\) )?[^\s$#%>]{0,60}[$#%>] )(\S.*)$")
-_COLUMN_GAP = re.compile(r"\S {3,}(?=\S)")
+_AFTER_PROMPT = Regex(r"[ \t]*(?:>>> |In ?\[\d*\]: |(?:\([\w.-]+\) )?[^\s$#%>]{0,60}[$#%>] )(\S.*)$")
+_COLUMN_GAP = Regex(r"\S {3,}(?=\S)")
 # A line that begins like this begins something new: it is never the second half of a wrapped one.
-_BEGINS = re.compile(
-    r"[ \t]*(?:File (?:\"|\S+:\d)|Traceback \(|>>> |\.\.\. |[$%#] |\[(?:pip3?|conda)\]|[+|]|[-*] |={4}|-{4}|"
+_BEGINS = Regex(
+    r"[ \t]*(?:File (?:\"|\S+:\d)|Traceback \(|>>> |\.\.\. |[$%#] |\[(?:" + tags() + r")\]|[+|]|[-*] |={4}|-{4}|"
     r"[\w./-]+==[\w.+]+(?:[ \t]*$|,)|[\w.-]+@[\w.-]+[: ][^#$%\n]*[#$%] |[A-Z_]{6,}:|\[\w+:\w+\]|"
     r"(?:PyTorch version|Is debug build|CUDA used to build|ROCM used to build|OS|GCC version|Clang version|CMake vers"
     r"ion|Libc version|Python version|Python platform|Is CUDA available|CUDA runtime version|CUDA_MODULE_LOADING set "

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.evidence.notes import Notes
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
+from doctor.regex import Regex
 
 _THREAD = Regex(
     r"(?:github\.com/|(?<![\w./-]))([\w.-]{1,40}/[\w.-]{1,100})(?:/(?:issues|pull)/|#)(\d{1,7})(?!\w)",
-    needs=("/issues", "/pull", "#"),
 )
 
 

@@ -13,10 +13,10 @@ from functools import lru_cache
 from itertools import islice, pairwise
 
 from doctor.evidence.notes import Notes
-from doctor.evidence.regex import Regex
 from doctor.evidence.text import Document
 from doctor.knowledge.interfaces import TORCH_IMPORTS
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 SOURCE = "traceback"
 _FRAME = Regex(

@@ -14,11 +14,12 @@ from itertools import takewhile
 from doctor.evidence import machine
 from doctor.evidence.blocks import Block, commands
 from doctor.evidence.notes import Notes, Trust
-from doctor.evidence.regex import Regex
 from doctor.evidence.says import Says, note
 from doctor.evidence.text import Document
+from doctor.fixes.tools import pip
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Gpu, TorchDevice
+from doctor.regex import Regex
 
 SOURCE = "transcript"
 
@@ -437,7 +438,7 @@ def _shell(command: Block, document: Document, notes: Notes) -> None:
     first = next((s for s in output if s), "")
     at = command.first + (output.index(first) if first else 0)
     put = partial(notes.put, rank=Trust.ANSWERED, line=at)
-    if named := re.fullmatch(r"(?:python|pip)(3\.\d{1,2})(t?)", program) or re.match(
+    if named := re.fullmatch(rf"(?:python|{pip.NAME})(3\.\d{{1,2}})(t?)", program) or re.match(
         r"py(?:\.exe)? -(3\.\d{1,2})(t?)\b", text
     ):
         notes.put("interpreter.version", named[1], source="command", rank=Trust.NAMED, line=command.line)
@@ -541,15 +542,15 @@ _LEAD = Regex(
     r"(?:(?:export|set|setenv|env|declare -x|ENV|sudo|time)[ \t]+)?"
     r"(?:[A-Za-z_]\w*=(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s\"']\S{0,200}|)[ \t]+)*$"
 )
-_OTHER_FORMS = tuple(Regex(p.replace("NAME", f"(?P<name>{_NAME})").replace("VALUE", _VALUE.format("v")), re.M, needs)
-                     for p, needs in (
-    (r"\$env:NAME[ \t]*=[ \t]*VALUE", ("$env:",)),
-    (r"os\.environ\[[\"']NAME[\"']\][ \t]*[:=][ \t]*(?:str\()?[fr]?VALUE", ("os.environ[",)),
-    (r"os\.environ\.setdefault\([\"']NAME[\"'],[ \t]*VALUE", ("os.environ.setdefault(",)),
-    (r"(?:^|[ \t])-?-e(?:nv)?[ =]NAME=VALUE", ("-e",)),
-    (r"^[ \t]*(?:ENV|setenv)[ \t]+NAME[ \t]+VALUE[ \t]*$", ("ENV", "setenv")),
-    (r"^[ \t]*NAME[ \t]*(?::|[ ]=)[ \t]*VALUE[ \t]*$", (":", " =")),
-    (r"^[ \t]*Environment=[\"']?NAME=VALUE", ("Environment=",)),
+_OTHER_FORMS = tuple(Regex(p.replace("NAME", f"(?P<name>{_NAME})").replace("VALUE", _VALUE.format("v")), re.M)
+                     for p in (
+    r"\$env:NAME[ \t]*=[ \t]*VALUE",
+    r"os\.environ\[[\"']NAME[\"']\][ \t]*[:=][ \t]*(?:str\()?[fr]?VALUE",
+    r"os\.environ\.setdefault\([\"']NAME[\"'],[ \t]*VALUE",
+    r"(?:^|[ \t])-?-e(?:nv)?[ =]NAME=VALUE",
+    r"^[ \t]*(?:ENV|setenv)[ \t]+NAME[ \t]+VALUE[ \t]*$",
+    r"^[ \t]*NAME[ \t]*(?::|[ ]=)[ \t]*VALUE[ \t]*$",
+    r"^[ \t]*Environment=[\"']?NAME=VALUE",
 ))  # fmt: skip
 _ECHO = Regex(r"(?:echo|printenv)[ \t]+[\"']?[$%]?\{?(?:env:)?(" + _NAME + r")\}?%?[\"']?[ \t]*$")
 

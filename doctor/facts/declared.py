@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from doctor.fixes.tools import all_tools
 from doctor.formats import manifests
 from doctor.model.facts import Declaration
 
@@ -21,7 +22,7 @@ LINES_AT_MOST = 100
 LEVELS_AT_MOST = 8  # above the folder that we stand in
 _BELOW = ("", "requirements", "docker", ".devcontainer")
 # The likeliest first: where several files name torch, a report points at the first.
-_ORDER = ("requirements.txt", "pyproject.toml", "environment.yml", "environment.yaml", "pixi.toml", "pipfile")
+_ORDER = tuple(dict.fromkeys(name.lower() for tool in all_tools() for name in tool.manifests))
 
 
 def collect(system: System, notes: Notes) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from doctor.decode import fits
 from doctor.facts.notes import Notes
+from doctor.fixes import tools
 from doctor.model.facts import ABSENT, Package, TorchCopy
 from doctor.model.values import dataclass
 
@@ -120,7 +121,7 @@ def write_torch(said: TorchSaid, markers: Mapping[str, str], notes: Notes, probl
     notes.set("torch.path", said.path, "sys.path")
     _write_version(said, notes)
     notes.set("torch.installer", said.installer, "dist-info/INSTALLER")
-    notes.set("torch.build", said.build, "conda-meta" if said.installer == "conda" else "dist-info/WHEEL")
+    notes.set("torch.build", said.build, "conda-meta" if _has_own_records(said.installer) else "dist-info/WHEEL")
     for name, source in (("missing_files", "dist-info/RECORD"), ("libraries", "torch/lib")):
         value = getattr(said, name)
         if value is not None:
@@ -131,11 +132,17 @@ def write_torch(said: TorchSaid, markers: Mapping[str, str], notes: Notes, probl
         notes.set("torch.requires", requirements(said.requires, markers), "dist-info/METADATA")
 
 
+def _has_own_records(installer: str | None) -> bool:
+    """Whether what installed it is no installer of wheels: its packages have records and names of their own."""
+    tool = tools.find(installer)
+    return tool is not None and bool(tool.channel)
+
+
 def write_missing(there: Iterable[str], notes: Notes) -> None:
     """torch.missing_requirements: what torch and its nvidia-* packages require, of which neither a distribution nor the
     module is there."""
     known, requires = set(there), notes.get("torch.requires")
-    if requires is None or notes.get("torch.installer") == "conda":  # whose packages have names of their own
+    if requires is None or _has_own_records(notes.get("torch.installer")):
         return
     missing = [text for text in requires if _canonical(name_of(text)) not in known]
     packages = notes.get("packages") or ()

@@ -13,6 +13,8 @@ from doctor.facts.installed import PackageSaid, TorchSaid
 from doctor.facts.notes import Notes, gap_from
 from doctor.facts.system import System, architecture
 from doctor.facts.target import Found
+from doctor.fixes import tools
+from doctor.fixes.tools import pip
 from doctor.knowledge.versions import numbers
 from doctor.model.facts import ABSENT, DamagedFile, Gap, StartFailure
 from doctor.model.values import dataclass
@@ -118,7 +120,8 @@ def _ask(system: System, python: str, limit_s: float, before: str = "") -> tuple
         heard[:] = heard or [text]
         return process.DONE
 
-    return system.start([python, "-B", "-"], limit_s=limit_s, script=before + script, on_said=hear), heard
+    said = f"SIGNS = {tools.signs()!r}\n{before}{script}"
+    return system.start([python, "-B", "-"], limit_s=limit_s, script=said, on_said=hear), heard
 
 
 def all_damaged_files(system: System, found: Found) -> tuple[DamagedFile, ...] | Gap:
@@ -248,7 +251,7 @@ def write(heard: Heard, notes: Notes, system: System) -> None:
         notes.set("host.libc", answer.libc[0], "confstr")
         notes.set("host.libc_version", answer.libc[1], "confstr")
     unknown = {**(answer.gaps or {}), **{name: f"refused: {why}" for name, why in heard.refused.items()}}
-    if answer.pip or (answer.packages is not None and "pip" not in unknown):  # it is looked for among them
+    if answer.pip or (answer.packages is not None and pip.NAME not in unknown):  # it is looked for among them
         notes.set("interpreter.pip", answer.pip or ABSENT, "sys.path")
     markers = answer.markers or {}
     if answer.packages is not None:
@@ -268,16 +271,18 @@ def write(heard: Heard, notes: Notes, system: System) -> None:
 
 def _write_project(answer: Answer, notes: Notes, system: System) -> None:
     """What made the environment, as far as a file says."""
-    if answer.environment is not None and answer.environment != "uv-tool":
+    kind = tools.kind(answer.environment)
+    if answer.environment is not None and not (kind and kind.receipt):
         notes.set("interpreter.receipt", ABSENT, ASKED)
     elif answer.receipt:
-        notes.set("interpreter.receipt", answer.receipt, "uv-receipt.toml")
+        notes.set("interpreter.receipt", answer.receipt, kind.receipt if kind else ASKED)
     else:
-        notes.gap("interpreter.receipt", "unreadable", "uv-receipt.toml has what cannot be said again in a command")
-    if answer.project is None and answer.prefix and answer.manager in ("poetry", "pdm"):
+        file = kind.receipt if kind else "the receipt"
+        notes.gap("interpreter.receipt", "unreadable", f"{file} has what cannot be said again in a command")
+    if answer.project is None and answer.prefix and (tool := tools.find(answer.manager)):
         from doctor.facts.projects import project_of
 
-        notes.set("interpreter.project", project_of(system, answer.prefix, answer.manager), ASKED)
+        notes.set("interpreter.project", project_of(system, answer.prefix, tool), ASKED)
     notes.gap("interpreter.project", "not-applicable", "no project file manages this environment")
     project = notes.get("interpreter.project")
     if project and answer.manager and notes.get("torch") is ABSENT:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from doctor.facts.kernels import kernelspecs, python_of_script
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
+from doctor.fixes.tools import pip
 from doctor.model.facts import ABSENT, Absent, Gap, OtherEnvironment
 
 _LOCAL = (".venv", "venv", "env")
@@ -49,7 +50,7 @@ def _candidates(system: System, prefix: str) -> Iterator[tuple[str, str, str | N
 
 def _near(system: System) -> Iterator[tuple[str, str]]:
     """Pythons of PATH, of the variables and of this folder."""
-    for name in ("pip", "pip3"):
+    for name in pip.COMMANDS:
         script = system.which(name)
         python = python_of_script(system, script) if script else None
         if python:

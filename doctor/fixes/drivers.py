@@ -3,7 +3,6 @@ the driver is not the examined system's own (WSL, containers, Jetson)."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from doctor.fixes.host import RESTART_WSL, as_root, distribution
@@ -12,6 +11,7 @@ from doctor.knowledge import lookup
 from doctor.knowledge.versions import numbers
 from doctor.model.finding import Remedy
 from doctor.model.fix import Fix, Step
+from doctor.regex import Regex
 
 NVIDIA_PAGE = "https://www.nvidia.com/en-us/drivers/"
 GUIDE = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"
@@ -28,7 +28,7 @@ HEADERS = {
     "apt": ("apt install", "linux-headers-{kernel}"),
     "dnf": ("dnf install", "kernel-devel-{kernel}"),
 }
-_KERNEL = re.compile(r"[\w.+-]+\Z")
+_KERNEL = Regex(r"[\w.+-]+\Z")
 OPEN_ONLY = (10,)  # from Blackwell on GPUs run with the open kernel modules alone
 RECOMMENDED = 535  # a branch that every Ubuntu that still gets updates has
 RESTART = Step(text="Restart the machine", where="system", needs_reboot=True)

@@ -1,4 +1,4 @@
-"""Torch in an environment that is made for it: uv makes it (and fetches the Python) where uv is, else the found
+"""Torch in an environment that is made for it: by the tool that fetches Pythons where it is there, else by the found
 Python's venv."""
 
 from __future__ import annotations
@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 
 from doctor.fixes import interpreter as interpreters
-from doctor.fixes.situation import CONDAS, Situation
+from doctor.fixes import tools
+from doctor.fixes.situation import Situation
 from doctor.knowledge.choose import Candidate, choose
 from doctor.model.fix import Fix, Step
 
@@ -17,7 +18,7 @@ def new_environment(
     folder: str,
     *,
     python: str | None,
-    has_uv: bool,
+    can_fetch: bool,
     spec: str | None = None,
     backend: str | None = None,
     companions: tuple[str, ...] = (),
@@ -25,13 +26,13 @@ def new_environment(
     """The fix that makes the environment in `folder` and installs torch in it, and why it is this one; None where no
     build serves, with the reason.
 
-    `python`: the version wanted ("3.12"); None: the one that most packages have wheels for, or without uv the found
-    one.
+    `python`: the version wanted ("3.12"); None: the one that most packages have wheels for, or where none can be
+    fetched the found one. `can_fetch`: the tool that fetches them is there.
     """
     arch = interpreters.native_arch(situation)
-    situation = replace(situation, tool=_tool(situation, has_uv))
+    situation = replace(situation, tool=_tool(situation, can_fetch))
     found = situation.python_version
-    if situation.tool == "pip":
+    if situation.by.makes == "of-this-python":
         if arch == "arm64":
             return None, (
                 "this Python runs under Rosetta: get one for arm64 first, by uv "
@@ -51,32 +52,26 @@ def new_environment(
     if choice.best is None:
         reasons = tuple(near.text for near in choice.nearest)
         return None, reasons or (f"no torch build serves Python {version} on this machine",)
-    make = _make(situation, fresh, version, arch)
+    make = situation.by.make(replace(fresh, python=situation.python), version, arch)[-1]
     return _fix(fresh, version, make, choice.best, choice.assumes, exact=bool(spec)), choice.best.reasons
 
 
-def _tool(situation: Situation, has_uv: bool) -> str:
-    """Of conda's kind if that made the found environment, or is wanted; else uv where it is, else venv and pip."""
-    if situation.tool in CONDAS:
+def _tool(situation: Situation, can_fetch: bool) -> str:
+    """The tool of the found environment, or the one that is wanted, if it makes a kind of its own; else who fetches
+    Pythons where it is there, else venv and pip."""
+    if situation.by.makes == "own":
         return situation.tool
-    return "uv" if has_uv else "pip"
+    return (tools.fetcher() if can_fetch else tools.base()).name
 
 
 def _in_folder(fresh: Situation, folder: str, tool: str) -> Situation:
     """The same new environment in another folder, with another tool."""
     if fresh.windows:
-        python = str(PureWindowsPath(folder, *(() if tool in CONDAS else ("Scripts",)), "python.exe"))
+        python = str(PureWindowsPath(folder, tools.tool(tool).scripts, "python.exe"))
     else:
         python = str(PurePosixPath(folder) / "bin" / "python")
     interpreter = replace(fresh.facts.interpreter, executable=python, prefix=folder)
     return replace(fresh, facts=replace(fresh.facts, interpreter=interpreter), python=python, prefix=folder, tool=tool)
-
-
-def _make(situation: Situation, fresh: Situation, version: str, arch: str | None) -> Step:
-    if situation.tool == "pip":
-        argv = (situation.python, "-m", "venv", str(fresh.prefix))
-        return Step(text=f"Make an environment with Python {version}", argv=argv, where="user")
-    return interpreters.make_environment(fresh, version, arch)[-1]
 
 
 def _fix(fresh: Situation, version: str, make: Step, build: Candidate, assumes: tuple[str, ...], *, exact: bool) -> Fix:

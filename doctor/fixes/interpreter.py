@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 
+from doctor.fixes import tools
 from doctor.fixes.effective import RESTS_ON_FILES
 from doctor.fixes.quoting import activation, command, is_printable, line
-from doctor.fixes.situation import CONDAS, Situation
+from doctor.fixes.situation import Situation
+from doctor.fixes.tools import pip
 from doctor.knowledge import choose as choosing
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT
@@ -60,7 +62,7 @@ def replace_interpreter(
         },
         steps=again
         or (
-            *make_environment(fresh, python, arch),
+            *fresh.by.make(fresh, python, arch),
             *steps_for_build(fresh, build),
             *_other_packages(situation, build, runs=finding != "interpreter-broken"),
             use_environment(fresh),
@@ -79,32 +81,28 @@ def _another(situation: Situation, finding: str, arch: str | None, wanted: str |
 
 
 def _application_again(situation: Situation, python: str, arch: str | None) -> tuple[Step, ...]:
-    """An application of pipx or `uv tool` needs its own environment, made anew: the user's to do, for a snapshot inside
+    """An application needs its own environment, made anew: the user's to do, for a snapshot inside
     would go with the old one. () for other environments."""
-    interpreter = situation.facts.interpreter
-    if interpreter.environment not in ("pipx", "uv-tool") or not situation.prefix:
+    tool = tools.of_kind(situation.facts.interpreter.environment)
+    argv = tool.again(situation, python, arch) if tool and situation.prefix else None
+    if argv is None:
         return ()
-    path = situation.path(situation.prefix)
-    if interpreter.environment == "pipx":
-        argv: tuple[str, ...] = ("pipx", "reinstall", "--python", f"python{python}", path.name)
-    else:
-        argv = ("uv", "tool", "upgrade", "--python", _request(situation, python, arch), path.name)
-    line = command(argv, situation.shell)
-    text = f"Make the environment of {path.name} anew with Python {python}, then look again"
-    return (Step(text=text, shell=line, where="user"),)
+    name = situation.path(situation.prefix or "").name
+    text = f"Make the environment of {name} anew with Python {python}, then look again"
+    return (Step(text=text, shell=command(argv, situation.shell), where="user"),)
 
 
 def _other_packages(situation: Situation, build: choosing.Candidate, *, runs: bool) -> tuple[Step, ...]:
     """What the new environment lacks of the old one, which only the user knows the use of. `runs`: the old one can
     still be asked."""
-    moved = {"pip", "setuptools", "wheel", *(name for name, _ in build.companions)}
+    moved = {pip.NAME, "setuptools", "wheel", *(name for name, _ in build.companions)}
     packages = situation.facts.packages
     if packages is not None and all(p.name in moved for p in packages):
         return ()
     again = "Install the other packages of the old environment again"
     if not runs:
         return (Step(text=f"{again}: the *.dist-info folders in its site-packages name them", where="user"),)
-    freeze = line((situation.python, "-m", "pip", "freeze"), windows=situation.windows)
+    freeze = line(pip.freeze(situation.python), windows=situation.windows)
     return (Step(text=f"{again}; this lists them: {freeze}", where="user"),)
 
 
@@ -184,8 +182,9 @@ def in_new_environment(situation: Situation, python: str, arch: str | None) -> S
     """The situation after a new environment was made: nothing in it but Python."""
     facts, old = situation.facts, situation.facts.interpreter
     folder = f".venv-{python}"
-    tool = situation.tool if situation.tool in CONDAS else "uv"
-    windows = f"{folder}\\python.exe" if tool != "uv" else f"{folder}\\Scripts\\python.exe"
+    tool = situation.tool if situation.by.makes == "own" else tools.fetcher().name
+    own = tools.tool(tool).kinds[0].name if situation.by.makes == "own" else None
+    windows = str(PureWindowsPath(folder, tools.tool(tool).scripts, "python.exe"))
     executable = windows if situation.windows else f"{folder}/bin/python"
     native = facts.host.architecture or old.architecture
     interpreter = replace(
@@ -198,7 +197,7 @@ def in_new_environment(situation: Situation, python: str, arch: str | None) -> S
         bits=64,
         architecture=native if arch else old.architecture or native,
         translated=False,
-        environment="conda" if tool in CONDAS else "venv",
+        environment=own or "venv",
         manager=tool,
         externally_managed=False,
         pip=None,
@@ -211,39 +210,11 @@ def in_new_environment(situation: Situation, python: str, arch: str | None) -> S
     return replace(situation, facts=facts, tool=tool, python=executable, prefix=folder)
 
 
-def make_environment(situation: Situation, python: str, arch: str | None) -> tuple[Step, ...]:
-    """uv fetches a Python where there is none; conda makes its own."""
-    if situation.tool in CONDAS:
-        # The environment remembers the platform: also a conda under Rosetta installs arm64's packages into it.
-        platform = ("--platform", "osx-arm64") if arch == "arm64" else ()
-        where = ("-p", str(situation.prefix), "-c", "conda-forge", f"python={python}")
-        argv = (situation.tool, "create", *platform, *where)
-        return (Step(text=f"Make an environment with Python {python}", argv=argv, where="user"),)
-    return (
-        Step(text="Get uv, if it is not there: https://docs.astral.sh/uv/getting-started/installation/", where="user"),
-        Step(
-            text=f"Make an environment with Python {python}",
-            argv=("uv", "venv", "--python", _request(situation, python, arch), str(situation.prefix)),
-            where="user",
-        ),
-    )
-
-
-def _request(situation: Situation, python: str, arch: str | None) -> str:
-    """A Python as uv is asked for it."""
-    if arch == "arm64":
-        return f"cpython-{python}-macos-aarch64-none"
-    return f"cpython-{python}-windows-x86_64-none" if arch == "64-bit" and situation.windows else python
-
-
 def use_environment(situation: Situation) -> Step:
     """The line that makes the shell use the new environment of this situation."""
     folder = str(situation.prefix)
-    if situation.tool in CONDAS:
-        path = folder if PurePosixPath(folder).is_absolute() or PureWindowsPath(folder).is_absolute() else f"./{folder}"
-        shell = command((situation.tool, "activate", path), situation.shell)
-    else:
-        shell = activation(folder, situation.shell)
+    own = situation.by.makes == "own"
+    shell = situation.by.activate(situation) if own else activation(folder, situation.shell)
     return Step(text="Use it: activate the new environment", shell=shell, where="user")
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from doctor.fixes import tools
 from doctor.fixes.host import as_root, distribution
-from doctor.fixes.situation import CONDAS, Situation
-from doctor.fixes.tools import Order, pip, tool
+from doctor.fixes.situation import Situation
+from doctor.fixes.tools import Order, pip
 from doctor.knowledge import lookup, vendors
 from doctor.knowledge.choose import COMPANIONS
 from doctor.model.facts import ABSENT
 from doctor.model.finding import Remedy
 from doctor.model.fix import Fix, Step
+from doctor.regex import Regex
 
 NVCC = "cuda-nvcc"
 _NVCC_FROM = 12  # its oldest is 12.0.76: https://anaconda.org/conda-forge/cuda-nvcc-impl/files
@@ -25,11 +27,10 @@ FETCHES_ITS_WHEEL = {
     "causal-conv1d": "https://github.com/Dao-AILab/causal-conv1d/releases",
     "mamba-ssm": "https://github.com/state-spaces/mamba/releases",
 }
-NO_CACHE = "--no-cache-dir"
 BUILT_WITH = ("ninja", "packaging", "psutil", "setuptools", "wheel")  # imported by those setup.py files, or to be fast
-_OF_A_DRIVER = re.compile(r"(nvidia-(driver|utils)|libnvidia)-")
-_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\Z")
-_SPEC = re.compile(
+_OF_A_DRIVER = Regex(r"(nvidia-(driver|utils)|libnvidia)-")
+_NAME = Regex(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\Z")
+_SPEC = Regex(
     r"((===|~=|==|!=|<=|>=|<|>)\s?[0-9][0-9A-Za-z.+*!-]*)(\s?,\s?(===|~=|==|!=|<=|>=|<|>)\s?[0-9][0-9A-Za-z.+*!-]*)*\Z"
 )
 
@@ -61,11 +62,12 @@ def install_package(situation: Situation, finding: str, remedy: Remedy) -> Fix |
     order = Order(
         requirements=requirements, index=index, replaces=names if again else (), note=f"{verb} {requirement}"
     )
-    steps = tool(_tool_for(situation, package)).install(_with_tool(situation, package), order)
+    by = _with_tool(situation, package)
+    steps = by.by.install(by, order)
     flag = remedy.details.get("flag", "")
     if package in FETCHES_ITS_WHEEL:
         steps = _with_its_wheel(situation, order, package)
-    elif flag and (flag != NO_CACHE or situation.tool in ("pip", "uv", *CONDAS)):  # other tools have their own cache
+    elif flag and (flag != pip.NO_CACHE or _for_wheels(situation).by.pip_options):  # others have their own cache
         steps = _with_flags(situation, order, (flag,))
     return Fix(
         finding=finding,
@@ -110,15 +112,14 @@ def add_index(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
         return None
     title = f"Add the index {index}"
     details = {**remedy.details, "index": index}
-    name = "pip" if situation.tool in CONDAS else situation.tool
-    if name not in ("pip", "uv") or not _NAME.match(package) or (spec and not _SPEC.match(spec)):
-        fix = Fix.of(finding, remedy, f"{title}.", Step(text=f"{title} to what {name} asks for packages", where="user"))
-        return replace(fix, details=details)
+    by = _for_wheels(situation)
+    if not by.by.extra_index or not _NAME.match(package) or (spec and not _SPEC.match(spec)):
+        text = f"{title} to what {by.tool} asks for packages"
+        return replace(Fix.of(finding, remedy, f"{title}.", Step(text=text, where="user")), details=details)
     requirement = package + spec.replace(" ", "")
     order = Order(requirements=(requirement,), note=f"Install {requirement}, also from {index}")
-    *before, last = tool(name).install(replace(situation, tool=name), order)
-    option = "--extra-index-url" if name == "pip" else "--index"
-    steps = (*before, replace(last, argv=(*(last.argv or ()), option, index)))
+    *before, last = by.by.install(by, order)
+    steps = (*before, replace(last, argv=(*(last.argv or ()), by.by.extra_index, index)))
     return replace(Fix.of(finding, remedy, f"{title}, and install {requirement} from it.", *steps), details=details)
 
 
@@ -127,19 +128,18 @@ def _known_indexes() -> tuple[str, ...]:
 
 
 def _with_flags(situation: Situation, order: Order, flags: tuple[str, ...]) -> tuple[Step, ...]:
-    """With options of pip, which uv knows, too; in a conda environment it is pip's work. The other tools have no such
-    options on their command line."""
-    name, said = "pip" if situation.tool in CONDAS else situation.tool, " ".join(flags)
-    if not {*flags} <= {*FLAGS, NO_CACHE} or name not in ("pip", "uv"):
+    """With options of pip, which not all tools have on their command line."""
+    by, said = _for_wheels(situation), " ".join(flags)
+    if not {*flags} <= {*FLAGS, pip.NO_CACHE} or not by.by.pip_options:
         return (Step(text=f"{order.note} with {said}"),)
-    *before, last = tool(name).install(replace(situation, tool=name), order)
+    *before, last = by.by.install(by, order)
     return (*before, replace(last, text=f"{last.text} with {said}", argv=(*(last.argv or ()), *flags)))
 
 
 def _with_its_wheel(situation: Situation, order: Order, package: str) -> tuple[Step, ...]:
     """The compiled wheel of the project's release page where it has one for this torch, else compiled here."""
-    name = "pip" if situation.tool in CONDAS else situation.tool
-    *steps, last = _with_flags(situation, order, (*FLAGS, NO_CACHE))
+    by = _for_wheels(situation)
+    *steps, last = _with_flags(situation, order, (*FLAGS, pip.NO_CACHE))
     torch = situation.facts.torch
     minor = ".".join(lookup.release_of(torch.version).split(".")[:2]) if torch and torch.version else ""
     cuda = (torch.cuda or lookup.build_of(torch.version).cuda or "") if torch and torch.version else ""
@@ -149,15 +149,15 @@ def _with_its_wheel(situation: Situation, order: Order, package: str) -> tuple[S
     nvcc = f"nvcc of CUDA {str(cuda).split('.')[0]}, the major version of torch's" if cuda else "nvcc of torch's CUDA"
     text = f"{last.text}: it takes {which} where {FETCHES_ITS_WHEEL[package]} has one; else it compiles, with {nvcc}"
     steps.append(replace(last, text=text))
-    if name not in ("pip", "uv"):
+    if not by.by.pip_options:
         return tuple(steps)
-    tools = Order(requirements=BUILT_WITH, note=f"Install what its build needs: {', '.join(BUILT_WITH)}")
-    return (*tool(name).install(replace(situation, tool=name), tools), *steps)
+    first = Order(requirements=BUILT_WITH, note=f"Install what its build needs: {', '.join(BUILT_WITH)}")
+    return (*by.by.install(by, first), *steps)
 
 
 def _named(situation: Situation, package: str) -> str:
     """The package as its source calls it."""
-    return "pytorch" if package == "torch" and situation.tool in (*CONDAS, "pixi") else package
+    return "pytorch" if package == "torch" and situation.by.channel else package
 
 
 def _nvcc_by_hand(finding: str, remedy: Remedy, spec: str) -> Fix:
@@ -173,7 +173,7 @@ def _nvcc_by_hand(finding: str, remedy: Remedy, spec: str) -> Fix:
 def _has_nvcc(situation: Situation, spec: str) -> bool:
     """Whether the environment's tool has nvcc by that name: pip does not."""
     release = re.match(r"==(\d+)", spec)
-    return situation.tool in (*CONDAS, "pixi") and (release is None or int(release[1]) >= _NVCC_FROM)
+    return bool(situation.by.channel) and (release is None or int(release[1]) >= _NVCC_FROM)
 
 
 def remove_package(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
@@ -183,7 +183,8 @@ def remove_package(situation: Situation, finding: str, remedy: Remedy) -> Fix | 
     if remedy.details.get("system") or _OF_A_DRIVER.match(package):
         steps: tuple[Step, ...] = (_remove_from_system(situation, package),)
     else:
-        steps = tool(_tool_for(situation, package)).remove(_with_tool(situation, package), (package,))
+        by = _with_tool(situation, package)
+        steps = by.by.remove(by, (package,))
     return Fix(
         finding=finding,
         action=remedy.action,
@@ -216,16 +217,17 @@ def install_pip(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     )
 
 
-def _tool_for(situation: Situation, package: str) -> str:
-    """A package that pip put into a conda environment is changed by pip."""
-    by = next((p.installer for p in situation.facts.packages or () if p.name == package), None)
-    if situation.tool in CONDAS and (by in ("pip", "uv") or package in COMPANIONS):
-        return "pip" if by != "conda" else situation.tool
-    return situation.tool
-
-
 def _with_tool(situation: Situation, package: str) -> Situation:
-    return replace(situation, tool=_tool_for(situation, package))
+    """A wheel that lies beside another tool's packages is changed by the tool that brings wheels there."""
+    installer = next((p.installer for p in situation.facts.packages or () if p.name == package), None)
+    by = tools.find(installer)
+    is_wheel = (by is not None and by.pip_options) or (package in COMPANIONS and by is not situation.by)
+    return _for_wheels(situation) if is_wheel else situation
+
+
+def _for_wheels(situation: Situation) -> Situation:
+    """The same with the tool that brings wheels into such an environment."""
+    return replace(situation, tool=situation.by.beside) if situation.by.beside else situation
 
 
 def _companion_spec(situation: Situation, package: str) -> str:

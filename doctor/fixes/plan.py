@@ -4,7 +4,7 @@ their own."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from doctor.fixes import quoting
 from doctor.fixes.actions import BUILDERS, TORCH
@@ -17,6 +17,7 @@ from doctor.knowledge.versions import numbers
 from doctor.model.facts import Facts
 from doctor.model.finding import ONLY_TOLD, Finding, Remedy
 from doctor.model.fix import Fix, Plan, Step
+from doctor.model.values import dataclass
 from doctor.reports.text import has_command
 
 MAX_ALTERNATIVES = 3

@@ -13,17 +13,19 @@ import shlex
 from collections.abc import Sequence
 from typing import Literal
 
+from doctor.fixes import tools
+from doctor.regex import Regex
 from doctor.reports.text import has_command, is_visible, without_commands
 
 Shell = Literal["sh", "fish", "powershell", "cmd"]
 SHELLS: tuple[Shell, ...] = ("sh", "fish", "powershell", "cmd")
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+NAME = Regex(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # Bare on Windows. PowerShell splits an option at a dot or colon, and takes @, commas and # for its own.
-_WINDOWS_PLAIN = re.compile(r"([A-Za-z0-9_.\\/][A-Za-z0-9_./:\\=+-]*|--?[A-Za-z0-9][A-Za-z0-9_-]*)\Z")
-_WINDOWS_PROGRAM = re.compile(r"[A-Za-z_.\\][A-Za-z0-9_.:\\-]*\Z")  # cmd would take a slash for an option's
-_BATCH = re.compile(r"(\A(conda|mamba)|\.(bat|cmd))\Z", re.IGNORECASE)
-_IN_A_MARK = re.compile(r"(?<=#)(?=#)|(?<=:)(?=:)|(?<=_)(?=(?i:start|end|fold|time))")  # of reports/text.py
+_WINDOWS_PLAIN = Regex(r"([A-Za-z0-9_.\\/][A-Za-z0-9_./:\\=+-]*|--?[A-Za-z0-9][A-Za-z0-9_-]*)\Z")
+_WINDOWS_PROGRAM = Regex(r"[A-Za-z_.\\][A-Za-z0-9_.:\\-]*\Z")  # cmd would take a slash for an option's
+_BATCH = Regex(r"\.(bat|cmd)\Z", re.IGNORECASE)
+_IN_A_MARK = Regex(r"(?<=#)(?=#)|(?<=:)(?=:)|(?<=_)(?=(?i:start|end|fold|time))")  # of reports/text.py
 _QUOTES = "'\u2018\u2019\u201a\u201b"  # PowerShell takes all of these for a single quote,
 _DOUBLE_QUOTES = '"\u201c\u201d\u201e'  # and these for a double one
 _ACTIVE = frozenset("'\"`$\\;&|<>()!")
@@ -46,7 +48,12 @@ def command(argv: Sequence[str], shell: Shell) -> str | None:
     words = [_cmd_word(word) for word in argv]
     if _WINDOWS_PROGRAM.match(argv[0]) is None and words[0] is not None and not words[0].startswith('"'):
         words[0] = f'"{argv[0]}"'
-    return _called(words) if _BATCH.search(argv[0]) else _joined(words)
+    return _called(words) if _is_batch(argv[0]) else _joined(words)
+
+
+def _is_batch(program: str) -> bool:
+    tool = tools.find(program.lower())
+    return bool(_BATCH.search(program)) or (tool is not None and program.lower() in tool.batches)
 
 
 def _called(words: Sequence[str | None]) -> str | None:

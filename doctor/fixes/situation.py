@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 
+from doctor.fixes import tools
 from doctor.fixes.quoting import Shell, shell_of
-from doctor.model.facts import ABSENT, Facts, Gpu
+from doctor.fixes.tools import Tool
+from doctor.model.facts import Facts, Gpu
 from doctor.model.finding import Finding
 from doctor.model.values import dataclass
-
-CONDAS = ("conda", "mamba", "micromamba")  # one command line
-TOOLS = ("pip", "uv", "conda", "mamba", "micromamba", "pixi", "poetry", "pdm", "pipenv", "pipx")
 
 _SYSTEM_OF = (
     ("intel-mac", "darwin"), ("macos-", "darwin"), ("mps-", "darwin"), ("python-under-rosetta", "darwin"),
@@ -22,8 +21,8 @@ _SYSTEM_OF = (
 
 @dataclass(frozen=True, kw_only=True)
 class Situation:
-    """`python` is the program to call; `prefix` the environment's folder; `shell` is whose lines the
-    steps give for what is no program: variables, activation."""
+    """`tool` is the program whose words are used, `python` the one to call; `prefix` the environment's folder; `shell`
+    is whose lines the steps give for what is no program: variables, activation."""
 
     facts: Facts
     tool: str
@@ -31,6 +30,10 @@ class Situation:
     prefix: str | None = None
     windows: bool = False
     shell: Shell = "sh"
+
+    @property
+    def by(self) -> Tool:
+        return tools.tool(self.tool)
 
     @property
     def mac(self) -> bool:
@@ -90,27 +93,16 @@ def situation_of(facts: Facts, tool: str | None = None, shell: Shell | None = No
 
 
 def _tool_of(facts: Facts) -> str:
-    """The tool that made the environment, but where another one installed its torch, that one."""
+    """The tool that made the environment, but where wheels in it may be another one's, the one that installed torch."""
     interpreter, torch = facts.interpreter, facts.torch
-    conda = interpreter.environment in ("conda", "conda-base") or interpreter.manager in CONDAS
-    if conda:
-        by = torch.installer if torch else None
-        return by if by in ("pip", "uv") else conda_of(facts)
-    if interpreter.manager in TOOLS:
-        return str(interpreter.manager)
-    return "uv" if interpreter.environment == "uv-tool" else "pip"
+    makers = [tool for tool in (tools.of_kind(interpreter.environment), tools.find(interpreter.manager)) if tool]
+    if any(tool.beside for tool in makers):
+        by = tools.find(torch.installer if torch else None)
+        return by.name if by and by.pip_options else program_of(facts, next(tool for tool in makers if tool.beside))
+    return str(interpreter.manager) if tools.find(interpreter.manager) else (makers[0] if makers else tools.base()).name
 
 
-def conda_of(facts: Facts) -> str:
-    """The program of conda's kind that a conda environment was made with."""
+def program_of(facts: Facts, tool: Tool) -> str:
+    """The program of a tool that has several: the one that the environment was made with."""
     manager = facts.interpreter.manager
-    return manager if manager in CONDAS else "conda"
-
-
-def has_no_pip(facts: Facts) -> bool:
-    """Whether the environment is known to lack a pip that works."""
-    return facts.interpreter.pip is ABSENT or has_damaged_pip(facts)
-
-
-def has_damaged_pip(facts: Facts) -> bool:
-    return any(file.distribution == "pip" and file.what != "changed" for file in facts.damaged or ())
+    return manager if manager in tool.programs else tool.name

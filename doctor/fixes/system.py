@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 
-from doctor.fixes import quoting
+from doctor.fixes import quoting, tools
 from doctor.fixes.host import RESTART_WSL, as_root
 from doctor.fixes.situation import Situation
 from doctor.knowledge import lookup
 from doctor.knowledge.versions import numbers
 from doctor.model.finding import Remedy
 from doctor.model.fix import Fix, Step
+from doctor.regex import Regex
 
-_PLAIN = re.compile(r"[A-Za-z0-9_.@+-]+\Z")  # names of modules, services, groups
+_PLAIN = Regex(r"[A-Za-z0-9_.@+-]+\Z")  # names of modules, services, groups
 
 
 def reboot(situation: Situation, finding: str, remedy: Remedy) -> Fix:
@@ -181,10 +181,12 @@ def use_other_build(situation: Situation, finding: str, remedy: Remedy) -> Fix:
 
 
 def free_disk_space(situation: Situation, finding: str, remedy: Remedy) -> Fix:
-    purge = ("uv", "cache", "clean") if situation.tool == "uv" else (situation.python, "-m", "pip", "cache", "purge")
+    purge = situation.by.empty_cache(situation)
+    whose = situation.tool if purge else tools.base().name
+    purge = purge or tools.base().empty_cache(situation)
     return Fix.of(
         finding, remedy, "Free disk space.",
-        Step(text=f"Empty the cache of {'uv' if situation.tool == 'uv' else 'pip'}", argv=purge, where="user"),
+        Step(text=f"Empty the cache of {whose}", argv=purge, where="user"),
         Step(text="Free more disk space, or put TMPDIR on a larger disk", where="user"),
     )  # fmt: skip
 

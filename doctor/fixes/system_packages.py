@@ -6,13 +6,15 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from doctor.fixes import tools
 from doctor.fixes.host import as_root, distribution
-from doctor.fixes.situation import Situation, conda_of
-from doctor.fixes.tools import Order, tool
+from doctor.fixes.situation import Situation, program_of
+from doctor.fixes.tools import Order
 from doctor.knowledge import lookup
 from doctor.knowledge.versions import numbers
 from doctor.model.finding import Remedy
 from doctor.model.fix import Fix, Step
+from doctor.regex import Regex
 
 TOOLKIT_PAGE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
 FABRIC_MANAGER = "nvidia-fabricmanager"
@@ -38,7 +40,7 @@ FINDERS = {  # how to ask for the package that holds a file
     "zypper": "zypper search --provides --file-list {file}",
     "pacman": "pacman -F {file}",
 }
-_FILE = re.compile(r"lib[\w.+-]+\.so[\w.]*\Z")
+_FILE = Regex(r"lib[\w.+-]+\.so[\w.]*\Z")
 DISTRIBUTION = "the distribution's package manager"
 LAST_NAMED_BRANCH = 580  # from 590 on the packages of a driver don't have the branch in their names
 
@@ -69,13 +71,12 @@ def _title(name: str, package: str, minimum: str | None) -> str:
 def _in_conda(situation: Situation, name: str) -> tuple[Step, ...]:
     """Into the conda environment: that needs no root. () where it is none, or conda-forge has no such package."""
     packages = lookup.conda_packages(name)
-    kind = situation.facts.interpreter.environment
-    if not packages or kind not in ("conda", "pixi"):
+    environment = situation.facts.interpreter.environment
+    by, kind = tools.of_kind(environment), tools.kind(environment)
+    if not packages or by is None or not by.channel or (kind and kind.shared):
         return ()
-    by = "pixi" if kind == "pixi" else conda_of(situation.facts)
-    order = Order(requirements=packages, note=f"Install {' '.join(packages)} into the environment, from conda-forge")
-    made: tuple[Step, ...] = tool(by).install(replace(situation, tool=by), order)
-    return made
+    order = Order(requirements=packages, note=f"Install {' '.join(packages)} into the environment, from {by.channel}")
+    return by.install(replace(situation, tool=program_of(situation.facts, by)), order)
 
 
 def _by_manager(situation: Situation, name: str) -> tuple[Step, ...]:
@@ -121,8 +122,8 @@ def _unasked(situation: Situation, found: lookup.Packages) -> tuple[str, ...]:
 def _python(situation: Situation) -> str | None:
     """ "3.12" where the Python is the system's own, as far as is known: only of that one the system has packages."""
     interpreter = situation.facts.interpreter
-    foreign = interpreter.environment in ("conda", "conda-base", "pixi", "uv-tool")
-    if not interpreter.version or foreign or interpreter.base_prefix not in (None, "/usr"):
+    kind = tools.kind(interpreter.environment)
+    if not interpreter.version or (kind and kind.own_python) or interpreter.base_prefix not in (None, "/usr"):
         return None
     return situation.python_version
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from doctor.fixes import tools
 from doctor.fixes.effective import RESTS_ON_BUILD, RESTS_ON_FILES, cannot_cure, installed_backend
-from doctor.fixes.situation import CONDAS, Situation
-from doctor.fixes.tools import Order, tool
+from doctor.fixes.situation import Situation
+from doctor.fixes.tools import Order
 from doctor.knowledge import choose as choosing
 from doctor.knowledge import lookup
 from doctor.knowledge.choose import COMPANIONS, Candidate, Choice, Nearest
@@ -76,7 +77,7 @@ def _synced(situation: Situation, finding: Finding) -> Fix | None:
         return None
     if situation.tool != situation.facts.interpreter.manager:  # the user wants another tool's commands
         return None
-    step: Step | None = tool(situation.tool).sync(situation)
+    step = situation.by.sync(situation)
     if step is None:
         return None
     return Fix(
@@ -252,7 +253,7 @@ def fix_of_build(
         details = {
             "torch": "",
             "backend": "cu" + cuda.replace(".", "") if cuda else build.backend,
-            "index": "conda-forge",
+            "index": situation.by.channel,
         }
         title = f"{_verb(situation.facts, action, build)} conda-forge's torch ({details['backend']})."
     return Fix(
@@ -280,7 +281,7 @@ def _named_in_project(situation: Situation, build: Candidate) -> Candidate:
     """A project whose torch comes from an index of its own (a CPU build's, say) goes on looking there: for it the
     default build is named with its index, too."""
     torch, host = situation.facts.torch, situation.facts.host
-    in_project = situation.tool in ("poetry", "pdm", "pipenv") or situation.facts.interpreter.project
+    in_project = situation.by.keeps_index or situation.facts.interpreter.project
     platform = lookup.platform_of(host.system, situation.facts.interpreter.architecture or host.architecture)
     if build.index or not in_project or not torch or "+" not in (torch.version or "") or not platform:
         return build
@@ -301,9 +302,9 @@ def _verb(facts: Facts, action: str, build: Candidate) -> str:
 
 
 def conda_cuda(situation: Situation, build: Candidate, exact: bool) -> str | None:
-    """The CUDA version of conda-forge's build where conda or pixi installs it ("" for a build without CUDA); None where
-    torch comes from a wheel index."""
-    if situation.tool not in (*CONDAS, "pixi") or exact:
+    """The CUDA version of conda-forge's build where the tool takes that ("" for a build without CUDA); None where torch
+    comes from a wheel index."""
+    if not situation.by.channel or exact:
         return None
     if build.backend in ("cpu", "mps"):
         return ""
@@ -358,7 +359,7 @@ def steps_for_build(
         exact=exact,
         past_cache=damage.past_cache,
     )
-    steps: tuple[Step, ...] = tool(situation.tool).install(situation, order)
+    steps = situation.by.install(situation, order)
     last = steps[-1]
     if last.argv:
         verify = (situation.python, "-c", "import torch; print(torch.__version__)")
@@ -399,9 +400,9 @@ def _replaced(facts: Facts, build: Candidate, broken: bool) -> tuple[str, ...]:
 
 
 def _undo(situation: Situation) -> tuple[str, ...] | None:
-    """The pip command that brings the present build back, where its index is known."""
+    """The command that brings the present build back, where its index is known."""
     torch = situation.facts.torch
-    if situation.tool != "pip" or not torch or not torch.version:
+    if not torch or not torch.version:
         return None
     backend = installed_backend(situation.facts)
     release = lookup.release_of(torch.version)
@@ -410,8 +411,7 @@ def _undo(situation: Situation) -> tuple[str, ...] | None:
     url = lookup.index_url(backend, release) if "+" in torch.version else None
     if "+" in torch.version and url is None:
         return None
-    index = ("--index-url", url) if url else ()
-    return (situation.python, "-m", "pip", "install", "--force-reinstall", f"torch=={release}", *index)
+    return situation.by.undo(situation, f"torch=={release}", url)
 
 
 def own_environment(situation: Situation) -> tuple[tuple[Step, ...], Situation]:
@@ -420,11 +420,9 @@ def own_environment(situation: Situation) -> tuple[tuple[Step, ...], Situation]:
     if interpreter.environment not in ("system", None) or interpreter.externally_managed is not True:
         return (), situation
     python = ".venv\\Scripts\\python.exe" if situation.windows else ".venv/bin/python"
-    make = ("uv", "venv", "--python", situation.python, ".venv") if situation.tool == "uv" else (
-        situation.python, "-m", "venv", ".venv"
-    )  # fmt: skip
     step = Step(
-        text="Make a virtual environment: the system's Python is managed by the distribution (PEP 668)", argv=make
+        text="Make a virtual environment: the system's Python is managed by the distribution (PEP 668)",
+        argv=situation.by.venv(situation.python, ".venv"),
     )
     facts = replace(
         situation.facts,
@@ -496,25 +494,13 @@ def is_installed(facts: Facts, build: Candidate) -> bool:
 def _conda_forge_fix(situation: Situation, finding: str, text: str, details: Mapping[str, str]) -> Fix:
     packages = [details["package"], *([f"cuda-version={details['cuda']}"] if details.get("cuda") else [])]
     backend = "cu" + details["cuda"].replace(".", "") if details.get("cuda") else "cpu"
-    if situation.tool == "pixi":
-        steps: tuple[Step, ...] = tool("pixi").add(situation, packages)
-    elif situation.tool in CONDAS:
-        where = ("-p", situation.prefix) if situation.prefix else ()
-        argv = (situation.tool, "install", *where, "-c", "conda-forge", *packages)
-        steps = (Step(text=f"Install {packages[0]} from conda-forge", argv=argv),)
-    else:
-        argv = ("conda", "create", "-n", "torch", "-c", "conda-forge", *packages)
-        steps = (
-            Step(
-                text="Get conda-forge's installer, Miniforge, if there is no conda: https://conda-forge.org/download/"
-            ),
-            Step(text="Make an environment with conda-forge's build", argv=argv, where="user"),
-        )
+    channel = tools.with_channel().channel
+    steps = situation.by.from_channel(situation, packages) or tools.with_channel().from_scratch(packages)
     return Fix(
         finding=finding,
         action="use-other-build",
         title=text,
-        details={"build": f"conda-forge {details['package']}", "channel": "conda-forge", "backend": backend},
+        details={"build": f"{channel} {details['package']}", "channel": channel, "backend": backend},
         steps=steps,
     )
 
@@ -533,7 +519,7 @@ def _vendor_fix(situation: Situation, finding: str, text: str, details: Mapping[
     if details["requirement"].startswith("torch["):
         extra = details["requirement"][len("torch") :]
         names += [f"torchvision{extra}"] if "torchvision" in installed_companions(situation.facts) else []
-    pip = situation if situation.tool in ("pip", "uv", "pipx") else replace(situation, tool="pip")
+    by = situation if situation.by.takes_wheels else replace(situation, tool=tools.base().name)
     torch = situation.facts.torch
     order = Order(
         requirements=tuple(names),
@@ -546,5 +532,5 @@ def _vendor_fix(situation: Situation, finding: str, text: str, details: Mapping[
         action="use-other-build",
         title=text,
         details={**found, "index": details["index"]},
-        steps=tool(pip.tool).install(pip, order),
+        steps=by.by.install(by, order),
     )

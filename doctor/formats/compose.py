@@ -6,20 +6,20 @@ Keys: https://docs.docker.com/reference/compose-file/services/ and .../deploy/#d
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 LINES_AT_MOST = 400  # of one file
-_BEGIN = re.compile(r"([ \t]*)services:[ \t]*(?:#.*)?$")
-_IMAGE = re.compile(r"[ \t]*(?:image|build|container_name):")
+_BEGIN = Regex(r"([ \t]*)services:[ \t]*(?:#.*)?$")
+_IMAGE = Regex(r"[ \t]*(?:image|build|container_name):")
 # A service's GPUs: a reservation of devices, the older runtime, and the short key of today
-_GPU = re.compile(
+_GPU = Regex(
     r"[ \t]*(?:-[ \t]*)?(?:capabilities:[ \t]*\[[^\]#]*\bgpu\b|runtime:[ \t]*[\"']?nvidia\b|gpus:[ \t]*\S|"
     r"driver:[ \t]*[\"']?(?:nvidia|cdi)\b|[\"']?nvidia\.com/gpu=|-[ \t]*[\"']?/dev/(?:nvidia|kfd|dri))"
 )
-_GPU_ITEM = re.compile(r"[ \t]*-[ \t]*[\"']?(?:gpu\b|nvidia\.com/gpu=|/dev/(?:nvidia|kfd|dri))")
+_GPU_ITEM = Regex(r"[ \t]*-[ \t]*[\"']?(?:gpu\b|nvidia\.com/gpu=|/dev/(?:nvidia|kfd|dri))")
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from doctor.regex import Regex
 
-_XID = re.compile(r"NVRM: Xid \([^)\n]{0,80}\): (\d{1,3})\b")
+_XID = Regex(r"NVRM: Xid \([^)\n]{0,80}\): (\d{1,3})\b")
 
 
 def xids(text: str) -> tuple[int, ...]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from doctor.evidence.regex import Regex
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
-_NODE = Regex(r"^\s*\*-([a-z]+)(?::\d+)?(?: [A-Z]+)?\s*$", needs=("*-",))
-_FIELD = Regex(r"^\s*([a-z][a-z ]{2,20}): (\S.{0,199})", needs=(": ",))
-_SHORT = Regex(r"^/0(?:/\w+)*(?:\.\w+)?\s+(?:/dev/\S+\s+)?display\s+(\S.{2,99})", needs=("display",))
-_DRIVER = re.compile(r"\bdriver=(\S+)")
-_DISPLAYS = re.compile(r"vga|3d|display", re.I)
+_NODE = Regex(r"^\s*\*-([a-z]+)(?::\d+)?(?: [A-Z]+)?\s*$")
+_FIELD = Regex(r"^\s*([a-z][a-z ]{2,20}): (\S.{0,199})")
+_SHORT = Regex(r"^/0(?:/\w+)*(?:\.\w+)?\s+(?:/dev/\S+\s+)?display\s+(\S.{2,99})")
+_DRIVER = Regex(r"\bdriver=(\S+)")
+_DISPLAYS = Regex(r"vga|3d|display", re.I)
 _VENDORS = {"nvidia": "nvidia", "advanced micro devices": "amd", "intel": "intel"}
 
 

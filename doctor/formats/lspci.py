@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from doctor.evidence.regex import Regex
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
 _NAMES = {"nvidia": "nvidia", "advanced micro devices": "amd", "amd/ati": "amd", "intel": "intel"}
@@ -14,7 +14,7 @@ _LINE = Regex(
     r"(?P<kind>vga compatible controller|3d controller|display controller|processing accelerators)"
     r"(?: \[(?P<code>[0-9a-f]{4})\])?:\s*(?P<name>.*)$"
 )
-DRIVER = Regex(r"Kernel driver in use:\s{0,9}(\S+)", needs=("Kernel driver in use:",))
+DRIVER = Regex(r"Kernel driver in use:\s{0,9}(\S+)")
 _ID = Regex(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]")
 
 
@@ -51,7 +51,7 @@ def parse(text: str) -> tuple[PciGpu, ...]:
     return tuple(found)
 
 
-_FILTER = re.compile(r"\blspci\b[^\n|]{0,100}\|\s{0,5}(?:e|f)?grep\b(?P<words>[^\n]*)")
+_FILTER = Regex(r"\blspci\b[^\n|]{0,100}\|\s{0,5}(?:e|f)?grep\b(?P<words>[^\n]*)")
 
 
 def shows_all(text: str) -> bool:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from doctor.fixes.tools import all_tools, spellings
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 LINES_AT_MOST = 20_000
 LINE_LENGTH = 1000  # characters of a line that are looked at
@@ -19,33 +21,29 @@ IMAGE = "image"  # the base image of a container
 PYTHON = "python"
 
 # Distributions that decide which torch there is, and whether it runs.
-_WANTED = re.compile(
+_WANTED = Regex(
     r"(?:torch|pytorch)(?:$|[a-z-].*)|cpuonly|cudatoolkit|cuda-version|triton(?:-.*)?|numpy|xformers|flash-attn"
     r"|nvidia-.*|intel-extension-for-pytorch|python"
 )
 _CONDA_NAMES = {"pytorch": "torch", "pytorch-gpu": "torch", "pytorch-cpu": "torch"}
 _NAME = r"([A-Za-z0-9][A-Za-z0-9._-]{0,80})"
-_REQUIREMENT = re.compile(rf"\s*{_NAME}\s*(?:$|[\[<>=!~;@# ])")
-_INDEX_OPTION = re.compile(r"\s*(?:-i|-f|--index-url|--extra-index-url|--find-links)(?:[ \t=]|$)")
-_QUOTED = re.compile(rf"[\"']{_NAME}(?:[\s\[<>=!~;@][^\"']*)?[\"']")
-_KEY = re.compile(rf"\s*[\"']?{_NAME}[\"']?\s*=")
-_TABLE = re.compile(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(?:#.*)?$")
-_CONDA_ITEM = re.compile(rf"\s*-\s+[\"']?(?:[\w./-]{{1,100}}::)?{_NAME}\s*(?:$|[\[<>=!~;@#\"' ])")
-_FROM = re.compile(r"\s*FROM\s+(?:--platform=\S+\s+)?(\S+)", re.IGNORECASE)
-_TOOL = re.compile(r"\b(?:pip3?|uv|conda|mamba|micromamba|poetry|pdm|pixi)\b")
-_INSTALLS = re.compile(r"\b(?:install|add|sync)\b")
-_WORD = re.compile(r"(?<![\w./:@=-])[\"']?" + _NAME + r"(?:\[[\w,]*\])?(?=$|[<>=!~;\"'\\\s])")
+_REQUIREMENT = Regex(rf"\s*{_NAME}\s*(?:$|[\[<>=!~;@# ])")
+_INDEX_OPTION = Regex(r"\s*(?:-i|-f|--index-url|--extra-index-url|--find-links)(?:[ \t=]|$)")
+_QUOTED = Regex(rf"[\"']{_NAME}(?:[\s\[<>=!~;@][^\"']*)?[\"']")
+_KEY = Regex(rf"\s*[\"']?{_NAME}[\"']?\s*=")
+_TABLE = Regex(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(?:#.*)?$")
+_CONDA_ITEM = Regex(rf"\s*-\s+[\"']?(?:[\w./-]{{1,100}}::)?{_NAME}\s*(?:$|[\[<>=!~;@#\"' ])")
+_FROM = Regex(r"\s*FROM\s+(?:--platform=\S+\s+)?(\S+)", re.IGNORECASE)
+_TOOL = Regex(rf"\b(?:{spellings(words=1)})\b")
+_INSTALLS = Regex(r"\b(?:install|add|sync)\b")
+_WORD = Regex(r"(?<![\w./:@=-])[\"']?" + _NAME + r"(?:\[[\w,]*\])?(?=$|[<>=!~;\"'\\\s])")
 
-# Tables of a TOML file whose keys are packages, and those that hold lists of requirements.
-_TABLES_OF_PACKAGES = re.compile(
-    r"tool\.poetry\.(?:group\.[\w-]+\.)?(?:dev-)?dependencies|tool\.uv\.sources"
-    r"|(?:tool\.pixi\.)?(?:feature\.[\w-]+\.)?(?:target\.[\w-]+\.)?(?:pypi-)?dependencies|packages|dev-packages"
+_NAMES = frozenset(name.lower() for tool in all_tools() for name in tool.manifests)
+_TABLES = [tool.tables for tool in all_tools()]
+_TABLES_OF_PACKAGES, _TABLES_OF_LISTS, _TABLES_OF_INDEXES = (
+    Regex("|".join(filter(None, said)))
+    for said in zip(*((one.packages, one.lists, one.indexes) for one in _TABLES), strict=True)
 )
-_TABLES_OF_LISTS = re.compile(
-    r"project|project\.optional-dependencies|dependency-groups|tool\.pdm\.dev-dependencies"
-    r"|tool\.uv|tool\.hatch\.envs\.[\w-]+"
-)
-_TABLES_OF_INDEXES = re.compile(r"tool\.(?:uv\.(?:index|pip)|poetry\.source|pdm\.source)|source")
 
 
 @dataclass(frozen=True)
@@ -79,9 +77,9 @@ def _reader(name: str) -> Callable[[list[str]], Iterator[Line]] | None:
     low = name.lower()
     if low.endswith((".txt", ".in")) and ("requirement" in low or low.startswith("constraint")):
         return _requirements
-    if low in ("pyproject.toml", "pipfile", "pixi.toml"):
+    if low in _NAMES and not low.endswith((".txt", ".yml", ".yaml")):
         return _toml
-    if re.fullmatch(r"(?:environment|conda|env)[\w.-]*\.ya?ml", low):
+    if any(tool.manifests_like and re.fullmatch(tool.manifests_like, low) for tool in all_tools()):
         return _conda
     if re.fullmatch(r"(?:dockerfile|containerfile)(?:\.[\w.-]+)?|[\w.-]+\.dockerfile", low):
         return _dockerfile

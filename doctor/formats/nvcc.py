@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_RELEASE = re.compile(
+from doctor.regex import Regex
+
+_RELEASE = Regex(
     r"Cuda compilation tools, release (\d+\.\d+)(?:, V(\d+\.\d+\.\d+))?|^[ \t]*cuda_(\d+\.\d+)\.r", re.M
 )
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from doctor.evidence.regex import Regex
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 # Asked in this order; the last one is unknown to drivers before 510 or so, which then refuse the whole query.
 QUERY = (

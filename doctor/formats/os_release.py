@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from doctor.evidence.regex import Regex
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 # A line of it in a text. Other words of this form are variables of a shell.
 LINE = Regex(r"^[ \t]*(PRETTY_NAME|ID|ID_LIKE|VERSION_ID)=[\"']?([^\"'\n]{1,100})[\"']?[ \t]{0,9}$", re.M)

@@ -6,13 +6,14 @@ import re
 from bisect import bisect
 
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
-_HEAD = re.compile(r"^[ \t]*Agent \d+[ \t]*$", re.M)
-_NAME = re.compile(r"^[ \t]*Name:[ \t]+(gfx[0-9a-f]{3,4})[ \t]*$", re.M)
-_MARKETING = re.compile(r"^[ \t]*Marketing Name:[ \t]*(\S[^\n]*)$", re.M)
-_PLACE = re.compile(r"^[ \t]*BDFID:[ \t]+(\d{1,10})", re.M)
-_CHIP = re.compile(r"^[ \t]*Chip ID:[ \t]+\d+\((0x[0-9a-f]{1,8})\)", re.M)
-_POOL = re.compile(r"Segment:[ \t]{1,40}GLOBAL;[^\n]*\n[ \t]{0,40}Size:[ \t]{1,40}(\d{1,15})\(0x[0-9a-f]+\) KB")
+_HEAD = Regex(r"^[ \t]*Agent \d+[ \t]*$", re.M)
+_NAME = Regex(r"^[ \t]*Name:[ \t]+(gfx[0-9a-f]{3,4})[ \t]*$", re.M)
+_MARKETING = Regex(r"^[ \t]*Marketing Name:[ \t]*(\S[^\n]*)$", re.M)
+_PLACE = Regex(r"^[ \t]*BDFID:[ \t]+(\d{1,10})", re.M)
+_CHIP = Regex(r"^[ \t]*Chip ID:[ \t]+\d+\((0x[0-9a-f]{1,8})\)", re.M)
+_POOL = Regex(r"Segment:[ \t]{1,40}GLOBAL;[^\n]*\n[ \t]{0,40}Size:[ \t]{1,40}(\d{1,15})\(0x[0-9a-f]+\) KB")
 _NEAR = 300  # characters in which an agent's name stands
 
 

@@ -4,8 +4,9 @@ Never imports torch. Standard library only, and only the modules in the standard
 working folder must not break it. The syntax is valid for Python 2.7 and 3.6, so that those can say what they are: below
 3.6 the answer is the version alone, and exit code 79. The answer is one JSON object. The doctor puts a line before this
 text, CHANNEL = (descriptor of a pipe, its inode, secret): then the answer goes there, as a line that the secret opens,
-and to stdout where the pipe did not come through. By hand (`ssh host python3 - NONCE < collect.py`) it stands on stdout
-between two lines with the nonce, whatever else sitecustomize or a wrapper prints.
+and to stdout where the pipe did not come through; and a line SIGNS, by which the package managers are known (is_there).
+By hand (`ssh host python3 - NONCE < collect.py`) the answer stands on stdout between two lines with the nonce, whatever
+else sitecustomize or a wrapper prints.
 
 Nothing here raises for what the environment is: each source is asked for itself, and where it fails or could be read
 only in part, "gaps" says why, by the name of the source.
@@ -798,47 +799,44 @@ def conda_tool(prefix):
 def environment():
     """(kind, manager, project file)."""
     prefix = sys.prefix
-    slashed = prefix.replace("\\", "/")
     config = config_values(os.path.join(prefix, "pyvenv.cfg"))
-    if os.path.isdir(os.path.join(prefix, "conda-meta")) and not config:
-        if "/.pixi/envs/" in slashed + "/" or os.path.exists(os.path.join(prefix, "conda-meta", "pixi")):
-            project = slashed.partition("/.pixi/")[0]
-            return "pixi", "pixi", first_file(project, ("pixi.toml", "pyproject.toml"))
+    of_conda = os.path.isdir(os.path.join(prefix, "conda-meta")) and not config
+    for sign in globals().get("SIGNS") or ():
+        if sign["of_conda"] == of_conda and is_there(sign, prefix, config):
+            return sign["kind"], sign["manager"], project_of(sign, prefix)
+    if of_conda:
         is_base = os.path.isdir(os.path.join(prefix, "condabin")) or os.path.isdir(os.path.join(prefix, "pkgs"))
         return ("conda-base" if is_base else "conda"), conda_tool(prefix), None
     if config or sys.prefix != BASE_PREFIX:
-        return venv(prefix, slashed, config)
+        return "venv", "pip", None
     if any(name.endswith("._pth") for name in names_in(os.path.dirname(sys.executable or ""))):
         return "embedded", "pip", None
     return "system", "pip", None
 
 
-def venv(prefix, slashed, config):
-    """The same for a venv: which tool made it, and for which project."""
-    if os.path.isfile(os.path.join(prefix, "uv-receipt.toml")):
-        return "uv-tool", "uv", None
-    if os.path.isfile(os.path.join(prefix, "pipx_metadata.json")) or "/pipx/venvs/" in slashed:
-        return "pipx", "pipx", None
-    folder = os.path.dirname(prefix)
-    project = first_file(folder, ("pyproject.toml",))
-    if "/pypoetry/" in slashed or (project and os.path.isfile(os.path.join(folder, "poetry.lock"))):
-        return "venv", "poetry", project
-    if "/pdm/venvs/" in slashed or (project and os.path.isfile(os.path.join(folder, "pdm.lock"))):
-        return "venv", "pdm", project
-    pipfile = pipfile_of(prefix, folder)
-    if pipfile:
-        return "venv", "pipenv", pipfile
-    if "uv" in config:
-        return "venv", "uv", project if os.path.isfile(os.path.join(folder, "uv.lock")) else None
-    return "venv", "pip", None
+def is_there(sign, prefix, config):
+    """Whether an environment has the sign of a tool: a row of SIGNS, which the doctor puts before this text, made of
+    doctor/fixes/tools. By hand there are none: then what a venv was made by is not told."""
+    beside = os.path.dirname(prefix)
+    if sign["points"]:
+        return project_of(sign, prefix) is not None
+    if sign["file"]:
+        return os.path.exists(os.path.join(prefix, *sign["file"].split("/")))
+    if sign["part"]:
+        return sign["part"] in prefix.replace("\\", "/") + "/"
+    if sign["lock"]:
+        return os.path.isfile(os.path.join(beside, sign["lock"])) and bool(first_file(beside, sign["project"]))
+    return sign["key"] in config
 
 
-def pipfile_of(prefix, folder):
-    """The Pipfile of an environment of Pipenv, which writes the project's folder into .project."""
-    said = (read(os.path.join(prefix, ".project"), 4096) or "").strip()
-    if said and os.path.isfile(os.path.join(said, "Pipfile")):
-        return os.path.join(said, "Pipfile")
-    return first_file(folder, ("Pipfile",)) if os.path.isfile(os.path.join(folder, "Pipfile.lock")) else None
+def project_of(sign, prefix):
+    """The project's file, where the sign says which folder is the project's."""
+    folder = prefix.replace("\\", "/").partition(sign["above"])[0] if sign["above"] else os.path.dirname(prefix)
+    if sign["points"]:
+        folder = (read(os.path.join(prefix, sign["file"]), 4096) or "").strip()
+    if sign["needs"] and not os.path.isfile(os.path.join(folder, sign["needs"])):
+        return None
+    return first_file(folder, sign["project"])
 
 
 # ---- the receipt of `uv tool install`

@@ -13,13 +13,14 @@ from typing import Any
 from doctor.knowledge.load import of_tables, table
 from doctor.model.symptom import Kind, Subject
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 _LONGEST = 20_000  # characters of a text in which codes are looked for
 _UNSIGNED = 1 << 32
 _SIGNALS = 64
-_NUMBER = re.compile(r"[-+]?(?:0[xX][0-9A-Fa-f]{1,8}|\d{1,10})[uU]?\Z")
-_TOKEN = re.compile(r"(?<![\w/.\\-])[A-Za-z]\w{4,80}(?![\w/\\])")
-_HINT = re.compile(r"0x|\d|_[A-Z]|[a-z][A-Z]|[A-Z]{4}|error|fault|failed|abort|assert|illegal|segment", re.I)
+_NUMBER = Regex(r"[-+]?(?:0[xX][0-9A-Fa-f]{1,8}|\d{1,10})[uU]?\Z")
+_TOKEN = Regex(r"(?<![\w/.\\-])[A-Za-z]\w{4,80}(?![\w/\\])")
+_HINT = Regex(r"0x|\d|_[A-Z]|[a-z][A-Z]|[A-Z]{4}|error|fault|failed|abort|assert|illegal|segment", re.I)
 # Vocabularies whose numbers are 32 bits wide, written with a sign or without.
 _WIDE = ("ntstatus", "hresult")
 

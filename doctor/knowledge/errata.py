@@ -24,13 +24,14 @@ from doctor.knowledge.releases import newest_torch, release_date, torch_versions
 from doctor.knowledge.specifiers import specifier
 from doctor.knowledge.versions import compared, numbers, release_of, taken_apart
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 Kind = Literal["wrong-result", "nan", "crash", "leak", "hang", "slow", "import", "install", "error"]
 SILENT = ("wrong-result", "nan", "leak")  # what no message tells
 GRAVITY = ("grave", "moderate", "minor")
 _KINDS = ("wrong-result", "nan", "leak", "crash", "hang", "error", "import", "install", "slow")
 BACKENDS = ("cpu", "cuda", "rocm", "mps", "xpu")
-_PLAIN_LOCAL = re.compile(
+_PLAIN_LOCAL = Regex(
     r"(cpu|xpu|cu\d+|rocm\d+(\.\d+)*)?(\.?with\.pypi\.cudnn|\.?cxx11\.abi|\.?cudnn[\d.]+|\.?full)*"
 )
 

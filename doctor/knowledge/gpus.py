@@ -9,13 +9,14 @@ from typing import Any
 from doctor.knowledge.drivers import branches_of
 from doctor.knowledge.load import of_tables, table
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 _VENDORS = {"10de": "nvidia", "1002": "amd", "1022": "amd", "8086": "intel"}
-_NOISE = re.compile(
+_NOISE = Regex(
     r"\((?:tm|r|c)\)|[™®©]|\b(?:nvidia|amd/ati|amd|ati|intel|corporation|corp|inc|advanced micro devices|geforce|radeon"
     r"|graphics|controller|vga compatible|3d|display|tesla|instinct|processors)\b"
 )
-_WORDS = re.compile(r"[^a-z0-9+-]+")
+_WORDS = Regex(r"[^a-z0-9+-]+")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -418,7 +418,7 @@ def _check_row(
 def check_patterns(data: Table, name: str) -> None:
     """That every regular expression of a table compiles, and that its prefilter lets every match through. Not done at
     each start but once, for tables that come in and by the tests for the built-in ones."""
-    from doctor.knowledge.literals import flags_of, required_literals
+    from doctor.knowledge.literals import flags_of, lets_through
 
     for group, rows in data.items():
         for number, row in enumerate(rows, 1) if isinstance(rows, list) else ():
@@ -430,6 +430,5 @@ def check_patterns(data: Table, name: str) -> None:
                 re.compile(row[field], flags_of(flags))
             except re.error as error:
                 raise KnowledgeError(where, f"field {field}: {error}") from None
-            required = required_literals(row[field], flags)
-            if not required or not all(any(own and own in text for own in row["literals"]) for text in required):
+            if not lets_through(row["literals"], row[field], flags):
                 raise KnowledgeError(where, f"field literals: {field} can match without them")

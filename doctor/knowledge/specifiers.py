@@ -7,16 +7,16 @@ import takes longer than the whole choice of a build.
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Protocol
 
 from doctor.knowledge.versions import compared
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
-_CLAUSE = re.compile(r"\s*(==|!=|>=|<=|<|>)\s*(\d+(?:\.\d+)*)\s*")
-_NUMBERS = re.compile(r"\d+(?:\.\d+)*")
+_CLAUSE = Regex(r"\s*(==|!=|>=|<=|<|>)\s*(\d+(?:\.\d+)*)\s*")
+_NUMBERS = Regex(r"\d+(?:\.\d+)*")
 _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq, "!=": operator.ne, ">=": operator.ge, "<=": operator.le, "<": operator.lt, ">": operator.gt,
 }  # fmt: skip

@@ -126,7 +126,7 @@ _WHOSE = {
 def conda_packages(name: str) -> tuple[str, ...]:
     """conda-forge's packages for the same; () where it has none."""
     row, _ = _package_row(name)
-    return tuple(row["names"].get("conda", "").split()) if row else ()
+    return tuple(row["names"].get("conda-forge", "").split()) if row else ()
 
 
 def what_is(name: str) -> str | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from functools import cache
 
-_RELEASE = re.compile(
+from doctor.regex import Regex
+
+_RELEASE = Regex(
     r"\s*v?(?P<number>\d+(?:\.\d+)*)"
     r"(?P<early>[-_.]?(?:alpha|beta|a|b|c|rc|pre|preview|dev)[-_.]?\d*(?:\.dev\d+)?)?"
     r"(?:[-_.]?post\d*)?"

@@ -185,8 +185,8 @@ class Interpreter:
     platform_tag: str | None = None  # sysconfig.get_platform(): "macosx-11.0-arm64"
     macos_reported: str | None = None  # platform.mac_ver() as this Python is told it: "10.16" with an old SDK
     environment: str | None = None  # "venv", "conda", "conda-base", "pixi", "pipx", "uv-tool", "system", "embedded"
-    manager: str | None = None  # the tool that made it: "pip", "uv", "conda", "pixi", "poetry", "pdm", "pipx"
-    project: str | None = None  # pyproject.toml, pixi.toml or Pipfile that manages it
+    manager: str | None = None  # the tool that made it, as --tool calls it
+    project: str | None = None  # pyproject.toml, pixi.toml or environment.yml that manages it
     project_has_torch: bool | None = None  # whether that file asks for torch, which is not installed
     # What came after `uv tool install`: the tool, then pairs of option and value. ABSENT: it is no such environment
     receipt: tuple[str, ...] | Absent | None = None
@@ -412,7 +412,7 @@ class ErrorText:
 class InstallAttempt:
     """A failed or quoted installation: what was asked for and what was on offer."""
 
-    tool: str  # "pip", "uv", "conda", "poetry"
+    tool: str  # as --tool calls it
     command: str | None = None  # as it was typed
     requirements: tuple[str, ...] = ()  # what was asked for
     indexes: tuple[str, ...] = ()  # addresses of the package indexes

@@ -1,6 +1,6 @@
 """`dataclass`, made cheaper: a program that answers in a tenth of a second can't build six functions for each of its
-hundred types. Comparison, hash and text are one function for all of them; what is left to dataclasses is __init__ and,
-where frozen, what refuses changes. fields(), replace() and asdict() work as ever.
+hundred types. All types share one function each for making, comparison, hash, text and refusing changes. fields(),
+replace() and asdict() work as ever.
 """
 
 from __future__ import annotations
@@ -13,20 +13,55 @@ if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
 else:
 
-    def dataclass(cls=None, /, *, frozen=False, kw_only=False, **others):
+    def dataclass(cls=None, /, *, frozen=False, kw_only=False, eq=True):
         """Like dataclasses.dataclass. What a class defines itself stays."""
 
         def made(cls):
-            if others or not frozen:
-                return dataclasses.dataclass(cls, frozen=frozen, kw_only=kw_only, **others)
             own = vars(cls)
-            result = dataclasses.dataclass(cls, frozen=True, kw_only=kw_only, repr=False, eq=False, match_args=False)
-            for name, function in (("__repr__", _repr), ("__eq__", _eq), ("__hash__", _hash)):
+            shared = {"__init__": _init, "__repr__": _repr}
+            shared |= {"__eq__": _eq, "__hash__": _hash if frozen else None} if eq else {}
+            shared |= {"__setattr__": _refuse, "__delattr__": _refuse} if frozen else {}
+            for name, function in shared.items():
                 if own.get(name) is None:
-                    setattr(result, name, function)
-            return result
+                    setattr(cls, name, function)
+            cls.__made_of__ = None
+            cls.__doc__ = cls.__doc__ or cls.__name__  # dataclasses would write the signature, which takes long
+            return dataclasses.dataclass(cls, init=False, repr=False, eq=False, match_args=False, kw_only=kw_only)
 
         return made if cls is None else made(cls)
+
+
+def _init(self: Any, /, *args: Any, **given: Any) -> None:
+    names, positional, defaults, factories = self.__made_of__ or _made_of(self.__class__)
+    if args:
+        if len(args) > len(positional) or given.keys() & set(positional[: len(args)]):
+            name = self.__class__.__name__
+            raise TypeError(f"{name}() takes at most {len(positional)} positional arguments, each once")
+        given.update(zip(positional, args))  # noqa: B905
+    values = {**defaults, **given}
+    for name, factory in factories:
+        if name not in given:
+            values[name] = factory()
+    if len(values) != len(names) or not given.keys() <= names:
+        missing, unknown = sorted(names - values.keys()), sorted(values.keys() - names)
+        raise TypeError(f"{self.__class__.__name__}() lacks {missing} or does not know {unknown}")
+    self.__dict__.update(values)
+
+
+def _made_of(kind: Any) -> Any:
+    """All fields, those that may be given by place, the defaults, and what makes a default anew each time."""
+    fields = dataclasses.fields(kind)
+    kind.__made_of__ = (
+        frozenset(f.name for f in fields),
+        tuple(f.name for f in fields if not f.kw_only),
+        {f.name: f.default for f in fields if f.default is not dataclasses.MISSING},
+        tuple((f.name, f.default_factory) for f in fields if f.default_factory is not dataclasses.MISSING),
+    )
+    return kind.__made_of__
+
+
+def _refuse(self: Any, name: str, *value: object) -> None:
+    raise dataclasses.FrozenInstanceError(f"{self.__class__.__name__} cannot be changed: {name}")
 
 
 def _key(value: Any) -> Any:

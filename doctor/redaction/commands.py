@@ -15,6 +15,7 @@ from typing import NamedTuple
 from doctor.redaction.spans import Span
 from doctor.redaction.values import NOT_SECRET, looks_made_up, trimmed
 from doctor.redaction.words import is_ordinary, is_public_account
+from doctor.regex import Regex, folded
 
 # commands | what must stand among the words before, if anything | what takes the secret:
 #   -P     the next word, or the rest of this one        -p+    the rest of this one only
@@ -94,11 +95,12 @@ read                                          | -s -sp -rsp -rs | <
 _PIPED_FROM = frozenset("echo printf write-output yes".split())  # noqa: SIM905
 _WORDS = 60  # of a command
 
-_WORD = re.compile(
+_WORD = Regex(
     r"\\?\r?\n|&&|\|\|?|;|<<<|(?:[^\s'\"|;&<>\\(\[]|\\(?!\n).|&(?!&)|'[^'\n]{0,400}'|\"(?:[^\"\\\n]|\\.){0,400}\"){1,60}|['\"<>(\[]"
 )
+_NAME = Regex(r"[\w-]+")
 _ENDS = frozenset(("\n", "\r\n", "&&", "|", "||", ";"))
-_ADDRESS = re.compile(r"[A-Za-z]:\Z|\\\\|//|[a-z]+://|\*\Z", re.IGNORECASE)
+_ADDRESS = Regex(r"[A-Za-z]:\Z|\\\\|//|[a-z]+://|\*\Z", re.IGNORECASE)
 _CORE = "\"'`,()[]{}$"
 
 
@@ -118,10 +120,9 @@ def _rows() -> dict[str, tuple[_Row, ...]]:
 
 
 @cache
-def _named() -> re.Pattern[str]:
-    """Whether a text names a command at all."""
-    names = "|".join(map(re.escape, sorted({*_rows(), *_PIPED_FROM}, key=len, reverse=True)))
-    return re.compile(rf"(?<![\w-])(?:{names})(?![\w-])", re.IGNORECASE)
+def _names() -> frozenset[str]:
+    """Of the names of all commands what stands before a dot."""
+    return frozenset(name.partition(".")[0] for name in (*_rows(), *_PIPED_FROM))
 
 
 class _Word(NamedTuple):
@@ -132,7 +133,7 @@ class _Word(NamedTuple):
 
 def secrets_of_commands(text: str, within: int = 2) -> Iterator[Span]:
     """The secrets among the words of the commands that a text names; `within`: how often one is quoted in another."""
-    if _named().search(text) is None:
+    if _names().isdisjoint(_NAME.findall(folded(text))):
         return
     words: list[_Word] = []  # of the command at hand
     piped: list[_Word] = []  # of the one whose output it reads
@@ -258,13 +259,13 @@ def _checked(text: str, start: int, end: int) -> Iterator[Span]:
 
 # ---- calls in programs, and the dialogues of expect
 
-_CALL = re.compile(
+_CALL = Regex(
     r"\b(?P<name>login|auth|HTTP(?:Basic|Digest|Proxy)Auth|BasicAuth|(?:Network|PS)Credential|sendline|send"
     r"|ConvertTo-SecureString|set_password|getpass)(?:[ \t]{0,2}=)?(?:[ \t]{0,2}\(|[ \t]{1,3}(?:--?\w{0,8}[ \t]{1,3})?)"
     r"[ \t]{0,2}(?P<key>key=|token=)?(?:[rbf]?\\?['\"](?P<first>[^'\"\n\\]{1,120})\\?['\"],[ \t]{0,3})?"
     r"[rbf]?\\?['\"](?P<value>[^'\"\n\\]{3,200})"
 )
-_LAMBDA = re.compile(r"\bgetpass[\w.]{0,20}[ \t]{0,2}=[ \t]{0,2}lambda[^:\n]{0,20}:[ \t]{0,2}['\"]([^'\"\n]{3,200})")
+_LAMBDA = Regex(r"\bgetpass[\w.]{0,20}[ \t]{0,2}=[ \t]{0,2}lambda[^:\n]{0,20}:[ \t]{0,2}['\"]([^'\"\n]{3,200})")
 
 
 def secrets_of_calls(text: str) -> Iterator[Span]:

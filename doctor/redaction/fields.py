@@ -11,6 +11,7 @@ import types
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cache
+from inspect import get_annotations
 from sys import modules
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -180,9 +181,23 @@ def undeclared() -> Iterator[str]:
 def hints_of(kind: type) -> Mapping[str, Any]:
     """The types of a dataclass's fields; a name that a module of the model imports for its annotations only is
     found; the type's own module comes first."""
+    return get_type_hints(kind, localns=_names(kind.__module__))
+
+
+@cache
+def _names(module: str) -> dict[str, Any]:
     from doctor.model import facts, finding, fix
 
-    return get_type_hints(kind, localns={**vars(facts), **vars(finding), **vars(fix), **vars(modules[kind.__module__])})
+    return {**vars(facts), **vars(finding), **vars(fix), **vars(modules[module])}
+
+
+@cache
+def can_hold_text(kind: type, name: str) -> bool:
+    """Whether a field of a type can hold text that is not in a dataclass of its own. The types of the other fields are
+    not worked out, which takes long."""
+    owner, said = next((one, said) for one in kind.__mro__ if name in (said := get_annotations(one)))
+    alone = types.SimpleNamespace(__annotations__={name: said[name]})
+    return holds_text(get_type_hints(alone, _names(owner.__module__))[name])
 
 
 def holds_text(hint: Any) -> bool:

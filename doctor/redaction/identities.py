@@ -15,45 +15,46 @@ from doctor.redaction.secrets import PUBLIC_USERS, addresses_in, through_codes, 
 from doctor.redaction.spans import Kind, Span
 from doctor.redaction.values import lowered
 from doctor.redaction.words import is_ordinary, is_public_account, is_stand_in
+from doctor.regex import Regex, Regexes
 
 # ---- users
 
 _NAME = r"[^\s/\\:'\"<>|*?,;()\[\]{}$`=]"
 # Folders below which each folder is a user's, perhaps with its first letter between (/homes/a/anna).
-_HOMES = re.compile(
+_HOMES = Regex(
     r"(?<![\w.+-])(?:/[\w.-]{1,40}){0,6}?/(?:home\d{0,2}|homes|Users|users\d?|people|nethome|nfshome|rhome"
     r"|ihome)/(?:([a-z])/(?=\1))?"
     rf"(?P<name>{_NAME}{{1,64}})"
     r"|/global/(?:homes/[a-z]|u\d|cscratch\d|cfs)/(?P<other>[\w.-]{1,64})|/(?:run/)?media/"
     r"(?P<medium>[\w.-]{1,64})(?=/)",
 )
-_SHARED = re.compile(  # folders below which there are users, and other things
+_SHARED = Regex(  # folders below which there are users, and other things
     r"/(?:nfs|scratch\d?|gpfs\d?|lustre\d?|beegfs|work|data|storage|export|cluster|vol|u|fs\d?|netscratch"
     r"|project|projects|workspaces?|raid|ssd|hdd|disk\d?"
     r"|local|mnt|opt|share|afs|ceph|glusterfs|hpc|rds|tmp|var/tmp)"
     rf"((?:/{_NAME}{{1,64}}){{1,4}})",
 )
 _USERS_BELOW = frozenset("home homes users user people staff students student".split())  # noqa: SIM905
-_MINE = re.compile(r"work\Z|nfs\d?|scratch\d?|netscratch|lustre|gpfs|beegfs|u\Z")
-_WINDOWS = re.compile(
+_MINE = Regex(r"work\Z|nfs\d?|scratch\d?|netscratch|lustre|gpfs|beegfs|u\Z")
+_WINDOWS = Regex(
     r"(?:[A-Za-z]:|\\\\wsl(?:\$|\.localhost)\\{1,2}[\w.-]{1,40}|\\\\[\w.-]{1,62}|%SystemDrive%)[\\/]{1,4}"
     r"(?:Users\$?|Documents and Settings|DOCUME~1|Dokumente und Einstellungen|Benutzer|Utilisateurs|Usu[aá]rios|Utenti"
     r"|Gebruikers|homes?\$?|profiles?\$?)[\\/]{1,4}"
     r"([^\\/:*?\"<>|\r\n]{1,64})(?=[\\/])|(?:[A-Za-z]:)[\\/]{1,4}Users[\\/]{1,4}([^\\/:*?\"<>|\s]{1,64})",
     re.IGNORECASE,
 )
-_GIT_BASH = re.compile(r"(?<![\w.])/(?:mnt/|cygdrive/)?[a-z]/Users/([^/\s:'\"<>\\]{1,64})", re.IGNORECASE)
-_HOME_OF = re.compile(r"(?<![\w/.~])~([A-Za-z][\w.-]{1,31})(?=/)")
-_MAC_TEMPORARY = re.compile(r"/var/folders/([\w+]{2}/[\w+]{10,40})")
-_USER_KEYS = re.compile(
+_GIT_BASH = Regex(r"(?<![\w.])/(?:mnt/|cygdrive/)?[a-z]/Users/([^/\s:'\"<>\\]{1,64})", re.IGNORECASE)
+_HOME_OF = Regex(r"(?<![\w/.~])~([A-Za-z][\w.-]{1,31})(?=/)")
+_MAC_TEMPORARY = Regex(r"/var/folders/([\w+]{2}/[\w+]{10,40})")
+_USER_KEYS = Regex(
     r"(?<![A-Za-z0-9])(?:SUDO_|SLURM_JOB_|SLURM_|NB_|GIT_AUTHOR_|CONDA_|DB_|PG|MYSQL_|SSH_|RUN_AS_)?"
     r"(?:USER(?:[_ -]?NAME)?|LOGNAME|LOGIN|ACCOUNT|OWNER|AUTHOR|RUNAS)['\"]?[ \t]{0,4}(?::=|=|:"
     r"(?![:/\\]))[ \t]{0,4}['\"]?"
     r"([A-Za-z][\w.@-]{0,63}(?:\\[\w.-]{1,64})?)",
     re.IGNORECASE,
 )
-_USER_PLACES = tuple(
-    re.compile(p, flags)
+_USER_PLACES = Regexes(
+    Regex(p, flags)
     for p, flags in (
         (r"\b[ug]id=\d{1,10}\(([^)\s]{1,64})\)", 0),
         (r"\bgroups=[^\n]{0,20}\(([^)\s]{1,64})\)", 0),
@@ -97,14 +98,14 @@ _USER_PLACES = tuple(
 # ---- hosts
 
 _HOST = r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9])){0,252}"
-_PROMPT = re.compile(
+_PROMPT = Regex(
     rf"(?<![\w.+/@:=-])([A-Za-z_][\w.-]{{0,31}})@({_HOST})(?=:[~/\w]|[: ]?\s?[~/\w.-]{{0,60}}\s?[\]$#%>)❯➜]|:\s|\s|\Z)"
 )
-_MAC_PROMPT = re.compile(r"^([A-Za-z0-9][\w-]{1,62}):(?:~|[\w./ -]{1,60}) ([a-z_][\w.-]{1,31})\$ ?", re.M)
+_MAC_PROMPT = Regex(r"^([A-Za-z0-9][\w-]{1,62}):(?:~|[\w./ -]{1,60}) ([a-z_][\w.-]{1,31})\$ ?", re.M)
 _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
 _PORT_RANGE = r"\d{1,5}"
-_HOST_PLACES = tuple(
-    re.compile(p, flags)
+_HOST_PLACES = Regexes(
+    Regex(p, flags)
     for p, flags in (
         (r"\b(?:Linux|Darwin|FreeBSD|SunOS|AIX) ([A-Za-z0-9][\w.-]{0,252}) \d{1,3}\.\d", 0),  # uname -a
         (r"\b(?:CYGWIN|MINGW\d\d|MSYS)_NT-[\w.-]{1,20} ([A-Za-z0-9][\w.-]{0,252}) \d", 0),
@@ -189,7 +190,7 @@ _HOST_PLACES = tuple(
         ),
     )
 )
-_INTERNAL = re.compile(
+_INTERNAL = Regex(
     r"(?<![\w.@-])((?:[A-Za-z0-9][A-Za-z0-9_-]{0,62}\.){1,8}(?:local|lan|corp|internal|intranet|intra"
     r"|localdomain|home\.arpa|private|cluster|"
     r"com|org|net|edu|gov|mil|int|io|ai|dev|cloud|co|info|biz|example|ac\.[a-z]{2}|de|fr|uk|ch|at|cn|jp|kr|eu|nl"
@@ -227,22 +228,22 @@ _LOCAL = frozenset(
 
 # ---- numbers of machines
 
-_IPV4 = re.compile(r"(?<![\w.+-])(?:\d{1,3}\.){3}\d{1,3}(?![\w+-]|\.\d)")
-_IPV6 = re.compile(r"(?<![\w:.])[0-9A-Fa-f:]{4,39}(?:\.\d{1,3}){0,3}(?![\w:])")
-_MAC = re.compile(
+_IPV4 = Regex(r"(?<![\w.+-])(?:\d{1,3}\.){3}\d{1,3}(?![\w+-]|\.\d)")
+_IPV6 = Regex(r"(?<![\w:.])[0-9A-Fa-f:]{4,39}(?:\.\d{1,3}){0,3}(?![\w:])")
+_MAC = Regex(
     r"(?<![\w:-])(?:[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4})"
     r"(?![\w:-])"
 )
-_GUID = re.compile(
+_GUID = Regex(
     r"(?i:guid)\b[^\n]{0,12}?[:= ]\s{0,3}((?:0x)?[0-9a-fA-F]{4}:?[0-9a-fA-F]{4}:?[0-9a-fA-F]{4}:?[0-9a-fA-F]{4}|"
     r"(?:[0-9a-fA-F]{2}:){7}[0-9a-fA-F]{2})"
 )
-_UUID = re.compile(
+_UUID = Regex(
     r"(?<![A-Za-z0-9])((?:GPU|MIG)-(?:GPU-)?)?[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
     r"(?![A-Za-z0-9])(?:/\d{1,3}/\d{1,3})?"
 )
-_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}(?![\w-])")
-_SERIAL = re.compile(
+_EMAIL = Regex(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}(?![\w-])")
+_SERIAL = Regex(
     r"(?<![A-Za-z])(?:(?:serial|ser)(?:[ _.-]{0,2}(?:numbers?|num|no\.?|nr\.?|#))?(?:[ \t]{0,2}\("
     r"(?:system|tray)\))?|S/N|SN|(?:chassis|product|board|system|disk|gpu|module|rack|slot)[_ -]serial(?:[_ ]number)?"
     r"|id_serial(?:_short)?|asset[ _-]?tag|service[ _-]?tag|imei|udid|provisioning udid|product[ _-]?key"
@@ -251,9 +252,9 @@ _SERIAL = re.compile(
     r"(?:[:=|#]|is)[ \t]{0,6}['\"]?([A-Za-z0-9][A-Za-z0-9/._-]{4,63})",
     re.IGNORECASE,
 )
-_PCI_ID = re.compile(r"0x[0-9A-Fa-f]{1,4}\Z")  # device_id=0xE20B: the model, which all GPUs of that name share
-_CLOUD = tuple(
-    re.compile(p, flags)
+_PCI_ID = Regex(r"0x[0-9A-Fa-f]{1,4}\Z")  # device_id=0xE20B: the model, which all GPUs of that name share
+_CLOUD = Regexes(
+    Regex(p, flags)
     for p, flags in (
         (r"\barn:aws[\w-]{0,10}:[\w-]{1,30}:[\w-]{0,20}:(\d{12}:[^\s'\"]{1,120}|\d{12})", 0),
         (r"(?<!\d)(\d{12})\.dkr\.ecr\.", 0),
@@ -295,7 +296,7 @@ def _identities_in(text: str, *, version: bool) -> Iterator[Span]:
         before = re.split(r"\s", text[max(0, match.start() - 200) : match.start()])[-1]
         if match[0].partition("@")[0].lower() not in PUBLIC_USERS and "://" not in before:
             yield Span(*match.span(), "email")
-    for pattern in _CLOUD:
+    for pattern in _CLOUD.in_text(text):
         for match in pattern.finditer(text):
             if not is_stand_in(match[1]):
                 yield Span(*match.span(1), "id")
@@ -343,7 +344,7 @@ def _users(text: str) -> Iterator[Span]:
     for match in _USER_KEYS.finditer(text):
         if _may_be_user(match[1]):
             yield Span(*match.span(1), "user")
-    for pattern in _USER_PLACES:
+    for pattern in _USER_PLACES.in_text(text):
         for match in pattern.finditer(text):
             group = match.lastindex or 1
             if group == 2 and not is_ordinary(match[1]):
@@ -388,7 +389,7 @@ def _hosts(text: str) -> Iterator[Span]:
         if not is_public_account(match[2]) and not is_ordinary(match[2]):
             yield Span(*match.span(2), "user")
             yield Span(*match.span(1), "host")
-    for pattern in _HOST_PLACES:
+    for pattern in _HOST_PLACES.in_text(text):
         for match in pattern.finditer(text):
             name = match[1].rstrip(".-_")
             if _may_be_host(name):
@@ -453,13 +454,13 @@ def _is_version(text: str) -> bool:
 
 # ---- numbers
 
-_BEFORE_VERSION = re.compile(  # in text in lower case
+_BEFORE_VERSION = Regex(  # in text in lower case
     r"(?:[=<>~!]=|[<>]|\b(?:v|version|driver|cuda\w{0,9}|cudnn\w{0,9}|nccl\w{0,9}|release|build|lib\w{1,20}|kernel|kmd"
     r"|rocm|runtime|toolkit|nvcc|cu(?:blas|fft|rand|solver|sparse|dnn|file|tensor)\w{0,10}|nv\w{3,12})"
     r"|(?<![\w-])(?:(?:nvidia|cuda|cudnn|nvidia-\w{1,20})-[\w-]{1,40}|[\w-]{1,40}[-_]cu\d{1,3})"
     r"|\A([a-z][\w-]{1,40}))['\")\]]{0,3}[ \t]{0,40}(?::|=|is|\(|v|at|@)?[ \t]{0,24}['\"(]?\Z"
 )
-_OF_AN_ADDRESS = re.compile(
+_OF_AN_ADDRESS = Regex(
     r"\b(?:from|to|at|on|ip|addr\w*|inet|host\w*|server|node|connect\w*|ssh|ping|peer|listen\w*|bind|via|gateway"
     r"|dns|src|dst|client|"
     r"remote|local|tcp|udp|interface|eth\d|ib\d|eno\d|endpoint|MASTER_ADDR)[\s:=(\[\"'@/]{1,6}\Z",
@@ -505,7 +506,7 @@ def _is_address(text: str, match: re.Match[str]) -> bool:
     return versioned is None and bool(before.strip() or int(match[0].partition(".")[0]) > 15)
 
 
-_MACHINE = re.compile(r"(?:node|server|gpu|host|gateway|router|login|master|worker|head|compute|rank)[\w-]*\Z")
+_MACHINE = Regex(r"(?:node|server|gpu|host|gateway|router|login|master|worker|head|compute|rank)[\w-]*\Z")
 
 
 def _is_ipv6(text: str) -> bool:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from doctor.redaction.spans import Span
 from doctor.redaction.values import NOT_SECRET, like_password, looks_made_up, trimmed
 from doctor.redaction.words import is_ordinary
+from doctor.regex import Regex
 
 # (what means a password, in that language; what says that it is so)
 _LANGUAGES = (
@@ -43,7 +44,7 @@ _LOGIN = (
 )
 _TOKEN_FOR = r"(?:api |access )?(?:token|key)(?=[ \t]{1,3}(?:for|of|from)\b)"
 _WITHOUT_SPACES = r"密码|密碼|口令|パスワード|비밀번호|암호"
-_NOUN = re.compile(
+_NOUN = Regex(
     rf"(?<![\w./-])(?:(?P<token>{_TOKEN_FOR})|(?P<short>{_SHORT})|(?P<login>{_LOGIN})"
     rf"|(?P<word>{'|'.join(nouns for nouns, _ in _LANGUAGES)}))(?![\w-]|[./]\w)|(?P<joined>{_WITHOUT_SPACES})",
     re.IGNORECASE,
@@ -59,7 +60,7 @@ _STATES = frozenset(
     """.split()  # noqa: SIM905
 )
 _SCRIPTS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uff1a\u3002"
-_PIECE = re.compile(rf"[{_SCRIPTS}]|[^\s{_SCRIPTS}]{{1,200}}")
+_PIECE = Regex(rf"[{_SCRIPTS}]|[^\s{_SCRIPTS}]{{1,200}}")
 _MARKS = frozenset(":=-–—→⇒>：|")
 _BETWEEN = 7  # words between the noun and what says «is»
 _WINDOW = 200

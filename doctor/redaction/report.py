@@ -20,12 +20,14 @@ from doctor.model.compare import Comparison, Difference, Known
 from doctor.model.fix import Step
 from doctor.model.fleet import FleetReport
 from doctor.model.report import Report
-from doctor.redaction.fields import How, declared, hints_of, holds_text
+from doctor.model.values import dataclass
+from doctor.redaction.fields import How, can_hold_text, declared
 from doctor.redaction.identities import identities_in, is_public_host
 from doctor.redaction.keys import is_secret_name
 from doctor.redaction.secrets import closes_private_key, opens_private_key, secrets_in
 from doctor.redaction.spans import Kind, Span, merged
 from doctor.redaction.words import is_ordinary, is_plain, is_public_account, is_stand_in
+from doctor.regex import Regex
 
 LINES_AT_MOST = 100  # of those that nobody understood
 LINE_LENGTH = 200
@@ -33,8 +35,8 @@ WORDS_BEFORE = 20  # of a command, with which a word of it is seen
 NOT_DECLARED = "(not declared)"
 LABELLED = (Difference, Known)  # their values are seen with their label before them, as those of variables are
 
-_COMMIT_SHAPE = re.compile(r"[0-9a-f]{7,40}\Z")
-_OWN_SHAPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/+ -]{0,79}\Z")
+_COMMIT_SHAPE = Regex(r"[0-9a-f]{7,40}\Z")
+_OWN_SHAPE = Regex(r"[A-Za-z0-9][A-Za-z0-9_.:/+ -]{0,79}\Z")
 _WORDS_OF = {
     "secret": "a secret", "user": "a user", "host": "a host", "ip": "an IP address", "mac": "a hardware address",
     "email": "a mail address", "serial": "a serial number", "uuid": "a UUID", "gpu": "a GPU's UUID",
@@ -46,7 +48,7 @@ _NAMED = {"gpu": "GPU-"}
 Rewrite = Callable[[str, How, str, str], str]  # (text, how, what stands before it, the field's dotted name)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class StandIn:
     """What stands for what: `text` is the original."""
 
@@ -64,7 +66,7 @@ class StandIn:
         return f"{self.name} is {_WORDS_OF[self.kind]}, replaced {times}, first in {self.first}{shown}"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Redaction:
     """The redacted report and what was replaced in it."""
 
@@ -146,7 +148,7 @@ def redact_fleet(report: FleetReport, *, names: Iterable[tuple[str, str]] = ()) 
     return redacted
 
 
-_PART = re.compile(r"[^/]+")
+_PART = Regex(r"[^/]+")
 PARTS = 30  # of a path, of which each is seen by itself and with all before it
 
 
@@ -240,6 +242,7 @@ class _Known:
         return text
 
 
+@lru_cache(maxsize=4096)
 def _is_own(text: str, how: How) -> bool:
     if how is How.COMMIT:
         return _COMMIT_SHAPE.match(text) is not None
@@ -345,13 +348,12 @@ def _dataclass(value: Any, rewrite: Rewrite, where: str, label: str = "") -> Any
     """`label`: what the `text` in it, or in what it holds, is the value of."""
     kind = type(value)
     label = value.label if kind in LABELLED else label
-    hints = hints_of(kind)  # type: ignore[arg-type]
     how_of = declared(kind)  # type: ignore[arg-type]
     changed = {}
     for field in dataclasses.fields(kind):
         name = f"{where}.{field.name}".lstrip(".")
         how = how_of.get(field.name)
-        if how is None and holds_text(hints[field.name]):
+        if how is None and can_hold_text(kind, field.name):  # type: ignore[arg-type]
             changed[field.name] = _emptied(getattr(value, field.name))
         elif label and field.name == "text":
             changed[field.name] = _entry(label, getattr(value, field.name), how, rewrite, where)

@@ -29,6 +29,7 @@ from doctor.redaction.values import (
     trimmed,
 )
 from doctor.redaction.words import is_ordinary, is_stand_in, vocabulary
+from doctor.regex import Regex, Regexes
 
 # ---- tokens by their form
 
@@ -44,8 +45,8 @@ _PREFIXED = (
     r"ATATT3|ATCTT3|lin_api_|secret_|ntn_|figd_|PMAK-|tfp_|EZ[AT]K|aio_|pnu_|rpa_|ops_eyJ|GOCSPX-|ya29\.|1//0|"
     r"AGE-SECRET-KEY-1|key-|SG\.|sl\.|EAACEdEose0cBA|tok_|vercel_|rnd_|phc_|phx_|apify_api_|duffel_(?:test|live)_"
 )
-_FORMS = tuple(
-    re.compile(p)
+_FORMS = Regexes(
+    Regex(p)
     for p in (
         rf"(?<![A-Za-z0-9])(?:{_PREFIXED})[A-Za-z0-9_=+/.~-]{{14,}}",
         r"(?<![A-Za-z0-9])(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA|AROA|AIDA|AGPA)[A-Z0-9]{12,}",  # AWS key ids
@@ -62,59 +63,59 @@ _FORMS = tuple(
         r"(?<![A-Za-z0-9])T[A-Z0-9]{6,12}/B[A-Z0-9]{6,12}/[A-Za-z0-9]{16,}",  # Slack hook
     )
 )
-_PRIVATE_KEY = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,30}(?:PRIVATE KEY|SECRET KEY|PGP MESSAGE)[A-Z ]{0,10} ?-{4,5}")
-_PRIVATE_KEY_END = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,30}(?:KEY|MESSAGE)[A-Z ]{0,10} ?-{4,5}")
+_PRIVATE_KEY = Regex(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,30}(?:PRIVATE KEY|SECRET KEY|PGP MESSAGE)[A-Z ]{0,10} ?-{4,5}")
+_PRIVATE_KEY_END = Regex(r"-{4,5} ?END [A-Z0-9 ]{0,30}(?:KEY|MESSAGE)[A-Z ]{0,10} ?-{4,5}")
 
 # ---- names of what holds a secret
 
-_KEY = re.compile(  # in text in lower case
+_KEY = Regex(  # in text in lower case
     r"token|secret|passw(?:or)?d|passphrase|passcode|kennwort|pwd|pass|key|auth|cred|cookie|bearer|jwt|dsn|sig|session"
     r"|connection_?string|pat\b|otp|webhook|pw(?![a-z])|psk|" + "|".join(PASSWORDS)
 )
 _HEADERS = frozenset("authorization proxy-authorization cookie set-cookie x-auth-token x-api-key".split())  # noqa: SIM905
 _IDENTIFIER = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 
-_SEPARATOR = re.compile(
+_SEPARATOR = Regex(
     r"""[ \t]{1,3}(?:for[ \t]{1,3}\S{1,120}|\([^)\n]{1,40}\)):[ \t]{1,4}|"""
     r"""\\?["'`]?[\])]?[ \t]{0,8}(?::=|=>|==?|:(?!:))[ \t]{0,8}"""
     r"""|\\?["']?,?\s{1,40}\\?["']?[Vv]alue\\?["']?\s{0,4}[:=]\s{0,4}"""  # {"name": …, "value": …}, name="" value=""
     r"""|\\?["'],\s{0,4}(?=["'])"""  # ("--token", "…")
 )
-_IN_PROSE = re.compile(r"[ \t]{1,3}(?:is|was|were|are)[ \t]{0,3}[:=]?[ \t]{1,3}", re.IGNORECASE)
-_GAP = re.compile(r"[ \t]{1,8}")
+_IN_PROSE = Regex(r"[ \t]{1,3}(?:is|was|were|are)[ \t]{0,3}[:=]?[ \t]{1,3}", re.IGNORECASE)
+_GAP = Regex(r"[ \t]{1,8}")
 # After a name that is a secret's for sure, what may stand between it and a value that looks like a password.
-_LOOSE = re.compile(
+_LOOSE = Regex(
     r"[\"'`]?[ \t]{0,8}:?(?:[ \t]{1,8}|[ \t]{0,80}\n[ \t]{0,16}|[ \t]{0,8}(?:->|→|[–—|,;/…(\[]|\.{3})[ \t]{0,8})[\"'`]?"
 )
-_NEXT_LINE = re.compile(r"[ \t]{0,80}\n[ \t]{0,16}[\"'`]?")
-_SETTERS = re.compile(
+_NEXT_LINE = Regex(r"[ \t]{0,80}\n[ \t]{0,16}[\"'`]?")
+_SETTERS = Regex(
     r"(?:\b(?:setx|env|arg|set|export|setenv|unset|config|login|machine|configure|put|by|secret)|-[gU]?x|-e|--env)"
     r"[ \t]{1,4}(?:/[mM][ \t]{1,4})?[\w.]{0,40}[ \t\"']{0,4}\Z",
     re.IGNORECASE,
 )
-_SCHEME_WORD = re.compile(  # the token may stand on the next, indented line
+_SCHEME_WORD = Regex(  # the token may stand on the next, indented line
     r"(?:Bearer|Basic|Token|Digest|Negotiate|ApiKey|AWS4-HMAC-SHA256)(?:[ \t]{0,4}\\?\n[ \t]{1,40}|[ \t]{1,4})",
     re.IGNORECASE,
 )
 # ---- flags that take a secret without saying so
 
-_USER_FLAG = re.compile(
+_USER_FLAG = Regex(
     r"(?<![\w-])(?:-u|--user|--proxy-user|--creds|--src-creds|--dest-creds)[ =]{1,3}['\"]?([^\s'\":]{1,80}):"
     r"([^\s'\"]{1,200})"
 )
-_NETRC = re.compile(
+_NETRC = Regex(
     r"\blogin[ \t]{1,4}(\S{1,80})[ \t]{1,4}(?:account[ \t]{1,4}\S{1,80}[ \t]{1,4})?password[ \t]{1,4}(\S{1,200})"
 )
 
 # ---- addresses
 
-_ADDRESS = re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,24}:(?:\\?/){2}")
-_ADDRESS_END = re.compile(r"[\s\"<>`|]|\\[\"n]")
-_PORT = re.compile(r"[^:/@]{0,253}:\d{1,5}(?:[/?#]|\Z)")
-_CONDA_TOKEN = re.compile(r"/t/([^/\s]{4,200})/")
-_HOOK = re.compile(r"/(?:services|api/webhooks|webhooks?|hooks?|bot)/?([^\s?#\"'<>]{16,400})")
-_QUERY = re.compile(r"[?&;]([A-Za-z0-9_.%-]{1,60})=([^\s&;\"'<>#]{1,2000})")
-_SIGNED = re.compile(
+_ADDRESS = Regex(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,24}:(?:\\?/){2}")
+_ADDRESS_END = Regex(r"[\s\"<>`|]|\\[\"n]")
+_PORT = Regex(r"[^:/@]{0,253}:\d{1,5}(?:[/?#]|\Z)")
+_CONDA_TOKEN = Regex(r"/t/([^/\s]{4,200})/")
+_HOOK = Regex(r"/(?:services|api/webhooks|webhooks?|hooks?|bot)/?([^\s?#\"'<>]{16,400})")
+_QUERY = Regex(r"[?&;]([A-Za-z0-9_.%-]{1,60})=([^\s&;\"'<>#]{1,2000})")
+_SIGNED = Regex(
     r"(?:x-amz-|x-goog-|x-oss-|x-cos-)?(?:signature|credential|security-token|accesskeyid|.{0,10}accesskeyid)\Z"
     r"|sig\Z|sign\Z|key\Z|key-pair-id\Z|policy\Z|code\Z|state\Z|auth\Z|skoid\Z|sktid\Z|st\Z|tk\Z|access_id\Z"
     r"|googleaccessid\Z",
@@ -126,10 +127,10 @@ PUBLIC_USERS = frozenset(
 
 # ---- by the look
 
-_RUN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9][A-Za-z0-9_+/=.~-]{15,}")
-_BASE64 = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}\Z")
-_PIECE = re.compile(r"[A-Za-z0-9]{16,}")
-_OF_A_HASH = re.compile(
+_RUN = Regex(r"(?<![A-Za-z0-9])[A-Za-z0-9][A-Za-z0-9_+/=.~-]{15,}")
+_BASE64 = Regex(r"[A-Za-z0-9+/]{40,}={0,2}\Z")
+_PIECE = Regex(r"[A-Za-z0-9]{16,}")
+_OF_A_HASH = Regex(
     r"(?:sha-?\d{0,3}|md5|hash|digest|commit|git|revision|rev|checksum|blake\w{0,4}|etag|build|HEAD|tree|@|blob)"
     r"[\w\s\"':=/@()\[\]-]{0,24}\Z",
     re.IGNORECASE,
@@ -155,7 +156,7 @@ def through_codes(text: str, found_in: Callable[[str], Iterable[Span]]) -> Itera
 
 _ENCODED_AT_MOST = 3  # times that a text is encoded
 _INVISIBLE = "\u00ad\u034f\u200b-\u200f\u2060\ufeff"
-_ENCODED = re.compile(
+_ENCODED = Regex(
     r"%[0-9A-Fa-f]{2}|&(?:quot|apos|amp|lt|gt|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,5});|\\u00[0-9a-fA-F]{2}|\\x[0-9a-fA-F]{2}"
     rf"|[\uff01-\uff5e\u3000]|[{_INVISIBLE}]+"
 )
@@ -188,9 +189,9 @@ def _meant(code: str) -> str:
 
 def _secrets_in(text: str) -> Iterator[Span]:
     yield from _private_keys(text)
-    for number, form in enumerate(_FORMS):
+    for form in _FORMS.in_text(text):
         for match in form.finditer(text):
-            if number or not is_word_with_prefix(match[0]):
+            if form is not _FORMS[0] or not is_word_with_prefix(match[0]):
                 yield Span(match.start(), trimmed(text, match.start(), match.end()), "secret")
     yield from _keyed(text)
     yield from _flags(text)
@@ -354,9 +355,9 @@ def _end_of_line(text: str, place: int) -> int:
 
 
 _LONGEST = 400  # characters of a value; what is longer is found by its form, or is cut to pieces of this length
-_VALUE_END = re.compile(r"\s|;(?= ?[A-Za-z][\w ]{0,40}=)")
-_LINE_HEAD = re.compile(r"[\s\"'#>*+-]{0,12}(?:export |set |setx |env |\$env:)?[\"']?\Z", re.IGNORECASE)
-_PASSWORD = re.compile("passw|passphrase|kennwort|pwd|" + "|".join(PASSWORDS), re.IGNORECASE)
+_VALUE_END = Regex(r"\s|;(?= ?[A-Za-z][\w ]{0,40}=)")
+_LINE_HEAD = Regex(r"[\s\"'#>*+-]{0,12}(?:export |set |setx |env |\$env:)?[\"']?\Z", re.IGNORECASE)
+_PASSWORD = Regex("passw|passphrase|kennwort|pwd|" + "|".join(PASSWORDS), re.IGNORECASE)
 
 
 def _is_whole_line(text: str, start: int, name: str) -> bool:
@@ -489,7 +490,7 @@ def _addresses(text: str) -> Iterator[Span]:
             yield Span(m.start(1), m.end(1), "secret")
 
 
-_BARE_USERINFO = re.compile(
+_BARE_USERINFO = Regex(
     r"(?<![\w@/:.+-])([A-Za-z][\w.+-]{0,60}):([^\s:@/'\"<>]{3,200})@(?!sha\d|md5|latest)[A-Za-z0-9][\w.-]{0,253}(:\d{1,5}\b)?"
 )
 

@@ -6,8 +6,9 @@ import re
 from itertools import pairwise
 
 from doctor.redaction.words import is_ordinary, vocabulary
+from doctor.regex import Regex
 
-NOT_SECRET = re.compile(
+NOT_SECRET = Regex(
     r"""(?:none|null|nil|true|false|yes|no|on|off|n/?a|required|missing|invalid|expired|empty|unset|undefined|redacted
         |\W*|[*xX•.…_#-]{2,}|<[\w .|/-]{0,40}>|\[[\w .-]{0,40}\]|\{[\w.-]{0,40}\}|\$\{?[\w.:-]{1,60}\}?|%\w{1,60}%
         |\$env:\w{1,60}|\$\([^)]{0,80}\)?|\$\{\{[^}]{0,80}\}?\}?|os\.(?:environ|getenv).{0,80}|your[-_ ].{0,40}
@@ -16,18 +17,18 @@ NOT_SECRET = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
-LIKE_PASSWORD = re.compile(r"(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[A-Za-z])[^\s/~|,;()\[\]\"'`<][^\s|,;()\[\]\"'`<>]{5,199}")
-VERSION = re.compile(
+LIKE_PASSWORD = Regex(r"(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[A-Za-z])[^\s/~|,;()\[\]\"'`<][^\s|,;()\[\]\"'`<>]{5,199}")
+VERSION = Regex(
     r"v?\d+\.\d|--?[a-z]+v?\d{1,2}\Z|v\d{1,3}\Z"
     r"|.{0,60}\.(?:py|cfg|txt|toml|json|ya?ml|ini|c|h|cpp|rs|md)\b",
     re.IGNORECASE,
 )
-HEX = re.compile(r"[0-9a-f]{32,}\Z|[0-9A-F]{32,}\Z")
-_PLAIN_RUN = re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{5,}")
+HEX = Regex(r"[0-9a-f]{32,}\Z|[0-9A-F]{32,}\Z")
+_PLAIN_RUN = Regex(r"[A-Z]?[a-z]{3,}|[A-Z]{5,}")
 _CLASSES = {**dict.fromkeys("0123456789", "d"), **dict.fromkeys("abcdefghijklmnopqrstuvwxyz", "l")}
 
 
-_AMOUNT = re.compile(r"[+-]?\d[\d.,]*(?:[a-zA-Z%]{1,3}|[kMG]?i?[bB](?:/s|ps)?)\Z")
+_AMOUNT = Regex(r"[+-]?\d[\d.,]*(?:[a-zA-Z%]{1,3}|[kMG]?i?[bB](?:/s|ps)?)\Z")
 
 
 def like_password(word: str) -> bool:

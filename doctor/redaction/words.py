@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from functools import cache
-from importlib.resources import files
+from itertools import chain
+from pathlib import Path
+
+from doctor.regex import Regex
 
 # Accounts of images and services: they say nothing about anybody, and stay even in a home folder.
 ACCOUNTS = frozenset(
@@ -17,20 +20,17 @@ ACCOUNTS = frozenset(
     localhost localdomain all-users defaultuser0 containeradministrator containeruser home mambauser micromamba nixbld
     """.split()  # noqa: SIM905
 )
-_STAND_IN = re.compile(r"(?:user|host|secret|ip|mac|email|serial|uuid|id|GPU-|bucket)\d+\Z", re.IGNORECASE)
-_WORD = re.compile(r"[A-Za-z]{2,}")
+_STAND_IN = Regex(r"(?:user|host|secret|ip|mac|email|serial|uuid|id|GPU-|bucket)\d+\Z", re.IGNORECASE)
+_HERE = Path(__file__).parent
 
 
 @cache
 def vocabulary() -> frozenset[str]:
-    """Lower-case words: words.txt, those of the knowledge tables (GPUs, packages, messages), Python's own modules."""
-    found = {name.lower() for name in sys.stdlib_module_names}
-    text = files("doctor.redaction").joinpath("words.txt").read_text(encoding="utf-8")
-    found.update(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
-    for table in files("doctor.knowledge").joinpath("tables").iterdir():
-        if table.name.endswith(".json"):
-            found.update(word.lower() for word in _WORD.findall(table.read_text(encoding="utf-8")))
-    return frozenset(found)
+    """Lower-case words: words.txt, those of the knowledge tables (GPUs, packages, messages; scripts/generate.py writes
+    them into known.txt), Python's own modules."""
+    lines = "\n".join(_HERE.joinpath(name).read_text(encoding="utf-8") for name in ("words.txt", "known.txt"))
+    words = (line.split() for line in lines.splitlines() if not line.startswith("#"))
+    return frozenset(chain(map(str.lower, sys.stdlib_module_names), *words))
 
 
 def is_ordinary(text: str) -> bool:

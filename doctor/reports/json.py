@@ -42,17 +42,17 @@ def encode(value: object) -> Any:
     kind = type(value)
     if value is None or kind is bool or kind is int:
         return value
-    if isinstance(value, str):  # an undecodable byte of a file name is a lone surrogate, which many parsers refuse
-        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, str):  # an undecodable byte of a file name is a lone surrogate, which many
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()  # parsers refuse
     if isinstance(value, (tuple, list)):
         return [encode(v) for v in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is ABSENT:
         return dict(ABSENT_JSON)
-    if dataclasses.is_dataclass(kind):
-        said = ((name, getattr(value, field)) for field, name in _names(kind))
-        return {name: part if part is None or part is True or part is False else encode(part) for name, part in said}
+    if hasattr(kind, "__dataclass_fields__"):
+        own, names = value.__dict__, _names(kind)  # type: ignore[arg-type]
+        return {name: part if (part := own[field]) is None else encode(part) for field, name in names}
     if isinstance(value, Mapping):
         return {str(k): encode(value[k]) for k in sorted(value, key=str)}
     if isinstance(value, int):

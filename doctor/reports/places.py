@@ -10,9 +10,10 @@ from doctor.formats.manifests import IMAGE, INDEX, PYTHON, normalised
 from doctor.model.finding import Finding
 from doctor.model.report import Report
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 TORCH = "torch"
-_LINE = re.compile(r"\A(.*), line (\d{1,7})\Z", re.DOTALL)
+_LINE = Regex(r"\A(.*), line (\d{1,7})\Z", re.DOTALL)
 
 
 @dataclass(frozen=True)

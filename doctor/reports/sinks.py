@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from doctor.fixes import quoting
+from doctor.regex import Regex
 from doctor.reports.text import safe
 
 # ---- Markdown, as GitHub and GitLab read it
@@ -18,33 +19,58 @@ from doctor.reports.text import safe
 # person, a reference to an issue or a commit, an emoji, a formula or an entity. (Escapes would not do: both look for
 # mentions and references in what they have already rendered.)
 
-_PLAIN = re.compile(r"[(«\"'“‘]*[^\W_](?:[^\W_]|[-+.,/=:'’](?=[^\W_]))*[.,;:!?)»\"'”’%…]*\Z")
-_MARKS = re.compile(r"[.,;–—…«»]{1,3}\Z")
-_NOT_PLAIN = re.compile(
+_PLAIN = Regex(r"[(«\"'“‘]*[^\W_](?:[^\W_]|[-+.,/=:'’](?=[^\W_]))*[.,;:!?)»\"'”’%…]*\Z")
+_MARKS = Regex(r"[.,;–—…«»%]{1,3}\Z")
+_NOT_PLAIN = Regex(
     r"\.[^\W\d_]{2}|(?i:www)\."  # example.com, torch.cuda, www.a1
     r"|:.*:"  # :smile:
     # in any part of a word, for marks part words there, too: a commit; GH-1, ABC-12; an advisory
     r"|(?<![^\W_])(?:[0-9a-fA-F]{7,64}(?![^\W_])|[A-Z][A-Z0-9_]+-\d+(?![^\W_])|(?i:g[hl]-\d|ghsa-))",
 )
-_LIST = re.compile(r"(?:\d{1,9}[.)]|[-+*])\Z")  # first in a line
+_LIST = Regex(r"(?:\d{1,9}[.)]|[-+*])\Z")  # first in a line
 
 
 def markdown(text: str) -> str:
     """Prose: one line, in which nothing is alive."""
-    words = safe(text).split()
     parts: list[str] = []
-    code_before = False
-    for number, word in enumerate(words):
+    before = piece = ""  # of the last part: what stands before its code, and the code if another word may be added
+    for number, word in enumerate(safe(text).split()):
         plain = (_PLAIN.match(word) and not _NOT_PLAIN.search(word)) or _MARKS.match(word)
         if plain and not (number == 0 and _LIST.match(word)):
             parts.append(word)
-            code_before = False
-        elif code_before:  # one piece of code, not two
-            parts[-1] = f"{parts[-1][:-1]} {_without_ticks(word)}`"
+            piece = ""
+            continue
+        start, code, after = _punctuated(word)
+        if piece and (not start or _is_open(piece)):  # one piece of code, not two
+            parts.pop()
+            code = f"{piece} {start}{code}"
         else:
-            parts.append(f"`{_without_ticks(word)}`")
-            code_before = True
+            before = start
+        if _is_open(code):  # x[a, b]
+            code, after = code + after, ""
+        parts.append(f"{before}`{_without_ticks(code)}`{after}")
+        piece = "" if after else code
     return " ".join(parts)
+
+
+def _is_open(code: str) -> bool:
+    """Whether a bracket is open at its end."""
+    return any(code.count(begin) > code.count(end) for begin, end in ("()", "[]", "{}"))
+
+
+_PUNCTUATED = re.compile(r"([(«\"“‘]*)(.*?)([.,;:!?)»\"”’…]*)\Z", re.DOTALL)
+
+
+def _punctuated(word: str) -> tuple[str, str, str]:
+    """The sentence's punctuation before a word, the word, and what stands after it: ("(", "torch.cuda", ").")."""
+    match = _PUNCTUATED.match(word)
+    before, code, after = match.groups() if match else ("", word, "")
+    while code.count("(") > code.count(")") and ")" in after:  # is_available().
+        end = after.index(")") + 1
+        code, after = code + after[:end], after[end:]
+    if code.count(")") > code.count("(") and before.endswith("("):  # (a)b
+        before, code = before[:-1], "(" + code
+    return (before, code, after) if code else ("", word, "")
 
 
 def markdown_cell(text: str) -> str:
@@ -97,8 +123,8 @@ def html_cell(text: str) -> str:
     return f"'{shown}" if _FORMULA.match(shown) and not _QUANTITY.match(shown) else shown
 
 
-_FORMULA = re.compile(r"\s*[=@+\-\uff1d\uff20\uff0b\uff0d]")  # a spreadsheet takes the wide ones for the same
-_QUANTITY = re.compile(r"\s*[+-]?\d[\d.,]*(?:\s?[A-Za-z%°]{0,8})?\Z|\s*-\s[\w\s]*\Z")  # -1.5 GB; - a
+_FORMULA = Regex(r"\s*[=@+\-\uff1d\uff20\uff0b\uff0d]")  # a spreadsheet takes the wide ones for the same
+_QUANTITY = Regex(r"\s*[+-]?\d[\d.,]*(?:\s?[A-Za-z%°]{0,8})?\Z|\s*-\s[\w\s]*\Z")  # -1.5 GB; - a
 
 
 def csv_cell(text: str) -> str:

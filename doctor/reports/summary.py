@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from doctor.accounting.accelerators import accelerators
 from doctor.checks import Check
-from doctor.fixes import quoting
+from doctor.fixes import quoting, tools
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Absent, Facts, Gpu, ProbeResult, StartFailure, Torch
 from doctor.model.finding import ONLY_TOLD, OPEN_IF_NOTED, Evidence, Finding
@@ -21,9 +21,8 @@ ROWS = ("machine", "driver", "interpreter", "torch", "libraries", "install", "ru
 ERRATA_SHOWN = 3
 _PACKAGES_SHOWN = ("torchvision", "torchaudio", "numpy", "triton", "xformers", "flash-attn", "bitsandbytes")
 _ENVIRONMENTS = {
-    "venv": "virtual environment", "conda": "conda environment", "conda-base": "conda base environment",
-    "pixi": "pixi environment", "pipx": "pipx environment", "uv-tool": "uv tool environment", "system": "system Python",
-    "embedded": "embedded Python",
+    "venv": "virtual environment", "system": "system Python", "embedded": "embedded Python",
+    **{kind.name: kind.words for tool in tools.all_tools() for kind in tool.kinds},
 }  # fmt: skip
 _KEEPS_FROM_THE_GPU = frozenset({"library-path-conflict", "nvidia-packages-mixed", "shared-library-missing"})
 _BRANDS = ("NVIDIA GeForce ", "NVIDIA ", "AMD ", "Intel(R) ", "Intel ")

@@ -1,7 +1,7 @@
 """The report as people read it: one line a layer, faults with evidence and fix, the verdict last.
 
 Words and marks carry the meaning, colour only adds. Prose is wrapped at `width`; commands never are. Foreign text is
-only ever put into rich Text objects, after `safe`: it can neither be markup nor move the cursor.
+only ever put into lines after `safe`, and never parsed as markup: it can neither be one nor move the cursor.
 """
 
 from __future__ import annotations
@@ -9,9 +9,6 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
-
-from rich.cells import cell_len
-from rich.text import Text
 
 from doctor.checks import Check, check_of
 from doctor.fixes import quoting
@@ -30,7 +27,43 @@ _SEVERITIES = {"fault": ("FAULT", "bold red"), "warning": ("WARNING", "yellow"),
 _CODES_IN_FULL = 3
 _CAUSES_OF_A_CODE = 6
 
-Lines = Iterator[Text]
+
+class Line:
+    """A line of text and how its parts look. rich, which takes long to load, is asked only for colours."""
+
+    def __init__(self, text: str = "", style: str = "") -> None:
+        self.style = style
+        self.parts = [(text, "")]
+
+    @classmethod
+    def assemble(cls, *parts: str | tuple[str, str] | Line) -> Line:
+        line = cls()
+        for part in parts:
+            if isinstance(part, Line):
+                line.parts += [(text, f"{part.style} {style}".strip()) for text, style in part.parts]
+            else:
+                line.append(*((part,) if isinstance(part, str) else part))
+        return line
+
+    def append(self, text: str, style: str = "") -> Line:
+        self.parts.append((text, style))
+        return self
+
+    @property
+    def plain(self) -> str:
+        return "".join(text for text, _ in self.parts)
+
+
+Lines = Iterator[Line]
+
+
+def cell_len(text: str) -> int:
+    """How many columns a text takes."""
+    if text.isascii():
+        return len(text)
+    from rich import cells
+
+    return cells.cell_len(text)
 
 
 def render(
@@ -65,7 +98,7 @@ def render_sections(title: str, sections: Mapping[str, str], *, color: bool = Fa
     def lines() -> Lines:
         yield _text(title, style="bold")
         for head, text in sections.items():
-            yield Text()
+            yield Line()
             yield _text(head, style="bold")
             yield from _prose(text, width, indent=4)
 
@@ -85,16 +118,18 @@ def render_table(
     indent: int = 0,
     gap: int = 4,
     width: int | None = None,
+    prose: int | None = None,
 ) -> str:
     """Columns of foreign text, as wide as they need to be; the last one is never cut. With a `width`, columns that do
-    not fit go below their row, each with its head."""
-    return _printed(_table(rows, heads=heads, indent=indent, gap=gap, width=width), color)
+    not fit go below their row, each with its head. With `prose`, the last column is wrapped at that width."""
+    return _printed(_table(rows, heads=heads, indent=indent, gap=gap, width=width, prose=prose), color)
 
 
-def _printed(lines: Iterable[Text], color: bool) -> str:
+def _printed(lines: Iterable[Line], color: bool) -> str:
     if not color:
         return "".join(f"{line.plain.rstrip()}\n" for line in lines)
-    from rich.console import Console  # only colour needs it
+    from rich.console import Console
+    from rich.text import Text
 
     file = io.StringIO()
     console = Console(
@@ -102,13 +137,14 @@ def _printed(lines: Iterable[Text], color: bool) -> str:
         legacy_windows=False,
     )  # fmt: skip
     for line in lines:
-        line.rstrip()
-        console.print(line, soft_wrap=True)
+        text = Text.assemble(*line.parts, style=line.style)
+        text.rstrip()
+        console.print(text, soft_wrap=True)
     return file.getvalue()
 
 
-def _text(text: str, style: str = "") -> Text:
-    return Text(safe(text), style=style)
+def _text(text: str, style: str = "") -> Line:
+    return Line(safe(text), style=style)
 
 
 def _prose(text: str, width: int, *, indent: int = 0, style: str = "") -> Lines:
@@ -117,11 +153,15 @@ def _prose(text: str, width: int, *, indent: int = 0, style: str = "") -> Lines:
     line = pad
     for word in safe(text).split():
         if line.strip() and cell_len(line) + 1 + cell_len(word) > width:
-            yield Text(line, style=style)
+            yield Line(line, style=style)
             line = pad
         line += word if not line.strip() else f" {word}"
     if line.strip():
-        yield Text(line, style=style)
+        yield Line(line, style=style)
+
+
+def _wrapped(text: str, room: int) -> list[str]:
+    return [line.plain for line in _prose(text, max(room, 20))] or [""]
 
 
 def _table(
@@ -131,6 +171,7 @@ def _table(
     indent: int = 4,
     gap: int = 4,
     width: int | None = None,
+    prose: int | None = None,
 ) -> Lines:
     cells = [tuple(safe(c) for c in row) for row in ((heads, *rows) if heads else rows)]
     if not cells:
@@ -140,17 +181,20 @@ def _table(
     while width and heads and kept > 1 and indent + sum(widths[:kept]) + gap * (kept - 1) > width:
         kept -= 1
     for number, row in enumerate(cells):
-        line = Text(" " * indent, style="bold" if heads and number == 0 else "")
-        for i, cell in enumerate(row[:kept]):
+        line = Line(" " * indent, style="bold" if heads and number == 0 else "")
+        before = indent + sum(widths[: kept - 1]) + gap * (kept - 1)
+        shown, *more = [row[kept - 1]] if prose is None else _wrapped(row[kept - 1], prose - before)
+        for i, cell in enumerate((*row[: kept - 1], shown)):
             last = i == kept - 1
             line.append(
                 cell + ("" if last else " " * (widths[i] - cell_len(cell) + gap)), style="dim" if last and i > 1 else ""
             )
         yield line
+        yield from (Line(" " * before + part, style="dim" if kept > 2 else "") for part in more)
         if width and number and (below := [f"{h}: {c}" if h else c for h, c in zip(cells[0], row, strict=True)][kept:]):
             said = "; ".join(text for text, cell in zip(below, row[kept:], strict=True) if cell)
             for part in textwrap.wrap(said, width - indent - 4, break_long_words=False, break_on_hyphens=False):
-                yield Text(" " * (indent + 4) + part, style="dim")
+                yield Line(" " * (indent + 4) + part, style="dim")
 
 
 def _report(report: Report, width: int, verbose: bool, errata: bool, headed: bool) -> Lines:
@@ -158,7 +202,7 @@ def _report(report: Report, width: int, verbose: bool, errata: bool, headed: boo
         yield from _prose(headline(report.tool, report.target), width)
     if report.facts.as_of:
         yield from _prose(f"judged by what existed on {report.facts.as_of}", width, style="dim")
-    yield Text()
+    yield Line()
     for row in summary.rows(report):
         yield from _row(row, width)
     if not errata:
@@ -166,11 +210,11 @@ def _report(report: Report, width: int, verbose: bool, errata: bool, headed: boo
     roots = [f for f in report.findings if f.root and f.id not in ONLY_TOLD]
     for finding in roots:
         if finding.severity == "fault":
-            yield Text()
+            yield Line()
             yield from _fault(report, finding, width)
     for finding in roots:
         if finding.severity != "fault":
-            yield Text()
+            yield Line()
             yield from _remark(report, finding, width)
     if errata:
         yield from _errata_in_full(report, width)
@@ -178,14 +222,14 @@ def _report(report: Report, width: int, verbose: bool, errata: bool, headed: boo
     yield from _others(report, width)
     if verbose:
         yield from _looked(report, width)
-    yield Text()
+    yield Line()
     yield from _verdict(report, width)
 
 
 def _row(row: summary.Row, width: int) -> Lines:
     start = 18
-    lines = list(_prose(row.text, width, indent=start)) or [Text()]
-    first = Text()
+    lines = list(_prose(row.text, width, indent=start)) or [Line()]
+    first = Line()
     first.append(f"{row.mark:>3}", style=_STYLES[row.mark])
     first.append(f"  {row.layer:<13}")
     first.append(lines[0].plain[start:])
@@ -198,14 +242,14 @@ def _errata_in_short(report: Report, width: int) -> Lines:
     start = 18
     mark = "!" if any(f.id in ONLY_TOLD and f.severity == "warning" for f in report.findings) else "-"
     for number, line in enumerate(summary.errata_lines(report, width - start)):
-        first = Text.assemble((f"{mark:>3}", _STYLES[mark]), "  errata       ") if number == 0 else Text(" " * start)
+        first = Line.assemble((f"{mark:>3}", _STYLES[mark]), "  errata       ") if number == 0 else Line(" " * start)
         yield first.append(safe(line))
 
 
 def _errata_in_full(report: Report, width: int) -> Lines:
     """--errata: each one with what it means, what fixes it and how to work around it."""
     known = [e for one in summary.errata(report) if (e := lookup.erratum_of(one.fact))]
-    yield Text()
+    yield Line()
     if not known:
         yield _text("No erratum is known to hold here.")
         return
@@ -228,7 +272,7 @@ def render_errata(
 def _sections(sections: Iterable[tuple[str, Iterable[tuple[Erratum, str]]]], width: int) -> Lines:
     for number, (heading, rows) in enumerate(sections):
         if number:
-            yield Text()
+            yield Line()
         yield from _prose(heading, width, style="bold")
         for erratum, remark in rows:
             yield from _erratum(erratum, remark, width)
@@ -236,8 +280,8 @@ def _sections(sections: Iterable[tuple[str, Iterable[tuple[Erratum, str]]]], wid
 
 def _erratum(erratum: Erratum, remark: str, width: int) -> Lines:
     """One erratum: its id and title, what is seen, the release with the fix, the workaround, the source."""
-    yield Text()
-    yield Text.assemble("  ", (safe(erratum.id), "bold"), f"  ({erratum.kind}, {erratum.severity})")
+    yield Line()
+    yield Line.assemble("  ", (safe(erratum.id), "bold"), f"  ({erratum.kind}, {erratum.severity})")
     for line in (f"{erratum.title}.", erratum.symptom, errata_text.fix(erratum), remark):
         yield from _prose(line, width, indent=4)
     if erratum.workaround:
@@ -246,15 +290,15 @@ def _erratum(erratum: Erratum, remark: str, width: int) -> Lines:
 
 
 def _erratum_page(erratum: Erratum, width: int) -> Lines:
-    yield Text.assemble((safe(erratum.id), "bold"), f"  ({erratum.kind}, {erratum.severity})")
+    yield Line.assemble((safe(erratum.id), "bold"), f"  ({erratum.kind}, {erratum.severity})")
     yield from _prose(f"{erratum.title}.", width)
-    yield Text()
+    yield Line()
     yield from _table(errata_text.fields(erratum), indent=2, gap=2)
     for heading, text in (("Symptom", erratum.symptom), ("Workaround", erratum.workaround or "None is known.")):
-        yield Text()
+        yield Line()
         yield _text(heading, style="bold")
         yield from _prose(text, width, indent=4)
-    yield Text()
+    yield Line()
     yield _text("Sources", style="bold")
     for source in erratum.sources:
         yield _text(f"    {source}")
@@ -267,11 +311,11 @@ def _codes(readings: tuple[Reading, ...], width: int) -> Lines:
     groups = list(alike.values())
     for group in groups[:_CODES_IN_FULL]:
         yield from _code(group, width)
-        yield Text()
+        yield Line()
     if rest := [reading for group in groups[_CODES_IN_FULL:] for reading in group]:
-        yield Text("It is also")
+        yield Line("It is also")
         yield from _table(((reading.name, reading.of) for reading in rest), indent=2)
-        yield Text()
+        yield Line()
 
 
 def _code(alike: list[Reading], width: int) -> Lines:
@@ -283,8 +327,8 @@ def _code(alike: list[Reading], width: int) -> Lines:
     yield from _prose(first.meaning, width, indent=2)
     titles = [(id, check.title) for id in first.causes[:_CAUSES_OF_A_CODE] if (check := check_of(id))]
     if titles:
-        yield Text("  It can come from")
-        yield from _table(titles, indent=4)
+        yield Line("  It can come from")
+        yield from _table(titles, indent=4, prose=width)
     yield from _prose(first.next, width, indent=2)
     if first.command:
         yield _text(f"    {first.command}")
@@ -295,9 +339,9 @@ def _number(reading: Reading) -> str:
     return f"0x{number:08X}" if number > 0xFFFF else str(number)
 
 
-def _heading(finding: Finding) -> Text:
+def _heading(finding: Finding) -> Line:
     word, style = _SEVERITIES[finding.severity]
-    line = Text()
+    line = Line()
     line.append(word, style=style)
     line.append(f"  {safe(finding.id)}", style="bold")
     if finding.confidence == "likely":
@@ -311,18 +355,18 @@ def _fault(report: Report, finding: Finding, width: int) -> Lines:
     if finding.detail and finding.detail != finding.title:
         yield from _prose(finding.detail, width, indent=2)
     if finding.evidence:
-        yield Text()
+        yield Line()
         yield from _evidence(finding.evidence, width)
     yield from _consequences(report, finding, width)
     yield from _settled_by(finding)
-    yield Text()
+    yield Line()
     yield from _cure(report, finding, width)
 
 
 def _settled_by(finding: Finding) -> Lines:
     """What would make a conclusion certain."""
     if command := finding.values.get("would_settle"):
-        yield Text()
+        yield Line()
         yield _text("  To be certain first")
         yield _text(" " * 9 + command, style="bold")
 
@@ -343,13 +387,13 @@ def _consequences(report: Report, finding: Finding, width: int) -> Lines:
     caused = summary.consequences(report, finding)
     if not caused:
         return
-    yield Text()
+    yield Line()
     yield _text("  Because of it")
     first = next((f.id for f in report.findings if f.root and f.severity == "fault"), None)
     goes = "goes away with the first fix" if finding.id == first else "goes away with this fix"
     for other in caused:
         text = list(_prose(f"{other.id}: {other.title.rstrip('.')} ({goes})", width, indent=6))
-        yield Text.assemble("   ", ("^", _STYLES["^"]), f"  {text[0].plain[6:]}")
+        yield Line.assemble("   ", ("^", _STYLES["^"]), f"  {text[0].plain[6:]}")
         yield from text[1:]
 
 
@@ -389,8 +433,8 @@ def _fix(fix: Fix, width: int, windows: bool) -> Lines:
 def _step(number: int, step: Step, width: int, windows: bool) -> Lines:
     hints = summary.hints(step)
     room = width - (len(hints) + 2 if hints else 0)
-    lines = list(_prose(step.text, room, indent=7)) or [Text(" " * 7)]
-    first = Text(f"    {number:<3}{lines[0].plain[7:]}")
+    lines = list(_prose(step.text, room, indent=7)) or [Line(" " * 7)]
+    first = Line(f"    {number:<3}{lines[0].plain[7:]}")
     if hints:
         first.append(" " * max(2, width - cell_len(first.plain) - len(hints)))
         first.append(hints, style="yellow")
@@ -422,22 +466,22 @@ def _remark(report: Report, finding: Finding, width: int) -> Lines:
 def _left_over(report: Report, width: int) -> Lines:
     """What nothing explains, what could be behind it, and what to ask."""
     for left in summary.left_over(report):
-        yield Text()
+        yield Line()
         place = left.symptom.place
         where = f" ({place})" if place else ""
         text = list(_prose(f"{summary.not_explained(left.symptom)}{where}", width, indent=3))
-        yield Text.assemble((" ? ", "yellow"), text[0].plain[3:])
+        yield Line.assemble((" ? ", "yellow"), text[0].plain[3:])
         yield from text[1:]
         known = [(h, check) for h in left.hypotheses if (check := check_of(h.id))]
         names = max((cell_len(h.id) for h, _ in known), default=0)
         for hypothesis, check in known:
             start = f"     {summary.how_likely(hypothesis):8}  {hypothesis.id:{names}}  "
             lines = list(_prose(summary.why(hypothesis, check.title), width, indent=len(start)))
-            yield Text.assemble(start, lines[0].plain[len(start) :])
+            yield Line.assemble(start, lines[0].plain[len(start) :])
             yield from lines[1:]
     if report.questions and report.is_open:
         first = report.questions[0]
-        yield Text()
+        yield Line()
         yield _text("  To settle it")
         yield from _prose(first.text, width, indent=4)
         if first.command:
@@ -446,13 +490,13 @@ def _left_over(report: Report, width: int) -> Lines:
 
 def _others(report: Report, width: int) -> Lines:
     if report.others:
-        yield Text()
+        yield Line()
         yield _text("Also in the evidence, not judged")
         for other in report.others:
             yield from _prose(f"{other.name}: {other.summary}", width, indent=2)
     broken = [o for o in report.outcomes if o.status == "crashed"]
     if broken:
-        yield Text()
+        yield Line()
         for outcome in broken:
             yield from _prose(f"The check {outcome.id} failed, a bug in torchdoctor: {outcome.reason}", width)
 
@@ -467,7 +511,7 @@ def _looked(report: Report, width: int) -> Lines:
         ("Not understood", [("", line) for line in report.unread]),
     ):
         if rows:
-            yield Text()
+            yield Line()
             yield _text(title)
             yield from _table(rows, indent=2, gap=2)
 
@@ -488,16 +532,16 @@ def _verdict(report: Report, width: int) -> Lines:
     indent = 2 + cell_len(lines[0].plain)
     beside = len(lines) == 1 and bool(more) and indent + cell_len(more[0]) + len(duration) + 2 <= width
     if beside:
-        last = Text.assemble((last.plain, style), "  ", more[0])
+        last = Line.assemble((last.plain, style), "  ", more[0])
     if cell_len(last.plain) + len(duration) + 2 <= width:
-        last = Text.assemble(last, " " * (width - cell_len(last.plain) - len(duration)), (duration, "dim"))
+        last = Line.assemble(last, " " * (width - cell_len(last.plain) - len(duration)), (duration, "dim"))
         duration = ""
     yield from lines[:-1]
     yield last
     for line in more[1:] if beside else more:
-        yield Text(" " * (indent if beside else 2) + line)
+        yield Line(" " * (indent if beside else 2) + line)
     if duration:
-        yield Text(duration.rjust(width), "dim")
+        yield Line(duration.rjust(width), "dim")
 
 
 def _same_target(report: Report) -> str:
@@ -515,11 +559,11 @@ def _same_target(report: Report) -> str:
 
 def _plan(plan: Plan, width: int, windows: bool) -> Lines:
     if not plan.fixes and not plan.unfixed:
-        yield Text("Nothing to fix.")
+        yield Line("Nothing to fix.")
     for number, fix in enumerate(plan.fixes):
         if number:
-            yield Text()
-        yield Text.assemble((safe(fix.finding), "bold"))
+            yield Line()
+        yield Line.assemble((safe(fix.finding), "bold"))
         if [step.text.rstrip(".") for step in fix.steps] != [fix.title.rstrip(".")]:  # nothing is said twice
             yield from _prose(fix.title, width, indent=2)
         if fix.steps:
@@ -527,14 +571,30 @@ def _plan(plan: Plan, width: int, windows: bool) -> Lines:
         if fix.also_cures:
             yield from _prose(f"Also fixes: {', '.join(fix.also_cures)}", width, indent=2)
     for id, reason in plan.unfixed:
-        yield Text()
+        yield Line()
         yield from _prose(f"{id}: no fix is known{': ' + reason if reason else '.'}", width)
 
 
 def _page(check: Check, width: int) -> Lines:
-    yield Text.assemble((check.id, "bold"), f"  ({check.severity}, layer {check.layer})")
-    yield _text(f"  {check.title}")
+    yield Line.assemble((check.id, "bold"), f"  ({check.severity}, layer {check.layer})")
+    yield from _prose(check.title, width, indent=2)
     yield from _prose(summary.declared(check), width, indent=2, style="dim")
-    yield Text()
-    for line in check.docs.splitlines():
-        yield _text(line, style="bold" if line and not line.startswith(" ") else "")
+    yield Line()
+    yield from _docs(check.docs, width)
+
+
+def _docs(docs: str, width: int) -> Lines:
+    """The sections of a page: heads, and below each of them paragraphs; references stand a line each."""
+    head, paragraph = "", ""
+    for line in docs.splitlines():
+        if line.startswith(" ") and head != "References":
+            paragraph += f" {line}"
+            continue
+        yield from _prose(paragraph, width, indent=4)
+        paragraph = ""
+        if line.startswith(" "):
+            yield from _prose(line, width, indent=4)
+        else:
+            head = line or head
+            yield _text(line, style="bold" if line else "")
+    yield from _prose(paragraph, width, indent=4)

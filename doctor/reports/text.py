@@ -6,6 +6,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
+from doctor.regex import Regex
+
 if TYPE_CHECKING:
     from doctor.model.report import Target
 
@@ -16,7 +18,7 @@ _UNSAFE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 # (ActionCommand: «::» first in a line, in any letter case; «##[» anywhere), Azure's logging commands («##vso[»),
 # TeamCity's
 # service messages («##teamcity[»), GitLab's and Travis' marks of sections. A wrapped line can begin at any word.
-_COMMAND = re.compile(
+_COMMAND = Regex(
     r"(?<!\S)(?P<colons>:{2,})|(?P<hashes>#{2,})"
     r"(?=[A-Za-z]{0,40}\[)|(?P<section>section_(?:start|end)|travis_(?:fold|time)):",
     re.IGNORECASE,
@@ -49,6 +51,17 @@ def without_commands(text: str) -> str:
     ': :Set-Output x, # #vso[task] and at::native'
     """
     return _COMMAND.sub(_broken, text)
+
+
+def wrapped(text: str, width: int, *, indent: str = "", hang: str = "", break_long_words: bool = True) -> list[str]:
+    """Lines of foreign text, at least one. Where a word is broken, no line begins with a command."""
+    import textwrap
+
+    lines = textwrap.wrap(
+        safe(text), width, initial_indent=indent, subsequent_indent=hang, break_on_hyphens=False,
+        break_long_words=break_long_words,
+    )  # fmt: skip
+    return [without_commands(line) for line in lines] or [""]
 
 
 def is_visible(text: str) -> bool:

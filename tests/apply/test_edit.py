@@ -40,6 +40,12 @@ def test_a_source_of_the_same_name_is_changed(before: str) -> None:
     assert '["torchaudio", "torch", "torchvision"]' in said
 
 
+def test_a_requirement_takes_the_place_of_one_for_the_same_package() -> None:
+    before = '[envs.default]\ndependencies = ["Torch_Vision==0.1", "numpy", "torch ~= 2.1"]  # why\n'
+    said = merged(before, '[envs.default]\ndependencies = ["torch<=2.14.1", "torch-vision<=0.29", "numpy"]')
+    assert said == '[envs.default]\ndependencies = ["torch-vision<=0.29", "numpy", "torch<=2.14.1"]  # why\n'
+
+
 def test_another_source_stays() -> None:
     before = '[[tool.pdm.source]]\nname = "mine"\nurl = "https://mine"\n'
     assert merged(before, SOURCE) == f"{before}\n{SOURCE}\n"

@@ -3,6 +3,8 @@ rest."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable
@@ -355,3 +357,61 @@ def test_a_pdm_project_whose_source_lacks_torch_is_not_touched(patient: Make, in
     assert done.returncode == 1
     assert "nothing was changed: the plan does not resolve" in done.stderr
     assert (sick.content(), files_of(sick.env.parent)) == (before, files)
+
+
+HATCH = """[project]
+name = "demo"
+version = "0.1.0"
+dependencies = ["torch>=2.13"]  # a comment that stays
+
+[tool.hatch.envs.default]
+installer = "{installer}"
+skip-install = true
+dependencies = ["torchvision"]
+"""
+
+
+@needs("hatch")
+@pytest.mark.parametrize("installer", drawn(1, ["pip", "uv"], "hatch"))
+def test_an_environment_of_hatch(patient: Make, index: Index, installer: str) -> None:
+    """Its table gets the index and the version; Hatch finds nothing to do after that, and makes the same again."""
+    sick = patient()
+    project, data = sick.env.parent, sick.root / "hatch"
+    (project / "pyproject.toml").write_text(HATCH.format(installer=installer))
+    sick.environ["HATCH_DATA_DIR"] = str(data)
+    sick.stand_in(project)
+    variables = {**os.environ, **sick.environ, "PIP_CONFIG_FILE": os.devnull, "HATCH_ENV_TYPE_VIRTUAL_UV_PATH": "",
+                 "UV_CACHE_DIR": str(data / "cache"), "UV_NO_CONFIG": "1", "HOME": str(data)}  # fmt: skip
+    variables |= dict.fromkeys(("PIP_INDEX_URL", "UV_DEFAULT_INDEX"), f"{index.url}/whl/cpu")
+    if installer == "uv":
+        variables["HATCH_ENV_TYPE_VIRTUAL_UV_PATH"] = str(UV)
+
+    def run(*words: str) -> str:
+        argv = [str(tool("hatch")), *words]
+        done = subprocess.run(
+            argv, cwd=project, env=variables, capture_output=True, text=True, timeout=120, check=False
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout.strip()
+
+    def seen_by_hatch() -> str:
+        return run("run", "python", "-c", "import torch; print(torch.__version__)").splitlines()[-1]
+
+    shutil.rmtree(sick.env)
+    run("env", "create")
+    sick.env = Path(run("env", "find"))
+    assert (sick.env.name, sick.torch()) == ("demo", "2.13.0+cpu")
+    before, files = sick.content(), files_of(project)
+    done = sick.fix()
+    assert done.returncode == 0, done.stderr
+    assert f'+{"UV_INDEX" if installer == "uv" else "PIP_EXTRA_INDEX_URL"} = "{index.url}/whl/cu130"' in done.stderr
+    assert "# a comment that stays" in files_of(project)["pyproject.toml"]
+    assert sick.torch() == "2.13.0+cu130"
+    assert sick.doctor("fix", "--undo").returncode == 0
+    assert (sick.content(), files_of(project)) == (before, files)
+    assert sick.fix().returncode == 0
+    cured = sick.content()
+    assert seen_by_hatch() == "2.13.0+cu130"
+    assert sick.content() == cured, "Hatch is content with what is there"
+    run("env", "remove")
+    assert seen_by_hatch() == "2.13.0+cu130"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from doctor import pipeline
 from doctor.cli import output
 from doctor.cli.main import run
 from doctor.cli.options import request_from
+from doctor.reports import json as json_report
 from doctor.reports.json import parse, schema
 from tests.reports.samples import CPU_ONLY, FAULTY, HEALTHY, NO_TARGET, UNKNOWN, WARNING
 
@@ -304,3 +306,28 @@ def test_the_summary_of_a_job_is_added_to(tmp_path: Path, capsys, monkeypatch) -
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
     assert run(["check", "--from", str(ticket), "--format", "github", "-q"]) == 1
     assert "the summary of the job is not written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("cut", "why"),
+    [
+        (lambda text: text.replace('"schema": "1"', '"schema": "2"', 1), "update it"),
+        (lambda text: text[: len(text) // 2], "cut short, or changed"),
+        (lambda text: text.replace('"schema": "1"', '"schema": "bench-1"', 1), "torchdoctor bench --compare"),
+    ],
+    ids=["newer", "cut", "benchmark"],
+)
+@pytest.mark.parametrize("command", ["check", "fix", "ticket"])
+def test_a_report_that_cannot_be_read_is_not_judged_by_its_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], cut: Callable[[str], str], why: str, command: str
+) -> None:
+    (tmp_path / "report.json").write_text(cut(json_report.render(FAULTY)))
+    (tmp_path / "a.txt").write_text("torch 2.6.0+cu124\n")
+    assert run([command, "--from", str(tmp_path / "report.json")]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.splitlines()[-1].startswith("Error: cannot judge '")
+    assert why in said.err
+    if command == "check":  # beside others it hides none of them
+        assert run(["check", "--from", str(tmp_path)]) == 3
+        assert "2 files: 1 unknown, 1 not read." in capsys.readouterr().err

@@ -42,6 +42,15 @@ def test_help_of_a_command_is_its_own(name: str, capsys) -> None:
     assert asked.rstrip() == capsys.readouterr().out.rstrip()
 
 
+@pytest.mark.parametrize("name", ["", *(name for name, _, _ in COMMANDS)])
+def test_help_fits_80_columns(name: str, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run([*name.split(), "--help"]) == 0
+    said = capsys.readouterr().out
+    assert [line for line in said.splitlines() if len(line) > 80] == []
+    assert name or "-h, --help" in said
+
+
 def test_help_of_something_else(capsys) -> None:
     assert run(["help", "exit-code"]) == 2
     assert "Did you mean 'exit-codes'?" in capsys.readouterr().err
@@ -78,19 +87,58 @@ def test_every_shell_has_a_script(capsys) -> None:
         assert VARIABLE in capsys.readouterr().out
 
 
+def on_path(folder: Path) -> dict[str, str]:
+    """The variables of a shell that finds this torchdoctor."""
+    (folder / "torchdoctor").write_text(f'#!/bin/sh\nexec {sys.executable} -m doctor "$@"\n')
+    (folder / "torchdoctor").chmod(0o755)
+    return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+
+
 @pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
 def test_bash_completes(tmp_path: Path) -> None:
-    (tmp_path / "torchdoctor").write_text(f'#!/bin/sh\nexec {sys.executable} -m doctor "$@"\n')
-    (tmp_path / "torchdoctor").chmod(0o755)
     script = """
     eval "$(torchdoctor completion bash)"
     COMP_WORDS=(torchdoctor explain no-matching) COMP_CWORD=2
     _torchdoctor_completion torchdoctor
     printf '%s\\n' "${COMPREPLY[@]}"
     """
-    environ = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    environ = on_path(tmp_path)
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environ, timeout=120, check=True)
     assert done.stdout.split() == [c.id for c in all_checks() if c.id.startswith("no-matching")]
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="no fish")
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("ch", ["check"]),
+        ("explain no-matching", [c.id for c in all_checks() if c.id.startswith("no-matching")]),
+        ("check --device ", ["cpu", "cuda", "mps", "xpu"]),
+        ("check --format ", sorted(FORMATS)),
+    ],
+)
+def test_fish_completes(tmp_path: Path, line: str, words: list[str]) -> None:
+    script = f"torchdoctor completion fish | source; complete -C 'torchdoctor {line}'"
+    environ = {**on_path(tmp_path), "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+    done = subprocess.run(["fish", "-c", script], capture_output=True, text=True, env=environ, timeout=120, check=True)
+    assert [one.split("\t")[0] for one in done.stdout.splitlines()] == words
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh")
+def test_zsh_completes(tmp_path: Path) -> None:
+    """In a terminal: zsh completes nowhere else."""
+    pexpect = pytest.importorskip("pexpect")
+    environ = {**on_path(tmp_path), "HOME": str(tmp_path), "TERM": "dumb"}
+    shell = pexpect.spawn("zsh", ["-f", "-i"], encoding="utf-8", timeout=60, env=environ, dimensions=(40, 200))
+    try:
+        shell.sendline('autoload -Uz compinit && compinit -u; eval "$(torchdoctor completion zsh)"; echo RE""ADY')
+        shell.expect("READY")
+        for typed, completed in (("explain no-match", "no-matching-wheel"), ("check --only gpu-hid", "gpu-hidden")):
+            shell.send(f"torchdoctor {typed}\t")
+            shell.expect(completed)
+            shell.send("\x15")  # the line is cleared
+    finally:
+        shell.close(force=True)
 
 
 def test_powershell_script_is_grammatical(capsys) -> None:

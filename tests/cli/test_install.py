@@ -104,3 +104,14 @@ def test_a_text_that_says_nothing_is_not_a_machine_without_faults(capsys, tmp_pa
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == "torchdoctor: No verdict: nothing in this text was recognised.\n"
+
+
+def test_a_reason_for_no_fix_is_no_plan(tmp_path: Path, capsys) -> None:
+    """There may be a GPU after all: without a verdict nobody is told that a machine without one needs no cure."""
+    (tmp_path / "text").write_text("torch 2.6.0+cu124\ntorch.cuda.is_available() is False\n")
+    assert run(["check", "--json", "--from", str(tmp_path / "text")]) == 3
+    assert "no-accelerator" in capsys.readouterr().out
+    assert run(["fix", "--from", str(tmp_path / "text")]) == 3
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("torchdoctor: No verdict: ")

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from doctor.comparison import compare
-from doctor.comparison.refusals import refusal
 from doctor.decode import Refused
+from doctor.evidence.refusals import refusal
 from doctor.redaction.report import comparison_redaction
 from doctor.reports import json as report_json
 from doctor.reports.compare import json, layout, markdown, text

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import doctor
-from doctor.evidence.regex import Regex, spanning_pieces
 from doctor.evidence.says import Says
 from doctor.knowledge.literals import flags_of
+from doctor.regex import Regex, spanning_pieces
 
 ROOT = Path(doctor.__path__[0])
 METHODS = {"compile", "search", "match", "fullmatch", "finditer", "findall", "sub", "split"}
@@ -111,13 +111,11 @@ def _expressions(value: Any) -> Iterator[Any]:
 
 def _calls(tree: ast.AST, where: str, methods: set[str] = METHODS) -> Iterator[Used]:
     """re.search("…", …) and its kin; a value in an f-string stands as «x»."""
+    names = {f"re.{method}" for method in methods} | ({"Regex"} if "compile" in methods else set())
     for node in ast.walk(tree):
         if not (
             isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and isinstance(node.func.value, ast.Name)
-            and node.func.value.id == "re"
-            and node.func.attr in methods
+            and ast.unparse(node.func) in names
             and node.args
         ):
             continue
@@ -129,7 +127,7 @@ def _calls(tree: ast.AST, where: str, methods: set[str] = METHODS) -> Iterator[U
             for word in ast.walk(argument):
                 if isinstance(word, ast.Attribute) and word.attr in FLAGS:
                     flags |= getattr(re, word.attr)
-        anchored = node.func.attr in ANCHORED or (said.endswith((r"\Z", r"\z")) and not said.startswith("(?<"))
+        anchored = ast.unparse(node.func).removeprefix("re.") in ANCHORED or (said.endswith((r"\Z", r"\z")) and not said.startswith("(?<"))
         yield Used(f"{where}:{node.lineno}", said, int(flags), not anchored)
 
 

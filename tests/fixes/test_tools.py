@@ -63,6 +63,15 @@ EXPECTED = {
         f"{PY} -m pip uninstall -y torch torchvision",
         "pdm add torch==2.14.1 torchvision==0.29.1",
     ],
+    "hatch": [
+        *comment(
+            "Name the index of that build in pyproject.toml. Write into pyproject.toml:\n"
+            '[tool.hatch.envs.default]\ndependencies = ["torch<=2.14.1", "torchvision<=0.29.1"]\n\n'
+            f'[tool.hatch.envs.default.env-vars]\nPIP_EXTRA_INDEX_URL = "{WHL}cu126"'
+        ),
+        f"{PY} -m pip uninstall -y torch torchvision",
+        f"{PY} -m pip install torch==2.14.1 torchvision==0.29.1 --index-url {WHL}cu126",
+    ],
     "pipenv": [f"pipenv install torch==2.14.1 torchvision==0.29.1 --index {WHL}cu126"],
 }
 
@@ -331,3 +340,27 @@ def test_an_application_gets_another_python_in_its_own_environment(environment: 
     facts = of_application(old_card(), environment, version="3.7.1")
     (fix,) = plan([finding("python-unsupported", ("replace-interpreter", {"python": "3.12"}))], facts).fixes
     assert [(step.argv, step.shell) for step in fix.steps] == [(None, line)], "left to the user"
+
+
+@pytest.mark.parametrize(
+    ("prefix", "project", "table"),
+    [
+        ("/home/u/.local/share/hatch/env/virtual/demo/jGLQC8Bt/demo", "/p/pyproject.toml", "tool.hatch.envs.default"),
+        ("/home/u/.local/share/hatch/env/virtual/demo/jGLQC8Bt/gpu", "/p/pyproject.toml", "tool.hatch.envs.gpu"),
+        ("/home/u/.local/share/hatch/env/virtual/demo/jGLQC8Bt/gpu", "/p/hatch.toml", "envs.gpu"),
+        ("/home/u/my_demo/.hatch/my-demo", "/home/u/my_demo/pyproject.toml", "tool.hatch.envs.default"),
+        ("/home/u/demo/.hatch/gpu", "/home/u/demo/pyproject.toml", None),  # or a project called gpu in another folder
+        ("/home/u/demo/hatch/env/virtual/gpu", None, None),
+        (None, None, "tool.hatch.envs.default"),
+    ],
+)
+def test_which_environment_of_hatch_it_is(prefix: str | None, project: str | None, table: str | None) -> None:
+    facts = old_card()
+    interpreter = replace(facts.interpreter, prefix=prefix, project=project, manager="hatch")
+    made = plan([finding("torch-cpu-only", "reinstall-torch")], replace(facts, interpreter=interpreter))
+    step = made.fixes[0].steps[0]
+    if table is None:
+        assert "in the table of this environment («hatch env show» lists them): dependencies = [" in step.text
+        return
+    assert step.edit is not None
+    assert (step.edit.file, step.edit.toml.splitlines()[0]) == (project or "pyproject.toml", f"[{table}]")

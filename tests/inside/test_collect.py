@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from doctor.facts.interpreter import read_answer as answer_of
+from doctor.fixes.tools import signs
 from doctor.knowledge.interfaces import TORCH_IMPORTS
 
 SCRIPT = Path(__file__).parents[2] / "doctor" / "inside" / "collect.py"
@@ -26,7 +27,8 @@ VERSIONS = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "version
 def run(python: str, cwd: Path, before: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     return subprocess.run(
-        [python, "-B", "-", NONCE], input=f"{before}\n{SCRIPT.read_text(encoding='ascii')}", cwd=cwd,
+        [python, "-B", "-", NONCE], cwd=cwd,
+        input=f"SIGNS = {signs()!r}\n{before}\n{SCRIPT.read_text(encoding='ascii')}",
         env={**clean, **environ}, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
 
@@ -259,6 +261,34 @@ def test_environments_by_their_marks(tmp_path: Path) -> None:
     answer = read_answer(run(python, tmp_path).stdout, NONCE)
     assert answer
     assert answer["receipt"] == ["app"]
+
+
+def test_each_sign_of_each_tool(tmp_path: Path) -> None:
+    """The environment and its project, as a tool's file in doctor/fixes/tools declares them."""
+    wrong = []
+    for number, sign in enumerate(signs()):
+        place = tmp_path / str(number)
+        part = str(sign["part"]).strip("/")
+        prefix = place / "work" / (f"{part}/env" if part else ".pixi/envs/default" if sign["above"] else ".venv")
+        prefix.mkdir(parents=True)
+        if sign["of_conda"]:
+            (prefix / "conda-meta").mkdir()
+        else:
+            (prefix / "pyvenv.cfg").write_text(f"home = /usr/bin\n{sign['key'] or 'x'} = 1\n")
+        folder = place / "work" if sign["above"] else prefix.parent
+        made = [prefix / str(sign["file"])] if sign["file"] else []
+        made += [folder / str(sign[name]) for name in ("lock", "needs") if sign[name]]
+        project = folder / sign["project"][0] if sign["project"] else None  # type: ignore[index]
+        for file in (*made, *([project] if project else [])):
+            file.touch()
+        answer = read_answer(
+            run(sys.executable, place, before=f"import sys; sys.prefix = {str(prefix)!r}").stdout, NONCE
+        )
+        assert answer
+        said = (answer["environment"], answer["manager"], answer["project"])
+        if said != (sign["kind"], sign["manager"], str(project) if project else None):
+            wrong.append((sign, said))
+    assert wrong == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from doctor.knowledge import lookup
-from doctor.knowledge.literals import flags_of, parser, required_literals, sre
+from doctor.knowledge.literals import flags_of, parser, sre
 from doctor.model.symptom import KINDS, SUBJECTS
 from tests.table import table
 
@@ -20,8 +20,9 @@ CATEGORIES = {
 }  # fmt: skip
 
 
-def matching(items, chance: random.Random) -> str:
+def matching(items, chance: random.Random, groups: dict | None = None) -> str:
     """A text that a parsed regular expression matches (if no look-around or anchor forbids it)."""
+    groups = {} if groups is None else groups
     text = ""
     for operator, argument in items:
         if operator is sre.LITERAL:
@@ -33,13 +34,17 @@ def matching(items, chance: random.Random) -> str:
         elif operator is sre.IN:
             text += one_of(argument, chance)
         elif operator is sre.BRANCH:
-            text += matching(chance.choice(argument[1]), chance)
+            text += matching(chance.choice(argument[1]), chance, groups)
         elif operator is sre.SUBPATTERN:
-            text += matching(argument[-1], chance)
+            said = matching(argument[-1], chance, groups)
+            groups[argument[0]] = said
+            text += said
+        elif operator is sre.GROUPREF:
+            text += groups.get(argument, "")
         elif operator in (sre.MAX_REPEAT, sre.MIN_REPEAT):
             least, most, inner = argument
             for _ in range(chance.randint(least, min(int(most), least + 2))):
-                text += matching(inner, chance)
+                text += matching(inner, chance, groups)
         else:
             assert operator in (sre.AT, sre.ASSERT, sre.ASSERT_NOT), operator
     return text
@@ -71,19 +76,6 @@ def test_prefilter_lets_every_match_through(pattern: lookup.ErrorPattern) -> Non
             matches += 1
             assert any(literal in text.lower() for literal in pattern.literals), text
     assert matches, "no text was made that the pattern matches"
-
-
-@pytest.mark.parametrize(
-    ("regex", "literals"),
-    [
-        ("abc", ("abc",)), ("a[bB]c", ("abc",)), ("abc|def", ("abc", "def")), ("(ab)c", ("abc",)), ("ab?c", ("a",)),
-        ("(foo)+bar", ("bar",)), ("x*", ()), ("(a|)b", ("b",)), ("foo.*longer", ("longer",)), ("^begin$", ("begin",)),
-        ("(?!no)yes", ("yes",)), (r"one\btwo", ("onetwo",)), ("(a|b?)", ()),
-    ],
-)  # fmt: skip
-def test_required_literals(regex: str, literals: tuple[str, ...]) -> None:
-    found = required_literals(regex)
-    assert found == literals or (len(found) == len(literals) == 1 and len(found[0]) == len(literals[0]))
 
 
 @pytest.mark.parametrize(

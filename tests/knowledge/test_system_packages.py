@@ -26,12 +26,12 @@ def test_every_package_that_a_check_names_is_known_or_told_in_words() -> None:
 
 
 def test_every_row_names_a_source_of_each_manager() -> None:
-    managers = {row["manager"] for row in table("system_packages")["managers"]} | {"conda"}
+    managers = {row["manager"] for row in table("system_packages")["managers"]} | {"conda-forge"}
     systems = {name for row in table("system_packages")["managers"] for name in row["systems"]}
     for row in table("system_packages")["packages"]:
         assert set(row["names"]) <= managers | systems, row["name"]
         assert set(row.get("since", {})) <= set(row["names"])
-        own = {key for key in row["names"] if key in ("dnf", "zypper", "brew", "winget", "conda")}
+        own = {key for key in row["names"] if key in ("dnf", "zypper", "brew", "winget", "conda-forge")}
         if not any(source.startswith("nvidia") for source in row["sources"]):
             assert own <= set(row["sources"]), row["name"]
 

@@ -235,7 +235,7 @@ def test_an_update_that_is_none(text: bytes) -> None:
 
 def test_the_tables_that_a_question_needs_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read = []
-    monkeypatch.setattr(load, "read", lambda path, name, real=load.read: (read.append(name), real(path, name))[1])
+    monkeypatch.setattr(load, "_read", lambda path, real=load._read: (read.append(path.stem), real(path))[1])
     load.forget()
     lookup.driver_runs("580.65.06", "13.0")
     lookup.driver_runs("470.1", "12.0")

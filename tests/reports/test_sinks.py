@@ -157,11 +157,29 @@ def test_quantities_stay(text: str) -> None:
 
 @pytest.mark.parametrize("word", [
     "www.a1", "WWW.7", "GH-1,GH-2", "see:GH-1", "gh-12", "a/GH-1", "deadbeef1,deadbeef2", "commit:deadbeef1",
-    "DEADBEEF1", "x=deadbeef123", "ABC-1/ABC-2", "v1:ABC-12", "GHSA-abcd-efgh-ijkl", "ghsa-abcd", "(deadbeef1)",
+    "DEADBEEF1", "x=deadbeef123", "ABC-1/ABC-2", "v1:ABC-12", "GHSA-abcd-efgh-ijkl", "ghsa-abcd",
 ])  # fmt: skip
 def test_what_a_tracker_makes_a_link_of_is_code(word: str) -> None:
     """In any part of a word: marks part words for a tracker, too."""
     assert sinks.markdown(f"see {word} there") == f"see `{word}` there"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("see (deadbeef1), or (https://e.org).", "see (`deadbeef1`), or (`https://e.org`)."),
+        ("torch.cuda.is_available() is False", "`torch.cuda.is_available()` is False"),
+        ("why (torch.cuda.is_available())?", "why (`torch.cuda.is_available()`)?"),
+        ("/proc/a, /proc/b, and c", "`/proc/a`, `/proc/b`, and c"),
+        ("/bin/a --c_d; b_c", "`/bin/a --c_d`; `b_c`"),
+        ("is «cuda>=1»:", "is «`cuda>=1`»:"),
+        ("as x[index[:, 0], :1].", "as `x[index[:, 0], :1]`."),
+        ("(a_b c_d), f(x_y, z_y)", "(`a_b c_d`), `f(x_y, z_y)`"),
+        ("?:", "`?:`"), ("x (", "x `(`"), ("(a_)b", "`(a_)b`"),
+    ],
+)  # fmt: skip
+def test_punctuation_of_the_sentence_is_no_code(text: str, shown: str) -> None:
+    assert sinks.markdown(text) == shown
 
 
 @pytest.mark.parametrize("word", ["A100-SXM4-80GB", "cp-311", "x86-64", "torch/lib", "2024-01-01", "1,024,000", "face"])

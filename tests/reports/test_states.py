@@ -3,9 +3,11 @@ those whose format it is."""
 
 from __future__ import annotations
 
+import io
 import json
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -16,11 +18,14 @@ import xmlschema
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as prometheus_families
 
+from doctor import agents
+from doctor.cli import fix, options
+from doctor.fixes.quoting import SHELLS, Shell
 from doctor.model.facts import Declaration, Origin
 from doctor.model.finding import Evidence, Remedy
 from doctor.model.report import Report, Target
 from doctor.redaction.report import redact
-from doctor.reports import github, junit, markdown, openmetrics, sarif, terminal
+from doctor.reports import env, github, html, junit, markdown, openmetrics, sarif, terminal
 from doctor.reports import json as json_format
 from doctor.reports.places import Place, places
 from tests.reports.samples import (
@@ -35,12 +40,29 @@ from tests.reports.samples import (
     TOO_OLD,
     UNEXPLAINED,
 )
+from tests.reports.test_formats import body_of
 
 SCHEMAS = Path(__file__).parent / "schemas"
+
+
+def _fix(report: Report, shell: Shell | None = None) -> str:
+    """What `fix` says on stdout and stderr, and its exit code; with a shell, `fix --print-commands --shell`."""
+    said = io.StringIO()
+    given = {"shell": shell, "color": None, "output": None}
+    with redirect_stdout(said), redirect_stderr(said):
+        code = fix._told(report, "terminal", shell is not None, given)
+    return f"{said.getvalue()}exit code {code}"
+
+
 FORMATS = {
     "terminal": SimpleNamespace(render=lambda report: terminal.render(report, color=False, width=80)),
     "json": json_format, "markdown": markdown, "junit": junit, "github": github, "sarif": sarif,
     "job-summary": SimpleNamespace(render=github.job_summary), "openmetrics": openmetrics,
+    "html": SimpleNamespace(render=lambda report: body_of(html.render(report))),
+    **{f"ticket --as {name}": SimpleNamespace(render=render) for name, render in env.SHAPES.items()},
+    "fix": SimpleNamespace(render=_fix),
+    **{f"fix --shell {name}": SimpleNamespace(render=partial(_fix, shell=name)) for name in SHELLS},
+    "mcp": SimpleNamespace(render=lambda report: json.dumps(agents._told(report), indent=1)),
 }  # fmt: skip
 
 
@@ -58,7 +80,13 @@ def junit_schema() -> xmlschema.XMLSchema:
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("state", STATES)
 def test_looks(format: str, state: str, snapshot) -> None:
-    assert FORMATS[format].render(redact(STATES[state])) == snapshot
+    """`fix` and its scripts as a user sees them: with the real names."""
+    report = STATES[state] if format.startswith("fix") else redact(STATES[state])
+    assert FORMATS[format].render(report) == snapshot
+
+
+def test_no_format_is_left_out() -> None:
+    assert set(options.FORMATS) <= set(FORMATS)
 
 
 @pytest.mark.parametrize("name", [*STATES, *ALL])

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor.fixes.quoting import command
-from doctor.reports.text import safe
+from doctor.reports.text import safe, wrapped
+from tests.reports.hostile import live_commands
 
 
 @pytest.mark.parametrize(
@@ -51,3 +52,11 @@ def test_an_emoji_keeps_its_place_and_letters_their_accents() -> None:
 
 def test_no_tower_of_marks() -> None:
     assert safe("a" + "\u0301" * 500 + "b") == "a" + "\u0301" * 4 + "b"
+
+
+def test_a_broken_word_begins_no_line_with_a_command() -> None:
+    for width in range(20, 40):
+        lines = wrapped("x:::warning::::ADD-MASK::::error::::x" * 3, width, hang="    ")
+        assert live_commands("\n".join(lines)) == []
+        assert max(map(len, lines)) <= width + 4
+    assert wrapped("", 20) == [""]

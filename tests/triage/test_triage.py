@@ -23,6 +23,16 @@ from tests.triage.survivors import survivors
 
 BANK = Path(__file__).parents[1] / "cases" / "bank"
 OLD_DRIVER = collect_env("2.6.0+cu124", driver="470.256.02", available="False")
+MANY = collect_env(
+    "2.2.2+cu121", driver="470.256.02", available="False", libs="[pip3] numpy==2.1.3\n[pip3] torch==2.2.2"
+) + (
+    "\nA module that was compiled using NumPy 1.x cannot be run in NumPy 2.1.3 as it may crash.\n"
+    "RuntimeError: Numpy is not available\n"
+)
+LIKELY = (
+    "torch 2.6.0+cu124\nNVIDIA A100-SXM4-80GB\n"
+    "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized\n"
+)
 BOT = {"login": "github-actions[bot]", "type": "Bot"}
 AUTHOR = {"login": "somebody", "type": "User"}
 
@@ -59,7 +69,11 @@ def test_looks(capsys, tmp_path: Path, snapshot) -> None:
     fault = triaged(capsys, tmp_path, {"issue": issue(OLD_DRIVER)})
     open_one = triaged(capsys, tmp_path, {"issue": issue(collect_env("2.6.0+cu124", available="False"))})
     healthy = triaged(capsys, tmp_path, {"issue": issue(collect_env("2.6.0+cu124"))})
+    many = triaged(capsys, tmp_path, {"issue": issue(MANY)})
+    likely = triaged(capsys, tmp_path, {"issue": issue(LIKELY)})
     assert fault == snapshot(name="fault")
+    assert many == snapshot(name="many")
+    assert likely == snapshot(name="likely")
     assert open_one == snapshot(name="no verdict")
     assert healthy == snapshot(name="healthy")
     assert (fault["action"], fault["findings"]) == ("create", ["nvidia-driver-too-old"])

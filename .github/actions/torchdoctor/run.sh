@@ -17,10 +17,12 @@ install() {
   python="$(command -v python3 || command -v python)" || die "there is no Python on PATH: use actions/setup-python"
   what="${INPUT_INSTALL:-}"
   if [ -z "$what" ]; then what="$(cd "$ACTION_PATH/../../.." && pwd)"; fi
+  if [ "$(cat "$home/installed" 2>/dev/null)" = "$what" ]; then return; fi  # by an earlier step of the job
   "$python" -m venv "$home/env"
   python="$home/env/bin/python"
   if [ -x "$home/env/Scripts/python.exe" ]; then python="$home/env/Scripts/python.exe"; fi
   "$python" -m pip install --quiet --disable-pip-version-check "$what"
+  printf '%s\n' "$what" >"$home/installed"
 }
 
 lines_as() {  # option, lines: the option before each line that is not empty; an empty option: the lines alone
@@ -48,6 +50,7 @@ check() {
   lines_as --require "${INPUT_REQUIRE:-}"
   lines_as "" "${INPUT_ARGS:-}"
   mkdir -p "$home"
+  rm -f "$report"  # of an earlier step of the job
   # The machine is examined once; the other formats are made of that report.
   doctor check "${options[@]}" --json -o "$report" || code=$?
   if [ ! -s "$report" ]; then exit "$code"; fi
@@ -64,13 +67,15 @@ check() {
 }
 
 triage() {  # the issue is read as evidence; what is posted are the doctor's own words
-  local answer="$home/answer.json" comments="$home/comments.json" number
+  local answer="$home/answer.json" comments="$home/comments.json" number login
   mkdir -p "$home"
   number="$(jq -r '.issue.number // empty' "$GITHUB_EVENT_PATH")"
   if [ -z "$number" ]; then die "the event that started this workflow is not of an issue"; fi
   gh api --paginate --slurp "repos/$GITHUB_REPOSITORY/issues/$number/comments" | jq 'add // []' >"$comments"
   options=(--event "$GITHUB_EVENT_PATH" --comments "$comments" -o "$answer")
   if [ -n "${INPUT_LABELS:-}" ]; then options+=(--labels "$INPUT_LABELS"); fi
+  # Whose token it is decides which comment is ours. The job's own token may not ask: then ours is a bot's.
+  if login="$(gh api user --jq .login 2>/dev/null)" && [ -n "$login" ]; then options+=(--login "$login"); fi
   doctor triage "${options[@]}"
   output report "$answer"
   output verdict "$(jq -r '.verdict // ""' "$answer")"

@@ -21,14 +21,13 @@ References
 
 from __future__ import annotations
 
-import re
-
 from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import absent, cuda_works, heard, in_container, on_mac, shown
 from doctor.checks._torch import installed, quote
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
 
 DRIVERS_FOLDER = {"arm64": "/usr/lib/aarch64-linux-gnu"}  # where the container toolkit puts the host's libcuda
 IMAGE = Remedy(
@@ -57,7 +56,7 @@ check = Check(
     ),
 )
 
-COMPAT = re.compile(r"/compat(?:/|$)|/compat\.")
+COMPAT = Regex(r"/compat(?:/|$)|/compat\.")
 UNSUPPORTED, FORWARD = 803, 804
 
 

@@ -24,6 +24,7 @@ from doctor.checks._machine import absent, cuda_refused, cuda_works, gpus_of, he
 from doctor.checks._torch import quote
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
 
 START = Remedy(action="start-service", details={"service": "nvidia-fabricmanager"})
 INSTALL = Remedy(
@@ -50,8 +51,8 @@ check = Check(
 
 NOT_READY = 802
 # As nvidia-smi names them: GPUs of boards with NVSwitch, and GPUs that such boards may hold.
-SWITCHED = re.compile(r"SXM(?!2)|\bHGX\b|\bHBM3|\bH200$|\bB[123]00\b|\bGB[123]00\b")
-MAY_BE = re.compile(r"\b(?:A100|A800|H100|H800|H20)\b(?!.*(?:PCI|NVL))", re.IGNORECASE)
+SWITCHED = Regex(r"SXM(?!2)|\bHGX\b|\bHBM3|\bH200$|\bB[123]00\b|\bGB[123]00\b")
+MAY_BE = Regex(r"\b(?:A100|A800|H100|H800|H20)\b(?!.*(?:PCI|NVL))", re.IGNORECASE)
 STATES = {
     "stopped": "; nvidia-fabricmanager is not running",
     "unfinished": "; their fabric is not set up: nvidia-fabricmanager has not done its work",

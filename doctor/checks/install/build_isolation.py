@@ -22,8 +22,10 @@ import re
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import quote, search
+from doctor.fixes.tools import pip
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
 
 NO_ISOLATION = Remedy(
     action="install-package",
@@ -47,7 +49,7 @@ NAMED = (
     r"(?:Failed to build|[Bb]uilding wheel for|No module named 'torch'.*?for|"
     r"Failed building wheel for) ['`]?([A-Za-z][\w.-]+)"
 )
-PACKAGE = re.compile(r"^([A-Za-z][\w.-]*)")
+PACKAGE = Regex(r"^([A-Za-z][\w.-]*)")
 
 
 @check
@@ -96,7 +98,7 @@ def _package(facts: Facts) -> str | None:
         names = [
             m[1]
             for r in attempt.requirements
-            if (m := PACKAGE.match(r)) and m[1].lower() not in ("torch", "torchvision", "pip")
+            if (m := PACKAGE.match(r)) and m[1].lower() not in ("torch", "torchvision", pip.NAME)
         ]
         if len(names) == 1:
             return names[0]

@@ -21,9 +21,11 @@ import re
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import kind_of, platform, quote, search
+from doctor.fixes import tools
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts, InstallAttempt
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -34,11 +36,11 @@ check = Check(
 )
 
 SUFFIX = r"torch(?:vision|audio)?==(\d[\d.]*)\+((?:cu\d+|cpu|rocm[\d.]+|xpu))"
-WANTED = re.compile(r"^torch==(\d+(?:\.\d+)*)(?:\+(\w[\w.]*))?$")
+WANTED = Regex(r"^torch==(\d+(?:\.\d+)*)(?:\+(\w[\w.]*))?$")
 CHANNEL_CUDA = frozenset({"11.6", "11.7", "11.8", "12.1", "12.4"})  # of pytorch-cuda, torch 1.13 to 2.5
 CUDA_PACKAGES = frozenset({"cudatoolkit", "pytorch-cuda", "cuda-toolkit", "cudnn"})
 UNMET_PIN = r"there is no version of (nvidia-[\w-]+)(?:\{[^}]*\})?==([\w.]+) and torch==([\d.]+)\S* depends on"
-INDEX = re.compile(r"/whl(?:/(?:test|nightly))?/(cu\d+|cpu|rocm[\d.]+|xpu)/?$")
+INDEX = Regex(r"/whl(?:/(?:test|nightly))?/(cu\d+|cpu|rocm[\d.]+|xpu)/?$")
 
 
 @check
@@ -135,7 +137,8 @@ def _toolkit(facts: Facts, attempt: InstallAttempt) -> Judgement:
     """conda finds everything but CUDA: cudatoolkit was renamed, or lies in another channel."""
     _, colon, missing = attempt.message.partition(": ")
     names = {n.partition("=")[0] for n in missing.split()}
-    if attempt.tool != "conda" or not colon or not names or not names <= CUDA_PACKAGES:
+    tool = tools.find(attempt.tool)
+    if tool is None or not tool.channel or not colon or not names or not names <= CUDA_PACKAGES:
         return None
     if facts.host.system == "darwin":
         return None  # there is none for a Mac: no-matching-wheel

@@ -15,7 +15,6 @@ References
     https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
 """
 
-import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
@@ -23,6 +22,7 @@ from doctor.checks._torch import platform, quote, search, wanted_backend
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -46,7 +46,7 @@ OTHER_PLATFORM = r"only has wheels for the following platforms?:|has no wheels w
 CONDA = r"(?:PackagesNotFoundError|UnsatisfiableError|nothing provides)[\s\S]*\b(?:pytorch|torch)\b"
 
 
-TORCH = re.compile(r"(?:(?:py)?torch(?:vision|audio)?|cudatoolkit|pytorch-cuda)\b(?![\w-])")
+TORCH = Regex(r"(?:(?:py)?torch(?:vision|audio)?|cudatoolkit|pytorch-cuda)\b(?![\w-])")
 
 
 @check

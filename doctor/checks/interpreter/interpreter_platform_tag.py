@@ -24,6 +24,7 @@ import re
 from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard, imported, macos
 from doctor.checks._torch import installed, numbers, quote
+from doctor.fixes.tools import pip
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Remedy
 
@@ -71,7 +72,7 @@ def judge(facts: Facts) -> Judgement:
                 action="replace-interpreter", details={"arch": "arm64"} if facts.host.architecture == "arm64" else {}
             ),
             Remedy(action="set-env", details={"name": "SYSTEM_VERSION_COMPAT", "value": "0"}),
-            Remedy(action="pin-package", details={"package": "pip", "spec": ">=24.1"}),
+            Remedy(action="pin-package", details={"package": pip.NAME, "spec": ">=24.1"}),
         ),
     )
 

@@ -23,6 +23,7 @@ from doctor.checks import Check, Judgement
 from doctor.checks._files import damaged, evidence_of, is_pip, summed_up
 from doctor.checks._machine import heard
 from doctor.checks._torch import installed, quote
+from doctor.fixes import tools
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Remedy
 
@@ -35,8 +36,6 @@ check = Check(
     usual=(PIP, DEBIAN),
     explains=("torch-missing",),
 )
-
-NEED_NO_PIP = ("uv", "uv-tool", "conda", "pixi", "poetry", "pdm", "pipx")
 
 
 @check
@@ -60,8 +59,8 @@ def judge(facts: Facts) -> Judgement:
             confidence="likely",
         )
     torch = installed(facts)
-    needs_none = python.manager in NEED_NO_PIP or python.environment in NEED_NO_PIP
-    if needs_none or python.environment != "venv" or torch is not None:
+    makers = (tools.find(python.manager), tools.of_kind(python.environment))
+    if any(tool and not tool.needs_pip for tool in makers) or python.environment != "venv" or torch is not None:
         return None
     if broken := damaged(facts, is_pip):
         return check.found(

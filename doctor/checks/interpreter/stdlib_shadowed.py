@@ -24,6 +24,7 @@ from doctor.checks._machine import heard
 from doctor.checks._torch import imports_fail, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -39,7 +40,7 @@ check = Check(
 )
 
 # /usr/lib/python3.8/random.py, C:\\Python311\\Lib\\random.py, …/lib/python3.10/asyncio/__init__.py, and frozen ones.
-STANDARD_LIBRARY = re.compile(
+STANDARD_LIBRARY = Regex(
     r"(?:[/\\]lib(?:64)?[/\\]python\d\.\d+[a-z]?|[/\\]Lib|python\d+\.zip)[/\\](?!(?:site|dist)-packages)|^(?:frozen|unknown)"
 )
 

@@ -19,6 +19,7 @@ References
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import build, quote, search
+from doctor.fixes import tools
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
 
@@ -111,5 +112,6 @@ def _remedies(pattern: str, cuda: str | None, facts: Facts) -> tuple[Remedy, ...
         details={"package": f"cuda-toolkit-{cuda.replace('.', '-')}" if cuda else "cuda-toolkit"},
     )
     manager, environment = facts.interpreter.manager, facts.interpreter.environment
-    in_conda = manager in ("conda", "mamba", "micromamba", "pixi") or (manager is None and environment != "venv")
+    tool = tools.find(manager)
+    in_conda = bool(tool and tool.channel) or (manager is None and environment != "venv")
     return (nvcc, home, toolkit) if in_conda else (toolkit, home)

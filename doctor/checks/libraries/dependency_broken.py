@@ -34,6 +34,7 @@ from doctor.checks._files import (
 from doctor.checks._torch import import_failure, imports_fail, installed
 from doctor.model.facts import Facts, ImportFailure, Torch
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -46,7 +47,7 @@ check = Check(
 
 # Without these torch does not import, or much of it does not work (torch.compile, DTensor, the serialisation).
 NEEDED = ("filelock", "typing-extensions", "sympy", "networkx", "jinja2", "fsspec", "mpmath", "markupsafe")
-REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*?)(?:\[[^\]]*\])?\s*\(?([<>=!~][^()]*)?\)?\Z")
+REQUIREMENT = Regex(r"([A-Za-z0-9][A-Za-z0-9._-]*?)(?:\[[^\]]*\])?\s*\(?([<>=!~][^()]*)?\)?\Z")
 
 
 @check

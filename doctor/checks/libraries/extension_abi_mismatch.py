@@ -39,6 +39,7 @@ from doctor.checks._torch import (
 from doctor.knowledge import choose, lookup
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
 
 REBUILD = Remedy(action="reinstall-package", text="Install the extension's build for this torch, or build it.")
 
@@ -59,12 +60,12 @@ CUDART = r"libcudart\.so\.(\d+)\S*: cannot open shared object"
 DLL = r"DLL load failed while importing (?!_C\b|torch_python)(\w+)"
 WINDOWS_LOADER = r"\[WinError (?:126|127|182|193|1114)\](?!.*[/\\]torch[/\\]lib[/\\])"
 # a C++ file of another project in a message of CUDA; torch's own are in aten/, c10/ and torch/csrc/
-SOURCE_OF_OTHERS = re.compile(
+SOURCE_OF_OTHERS = Regex(
     r"[/\\]([A-Za-z][\w-]*?)(?:-\d[\w.+]*)?[/\\](?:csrc|include)[/\\](?!(?:aten|c10)[/\\])[^\s:]*\.cuh?\b"
 )
 # how code of others reports a failed launch: torch's own raises «CUDA error»
-PRINTED = re.compile(r"\berror in \w+: no kernel image|\bCUDA kernel failed ?: no kernel image")
-FILE = re.compile(r"(?<!\w)(\w+)(?!\w)[\w.-]*\.(?:so|pyd)\b")
+PRINTED = Regex(r"\berror in \w+: no kernel image|\bCUDA kernel failed ?: no kernel image")
+FILE = Regex(r"(?<!\w)(\w+)(?!\w)[\w.-]*\.(?:so|pyd)\b")
 BUILT_FOR = r"PyTorch (([\d.]+)\+?(\w*)) with CUDA (?:\d+|None) \(you have ([\d.]+\+?\w*)\)"
 BASE = frozenset({"torch", "torchvision", "torchaudio", "torchtext", "triton", "numpy", "nvidia"})
 # import names whose distribution is called otherwise

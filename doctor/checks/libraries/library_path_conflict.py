@@ -16,7 +16,6 @@ References
     https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html (CUDA_ERROR_STUB_LIBRARY, 34)
 """
 
-import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._loader import PRELOAD, VARIABLE, preloaded, preloaded_without_symbol, without_folder
@@ -25,6 +24,7 @@ from doctor.checks._torch import imports_fail, installed, package, quote, same_k
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -66,8 +66,8 @@ VERSIONS = (
     r"cuDNN version incompatibility|CUDNN_STATUS_(?:SUBLIBRARY_)?VERSION_MISMATCH|libcudnn\w*\.so.*undefined symbol"
 )
 STUB = r"stub library|CUDA_ERROR_STUB_LIBRARY|CUDA driver is a stub"
-NO_LIBRARY = re.compile(r"file too short|invalid ELF header|wrong ELF class|has no cuInit|not a shared object")
-STUBS = re.compile(r"/stubs(?:/|$)")
+NO_LIBRARY = Regex(r"file too short|invalid ELF header|wrong ELF class|has no cuInit|not a shared object")
+STUBS = Regex(r"/stubs(?:/|$)")
 LOADER = Remedy(
     action="system-setting",
     details={"setting": "/etc/ld.so.conf.d"},

@@ -18,6 +18,7 @@ References
 from doctor.checks import Check, Judgement
 from doctor.checks._loader import without_folder
 from doctor.checks._torch import quote, search
+from doctor.fixes import tools
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
@@ -71,7 +72,8 @@ def judge(facts: Facts) -> Judgement:
     newer = {"spec": f">={since}"} if since else {}
     conda = Remedy(action="install-package", details={"package": "libstdcxx-ng", **newer})
     without = without_folder(facts, match[1]) if match[1] else ()  # the system's own may be new enough
-    in_conda = facts.interpreter.manager == "conda" or "conda" in (error.path or "") + error.text
+    said, manager = (error.path or "") + error.text, facts.interpreter.manager
+    in_conda = any(t.channel and (manager in t.programs or t.name in said) for t in tools.all_tools())
     return check.found(
         facts,
         f"The libstdc++.so.6 that was loaded does not have {match[2]}.",

@@ -15,7 +15,6 @@ References
     https://download.pytorch.org/whl/torch/ (METADATA beside each wheel: Requires-Dist)
 """
 
-import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
@@ -24,6 +23,7 @@ from doctor.checks.libraries.library_path_conflict import SYMBOL, VERSIONS
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts, Package
 from doctor.model.finding import Evidence, Finding, Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -34,9 +34,9 @@ check = Check(
     instead_of=("library-path-conflict", "torch-import-crashes", "program-error"),
 )
 
-PIN = re.compile(r"^\s*(nvidia[\w.-]*)\s*\(?==\s*([\w.]+)")
+PIN = Regex(r"^\s*(nvidia[\w.-]*)\s*\(?==\s*([\w.]+)")
 CONFLICT = r"torch (\S+) requires (nvidia-[\w-]+)==([\d.]+\w*)(?![\w.]).*but you have (nvidia-[\w-]+) ([\d.]+\w*)"
-FAMILY = re.compile(r"^nvidia-(\w[\w-]*?)-cu(\d+)$")
+FAMILY = Regex(r"^nvidia-(\w[\w-]*?)-cu(\d+)$")
 
 
 @check

@@ -23,6 +23,7 @@ from doctor.checks._machine import heard
 from doctor.checks._torch import installed, numbers, quote, release_of
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 STOPGAP = Remedy(
     action="set-env",
@@ -38,7 +39,7 @@ check = Check(
     instead_of=("torch-import-crashes", "program-error"),
 )
 
-RUNTIME = re.compile(r"(?:^|[/\\])(?:lib)?(iomp5|omp)[\w.-]*\.(?:so|dylib|dll)", re.IGNORECASE)
+RUNTIME = Regex(r"(?:^|[/\\])(?:lib)?(iomp5|omp)[\w.-]*\.(?:so|dylib|dll)", re.IGNORECASE)
 
 
 @check

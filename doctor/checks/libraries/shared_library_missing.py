@@ -23,6 +23,7 @@ from doctor.checks._torch import build, installed, owner, quote, same_kind, sear
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts, Torch
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -36,8 +37,8 @@ CANNOT_OPEN = r"^(?!.*Failed to load image).*?(lib[\w+.-]+?\.so[.\d]*): cannot o
 CANNOT_LOAD = r"(?:Could not load library |Unable to load any of \{)(lib\w+\.so[.\d]*)"
 NOT_LOCATED = r"Could not locate (\w+\.dll)|failed to open ((?:lib)?nvrtc-builtins[\w.-]*\w)"
 NOT_LOADED = r"Library not loaded: (\S+\.dylib)"
-OWN = re.compile(r"^lib(?:torch|c10|shm\b|caffe2)")
-DRIVER = re.compile(r"^lib(?:cuda|nvidia-ml|nvcuvid)\.so")
+OWN = Regex(r"^lib(?:torch|c10|shm\b|caffe2)")
+DRIVER = Regex(r"^lib(?:cuda|nvidia-ml|nvcuvid)\.so")
 
 
 @check

@@ -20,13 +20,12 @@ References
 
 from __future__ import annotations
 
-import re
-
 from doctor.checks import Check, Judgement, Unknown
 from doctor.checks._features import FEATURES, Failure, ended, failures, tried
 from doctor.model.facts import Facts, ProbeResult
 from doctor.model.finding import Finding, Remedy
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 FREE = Remedy(action="free-disk-space")
 
@@ -47,10 +46,10 @@ REASONS = {
     122: "is over this user's quota",
 }
 FULL = (28, 122)
-ERROR = re.compile(r"\[Errno (?P<number>\d+)\] [^:\[\]]{1,80}: '(?P<path>[^']{1,400})'")
-NO_FOLDER = re.compile(r"No usable temporary directory found in \[(?P<paths>[^\]]{1,800})\]")
+ERROR = Regex(r"\[Errno (?P<number>\d+)\] [^:\[\]]{1,80}: '(?P<path>[^']{1,400})'")
+NO_FOLDER = Regex(r"No usable temporary directory found in \[(?P<paths>[^\]]{1,800})\]")
 VARIABLES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TMPDIR", "TEMP", "TMP")
-OWN = re.compile(r"[/\\]torchdoctor-[^/\\]*$")  # the name of the probe's own file in that folder
+OWN = Regex(r"[/\\]torchdoctor-[^/\\]*$")  # the name of the probe's own file in that folder
 STAGES = ("io", "workers", "compile")
 ELSEWHERE = tuple(name for name in FEATURES if name not in STAGES)  # what is said there names other files
 

@@ -27,6 +27,7 @@ from doctor.checks._torch import installed, quote, release_of
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -56,7 +57,7 @@ MUSL = Remedy(
 
 
 NEEDED = "2.28"  # by the wheels of torch 2.7 and newer, the highest so far
-MANYLINUX = re.compile(r"manylinux_2_(\d+)_(x86_64|aarch64)\b")
+MANYLINUX = Regex(r"manylinux_2_(\d+)_(x86_64|aarch64)\b")
 
 
 @check

@@ -31,6 +31,7 @@ from doctor.checks._torch import import_failure
 from doctor.checks.machine.folder_not_writable import ended_by
 from doctor.model.facts import Facts, ProbeResult
 from doctor.model.finding import Evidence, Finding, Remedy
+from doctor.regex import Regex
 
 REINSTALL = Remedy(action="reinstall-torch")
 UPGRADE = Remedy(action="upgrade-torch")
@@ -50,10 +51,10 @@ SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 10
 NO_ROOM = ("out of memory", "OutOfMemoryError", "CUBLAS_STATUS_ALLOC_FAILED")
 
 # What the ending says. The first that fits is the cause that is concluded.
-KILLED_FOR_MEMORY = re.compile(r"out-of-memory killer|MemoryError|Cannot allocate memory|DefaultCPUAllocator")
-NO_SPACE = re.compile(r"No space left on device|Disk quota exceeded")
-LIMIT = re.compile(r"Too many open files|Resource temporarily unavailable|can't start new thread")
-HARDWARE_WORDS = re.compile(r"uncorrectable ECC|\bXid\b|hardware stack error|fallen off the bus", re.I)
+KILLED_FOR_MEMORY = Regex(r"out-of-memory killer|MemoryError|Cannot allocate memory|DefaultCPUAllocator")
+NO_SPACE = Regex(r"No space left on device|Disk quota exceeded")
+LIMIT = Regex(r"Too many open files|Resource temporarily unavailable|can't start new thread")
+HARDWARE_WORDS = Regex(r"uncorrectable ECC|\bXid\b|hardware stack error|fallen off the bus", re.I)
 IN_KERNEL = "waiting inside the kernel"
 # Variables that change what torch, CUDA or the loader do with the very operations of the probe.
 CHANGING = (

@@ -28,6 +28,7 @@ from doctor.checks._features import Failure, failures, source, tried
 from doctor.checks.machine.folder_not_writable import unwritable
 from doctor.model.facts import Facts
 from doctor.model.finding import Finding, Remedy
+from doctor.regex import Regex
 
 UPGRADE = Remedy(action="upgrade-torch")
 
@@ -48,12 +49,12 @@ TITLES = {
 GRAVE = ("workers", "io")  # most programs use them; the others only if they ask for them
 FLAGS = {"flash": "enable_flash_sdp", "memory-efficient": "enable_mem_efficient_sdp", "cuDNN": "enable_cudnn_sdp"}
 DISTRIBUTIONS = {"torch_scatter": "torch-scatter", "flash_attn": "flash-attn"}
-OLD_PTXAS = re.compile(r"not defined for option 'gpu-name'|Unsupported \.version|ptxas (?:fatal|exited|error)", re.I)
-NO_USER = re.compile(r"getpwuid\(\)|No username set")
+OLD_PTXAS = Regex(r"not defined for option 'gpu-name'|Unsupported \.version|ptxas (?:fatal|exited|error)", re.I)
+NO_USER = Regex(r"getpwuid\(\)|No username set")
 # It may hang, or the machine may be slow: no fault is proven.
-LATE = re.compile(r"^(?:\w+: )?TimeoutError|timed out after|longer than \d+ s")
+LATE = Regex(r"^(?:\w+: )?TimeoutError|timed out after|longer than \d+ s")
 PTXAS = "TRITON_PTXAS_PATH"
-NO_MODULE = re.compile(r"No module named '([A-Za-z]\w{0,60})'")
+NO_MODULE = Regex(r"No module named '([A-Za-z]\w{0,60})'")
 MODULES = {"pkg_resources": ("setuptools", "<81")}  # the module was taken out of later ones, as their warning says
 
 

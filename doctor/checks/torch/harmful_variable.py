@@ -32,6 +32,7 @@ from doctor.knowledge import lookup
 from doctor.knowledge.versions import numbers
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Evidence, Finding, Remedy
+from doctor.regex import Regex
 
 WITHOUT = Remedy(
     action="system-setting",
@@ -59,7 +60,7 @@ check = Check(
 ALLOCATORS = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 NO_CODE = ("hsa-invalid-isa", "hip-invalid-device-function", "hip-no-binary-for-gpu")
-MALLOCS = re.compile(r"tcmalloc|jemalloc|mimalloc|libiomp5|libgomp|libstdc\+\+|libjpeg|libturbojpeg")  # often wanted
+MALLOCS = Regex(r"tcmalloc|jemalloc|mimalloc|libiomp5|libgomp|libstdc\+\+|libjpeg|libturbojpeg")  # often wanted
 
 
 @check.fit

@@ -34,6 +34,7 @@ from doctor.checks._torch import (
 )
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, Torch
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -46,7 +47,7 @@ check = Check(
 
 REINSTALL_FOR_XPU = Remedy(action="reinstall-torch", details={"backend": "xpu"})
 HIDDEN = frozenset({"", "-1", "NoDevFiles"})
-DISCRETE_INTEL = re.compile(r"\bArc\b.*\b[AB]\d{2,3}|Data Center GPU|Iris.*Max", re.IGNORECASE)
+DISCRETE_INTEL = Regex(r"\bArc\b.*\b[AB]\d{2,3}|Data Center GPU|Iris.*Max", re.IGNORECASE)
 BUILT_FOR_CUDA = r"built for[\s\S]*?([\d.]+)\+(cu\d+)[\s\S]*?you have ([\d.]+\+cpu)"
 
 

@@ -38,6 +38,7 @@ from doctor.checks._torch import (
 from doctor.knowledge import lookup
 from doctor.model.facts import Absent, DamagedFile, ErrorText, Facts, Torch
 from doctor.model.finding import Evidence, Finding, Remedy, Severity
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -48,7 +49,7 @@ check = Check(
     instead_of=("torch-import-crashes", "shared-library-missing", "program-error", "torch-too-old"),
 )
 
-CODE = re.compile(r"\.(py|so|dll|pyd|dylib)(\.|$)")
+CODE = Regex(r"\.(py|so|dll|pyd|dylib)(\.|$)")
 CANNOT_OPEN = (
     r"(lib(?:torch|c10|shm|caffe2)[\w-]*\.(?:so|dylib)[\w.]*): cannot open shared object|"
     r"Library not loaded: \S*/(lib(?:torch|c10|shm)\w*\.dylib)"

@@ -25,6 +25,7 @@ from doctor.checks._torch import installed, owner, quote, search
 from doctor.knowledge.interfaces import TORCH_IMPORTS
 from doctor.model.facts import ErrorText, Facts, Torch
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -48,7 +49,7 @@ NAMES_THE_FILE = (
     rf"cannot import name '\w+' from (?:partially initialized module )?'({PACKAGES})[\w.]*' \(([^()\n]+)\)",
     rf"module '({PACKAGES})' has no attribute '\w+' \(consider renaming '([^'\n]+)'",
 )
-INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]|\.egg[/\\]|^unknown")
+INSTALLED = Regex(r"[/\\](?:site|dist)-packages[/\\]|\.egg[/\\]|^unknown")
 
 INCOMPLETE = (
     r"No module named 'torch\.\w+|"

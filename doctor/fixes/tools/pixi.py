@@ -10,45 +10,68 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from doctor.fixes.situation import Situation
-from doctor.fixes.tools import Order
-from doctor.fixes.tools.conda import conda_packages
+from doctor.fixes.tools._tool import Kind, Order, Projects, Sign, Tables, Tool, of_table, table_at
+from doctor.fixes.tools.conda import CHANNEL, channel_packages
 from doctor.model.fix import Step, TomlEdit
 
+if TYPE_CHECKING:
+    from doctor.fixes.situation import Situation
 
-def install(situation: Situation, order: Order) -> tuple[Step, ...]:
-    if not (order.requirements[0].startswith("torch") and order.backend):
-        return (
-            Step(
-                text=order.note or f"Install {' '.join(order.requirements)}",
-                argv=(*_pixi(situation, "add"), *order.requirements),
-            ),
-        )
-    names = conda_packages(order)
-    if names is None:
-        return (
-            Step(text="Name that build and its index in the workspace", edit=_pypi(situation, order)),
-            Step(text="Install what the manifest says", argv=_pixi(situation, "install")),
-        )
-    if not order.cuda:
-        return add(situation, names)
-    needs = _table(situation, "system-requirements", f"cuda = {json.dumps(order.cuda.split('.')[0])}")
-    return (Step(text="Let the workspace count on a driver with CUDA", edit=needs), *add(situation, names))
+_FILES = ("pixi.toml", "pyproject.toml")
 
 
-def add(situation: Situation, packages: Sequence[str]) -> tuple[Step, ...]:
-    """The step that adds conda-forge's packages."""
-    return (Step(text=f"Install {packages[0]} from conda-forge", argv=(*_pixi(situation, "add"), *packages)),)
+class Pixi(Tool):
+    programs = ("pixi",)
+    rank = 30
+    signs = (
+        Sign(part="/.pixi/envs/", kind="pixi", of_conda=True, project=_FILES, above="/.pixi/"),
+        Sign(file="conda-meta/pixi", kind="pixi", of_conda=True, project=_FILES, above="/.pixi/"),
+    )
+    kinds = (Kind(name="pixi", words="pixi environment"),)
+    manifests = _FILES
+    locks = ("pixi.lock",)
+    tables = Tables(
+        packages=r"(?:tool\.pixi\.)?(?:feature\.[\w-]+\.)?(?:target\.[\w-]+\.)?(?:pypi-)?dependencies",
+    )
+    said = ("pixi",)
+    channel = CHANNEL
+    needs_pip = False
+    homes = ((".pixi", "bin"),)
+    projects = Projects(folder=("--manifest-path",), leave="--no-install", instead={"install": "lock"})
 
+    def install(self, situation: Situation, order: Order) -> tuple[Step, ...]:
+        if not (order.requirements[0].startswith("torch") and order.backend):
+            return (Step(text=order.text, argv=(*_pixi(situation, "add"), *order.requirements)),)
+        names = channel_packages(order)
+        if names is None:
+            return (
+                Step(text="Name that build and its index in the workspace", edit=_pypi(situation, order)),
+                Step(text="Install what the manifest says", argv=_pixi(situation, "install")),
+            )
+        packages = self.from_channel(situation, names)
+        if not order.cuda:
+            return packages
+        needs = _table(situation, "system-requirements", f"cuda = {json.dumps(order.cuda.split('.')[0])}")
+        return (Step(text="Let the workspace count on a driver with CUDA", edit=needs), *packages)
 
-def remove(situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
-    return (Step(text=f"Remove {' '.join(packages)}", argv=(*_pixi(situation, "remove"), *packages)),)
+    def remove(self, situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
+        return (Step(text=f"Remove {' '.join(packages)}", argv=(*_pixi(situation, "remove"), *packages)),)
 
+    def sync(self, situation: Situation) -> Step | None:
+        return Step(text="Install what the workspace asks for", argv=_pixi(situation, "install"))
 
-def sync(situation: Situation) -> Step | None:
-    return Step(text="Install what the workspace asks for", argv=_pixi(situation, "install"))
+    def unasked(self, project: Mapping[str, object]) -> Iterator[str]:
+        """Source: https://pixi.prefix.dev/latest/reference/pixi_manifest/."""
+        for manifest in (project, table_at(project, "tool", "pixi")):
+            yield from of_table(manifest.get("dependencies"))
+            yield from of_table(manifest.get("pypi-dependencies"))
+
+    def from_channel(self, situation: Situation, packages: Sequence[str]) -> tuple[Step, ...]:
+        text = f"Install {packages[0]} from {CHANNEL}"
+        return (Step(text=text, argv=(*_pixi(situation, "add"), *packages)),)
 
 
 def _pixi(situation: Situation, verb: str) -> tuple[str, ...]:
@@ -72,3 +95,6 @@ def _pypi_line(requirement: str, index: str | None) -> str:
     name, _, version = requirement.partition("==")
     spec = f"=={version}" if version else "*"
     return f'{name} = {{ version = "{spec}", index = "{index}" }}' if index else f'{name} = "{spec}"'
+
+
+tool = Pixi()

@@ -84,9 +84,19 @@ def attention_layer_without_bias(here):
 
 
 def encoder_layer_is_causal(here):
-    """cpu-encoder-layer-is-causal-2-0, cpu-encoder-layer-is-causal-2-0: without a mask the layer sees the future.
+    """cpu-encoder-layer-is-causal-2-0: without a mask the layer sees the future.
     Later releases refuse the flag without a mask, which is no fault."""
-    layer = here.torch.nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True).to(here.device)
+    return _seen_future(here, here.torch.nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True))
+
+
+def encoder_layer_is_causal_inference(here):
+    """cpu-encoder-layer-is-causal-inference: the same where the fast path is taken"""
+    with here.torch.no_grad():
+        return _seen_future(here, here.torch.nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True).eval())
+
+
+def _seen_future(here, layer):
+    layer = layer.to(here.device)
     x = here.there(here.randn(1, 5, 8))
     y = x.clone()
     y[:, 4] = 0.0

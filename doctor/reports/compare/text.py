@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator
 
 from doctor.model.compare import Comparison, Difference
 from doctor.reports.compare import layout
-from doctor.reports.text import safe
+from doctor.reports.text import safe, wrapped
 
 _LABEL = 22  # columns of a difference's name
 _LONGEST = 160  # characters of a value; JSON has all of it
@@ -76,7 +75,7 @@ def _side_by_side(label: str, cells: list[str], width: int) -> Iterator[str]:
     if len(name) >= _LABEL:  # above its values
         yield from _prose(name, width, indent=2)
         name = ""
-    parts = [textwrap.wrap(_cut(safe(cell)), room - 1, break_on_hyphens=False) or [""] for cell in cells]
+    parts = [wrapped(_cut(safe(cell)), room - 1) for cell in cells]
     for number in range(max(map(len, parts))):
         row = [part[number] if number < len(part) else "" for part in parts]
         yield f"  {name:{_LABEL}}{row[0]:{room}}  {row[1]}".rstrip()
@@ -110,10 +109,7 @@ def _counted(number: int) -> str:
 
 
 def _prose(text: str, width: int, *, indent: int = 0, hang: int | None = None) -> list[str]:
-    return textwrap.wrap(
-        safe(text), width, initial_indent=" " * indent, subsequent_indent=" " * (indent if hang is None else hang),
-        break_on_hyphens=False,
-    ) or [""]  # fmt: skip
+    return wrapped(text, width, indent=" " * indent, hang=" " * (indent if hang is None else hang))
 
 
 def _painted(lines: Iterable[str], code: str, color: bool) -> Iterator[str]:

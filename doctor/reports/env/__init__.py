@@ -11,13 +11,19 @@ from collections.abc import Callable, Mapping
 
 from doctor.model.report import Report
 from doctor.reports.env import collect_env, hugging_face, vllm
+from doctor.reports.text import safe
+
+
+def _inert(render: Callable[[Report], str]) -> Callable[[Report], str]:
+    return lambda report: safe(render(report).replace("\r\n", "\n"), keep_lines=True)
+
 
 SHAPES: Mapping[str, Callable[[Report], str]] = {
-    "collect_env": collect_env.render,
-    "transformers": hugging_face.transformers,
-    "accelerate": hugging_face.accelerate,
-    "diffusers": hugging_face.diffusers,
-    "vllm": vllm.render,
+    "collect_env": _inert(collect_env.render),
+    "transformers": _inert(hugging_face.transformers),
+    "accelerate": _inert(hugging_face.accelerate),
+    "diffusers": _inert(hugging_face.diffusers),
+    "vllm": _inert(vllm.render),
 }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from doctor.fixes import tools
 from doctor.model.facts import ABSENT, Facts, Package, Torch
 from doctor.model.report import Report
 
@@ -15,7 +16,6 @@ UNKNOWN, NOT_HERE, NO_CUDA = "Could not collect", "N/A", "No CUDA"
 BLANK_BEFORE = ("OS", "Python version")  # groups of the original are set apart by an empty line
 PACKAGES = ("torch", "numpy", "triton", "optree", "nvidia", "cuda-", "cudnn", "nccl", "cusparselt", "mkl", "magma",
             "mypy", "flake8", "onnx", "intel-", "dpcpp", "tcm", "umf")  # fmt: skip
-CONDA = "conda"
 
 
 def render(report: Report) -> str:
@@ -236,4 +236,5 @@ def _torch_itself(facts: Facts) -> Iterator[Package]:
 
 
 def _is_conda(package: Package) -> bool:
-    return package.installer == CONDA
+    tool = tools.find(package.installer)
+    return tool is not None and bool(tool.channel)

@@ -25,7 +25,7 @@ def accelerate(report: Report) -> str:
     """`accelerate env`."""
     fields = _accelerate(report.facts)
     config = fields.pop("`Accelerate` default config")
-    return f"{_text(fields)}- `Accelerate` default config:\n\t{config}\n"
+    return f"{_text(fields)}- `Accelerate` default config:\n    {config}\n"
 
 
 def diffusers(report: Report) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 
 from doctor.model.fleet import FleetReport, NodeVerdict
+from doctor.regex import Regex
 from doctor.reports.fleet import layout
 from doctor.reports.text import safe
 
 # What Slurm and Kubernetes take for a node's name; nothing else gets into a list that is pasted into a command.
-_NODE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?\Z")
+_NODE = Regex(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?\Z")
 MESSAGE = 1000  # characters of a condition's message
 
 

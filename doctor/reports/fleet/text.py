@@ -3,12 +3,11 @@ against. No rich, for a rank prints it, too, in a Python that may lack it."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator
 
 from doctor.model.fleet import FleetReport, Verdict
 from doctor.reports.fleet import layout
-from doctor.reports.text import safe
+from doctor.reports.text import safe, wrapped
 
 _COLORS: dict[Verdict, str] = {"pass": "32", "degraded": "33", "fail": "31", "not-measured": "35"}
 
@@ -78,19 +77,17 @@ def _table(table: layout.Table, width: int) -> Iterator[str]:
         if len(cell) <= room or not cell:
             yield (start + cell).rstrip()
         elif room >= 30:
-            first, *rest = textwrap.wrap(cell, room) or [""]
+            first, *rest = wrapped(cell, room)
             yield start + first
             yield from (" " * len(start) + line for line in rest)
         else:
             yield start.rstrip()
-            yield from textwrap.wrap(cell, width, initial_indent="      ", subsequent_indent="      ")
+            yield from wrapped(cell, width, indent="      ", hang="      ")
 
 
 def _prose(text: str, width: int, *, indent: int = 0, hang: int | None = None) -> list[str]:
-    return textwrap.wrap(
-        safe(text), width, initial_indent=" " * indent, subsequent_indent=" " * (indent if hang is None else hang),
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+    hanging = " " * (indent if hang is None else hang)
+    return wrapped(text, width, indent=" " * indent, hang=hanging, break_long_words=False)
 
 
 def _painted(lines: Iterable[str], verdict: Verdict, color: bool) -> Iterator[str]:

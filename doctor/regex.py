@@ -1,0 +1,231 @@
+"""Regular expressions that are not tried where they cannot match, and compiled when first tried: most are never needed
+for one ticket. What each needs in a text stands in needs.py, which scripts/generate.py works out of the expressions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache, cached_property, lru_cache
+from zlib import crc32
+
+from doctor.needs import NEEDS
+
+_SHORT = 300  # characters of a text of which no index is made
+_FEW = 200  # words that are looked for one by one
+_LINES = 40  # that are searched one by one; where more hold a word, the whole text is
+# What IGNORECASE takes for the same letter, and lower() does not.
+_FOLD = str.maketrans(
+    "\u0130\u0131\u017f\u03a3\u03c2\u1c80\u1c81\u1c82\u1c83\u1c84\u1c85\u1c86", "iis\u03c3\u03c3вдосттъ"
+)
+
+
+class Regex:
+    """Like re.compile(pattern, flags), made at the first use. A long text without the words that every match holds is
+    not searched, and of one that has them only their lines, where no match goes on beyond its line."""
+
+    __slots__ = ("_compiled", "_sets", "_within", "flags", "pattern")
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self.pattern = pattern
+        self.flags = flags
+        self._compiled: re.Pattern[str] | None = None
+        self._sets: tuple[tuple[str, ...], ...] | None = None  # of each set one word at least is in every match
+        self._within = False  # whether a match lies in one line
+
+    @property
+    def compiled(self) -> re.Pattern[str]:
+        if self._compiled is None:
+            self._compiled = re.compile(self.pattern, self.flags)
+        return self._compiled
+
+    def may_match(self, text: str) -> bool:
+        """Whether the words that a match holds are in the text."""
+        sets = self._sets
+        if sets is None:
+            self._within, sets = NEEDS.get(key(self.pattern, self.flags), (False, ()))
+            self._sets = sets
+        if not sets:
+            return True
+        if len(text) > _SHORT:
+            return all(any(map(words_of(text).holds, words)) for words in sets)
+        low = _low(text)
+        for words in sets:
+            for word in words:
+                if word in low:
+                    break
+            else:
+                return False
+        return True
+
+    def _places(self, text: str) -> list[tuple[int, int]] | None:
+        """The parts of a text that may match where a match can lie; None for the whole."""
+        return words_of(text).lines_with(self._sets[0]) if self._within and self._sets and len(text) > _SHORT else None
+
+    def search(self, text: str, *span: int) -> re.Match[str] | None:
+        if not self.may_match(text):
+            return None
+        if span or (places := self._places(text)) is None:
+            return self.compiled.search(text, *span)
+        return next((m for place in places if (m := self.compiled.search(text, *place))), None)
+
+    def match(self, text: str, *span: int) -> re.Match[str] | None:
+        return self.compiled.match(text, *span) if self._compiled or self.may_match(text) else None
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        return self.compiled.fullmatch(text) if self._compiled or self.may_match(text) else None
+
+    def finditer(self, text: str, *span: int) -> Iterable[re.Match[str]]:
+        if not self.may_match(text):
+            return ()
+        if span or (places := self._places(text)) is None:
+            return self.compiled.finditer(text, *span)
+        return (m for place in places for m in self.compiled.finditer(text, *place))
+
+    def findall(self, text: str) -> list[str]:
+        return self.compiled.findall(text) if self.may_match(text) else []
+
+    def split(self, text: str) -> list[str]:
+        return self.compiled.split(text) if self.may_match(text) else [text]
+
+    def sub(self, new: str | Callable[[re.Match[str]], str], text: str, count: int = 0) -> str:
+        return self.compiled.sub(new, text, count=count) if self.may_match(text) else text
+
+    def subn(self, new: str, text: str) -> tuple[str, int]:
+        return self.compiled.subn(new, text) if self.may_match(text) else (text, 0)
+
+
+class Regexes(tuple[Regex, ...]):
+    """Many expressions that are put to many short texts."""
+
+    def in_text(self, text: str) -> list[Regex]:
+        """Those that may match."""
+        heads, others = self._heads
+        threes = words_of(text).threes if len(text) > _SHORT else _threes(_low(text))
+        found = {place for head in heads.keys() & threes for place in heads[head]}
+        return [one for place in sorted(found.union(others)) if (one := self[place]).may_match(text)]
+
+    @cached_property
+    def _heads(self) -> tuple[dict[str, list[int]], list[int]]:
+        """By the first three characters of each word of its first set, the places of the expressions; and the places
+        of those with none, or a shorter one."""
+        heads: dict[str, list[int]] = {}
+        others = []
+        for place, one in enumerate(self):
+            words = next(iter(NEEDS.get(key(one.pattern, one.flags), (False, ()))[1]), ("",))
+            if min(map(len, words)) < 3:
+                others.append(place)
+            else:
+                for head in {word[:3] for word in words}:
+                    heads.setdefault(head, []).append(place)
+        return heads, others
+
+
+def key(pattern: str, flags: int) -> int:
+    """Under which an expression stands in needs.py."""
+    return crc32(f"{int(flags)}:{pattern}".encode())
+
+
+def folded(text: str) -> str:
+    """The text in lower case, each character in its place."""
+    return text.lower() if text.isascii() else text.translate(_FOLD).lower()
+
+
+_low = lru_cache(maxsize=64)(folded)  # of a line, to which many expressions are put
+
+
+@lru_cache(maxsize=8)
+def _threes(low: str) -> frozenset[str]:
+    return frozenset(map("".join, zip(low, low[1:], low[2:])))  # noqa: B905
+
+
+class Words:
+    """A text in which many words are looked for."""
+
+    def __init__(self, text: str) -> None:
+        self.low = folded(text)
+        self._asked = 0
+
+    @cached_property
+    def threes(self) -> frozenset[str]:
+        """All that stands in three characters: who knows them need not look for most words."""
+        return _threes(self.low)
+
+    def holds(self, word: str) -> bool:
+        """Whether the word (lower case) occurs."""
+        self._asked += 1
+        if self._asked > _FEW and len(word) > 2 and not (word[:3] in self.threes and word[-3:] in self.threes):
+            return False
+        return word in self.low
+
+    def lines_with(self, words: tuple[str, ...]) -> list[tuple[int, int]] | None:
+        """Begin and end of each line that holds one of the words; None where these are many."""
+        low, found = self.low, set[tuple[int, int]]()
+        for word in filter(self.holds, words):
+            at = low.find(word)
+            while at >= 0:
+                end = low.find("\n", at) + 1 or len(low)
+                found.add((low.rfind("\n", 0, at) + 1, end))
+                if len(found) > _LINES:
+                    return None
+                at = low.find(word, end)
+        return sorted(found)
+
+
+@lru_cache(maxsize=8)
+def words_of(text: str) -> Words:
+    return Words(text)
+
+
+def search_spanning(pattern: str, flags: int, text: str) -> tuple[int, int, tuple[str, ...]] | None:
+    """(start, end, groups) of "A.*B.*C" over several lines, where `.*` stands for any text at all; None where it does
+    not occur. The first A, the first B after it, the last C: in linear time, however long the text is.
+
+    >>> search_spanning("a(.).*b|c.*d", re.S, "c a1 b b d")
+    (2, 8, ('1',))
+    """
+    for pieces in _pieces(pattern, flags):
+        start, end, groups = -1, 0, []
+        for number, piece in enumerate(pieces, 1):
+            found = piece.search(text, end)
+            if found is None:
+                break
+            if 1 < number == len(pieces):
+                *_, found = piece.compiled.finditer(text, found.start())
+            start, end = (found.start() if start < 0 else start), found.end()
+            groups += [group or "" for group in found.groups()]
+        else:
+            return start, end, tuple(groups)
+    return None
+
+
+def spanning_pieces(pattern: str) -> list[list[str]]:
+    """Of each alternative what stands between its `.*`.
+
+    >>> spanning_pieces(r"a(b|.*)\\.*c.*d|[.*|]e")
+    [['a(b|.*)\\\\', 'c', 'd'], ['[.*|]e']]
+    """
+    found, depth, in_class, at = [[""]], 0, False, 0
+    while at < len(pattern):
+        token = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
+        if in_class:
+            in_class = token != "]"
+        elif token == "[":
+            in_class = True
+        elif token in "()":
+            depth += 1 if token == "(" else -1
+        elif not depth and token == "|":
+            found.append([""])
+            at += 1
+            continue
+        elif not depth and pattern.startswith(".*", at):
+            found[-1].append("")
+            at += 2
+            continue
+        found[-1][-1] += token
+        at += len(token)
+    return found
+
+
+@cache
+def _pieces(pattern: str, flags: int) -> list[list[Regex]]:
+    return [[Regex(piece, flags) for piece in pieces] for pieces in spanning_pieces(pattern)]

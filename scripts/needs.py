@@ -1,0 +1,88 @@
+"""doctor/needs.py: what each regular expression needs in a text. Of the sets of words that its parsed form requires,
+those are taken that stand in the fewest places of the bank's tickets. An expression that has a row keeps it, so that
+new tickets change nothing; to choose anew, delete its row."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import doctor
+from doctor.knowledge import lookup
+from doctor.knowledge.literals import flags_of, required_sets, shortest, within_line
+from doctor.needs import NEEDS
+from doctor.regex import Regex, folded, key, spanning_pieces
+
+TICKETS = Path(__file__).resolve().parent.parent / "tests" / "cases" / "bank"
+EVERY = 5  # how many tickets there are for one that is counted
+SETS = 3  # of an expression
+LONGEST = 20  # characters of a word
+GAIN = 0.9  # a further set must leave at most this share of the tickets
+HEAD = '''"""What each regular expression needs in a text, by the hash of the expression: whether a match lies in
+one line, and sets of words of which each has one in every match. Made by scripts/generate.py; do not edit."""
+
+# ruff: noqa: E501
+NEEDS: dict[int, tuple[bool, tuple[tuple[str, ...], ...]]] = {
+'''
+
+
+def expressions() -> Iterator[tuple[str, int]]:
+    """(pattern, flags) of every Regex of the doctor, and of the rows of messages."""
+    for module in pkgutil.walk_packages(doctor.__path__, "doctor."):
+        if ".inside" not in module.name and not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    yield from ((one.pattern, int(one.flags)) for one in gc.get_objects() if isinstance(one, Regex))
+    for row in lookup.error_patterns():
+        flags = flags_of(row.flags)
+        if "s" in row.flags:
+            yield from ((piece, flags) for pieces in spanning_pieces(row.regex) for piece in pieces)
+        else:
+            yield row.regex, flags
+        if row.unless:
+            yield row.unless, int(re.IGNORECASE)
+
+
+@cache
+def _tickets() -> tuple[str, ...]:
+    paths = sorted(TICKETS.glob("*/*/input.txt"))[::EVERY]
+    return tuple(folded(path.read_text(encoding="utf-8", errors="replace")) for path in paths)
+
+
+@cache
+def _lines_with(word: str) -> tuple[int, ...]:
+    """In how many places of each ticket the word stands."""
+    return tuple(ticket.count(word) for ticket in _tickets())
+
+
+def _places(words: frozenset[str]) -> list[int]:
+    return [sum(counts) for counts in zip(*map(_lines_with, words), strict=True)]
+
+
+def needs_of(pattern: str, flags: int, longest: int = LONGEST) -> tuple[bool, tuple[tuple[str, ...], ...]]:
+    """The row of an expression, with words of at most that many characters."""
+    short = {shortest(frozenset(word[-longest:] for word in words)) for words in required_sets(pattern, flags)}
+    sets = {words: _places(words) for words in short}
+    chosen: list[frozenset[str]] = []
+    left = [1] * len(_tickets())
+    for words in sorted(sets, key=lambda words: (sum(min(n, 20) for n in sets[words]) + len(words) / 8, sorted(words))):
+        still = [a and b for a, b in zip(left, sets[words], strict=True)]
+        if not chosen or sum(map(bool, still)) <= GAIN * sum(map(bool, left)) - 1:
+            chosen.append(words)
+            left = still
+    return within_line(pattern, flags), tuple(tuple(sorted(words)) for words in chosen[:SETS])
+
+
+def text() -> str:
+    """The module as it should be."""
+    rows = {}
+    for pattern, flags in expressions():
+        number = key(pattern, flags)
+        needs = NEEDS.get(number) or needs_of(pattern, flags)
+        if needs[1]:
+            rows[number] = needs
+    return HEAD + "".join(f"    {number}: {rows[number]!r},\n" for number in sorted(rows)) + "}\n"
