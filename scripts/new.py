@@ -275,8 +275,8 @@ def add_message(id: str, cause: str, line: str, root: Path) -> int:
     end = "\n ]\n}\n"
     assert text.endswith(end), f"{MESSAGES} does not end in its rows"
     row = {
-        "id": id, "regex": _SPECIAL.sub(r"\\\1", line), "flags": "", "causes": [cause], "kind": "compute", "subject": "torch",
-        "example": line, "literals": [line.lower()], "versions": "any",
+        "id": id, "regex": _SPECIAL.sub(r"\\\1", line), "flags": "", "causes": [cause], "kind": "compute",
+        "subject": "torch", "example": line, "literals": [line.lower()], "versions": "any",
         "source": "say where it was seen: a thread's address, or the line of torch that says it",
         "evidence": ["threads"], "status": "single",
     }  # fmt: skip

@@ -142,6 +142,8 @@ def _in_copy(argv: Sequence[str], folder: str, copy: str) -> tuple[list[str], re
     ]
     if any(word in _CHANGES for word in words[1:4]) and "source" not in words:
         words.append(ways.leave)
+    elif ways.sync and ways.sync in words[1:4]:
+        words.append("--dry-run")  # of the environment itself, which the variables name
     elif verb := (ways.instead or {}).get(words[1]):  # resolve only: the copy needs no environment
         words[1] = verb
     return [*words, *ways.verbose], re.compile(ways.answered)

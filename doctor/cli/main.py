@@ -21,7 +21,7 @@ from typing import IO
 import click
 
 from doctor import __version__
-from doctor.cli.codes import BUG, CLOSED_PIPE, INTERRUPTED, USAGE
+from doctor.cli.codes import BUG, CLOSED_PIPE, INTERRUPTED, NO_VERDICT, USAGE
 
 # name, module, summary for the list of commands
 COMMANDS = (
@@ -118,6 +118,10 @@ def run(argv: Sequence[str]) -> int:
         except BrokenPipeError:
             _discard_output()
             return CLOSED_PIPE
+        except MemoryError:
+            _say("torchdoctor: there is not enough memory here to look (ulimit -v, or a container's limit)")
+            _discard_output()
+            return NO_VERDICT
         except Exception as error:
             if problem := _problem_outside(error):
                 _say(f"torchdoctor: {problem}")

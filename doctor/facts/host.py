@@ -186,8 +186,8 @@ def _virtual_machine(system: System) -> tuple[str | None, str]:
 
 def _limits(system: System, notes: Notes) -> None:
     """What the cgroup (version 2 or 1) allows; ABSENT is «no limit»."""
-    notes.set("host.cgroup_cpus", _cgroup_cpus(system) or ABSENT, "/sys/fs/cgroup")
-    notes.set("host.cgroup_memory_bytes", _cgroup_memory(system) or ABSENT, "/sys/fs/cgroup")
+    notes.set("host.cgroup_cpus", cgroup_cpus(system) or ABSENT, "/sys/fs/cgroup")
+    notes.set("host.cgroup_memory_bytes", cgroup_memory(system) or ABSENT, "/sys/fs/cgroup")
     privileges = re.search(r"^NoNewPrivs:\s*([01])", _text(system, "/proc/self/status"), re.M)
     notes.set("host.no_new_privileges", privileges[1] == "1" if privileges else None, "/proc/self/status")
     said = system.read("/proc/self/limits", 8192)
@@ -233,7 +233,8 @@ def _cgroup_folders(system: System, controller: str) -> tuple[str, ...]:
     return tuple(folders) or ("/sys/fs/cgroup", f"/sys/fs/cgroup/{controller}")
 
 
-def _cgroup_cpus(system: System) -> float | None:
+def cgroup_cpus(system: System) -> float | None:
+    """How many CPUs our control groups allow; None: all."""
     limits = []
     for folder in _cgroup_folders(system, "cpu"):
         words = _text(system, f"{folder}/cpu.max").split()
@@ -244,7 +245,8 @@ def _cgroup_cpus(system: System) -> float | None:
     return min(limits, default=None)
 
 
-def _cgroup_memory(system: System) -> int | None:
+def cgroup_memory(system: System) -> int | None:
+    """How many bytes our control groups allow; None: all."""
     limits = []
     for folder in _cgroup_folders(system, "memory"):
         for name in ("memory.max", "memory.limit_in_bytes"):

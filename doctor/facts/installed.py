@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from doctor.decode import fits
 from doctor.facts.notes import Notes
@@ -12,6 +12,7 @@ from doctor.model.facts import ABSENT, Package, TorchCopy
 from doctor.model.values import dataclass
 
 NVIDIA = "nvidia-"
+OF_CUDA = (NVIDIA, "cuda-toolkit")  # that one has no files: its extras bring the nvidia-* packages
 
 VERSION_FILE = "torch/version.py"
 REQUIREMENT_AT_MOST = 2000  # characters; the longest of published wheels have some hundreds
@@ -27,6 +28,7 @@ class PackageSaid:
     installer: str | None = None
     requires: tuple[str, ...] = ()
     copies: int = 1
+    beside: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,40 +59,51 @@ class TorchSaid:
     build: str | None = None
 
 
-def packages_of(said: Iterable[PackageSaid], markers: Mapping[str, str]) -> tuple[Package, ...]:
-    """Facts.packages. torch itself is no package of its own environment: it is Facts.torch."""
+def packages_of(
+    said: Iterable[PackageSaid], markers: Mapping[str, str], torch_requires: Iterable[str] = ()
+) -> tuple[Package, ...]:
+    """Facts.packages. torch itself is no package of its own environment: it is Facts.torch. What its requirements ask
+    for by extras (cuda-toolkit[cudart]) is required of those packages."""
+    extras = {_canonical(name_of(text)): _extras(text) for text in torch_requires}
     return tuple(
         Package(
             name=one.name,
             version=one.version if fits("Package", "version", one.version) else None,
             path=one.path,
             installer=one.installer,
-            requires=requirements(one.requires, markers),
+            requires=requirements(one.requires, markers, extras.get(one.name, ())),
             copies=one.copies,
+            beside=one.beside,
         )
         for one in said
         if one.name not in ("torch", "pytorch")
     )
 
 
-def requirements(texts: Iterable[str], markers: Mapping[str, str]) -> tuple[str, ...]:
-    """Those of the Requires-Dist that hold in the target, without their markers; extras are not wanted."""
+def requirements(texts: Iterable[str], markers: Mapping[str, str], extras: Sequence[str] = ()) -> tuple[str, ...]:
+    """Those of the Requires-Dist that hold in the target, without their markers; of extras those that are wanted."""
     kept = []
     for text in texts:
         spec, semicolon, _ = text.partition(";")
-        if not semicolon or _holds(text, markers):
+        if not semicolon or _holds(text, markers, extras):
             kept.append(spec.strip())
-    return tuple(kept)
+    return tuple(dict.fromkeys(kept))
 
 
-def _holds(text: str, markers: Mapping[str, str]) -> bool:
+def _extras(text: str) -> tuple[str, ...]:
+    """("cublas", "cudart") of "cuda-toolkit[cublas,cudart]==13.0.3"."""
+    found = re.match(r"[\w.-]+\s*\[([^\]]*)\]", text)
+    return tuple(extra.strip() for extra in found[1].split(",")) if found else ()
+
+
+def _holds(text: str, markers: Mapping[str, str], extras: Sequence[str]) -> bool:
     from packaging.requirements import Requirement
 
     if len(text) > REQUIREMENT_AT_MOST:
         return False
     try:
         marker = Requirement(text).marker
-        return marker is None or marker.evaluate({**markers, "extra": ""})
+        return marker is None or any(marker.evaluate({**markers, "extra": extra}) for extra in ("", *extras))
     except (ValueError, KeyError, TypeError, RecursionError):  # InvalidRequirement and its like are ValueErrors
         return False
 
@@ -128,20 +141,23 @@ def _has_own_records(installer: str | None) -> bool:
 def write_missing(there: Iterable[str], notes: Notes) -> None:
     """torch.missing_requirements: what torch and its nvidia-* packages require, of which neither a distribution nor the
     module is there."""
-    from packaging.utils import canonicalize_name
-
     known, requires = set(there), notes.get("torch.requires")
     if requires is None or _has_own_records(notes.get("torch.installer")):
         return
-    missing = [text for text in requires if canonicalize_name(name_of(text)) not in known]
+    missing = [text for text in requires if _canonical(name_of(text)) not in known]
     packages = notes.get("packages") or ()
     installed = {package.name for package in packages}
     for package in packages:  # torch's nvidia-* packages need others that torch does not name
-        for text in package.requires:
-            name = canonicalize_name(name_of(text))
-            if all(n.startswith(NVIDIA) for n in (package.name, name)) and name not in installed | known:
+        for text in package.requires if package.name.startswith(OF_CUDA) else ():
+            name = _canonical(name_of(text))
+            if name.startswith(NVIDIA) and name not in installed | known:
                 missing.append(text)
     notes.set("torch.missing_requirements", tuple(dict.fromkeys(missing)), "dist-info/METADATA against sys.path")
+
+
+def _canonical(name: str) -> str:
+    """As PEP 503 spells it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def name_of(requirement: str) -> str:

@@ -86,6 +86,7 @@ def start(system: System, found: Found, notes: Notes) -> Callable[[Notes], None]
     if found.failure or not found.python:
         failure = found.failure or StartFailure(kind="not-found", message="there is no Python to ask")
         _write_failure(notes, failure)
+        _write_held(system, found.python, notes)
         return lambda notes: None
     child, heard = _ask(system, found.python, LIMIT_S)
 
@@ -102,6 +103,7 @@ def start(system: System, found: Found, notes: Notes) -> Callable[[Notes], None]
                 notes.set(fact, gap)
         elif failure := failure_of(result, answer, found.python or ""):
             _write_failure(notes, failure)
+            _write_held(system, found.python, notes)
         elif answer is not None:
             write(answer, notes, system)
             _write_installed_at(system, notes)
@@ -158,6 +160,13 @@ def _write_failure(notes: Notes, failure: StartFailure) -> None:
     for fact in ("interpreter", "torch", "packages"):
         starts = "" if failure.kind == "too-old" else "the target's Python does not start: "
         notes.gap(fact, reason, f"{starts}{failure.message}")  # type: ignore[arg-type]
+
+
+def _write_held(system: System, python: str | None, notes: Notes) -> None:
+    """What can still be seen of the environment, though its Python does not start."""
+    from doctor.facts.held import held
+
+    notes.set("interpreter.held", held(system, python) if python else None, "pyvenv.cfg and *.dist-info")
 
 
 def read_answer(text: str) -> Heard:
@@ -227,6 +236,7 @@ def write(heard: Heard, notes: Notes, system: System) -> None:
         _write_unknown(notes, f"looking at the target's environment failed in its own Python: {answer.failed}")
         return
     notes.set("interpreter.start_failure", ABSENT, ASKED)
+    notes.set("interpreter.held", ABSENT, ASKED)
     notes.values.pop("interpreter.executable", None)
     for name in _PLAIN:
         if fits("Interpreter", name, value := getattr(answer, name)):
@@ -245,7 +255,8 @@ def write(heard: Heard, notes: Notes, system: System) -> None:
         notes.set("interpreter.pip", answer.pip or ABSENT, "sys.path")
     markers = answer.markers or {}
     if answer.packages is not None:
-        notes.set("packages", installed.packages_of(answer.packages, markers), "dist-info")
+        requires = (answer.torch.requires if answer.torch else None) or ()
+        notes.set("packages", installed.packages_of(answer.packages, markers, requires), "dist-info")
     if answer.torch is not None:
         installed.write_torch(answer.torch, markers, notes, unknown.get("torch"))
     if answer.required is not None:
@@ -273,6 +284,14 @@ def _write_project(answer: Answer, notes: Notes, system: System) -> None:
 
         notes.set("interpreter.project", project_of(system, answer.prefix, tool), ASKED)
     notes.gap("interpreter.project", "not-applicable", "no project file manages this environment")
+    project = notes.get("interpreter.project")
+    if project and answer.manager and notes.get("torch") is ABSENT:
+        from doctor.formats import projects
+
+        text = system.read(project)
+        asks = projects.asks_for_torch(text, answer.manager) if isinstance(text, str) else None
+        notes.set("interpreter.project_has_torch", asks, project)
+    notes.gap("interpreter.project_has_torch", "not-applicable", "no project file decides whether torch is there")
     notes.gap("interpreter.macos_reported", "not-applicable", "this is no Mac")
 
 

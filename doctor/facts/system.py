@@ -59,16 +59,19 @@ def architecture(machine: str) -> str | None:
 
 def read_regular(path: str, limit: int) -> bytes:
     """At most `limit` bytes of a regular file: the only place where the doctor opens a file of the machine. A pipe
-    would hang us, and a device may do something when it is opened: those end in OSError."""
+    would hang us, and a device may do something when it is opened: those end in OSError, and so does what there is no
+    memory for."""
     _must_be_regular(os.stat(path), path)
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     descriptor = os.open(path, flags | getattr(os, "O_NOCTTY", 0))
     try:
         _must_be_regular(os.fstat(descriptor), path)  # it may have become another one
         data = bytearray()
-        while len(data) < limit and (piece := os.read(descriptor, min(limit - len(data), 1 << 20))):
+        while len(data) < limit and (piece := os.read(descriptor, min(limit - len(data), 1 << 16))):
             data += piece
         return bytes(data)
+    except MemoryError:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM), path) from None
     finally:
         os.close(descriptor)
 

@@ -157,15 +157,21 @@ def _wrong_with(system: System, python: str) -> StartFailure | None:
 
 def _base_of(system: System, python: str) -> str | None:
     """The folder of the Python that a venv was made from: `home` of its pyvenv.cfg."""
-    folder = os.path.dirname(os.path.dirname(python))
+    return configuration(system, environment_of(python)).get("home") or None
+
+
+def environment_of(python: str) -> str:
+    """The folder of the environment that a Python belongs to, if it does."""
+    folder = os.path.dirname(python)
+    return os.path.dirname(folder) if os.path.basename(folder).lower() in ("bin", "scripts") else folder
+
+
+def configuration(system: System, folder: str) -> Mapping[str, str]:
+    """What an environment's pyvenv.cfg says, with keys in small letters; {} where there is none."""
     text = system.read(os.path.join(folder, "pyvenv.cfg"), 65536)
-    if isinstance(text, Gap):
-        return None
-    for line in text.splitlines():
-        key, equals, value = line.partition("=")
-        if equals and key.strip().lower() == "home":
-            return value.strip() or None
-    return None
+    lines = () if isinstance(text, Gap) else text.splitlines()
+    pairs = (line.partition("=") for line in lines)
+    return {key.strip().lower(): value.strip() for key, equals, value in pairs if equals}
 
 
 def _own_has_torch(system: System) -> bool:
@@ -176,11 +182,12 @@ def _is_doctors_without_torch(system: System, folder: str) -> bool:
     """Our own environment, or another that somebody made for the doctor: it has torchdoctor, and no torch."""
     if system.own_prefix and system.real(folder) == system.real(system.own_prefix):
         return not _own_has_torch(system)
-    names = [name for place in _site_packages(system, folder) for name in _listed(system, place)]
+    names = [name for place in site_packages(system, folder) for name in _listed(system, place)]
     return any(name.startswith("torchdoctor-") for name in names) and "torch" not in names
 
 
-def _site_packages(system: System, folder: str) -> Iterator[str]:
+def site_packages(system: System, folder: str) -> Iterator[str]:
+    """The folders of an environment that packages are installed into."""
     if system.is_windows:
         yield os.path.join(folder, "Lib", "site-packages")
         return

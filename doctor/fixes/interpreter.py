@@ -27,15 +27,22 @@ def replace_interpreter(
     from doctor.fixes.torch import cautions, installed_companions, steps_for_build, valid_specifier
 
     arch = remedy.details.get("arch") or native_arch(situation)
-    companions = companions or installed_companions(situation.facts)
+    held = situation.facts.interpreter.held
+    companions = companions or installed_companions(situation.facts) or (held.companions if held else ())
     wish = (valid_specifier(remedy.details.get("torch")), remedy.details.get("backend"))
     python = _another(situation, finding, arch, remedy.details.get("python"))
     picked = pick(situation, python, arch, companions, *wish)
     left: tuple[str, ...] = ()
+    where = f"in Python {python}" if python and python[0].isdigit() else "in no Python"
     if picked is None and any(wish):
         picked = pick(situation, python, arch, companions)
         asked = f"torch{wish[0] or ''}" + (f" ({wish[1]})" if wish[1] else "")
-        left = (f"{asked}, which was asked for, serves this machine in no Python: another torch takes its place",)
+        said = "which the environment had" if held else "which was asked for"
+        serves = "does not serve" if where != "in no Python" else "serves"
+        left = (f"{asked}, {said}, {serves} this machine {where}: another torch takes its place",)
+    if picked is None and held and python:
+        picked = pick(situation, None, arch, companions)
+        left = (f"no torch serves this machine in Python {python}, which the environment had: another one is taken",)
     if picked is None:
         return None
     python, fresh, build = picked

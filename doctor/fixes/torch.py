@@ -63,7 +63,33 @@ class NoBuild:
 
 def torch_fix(situation: Situation, finding: Finding, remedy: Remedy) -> Fix | NoBuild:
     """The fix that a torch action becomes: the build that the remedy names, else the one that serves the machine
-    best."""
+    best. Where a project asks for torch, and its environment lacks it, the project's own command comes first."""
+    fix = _fix_by_build(situation, finding, remedy)
+    synced = _synced(situation, finding) if remedy.action == "install-torch" and not remedy.details else None
+    if synced is None:
+        return fix
+    return replace(synced, alternatives=(fix,)) if isinstance(fix, Fix) else synced
+
+
+def _synced(situation: Situation, finding: Finding) -> Fix | None:
+    """The fix that installs what the environment's project asks for; None where its file does not ask for torch."""
+    if finding.id != "torch-missing" or not situation.facts.interpreter.project_has_torch:
+        return None
+    if situation.tool != situation.facts.interpreter.manager:  # the user wants another tool's commands
+        return None
+    step = situation.by.sync(situation)
+    if step is None:
+        return None
+    return Fix(
+        finding=finding.id,
+        action="install-torch",
+        title="Install what the project asks for: torch is in its file, and not in its environment.",
+        details={"torch": "", "backend": "", "index": DEFAULT_INDEX},
+        steps=(replace(step, verify=(situation.python, "-c", "import torch; print(torch.__version__)")),),
+    )
+
+
+def _fix_by_build(situation: Situation, finding: Finding, remedy: Remedy) -> Fix | NoBuild:
     choice = choice_for(situation.facts, remedy)
     exact, against, other = bool(remedy.details.get("torch")), "", remedy.details.get("instead_of")
     assumes = (*((f"another torch than {other}, which was asked for, will do",) if other else ()), *choice.assumes)

@@ -359,6 +359,7 @@ def packages(dists, conda):
         known = first.get(dist["name"])
         if known:
             known["copies"] += 1
+            known["beside"] += known["path"] == dist["path"]
             continue
         requires = [
             r for r in header_values(headers(dist["info"]), "Requires-Dist") if requirement_name(r).startswith(PARTNERS)
@@ -370,6 +371,7 @@ def packages(dists, conda):
             "installer": installer_of(dist["info"]),
             "requires": requires,
             "copies": 1,
+            "beside": 0,
         }
     for name, (version, _build) in (conda or {}).items():
         if matters(name) and normalised(name) not in first:
@@ -380,6 +382,7 @@ def packages(dists, conda):
                 "installer": "conda",
                 "requires": [],
                 "copies": 1,
+                "beside": 0,
             }
     return [first[name] for name in sorted(first)]
 
@@ -815,6 +818,8 @@ def is_there(sign, prefix, config):
     """Whether an environment has the sign of a tool: a row of SIGNS, which the doctor puts before this text, made of
     doctor/fixes/tools. By hand there are none: then what a venv was made by is not told."""
     beside = os.path.dirname(prefix)
+    if sign["points"]:
+        return project_of(sign, prefix) is not None
     if sign["file"]:
         return os.path.exists(os.path.join(prefix, *sign["file"].split("/")))
     if sign["part"]:
@@ -827,6 +832,8 @@ def is_there(sign, prefix, config):
 def project_of(sign, prefix):
     """The project's file, where the sign says which folder is the project's."""
     folder = prefix.replace("\\", "/").partition(sign["above"])[0] if sign["above"] else os.path.dirname(prefix)
+    if sign["points"]:
+        folder = (read(os.path.join(prefix, sign["file"]), 4096) or "").strip()
     if sign["needs"] and not os.path.isfile(os.path.join(folder, sign["needs"])):
         return None
     return first_file(folder, sign["project"])

@@ -333,8 +333,25 @@ def convolution(torch, x, y):
 OPERATIONS = {"mm": matrix_product, "conv2d": convolution}
 
 
+def product_gradients(torch, x, y, g):
+    return torch.mm(g, y.t()), torch.mm(x.t(), g)
+
+
+def convolution_gradients(torch, x, y, g):
+    """By the operator that autograd would call, which is torch 1.11's; () before."""
+    backward = asked(getattr, torch.ops.aten, "convolution_backward")[0]  # where it is not there, that raises
+    if backward is None:
+        return ()
+    one, none = [1, 1], [0, 0]
+    return tuple(backward(g, x, y, None, one, one, one, False, none, 1, [True, True, False])[:2])
+
+
+GRADIENTS = {"mm": product_gradients, "conv2d": convolution_gradients}  # without autograd
+
+
 class Probe(object):
-    """The probe of one device. `operations` is a table so that another implementation can be put to the test."""
+    """The probe of one device. `operations` is a table so that another implementation can be put to the test;
+    `gradients`: whether autograd may make them."""
 
     def __init__(self, torch, device, seed=0, gradients=True):
         self.torch = torch
@@ -438,10 +455,10 @@ class Probe(object):
             return self.integers(x, 2 ** 30), self.integers(y, 2 ** 12), self.integers(g, 1)
         return self.integers(x, 3 if kind == "float16" else 1), self.integers(y, 1), self.integers(g, 1)
 
-    def results(self, operation, x, y, g):
-        """The result and, if wanted, its two gradients: bilinear in (x, y), (g, y) and (x, g)."""
+    def results(self, name, operation, x, y, g):
+        """The result and, if they are to be had, its two gradients: bilinear in (x, y), (g, y) and (x, g)."""
         if not self.gradients:
-            return (operation(self.torch, x, y),)
+            return (operation(self.torch, x, y),) + GRADIENTS[name](self.torch, x, y, g)
         x = x.detach().requires_grad_(True)
         y = y.detach().requires_grad_(True)
         result = operation(self.torch, x, y)
@@ -558,24 +575,25 @@ class Probe(object):
         """The device's results, those of the CPU in float64, and the inputs as rounded to the type; all as float64."""
         rounded = [t.to(getattr(self.torch, kind)) for t in inputs]
         same = [t.double() for t in rounded]
-        expected = self.results(OPERATIONS[name], *same)
-        got = self.results(self.operations[name], *[t.to(self.device) for t in rounded])
+        expected = self.results(name, OPERATIONS[name], *same)
+        got = self.results(name, self.operations[name], *[t.to(self.device) for t in rounded])
         return [g.cpu().double() for g in got], expected, same
 
     def distances(self, name, got, expected, inputs, kind):
-        scales = self.scales(OPERATIONS[name], *inputs)
+        scales = self.scales(name, *inputs)
         return [self.distance(g, e, t, k, kind) for g, e, (t, k) in zip(got, expected, scales)]
 
-    def scales(self, operation, x, y, g):
+    def scales(self, name, x, y, g):
         """(T, k) of each result: T = norm of the row times norm of the column, k = how many products were added.
 
         A bilinear form of the squares and of ones gives both, for gradients and at borders too.
         """
         one_x, one_y, one_g = [self.torch.ones_like(t) for t in (x, y, g)]
-        of_y = self.results(operation, one_x, y * y, one_g)
-        of_x = self.results(operation, x * x, one_y, one_g)
-        of_g = self.results(operation, one_x, one_y, g * g)
-        if not self.gradients:
+        operation = OPERATIONS[name]
+        of_y = self.results(name, operation, one_x, y * y, one_g)
+        of_x = self.results(name, operation, x * x, one_y, one_g)
+        of_g = self.results(name, operation, one_x, one_y, g * g)
+        if len(of_g) == 1:
             return (((of_x[0] * of_y[0]).sqrt(), of_g[0]),)
         return (
             ((of_x[0] * of_y[0]).sqrt(), of_g[0]),
@@ -693,7 +711,7 @@ def raise_to(data, key, value, pick):
 
 
 def open_device(torch, device, seed, mode, pieces):
-    """The Probe of a device, with its context made. In cpu-only mode without gradients: autograd asks all drivers."""
+    """The Probe of a device, with its context made. In cpu-only mode without autograd, which asks all drivers."""
     probe = Probe(torch, device, seed, gradients=mode != "cpu-only")
     probe.mode, _, probe.minutes = ("quick" if mode == "cpu-only" else mode).partition(":")
     probe.pieces = pieces

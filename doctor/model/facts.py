@@ -160,6 +160,15 @@ class OtherEnvironment:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Held:
+    """What an environment whose Python does not start was made of, as the names of its files tell."""
+
+    python: str | None = None  # the Python that it was made with: "3.11.9", "3.11"
+    torch: str | None = None  # "2.13.0+cpu"
+    companions: tuple[str, ...] = ()  # the packages that move along with torch: "torchvision"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Interpreter:
     """The target's Python."""
 
@@ -178,6 +187,7 @@ class Interpreter:
     environment: str | None = None  # "venv", "conda", "conda-base", "pixi", "pipx", "uv-tool", "system", "embedded"
     manager: str | None = None  # the tool that made it, as --tool calls it
     project: str | None = None  # pyproject.toml, pixi.toml or environment.yml that manages it
+    project_has_torch: bool | None = None  # whether that file asks for torch, which is not installed
     # What came after `uv tool install`: the tool, then pairs of option and value. ABSENT: it is no such environment
     receipt: tuple[str, ...] | Absent | None = None
     kernel: Kernel | Absent | None = None  # that it runs; ABSENT: it was not examined as one
@@ -188,6 +198,7 @@ class Interpreter:
     shadowed_packages: tuple[tuple[str, str], ...] | None = None  # the same of packages that torch imports
     user_site: bool | None = None  # whether the user's own site-packages are on sys.path
     start_failure: StartFailure | Absent | None = None  # why it cannot be run
+    held: Held | Absent | None = None  # what its environment was made of; ABSENT: it can be asked itself
     others: tuple[OtherEnvironment, ...] = ()  # further Pythons near it
 
 
@@ -284,6 +295,7 @@ class Package:
     installer: str | None = None  # INSTALLER of its dist-info
     requires: tuple[str, ...] = ()  # its Requires-Dist on torch, numpy, triton, nvidia-*
     copies: int = 1  # how often it is on sys.path
+    beside: int = 0  # how many more metadata of it lie in the same folder: one was put over the other
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,14 +26,19 @@ if TYPE_CHECKING:
     from doctor.model.request import Request
 
 SLOW_S = 1.0  # a stage that takes longer is worth a word
+# Where there is this room, and an NVIDIA GPU, the CPU's probe has a child of its own: it need not wait for the driver.
+APART_CPUS = 4.0
+APART_BYTES = 8 << 30
 
 
 @dataclass(frozen=True)
 class First:
-    """What start_first began. `run` is None where the target can't be started at all."""
+    """What start_first began. `run` is None where the target can't be started at all; `cpu` probes the CPU, where `run`
+    does not."""
 
     run: Run | None
     changed: threading.Condition
+    cpu: Run | None = None
 
 
 def start_first(system: System, found: Found, *, probe: bool, request: Request) -> First:
@@ -42,7 +47,25 @@ def start_first(system: System, found: Found, *, probe: bool, request: Request) 
     if found.failure or not found.python:
         return First(None, changed)
     mode = "quick" if probe and request.mode == "quick" and matches("cpu", request.devices) else "facts"
-    return First(Run(system, found.python, "cpu", mode, request.limit_s, changed), changed)
+    apart = mode == "quick" and has_room_apart(system)
+    run = Run(system, found.python, "cpu", "facts" if apart else mode, request.limit_s, changed)
+    cpu = Run(system, found.python, "cpu", "cpu-only", request.limit_s, changed) if apart else None
+    return First(run, changed, cpu)
+
+
+def has_room_apart(system: System) -> bool:
+    """Whether asking an NVIDIA driver and probing the CPU may go on side by side: CPUs and memory for a third child."""
+    from doctor.facts import host
+    from doctor.facts.gpus.nvidia import gpu_nodes
+
+    if not gpu_nodes(system):
+        return False
+    cpus, memory = system.cpus()[1] or 0, system.memory()
+    free = 0 if isinstance(memory, Gap) else memory[1]
+    return (
+        min(cpus, host.cgroup_cpus(system) or cpus) >= APART_CPUS
+        and min(free, host.cgroup_memory(system) or free) >= APART_BYTES
+    )
 
 
 def finish(
@@ -90,7 +113,7 @@ class Others:
     def __init__(self, system: System, python: str, first: First, request: Request) -> None:
         assert first.run is not None
         self.first = first.run
-        self.runs: dict[str, Run] = {}
+        self.runs: dict[str, Run] = {"cpu": first.cpu} if first.cpu else {}
         self._system = system
         self._python = python
         self.changed = first.changed

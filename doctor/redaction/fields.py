@@ -72,6 +72,7 @@ _DECLARED: dict[str, dict[How, str]] = {
     "StartFailure": {VERSION: "version", TEXT: "message"},
     "Kernel": {OWN: "started_at", NAME: "environ", TEXT: "name file"},
     "OtherEnvironment": {VERSION: "version torch", TEXT: "python how kernel"},
+    "Held": {VERSION: "python torch", NAME: "companions"},
     "Interpreter": {
         OWN: "implementation architecture platform_tag environment manager",
         VERSION: "version macos_reported pip",

@@ -71,6 +71,35 @@ def test_a_uv_project(patient: Make, index: Index) -> None:
     assert (sick.content(), files_of(sick.env.parent)) == (before, files)
 
 
+def without_torch(sick: Patient) -> Patient:
+    assert UV is not None
+    subprocess.run([UV, "pip", "uninstall", "-q", "--python", str(sick.env), "torch"], check=True, timeout=60)
+    return sick
+
+
+def test_a_uv_project_that_was_not_synchronised(patient: Make, index: Index) -> None:
+    pyproject = PYPROJECT.format(url=index.url).replace("/whl/cpu", "/whl/cu130")
+    sick = without_torch(of_uv(patient, pyproject))
+    before, files = sick.content(), files_of(sick.env.parent)
+    assert "pyproject.toml asks for it" in " ".join(sick.doctor("check", "--no-probe").stdout.split())
+    sync = f"uv sync --project {sick.env.parent} --inexact\n"
+    assert sync in sick.doctor("fix", "--print-commands").stdout
+    done = sick.fix()
+    assert (done.returncode, sick.torch()) == (0, "2.13.0+cu130"), done.stderr
+    assert files_of(sick.env.parent) == files
+    assert sick.doctor("fix", "--undo").returncode == 0
+    assert (sick.content(), files_of(sick.env.parent)) == (before, files)
+
+
+def test_a_uv_project_that_asks_for_a_build_that_is_wrong_here(patient: Make, index: Index) -> None:
+    sick = without_torch(uv_project(patient, index))
+    before = sick.content()
+    done = sick.fix()
+    assert done.returncode == 1
+    assert "worse: torch-cpu-only is found now" in done.stderr
+    assert sick.content() == before
+
+
 def test_a_uv_project_that_is_not_cured_gets_its_files_back(patient: Make, index: Index) -> None:
     sick = uv_project(patient, index)
     before, files = sick.content(), files_of(sick.env.parent)

@@ -40,7 +40,7 @@ def test_three_commands_go_wrong_at_once(fault: str, number: int) -> None:
 
 @pytest.mark.parametrize("fault", ["fails", "hangs", "floods", "crashes"])
 def test_without_its_probe_no_machine_is_healthy(fault: str) -> None:
-    command = next(c for c in machine().commands if is_probe(c))
+    command = next(c for c in machine().commands if is_probe(c) and c[-1] != "facts")  # that child computes nothing
     report = machine().examined({command: lambda answer: FAULTS[fault](answer, Random(fault))})
     assert report.verdict != "healthy"
 

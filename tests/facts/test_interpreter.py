@@ -9,7 +9,7 @@ import pytest
 
 from doctor.decode import Refused
 from doctor.facts import collect, installed
-from doctor.facts.installed import TorchSaid
+from doctor.facts.installed import PackageSaid, TorchSaid
 from doctor.facts.interpreter import failure_of, read_answer, telling_line
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
@@ -51,6 +51,27 @@ def test_what_the_packages_of_torch_need_of_each_other_is_missing_too() -> None:
     notes.set("packages", (cusparse, other), "test")
     installed.write_missing(("filelock", "nvidia-cusparse"), notes)
     assert notes.get("torch.missing_requirements") == ("sympy>=1.13.3", "nvidia-nvjitlink")
+
+
+def test_what_torch_asks_for_by_extras_is_required() -> None:
+    """torch 2.14.1: cuda-toolkit[cublas,cudart]==13.0.3; the package has no files of its own."""
+    told = (
+        "nvidia-cuda-runtime==13.0.96.*; (sys_platform == 'linux') and extra == 'cudart'",
+        "nvidia-cuda-runtime==13.0.96.*; (sys_platform == 'linux') and extra == 'nvcc'",
+        "nvidia-cublas==13.1.1.3.*; (sys_platform == 'linux') and extra == 'cublas'",
+        "nvidia-cufft==12.0.0.61.*; sys_platform == 'win32' and extra == 'cudart'",
+        "nvidia-cuda-nvcc==13.0.88.*; (sys_platform == 'linux') and extra == 'nvcc'",
+    )
+    toolkit = PackageSaid(name="cuda-toolkit", version="13.0.3", requires=told)
+    cublas = PackageSaid(name="nvidia-cublas", version="13.1.1.3")
+    torch = ('cuda-toolkit[cublas, cudart]==13.0.3; platform_system == "Linux"', "filelock")
+    notes = Notes()
+    notes.set("packages", installed.packages_of((toolkit, cublas), MARKERS, torch), "test")
+    notes.set("torch.requires", installed.requirements(torch, MARKERS), "test")
+    installed.write_missing(("filelock", "cuda-toolkit"), notes)
+    assert notes.get("torch.missing_requirements") == ("nvidia-cuda-runtime==13.0.96.*",)
+    without = installed.packages_of((toolkit, cublas), MARKERS, ("filelock",))
+    assert without[0].requires == (), "extras that nobody asks for"
 
 
 @pytest.mark.parametrize("answer", ['{"event": "done"}', '{"version": "3.11.4"}', '{"version": "x"}'])

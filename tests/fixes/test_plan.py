@@ -13,7 +13,7 @@ from doctor.fixes.plan import plan, script
 from doctor.fixes.situation import as_found
 from doctor.knowledge import lookup
 from doctor.knowledge.choosing import avoiding
-from doctor.model.facts import ABSENT, DamagedFile, Facts, Package
+from doctor.model.facts import ABSENT, DamagedFile, Facts, Held, Package, StartFailure
 from doctor.model.fix import Plan
 from tests.examples import linux, mac, windows, with_amd, with_nvidia, with_packages, with_torch
 from tests.fixes.situations import finding
@@ -552,6 +552,32 @@ def test_a_torch_of_conda_forge_is_not_said_to_be_unseen() -> None:
     assert any("was not seen" in text for text in plan([MISSING], facts, tool="pip").fixes[0].assumes)
     (fix,) = plan([MISSING], facts, tool="conda").fixes
     assert fix.assumes == fix.alternatives == ()
+
+
+@pytest.mark.parametrize(
+    ("held", "python", "install"),
+    [
+        (Held(python="3.11.9", torch="2.6.0+cpu", companions=("torchvision",)), "3.11",
+         "torch==2.6.0 torchvision==0.21.0 --torch-backend=cpu"),
+        (Held(python="3.10", torch="2.6.0"), "3.10", "torch==2.6.0"),
+        (Held(python="3.12", torch="2.15.0.dev20260901+cpu"), "3.12", "torch=="),  # nightlies are removed, in time
+        (Held(python="3.11", torch="0.3.1"), "3.11", "torch=="),  # which was never made for 3.11
+        (Held(python="3.4"), "3.", "torch=="),
+        (Held(torch="2.6.0"), "3.", "torch==2.6.0"),
+    ],
+)  # fmt: skip
+def test_an_environment_without_its_python_is_made_as_it_was(held: Held, python: str, install: str) -> None:
+    facts = linux()
+    failure = StartFailure(kind="dead-link", message="bin/python is a link to a Python that was removed")
+    interpreter = replace(facts.interpreter, version=None, start_failure=failure, held=held)
+    facts = replace(facts, interpreter=interpreter, torch=None, packages=None)
+    (fix,) = (f for f in plan(judge(facts)[1], facts).fixes if f.finding == "interpreter-broken")
+    said = script(Plan(fixes=(fix,)))
+    assert f"uv venv --python {python}" in said
+    assert f" {install}" in said
+    assert "dev2026" not in said
+    had = (held.python or "").split(".")
+    assert bool(fix.assumes) == (had == ["3", "4"] or held.torch == "0.3.1"), "another one than it had is told"
 
 
 def test_a_python_that_does_not_run_is_not_asked_for_its_packages() -> None:

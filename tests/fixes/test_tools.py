@@ -11,7 +11,7 @@ from doctor.fixes.quoting import comment
 from doctor.fixes.situation import situation_of
 from doctor.fixes.torch import fix_of_build
 from doctor.knowledge.choose import choose
-from doctor.model.facts import ABSENT, Facts, TorchCopy
+from doctor.model.facts import ABSENT, Facts, Package, TorchCopy
 from doctor.model.fix import Plan
 from tests.examples import linux, with_amd, with_nvidia, with_packages, with_torch
 from tests.fixes.situations import finding
@@ -105,6 +105,36 @@ def test_in_a_uv_project_the_project_gets_it() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("manager", "file", "line"),
+    [
+        ("uv", "pyproject.toml", "uv sync --project /home/u/ml --inexact"),
+        ("poetry", "pyproject.toml", "poetry --directory /home/u/ml install"),
+        ("pdm", "pyproject.toml", "pdm install --project /home/u/ml"),
+        ("pixi", "pixi.toml", "pixi install --manifest-path /home/u/ml/pixi.toml"),
+        ("pipenv", "Pipfile", "pipenv install"),
+    ],
+)
+def test_a_project_that_asks_for_torch_is_installed_as_it_says(manager: str, file: str, line: str) -> None:
+    facts = replace(linux(), torch=ABSENT)
+    project = f"/home/u/ml/{file}"
+    own = replace(facts.interpreter, manager=manager, project=project, prefix="/home/u/ml/.venv")
+    asks = replace(facts, interpreter=replace(own, project_has_torch=True))
+    (fix,) = plan([finding("torch-missing", "install-torch")], asks).fixes
+    assert script(Plan(fixes=(fix,))).splitlines() == [line]
+    assert [other.action for other in fix.alternatives] == ["install-torch"], "the build that serves best"
+    for other in (replace(own, project_has_torch=False), own):
+        assert line not in lines(replace(facts, interpreter=other), None, "install-torch", "torch-missing")
+    assert line not in lines(asks, "pip", "install-torch", "torch-missing"), "the user wants pip's"
+
+
+def test_uv_sync_means_the_projects_own_environment() -> None:
+    facts = replace(linux(), torch=ABSENT)
+    interpreter = replace(facts.interpreter, manager="uv", project="/home/u/ml/pyproject.toml", project_has_torch=True)
+    elsewhere = replace(facts, interpreter=replace(interpreter, prefix="/home/u/ml/venv310"))
+    assert not any("sync" in line for line in lines(elsewhere, None, "install-torch", "torch-missing"))
+
+
 def new_card(torch: str) -> Facts:
     """An RTX 4090, which the default build serves."""
     return with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 4090", driver="580.95.05"), torch)
@@ -128,6 +158,14 @@ def test_poetry_removes_a_build_only_where_its_lock_file_names_the_same_one() ->
     broken = lines(with_packages(new_card("2.14.1+cu130")), "poetry", id="torch-install-broken")
     assert broken[0] == f"{PY} -m pip uninstall -y torch"
     assert not any("uninstall" in line for line in lines(new_card("2.14.1+cpu"), "poetry"))
+
+
+def test_pip_removes_a_package_as_often_as_it_is_on_record_in_a_folder() -> None:
+    facts = with_torch(linux(), "2.14.1+cpu")
+    facts = replace(facts, packages=(Package(name="numpy", version="2.4.6", copies=2, beside=1),))
+    remedy = ("reinstall-package", {"package": "numpy", "spec": "==2.4.6"})
+    said = lines(facts, "pip", remedy, id="dependency-broken")
+    assert said == [f"{PY} -m pip uninstall -y numpy"] * 2 + [f"{PY} -m pip install numpy==2.4.6"]
 
 
 def test_pip_removes_each_torch_that_is_on_record_in_a_folder() -> None:

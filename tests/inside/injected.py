@@ -33,6 +33,16 @@ def looked(kinds=("float32",), ladder=False, seed=1, gradients=True, **operation
     return dict(data, **dict(steps, wrong=steps["wrong"] + data["wrong"]))
 
 
+def with_gradients(change):
+    """Without autograd, the gradient of y changed."""
+    mine = probe.GRADIENTS["mm"]
+    probe.GRADIENTS["mm"] = lambda *arguments: (mine(*arguments)[0], change(mine(*arguments)[1]))
+    try:
+        return looked(gradients=False)
+    finally:
+        probe.GRADIENTS["mm"] = mine
+
+
 def after(change):
     """mm with its result changed; the gradient stays that of the right product."""
 
@@ -241,7 +251,8 @@ answers = {
     "reference": probe.Probe(Broken(mm=wrong_double), "cpu").reference()["wrong"],
     "memory": Forgetful().allocate()["wrong"],
     "healthy": [healthy(seed) for seed in range(int(sys.argv[2]))],
-    "forward only": looked(gradients=False),
+    "without autograd": looked(kinds=("float32", "bfloat16", "float64"), gradients=False),
+    "without autograd, a wrong gradient": with_gradients(lambda g: g + (g.dtype != torch.float64)),
 }
 torch.set_num_threads(THREADS)
 answers["speed"] = speed()

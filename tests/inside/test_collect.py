@@ -281,6 +281,8 @@ def test_each_sign_of_each_tool(tmp_path: Path) -> None:
         project = folder / sign["project"][0] if sign["project"] else None  # type: ignore[index]
         for file in (*made, *([project] if project else [])):
             file.touch()
+        if sign["points"]:
+            (prefix / str(sign["file"])).write_text(f"{folder}\n")
         answer = read_answer(
             run(sys.executable, place, before=f"import sys; sys.prefix = {str(prefix)!r}").stdout, NONCE
         )

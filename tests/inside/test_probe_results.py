@@ -81,9 +81,13 @@ def test_no_false_alarm(answers: dict[str, Any]) -> None:
         assert found["float64_mm_bits"] == 53
 
 
-def test_without_gradients_no_backward_runs(answers: dict[str, Any]) -> None:
-    assert answers["forward only"]["wrong"] == []
-    assert answers["forward only"]["float32_mm_bits"] == 24
+def test_gradients_are_checked_without_autograd_too(answers: dict[str, Any]) -> None:
+    found = answers["without autograd"]
+    assert found["wrong"] == found["inexact"] == []
+    assert (found["float32_mm_bits"], found["float32_conv2d_bits"], found["float64_conv2d_bits"]) == (24, 24, 53)
+    wrong = answers["without autograd, a wrong gradient"]["wrong"]
+    assert wrong
+    assert all(text.startswith("float32 mm, gradient of y") for text in wrong)
 
 
 def test_rates_are_plausible(answers: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -11,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from doctor.facts.system import System
 from doctor.facts.target import Found
 from doctor.model.facts import ABSENT, Facts, ImportFailure, StartFailure, Torch
-from doctor.probes import imported, limits
+from doctor.probes import children, imported, limits
 from tests.probes.fakes import LEAST, look, machine, with_gpus
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of POSIX")
@@ -235,6 +237,32 @@ def test_a_driver_that_hangs_leaves_the_import_known_and_the_cpu_probed(tmp_path
     assert gaps["torch.cuda_available"].reason == "timed-out"
     assert "asking the driver took longer than 1 s" in gaps["torch.devices"].detail
     assert [(p.device, p.stage) for p in facts.probes or ()] == [("cpu", "open")]  # a second child came that far
+
+
+@posix
+def test_where_there_is_room_the_cpu_does_not_wait_for_the_driver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(children, "has_room_apart", lambda system: True)
+    hangs = LEAST.replace("lambda: False", "lambda: __import__('time').sleep(60)")
+    facts = look(*machine(tmp_path, hangs), limit_s=2.0)
+    gaps = {gap.fact: gap for gap in facts.gaps}
+    assert "asking the driver took longer than 2 s" in gaps["torch.devices"].detail
+    (cpu,) = facts.probes or ()
+    assert (cpu.device, cpu.status, cpu.stage) == ("cpu", "failed", "open"), "this torch cannot compute"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cpus", "free", "room"),
+    [(1, 16, 64 << 30, True), (0, 16, 64 << 30, False), (1, 2, 64 << 30, False), (8, 16, 2 << 30, False)],
+)
+def test_room_for_a_third_child(tmp_path: Path, nodes: int, cpus: int, free: int, room: bool) -> None:
+    (tmp_path / "dev").mkdir()
+    for number in range(nodes):
+        (tmp_path / "dev" / f"nvidia{number}").touch()
+    said = {"cpus": cpus, "cpus_usable": cpus, "memory": [free, free]}
+    (tmp_path / "machine.json").write_text(json.dumps(said))
+    assert children.has_room_apart(System.of_folder(str(tmp_path))) is room
 
 
 @posix

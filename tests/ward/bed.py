@@ -20,8 +20,9 @@ class Bed:
     `id`: the only root that may be found; None: nothing is wrong. `also`: warnings
     that are true beside it. `code`: the exit code of `check`. `action` and
     `details`: the first fix of that finding, as far as they are given. `cure`: who applies that fix: "run"
-    (`fix --run`), "hand" (a manual step that the test carries out), or "none", with `why_not`. `limit_s`: for one
-    `check`. `fast`: made of the CPU build alone, in the suite. `needs`: programs without which the bed cannot be made.
+    (`fix --run`), "hand" (a manual step that the test carries out), or "none", with `why_not`. `command`: what examines
+    it. `limit_s`: for one examination. `fast`: made of the CPU build alone, in the suite. `needs`: programs without
+    which the bed cannot be made.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Bed:
     details: Mapping[str, str] = field(default_factory=dict)
     cure: Cure = "none"
     why_not: str = ""
+    command: tuple[str, ...] = ("check",)
     limit_s: float = 60.0
     fast: bool = False
     needs: tuple[str, ...] = ()
@@ -47,7 +49,7 @@ _beds: dict[str, Bed] = {}
 def bed(
     id: str | None, *, base: str = "cpu", code: int | None = None, action: str | None = None,
     details: Mapping[str, str] | None = None, also: tuple[str, ...] = (), cure: Cure = "none",
-    why_not: str = "", limit_s: float = 60.0,
+    why_not: str = "", command: tuple[str, ...] = ("check",), limit_s: float = 60.0,
     fast: bool = False, needs: tuple[str, ...] = (), wheels: tuple[str, ...] = (),
 ) -> Callable[[Callable[[Place], None]], Callable[[Place], None]]:  # fmt: skip
     """Declare a bed: the decorated function breaks the place, its docstring says how in one line. The exit code is 1
@@ -60,7 +62,8 @@ def bed(
         _beds[name] = Bed(
             name=name, base=base, breaks=breaks, says=" ".join((breaks.__doc__ or "").split()), id=id,
             code=(0 if id is None else 1) if code is None else code, also=also, action=action,
-            details=details or {}, cure=cure, why_not=why_not, limit_s=limit_s, fast=fast, needs=needs, wheels=wheels,
+            details=details or {}, cure=cure, why_not=why_not, command=command, limit_s=limit_s, fast=fast,
+            needs=needs, wheels=wheels,
         )  # fmt: skip
         return breaks
 

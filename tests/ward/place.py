@@ -186,11 +186,11 @@ class Place:
         self.sources = ("--pytorch-index", f"{index.url}/whl")
         return index.url
 
-    def project(self, pyproject: str) -> Path:
+    def project(self, text: str, file: str = "pyproject.toml") -> Path:
         """Make the environment that of a project, as its .venv; the user stands in the project's folder."""
         self.work = self.root / "project"
         self.work.mkdir()
-        self.write(self.work / "pyproject.toml", pyproject)
+        self.write(self.work / file, text)
         moved = self.work / ".venv"
         move_environment(self.env, moved)
         self.env = moved

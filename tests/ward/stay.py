@@ -72,7 +72,7 @@ def examined(bed: Bed, place: Place, *, fixes: bool) -> Row:
 def _check(bed: Bed, place: Place, row: Row) -> dict[str, Any] | None:
     started = time.monotonic()
     try:
-        done = place.doctor("check", "--json", "--no-redact", timeout=bed.limit_s)
+        done = place.doctor(*bed.command, "--json", "--no-redact", timeout=bed.limit_s)
     except subprocess.TimeoutExpired:
         row.problems.append(f"no report after {bed.limit_s:g} s")
         return None

@@ -18,10 +18,13 @@ References
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard, imported
 from doctor.checks._torch import quote
-from doctor.model.facts import Facts, StartFailure
+from doctor.knowledge import lookup
+from doctor.model.facts import Facts, Held, StartFailure
 from doctor.model.finding import Evidence, Remedy
 
 AGAIN = Remedy(
@@ -62,7 +65,7 @@ def judge(facts: Facts) -> Judgement:
                 "interpreter.executable",
                 Evidence(fact="how it ended", value=failure.kind, source="start of the Python", quote=failure.message),
             ),
-            remedies=(*unset, AGAIN),
+            remedies=(*unset, _as_it_was(facts)),
             signal=failure.signal,
             exit_code=failure.exit_code,
         )
@@ -77,6 +80,20 @@ def judge(facts: Facts) -> Judgement:
         evidence=(quote(error), "interpreter.executable"),
         remedies=(*unset, AGAIN),
     )
+
+
+def _as_it_was(facts: Facts) -> Remedy:
+    """The environment again, with the Python and the torch that its files still name."""
+    held = facts.interpreter.held
+    if not isinstance(held, Held):
+        return AGAIN
+    details = {"python": ".".join(held.python.split(".")[:2])} if held.python else {}
+    if held.torch:
+        platform = lookup.platform_of(facts.host.system, facts.interpreter.architecture or facts.host.architecture)
+        build = lookup.build_of(held.torch, platform=platform)
+        if not build.nightly:
+            details |= {"torch": f"=={build.release}", **({"backend": build.backend} if build.backend else {})}
+    return replace(AGAIN, details=details)
 
 
 @check.fit

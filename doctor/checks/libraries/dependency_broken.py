@@ -57,7 +57,7 @@ def judge(facts: Facts) -> Judgement:
         return None
     if installed(facts) is None:
         return _not_found(facts)
-    return _damaged(facts, torch) or _missing(facts, torch) or _not_found(facts)
+    return _damaged(facts, torch) or _missing(facts, torch) or _doubled(facts, torch) or _not_found(facts)
 
 
 def _damaged(facts: Facts, torch: Torch) -> Judgement:
@@ -121,6 +121,22 @@ def _not_found(facts: Facts) -> Judgement:
         remedies=(Remedy(action="install-package", details={"package": package}),),
         package=package,
     )
+
+
+def _doubled(facts: Facts, torch: Torch) -> Judgement:
+    """NumPy that is on record twice and does not work: one was put over the other, so that their files are mixed."""
+    numpy = next((p for p in facts.packages or () if p.name == "numpy" and p.beside), None)
+    if numpy is None or torch.numpy_works is not False:
+        return None
+    spec = {"spec": f"=={numpy.version}"} if numpy.version else {}
+    return check.found(
+        facts,
+        "numpy is on record twice in the same folder, and does not work: files of two releases are mixed.",
+        evidence=(Evidence(fact="numpy", value=f"{numpy.version}, and {numpy.beside} more", source="dist-info"),
+                  "torch.numpy_error"),
+        remedies=(Remedy(action="reinstall-package", details={"package": "numpy", **spec}),),
+        package="numpy",
+    )  # fmt: skip
 
 
 def _name(text: str) -> str:

@@ -41,9 +41,10 @@ def judge(facts: Facts) -> Judgement:
     remedies = [Remedy(action="install-torch")]
     if elsewhere:
         remedies.append(Remedy(action="activate-environment", details={"path": elsewhere.python}))
+    asks = f" {facts.interpreter.project} asks for it." if facts.interpreter.project_has_torch else ""
     return check.found(
         facts,
-        f"{where} has no torch." + (f" {elsewhere.python} has torch {elsewhere.torch}." if elsewhere else ""),
+        f"{where} has no torch.{asks}" + (f" {elsewhere.python} has torch {elsewhere.torch}." if elsewhere else ""),
         evidence=("interpreter.executable", "interpreter.version", "torch", quote(message) if message else None),
         remedies=remedies,
         confidence="certain" if facts.torch is ABSENT else "likely",

@@ -25,12 +25,14 @@ from doctor.fixes.tools._tool import (
     Tool,
     Variables,
     normalised,
+    of_list,
+    table_at,
 )
 
 __all__ = [
     "REPORT", "Asking", "Change", "Kind", "Order", "Projects", "Resolution", "Said", "Tool", "Variables", "all_tools",
-    "base", "fetcher", "find", "folder_made_by", "kind", "names", "normalised", "of_argv", "of_kind", "signs",
-    "spellings", "tags", "tool", "tool_said", "with_channel",
+    "base", "fetcher", "find", "folder_made_by", "kind", "names", "normalised", "of_argv", "of_kind", "of_list",
+    "signs", "spellings", "table_at", "tags", "tool", "tool_said", "with_channel",
 ]  # fmt: skip
 
 
@@ -105,7 +107,7 @@ def signs() -> list[dict[str, object]]:
     return [{"manager": tool.name} | {name: getattr(sign, name) for name in _LOOKED_FOR} for tool, sign in rows]
 
 
-_LOOKED_FOR = ("file", "part", "lock", "key", "kind", "of_conda", "project", "above", "needs")
+_LOOKED_FOR = ("file", "part", "lock", "key", "kind", "of_conda", "project", "above", "needs", "points")
 
 
 def spellings(*, words: int = 2) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from doctor.model.fix import Step
@@ -53,6 +53,7 @@ class Sign:
     project: tuple[str, ...] = ()  # names of the project's file, the likeliest first
     above: str = ""  # the project's folder is the path up to this part; "": the folder that holds the environment
     needs: str = ""  # the project counts only where this file lies beside its own
+    points: bool = False  # `file` holds the path of the project's folder, and is a sign only where the project is there
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +84,7 @@ class Projects:
     folder: tuple[str, ...] = ()  # options that name the project; (): it cannot be told which one is meant
     verbs: tuple[str, ...] = ()  # the commands that do so, where others do not
     leave: str = ""  # the option of add and remove that leaves the environment alone
+    sync: str = ""  # the verb that installs what the file asks for, if it knows --dry-run
     instead: Mapping[str, str] | None = None  # verb -> one that only resolves
     verbose: tuple[str, ...] = ()
     answered: str = ""  # lines that show that an index answered; "": it shows nothing, and its own time limits count
@@ -146,6 +148,7 @@ class Asking(Protocol):
 
 
 REPORT = "{report}"
+_ONLY_SOMETIMES = ("optional", "markers", "python", "platform", "sys_platform", "os_name")
 
 # What a tool can make: a virtual environment of the Python at hand, one of any Python, which it fetches, or one of a
 # kind of its own with a Python of its own.
@@ -198,6 +201,15 @@ class Tool(Protocol):
     @abstractmethod
     def remove(self, situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
         """The steps that remove packages."""
+
+    def sync(self, situation: Situation) -> Step | None:
+        """The project's own command, which installs what its file asks for; None where it has none."""
+        return None
+
+    def unasked(self, project: Mapping[str, object]) -> Iterator[str]:
+        """The packages that this command installs, whatever the system, beside [project] dependencies. `project`: the
+        content of the project's file."""
+        return iter(())
 
     def undo(self, situation: Situation, requirement: str, index: str | None) -> tuple[str, ...] | None:
         """The command that brings the present build back; None where one command can't."""
@@ -264,6 +276,29 @@ def requirement_name(requirement: str) -> str:
 def normalised(name: str) -> str:
     """The name of a distribution as PEP 503 compares it."""
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def table_at(project: Mapping[str, object], *keys: str) -> Mapping[str, object]:
+    """A table of a project's file; {} where there is none."""
+    for key in keys:
+        found = project.get(key)
+        project = found if isinstance(found, Mapping) else {}
+    return project
+
+
+def of_list(value: object) -> Iterator[str]:
+    """The names in a list of requirements, of those without a marker."""
+    for one in value if isinstance(value, list) else ():
+        if isinstance(one, str) and ";" not in one and (match := re.match(r"\s*([A-Za-z0-9][\w.-]*)", one)):
+            yield match[1]
+
+
+def of_table(value: object) -> Iterator[str]:
+    """The keys of a table of dependencies, of those that are always wanted: one is written as a table of its own where
+    it may be optional, or holds for some systems only."""
+    for name, how in value.items() if isinstance(value, Mapping) else ():
+        if isinstance(how, str) or (isinstance(how, Mapping) and not any(key in how for key in _ONLY_SOMETIMES)):
+            yield name
 
 
 def program_name(argv: Sequence[str]) -> str:

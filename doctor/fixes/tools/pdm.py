@@ -11,11 +11,11 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.fixes.tools import pip
-from doctor.fixes.tools._tool import Order, Projects, Sign, Tables, Tool, requirement_name
+from doctor.fixes.tools._tool import Order, Projects, Sign, Tables, Tool, of_list, requirement_name, table_at
 from doctor.model.fix import Step, TomlEdit
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ class Pdm(Tool):
     keeps_index = True
     needs_pip = False
     projects = Projects(
-        folder=("--project", "-p"), leave="--no-sync", verbose=("-v",),
-        answered=r"pdm\.termui: .*(Starting round|new pin|Candidate)|unearth\.",
+        folder=("--project", "-p"), leave="--no-sync", sync="install", verbose=("-v",),
+        answered=r"pdm\.termui: .*(Starting round|new pin|Candidate)|unearth\.|Synchronizing|Packages to add",
         chatter=r"INFO: |STATUS: |pdm\.termui: |unearth\.|Set env var |See \S+ for |WARNING: Add '-v'|"
         r"\[ResolutionError\]|.*Lock failed|Adding packages to |\S* \d:\d\d:\d\d Resolve for ",
         reason=_reason, limits=(("PDM_REQUEST_TIMEOUT", "{seconds}"),),
@@ -66,6 +66,16 @@ class Pdm(Tool):
 
     def remove(self, situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
         return (Step(text=f"Remove {' '.join(packages)}", argv=(*_pdm(situation, "remove"), *packages)),)
+
+    def sync(self, situation: Situation) -> Step | None:
+        """`pdm install` makes a lock file where there is none, which `pdm sync` does not."""
+        return Step(text="Install what the project asks for", argv=_pdm(situation, "install"))
+
+    def unasked(self, project: Mapping[str, object]) -> Iterator[str]:
+        """Source: https://pdm-project.org/latest/usage/dependency/."""
+        groups = (table_at(project, "dependency-groups"), table_at(project, "tool", "pdm", "dev-dependencies"))
+        for listed in (listed for group in groups for listed in group.values()):
+            yield from of_list(listed)
 
     def names_environment(self, folder: str, real: str, prefix: str) -> bool:
         """demo-AbC_12-x-3.12, or with a name that the user gave in place of the version. Source:

@@ -54,6 +54,12 @@ class Pip(Tool):
             steps.append(Step(text=f"Remove the installed {' '.join(order.replaces)}", argv=remove))
             again = Step(text="Remove the other torch in the same folder", argv=(*pip, "uninstall", "-y", "torch"))
             steps += [again] * torches_beside(situation.facts)  # each call removes one
+            for package in situation.facts.packages or ():
+                if package.name in order.replaces:
+                    again = Step(
+                        text=f"Remove the other {package.name}", argv=(*pip, "uninstall", "-y", package.name)
+                    )
+                    steps += [again] * package.beside
         index = ("--index-url", order.index) if order.index else ()
         steps.append(Step(text=order.text, argv=(*pip, "install", *order.requirements, *index, *past_cache(order))))
         return tuple(steps)

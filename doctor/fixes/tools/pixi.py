@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from doctor.fixes.tools._tool import Kind, Order, Projects, Sign, Tables, Tool
+from doctor.fixes.tools._tool import Kind, Order, Projects, Sign, Tables, Tool, of_table, table_at
 from doctor.fixes.tools.conda import CHANNEL, channel_packages
 from doctor.model.fix import Step, TomlEdit
 
@@ -59,6 +59,15 @@ class Pixi(Tool):
 
     def remove(self, situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
         return (Step(text=f"Remove {' '.join(packages)}", argv=(*_pixi(situation, "remove"), *packages)),)
+
+    def sync(self, situation: Situation) -> Step | None:
+        return Step(text="Install what the workspace asks for", argv=_pixi(situation, "install"))
+
+    def unasked(self, project: Mapping[str, object]) -> Iterator[str]:
+        """Source: https://pixi.prefix.dev/latest/reference/pixi_manifest/."""
+        for manifest in (project, table_at(project, "tool", "pixi")):
+            yield from of_table(manifest.get("dependencies"))
+            yield from of_table(manifest.get("pypi-dependencies"))
 
     def from_channel(self, situation: Situation, packages: Sequence[str]) -> tuple[Step, ...]:
         text = f"Install {packages[0]} from {CHANNEL}"

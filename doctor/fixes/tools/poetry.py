@@ -6,11 +6,11 @@ import base64
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.fixes.tools import pip
-from doctor.fixes.tools._tool import Order, Projects, Sign, Tables, Tool
+from doctor.fixes.tools._tool import Order, Projects, Sign, Tables, Tool, of_table, table_at
 from doctor.model.fix import Step
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class Poetry(Tool):
     needs_pip = False
     quiet = {"POETRY_NO_INTERACTION": "1"}  # noqa: RUF012
     projects = Projects(
-        folder=("--directory", "-C"), leave="--lock", verbose=("-vv",),
-        answered=r".*(selecting|conflict|Resolving dependencies\.\.\. \()",
+        folder=("--directory", "-C"), leave="--lock", sync="install", verbose=("-vv",),
+        answered=r".*(selecting|conflict|Resolving dependencies\.\.\. \(|from lock file)",
         chatter=r"(Updating|Resolving) dependencies|Using virtualenv|Checking keyring|\s*\d+: ",
         reason=_reason, limits=(("POETRY_REQUESTS_TIMEOUT", "{seconds}"),),
     )  # fmt: skip
@@ -72,6 +72,18 @@ class Poetry(Tool):
 
     def remove(self, situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
         return (Step(text=f"Remove {' '.join(packages)}", argv=(*_poetry(situation), "remove", *packages)),)
+
+    def sync(self, situation: Situation) -> Step | None:
+        return Step(text="Install what the project asks for", argv=(*_poetry(situation), "install"))
+
+    def unasked(self, project: Mapping[str, object]) -> Iterator[str]:
+        """Source: https://python-poetry.org/docs/managing-dependencies/."""
+        own = table_at(project, "tool", "poetry")
+        yield from of_table(own.get("dependencies"))
+        for name in table_at(own, "group"):
+            group = table_at(own, "group", name)
+            if group.get("optional") is not True:
+                yield from of_table(group.get("dependencies"))
 
     def names_environment(self, folder: str, real: str, prefix: str) -> bool:
         """demo-AbC_12-x-py3.12. Source: poetry's EnvManager.generate_env_name."""

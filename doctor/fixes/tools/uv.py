@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.fixes.tools import pip
@@ -23,7 +23,9 @@ from doctor.fixes.tools._tool import (
     Tool,
     Variables,
     normalised,
+    of_list,
     requirement_name,
+    table_at,
 )
 from doctor.knowledge import vendors
 from doctor.model.fix import Step
@@ -66,7 +68,8 @@ class Uv(Tool):
     makes = "of-any-python"
     homes = ((".local", "bin"), (".cargo", "bin"))
     projects = Projects(
-        folder=("--project", "--directory"), verbs=("add", "remove"), leave="--no-sync", verbose=("--verbose",),
+        folder=("--project", "--directory"), verbs=("add", "remove", "sync"), leave="--no-sync", sync="sync",
+        verbose=("--verbose",),
         answered=r"DEBUG (Selecting|Tried)|Resolved ", chatter=_CHATTER, 
         limits=(("UV_HTTP_TIMEOUT", "{seconds}"), ("UV_HTTP_RETRIES", "1")),
     )  # fmt: skip
@@ -91,6 +94,23 @@ class Uv(Tool):
     def remove(self, situation: Situation, packages: tuple[str, ...]) -> tuple[Step, ...]:
         argv = ("uv", "pip", "uninstall", "--python", situation.python, *packages)
         return (Step(text=f"Remove {' '.join(packages)}", argv=argv),)
+
+    def sync(self, situation: Situation) -> Step | None:
+        """Without --inexact uv would remove what the lock file does not name. uv means the project's .venv; None for an
+        environment of another name."""
+        project = _project(situation)
+        if project is None or situation.prefix != str(situation.path(project) / ".venv"):
+            return None
+        return Step(text="Install what the project asks for", argv=("uv", "sync", "--project", project, "--inexact"))
+
+    def unasked(self, project: Mapping[str, object]) -> Iterator[str]:
+        """Source: https://docs.astral.sh/uv/concepts/projects/dependencies/#default-groups."""
+        groups, own = table_at(project, "dependency-groups"), table_at(project, "tool", "uv")
+        default = own.get("default-groups", ["dev"])
+        for name, listed in groups.items():
+            if default == "all" or (isinstance(default, list) and name in default):
+                yield from of_list(listed)
+        yield from of_list(own.get("dev-dependencies"))
 
     def make(self, situation: Situation, python: str, arch: str | None) -> tuple[Step, ...]:
         argv = ("uv", "venv", "--python", _request(situation, python, arch), str(situation.prefix))

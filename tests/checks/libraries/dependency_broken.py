@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from doctor.model.facts import DamagedFile, Facts, ImportFailure
+from doctor.model.facts import DamagedFile, Facts, ImportFailure, Package
 from tests.example_case import Case
 from tests.examples import linux, windows, with_packages, with_torch
 
@@ -24,7 +24,11 @@ UMATH = "numpy/_core/_multiarray_umath.cpython-312-x86_64-linux-gnu.so"
 ANOTHER = "it is made for cpython-310, this Python is another"
 EXTENSIONS = "typing_extensions.py"
 
+OVER = replace(linux(), packages=(Package(name="numpy", version="1.26.4", copies=2, beside=1),))
+APART = replace(linux(), packages=(Package(name="numpy", version="1.26.4", copies=2),))
+
 BAD = {
+    "NumPy over NumPy": Case(with_torch(OVER, "2.13.0+cpu", numpy_works=False), severity="fault"),
     "typing_extensions was uninstalled": Case(
         fails(
             linux(), "ModuleNotFoundError", "No module named 'typing_extensions'",
@@ -73,6 +77,8 @@ BAD = {
 }
 
 GOOD = {
+    "NumPy on record twice that works": with_torch(OVER, "2.13.0+cpu", numpy_works=True),
+    "NumPy in two folders": with_torch(APART, "2.13.0+cpu", numpy_works=False),
     "the whole folder is another Python's: torch-install-broken": broken(
         fails(CUDA, "ImportError", "cannot import name '_C' from 'torch'"),
         *(file(name, "1.0", f"{name}/a.cpython-310-x86_64-linux-gnu.so", "foreign", ANOTHER) for name in ("numpy", "torch")),

@@ -96,6 +96,21 @@ def nccl_of_another_release(place: Place) -> None:
     info.rename(info.with_name("nvidia_nccl_cu13-2.27.3.dist-info"))
 
 
+@bed(
+    "dependency-broken", base="cuda", action="install-package", details={"package": "nvidia-cuda-runtime"},
+    cure="run", needs=("gcc", "unshare"),
+)  # fmt: skip
+def cuda_runtime_of_another_major(place: Place) -> None:
+    """nvidia-cuda-runtime-cu12 took the place of the nvidia-cuda-runtime that torch requires."""
+    place.uninstall("nvidia_cuda_runtime")
+    library = "nvidia/cuda_runtime/lib/libcudart.so.12"
+    place.compile("int cudaRuntimeGetVersion(int *v) { *v = 12080; return 0; }", place.site / library)
+    info = place.site / "nvidia_cuda_runtime_cu12-12.8.90.dist-info"
+    place.write(info / "METADATA", "Metadata-Version: 2.1\nName: nvidia-cuda-runtime-cu12\nVersion: 12.8.90\n")
+    place.write(info / "RECORD", f"{library},,\n{info.name}/METADATA,,\n")
+    place.hide("/usr/local/cuda*")
+
+
 @bed(None, base="cuda", needs=("gcc",))
 def foreign_nccl_on_the_path(place: Place) -> None:
     """LD_LIBRARY_PATH leads to a foreign libnccl.so.2: torch's wheels have an RPATH, which the loader asks first."""

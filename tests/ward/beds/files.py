@@ -100,7 +100,8 @@ def metadata_twice(place: Place) -> None:
 
 def _other_platform(place: Place, wheel: str) -> None:
     place.uninstall("torch")
-    place.remove(place.torch)
+    if place.torch.exists():
+        place.remove(place.torch)
     place.unpack(wheel)
 
 

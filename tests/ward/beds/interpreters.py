@@ -22,13 +22,16 @@ def _base_of(place: Place, link: str) -> None:
         (place.env / "bin" / name).symlink_to(folder / "python3.11")
 
 
-@bed("interpreter-broken", action="replace-interpreter", cure="run", fast=True)
+AS_IT_WAS = {"python": "3.11", "torch": "2.13.0", "backend": "cpu"}
+
+
+@bed("interpreter-broken", action="replace-interpreter", details=AS_IT_WAS, cure="run", fast=True)
 def base_python_removed(place: Place) -> None:
     """The Python that the environment was made from was removed."""
     _base_of(place, str(place.root / "python" / "gone"))
 
 
-@bed("interpreter-broken", action="replace-interpreter", cure="run")
+@bed("interpreter-broken", action="replace-interpreter", details=AS_IT_WAS, cure="run")
 def copied_from_another_machine(place: Place) -> None:
     """The environment was copied from a machine that has its Python elsewhere."""
     cfg = place.env / "pyvenv.cfg"
@@ -63,7 +66,7 @@ def _pythons() -> list[str]:
     return [os.path.dirname(path) for version in ("3.12",) if (path := interpreter(version))]
 
 
-@bed("interpreter-broken", action="replace-interpreter", cure="run")
+@bed("interpreter-broken", action="replace-interpreter", details=AS_IT_WAS, cure="run")
 def python_is_for_another_machine(place: Place) -> None:
     """bin/python is a program of another architecture."""
     head = b"\x7fELF\x02\x01\x01" + b"\0" * 9 + (3).to_bytes(2, "little") + (183).to_bytes(2, "little")
@@ -133,6 +136,16 @@ def python_3_8(place: Place) -> None:
 @bed(MISSING, base="bare-3.9", action="install-torch", cure="none", why_not="the cache has no torch for 3.9")
 def python_3_9(place: Place) -> None:
     """Python 3.9, whose last torch is 2.8."""
+
+
+@bed(MISSING, base="bare-3.10", action="install-torch", cure="none", why_not="the cache has no torch for 3.10")
+def python_3_10(place: Place) -> None:
+    """Python 3.10, for which there is torch."""
+
+
+@bed(MISSING, base="bare-3.12", action="install-torch", cure="none", why_not="the cache has no torch for 3.12")
+def python_3_12(place: Place) -> None:
+    """Python 3.12, for which there is torch."""
 
 
 @bed(MISSING, base="bare-3.13", action="install-torch", cure="none", why_not="the cache has no torch for 3.13")

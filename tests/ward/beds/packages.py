@@ -41,6 +41,38 @@ def numpy_1_with_a_new_torch(place: Place) -> None:
     place.install("numpy-1.26.4-cp311")
 
 
+@bed("dependency-broken", action="reinstall-package", details={"package": "numpy"}, cure="run")
+def numpy_over_numpy(place: Place) -> None:
+    """NumPy 1.26.4 was unpacked over 2.4.6, and both have their metadata: the files are mixed."""
+    place.unpack("numpy-1.26.4-cp311")
+    for folder in (place.site / "numpy").rglob("__pycache__"):
+        place.remove(folder)
+
+
+SCATTER = """import os
+import torch
+torch.ops.load_library(os.path.join(os.path.dirname(__file__), "_scatter_cpu.so"))
+def scatter(src, index, dim=-1):
+    return src
+"""
+
+
+@bed(
+    "extension-abi-mismatch", action="reinstall-package", details={"package": "torch-scatter"}, needs=("gcc",),
+    command=("probe", "--full", "--device", "cpu"), limit_s=600,
+    cure="none", why_not="the cache has no wheel of torch-scatter",
+)  # fmt: skip
+def extension_of_another_torch(place: Place) -> None:
+    """torch-scatter's library was built for another torch: it asks for a function of C++ that this one lacks."""
+    lacking = "_ZN3c106detail14torchCheckFailEPKcS2_jRKSsOfOld"
+    source = f"extern int {lacking}(void); int scatter(void) {{ return {lacking}(); }}"
+    place.compile(source, place.site / "torch_scatter" / "_scatter_cpu.so")
+    place.write(place.site / "torch_scatter" / "__init__.py", SCATTER)
+    info = place.site / "torch_scatter-2.1.2.dist-info"
+    place.write(info / "METADATA", "Metadata-Version: 2.1\nName: torch-scatter\nVersion: 2.1.2\n")
+    place.write(info / "RECORD", "torch_scatter/__init__.py,,\ntorch_scatter/_scatter_cpu.so,,\n")
+
+
 @bed("openmp-duplicate", code=0, cure="none", why_not="a warning: torch works")
 def two_intel_openmp_runtimes(place: Place) -> None:
     """Two copies of libiomp5.so are preloaded, as two packages bring them."""

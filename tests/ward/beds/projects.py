@@ -81,15 +81,47 @@ def project_of_pdm(place: Place) -> None:
     _break(place)
 
 
-@bed(
-    "torch-missing", base="bare-uv", action="install-torch",
-    cure="none", why_not="the plan names the newest torch, which the bed's index has not",
-)  # fmt: skip
+@bed("torch-missing", base="bare-uv", action="install-torch", details={"torch": ""}, cure="run")
 def project_of_uv_without_torch(place: Place) -> None:
     """A uv project whose environment was never synchronised: torch is in its pyproject.toml and lock file only."""
     url = place.serve(*CPU_WHEELS)
     place.project(PYPROJECT + UV.format(url=url))
     place.tool(sys.executable, "-m", "uv", "lock", "-q")
+
+
+@bed(
+    "torch-missing", base="bare", action="install-torch", details={"torch": ""}, cure="run", needs=("poetry",),
+    limit_s=120,
+)  # fmt: skip
+def project_of_poetry_without_torch(place: Place) -> None:
+    """A poetry project, locked, whose environment holds pip alone."""
+    url = place.serve(*CPU_WHEELS)
+    place.project(PYPROJECT + POETRY.format(url=url))
+    place.environ |= {"POETRY_CACHE_DIR": str(place.root / "home" / "poetry"), "POETRY_VIRTUALENVS_IN_PROJECT": "true"}
+    place.tool("poetry", "lock", "-q")
+
+
+@bed(
+    "torch-missing", base="bare", action="install-torch", details={"torch": ""}, cure="run", needs=("pdm",),
+    limit_s=120,
+)  # fmt: skip
+def project_of_pdm_without_torch(place: Place) -> None:
+    """A PDM project, locked, whose environment holds pip alone."""
+    url = place.serve(*CPU_WHEELS)
+    place.project(PYPROJECT + PDM.format(url=url))
+    place.environ |= {"PDM_CACHE_DIR": str(place.root / "home" / "pdm"), "PDM_CHECK_UPDATE": "0"}
+    place.write(place.work / ".pdm-python", str(place.python))
+    place.tool("pdm", "lock", "-q")
+
+
+@bed(
+    "torch-missing", base="bare", action="install-torch", details={"torch": ""},
+    cure="none", why_not="there is no Pipenv here",
+)  # fmt: skip
+def project_of_pipenv_without_torch(place: Place) -> None:
+    """A Pipenv project, locked, whose environment holds pip alone."""
+    place.project('[packages]\ntorch = "*"\n\n[requires]\npython_version = "3.11"\n', "Pipfile")
+    place.write(place.work / "Pipfile.lock", '{"_meta": {"pipfile-spec": 6}, "default": {}, "develop": {}}\n')
 
 
 # ---- editable installations
