@@ -102,7 +102,7 @@ def test_a_bug_shows_its_traceback_on_request(broken, capsys, monkeypatch, argum
         (KeyboardInterrupt(), 130),
         (click.Abort(), 130),
         (click.UsageError("no"), 2),
-        (MemoryError(), 70),
+        (MemoryError(), 3),
         (RecursionError(), 70),
     ],
 )
