@@ -25,7 +25,7 @@ NAME = Regex(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _WINDOWS_PLAIN = Regex(r"([A-Za-z0-9_.\\/][A-Za-z0-9_./:\\=+-]*|--?[A-Za-z0-9][A-Za-z0-9_-]*)\Z")
 _WINDOWS_PROGRAM = Regex(r"[A-Za-z_.\\][A-Za-z0-9_.:\\-]*\Z")  # cmd would take a slash for an option's
 _BATCH = Regex(r"\.(bat|cmd)\Z", re.IGNORECASE)
-_IN_A_MARK = Regex(r"(?<=#)(?=#)|(?<=:)(?=:)|(?<=_)(?=(?i:start|end|fold|time))")  # of reports/text.py
+_IN_A_MARK = Regex(r"(?<=#)(?=#)|(?<=:)(?=:)|(?<=_)(?=(?i:start|end|fold|time))")  # of hidden.py
 _QUOTES = "'\u2018\u2019\u201a\u201b"  # PowerShell takes all of these for a single quote,
 _DOUBLE_QUOTES = '"\u201c\u201d\u201e'  # and these for a double one
 _ACTIVE = frozenset("'\"`$\\;&|<>()!")
