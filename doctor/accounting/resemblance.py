@@ -16,7 +16,7 @@ from doctor.knowledge.lookup import Resemblance
 from doctor.model.facts import Facts
 from doctor.model.symptom import RESEMBLES, Hypothesis, Symptom
 
-AT_LEAST = 0.1  # the share of all causes from which one is worth a hypothesis
+AT_LEAST = 0.2  # the share of all causes from which one is worth a hypothesis
 
 
 def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[str, str]) -> Account:
@@ -31,7 +31,7 @@ def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[
     if not about:
         return account
     symptoms = account.symptoms if symptom in account.symptoms else (*account.symptoms, symptom)
-    hypotheses = (*account.hypotheses, *(_with_terms(h, alike[h.id]) for h in about))
+    hypotheses = (*account.hypotheses, *(_told_of(h, alike[h.id]) for h in about))
     return replace(
         account,
         symptoms=symptoms,
@@ -40,8 +40,8 @@ def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[
     )
 
 
-def _with_terms(hypothesis: Hypothesis, alike: Resemblance) -> Hypothesis:
-    """The hypothesis with what makes the text like the tickets."""
-    terms = ", ".join(f"«{term}»" for term in alike.terms)
-    said = f"reads like tickets that had it ({terms})" if terms else "reads like tickets that had it"
-    return replace(hypothesis, speaks_for=(said, *hypothesis.speaks_for))
+def _told_of(hypothesis: Hypothesis, alike: Resemblance) -> Hypothesis:
+    """The hypothesis with where it comes from. It weighs no more than its share of all causes."""
+    said = f"tickets that read like this one had it ({alike.tickets} are known)"
+    weight = round(min(hypothesis.weight, alike.share), 3)
+    return replace(hypothesis, weight=weight, speaks_for=(said, *hypothesis.speaks_for))

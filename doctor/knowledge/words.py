@@ -17,7 +17,6 @@ from doctor.model.values import dataclass
 
 READ = 200_000  # characters: what a ticket says of its cause is said by then
 SMOOTHING = 8.0  # tickets that a cause is taken to have had besides, with terms like those of all tickets
-SHOWN = 3  # terms
 _ADDRESS = re.compile(r"https?://\S+")
 _WORD = re.compile(r"[a-z_][a-z_]+")
 
@@ -25,12 +24,11 @@ _WORD = re.compile(r"[a-z_][a-z_]+")
 @dataclass(frozen=True, kw_only=True)
 class Resemblance:
     """A cause that tickets with such words had. `share`: 0 to 1, of all causes. `tickets`: how many of the labelled
-    ones had it. `terms`: those that speak most for it."""
+    ones had it."""
 
     cause: str
     share: float
     tickets: int
-    terms: tuple[str, ...]
 
 
 def terms_of(text: str) -> frozenset[str]:
@@ -59,24 +57,16 @@ def resemblances(text: str) -> tuple[Resemblance, ...]:
     if not known:
         return ()
     # What a cause that never had a term is told by it is the same for every such term; the rest is added to it.
-    never = {cause: math.log(SMOOTHING / (number + SMOOTHING)) for cause, number in tickets.items()}
-    says: dict[str, list[tuple[float, str]]] = {cause: [] for cause in tickets}
+    says = {cause: len(known) * math.log(SMOOTHING / (number + SMOOTHING)) for cause, number in tickets.items()}
     for term in known:
         usual = sum(counts[term].values()) / whole
         for cause, number in counts[term].items():
-            says[cause].append((math.log(number / usual / SMOOTHING + 1), term))
-    score = {
-        cause: math.log(number / whole)
-        + (len(known) * never[cause] + sum(more for more, _ in says[cause])) / math.sqrt(len(known))
-        for cause, number in tickets.items()
-    }
+            says[cause] += math.log(number / usual / SMOOTHING + 1)
+    score = {cause: math.log(n / whole) + says[cause] / math.sqrt(len(known)) for cause, n in tickets.items()}
     highest = max(score.values())
     weight = {cause: math.exp(value - highest) for cause, value in score.items()}
     total = sum(weight.values())
     return tuple(
-        Resemblance(
-            cause=cause, share=weight[cause] / total, tickets=tickets[cause],
-            terms=tuple(term for _, term in sorted(says[cause], key=lambda said: (-said[0], said[1])))[:SHOWN],
-        )
+        Resemblance(cause=cause, share=weight[cause] / total, tickets=tickets[cause])
         for cause in sorted(weight, key=lambda cause: (-weight[cause], cause))
-    )  # fmt: skip
+    )
