@@ -12,7 +12,7 @@ import argparse
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date
 from pathlib import Path
 
@@ -56,21 +56,27 @@ def table(counts: dict[str, Counter[str]], cases: int) -> dict[str, object]:
             "rows": rows}  # fmt: skip
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def rendered(folders: Iterable[Path]) -> str:
+    """The table as text, a row a line."""
+    made = table(*counted(folders))
+    rows = ",\n".join("  " + json.dumps(row) for row in made["rows"])  # type: ignore[attr-defined]
+    head = json.dumps({k: v for k, v in made.items() if k != "rows"}, indent=1)[:-2]
+    return f'{head},\n "rows": [\n{rows}\n ]\n}}\n'
+
+
+def command(description: str | None, file: Path, rendered: Callable[[Iterable[Path]], str]) -> int:
+    """Count in the folders that the command line names, and print the table or replace its file."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR")
     parser.add_argument("--write", action="store_true", help="replace the table; else print it")
     options = parser.parse_args()
-    made = table(*counted(options.folders))
-    rows = ",\n".join("  " + json.dumps(row) for row in made["rows"])  # type: ignore[attr-defined]
-    head = json.dumps({k: v for k, v in made.items() if k != "rows"}, indent=1)[:-2]
-    text = f'{head},\n "rows": [\n{rows}\n ]\n}}\n'
+    text = rendered(options.folders)
     if options.write:
-        TABLE.write_text(text, encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
     else:
         print(text, end="")
     return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(command(__doc__, TABLE, rendered))

@@ -7,7 +7,6 @@ they measure the tool (scripts/accuracy.py) and must not teach it.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections import Counter, defaultdict
@@ -18,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 from doctor.knowledge.words import terms_of  # noqa: E402
+from scripts.count_causes import command  # noqa: E402
 
 TABLE = ROOT / "doctor/knowledge/tables/words.json"
 HEALTHY = "healthy"  # the label of a ticket in which nothing is wrong
@@ -61,19 +61,11 @@ def rendered(tickets: Counter[str], terms: dict[str, Counter[str]]) -> str:
     )  # fmt: skip
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path, metavar="DIR")
-    parser.add_argument("--write", action="store_true", help="replace the table; else print it")
-    options = parser.parse_args()
-    tickets, terms = counted(options.folders)
-    text = rendered(tickets, telling(tickets, terms))
-    if options.write:
-        TABLE.write_text(text, encoding="utf-8")
-    else:
-        print(text, end="")
-    return 0
+def made(folders: Iterable[Path]) -> str:
+    """The table of the tickets in these folders, as text."""
+    tickets, terms = counted(folders)
+    return rendered(tickets, telling(tickets, terms))
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(command(__doc__, TABLE, made))
