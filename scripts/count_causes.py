@@ -18,6 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+from scripts.tables import table_text  # noqa: E402
+
 WITH_SUBJECT = ("accelerator-unused", "cuda-not-available")  # what no message names
 TABLE = ROOT / "doctor/knowledge/tables/causes.json"
 
@@ -57,11 +59,8 @@ def table(counts: dict[str, Counter[str]], cases: int) -> dict[str, object]:
 
 
 def rendered(folders: Iterable[Path]) -> str:
-    """The table as text, a row a line."""
-    made = table(*counted(folders))
-    rows = ",\n".join("  " + json.dumps(row) for row in made["rows"])  # type: ignore[attr-defined]
-    head = json.dumps({k: v for k, v in made.items() if k != "rows"}, indent=1)[:-2]
-    return f'{head},\n "rows": [\n{rows}\n ]\n}}\n'
+    """The table of the tickets in these folders, as text."""
+    return table_text(table(*counted(folders)))
 
 
 def command(description: str | None, file: Path, rendered: Callable[[Iterable[Path]], str]) -> int:

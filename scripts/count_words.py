@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 from doctor.knowledge.words import terms_of  # noqa: E402
 from scripts.count_causes import command  # noqa: E402
+from scripts.tables import table_text  # noqa: E402
 
 TABLE = ROOT / "doctor/knowledge/tables/words.json"
 HEALTHY = "healthy"  # the label of a ticket in which nothing is wrong
@@ -47,25 +48,22 @@ def telling(tickets: Counter[str], terms: dict[str, Counter[str]]) -> dict[str, 
     return {term: n for term, n in terms.items() if AT_LEAST <= sum(n.values()) <= most}
 
 
-def rendered(tickets: Counter[str], terms: dict[str, Counter[str]]) -> str:
-    """The table as text, a row a line."""
+def table(tickets: Counter[str], terms: dict[str, Counter[str]]) -> dict[str, object]:
+    """The content of the table."""
     source = f"{sum(tickets.values())} labelled tickets (tests/cases), counted by scripts/count_words.py"
     cited = {"sources": ["cases"], "status": "verified"}
-    causes = [json.dumps({"cause": cause, "tickets": n, **cited}) for cause, n in sorted(tickets.items())]
-    rows = [json.dumps({"term": term, "counts": dict(sorted(n.items()))}) for term, n in sorted(terms.items())]
-    head = {"schema": 1, "table": "words", "date": date.today().isoformat(), "sources": {"cases": source}}
-    return (
-        json.dumps(head, indent=1)[:-2]
-        + ',\n "causes": [\n  ' + ",\n  ".join(causes)
-        + '\n ],\n "terms": [\n  ' + ",\n  ".join(rows) + "\n ]\n}\n"
-    )  # fmt: skip
+    return {
+        "schema": 1, "table": "words", "date": date.today().isoformat(), "sources": {"cases": source},
+        "causes": [{"cause": cause, "tickets": n, **cited} for cause, n in sorted(tickets.items())],
+        "terms": [{"term": term, "counts": dict(sorted(n.items()))} for term, n in sorted(terms.items())],
+    }  # fmt: skip
 
 
-def made(folders: Iterable[Path]) -> str:
+def rendered(folders: Iterable[Path]) -> str:
     """The table of the tickets in these folders, as text."""
     tickets, terms = counted(folders)
-    return rendered(tickets, telling(tickets, terms))
+    return table_text(table(tickets, telling(tickets, terms)))
 
 
 if __name__ == "__main__":
-    raise SystemExit(command(__doc__, TABLE, made))
+    raise SystemExit(command(__doc__, TABLE, rendered))

@@ -34,6 +34,7 @@ from doctor.knowledge.schema import check_table  # noqa: E402
 from doctor.knowledge.specifiers import specifier  # noqa: E402
 from doctor.knowledge.versions import numbers  # noqa: E402
 from doctor.probes.triggers import triggers  # noqa: E402
+from scripts import tables  # noqa: E402
 
 TABLE = BUILT_IN / "errata.json"
 STAGES = ROOT / "doctor" / "inside" / "stages"
@@ -176,10 +177,9 @@ def ordered(row: Row) -> Row:
 
 
 def table_text(date: str, rows: Iterable[Row]) -> str:
-    """The table as its file holds it: one row a line, by id."""
-    head = json.dumps({"schema": SCHEMA, "table": "errata", "date": date, "sources": {}}, indent=1)[:-2]
-    lines = (json.dumps(ordered(row), ensure_ascii=False) for row in sorted(rows, key=lambda row: row["id"]))
-    return head + ',\n "rows": [\n' + ",\n".join(f"  {line}" for line in lines) + "\n ]\n}\n"
+    """The table as its file holds it, by id."""
+    listed = [ordered(row) for row in sorted(rows, key=lambda row: row["id"])]
+    return tables.table_text({"schema": SCHEMA, "table": "errata", "date": date, "sources": {}, "rows": listed})
 
 
 def merged(own: list[Row], given: Iterable[tuple[str, Any]], *, replace: bool) -> tuple[list[Row], list[str], int]:

@@ -38,6 +38,7 @@ from doctor.knowledge.schema import check_table  # noqa: E402
 from doctor.knowledge.versions import numbers  # noqa: E402
 from scripts.measure_downloads import sizes_of  # noqa: E402
 from scripts.needs import needs_of  # noqa: E402
+from scripts.tables import table_text  # noqa: E402
 
 OLDEST = Version("1.8.0")
 COMPANIONS = ("torchvision", "torchaudio", "torchtext", "xformers")
@@ -335,21 +336,6 @@ def refresh_literals(tables: dict[str, Table]) -> int:
             changed += 1
             row["literals"] = list(next(iter(needs_of(regex, flags_of(flags), longest=400)[1]), ()))
     return changed
-
-
-def table_text(data: Table) -> str:
-    """A table as its file: one row a line, so that a diff shows rows."""
-    parts = []
-    for key, value in data.items():
-        if isinstance(value, list):
-            lines = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in value)
-            parts.append(f" {json.dumps(key)}: [\n{lines}\n ]")
-        elif isinstance(value, dict):
-            lines = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in value.items())
-            parts.append(f" {json.dumps(key)}: {{\n{lines}\n }}")
-        else:
-            parts.append(f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def bundle(tables: dict[str, Table]) -> str:

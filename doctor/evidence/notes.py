@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import Any
 
 from doctor.evidence.text import Document
+from doctor.fixes.tools import normalised
 from doctor.knowledge.versions import taken_apart
 from doctor.model.facts import (
     ABSENT,
@@ -323,4 +324,4 @@ def _key(name: str) -> str:
 
 def normalise(name: str) -> str:
     """A distribution's name as PEP 503 has it."""
-    return re.sub(r"[-_.]+", "-", name).strip("-").lower()
+    return normalised(name).strip("-")

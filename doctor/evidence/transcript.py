@@ -209,9 +209,8 @@ def _script(document: Document, notes: Notes) -> None:
         first = next((i for i, (_, said) in enumerate(below) if said in ("True", "False")), None)
         if first is None or first > OUTPUT_BELOW or "is_available" not in lines[prints[0]]:
             continue
-        for place, (number, said) in zip(prints, below[first:], strict=False):
-            for arguments in _print_arguments(lines[place]):
-                _pair(split_top(arguments), said, notes, number)
+        code, output = "\n".join(lines[i] for i in prints), [said for _, said in below[first:]]
+        _note_code(code, output, notes, below[first][0] - 1, interactive=False)
 
 
 def _print_arguments(code: str) -> list[str]:

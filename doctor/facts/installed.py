@@ -64,7 +64,7 @@ def packages_of(
 ) -> tuple[Package, ...]:
     """Facts.packages. torch itself is no package of its own environment: it is Facts.torch. What its requirements ask
     for by extras (cuda-toolkit[cudart]) is required of those packages."""
-    extras = {_canonical(name_of(text)): _extras(text) for text in torch_requires}
+    extras = {tools.normalised(name_of(text)): _extras(text) for text in torch_requires}
     return tuple(
         Package(
             name=one.name,
@@ -144,20 +144,15 @@ def write_missing(there: Iterable[str], notes: Notes) -> None:
     known, requires = set(there), notes.get("torch.requires")
     if requires is None or _has_own_records(notes.get("torch.installer")):
         return
-    missing = [text for text in requires if _canonical(name_of(text)) not in known]
+    missing = [text for text in requires if tools.normalised(name_of(text)) not in known]
     packages = notes.get("packages") or ()
     installed = {package.name for package in packages}
     for package in packages:  # torch's nvidia-* packages need others that torch does not name
         for text in package.requires if package.name.startswith(OF_CUDA) else ():
-            name = _canonical(name_of(text))
+            name = tools.normalised(name_of(text))
             if name.startswith(NVIDIA) and name not in installed | known:
                 missing.append(text)
     notes.set("torch.missing_requirements", tuple(dict.fromkeys(missing)), "dist-info/METADATA against sys.path")
-
-
-def _canonical(name: str) -> str:
-    """As PEP 503 spells it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def name_of(requirement: str) -> str:

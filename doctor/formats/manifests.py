@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from doctor.fixes.tools import all_tools, spellings
+from doctor.fixes.tools import normalised as spelled
 from doctor.model.values import dataclass
 from doctor.regex import Regex
 
@@ -92,7 +93,7 @@ def normalised(name: str) -> str:
     >>> normalised("Torch_Geometric"), normalised("pytorch")
     ('torch-geometric', 'torch')
     """
-    name = re.sub(r"[-_.]+", "-", name).lower()
+    name = spelled(name)
     return _CONDA_NAMES.get(name, name)
 
 

@@ -17,7 +17,7 @@ CASES = Path(__file__).resolve().parents[1] / "cases"
 
 
 def test_the_table_is_what_the_labelled_tickets_hold() -> None:
-    made = json.loads(count_words.made(sorted(p for p in CASES.iterdir() if p.is_dir())))
+    made = json.loads(count_words.rendered(sorted(p for p in CASES.iterdir() if p.is_dir())))
     table = json.loads(count_words.TABLE.read_text(encoding="utf-8"))
     assert {**made, "date": ""} == {**table, "date": ""}, "run scripts/count_words.py tests/cases/* --write"
 

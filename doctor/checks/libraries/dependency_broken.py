@@ -32,6 +32,7 @@ from doctor.checks._files import (
     summed_up,
 )
 from doctor.checks._torch import import_failure, imports_fail, installed
+from doctor.fixes.tools import normalised
 from doctor.model.facts import Facts, ImportFailure, Torch
 from doctor.model.finding import Evidence, Remedy
 from doctor.regex import Regex
@@ -85,16 +86,16 @@ def _missing(facts: Facts, torch: Torch) -> Judgement:
     """A requirement of torch of which nothing is there. Where torch imports, only what it can't do without for long."""
     failure = import_failure(facts)
     split = [m for text in torch.missing_requirements or () if (m := REQUIREMENT.match(text))]
-    wanted = [m for m in split if _name(m[1]) in NEEDED or (failure and _is_the_reason(m[1], failure))]
+    wanted = [m for m in split if normalised(m[1]) in NEEDED or (failure and _is_the_reason(m[1], failure))]
     if not wanted:
         return None
-    first, *others = (_name(m[1]) for m in wanted)
+    first, *others = (normalised(m[1]) for m in wanted)
     named = " and ".join((first, *others)) if len(others) < 2 else f"{first} and {len(others)} other packages"
     details = {"package": first}
     if wanted[0][2]:
         details["spec"] = wanted[0][2].strip()
     if others:
-        details["also"] = " ".join(f"{_name(m[1])}{(m[2] or '').replace(' ', '')}" for m in wanted[1:])
+        details["also"] = " ".join(f"{normalised(m[1])}{(m[2] or '').replace(' ', '')}" for m in wanted[1:])
     return check.found(
         facts,
         f"{named}, which torch {torch.version} requires, {'are' if others else 'is'} not installed.",
@@ -139,18 +140,14 @@ def _doubled(facts: Facts, torch: Torch) -> Judgement:
     )  # fmt: skip
 
 
-def _name(text: str) -> str:
-    return re.sub(r"[-_.]+", "-", text).lower()
-
-
 def _is_the_reason(name: str, failure: ImportFailure) -> bool:
     """Whether a failed import speaks of that package: of its module, or of a library of an nvidia-* package."""
-    component = re.match(r"nvidia-([a-z]+(?:-[a-z]+)*?)(?:-cu\d+)?\Z", _name(name))
+    component = re.match(r"nvidia-([a-z]+(?:-[a-z]+)*?)(?:-cu\d+)?\Z", normalised(name))
     said = failure.message.replace("_", "-").lower()
     if component:
         part = component[1].removeprefix("cuda-").replace("runtime", "cudart").replace("-", "")
         return f"lib{part}" in said.replace("-", "")
-    return re.search(rf"no module named '{re.escape(_name(name))}['.]", said) is not None
+    return re.search(rf"no module named '{re.escape(normalised(name))}['.]", said) is not None
 
 
 def _import(failure: ImportFailure | None) -> Evidence | None:

@@ -51,42 +51,52 @@ def _break(place: Place) -> None:
     place.remove(place.torch / "lib" / "libtorch_cpu.so")
 
 
-@bed(BROKEN, base="cpu-uv", action=AGAIN, cure="run")
-def project_of_uv(place: Place) -> None:
-    """The .venv of a uv project, locked: libtorch_cpu.so is gone."""
+def _locked_by_uv(place: Place) -> None:
     url = place.serve(*CPU_WHEELS)
     place.project(PYPROJECT + UV.format(url=url))
     place.tool(sys.executable, "-m", "uv", "lock", "-q")
+
+
+def _locked_by_poetry(place: Place) -> None:
+    url = place.serve(*CPU_WHEELS)
+    place.project(PYPROJECT + POETRY.format(url=url))
+    place.environ |= {"POETRY_CACHE_DIR": str(place.root / "home" / "poetry"), "POETRY_VIRTUALENVS_IN_PROJECT": "true"}
+    place.tool("poetry", "lock", "-q")
+
+
+def _locked_by_pdm(place: Place) -> None:
+    url = place.serve(*CPU_WHEELS)
+    place.project(PYPROJECT + PDM.format(url=url))
+    place.environ |= {"PDM_CACHE_DIR": str(place.root / "home" / "pdm"), "PDM_CHECK_UPDATE": "0"}
+    place.write(place.work / ".pdm-python", str(place.python))
+    place.tool("pdm", "lock", "-q")
+
+
+@bed(BROKEN, base="cpu-uv", action=AGAIN, cure="run")
+def project_of_uv(place: Place) -> None:
+    """The .venv of a uv project, locked: libtorch_cpu.so is gone."""
+    _locked_by_uv(place)
     _break(place)
 
 
 @bed(BROKEN, action=AGAIN, cure="run", needs=("poetry",), limit_s=120)
 def project_of_poetry(place: Place) -> None:
     """The .venv of a poetry project, locked: libtorch_cpu.so is gone."""
-    url = place.serve(*CPU_WHEELS)
-    place.project(PYPROJECT + POETRY.format(url=url))
-    place.environ |= {"POETRY_CACHE_DIR": str(place.root / "home" / "poetry"), "POETRY_VIRTUALENVS_IN_PROJECT": "true"}
-    place.tool("poetry", "lock", "-q")
+    _locked_by_poetry(place)
     _break(place)
 
 
 @bed(BROKEN, action=AGAIN, cure="run", needs=("pdm",), limit_s=120)
 def project_of_pdm(place: Place) -> None:
     """The .venv of a PDM project, locked: libtorch_cpu.so is gone."""
-    url = place.serve(*CPU_WHEELS)
-    place.project(PYPROJECT + PDM.format(url=url))
-    place.environ |= {"PDM_CACHE_DIR": str(place.root / "home" / "pdm"), "PDM_CHECK_UPDATE": "0"}
-    place.write(place.work / ".pdm-python", str(place.python))
-    place.tool("pdm", "lock", "-q")
+    _locked_by_pdm(place)
     _break(place)
 
 
 @bed("torch-missing", base="bare-uv", action="install-torch", details={"torch": ""}, cure="run")
 def project_of_uv_without_torch(place: Place) -> None:
     """A uv project whose environment was never synchronised: torch is in its pyproject.toml and lock file only."""
-    url = place.serve(*CPU_WHEELS)
-    place.project(PYPROJECT + UV.format(url=url))
-    place.tool(sys.executable, "-m", "uv", "lock", "-q")
+    _locked_by_uv(place)
 
 
 @bed(
@@ -95,10 +105,7 @@ def project_of_uv_without_torch(place: Place) -> None:
 )  # fmt: skip
 def project_of_poetry_without_torch(place: Place) -> None:
     """A poetry project, locked, whose environment holds pip alone."""
-    url = place.serve(*CPU_WHEELS)
-    place.project(PYPROJECT + POETRY.format(url=url))
-    place.environ |= {"POETRY_CACHE_DIR": str(place.root / "home" / "poetry"), "POETRY_VIRTUALENVS_IN_PROJECT": "true"}
-    place.tool("poetry", "lock", "-q")
+    _locked_by_poetry(place)
 
 
 @bed(
@@ -107,11 +114,7 @@ def project_of_poetry_without_torch(place: Place) -> None:
 )  # fmt: skip
 def project_of_pdm_without_torch(place: Place) -> None:
     """A PDM project, locked, whose environment holds pip alone."""
-    url = place.serve(*CPU_WHEELS)
-    place.project(PYPROJECT + PDM.format(url=url))
-    place.environ |= {"PDM_CACHE_DIR": str(place.root / "home" / "pdm"), "PDM_CHECK_UPDATE": "0"}
-    place.write(place.work / ".pdm-python", str(place.python))
-    place.tool("pdm", "lock", "-q")
+    _locked_by_pdm(place)
 
 
 @bed(
