@@ -71,7 +71,6 @@ MISSED = (
     "no-cuda-device-detected",
     "driver-insufficient-for-runtime",
     "no-cuda-gpus",
-    "cuda-unknown-error",
     "smi-no-libnvidia-ml",
     "libcuda-not-found",
     "smi-cannot-reach-driver",
@@ -230,11 +229,11 @@ def _nvidia(facts: Facts) -> Judgement:
     if error and error.pattern == "nvidia-smi-not-found" and not asked:
         return None
     detail = f"{named(gpus)} is in the machine" if gpus else "CUDA is wanted"
+    nodes = ": there are no /dev/nvidia* nodes in it" if facts.nvidia.device_nodes == () else ""
     chosen = kind(facts) == "cpu" and not wanted
     return _found(
         facts,
-        f"{detail}, but this container ({facts.host.container}) was given no GPU: "
-        "there are no /dev/nvidia* nodes in it.",
+        f"{detail}, but this container ({facts.host.container}) was given no GPU{nodes}.",
         error,
         _start(facts),
         note=chosen,

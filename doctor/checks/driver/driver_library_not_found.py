@@ -128,7 +128,14 @@ def _not_found(facts: Facts) -> bool:
     """Known by the loader, by its message, or because nothing but the library's place is in the way."""
     if facts.nvidia.libcuda is not None:
         return absent(facts.nvidia.libcuda)
-    return _left_aside(facts) or heard(facts, "libcuda-not-found") is not None
+    return _left_aside(facts) or heard(facts, "libcuda-not-found") is not None or _off_the_path_of_nixos(facts)
+
+
+def _off_the_path_of_nixos(facts: Facts) -> bool:
+    """nvidia-smi lists a GPU and CUDA finds no driver: NixOS puts libcuda into /run/opengl-driver/lib, where programs
+    that it did not build do not look (https://nixos.wiki/wiki/Nvidia)."""
+    missed = heard(facts, "found-no-nvidia-driver") is not None
+    return facts.host.os_id == "nixos" and not in_container(facts) and bool(facts.nvidia.gpus_seen) and missed
 
 
 def _remedies(facts: Facts, elsewhere: tuple[str, ...]) -> tuple[Remedy, ...]:

@@ -18,6 +18,10 @@ BAD = {
         "The pod has nvidia.com/gpu: 1.\n>>> torch.cuda.is_available()\nFalse\n\n"
         "/dev/nvidia0 is there in the container, and so is /usr/local/nvidia/lib64/libcuda.so.1\n"
     ),
+    "NixOS: nvidia-smi lists the GPU, and torch finds no driver": (
+        "I run NixOS.\n$ nvidia-smi -L\nGPU 0: NVIDIA GeForce RTX 3060 (UUID: GPU-00000000-0000-0000-0000-000000000000)\n"
+        "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU\n"
+    ),
     "NixOS": without_library(linux(os_id="nixos"), "/run/opengl-driver/lib/libcuda.so.1"),
     "ldconfig was not run": without_library(linux(), "/usr/lib64/libcuda.so.1"),
     "no compute part": with_error(

@@ -13,6 +13,10 @@ GPU 0: NVIDIA GeForce RTX 3070 Laptop GPU (UUID: GPU-00000000-0000-0000-0000-000
 
 BAD = {
     "after suspend, in a ticket": TICKET,
+    "a container that sees the GPU": (
+        "nvidia-smi inside this container detects my GPU as\n\n  0  Quadro P620\n\nand ComfyUI fails:\n\n"
+        f"RuntimeError: {UNKNOWN.partition(': ')[2]}\n"
+    ),
     "the old wording": "THCudaCheck FAIL file=../aten/src/THC/THCGeneral.cpp line=50 error=999 : unknown error\n"
     "RuntimeError: cuda runtime error (999) : unknown error at ../aten/src/THC/THCGeneral.cpp:50\n",
     "the node is gone": with_torch(
