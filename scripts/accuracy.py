@@ -42,8 +42,9 @@ COLLECTIONS = {
     "unseen4": "the fourth round; worked on since then",
     "unseen5": "the fifth round; worked on since then",
     "unseen6": "the sixth round, nearly every ticket of another cause; worked on since then",
+    "unseen7": "the seventh round, of what users paste most often; worked on since then",
 }
-ROUNDS = ("unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6")  # with a recorded first run, in their order
+ROUNDS = ("unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7")  # with a recorded first run, in their order
 SHORT = 8  # lines
 
 
