@@ -28,7 +28,7 @@ SMI_LIMIT_S, SMI_PER_GPU_S, SMI_GPUS_FREE = (
     2.0,
     4,
 )  # without persistence mode a healthy server needs seconds a GPU
-SMI_LEAST_S = 3.0  # nvidia-smi gets these also where all else has answered: alone it wakes a sleeping GPU
+SMI_LEAST_S = 3.0  # nvidia-smi gets these where a GPU may be there and all else has answered: it wakes sleeping GPUs
 TOOL_LIMIT_S = 5.0
 SMI_OUTPUT = 1 << 20  # bytes; of sixteen GPUs it is less than a tenth
 _SMI_FOLDERS = (
@@ -90,7 +90,7 @@ def start(system: System, notes: Notes) -> Stack:
         children["fabric-version"] = system.start(["nv-fabricmanager", "--version"], limit_s=TOOL_LIMIT_S)
 
     def finish(notes: Notes) -> None:
-        _hurry(libcuda, children, notes)
+        _hurry(libcuda, children, notes, wakes=_may_have_a_gpu(system, on_bus, libcuda))
         for child in (libcuda, *children.values()):  # side by side: each that can't be killed costs its grace time
             if child:
                 in_background(child.result)
@@ -110,13 +110,32 @@ def start(system: System, notes: Notes) -> Stack:
     return Stack(finish, lambda: _promised(system, libcuda))
 
 
-def _hurry(libcuda: Child | None, children: Mapping[str, Child], notes: Notes) -> None:
+def _hurry(libcuda: Child | None, children: Mapping[str, Child], notes: Notes, *, wakes: bool) -> None:
     """Where the library and, by then, torch have answered, no tool of the driver is waited for as long as alone: it can
-    add little. Where one of them hangs, a second one that hangs is the proof, and gets its time."""
+    add little. Where one of them hangs, a second one that hangs is the proof, and gets its time. `wakes`: there may be
+    a GPU that a tool must wake first."""
     if notes.patience_s is None or (libcuda and libcuda.result().status == "timed-out"):
         return
     for child in children.values():
-        child.hurry(notes.patience_s, at_least=SMI_LEAST_S)
+        child.hurry(notes.patience_s, at_least=SMI_LEAST_S if wakes else 0.0)
+
+
+def _may_have_a_gpu(system: System, on_bus: tuple[Gpu, ...] | Gap, libcuda: Child | None) -> bool:
+    """Whether anything beside nvidia-smi speaks for an NVIDIA GPU that can be reached from here: the bus, a device
+    node, the kernel module, or a libcuda that is not known to be absent. A bus that can't be read speaks for none:
+    a GPU there would need one of the others."""
+    if system.is_windows or system.exists("/dev/dxg"):
+        return True
+    nodes = system.listdir("/dev")
+    modules = [system.read(path, 4096) for path in (PROC_FILE, MODULE_FILE)]
+    return (
+        (not isinstance(on_bus, Gap) and any(gpu.vendor == "nvidia" for gpu in on_bus))
+        or isinstance(nodes, Gap)
+        or any(name.startswith(("nvidia", "nvhost")) for name in nodes)
+        or not all(isinstance(text, Gap) and text.reason == "not-installed" for text in modules)
+        or libcuda is None
+        or "absent" not in _lines(libcuda.result().stdout)
+    )
 
 
 def _promised(system: System, libcuda: Child | None) -> Promised | None:
