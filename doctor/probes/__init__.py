@@ -5,7 +5,7 @@ The probe itself is inside/probe.py, run by the target interpreter. What its res
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from doctor.model.facts import Facts, Torch
 from doctor.model.values import dataclass
@@ -48,8 +48,15 @@ def _named(torch: Torch) -> list[str]:
 
 def _expected(facts: Facts, torch: Torch) -> list[str]:
     """NVIDIA GPUs of a CUDA build, where nothing hides or renumbers them (AMD's and Intel's lists hold others too)."""
-    environ = facts.environ
-    if not (torch.cuda and facts.nvidia.driver and facts.gpus) or environ is None or "CUDA_VISIBLE_DEVICES" in environ:
+    if not (torch.cuda and facts.nvidia.driver and facts.gpus) or facts.environ is None:
         return []
-    count = facts.nvidia.gpus_seen or 0
-    return [f"cuda:{i}" for i in range(count)]
+    return expected_gpus(facts.nvidia.gpus_seen or 0, facts.environ)
+
+
+def expected_gpus(count: int, environ: Mapping[str, str]) -> list[str]:
+    """The names that a CUDA build of torch will surely give to so many NVIDIA GPUs.
+
+    >>> expected_gpus(2, {}), expected_gpus(2, {"CUDA_VISIBLE_DEVICES": "1"})
+    (['cuda:0', 'cuda:1'], [])
+    """
+    return [] if "CUDA_VISIBLE_DEVICES" in environ else [f"cuda:{i}" for i in range(count)]

@@ -1,20 +1,21 @@
 """The children that import torch: the first one at once, one more for every other device. Their lines become facts.
 
-The first child gives torch's dynamic facts and probes the CPU. One child is run.py; what it said becomes facts in
-imported.py and results.py.
+The first child gives torch's dynamic facts and probes the CPU. The GPUs that files of the driver promise have theirs at
+once, too: most of a child's time goes to importing torch, and whether this torch is a CUDA build is known soon. One
+child is run.py; what it said becomes facts in imported.py and results.py.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from doctor.model.facts import ABSENT, Facts, Gap, Torch
 from doctor.model.values import dataclass
-from doctor.probes import matches, wanted_probes
+from doctor.probes import expected_gpus, matches, wanted_probes
 from doctor.probes.imported import with_import
 from doctor.probes.results import PEERS, results
 from doctor.probes.run import WORDS, Run
@@ -34,11 +35,12 @@ APART_BYTES = 8 << 30
 @dataclass(frozen=True)
 class First:
     """What start_first began. `run` is None where the target can't be started at all; `cpu` probes the CPU, where `run`
-    does not."""
+    does not; `gpus` are the children of the GPUs that files promise, by device."""
 
     run: Run | None
     changed: threading.Condition
     cpu: Run | None = None
+    gpus: Mapping[str, Run] = field(default_factory=dict)
 
 
 def start_first(system: System, found: Found, *, probe: bool, request: Request) -> First:
@@ -49,8 +51,21 @@ def start_first(system: System, found: Found, *, probe: bool, request: Request) 
     mode = "quick" if probe and request.mode == "quick" and matches("cpu", request.devices) else "facts"
     apart = mode == "quick" and has_room_apart(system)
     run = Run(system, found.python, "cpu", "facts" if apart else mode, request.limit_s, changed)
+    gpus = {
+        device: Run(system, found.python, device, request.mode, request.limit_s, changed)
+        for device in (promised(system, request) if probe else ())
+    }
     cpu = Run(system, found.python, "cpu", "cpu-only", request.limit_s, changed) if apart else None
-    return First(run, changed, cpu)
+    return First(run, changed, cpu, gpus)
+
+
+def promised(system: System, request: Request) -> tuple[str, ...]:
+    """The devices to probe that the driver's files promise to a CUDA build of torch."""
+    from doctor.facts.gpus.nvidia import promised_by_files
+
+    files = promised_by_files(system)
+    names = expected_gpus(files.count, system.environ) if files else ()
+    return tuple(name for name in names if matches(name, request.devices))
 
 
 def has_room_apart(system: System) -> bool:
@@ -83,6 +98,8 @@ def probe(
     if first.run is None or not found.python:
         return None
     others = Others(system, found.python, first, request)
+    if facts.torch is ABSENT or (facts.torch and facts.torch.cuda is ABSENT):
+        others.end_promised(first.gpus)
     watch(first.run, others, facts, progress)
     facts = with_import(facts, first.run)
     for devices in others.later(facts):  # what shares a resource with the others runs after them
@@ -113,7 +130,7 @@ class Others:
     def __init__(self, system: System, python: str, first: First, request: Request) -> None:
         assert first.run is not None
         self.first = first.run
-        self.runs: dict[str, Run] = {"cpu": first.cpu} if first.cpu else {}
+        self.runs: dict[str, Run] = {**({"cpu": first.cpu} if first.cpu else {}), **first.gpus}
         self._system = system
         self._python = python
         self.changed = first.changed
@@ -163,6 +180,11 @@ class Others:
         for device, run in self.runs.items():
             if device not in wanted and device != PEERS:
                 run.end()
+
+    def end_promised(self, gpus: Iterable[str]) -> None:
+        """Those of GPUs that files promised, where files of torch say that it is no CUDA build."""
+        for device in gpus:
+            self.runs.pop(device).end()
 
     def probe_cpu(self, first: Run) -> None:
         """The CPU deserves its probe also where asking the driver hung or crashed."""

@@ -144,6 +144,11 @@ def _promised(system: System, libcuda: Child | None) -> Promised | None:
         said = _lines(libcuda.result().stdout) if libcuda else {}
         driver, count = said.get("driver"), said.get("count")
         return Promised(driver, count) if driver and count else None
+    return promised_by_files(system)
+
+
+def promised_by_files(system: System) -> Promised | None:
+    """The same before anything is started: None where there are no such files."""
     for path in (PROC_FILE, MODULE_FILE):
         text = system.read(path, 4096)
         version = None if isinstance(text, Gap) else _VERSION.search(text)
