@@ -52,7 +52,7 @@ def start_first(system: System, found: Found, *, probe: bool, request: Request) 
     apart = mode == "quick" and has_room_apart(system)
     run = Run(system, found.python, "cpu", "facts" if apart else mode, request.limit_s, changed)
     gpus = {
-        device: Run(system, found.python, device, request.mode, request.limit_s, changed)
+        device: Run(system, found.python, device, request.mode, request.limit_s, changed, ahead=request.mode == "quick")
         for device in (promised(system, request) if probe else ())
     }
     cpu = Run(system, found.python, "cpu", "cpu-only", request.limit_s, changed) if apart else None
@@ -138,6 +138,7 @@ class Others:
         self.known = not request.probe  # whether what torch says of the devices was looked at
         self.devices = request.devices
         self._request = request
+        self._ended: set[str] = set()  # by us: nobody wants them
 
     @property
     def answered(self) -> bool:
@@ -154,8 +155,19 @@ class Others:
         """Starts the probe of a device, unless it runs already."""
         if device not in self.runs:
             named = "cuda:0" if device == PEERS else device
-            mode = mode or self._request.mode
-            self.runs[device] = Run(self._system, self._python, named, mode, self._request.limit_s, self.changed)
+            self._run(device, named, mode or self._request.mode, ahead=mode is None and self._request.mode == "quick")
+
+    def _run(self, device: str, named: str, mode: str, *, ahead: bool) -> None:
+        limit_s = self._request.limit_s
+        self.runs[device] = Run(self._system, self._python, named, mode, limit_s, self.changed, ahead=ahead)
+
+    def start_again(self) -> None:
+        """Those that went down while they imported torch and opened their device, one after the other now: which of
+        both ended them is said by the stage. Only where torch imports without that."""
+        imported = self.first.stage("import")
+        for device, run in list(self.runs.items()):
+            if run.went_down_ahead and imported and imported.ok and device not in self._ended:
+                self._run(device, run.device, run.mode, ahead=False)
 
     def start_wanted(self, facts: Facts) -> None:
         """Starts the probes of all devices but the CPU that these facts promise."""
@@ -179,6 +191,7 @@ class Others:
         wanted = {w.device for w in wanted_probes(facts, self._request.devices)}
         for device, run in self.runs.items():
             if device not in wanted and device != PEERS:
+                self._ended.add(device)
                 run.end()
 
     def end_promised(self, gpus: Iterable[str]) -> None:
@@ -206,6 +219,7 @@ def watch(first: Run, others: Others, facts: Facts, progress: Callable[[str], No
                 others.start_wanted(known)
                 others.end_unwanted(known)
                 others.probe_cpu(first)
+            others.start_again()
             running = [run for run in (first, *others.runs.values()) if run.result is None]
             if share and others.runs:
                 share(sum(1.0 if r.result else r.share for r in others.runs.values()) / len(others.runs))
