@@ -44,24 +44,25 @@ class First:
 
 
 def start_first(system: System, found: Found, *, probe: bool, request: Request) -> First:
-    """Start the child that imports torch. Nothing but the target is known yet."""
+    """Start the children that import torch: those of promised GPUs, which have most to do, and the one that gives
+    torch's facts. Nothing but the target is known yet."""
     changed = threading.Condition()
     if found.failure or not found.python:
         return First(None, changed)
+
+    def child(device: str, mode: str) -> Run:
+        return Run(system, found.python or "", device, mode, request.limit_s, changed)
+
+    gpus = {device: child(device, request.mode) for device in (promised(system, request) if probe else ())}
     mode = "quick" if probe and request.mode == "quick" and matches("cpu", request.devices) else "facts"
     apart = mode == "quick" and has_room_apart(system)
-    run = Run(system, found.python, "cpu", "facts" if apart else mode, request.limit_s, changed)
-    gpus = {
-        device: Run(system, found.python, device, request.mode, request.limit_s, changed, ahead=request.mode == "quick")
-        for device in (promised(system, request) if probe else ())
-    }
-    cpu = Run(system, found.python, "cpu", "cpu-only", request.limit_s, changed) if apart else None
-    return First(run, changed, cpu, gpus)
+    run = child("cpu", "facts" if apart else mode)
+    return First(run, changed, child("cpu", "cpu-only") if apart else None, gpus)
 
 
 def promised(system: System, request: Request) -> tuple[str, ...]:
     """The devices to probe that the driver's files promise to a CUDA build of torch."""
-    from doctor.facts.gpus.nvidia import promised_by_files
+    from doctor.facts.gpus.driver_files import promised_by_files
 
     files = promised_by_files(system)
     names = expected_gpus(files.count, system.environ) if files else ()
@@ -70,11 +71,12 @@ def promised(system: System, request: Request) -> tuple[str, ...]:
 
 def has_room_apart(system: System) -> bool:
     """Whether asking an NVIDIA driver and probing the CPU may go on side by side: CPUs and memory for a third child."""
-    from doctor.facts import host
-    from doctor.facts.gpus.nvidia import gpu_nodes
+    from doctor.facts.gpus.driver_files import gpu_nodes
 
     if not gpu_nodes(system):
         return False
+    from doctor.facts import host
+
     cpus, memory = system.cpus()[1] or 0, system.memory()
     free = 0 if isinstance(memory, Gap) else memory[1]
     return (
@@ -155,11 +157,8 @@ class Others:
         """Starts the probe of a device, unless it runs already."""
         if device not in self.runs:
             named = "cuda:0" if device == PEERS else device
-            self._run(device, named, mode or self._request.mode, ahead=mode is None and self._request.mode == "quick")
-
-    def _run(self, device: str, named: str, mode: str, *, ahead: bool) -> None:
-        limit_s = self._request.limit_s
-        self.runs[device] = Run(self._system, self._python, named, mode, limit_s, self.changed, ahead=ahead)
+            mode = mode or self._request.mode
+            self.runs[device] = Run(self._system, self._python, named, mode, self._request.limit_s, self.changed)
 
     def start_again(self) -> None:
         """Those that went down while they imported torch and opened their device, one after the other now: which of
@@ -167,7 +166,9 @@ class Others:
         imported = self.first.stage("import")
         for device, run in list(self.runs.items()):
             if run.went_down_ahead and imported and imported.ok and device not in self._ended:
-                self._run(device, run.device, run.mode, ahead=False)
+                again = Run(self._system, self._python, run.device, run.mode, self._request.limit_s, self.changed,
+                            ahead=False)  # fmt: skip
+                self.runs[device] = again
 
     def start_wanted(self, facts: Facts) -> None:
         """Starts the probes of all devices but the CPU that these facts promise."""

@@ -68,11 +68,11 @@ class Run:
 
     def __init__(
         self, system: System, python: str, device: str, mode: str, limit_s: float | None, changed: threading.Condition,
-        import_s: float | None = None, *, ahead: bool = False,
+        import_s: float | None = None, *, ahead: bool = True,
     ) -> None:
         self.device = device
         self.mode = mode
-        self.ahead = ahead and device.startswith("cuda:")  # it opens its device while it imports torch
+        self.ahead = ahead and mode == "quick" and device.startswith("cuda:")  # opens its device beside the import
         self.stages: list[Stage] = []
         self.open: str | None = "start"
         self.since = time.monotonic()
@@ -108,7 +108,7 @@ class Run:
         return limits.stage_limit(stage, self._has_many_gpus)
 
     def _has_many_gpus(self) -> bool:
-        from doctor.facts.gpus.nvidia import gpu_nodes  # when the first child has been started
+        from doctor.facts.gpus.driver_files import gpu_nodes
 
         return gpu_nodes(self._system) > limits.MANY_GPUS
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from doctor.facts.gpus import merged, nvidia, pci
+from doctor.facts.gpus.driver_files import Promised
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
 from doctor.formats.nvidia_smi import SmiGpu
@@ -167,7 +168,7 @@ def test_files_promise_gpus_before_any_tool_answers(tmp_path: Path) -> None:
     assert stack.promised() is None, "no driver is loaded"
     (tmp_path / "proc/driver/nvidia").mkdir(parents=True)
     (tmp_path / "proc/driver/nvidia/version").write_text(PROC["/proc/driver/nvidia/version"])
-    assert stack.promised() == nvidia.Promised("575.64.03", 2)
+    assert stack.promised() == Promised("575.64.03", 2)
 
 
 def test_a_hang_alone_is_not_read_as_no_driver(machine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from doctor.decode import Refused, decode_fields, fits, loads
 from doctor.facts.gpus import pci
+from doctor.facts.gpus.driver_files import MODULE_FILE, PROC_FILE, VERSION, Promised, promised_by_files
 from doctor.facts.notes import Notes, gap_from
 from doctor.facts.system import System
 from doctor.formats import kernel_log, nvcc, nvidia_smi
@@ -19,8 +20,6 @@ from doctor.model.facts import ABSENT, Gap, Gpu, Reason, Source
 from doctor.model.values import dataclass
 from doctor.process import Child, Result, in_background
 
-MODULE_FILE = "/sys/module/nvidia/version"
-PROC_FILE = "/proc/driver/nvidia/version"
 SMI, LIBCUDA = "nvidia-smi", "libcuda"
 LIBCUDA_LIMIT_S = 5.0
 SMI_LIMIT_S, SMI_PER_GPU_S, SMI_GPUS_FREE = (
@@ -45,17 +44,8 @@ _LIBCUDA_APART = (
     "/run/opengl-driver/lib/libcuda.so.1", "/usr/lib64/nvidia/libcuda.so.1", "/usr/lib/nvidia/current/libcuda.so.1",
     "/usr/local/nvidia/lib/libcuda.so.1", "/.singularity.d/libs/libcuda.so.1", "/opt/nvidia/lib64/libcuda.so.1",
 )  # fmt: skip
-_VERSION = re.compile(r"\b(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
 _TEGRA = {"tegra210": "Nano", "tegra186": "TX2", "tegra194": "Xavier", "tegra234": "Orin", "tegra264": "Thor"}
 _NO_DEVICES = "No devices were found"
-
-
-@dataclass(frozen=True)
-class Promised:
-    """The GPUs that torch will probably find, as files or the driver's library say before any tool does."""
-
-    driver: str
-    count: int
 
 
 @dataclass(frozen=True)
@@ -147,22 +137,6 @@ def _promised(system: System, libcuda: Child | None) -> Promised | None:
     return promised_by_files(system)
 
 
-def promised_by_files(system: System) -> Promised | None:
-    """The same before anything is started: None where there are no such files."""
-    for path in (PROC_FILE, MODULE_FILE):
-        text = system.read(path, 4096)
-        version = None if isinstance(text, Gap) else _VERSION.search(text)
-        if version:
-            return Promised(version[1], gpu_nodes(system))
-    return None
-
-
-def gpu_nodes(system: System) -> int:
-    """How many /dev/nvidiaN there are."""
-    names = system.listdir("/dev")
-    return 0 if isinstance(names, Gap) else sum(n.startswith("nvidia") and n[6:].isdecimal() for n in names)
-
-
 def _none_on_a_mac(notes: Notes) -> None:
     for fact in ("driver", "kernel_module", "library", "libcuda", "smi_error", "fabric_manager", "toolkit"):
         notes.set(f"nvidia.{fact}", ABSENT, "macOS has no NVIDIA driver")
@@ -195,7 +169,7 @@ def _kernel(system: System, notes: Notes) -> list[Source]:
             sources.append(Source(name=path, status=status, message=text.detail))  # type: ignore[arg-type]
             continue
         line = text.strip().splitlines()[0] if text.strip() else ""
-        version = _VERSION.search(line)
+        version = VERSION.search(line)
         sources.append(Source(name=path, status="ok" if version else "failed", message=line[:200]))
         notes.set("nvidia.kernel_module", version[1] if version else None, path, line)
         if path == PROC_FILE and version:
@@ -272,7 +246,7 @@ def _fabric(child: Child | None, version: Child | None, notes: Notes) -> None:
         notes.set("nvidia.fabric_manager", states[word], "systemctl is-active nvidia-fabricmanager", word)
     else:
         notes.unanswered("nvidia.fabric_manager", result, "systemctl")
-    match = _VERSION.search(version.result().stdout) if version else None
+    match = VERSION.search(version.result().stdout) if version else None
     notes.set("nvidia.fabric_manager_version", match[1] if match else None, "nv-fabricmanager --version")
 
 
@@ -297,7 +271,7 @@ def _library(system: System, child: Child | None, notes: Notes) -> Source:
     _where_it_lies(system, said, notes)
     if file:
         notes.set("nvidia.libcuda", file, LIBCUDA)
-        match = _VERSION.search(_target_of(system, file)) or _VERSION.search(str(said.get("library_file") or ""))
+        match = VERSION.search(_target_of(system, file)) or VERSION.search(str(said.get("library_file") or ""))
         notes.set("nvidia.library", match[1] if match else None, "file name of libcuda", _target_of(system, file))
     elif result is None or "absent" in said:
         notes.set("nvidia.libcuda", ABSENT, LIBCUDA, str(said.get("absent", "")))
