@@ -103,6 +103,14 @@ class Talk(object):
             while data:
                 data = data[os.write(self.fd, data):]
 
+    def leave(self):
+        """All is said: whoever listens sees the end of it now. A process with a CUDA context takes long to end."""
+        self.say(event="done")
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for descriptor in (1, 2):
+            os.dup2(nowhere, descriptor)
+        os.close(self.fd)
+
     def stage(self, name, work, *arguments):
         """Run one stage. Its data when it ended, None when it raised (then said with ok false and the error)."""
         self.say(stage=name, event="begin")
@@ -722,6 +730,7 @@ class Beside(object):
         import _thread
 
         self.result = None
+        self.awaited = False
         self.running = _thread.allocate_lock()
         self.running.acquire()
         try:
@@ -731,7 +740,7 @@ class Beside(object):
 
     def run(self, work, arguments):
         try:
-            self.result = work(*arguments)
+            self.result = work(self, *arguments)
         except Exception:
             pass
         finally:
@@ -739,15 +748,19 @@ class Beside(object):
 
     def wait(self):
         """What the work gave; None where it failed."""
+        self.awaited = True
         with self.running:
             return self.result
 
 
-def get_ahead(device, talk, sources):
-    """The context of a CUDA device, and what was known of the device before (piece ahead)."""
+def get_ahead(beside, device, talk, sources):
+    """The context of a CUDA device, and what was known of the device before (piece ahead). It is made when torch has
+    loaded its libraries, and so in the second half of its import."""
     pieces = load_pieces([source for source in sources if source[0] in ("monitor", "ahead")])
     index = int(device.partition(":")[2] or 0)
-    return pieces["ahead"].get_ahead(index, pieces["monitor"], lambda: talk.say(event="uses"))
+    return pieces["ahead"].get_ahead(
+        index, pieces["monitor"], lambda: talk.say(event="uses"), lambda: beside.awaited or "torch._C" in sys.modules
+    )
 
 
 def open_device(torch, device, seed, mode, pieces, beside=None):
@@ -868,7 +881,7 @@ def main(arguments):
             pieces["fleet/worker"].main(torch, talk, globals()["PLAN"], pieces)
         elif mode != "facts":
             probe_device(torch, device, seed, mode, talk, load_pieces(sources), beside)
-    talk.say(event="done")
+    talk.leave()
 
 
 if __name__ == "__main__":
