@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from doctor.model.facts import Facts, Torch
 from doctor.model.values import dataclass
 
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -48,15 +50,23 @@ def _named(torch: Torch) -> list[str]:
 
 def _expected(facts: Facts, torch: Torch) -> list[str]:
     """NVIDIA GPUs of a CUDA build, where nothing hides or renumbers them (AMD's and Intel's lists hold others too)."""
-    if not (torch.cuda and facts.nvidia.driver and facts.gpus) or facts.environ is None:
+    environ = facts.environ
+    if not (torch.cuda and facts.nvidia.driver and facts.gpus) or environ is None or VISIBLE in environ:
         return []
-    return expected_gpus(facts.nvidia.gpus_seen or 0, facts.environ)
+    return [f"cuda:{i}" for i in range(facts.nvidia.gpus_seen or 0)]
 
 
-def expected_gpus(count: int, environ: Mapping[str, str]) -> list[str]:
-    """The names that a CUDA build of torch will surely give to so many NVIDIA GPUs.
+def likely_gpus(count: int, environ: Mapping[str, str]) -> list[str]:
+    """The names that a CUDA build of torch will probably give to so many NVIDIA GPUs. Of those that the variable
+    names, CUDA takes no more from the first one on that is none.
 
-    >>> expected_gpus(2, {}), expected_gpus(2, {"CUDA_VISIBLE_DEVICES": "1"})
-    (['cuda:0', 'cuda:1'], [])
+    >>> likely_gpus(4, {}) == likely_gpus(4, {VISIBLE: "3,2,1,0"}), likely_gpus(4, {VISIBLE: "GPU-8932f937,3,-1,0"})
+    (True, ['cuda:0', 'cuda:1'])
+    >>> likely_gpus(4, {VISIBLE: ""})
+    []
     """
-    return [] if "CUDA_VISIBLE_DEVICES" in environ else [f"cuda:{i}" for i in range(count)]
+    shown = environ.get(VISIBLE)
+    if shown is not None:
+        named = [name.strip() for name in shown.split(",")]
+        count = min(count, next((i for i, name in enumerate(named) if name in ("", "-1")), len(named)))
+    return [f"cuda:{i}" for i in range(count)]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from doctor.model.facts import ABSENT, Facts, Gap, Torch
 from doctor.model.values import dataclass
-from doctor.probes import expected_gpus, matches, wanted_probes
+from doctor.probes import likely_gpus, matches, wanted_probes
 from doctor.probes.imported import with_import
 from doctor.probes.results import PEERS, results
 from doctor.probes.run import WORDS, Run
@@ -61,11 +61,12 @@ def start_first(system: System, found: Found, *, probe: bool, request: Request) 
 
 
 def promised(system: System, request: Request) -> tuple[str, ...]:
-    """The devices to probe that the driver's files promise to a CUDA build of torch."""
+    """The devices to probe that the driver's files promise to a CUDA build of torch. What torch says of them decides:
+    a child that was promised too much is ended (Others.end_unwanted)."""
     from doctor.facts.gpus.driver_files import promised_by_files
 
     files = promised_by_files(system)
-    names = expected_gpus(files.count, system.environ) if files else ()
+    names = likely_gpus(files.count, system.environ) if files else ()
     return tuple(name for name in names if matches(name, request.devices))
 
 

@@ -330,11 +330,12 @@ except FileExistsError: os.kill(os.getpid(), 9)
     [
         (2, True, {}, (), ("cuda:0", "cuda:1")),
         (2, True, {}, ("cpu", "cuda:1"), ("cuda:1",)),
-        (2, True, {"CUDA_VISIBLE_DEVICES": "1"}, (), ()),
+        (2, True, {"CUDA_VISIBLE_DEVICES": "1"}, (), ("cuda:0",)),
+        (2, True, {"CUDA_VISIBLE_DEVICES": ""}, (), ()),
         (2, False, {}, (), ()),
         (0, True, {}, (), ()),
     ],
-    ids=["two", "limited", "renumbered", "no-driver", "no-nodes"],
+    ids=["two", "limited", "renumbered", "hidden", "no-driver", "no-nodes"],
 )  # fmt: skip
 def test_files_promise_gpus_before_anything_is_asked(
     tmp_path: Path, nodes: int, driver: bool, environ: dict[str, str], asked: tuple[str, ...], names: tuple[str, ...]
@@ -362,6 +363,13 @@ def test_a_promised_gpu_has_its_child_at_once(tmp_path: Path, monkeypatch: pytes
         ("cpu", "failed", "open"), ("cuda:0", "failed", "open"),
     ]  # fmt: skip
     assert children.start_first(system, found, probe=False, request=request).gpus == {}
+
+
+@posix
+def test_a_promise_of_more_gpus_than_torch_sees_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(children, "promised", lambda system, request: ("cuda:0", "cuda:1"))
+    facts = look(*machine(tmp_path, LEAST + with_gpus(1)))
+    assert [p.device for p in facts.probes or ()] == ["cpu", "cuda:0"]
 
 
 @posix
