@@ -162,11 +162,11 @@ class Others:
             self.runs[device] = Run(self._system, self._python, named, mode, self._request.limit_s, self.changed)
 
     def start_again(self) -> None:
-        """Those that went down while they imported torch and opened their device, one after the other now: which of
-        both ended them is said by the stage. Only where torch imports without that."""
+        """Those that ended while they imported torch and opened their device: they do one after the other now, and the
+        stage says which of them it was. Only where torch imports without that."""
         imported = self.first.stage("import")
         for device, run in list(self.runs.items()):
-            if run.went_down_ahead and imported and imported.ok and device not in self._ended:
+            if run.failed_ahead and imported and imported.ok and device not in self._ended:
                 again = Run(self._system, self._python, run.device, run.mode, self._request.limit_s, self.changed,
                             ahead=False)  # fmt: skip
                 self.runs[device] = again

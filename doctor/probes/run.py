@@ -177,9 +177,10 @@ class Run:
         return self.result is not None and not self.done
 
     @property
-    def went_down_ahead(self) -> bool:
-        """Whether it went down while it imported torch and opened its device side by side: which of them ended it?"""
-        return self.ahead and self.went_down and not self.cut_short and self.open in ("start", "import")
+    def failed_ahead(self) -> bool:
+        """Whether it ended before torch was imported, and opened its device meanwhile: which of them ended it?"""
+        imported = self.stage("import")
+        return self.ahead and self.result is not None and not self.cut_short and not (imported and imported.ok)
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -122,6 +122,25 @@ def test_a_driver_that_crashes_beside_the_import_is_met_again_in_its_stage(
     assert not others.runs["cuda:0"].ahead
 
 
+def test_an_import_that_fails_only_beside_the_driver_is_tried_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once cuInit was called, this torch does not import."""
+    body = f"open({str(tmp_path / 'touched')!r}, 'w').close()"
+    fails = f"""
+import os, sys, time
+if "cuda:0" in open("/proc/self/cmdline").read():
+    time.sleep(0.7)
+    if os.path.exists({str(tmp_path / "touched")!r}):
+        os.remove({str(tmp_path / "touched")!r})
+        raise ImportError("initialised twice")
+"""
+    others, gpu = probed(tmp_path, monkeypatch, body, fails)
+    assert not others.runs["cuda:0"].ahead
+    assert gpu
+    assert (gpu.status, gpu.stage) == ("failed", "open")
+
+
 def test_a_code_of_the_driver_is_left_to_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, gpu = probed(tmp_path, monkeypatch, "return 999")
     assert asked(tmp_path) == ["cuInit"]
@@ -135,7 +154,7 @@ def test_no_child_is_started_again_where_torch_does_not_import(
 ) -> None:
     others, gpu = probed(tmp_path, monkeypatch, "pass", "import os; os.abort()\n")
     assert gpu is None
-    assert others.runs["cuda:0"].went_down_ahead
+    assert others.runs["cuda:0"].failed_ahead
 
 
 @pytest.mark.parametrize("mode", ["full", "soak:1"])
