@@ -48,6 +48,11 @@ cuda.get_device_capability = staticmethod(lambda device: (9, 0))
 def empty(*shape, device):
     if device.type == "cuda": raise RuntimeError("CUDA error: {error}")
 """
+FIRST_TIME = """
+import os, time
+if "cuda:0" in open("/proc/self/cmdline").read() and not os.path.exists({tried!r}):
+    open({tried!r}, "w").close()
+"""  # of the import in the child of the GPU
 HANGS = "time.sleep(60)"
 CRASHES = "os.kill(os.getpid(), signal.SIGSEGV)"
 
@@ -113,7 +118,7 @@ def test_a_driver_that_crashes_beside_the_import_is_met_again_in_its_stage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The import goes on until the crash ends it; alone, it succeeds, and opening the device is what crashes."""
-    slow = "import sys, time\nif 'cuda:0' in open('/proc/self/cmdline').read(): time.sleep(0.7)\n"
+    slow = FIRST_TIME.format(tried=str(tmp_path / "tried")) + "    time.sleep(15)\n"
     dies = "import os, signal\ndef empty(*shape, device):\n    if device.type == 'cuda': os.kill(os.getpid(), 11)\n"
     monkeypatch.setattr("tests.probes.test_ahead.OPENS", OPENS.replace("{error}", "none") + dies)
     others, gpu = probed(tmp_path, monkeypatch, CRASHES, slow)
@@ -126,16 +131,12 @@ def test_an_import_that_fails_only_beside_the_driver_is_tried_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once cuInit was called, this torch does not import."""
-    body = f"open({str(tmp_path / 'touched')!r}, 'w').close()"
-    fails = f"""
-import os, sys, time
-if "cuda:0" in open("/proc/self/cmdline").read():
-    time.sleep(0.7)
-    if os.path.exists({str(tmp_path / "touched")!r}):
-        os.remove({str(tmp_path / "touched")!r})
-        raise ImportError("initialised twice")
+    touched = str(tmp_path / "touched")
+    fails = FIRST_TIME.format(tried=str(tmp_path / "tried")) + f"""
+    while not os.path.exists({touched!r}): time.sleep(0.01)
+    raise ImportError("initialised twice")
 """
-    others, gpu = probed(tmp_path, monkeypatch, body, fails)
+    others, gpu = probed(tmp_path, monkeypatch, f"open({touched!r}, 'w').close()", fails)
     assert not others.runs["cuda:0"].ahead
     assert gpu
     assert (gpu.status, gpu.stage) == ("failed", "open")
