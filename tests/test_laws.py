@@ -18,6 +18,7 @@ import pytest
 
 from doctor.checks import Check, all_checks
 from doctor.model.finding import LAYERS
+from tests.conftest import is_costly
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCTOR = ROOT / "doctor"
@@ -53,10 +54,16 @@ def tree_of(path: Path) -> ast.Module:
 
 
 @cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of a file, walked once for all laws."""
+    return tuple(ast.walk(tree_of(path)))
+
+
+@cache
 def imports_of(path: Path) -> set[str]:
     """Dotted names of all imported modules, also those inside functions."""
     found: set[str] = set()
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -70,7 +77,7 @@ def imports_of(path: Path) -> set[str]:
 def dotted_names_of(path: Path) -> set[str]:
     """All `a.b` that occur as expressions, with the last two parts of longer ones, too."""
     found: set[str] = set()
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Attribute):
             text = ast.unparse(node)
             found.add(text)
@@ -121,24 +128,36 @@ def module_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
+@cache
+def import_statements(path: Path) -> tuple[tuple[ast.Import | ast.ImportFrom, bool, bool], ...]:
+    """Each import of a file, whether it runs late (inside a function), and whether the type checker alone sees it."""
+    found = []
+    nodes: list[tuple[ast.AST, bool, bool]] = [(tree_of(path), False, False)]
+    while nodes:
+        node, late, typed = nodes.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.append((node, late, typed))
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            nodes += [(inner, late, True) for inner in node.body]
+            nodes += [(inner, late, typed) for inner in node.orelse]
+        elif not isinstance(node, ast.expr):
+            late = late or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            nodes += [(inner, late, typed) for inner in ast.iter_child_nodes(node)]
+    return tuple(found)
+
+
 def needed_by(path: Path, modules: set[str], late: bool, typed: bool = False) -> set[str]:
     """Our modules that it imports: when it is imported itself, or, `late`, also inside its functions. What only the
     type checker imports runs nowhere, and counts only if `typed`."""
     found: set[str] = set()
-    nodes: list[ast.AST] = [tree_of(path)]
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and not late:
-            continue
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) and not typed:
-            nodes += node.orelse
+    for node, is_late, is_typed in import_statements(path):
+        if (is_late and not late) or (is_typed and not typed):
             continue
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             inner = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= inner & modules or {node.module or ""}
-        nodes += ast.iter_child_nodes(node)
     return (found & modules) - {module_of(path)}
 
 
@@ -261,11 +280,11 @@ def test_files_of_the_machine_are_opened_in_one_function() -> None:
     """A named pipe hangs who opens it, and a file may be of any size: `read_regular` knows that."""
 
     def law(path: Path) -> str:
-        functions = [n for n in ast.walk(tree_of(path)) if isinstance(n, ast.FunctionDef) and n.name == "read_regular"]
+        functions = [n for n in nodes_of(path) if isinstance(n, ast.FunctionDef) and n.name == "read_regular"]
         allowed = {id(node) for function in functions for node in ast.walk(function)}
         opening = [
             node.lineno
-            for node in ast.walk(tree_of(path))
+            for node in nodes_of(path)
             if isinstance(node, ast.Call) and id(node) not in allowed
             and ast.unparse(node.func).rpartition(".")[2] in OPENERS
         ]  # fmt: skip
@@ -498,6 +517,17 @@ FORBIDDEN = (
 )  # fmt: skip
 
 
+def test_a_fast_run_tests_every_room() -> None:
+    """`scripts/test --fast` leaves out files, never a room."""
+    rooms = {room(path) for path in MODULES if path.parent != DOCTOR} - {"fleet/judge"}
+    left_out = []
+    for name in sorted(rooms):
+        files = [p.relative_to(ROOT / "tests").as_posix() for p in (ROOT / "tests" / name).glob("test_*.py")]
+        left_out += [] if any(not is_costly(file) for file in files) else [name]
+    assert len(rooms) > 15
+    assert left_out == []
+
+
 def test_no_package_registry_is_named() -> None:
     """Tickets and recorded machines of other people (tests/cases, tests/machines) may quote what they like."""
     quoting = (ROOT / "tests" / "cases", ROOT / "tests" / "machines")
@@ -592,7 +622,7 @@ def test_one_parser_a_tool(word: str, file: str) -> None:
 @cache
 def expressions_of(path: Path) -> list[str]:
     """The first arguments of Regex(…) and of the functions of re."""
-    calls = (n for n in ast.walk(tree_of(path)) if isinstance(n, ast.Call) and n.args)
+    calls = (n for n in nodes_of(path) if isinstance(n, ast.Call) and n.args)
     named = [c for c in calls if re.fullmatch(r"Regex|re\.\w+", ast.unparse(c.func))]
     return [c.args[0].value for c in named if isinstance(c.args[0], ast.Constant) and isinstance(c.args[0].value, str)]
 
@@ -605,7 +635,7 @@ def test_only_the_notes_hold_what_is_noted() -> None:
 
     def law(path: Path) -> str:
         writes = set()
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 owner = ast.unparse(node.func.value)
                 writing = node.func.attr in ("append", "update", "setdefault")
@@ -640,7 +670,7 @@ def test_a_tools_output_is_read_in_one_place() -> None:
         allowed = ("doctor.decode", "doctor.formats", "doctor.regex", "doctor.model.values", "doctor.fixes.tools")
         assert all(n.startswith(allowed) for n in ours), name_of(path)
     for path in (p for p in MODULES if room(p) == "facts"):
-        strings = [n.value for n in ast.walk(tree_of(path)) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+        strings = [n.value for n in nodes_of(path) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
         assert not [s for s in strings for word in TOOLS_WORDS if word in s and "\\" in s], name_of(path)
 
 
