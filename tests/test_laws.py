@@ -462,6 +462,41 @@ def test_checks_have_examples_and_judge_somehow() -> None:
     assert [c.id for c in all_checks() if c.judge is None and c.rule is None] == []
 
 
+# Files outside of doctor/checks that name diagnoses, and why they cannot ask a check for what it declares.
+NAME_A_CHECK = {
+    "bench/reasons.py": "the benchmark reports what it measured under the ids of the catalogue",
+    "bench/report.py": "the findings that say that a device computes wrongly or slowly",
+    "cli/install.py": "`install` has succeeded when torch is no longer missing or broken",
+    "fixes/effective.py": "which fixes cannot cure which diagnosis; fixes do not import checks",
+    "fixes/interpreter.py": "in a broken interpreter nothing runs, so nothing is asked of it",
+    "fixes/situation.py": "what a finding tells of a system or a Python that is not known",
+    "fixes/torch.py": "only a missing torch is installed by syncing the project",
+    "fleet/judge/configuration.py": "the fleet reports under the ids of the catalogue",
+    "fleet/judge/devices.py": "the fleet reports under the ids of the catalogue",
+    "fleet/judge/judgement.py": "the fleet reports under the ids of the catalogue",
+    "fleet/judge/pairs.py": "the fleet reports under the ids of the catalogue",
+    "fleet/judge/ranks.py": "the fleet reports under the ids of the catalogue",
+    "fleet/judge/sharing.py": "the fleet reports under the ids of the catalogue",
+    "model/finding.py": "ONLY_TOLD and OPEN_IF_NOTED: rooms need them that do not import checks",
+    "reports/layers.py": "library faults that the line of torch names as the reason",
+}
+
+
+def test_a_diagnosis_is_named_in_its_room() -> None:
+    """Other rooms ask a check for a property that it declares, and never which one it is."""
+    ids = {check.id for check in all_checks()}
+    named: dict[str, list[str]] = {}
+    for path in MODULES:
+        if room(path) == "checks":
+            continue
+        spoken = {id(n.value) for n in nodes_of(path) if isinstance(n, ast.Expr)}
+        for node in nodes_of(path):
+            if isinstance(node, ast.Constant) and node.value in ids and id(node) not in spoken:
+                named.setdefault(path.relative_to(DOCTOR).as_posix(), []).append(f"{node.lineno}: {node.value}")
+    assert {name: where for name, where in named.items() if name not in NAME_A_CHECK} == {}
+    assert [name for name in NAME_A_CHECK if name not in named] == [], "an exception that is not needed"
+
+
 def test_settings_are_said_in_exact_words() -> None:
     """«Change the setting X» helps nobody: a remedy of that kind has its own text."""
     wordless = []
