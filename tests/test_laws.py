@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from doctor.checks import Check, all_checks
+from doctor.fixes.tools import all_tools, base
 from doctor.model.finding import LAYERS
 from tests.conftest import is_costly
 
@@ -721,8 +722,6 @@ KNOW_A_TOOL = {
 @cache
 def words_of_tools() -> frozenset[str]:
     """The names of the tools, of their environments, and of the files that only one of them has."""
-    from doctor.fixes.tools import all_tools, base
-
     words = {word for tool in all_tools() for word in (*tool.programs, *tool.locks, *(k.name for k in tool.kinds))}
     words |= {sign.file for tool in all_tools() for sign in tool.signs} - {""}
     return frozenset(words | {n for t in all_tools() for n in t.manifests if n not in base().manifests})
@@ -743,6 +742,28 @@ def names_a_tool(tree: ast.AST) -> list[str]:
             files = {f.removeprefix("doctor.fixes.tools.").replace("_", "-") for f in files} & words_of_tools()
             found += [f"{node.lineno}: import of {name}" for name in files - {"pip"}]
     return found
+
+
+def says_a_tool(path: Path) -> list[str]:
+    """Sentences for the user with the name of a tool other than pip, which every Python may have."""
+    words = "|".join(map(re.escape, sorted({name for tool in all_tools() for name in tool.programs} - {base().name})))
+    name = re.compile(rf"(?<![\w/.\[-])({words})(?![\w./:-])")
+    spoken = {id(n.value) for n in nodes_of(path) if isinstance(n, ast.Expr)}
+    texts = (n for n in nodes_of(path) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    return [f"{n.lineno}: {n.value.strip()[:50]}" for n in texts if id(n) not in spoken and name.search(n.value)]
+
+
+SPEAKING = ("apply", "cli", "fixes", "reports", "triage", "api.py", "agents.py")
+SAYS_A_TOOL = {
+    "fixes/system_packages.py": "the package libstdcxx-ng is conda-forge's, whoever installs it",
+}
+
+
+def test_sentences_ask_the_registry_for_the_names_of_tools() -> None:
+    paths = [p for p in MODULES if room(p) in SPEAKING and "doctor/fixes/tools/" not in name_of(p)]
+    said = {name_of(path).removeprefix("doctor/"): says_a_tool(path) for path in paths}
+    assert {name: where for name, where in said.items() if where and name not in SAYS_A_TOOL} == {}
+    assert [name for name in SAYS_A_TOOL if not said[name]] == [], "an exception that is not needed"
 
 
 def test_a_package_manager_is_one_file() -> None:

@@ -98,8 +98,8 @@ def _refused(result: process.Result, lines: Sequence[str], file: str, ways: Proj
     message = hide("\n".join(line.rstrip() for line in reason[-_REASON_LINES:]))
     if any(_PYTHON_RANGE.search(line) for line in reason):
         message += (
-            f"\nThe project promises to run on Pythons that this torch is not made for. Narrow that in {file} "
-            "(requires-python, or python below [tool.poetry.dependencies]), and run this again."
+            f"\nThe project supports Pythons that this torch is not built for. Narrow the range in {file} "
+            f"({ways.python_range}), and run this again."
         )
     return replace(answer, message=message)
 

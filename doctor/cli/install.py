@@ -189,7 +189,8 @@ def _in_new_environment(
         raise click.BadParameter(f"'{env}' is there already: {hint}.")
     tool = options["tool"]
     if tool is not None and not tools.tool(tool).makes:
-        raise click.UsageError(f"--env makes an environment with pip (venv), uv or conda, not with {tool}.")
+        makers = [one.name for one in tools.all_tools() if one.makes]
+        raise click.UsageError(f"--env works with {', '.join(makers[:-1])} and {makers[-1]}, not with {tool}.")
     fetcher = tools.fetcher().name
     fix, reasons = new_environment(
         situation_of(facts, tool, options["shell"]),

@@ -33,16 +33,16 @@ def new_environment(
     situation = replace(situation, tool=_tool(situation, can_fetch))
     found = situation.python_version
     if situation.by.makes == "of-this-python":
+        fetcher, other = tools.fetcher(), tools.with_channel()
         if arch == "arm64":
             return None, (
-                "this Python runs under Rosetta: get one for arm64 first, by uv "
-                "(https://docs.astral.sh/uv/getting-started/installation/) or Miniforge for arm64 "
-                "(https://conda-forge.org/download/)",
+                f"this Python runs under Rosetta: get one for arm64 first, with {fetcher.name} ({fetcher.page}) or "
+                f"{other.installer} for arm64 ({other.page})",
             )
         if python and python != found:
             return None, (
-                f"there is no uv to fetch Python {python}; the Python found is {found or 'unknown'}: name one with "
-                "--python PATH, or get uv: https://docs.astral.sh/uv/getting-started/installation/",
+                f"there is no {fetcher.name} to fetch Python {python}; the Python found is {found or 'unknown'}: name "
+                f"one with --python PATH, or get {fetcher.name}: {fetcher.page}",
             )
         python = found
     picked = interpreters.pick(situation, python, arch) if python is None else None

@@ -234,7 +234,9 @@ def activate_environment(situation: Situation, finding: str, remedy: Remedy) -> 
         place = PurePosixPath(path)
         root = place.parent.parent if place.parent.name == "bin" else place
         shell = activation(str(root), situation.shell)
-        text = f"Activate {root} (a conda environment: conda activate {root})"
+        other = tools.with_channel()
+        own = other.activate(replace(situation, tool=other.name, prefix=str(root)))
+        text = f"Activate {root}" + (f" (a {other.kinds[0].words}: {own})" if own else "")
         step = Step(text=text, shell=shell, where="user")
     return Fix(
         finding=finding,
