@@ -43,7 +43,7 @@ class Root:
     home: str = ""
 
     def owns(self, path: str) -> bool:
-        """Whether a path below the root is the tools'."""
+        """Whether a path below the root belongs to the tools."""
         return not path or self.owned is None or any(path == one or path.startswith(one + "/") for one in self.owned)
 
 
@@ -80,7 +80,7 @@ def store_of(system: System, python: str) -> str:
 
 
 def state_folder(system: System) -> str:
-    """Where we keep what belongs to no environment of the user's."""
+    """The folder for our own files that lie in no environment."""
     home = system.environ.get("HOME") or system.environ.get("USERPROFILE") or os.path.expanduser("~")
     state = system.environ.get("XDG_STATE_HOME") or system.environ.get("LOCALAPPDATA")
     return os.path.join(state or os.path.join(home, ".local", "state"), "torchdoctor")

@@ -39,7 +39,7 @@ _LEFT_OUT = (".venv", "venv", ".git", "__pypackages__", "node_modules", *_OWN_FO
 
 @dataclass(frozen=True)
 class Preview:
-    """The edit as a unified diff, and whether it resolves."""
+    """The edit as a unified diff, and whether the project resolves with it."""
 
     diff: str
     resolution: Resolution
@@ -86,7 +86,7 @@ def preview(system: System, steps: Sequence[Step], files: Sequence[str], environ
 
 
 def _refused(result: process.Result, lines: Sequence[str], file: str, ways: Projects) -> Resolution:
-    """Why the tool could not do it: what it says of it, without what else it says, and the next step."""
+    """Why the tool failed: the lines of its output that give the reason, and the next step."""
     said = [line for line in lines if line.strip()]
     answer = failed(result, said)
     chatter = re.compile(ways.chatter) if ways.chatter else None

@@ -40,7 +40,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """What is run, and what the user must do: whole fixes, and single steps of the fixes that are run."""
+    """What is run, and what the user must do: whole fixes, or single steps of fixes that are run."""
 
     run: Plan
     by_hand: Plan
@@ -82,7 +82,7 @@ def _runs(step: Step) -> bool:
 
 
 def _waits_for_hands(steps: tuple[Step, ...]) -> bool:
-    """Whether a change of the environment by hand comes before one by command."""
+    """Whether the environment must be changed by hand before a command changes it."""
     last = max(place for place, step in enumerate(steps) if _runs(step))
     return any(not _runs(step) and not step.shell and step.where == "environment" for step in steps[:last])
 
@@ -107,7 +107,7 @@ class Prepared:
 
 
 def prepare(system: System, report: Report, selection: Selection, allow: Iterable[str] = ()) -> Prepared:
-    """Everything that can be known before. Raises ApplyError with the next step; nothing was changed then."""
+    """Check everything that can be known in advance. Raises ApplyError, with the next step, before anything changes."""
     interpreter = report.facts.interpreter
     steps = selection.steps
     edits = any(map(project.is_of_project, steps))
@@ -178,7 +178,7 @@ def _refuse_unwritable(place: Place) -> None:
 
 
 def _resolved(prepared: Prepared) -> Prepared:
-    """Ask the tools whether the steps can be done; the removals are known before, for they come first."""
+    """Ask the tools whether the steps can succeed, given the removals that come first."""
     versions = {name: one.version for name, one in prepared.installed.items()}
     removed: list[str] = []
     changes: dict[str, Change] = {}
@@ -229,7 +229,7 @@ def _why_unresolved(answer: Resolution) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How it ended. `after`: the report of the second examination, where it came to that."""
+    """How it ended. `after`: the report of the second examination, if there was one."""
 
     status: Literal["cured", "rolled-back", "broken"]
     reason: str
@@ -272,7 +272,7 @@ def carry_out(prepared: Prepared, examine: Callable[[], Report], tell: Tell) -> 
 
 
 def _snapshot(prepared: Prepared, store: str, seal: Seal) -> tuple[Journal, Snapshot]:
-    """Record everything. On any failure nothing was changed: ApplyError."""
+    """Take the snapshot. Raises ApplyError, with nothing changed, if that fails."""
     folder = os.path.join(store, next_id(store, datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")))
     touched = {change.name for change in prepared.changes} | {
         normalised(name) for step in prepared.steps for name in removed_by(step.argv or ())
@@ -304,7 +304,7 @@ def _snapshot(prepared: Prepared, store: str, seal: Seal) -> tuple[Journal, Snap
 
 
 def _run_steps(prepared: Prepared, journal: Journal, tell: Tell, lock: int) -> str | None:
-    """Run all; the reason why one failed, or None."""
+    """Run all steps; why one failed, or None."""
     count = len(prepared.steps)
     for number, step in enumerate(prepared.steps, 1):
         journal.write("step", number=number, argv=hide_all(_said(step)))
@@ -366,7 +366,7 @@ def _rolled_back(
 
 
 def _to_whom_it_may_concern(tell: Tell) -> Tell:
-    """Going back must not fail because the terminal or the pipe that hears of it is closed."""
+    """Rolling back must not fail because the terminal or the pipe is closed."""
 
     def say(text: str) -> None:
         with contextlib.suppress(OSError, ValueError):
@@ -377,7 +377,7 @@ def _to_whom_it_may_concern(tell: Tell) -> Tell:
 
 @contextlib.contextmanager
 def _undisturbed(tell: Tell) -> Iterator[None]:
-    """Ctrl-C and SIGTERM must not leave half of an environment: while the block runs, they only say so."""
+    """Ctrl-C and SIGTERM must not leave a half-changed environment: while the block runs, they are only noted."""
 
     def wait(*_: object) -> None:
         tell("the environment is being put back; please wait")

@@ -62,7 +62,7 @@ def _address(context: click.Context, parameter: click.Parameter, value: str | No
 
 
 def sources_from(options: dict[str, Any]) -> Sources:
-    """The sources that the options name. Wrong usage: --offline without anything to install from."""
+    """The package sources that the options name. --offline with nothing to install from is a usage error."""
     links = tuple(_absolute(place) for place in options["find_links"])
     if options["offline"] and not links:
         raise click.UsageError("--offline needs --find-links DIR: there must be wheels somewhere.")
@@ -78,7 +78,7 @@ def wheels_from(sources: Sources) -> tuple[str, ...] | None:
 
 
 def _absolute(place: str) -> str:
-    """A folder by its full path, so that the command can be run from anywhere."""
+    """The absolute path of a folder, so that the command can be run from anywhere."""
     if "://" in place and place.isprintable() and " " not in place:
         return place
     if not place:
@@ -140,7 +140,7 @@ def rendered(report: Report, plan: Plan, options: dict[str, Any]) -> str:
 
 
 def has_program(system: Any, name: str) -> bool:
-    """Whether the program is there, where apply/ looks for it."""
+    """Whether the program is installed where apply/ looks for it."""
     from doctor.apply.commands import program_of
 
     try:
@@ -208,7 +208,7 @@ def _ended(outcome: Any, before: Report, options: dict[str, Any], *, windows: bo
 
 
 def _cured(after: Report) -> str:
-    """What is proven; with limits of the user's no more than the cure."""
+    """What is proven. Where the user limited the examination, only the fix itself is."""
     if after.verdict == "unknown" and after.limits:
         return f"cured; the rest of the environment was not judged ({', '.join(after.limits)})."
     return f"cured; the environment is {after.verdict}."
@@ -290,7 +290,7 @@ def _list(saved: Any, left: Any) -> int:
 
 
 def is_half_made(folder: str) -> bool:
-    """Whether an interrupted run left that folder."""
+    """Whether the folder was left by an interrupted run."""
     from doctor.apply import fresh
 
     return fresh.half_made(_system(), folder) is not None

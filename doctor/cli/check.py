@@ -60,7 +60,7 @@ def command(**options: Any) -> int:
 
 
 def _shown(options: dict[str, Any], format: str, evidence: Evidence) -> tuple[Report, bool]:
-    """The report, and whether its first line is on the screen already: it is where somebody waits for it."""
+    """The report, and whether its first line is already on the screen, which is so where somebody watches."""
     if format != "terminal" or options["output"] or options["quiet"] or evidence or options["stated"]:
         return examine(options, evidence), False
     from doctor.cli.progress import showing

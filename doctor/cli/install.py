@@ -140,7 +140,7 @@ def command(
 
 
 def _is_sound(report: Report) -> bool:
-    """Whether nothing was found against the installed torch."""
+    """Whether no fault concerns the installed torch, its libraries or its installation."""
     return not any(f.severity == "fault" and f.layer in ("torch", "libraries", "install") for f in report.findings)
 
 

@@ -72,7 +72,7 @@ def _examine(options: dict[str, Any]) -> Report:
 
 
 class _Bar:
-    """A bar on stderr: the stage that takes long, and how much of all probes is done."""
+    """A progress bar on stderr: the slow stage, and the share of all probes that is done."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -126,7 +126,7 @@ _MARKS = {"fault": "!!", "warning": " !", "note": "  "}
 
 
 def _verdict(report: Report, probe: ProbeResult) -> list[tuple[str, ...]]:
-    """How the rate compares to what it should be, and by which measure; why there is no verdict."""
+    """How the rate compares with the expected one and its source, or why there is no verdict."""
     if probe.status != "ok" or not layers.probe_rates(probe):
         return []
     measured = product_ratio(report.facts, probe)
@@ -145,7 +145,7 @@ def _verdict(report: Report, probe: ProbeResult) -> list[tuple[str, ...]]:
 
 
 def _rows(probe: ProbeResult) -> list[tuple[str, ...]]:
-    """A row a stage, then one for how it ended if that was not well."""
+    """One row for each stage, then one for the outcome if it is not ok."""
     rows: list[tuple[str, ...]] = [
         (probe.id, stage.name, _mark(stage), f"{stage.ms:.1f}", _measured(stage))
         for stage in probe.stages

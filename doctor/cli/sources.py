@@ -70,7 +70,7 @@ def _bounded(stream: IO[bytes], keep: int = KEPT_BYTES) -> tuple[bytes, int]:
 
 
 def _read(stream: IO[bytes], limit: int) -> bytes:
-    """Up to `limit` bytes, also from a pipe, which gives less at a time."""
+    """Up to `limit` bytes, also from a pipe, which delivers them in smaller pieces."""
     parts = bytearray()
     while len(parts) < limit and (chunk := stream.read(min(_CHUNK, limit - len(parts)))):
         parts += chunk

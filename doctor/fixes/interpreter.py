@@ -163,7 +163,7 @@ def pick(
 
 
 def _pythons(wanted: str | None) -> tuple[str, ...]:
-    """All Pythons of the tables that meet what is wanted: "3.12", or a specifier such as ">=3.9,<3.13"."""
+    """All Pythons in the tables that match the request: "3.12", or a specifier such as ">=3.9,<3.13"."""
     known = choosing.pythons()
     if not wanted:
         return known
@@ -179,7 +179,7 @@ def _pythons(wanted: str | None) -> tuple[str, ...]:
 
 
 def in_new_environment(situation: Situation, python: str, arch: str | None) -> Situation:
-    """The situation after a new environment was made: nothing in it but Python."""
+    """The situation in a newly made environment, which holds nothing but Python."""
     facts, old = situation.facts, situation.facts.interpreter
     folder = f".venv-{python}"
     tool = situation.tool if situation.by.makes == "own" else tools.fetcher().name
@@ -261,7 +261,7 @@ def change_directory(situation: Situation, finding: str, remedy: Remedy) -> Fix:
 
 
 def rename_file(situation: Situation, finding: str, remedy: Remedy) -> Fix:
-    """A manual step: what a file should be called is for its owner to say."""
+    """A manual step, since only the owner can choose the file's new name."""
     path = remedy.details.get("path", "")
     text = remedy.text or f"Rename {path or 'the file'}: its name hides a module that Python needs."
     return Fix(

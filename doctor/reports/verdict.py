@@ -71,7 +71,7 @@ def not_explained(symptom: Symptom) -> str:
 
 
 def how_likely(hypothesis: Hypothesis) -> str:
-    """One word for its weight."""
+    """A hypothesis's weight in one word."""
     return "likely" if hypothesis.weight >= 0.5 else "possible"
 
 
