@@ -175,11 +175,8 @@ def circles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
     return {frozenset(n for n in reach[m] if m in reach[n]) for m in graph if m in reach[m]}
 
 
-# They call each other while they run: a build in another Python, and the commands that completion completes.
-CALL_EACH_OTHER = {
-    frozenset(("doctor.fixes.interpreter", "doctor.fixes.torch")),
-    frozenset(("doctor.cli.completion", "doctor.cli.main")),
-}
+# They call each other while they run: completion completes the commands.
+CALL_EACH_OTHER = {frozenset(("doctor.cli.completion", "doctor.cli.main"))}
 
 
 def test_no_imports_go_in_a_circle() -> None:

@@ -216,8 +216,9 @@ def advise(
 ) -> tuple[Fix | None, list[str]]:
     """The fix that installs the best build (or what would help, where none serves), and the lines that say why.
     `sound`: nothing is wrong with the installed torch, so that the same build is not installed again."""
+    from doctor.fixes.build import installed_companions, is_installed, name_of
     from doctor.fixes.situation import situation_of
-    from doctor.fixes.torch import fix_of_build, installed_companions, is_installed, name_of, nearest_fix
+    from doctor.fixes.torch import fix_of_build, nearest_fix
     from doctor.knowledge.choose import choose
 
     situation = situation_of(facts, tool, shell)

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 
 from doctor.fixes import interpreter as interpreters
 from doctor.fixes import tools
+from doctor.fixes.build import use_environment
 from doctor.fixes.situation import Situation
 from doctor.knowledge.choose import Candidate, choose
 from doctor.model.fix import Fix, Step
@@ -82,5 +83,5 @@ def _fix(fresh: Situation, version: str, make: Step, build: Candidate, assumes: 
         fix,
         title=f"{fix.title[:-1]} in a new environment with Python {version}.",
         details={"python": version, **fix.details},
-        steps=(make, *fix.steps, interpreters.use_environment(fresh)),
+        steps=(make, *fix.steps, use_environment(fresh)),
     )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 
 from doctor.fixes import tools
+from doctor.fixes.build import cautions, installed_companions, steps_for_build, use_environment, valid_specifier
 from doctor.fixes.effective import RESTS_ON_FILES
 from doctor.fixes.quoting import activation, command, is_printable, line
 from doctor.fixes.situation import Situation
@@ -24,8 +25,6 @@ def replace_interpreter(
 ) -> Fix | None:
     """A new environment with a Python that torch has wheels for, and torch and its companions (those wanted, else those
     of the old environment) in it. None where no Python would help."""
-    from doctor.fixes.torch import cautions, installed_companions, steps_for_build, valid_specifier
-
     arch = remedy.details.get("arch") or native_arch(situation)
     held = situation.facts.interpreter.held
     companions = companions or installed_companions(situation.facts) or (held.companions if held else ())
@@ -208,14 +207,6 @@ def in_new_environment(situation: Situation, python: str, arch: str | None) -> S
         interpreter = replace(interpreter, architecture=wide)
     facts = replace(facts, interpreter=interpreter, torch=ABSENT, packages=())
     return replace(situation, facts=facts, tool=tool, python=executable, prefix=folder)
-
-
-def use_environment(situation: Situation) -> Step:
-    """The line that makes the shell use the new environment of this situation."""
-    folder = str(situation.prefix)
-    own = situation.by.makes == "own"
-    shell = situation.by.activate(situation) if own else activation(folder, situation.shell)
-    return Step(text="Use it: activate the new environment", shell=shell, where="user")
 
 
 def activate_environment(situation: Situation, finding: str, remedy: Remedy) -> Fix:
