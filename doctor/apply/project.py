@@ -93,7 +93,7 @@ def _refused(result: process.Result, lines: Sequence[str], file: str, ways: Proj
     reason = [line for line in ways.reason(said) if not (chatter and chatter.match(line))]
     if result.status == "timed-out" or not reason:
         return answer
-    if answer.unreachable:  # what the tool thinks of it besides is no news
+    if answer.unreachable:  # the tool's further remarks add nothing
         return replace(answer, message=hide(reason[0].strip().rstrip(".")))
     message = hide("\n".join(line.rstrip() for line in reason[-_REASON_LINES:]))
     if any(_PYTHON_RANGE.search(line) for line in reason):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ANSWER_LIMIT_S = 13.0
 SILENCE_LIMIT_S = 1800.0  # once the index answers: a slow line downloads gigabytes
-CONNECT_S = 5  # seconds for the tool's own tries, of which it gets two
+CONNECT_S = 5  # seconds for each of the tool's two attempts
 _UNREACHABLE = re.compile(
     r"connection (broken|refused|error)|NewConnectionError|ConnectTimeout|ReadTimeout|timed out|tcp connect error|"
     r"dns error|name resolution|getaddrinfo|Failed to (fetch|download)|error sending request|CondaHTTPError|"

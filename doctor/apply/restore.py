@@ -123,7 +123,7 @@ class _Restoring:
             if entry.kind != "d":
                 os.unlink(path)
             elif self.delta is not None:
-                with contextlib.suppress(OSError):  # somebody put something of theirs there since
+                with contextlib.suppress(OSError):  # somebody has since put something there
                     os.rmdir(path)
             else:
                 _writable(path)
@@ -187,7 +187,7 @@ class _Restoring:
         if entry.kind == "d":
             if present is None:
                 os.mkdir(path)
-            give(path, entry)  # its time comes last
+            give(path, entry)  # its time is set last
             return
         temporary = path + HALF_DONE
         with contextlib.suppress(FileNotFoundError):
@@ -227,7 +227,7 @@ class _Restoring:
             give(kept, entry)
             held = entry_of(kept)
             if present is not None and held is not None and present.inode == held.inode:
-                return False  # the same file: its mode, owner and attributes are right again
+                return False  # the same file, whose mode, owner and attributes are already restored
             with contextlib.suppress(OSError):
                 os.link(kept, temporary)
                 return True

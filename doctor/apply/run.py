@@ -45,7 +45,7 @@ class Selection:
     run: Plan
     by_hand: Plan
     remarks: tuple[str, ...] = ()
-    must_be_gone: tuple[str, ...] = ()  # findings that must not be there afterwards, whoever's cure it is
+    must_be_gone: tuple[str, ...] = ()  # findings that must be gone afterwards, whatever the fix was for
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -102,7 +102,7 @@ class Prepared:
     conflicts: tuple[str, ...] = ()
     diff: str = ""
     fresh: str | None = None
-    half_made: bool = False  # an interrupted run left that folder: it goes first
+    half_made: bool = False  # left by an interrupted run: remove it first
     unresolved: tuple[str, ...] = ()  # what could not be asked in advance
 
 
@@ -114,7 +114,7 @@ def prepare(system: System, report: Report, selection: Selection, allow: Iterabl
     place = place_of(system, interpreter, edits_project=edits)
     for step in steps:
         if step.argv:
-            commands.program_of(system, step.argv)  # says which program is not there
+            commands.program_of(system, step.argv)  # names the missing program
     fresh = made_by(steps[0], system.cwd)
     environ = commands.environ_for(system, store_for(system, fresh) if fresh else place.store, place.prefix)
     installed = {} if fresh else installed_in(place.sites)
@@ -236,7 +236,7 @@ class Outcome:
     snapshot: str | None = None
     after: Report | None = None
     problems: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()  # after going back: other paths that are not as they were
+    left: tuple[str, ...] = ()  # after a rollback: other paths that differ from before
     interrupted: BaseException | None = None  # Ctrl-C or a signal, to be raised again by the caller
 
 
@@ -350,7 +350,7 @@ def _rolled_back(
     journal: Journal, snapshot: Snapshot, seal: Seal, reason: str, after: Report | None,
     caught: BaseException | None, tell: Tell,
 ) -> Outcome:  # fmt: skip
-    tell = _to_whom_it_may_concern(tell)
+    tell = _unless_closed(tell)
     with _undisturbed(tell):
         tell(f"{reason}; putting the environment back")
         undone = go_back(journal, snapshot, seal)
@@ -365,7 +365,7 @@ def _rolled_back(
     )
 
 
-def _to_whom_it_may_concern(tell: Tell) -> Tell:
+def _unless_closed(tell: Tell) -> Tell:
     """Rolling back must not fail because the terminal or the pipe is closed."""
 
     def say(text: str) -> None:
@@ -395,7 +395,7 @@ def _undisturbed(tell: Tell) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-# ---- an environment where there is none
+# ---- a new environment
 
 
 def _carry_out_fresh(prepared: Prepared, examine: Callable[[], Report], tell: Tell) -> Outcome:
@@ -415,7 +415,7 @@ def _carry_out_fresh(prepared: Prepared, examine: Callable[[], Report], tell: Te
                 return Outcome(status="cured", reason="", after=after)
         except BaseException as error:
             reason, caught = _described(error), error
-        tell = _to_whom_it_may_concern(tell)
+        tell = _unless_closed(tell)
         with _undisturbed(tell):
             tell(f"{reason}; removing {one.folder}")
             remove_folder(one.folder, one.journal)

@@ -29,7 +29,7 @@ LIST, AFTER, CONTENT = "files.jsonl", "after.jsonl", "content"
 COPIED_BYTES = 256 << 10  # a touched file up to this size is copied
 UNCLAIMED_BYTES = 64 << 20  # a file that no RECORD names, up to this size
 MARGIN_BYTES = 64 << 20  # of free disk that a snapshot leaves
-HALF_DONE = ".torchdoctor-new"  # what putting back makes before it takes its place
+HALF_DONE = ".torchdoctor-new"  # created while restoring, before it replaces the original
 _FOLDER_SIZE = 1000  # files in one folder of content
 
 
@@ -57,7 +57,7 @@ class Snapshot:
     def scan(self) -> Scan:
         """List the present content."""
         seen = scan(self.roots, self.files, self.leave, self.unlisted)
-        more: Listing = {}  # what is kept though it lies where not all is listed
+        more: Listing = {}  # kept files in folders that are not fully listed
         for key in self.entries.keys() - seen.entries.keys():
             path = self.path(key)
             if is_real(os.path.dirname(path)) and (entry := entry_of(path, self.roots[key[0]].path)):
@@ -208,7 +208,7 @@ def _at_risk(
     if not place.by_record:
         return risky
     for key, entry in listing.items():
-        if key[0] == -1 or "__pycache__" in key[1]:  # Python replaces its caches as a whole
+        if key[0] == -1 or "__pycache__" in key[1]:  # Python replaces its cache files as a whole
             continue
         names = claimed.get(key, frozenset())
         if not names and key[0] >= len(place.roots):  # behind a link: anybody's, and perhaps very much

@@ -49,7 +49,7 @@ class Undone:
     id: str
     problems: tuple[str, ...]
     left: tuple[str, ...] = ()
-    untouched: bool = False  # the run had not come to its first step
+    untouched: bool = False  # the run had not reached its first step
 
 
 def real_store(store: str) -> str:

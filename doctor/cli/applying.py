@@ -17,7 +17,7 @@ from doctor.fixes.sources import Sources
 from doctor.model.fix import Plan
 from doctor.model.report import Report
 
-Examine = Callable[[str | None], Report]  # of another Python than the first time: a new environment's
+Examine = Callable[[str | None], Report]  # another Python than the first time: that of a new environment
 CONSENTS = (*consent.NAMES, "later-changes", "foreign-snapshot")
 
 _INDEX = "TORCHDOCTOR_PYTORCH_INDEX"
@@ -105,7 +105,7 @@ def run(report: Report, examine: Examine, options: dict[str, Any], must_be_gone:
         return FAULT if any(f.severity == "fault" for f in report.findings) else 0
     fresh = applying.made_by(selection.steps[0], system.cwd)
     _tell(f"To be done in {fresh or report.target.python}:\n")
-    chosen = (replace(fix, alternatives=()) for fix in selection.run.fixes)  # the question is about these alone
+    chosen = (replace(fix, alternatives=()) for fix in selection.run.fixes)  # only these are asked about
     click.echo(show(replace(selection.run, fixes=tuple(chosen))), err=True)
     if not options["yes"] and not _can_ask():
         _tell("nothing was done: there is no terminal to ask on. Say --yes to agree in advance.")
@@ -237,7 +237,7 @@ def undo(id: str, options: dict[str, Any]) -> int:
     found = None if left or store else find_target(system, named)
     python = found.python if found else None
     store = store or (store_of(system, python) if python else "")
-    if found and found.failure and named and not os.path.isdir(store):  # neither a Python nor what one left
+    if found and found.failure and named and not os.path.isdir(store):  # neither a Python nor what is left of one
         _tell(f"{found.failure.message}.")
         return NO_VERDICT
     seal = seal_of(system)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FORMATS = ("terminal", "json", "csv", "markdown", "html")
 MERGED = ("terminal", "json", "csv", "markdown")
 COMPARED = ("terminal", "json", "markdown")
-SIZE = 4 << 20  # bytes of a report: a full one has some hundred kilobytes
+SIZE = 4 << 20  # bytes of a report; a full one takes a few hundred kilobytes
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -185,8 +185,8 @@ class Live:
     where nobody watches."""
 
     def __init__(self, planned_s: float, *, quiet: bool = False) -> None:
-        self._planned_s = planned_s  # of measuring: what is left of it is shown
-        self._lock = threading.Lock()  # the child's lines are heard in a thread
+        self._planned_s = planned_s  # seconds of measuring from which the remaining time is shown
+        self._lock = threading.Lock()  # a thread reads the child's lines
         self._rows: list[Row] = []
         self._display: Any = None
         self._bar: Any = None

@@ -113,7 +113,7 @@ def exit_code(report: Report) -> int:
     without = {id for id, _ in report.plan.unfixed} | {f.finding for f in report.plan.fixes if f.action == "none"}
     if any(f.id in without and f.severity == "fault" for f in report.findings):
         return FAULT
-    planned = any(fix.action != "none" for fix in report.plan.fixes)  # a note's reason for none is no plan
+    planned = any(fix.action != "none" for fix in report.plan.fixes)  # a note's reason for having no fix is not a plan
     return NO_VERDICT if report.verdict == "unknown" and not planned else 0
 
 

@@ -236,7 +236,7 @@ def advise(
         )
     else:
         lines = ["no torch build serves this machine as it is"]
-        unasked = ("older-torch", "cpu") if spec or backend else ()  # another torch than was asked for: only told
+        unasked = ("older-torch", "cpu") if spec or backend else ()  # not the requested torch: only printed, never run
         fixes = (nearest_fix(situation, "install", near) for near in choice.nearest if near.kind not in unasked)
         fix = next((f for f in fixes if f), None)
     lines += [f"  ? {near.text}" for near in choice.nearest]

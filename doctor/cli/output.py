@@ -19,7 +19,7 @@ from doctor.model.report import Report
 if TYPE_CHECKING:
     from doctor.redaction.report import StandIn
 
-# Nothing was examined, and no diagnosis can say why: the user named something that is no Python.
+# Nothing was examined, and no diagnosis says why: the user named something that is not a Python.
 _NO_TARGET = ("not-found", "not-python")
 
 
@@ -116,10 +116,10 @@ def emit(text: str, output: str | None = None) -> None:
         return
     try:
         if os.path.exists(output) and not os.path.isfile(output):
-            with open(output, "w", encoding="utf-8", newline="\n") as file:  # a device or a pipe, never to be replaced
+            with open(output, "w", encoding="utf-8", newline="\n") as file:  # never replace a device or a pipe
                 file.write(text)
         else:
-            _replace(os.path.realpath(output), text)  # a link stays one
+            _replace(os.path.realpath(output), text)  # keep a link a link
     except OSError as error:
         raise click.UsageError(f"cannot write {output}: {error.strerror or error}") from error
 

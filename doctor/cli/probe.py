@@ -134,7 +134,7 @@ def _verdict(report: Report, probe: ProbeResult) -> list[tuple[str, ...]]:
         return [(probe.id, "verdict", "-", "", "none: other programs used the device meanwhile")]
     if measured is None:
         return [(probe.id, "verdict", "-", "", "none: the tables don't say what this device should reach")]
-    if probe.device == "cpu":  # its clock is not known well: the expected rate is a lower bound
+    if probe.device == "cpu":  # its clock is not well known, so the expected rate is a lower bound
         text = f"{measured.rate:.3g} TFLOP/s {measured.kind}, of at least {measured.expected.rate:.3g} expected"
         mark = "ok" if measured.ratio >= speeds.SLOW else "!"
         return [(probe.id, "verdict", mark, "", f"{text} ({measured.expected.source})")]

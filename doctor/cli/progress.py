@@ -91,7 +91,7 @@ class Screen(_Line):
         from doctor.reports.layers import first_rows
         from doctor.reports.text import safe
 
-        if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):  # where no line can be taken back
+        if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):  # terminals that cannot erase a line
             return
         columns = shutil.get_terminal_size((80, 24)).columns - 1
         lines = [safe(f"     {layer:<13}{text}")[:columns] for layer, text in first_rows(facts)]
