@@ -44,7 +44,8 @@ COLLECTIONS = {
     "unseen6": "the sixth round, nearly every ticket of another cause; worked on since then",
     "unseen7": "the seventh round, of what users paste most often; worked on since then",
 }
-ROUNDS = ("unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7")  # with a recorded first run, in their order
+# with a recorded first run, in their order
+ROUNDS = ("unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7")
 SHORT = 8  # lines
 
 
