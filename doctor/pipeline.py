@@ -94,8 +94,11 @@ def limits_of(request: Request) -> tuple[str, ...]:
 
 
 def look_at_machine(request: Request, progress: Callable[[str], None]) -> tuple[Target, Facts, dict[str, Any]]:
-    """Stages 1 and 2, live. The torch child starts first: its import takes the time, everything else overlaps it. The
-    probes of GPUs begin as soon as files promise GPUs, and no tool of the driver is waited for before them."""
+    """Stages 1 and 2, live. The children that import torch start first: that takes the time, everything else overlaps
+    it. So do the probes of GPUs that files promise, and no tool of the driver is waited for before them."""
+    from doctor import process
+
+    process.get_ready()
     from doctor.facts.system import System
     from doctor.facts.target import find_target
     from doctor.probes import children

@@ -488,6 +488,11 @@ class _Guardian:
                     if last:
                         raise
 
+    def begin(self) -> None:
+        """Start it, so that it is ready when the first child is wanted. What keeps it from starting is met then."""
+        with self._lock, contextlib.suppress(OSError):
+            self._requests = self._requests or self._begun()
+
     def wake(self) -> None:
         """A child may have stopped it."""
         if self._pid is not None:
@@ -597,6 +602,12 @@ def start(argv: Sequence[str], **options: object) -> Child:
     (`not-found`), never an exception.
     """
     return Child(argv, **options)  # type: ignore[arg-type]
+
+
+def get_ready() -> None:
+    """Children will be started soon: on POSIX, start the process that starts them."""
+    if not _WINDOWS:
+        _guardian.begin()
 
 
 def in_background(work: Callable[[], object]) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from doctor.cli.install import advise
+from doctor.fixes.build import name_of
 from doctor.fixes.plan import script
-from doctor.fixes.torch import name_of
 from doctor.knowledge.choose import Choice, choose
 from doctor.model.facts import ABSENT, Facts
 from doctor.model.fix import Plan

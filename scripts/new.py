@@ -219,10 +219,10 @@ NEXT = {
     "check": "fill in the page and the judge, give it real examples, then: scripts/test tests/test_examples.py -k {id}",
     "fact": "call it in doctor/facts/collect.py and give it a field in doctor/model/facts.py",
     "probe": "let doctor/inside/probe.py run the stage «{id}», and doctor/probes/results.py hand its data here",
-    "format": "add '{name}' to FORMATS in doctor/cli/options.py",
+    "format": "add '{name}' to FORMATS in doctor/cli/options.py, then to doctor/cli/topics.py, then: generate.py",
     "tool": "give it its real words, try them with the program, then: scripts/test tests/fixes -k tool",
     "message": "widen the regex of «{id}» to what varies, set kind, subject and source, name every cause, then: "
-    "refresh_knowledge.py --literals, scripts/test tests/knowledge/test_messages.py tests/evidence",
+    "refresh_knowledge.py --literals, generate.py, scripts/test --fast tests/knowledge/test_messages.py tests/evidence",
 }
 
 

@@ -30,6 +30,25 @@ from doctor.model.facts import (
 )  # fmt: skip
 
 
+def in_venv(folder: str, python: str, architecture: str) -> Interpreter:
+    """A healthy CPython in a venv made by pip."""
+    return Interpreter(
+        executable=f"{folder}/.venv/bin/python",
+        version=python,
+        implementation="cpython",
+        bits=64,
+        architecture=architecture,
+        translated=False,
+        environment="venv",
+        manager="pip",
+        pip="24.0",
+        start_failure=ABSENT,
+        shadowed=(),
+        shadowed_packages=(),
+        free_threaded=False,
+    )
+
+
 def linux(*, python: str = "3.12.4", architecture: str = "x86_64", **host: object) -> Facts:
     """A healthy Ubuntu 22.04 without a GPU or a driver, in a venv made by pip, all known; no torch facts yet."""
     return Facts(
@@ -60,21 +79,7 @@ def linux(*, python: str = "3.12.4", architecture: str = "x86_64", **host: objec
                 **host,
             }
         ),
-        interpreter=Interpreter(
-            executable="/home/u/ml/.venv/bin/python",
-            version=python,
-            implementation="cpython",
-            bits=64,
-            architecture=architecture,
-            translated=False,
-            environment="venv",
-            manager="pip",
-            pip="24.0",
-            start_failure=ABSENT,
-            shadowed=(),
-            shadowed_packages=(),
-            free_threaded=False,
-        ),
+        interpreter=in_venv("/home/u/ml", python, architecture),
         packages=(),
         gpus=(),
         environ={},
@@ -113,21 +118,8 @@ def mac(*, macos: str = "14.5", chip: str = "Apple M1 Pro", python: str = "3.12.
             sandbox=ABSENT,
             memory_bytes=16 << 30,
         ),
-        interpreter=Interpreter(
-            executable="/Users/u/ml/.venv/bin/python",
-            version=python,
-            implementation="cpython",
-            bits=64,
-            architecture=own,
-            translated=rosetta,
-            platform_tag=f"macosx-11.0-{own}",
-            environment="venv",
-            manager="pip",
-            pip="24.0",
-            start_failure=ABSENT,
-            shadowed=(),
-            shadowed_packages=(),
-            free_threaded=False,
+        interpreter=replace(
+            in_venv("/Users/u/ml", python, own), translated=rosetta, platform_tag=f"macosx-11.0-{own}"
         ),
         packages=(),
         gpus=(Gpu(vendor="apple", name=chip),) if hardware == "arm64" else (),

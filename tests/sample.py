@@ -1,4 +1,5 @@
-"""Which cases of a costly test run in the suite: a sample, and all of them with TORCHDOCTOR_TEST_ALL=1.
+"""Which cases of a costly test run: a sample, all of them with TORCHDOCTOR_TEST_ALL=1, or few with
+TORCHDOCTOR_TEST_FAST=1 (`scripts/test --fast`).
 
 Some samples are drawn anew each day. The end of a run says by which seed, and TORCHDOCTOR_TEST_SEED=… repeats it.
 """
@@ -15,6 +16,8 @@ import pytest
 
 T = TypeVar("T")
 ALL = os.environ.get("TORCHDOCTOR_TEST_ALL", "") not in ("", "0")
+FAST = os.environ.get("TORCHDOCTOR_TEST_FAST", "") not in ("", "0")
+EXAMPLES = 20  # of a property test in a fast run
 SEED = os.environ.get("TORCHDOCTOR_TEST_SEED") or datetime.now(timezone.utc).strftime("%Y-%m-%d")
 os.environ["TORCHDOCTOR_TEST_SEED"] = SEED  # the same for all workers
 whole = pytest.mark.skipif(not ALL, reason="TORCHDOCTOR_TEST_ALL=1 runs it")
@@ -40,3 +43,8 @@ def drawn(number: int, cases: Iterable[T], name: str) -> list[T]:
         return cases
     kept = set(random.Random(f"{SEED} {name!a}").sample(range(len(cases)), number))
     return [case for place, case in enumerate(cases) if place in kept]
+
+
+def examples(number: int) -> int:
+    """How many examples a property test tries that asks for a number of its own."""
+    return min(number, EXAMPLES) if FAST else number

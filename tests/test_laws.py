@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 
 from doctor.checks import Check, all_checks
+from doctor.fixes.tools import all_tools, base
 from doctor.model.finding import LAYERS
+from tests.conftest import is_costly
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCTOR = ROOT / "doctor"
@@ -53,10 +55,16 @@ def tree_of(path: Path) -> ast.Module:
 
 
 @cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of a file, walked once for all laws."""
+    return tuple(ast.walk(tree_of(path)))
+
+
+@cache
 def imports_of(path: Path) -> set[str]:
     """Dotted names of all imported modules, also those inside functions."""
     found: set[str] = set()
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -70,7 +78,7 @@ def imports_of(path: Path) -> set[str]:
 def dotted_names_of(path: Path) -> set[str]:
     """All `a.b` that occur as expressions, with the last two parts of longer ones, too."""
     found: set[str] = set()
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Attribute):
             text = ast.unparse(node)
             found.add(text)
@@ -121,24 +129,36 @@ def module_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
+@cache
+def import_statements(path: Path) -> tuple[tuple[ast.Import | ast.ImportFrom, bool, bool], ...]:
+    """Each import of a file, whether it runs late (inside a function), and whether the type checker alone sees it."""
+    found = []
+    nodes: list[tuple[ast.AST, bool, bool]] = [(tree_of(path), False, False)]
+    while nodes:
+        node, late, typed = nodes.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.append((node, late, typed))
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            nodes += [(inner, late, True) for inner in node.body]
+            nodes += [(inner, late, typed) for inner in node.orelse]
+        elif not isinstance(node, ast.expr):
+            late = late or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            nodes += [(inner, late, typed) for inner in ast.iter_child_nodes(node)]
+    return tuple(found)
+
+
 def needed_by(path: Path, modules: set[str], late: bool, typed: bool = False) -> set[str]:
     """Our modules that it imports: when it is imported itself, or, `late`, also inside its functions. What only the
     type checker imports runs nowhere, and counts only if `typed`."""
     found: set[str] = set()
-    nodes: list[ast.AST] = [tree_of(path)]
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and not late:
-            continue
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) and not typed:
-            nodes += node.orelse
+    for node, is_late, is_typed in import_statements(path):
+        if (is_late and not late) or (is_typed and not typed):
             continue
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             inner = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= inner & modules or {node.module or ""}
-        nodes += ast.iter_child_nodes(node)
     return (found & modules) - {module_of(path)}
 
 
@@ -155,13 +175,6 @@ def circles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
     return {frozenset(n for n in reach[m] if m in reach[n]) for m in graph if m in reach[m]}
 
 
-# They call each other while they run: a build in another Python, and the commands that completion completes.
-CALL_EACH_OTHER = {
-    frozenset(("doctor.fixes.interpreter", "doctor.fixes.torch")),
-    frozenset(("doctor.cli.completion", "doctor.cli.main")),
-}
-
-
 def test_no_imports_go_in_a_circle() -> None:
     paths = {module_of(path): path for path in MODULES}
 
@@ -170,7 +183,7 @@ def test_no_imports_go_in_a_circle() -> None:
 
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == {frozenset("bc")}
     assert circles(graph(late=False)) == set()
-    assert circles(graph(late=True)) == CALL_EACH_OTHER
+    assert circles(graph(late=True)) == set()  # nor while they run
 
 
 def allowed_imports(design: str) -> dict[str, list[str]]:
@@ -261,11 +274,11 @@ def test_files_of_the_machine_are_opened_in_one_function() -> None:
     """A named pipe hangs who opens it, and a file may be of any size: `read_regular` knows that."""
 
     def law(path: Path) -> str:
-        functions = [n for n in ast.walk(tree_of(path)) if isinstance(n, ast.FunctionDef) and n.name == "read_regular"]
+        functions = [n for n in nodes_of(path) if isinstance(n, ast.FunctionDef) and n.name == "read_regular"]
         allowed = {id(node) for function in functions for node in ast.walk(function)}
         opening = [
             node.lineno
-            for node in ast.walk(tree_of(path))
+            for node in nodes_of(path)
             if isinstance(node, ast.Call) and id(node) not in allowed
             and ast.unparse(node.func).rpartition(".")[2] in OPENERS
         ]  # fmt: skip
@@ -443,6 +456,41 @@ def test_checks_have_examples_and_judge_somehow() -> None:
     assert [c.id for c in all_checks() if c.judge is None and c.rule is None] == []
 
 
+# Files outside of doctor/checks that name diagnoses, and why they cannot ask a check for what it declares.
+NAME_A_CHECK = {
+    "bench/reasons.py": "the benchmark reports what it measured under the ids of the catalogue",
+    "bench/report.py": "the findings that say that a device computes wrongly or slowly",
+    "cli/install.py": "`install` has succeeded when torch is no longer missing or broken",
+    "fixes/effective.py": "which fixes cannot cure which diagnosis; fixes do not import checks",
+    "fixes/interpreter.py": "in a broken interpreter nothing runs, so nothing is asked of it",
+    "fixes/situation.py": "what a finding tells of a system or a Python that is not known",
+    "fixes/torch.py": "only a missing torch is installed by syncing the project",
+    "fleet/judge/configuration.py": "the fleet reports under the ids of the catalogue",
+    "fleet/judge/devices.py": "the fleet reports under the ids of the catalogue",
+    "fleet/judge/judgement.py": "the fleet reports under the ids of the catalogue",
+    "fleet/judge/pairs.py": "the fleet reports under the ids of the catalogue",
+    "fleet/judge/ranks.py": "the fleet reports under the ids of the catalogue",
+    "fleet/judge/sharing.py": "the fleet reports under the ids of the catalogue",
+    "model/finding.py": "ONLY_TOLD and OPEN_IF_NOTED: rooms need them that do not import checks",
+    "reports/layers.py": "library faults that the line of torch names as the reason",
+}
+
+
+def test_a_diagnosis_is_named_in_its_room() -> None:
+    """Other rooms ask a check for a property that it declares, and never which one it is."""
+    ids = {check.id for check in all_checks()}
+    named: dict[str, list[str]] = {}
+    for path in MODULES:
+        if room(path) == "checks":
+            continue
+        spoken = {id(n.value) for n in nodes_of(path) if isinstance(n, ast.Expr)}
+        for node in nodes_of(path):
+            if isinstance(node, ast.Constant) and node.value in ids and id(node) not in spoken:
+                named.setdefault(path.relative_to(DOCTOR).as_posix(), []).append(f"{node.lineno}: {node.value}")
+    assert {name: where for name, where in named.items() if name not in NAME_A_CHECK} == {}
+    assert [name for name in NAME_A_CHECK if name not in named] == [], "an exception that is not needed"
+
+
 def test_settings_are_said_in_exact_words() -> None:
     """«Change the setting X» helps nobody: a remedy of that kind has its own text."""
     wordless = []
@@ -496,6 +544,17 @@ FORBIDDEN = (
     "py" + "pi.org", "python" + "hosted.org", "registry.npm" + "js", "deb." + "debian.org", "snapshot." + "debian.org",
     "/wo" + "rk/", "bash_" + "jobs",
 )  # fmt: skip
+
+
+def test_a_fast_run_tests_every_room() -> None:
+    """`scripts/test --fast` leaves out files, never a room."""
+    rooms = {room(path) for path in MODULES if path.parent != DOCTOR} - {"fleet/judge"}
+    left_out = []
+    for name in sorted(rooms):
+        files = [p.relative_to(ROOT / "tests").as_posix() for p in (ROOT / "tests" / name).glob("test_*.py")]
+        left_out += [] if any(not is_costly(file) for file in files) else [name]
+    assert len(rooms) > 15
+    assert left_out == []
 
 
 def test_no_package_registry_is_named() -> None:
@@ -592,7 +651,7 @@ def test_one_parser_a_tool(word: str, file: str) -> None:
 @cache
 def expressions_of(path: Path) -> list[str]:
     """The first arguments of Regex(…) and of the functions of re."""
-    calls = (n for n in ast.walk(tree_of(path)) if isinstance(n, ast.Call) and n.args)
+    calls = (n for n in nodes_of(path) if isinstance(n, ast.Call) and n.args)
     named = [c for c in calls if re.fullmatch(r"Regex|re\.\w+", ast.unparse(c.func))]
     return [c.args[0].value for c in named if isinstance(c.args[0], ast.Constant) and isinstance(c.args[0].value, str)]
 
@@ -605,7 +664,7 @@ def test_only_the_notes_hold_what_is_noted() -> None:
 
     def law(path: Path) -> str:
         writes = set()
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 owner = ast.unparse(node.func.value)
                 writing = node.func.attr in ("append", "update", "setdefault")
@@ -640,7 +699,7 @@ def test_a_tools_output_is_read_in_one_place() -> None:
         allowed = ("doctor.decode", "doctor.formats", "doctor.regex", "doctor.model.values", "doctor.fixes.tools")
         assert all(n.startswith(allowed) for n in ours), name_of(path)
     for path in (p for p in MODULES if room(p) == "facts"):
-        strings = [n.value for n in ast.walk(tree_of(path)) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+        strings = [n.value for n in nodes_of(path) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
         assert not [s for s in strings for word in TOOLS_WORDS if word in s and "\\" in s], name_of(path)
 
 
@@ -656,8 +715,6 @@ KNOW_A_TOOL = {
 @cache
 def words_of_tools() -> frozenset[str]:
     """The names of the tools, of their environments, and of the files that only one of them has."""
-    from doctor.fixes.tools import all_tools, base
-
     words = {word for tool in all_tools() for word in (*tool.programs, *tool.locks, *(k.name for k in tool.kinds))}
     words |= {sign.file for tool in all_tools() for sign in tool.signs} - {""}
     return frozenset(words | {n for t in all_tools() for n in t.manifests if n not in base().manifests})
@@ -678,6 +735,28 @@ def names_a_tool(tree: ast.AST) -> list[str]:
             files = {f.removeprefix("doctor.fixes.tools.").replace("_", "-") for f in files} & words_of_tools()
             found += [f"{node.lineno}: import of {name}" for name in files - {"pip"}]
     return found
+
+
+def says_a_tool(path: Path) -> list[str]:
+    """Sentences for the user with the name of a tool other than pip, which every Python may have."""
+    words = "|".join(map(re.escape, sorted({name for tool in all_tools() for name in tool.programs} - {base().name})))
+    name = re.compile(rf"(?<![\w/.\[-])({words})(?![\w./:-])")
+    spoken = {id(n.value) for n in nodes_of(path) if isinstance(n, ast.Expr)}
+    texts = (n for n in nodes_of(path) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    return [f"{n.lineno}: {n.value.strip()[:50]}" for n in texts if id(n) not in spoken and name.search(n.value)]
+
+
+SPEAKING = ("apply", "cli", "fixes", "reports", "triage", "api.py", "agents.py")
+SAYS_A_TOOL = {
+    "fixes/system_packages.py": "the package libstdcxx-ng is conda-forge's, whoever installs it",
+}
+
+
+def test_sentences_ask_the_registry_for_the_names_of_tools() -> None:
+    paths = [p for p in MODULES if room(p) in SPEAKING and "doctor/fixes/tools/" not in name_of(p)]
+    said = {name_of(path).removeprefix("doctor/"): says_a_tool(path) for path in paths}
+    assert {name: where for name, where in said.items() if where and name not in SAYS_A_TOOL} == {}
+    assert [name for name in SAYS_A_TOOL if not said[name]] == [], "an exception that is not needed"
 
 
 def test_a_package_manager_is_one_file() -> None:

@@ -28,6 +28,26 @@ def test_output_and_exit_code() -> None:
     assert result.said == "exit 3: err"
 
 
+def test_what_starts_children_can_be_started_before_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    guardian = process._Guardian()
+    monkeypatch.setattr(process, "_guardian", guardian)
+    process.get_ready()
+    begun = guardian._pid
+    try:
+        assert begun
+        assert process.run(["true"], limit_s=10).ok
+        assert guardian._pid == begun
+    finally:
+        guardian.leave()
+
+
+def test_what_starts_children_and_cannot_start_is_met_with_the_first_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_guardian", process._Guardian())
+    monkeypatch.setattr(process.sys, "executable", "/nowhere/python")
+    process.get_ready()
+    assert process.run(["true"], limit_s=10).status == "refused"
+
+
 def test_a_missing_program_is_a_result() -> None:
     assert process.run(["no-such-program-here"], limit_s=1).status == "not-found"
     assert process.run(["/etc"], limit_s=1).status == "permission"

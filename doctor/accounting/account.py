@@ -17,13 +17,13 @@ from functools import cache
 
 from doctor.accounting import questions
 from doctor.accounting.symptoms import is_warning, symptoms_of
-from doctor.checks import Check, Fit, all_checks, check_of, is_known
+from doctor.checks import PROGRAM, Check, Fit, all_checks, check_of, is_known, the_programs_own
 from doctor.checks._accelerators import Accelerator, accelerators
 from doctor.checks._machine import wants_no_gpu
 from doctor.checks.runner import settle
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts, Torch
-from doctor.model.finding import Evidence, Finding, Outcome
+from doctor.model.finding import ONLY_TOLD, Evidence, Finding, Outcome
 from doctor.model.symptom import Hypothesis, Question, Symptom
 from doctor.model.values import dataclass
 from doctor.regex import Regex
@@ -34,10 +34,8 @@ OF_ANOTHER_VENDOR = 0.1  # the factor of a diagnosis that keeps torch from other
 SHOWN = 6  # hypotheses of one symptom
 ASKED = 3  # questions
 UNPROVEN_BESIDE = 0.3  # what health is not proven without counts so much where there are hypotheses to settle
-PROGRAM = "program"  # what explains a symptom that is the program's own
 WORKS = "works"  # what explains a message that a passed probe refutes
 REFUTED = "refuted"  # what explains a warning all of whose causes are ruled out
-UNUSABLE = "accelerator-unusable"
 TOOLS = ("nvidia-smi", "rocminfo", "cuInit", "libcuda")  # sources that only speak of the driver
 
 
@@ -149,7 +147,7 @@ def _complains(symptom: Symptom) -> bool:
 
 def _rests_on(finding: Finding, symptom: Symptom) -> bool:
     """Whether the finding quotes what the symptom says. An erratum quotes the line in which the version stands."""
-    if finding.id == "known-errata":
+    if finding.id in ONLY_TOLD:
         return False
     said = symptom.text[:200]
     return any(said and (said in e.quote or said in e.value) for e in finding.evidence)
@@ -162,7 +160,7 @@ def _consequences(id: str) -> Iterable[str]:
     while todo:
         check = check_of(todo.pop())
         for other in (*check.explains, *check.instead_of) if check else ():
-            if other not in seen and other != "program-error":
+            if other not in seen and other != the_programs_own().id:
                 seen.append(other)
                 if check and other in check.explains:
                     todo.append(other)
@@ -269,11 +267,11 @@ def likely(hypothesis: Hypothesis, symptom: Symptom, facts: Facts) -> Finding:
 
 
 def _programs_own(symptoms: Sequence[Symptom], findings: Sequence[Finding], facts: Facts) -> Finding | None:
-    """The program-error of a text in which nothing is found: an exception of the program's own, or, where torch is
-    shown to use every accelerator, a complaint that speaks of no device. What no reader understood still keeps it from
-    being called healthy."""
-    check = check_of("program-error")
-    if check is None or facts.live or any(f.severity != "note" and f.id != "known-errata" for f in findings):
+    """The finding that the error is the program's own, of a text in which nothing else is found: an exception of the
+    program, or, where torch is shown to use every accelerator, a complaint that speaks of no device. What no reader
+    understood still keeps it from being called healthy."""
+    check = the_programs_own()
+    if facts.live or any(f.severity != "note" and f.id not in ONLY_TOLD for f in findings):
         return None
     if any(s.explained_by is None and (s.causes or not _is_elsewhere(s.text)) for s in symptoms):
         return None
@@ -322,12 +320,11 @@ def _is_elsewhere(text: str) -> bool:
 def _unusable(symptoms: Iterable[Symptom], findings: Sequence[Finding], facts: Facts) -> Finding | None:
     """The GPU that is there, that the build has code for, whose driver answers, and that torch still does not use: on
     a live machine, where everything else was looked at, that is a fault of its own."""
-    from doctor.checks.torch.accelerator_unusable import what_to_try
+    from doctor.checks.torch.accelerator_unusable import check, what_to_try
 
     torch = facts.torch
-    check = check_of(UNUSABLE)
     left = [s for s in symptoms if s.id == "accelerator-unused" and s.explained_by is None]
-    if check is None or not left or not facts.live or not isinstance(torch, Torch) or not torch.imports:
+    if not left or not facts.live or not isinstance(torch, Torch) or not torch.imports:
         return None
     gpus = [a for a in accelerators(facts) if a.state == "unused" and a.vendor in {s.subject for s in left}]
     return check.found(

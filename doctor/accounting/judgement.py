@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from doctor.accounting.account import Account, account
 from doctor.accounting.verdict import Verdict, verdict
+from doctor.checks import is_programs_own
 from doctor.checks.runner import judge
 from doctor.model.facts import Facts
 from doctor.model.finding import Outcome
@@ -31,7 +32,7 @@ def judged(
     outcomes, findings = judge(facts, wanted)
     made = Account(findings=findings) if wanted else account(facts, outcomes, findings)
     said = verdict(facts, made, outcomes, limits)
-    answered = any(f.id == "program-error" for f in made.findings)
+    answered = any(is_programs_own(f.id) for f in made.findings)
     if words and said.value == "unknown" and not wanted and not answered:
         from doctor.accounting.resemblance import with_resemblance
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from doctor.checks import all_checks
+from doctor.checks import _causes, all_checks, the_programs_own
 from doctor.checks._accelerators import accelerators, torch_runs
 from doctor.fixes.tools import pip
 from doctor.knowledge import codes, lookup
@@ -56,11 +56,6 @@ _OF_CUDA = Regex(
     r"\b(?:CUDA|cuDNN|cuBLAS)[ ]error|\bcuda runtime error|\bCU(?:BLAS|DNN|SOLVER|FFT|SPARSE|RAND)_STATUS_"
 )
 _SUBJECTS = {"mps": "apple", "cpu": "cpu", "xpu": "intel"}
-# Some diagnoses can make the import fail, and can as well only keep torch from the GPU.
-_ALSO_WITHOUT_FAILING = frozenset(
-    ("library-path-conflict", "nvidia-packages-mixed", "driver-hangs", "nvidia-driver-missing", "macos-too-old",
-     "python-under-rosetta", "torch-duplicate-install", "torch-shadowed", "driver-library-not-found", "process-limits")
-)  # fmt: skip
 
 
 def symptoms_of(facts: Facts) -> tuple[Symptom, ...]:
@@ -78,7 +73,7 @@ def _start(facts: Facts) -> Iterator[Symptom]:
             subject="python",
             text=failure.message,
             source="the target's Python" if facts.live else "text",
-            causes=("interpreter-broken", "python-unsupported", "process-limits"),
+            causes=_causes.PYTHON_DOES_NOT_START,
         )
 
 
@@ -118,8 +113,11 @@ def not_known_whether_a_gpu(facts: Facts) -> bool:
 def keep_from(vendor: str, facts: Facts) -> tuple[str, ...]:
     """The diagnoses that keep torch from that vendor's GPUs, in causal order. Where torch imports, those are left out
     that do it by making the import fail."""
-    ruled_out = frozenset(import_causes()) - _ALSO_WITHOUT_FAILING if torch_runs(facts) else frozenset()
-    return tuple(c.id for c in all_checks() if vendor in c.keeps_from and c.id not in ruled_out and not c.concluded)
+    ruled_out = _causes.import_fails() if torch_runs(facts) else ()
+    return tuple(
+        c.id for c in all_checks()
+        if vendor in c.keeps_from and not c.concluded and (c.even_if_imported or c.id not in ruled_out)
+    )  # fmt: skip
 
 
 def _source(facts: Facts, vendor: str) -> str:
@@ -140,15 +138,8 @@ def _import(facts: Facts) -> Iterator[Symptom]:
         subject="torch",
         text=failure.message if failure and failure.message else "import torch fails",
         source="import torch",
-        causes=import_causes(),
+        causes=_causes.import_fails(),
     )
-
-
-def import_causes() -> tuple[str, ...]:
-    """The diagnoses that can make `import torch` fail: those that replace or explain torch-import-crashes, then it."""
-    last = "torch-import-crashes"
-    causes = tuple(c.id for c in all_checks() if last in (*c.explains, *c.instead_of))
-    return (*causes, "torch-missing", last)
 
 
 def _messages(facts: Facts) -> Iterator[Symptom]:
@@ -193,7 +184,7 @@ def _consequence(symptom: Symptom) -> Symptom:
     whichever library (https://docs.nvidia.com/cuda/cuda-c-programming-guide/#assertion)."""
     if not _OF_CUDA.search(symptom.text):
         return symptom
-    return replace(symptom, kind="program", causes=("program-error",))
+    return replace(symptom, kind="program", causes=(the_programs_own().id,))
 
 
 def _by_code(symptom: Symptom) -> Symptom:
@@ -219,13 +210,13 @@ def _exception(error: ErrorText) -> Symptom:
         missing = _MISSING_MODULE.search(error.text)
         kind = "import" if missing is None or missing[1] in _FAMILY else "program"
     elif name == "MemoryError":
-        kind, causes = "memory", ("pip-out-of-resources", "program-error")
+        kind, causes = "memory", _causes.OUT_OF_HOST_MEMORY
     elif (
         (name in PROGRAMS_OWN and _has_message(error))
         or name.endswith("Warning")
         or (name.endswith(_RAISED_BY_PROGRAMS) and name not in _OF_ANYBODY and not _DEVICE.search(error.text))
     ):
-        kind, causes = "program", ("program-error",)
+        kind, causes = "program", (the_programs_own().id,)
     return Symptom(
         id="exception", kind=kind, subject="", text=error.text, source=error.source, line=error.line, causes=causes
     )
@@ -241,14 +232,7 @@ def _installs(facts: Facts) -> Iterator[Symptom]:
         if attempt.failed:
             text = attempt.message or attempt.command or f"{attempt.tool} failed"
             yield Symptom(id="install-failed", kind="install", subject="package", text=text[:300], source=attempt.tool,
-                          causes=install_causes())  # fmt: skip
-
-
-def install_causes() -> tuple[str, ...]:
-    """The diagnoses that can make an installation fail: those of the layer, and those that stand before them."""
-    own = tuple(c.id for c in all_checks() if c.layer == "install")
-    deeper = tuple(c.id for c in all_checks() if {"no-matching-wheel", "index-misconfigured"} & {*c.instead_of})
-    return tuple(dict.fromkeys((*deeper, *own, "pip-missing", "cuda-toolkit-mismatch", "compiler-missing")))
+                          causes=_causes.install_fails())  # fmt: skip
 
 
 def _probes(facts: Facts) -> Iterator[Symptom]:
@@ -279,12 +263,11 @@ def _ended(probe: ProbeResult) -> tuple[str, Kind, tuple[str, ...]] | None:
         return None
     if probe.status == "skipped":
         # One that was not wanted has no stage; one that never came to its device has.
-        return ("probe-did-not-run", "compute", ("process-limits",)) if probe.stage else None
+        return ("probe-did-not-run", "compute", _causes.PROBE_DID_NOT_RUN) if probe.stage else None
     if probe.data.get("wrong"):
-        return "probe-wrong-results", "wrong-result", ("device-wrong-results", "mps-wrong-results", "peer-copy-broken")
-    crashes = ("device-crashes", "cuda-out-of-memory", "gpu-too-new-for-build", "gpu-too-old-for-build")
+        return "probe-wrong-results", "wrong-result", _causes.PROBE_WRONG_RESULTS
     if probe.status == "timed-out":
-        return "probe-hung", "hang", ("driver-hangs", "device-crashes")
+        return "probe-hung", "hang", _causes.PROBE_HUNG
     if probe.status == "crashed":
-        return "probe-crashed", "compute", ("process-limits", "amd-gpu-unsupported", *crashes)
-    return "probe-failed", "compute", ("process-limits", "folder-not-writable", "amd-gpu-unsupported", *crashes)
+        return "probe-crashed", "compute", _causes.PROBE_CRASHED
+    return "probe-failed", "compute", _causes.PROBE_FAILED

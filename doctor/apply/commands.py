@@ -26,7 +26,7 @@ def environ_for(system: System, store: str, prefix: str | None) -> dict[str, str
     said: dict[str, str | None] = {
         MARK: store,
         "PYTHONUNBUFFERED": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",  # a dry run comes before the snapshot: it may not leave anything
+        "PYTHONDONTWRITEBYTECODE": "1",  # a dry run comes before the snapshot, so it must leave nothing behind
     }
 
     def has(name: str) -> bool:

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from doctor.facts.system import System
 
 MARK = os.path.join(STORE, "making")  # in the new environment
-MAKING_LIMIT_S = 600.0  # an environment without packages is made in less
+MAKING_LIMIT_S = 600.0  # making an environment without packages takes less
 INSTALLING_LIMIT_S = 6 * 3600.0  # a step that fills it is through by then
-# What venv, virtualenv and uv put into an environment; anything else is somebody's own.
+# What venv, virtualenv and uv create in an environment; anything else was put there by somebody.
 _PARTS = frozenset((
     "bin", "Scripts", "lib", "Lib", "lib64", "include", "Include", "share", "etc", "man", "pyvenv.cfg", STORE,
     ".gitignore", ".lock", "CACHEDIR.TAG",
@@ -200,7 +200,7 @@ class Making:
                 self.journal.write("begun", format=1, folder=self.folder, word=self.word, above=above)
             os.makedirs(os.path.dirname(self.folder), exist_ok=True)
             if by_us:
-                os.mkdir(self.folder)  # fails where somebody was faster
+                os.mkdir(self.folder)  # fails if another process was faster
                 said = os.lstat(self.folder)
                 self.note("made", device=said.st_dev, inode=said.st_ino)
         except OSError as error:
@@ -246,7 +246,7 @@ def making(system: System, folder: str, tell: Callable[[str], None]) -> Iterator
             tell(f"removing {folder}, which an interrupted run ({half.at}) left")
             _remove(half)
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(store, NAME))  # of a run whose folder is gone, or that was through
+            os.unlink(os.path.join(store, NAME))  # of a run that finished, or whose folder is gone
         if os.path.lexists(folder):
             raise ApplyError(f"nothing was changed: {folder} is there already. Remove it, or name another folder.")
         one = Making(_real(folder), Journal(store), secrets.token_hex(16), (lock,))

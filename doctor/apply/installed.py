@@ -87,7 +87,7 @@ def _holds(requirement: object, python: str | None) -> bool:
         environment |= {"python_version": ".".join(python.split(".")[:2]), "python_full_version": python}
     try:
         return bool(requirement.marker.evaluate(environment))  # type: ignore[attr-defined]
-    except Exception:  # an undefined name in somebody's marker: no reason to warn
+    except Exception:  # an undefined name in a package's marker is no reason to warn
         return False
 
 

@@ -51,7 +51,7 @@ class Journal:
                 os.fsync(handle)
             except OSError:
                 with contextlib.suppress(OSError):
-                    os.ftruncate(handle, size)  # half a line would spoil the next one
+                    os.ftruncate(handle, size)  # a partial line would corrupt the next one
                 raise
         self._mac, self._torn = str(sealed.get("mac")), False
         self.lines.append(line)

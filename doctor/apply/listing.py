@@ -29,7 +29,7 @@ RECORD_BYTES, RECORD_ROWS = 8 << 20, 200_000  # of a RECORD: torch's has 2 MB an
 LINKS_HAVE_TIMES = os.utime in os.supports_follow_symlinks  # that can be set
 LINKED_LIMIT = 500_000  # entries behind links that leave the environment
 ENTRIES_LIMIT = 500_000  # of all that is listed: about 600 bytes of memory each
-HAS_CTIME = sys.platform != "win32"  # there, st_ctime is the time of making
+HAS_CTIME = sys.platform != "win32"  # there, st_ctime is the creation time
 
 # (place in roots, path below it with /; "" is the root itself), or (-1, absolute path) for a single file
 Key = tuple[int, str]
@@ -200,7 +200,7 @@ def entry_of(path: str, root: str | None = None) -> Entry | None:
     if stat.S_ISDIR(said.st_mode):
         return replace(plain, kind="d")
     if stat.S_ISREG(said.st_mode):
-        told = HAS_CTIME and said.st_nlink == 1  # each name that comes or goes changes it
+        told = HAS_CTIME and said.st_nlink == 1  # adding or removing a name changes it
         ctime_ns = said.st_ctime_ns if told else 0
         return replace(plain, kind="f", size=said.st_size, ctime_ns=ctime_ns)
     if stat.S_ISLNK(said.st_mode):
@@ -328,7 +328,7 @@ def claims(roots: tuple[Root, ...], entries: Listing) -> tuple[dict[Key, frozens
         for named in recorded(record):
             path = os.path.normpath(os.path.join(os.path.dirname(info), named))
             found = keys.get(path)
-            if found is None:  # behind a link, or nowhere
+            if found is None:  # behind a link, or missing
                 folder, last = os.path.split(path)
                 if folder not in reals:
                     reals[folder] = os.path.realpath(folder)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from doctor.facts.system import System
     from doctor.model.facts import Interpreter
 
-STORE = ".torchdoctor"  # in the environment: same file system, moves and goes with it, and is on no sys.path
+STORE = ".torchdoctor"  # in the environment: on its file system, moved and removed with it, and not on sys.path
 _SITE = ("site-packages", "dist-packages")
 _NOT_CONTENT = ("pkgs", "envs", STORE)  # of a conda installation: the package cache and the other environments
 LOCK_FILES = tuple(dict.fromkeys(name for tool in all_tools() for name in tool.locks))
@@ -43,7 +43,7 @@ class Root:
     home: str = ""
 
     def owns(self, path: str) -> bool:
-        """Whether a path below the root is the tools'."""
+        """Whether a path below the root belongs to the tools."""
         return not path or self.owned is None or any(path == one or path.startswith(one + "/") for one in self.owned)
 
 
@@ -80,7 +80,7 @@ def store_of(system: System, python: str) -> str:
 
 
 def state_folder(system: System) -> str:
-    """Where we keep what belongs to no environment of the user's."""
+    """The folder for our own files that lie in no environment."""
     home = system.environ.get("HOME") or system.environ.get("USERPROFILE") or os.path.expanduser("~")
     state = system.environ.get("XDG_STATE_HOME") or system.environ.get("LOCALAPPDATA")
     return os.path.join(state or os.path.join(home, ".local", "state"), "torchdoctor")
@@ -94,7 +94,7 @@ def place_of(system: System, interpreter: Interpreter, *, edits_project: bool = 
     files = _project_files(interpreter.project) if edits_project else ()
     real = os.path.realpath(prefix)
     sites = [path for path in interpreter.sys_path or () if os.path.basename(os.path.normpath(path)) in _SITE]
-    # What an environment sees of the system's packages, no tool changes through it.
+    # No tool changes the system's packages through an environment that sees them.
     inside = [site for site in sites if any(is_within(os.path.normpath(site), one) for one in (prefix, real))]
     away = next((site for site in inside if not is_within(os.path.realpath(site), real)), None)
     if os.path.isdir(os.path.join(prefix, "conda-meta")):

@@ -39,7 +39,7 @@ _LEFT_OUT = (".venv", "venv", ".git", "__pypackages__", "node_modules", *_OWN_FO
 
 @dataclass(frozen=True)
 class Preview:
-    """The edit as a unified diff, and whether it resolves."""
+    """The edit as a unified diff, and whether the project resolves with it."""
 
     diff: str
     resolution: Resolution
@@ -86,20 +86,20 @@ def preview(system: System, steps: Sequence[Step], files: Sequence[str], environ
 
 
 def _refused(result: process.Result, lines: Sequence[str], file: str, ways: Projects) -> Resolution:
-    """Why the tool could not do it: what it says of it, without what else it says, and the next step."""
+    """Why the tool failed: the lines of its output that give the reason, and the next step."""
     said = [line for line in lines if line.strip()]
     answer = failed(result, said)
     chatter = re.compile(ways.chatter) if ways.chatter else None
     reason = [line for line in ways.reason(said) if not (chatter and chatter.match(line))]
     if result.status == "timed-out" or not reason:
         return answer
-    if answer.unreachable:  # what the tool thinks of it besides is no news
+    if answer.unreachable:  # the tool's further remarks add nothing
         return replace(answer, message=hide(reason[0].strip().rstrip(".")))
     message = hide("\n".join(line.rstrip() for line in reason[-_REASON_LINES:]))
     if any(_PYTHON_RANGE.search(line) for line in reason):
         message += (
-            f"\nThe project promises to run on Pythons that this torch is not made for. Narrow that in {file} "
-            "(requires-python, or python below [tool.poetry.dependencies]), and run this again."
+            f"\nThe project supports Pythons that this torch is not built for. Narrow the range in {file} "
+            f"({ways.python_range}), and run this again."
         )
     return replace(answer, message=message)
 

@@ -8,7 +8,7 @@ from doctor.redaction.secrets import without_userinfo
 
 
 def hide(text: str) -> str:
-    """The text with `user:password` of every address replaced."""
+    """The text with `user:password` replaced in every address."""
     return without_userinfo(text, "****")
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ANSWER_LIMIT_S = 13.0
 SILENCE_LIMIT_S = 1800.0  # once the index answers: a slow line downloads gigabytes
-CONNECT_S = 5  # seconds for the tool's own tries, of which it gets two
+CONNECT_S = 5  # seconds for each of the tool's two attempts
 _UNREACHABLE = re.compile(
     r"connection (broken|refused|error)|NewConnectionError|ConnectTimeout|ReadTimeout|timed out|tcp connect error|"
     r"dns error|name resolution|getaddrinfo|Failed to (fetch|download)|error sending request|CondaHTTPError|"
@@ -106,7 +106,7 @@ def removed_by(argv: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass
 class _Ears:
-    """Both streams of the tool. The clock is loosened once it shows that an index answered."""
+    """Read both streams of the tool. The time limit is extended once its output shows that an index answered."""
 
     answered: re.Pattern[str]
     lines: list[str] = field(default_factory=list)
@@ -119,7 +119,7 @@ class _Ears:
 def ask(
     system: System, argv: Sequence[str], answered: re.Pattern[str], environ: Mapping[str, str]
 ) -> tuple[process.Result, list[str]]:
-    """Run a dry run with an ear on both streams: its result, and all its lines."""
+    """Run a dry run and read both streams: its result, and all its lines."""
     ears = _Ears(answered)
     child = system.start(argv, limit_s=ANSWER_LIMIT_S, env=environ, on_line=ears.hear, on_error_line=ears.hear)
     try:
@@ -130,7 +130,7 @@ def ask(
 
 
 def failed(result: process.Result, lines: Sequence[str]) -> Resolution:
-    """What a dry run that did not succeed says, in its last lines."""
+    """Why a dry run failed, from the last lines of its output."""
     said = [line.strip() for line in lines if line.strip()]
     unreachable = result.status == "timed-out" or any(_UNREACHABLE.search(line) for line in said)
     if result.status == "timed-out":

@@ -62,7 +62,7 @@ class _Restoring:
         return bool(self.problems)
 
     def ours(self, key: Key) -> bool:
-        """Whether it is put back, or removed."""
+        """Whether the entry is restored or removed."""
         if self.delta is not None:
             return key in self.delta or self._made_since(key)
         old = self.snapshot.entries.get(key)
@@ -123,7 +123,7 @@ class _Restoring:
             if entry.kind != "d":
                 os.unlink(path)
             elif self.delta is not None:
-                with contextlib.suppress(OSError):  # somebody put something of theirs there since
+                with contextlib.suppress(OSError):  # somebody has since put something there
                     os.rmdir(path)
             else:
                 _writable(path)
@@ -134,7 +134,7 @@ class _Restoring:
             self.problems.append(f"{path} cannot be removed: {error.strerror or error}")
 
     def _remove_emptied(self, keys: Iterable[Key]) -> None:
-        """The new folders in the user's that only held what is gone."""
+        """New folders in the user's folders that held only what was removed."""
         for root, path in keys:
             for above in _all_above((root, path)):
                 if above in self.snapshot.entries or above not in self.now:
@@ -187,7 +187,7 @@ class _Restoring:
         if entry.kind == "d":
             if present is None:
                 os.mkdir(path)
-            give(path, entry)  # its time comes last
+            give(path, entry)  # its time is set last
             return
         temporary = path + HALF_DONE
         with contextlib.suppress(FileNotFoundError):
@@ -227,7 +227,7 @@ class _Restoring:
             give(kept, entry)
             held = entry_of(kept)
             if present is not None and held is not None and present.inode == held.inode:
-                return False  # the same file: its mode, owner and attributes are right again
+                return False  # the same file, whose mode, owner and attributes are already restored
             with contextlib.suppress(OSError):
                 os.link(kept, temporary)
                 return True
@@ -242,7 +242,7 @@ class _Restoring:
         return True
 
     def _copy(self, source: str, temporary: str, key: Key, entry: Entry) -> None:
-        """Another name of the same file, if it was brought already, else a copy."""
+        """Link to the file if it has already been restored under another name, else copy it."""
         file = (self.snapshot.roots[key[0]].home if key[0] >= 0 else "", entry.number or 0)
         if file in self.copied:
             with contextlib.suppress(OSError):
@@ -260,7 +260,7 @@ class _Restoring:
         return digest_of(kept) == entry.digest if entry.digest else held.mtime_ns == entry.mtime_ns
 
     def _renewed(self, kept: str, entry: Entry) -> bool:
-        """Make a kept link that was written through anew, from the copy."""
+        """Recreate, from the copy, a kept link whose content was overwritten."""
         source, temporary = copy_of(kept), kept + ".new"
         held = entry_of(source)
         if entry.digest is None or held is None or held.kind != "f" or digest_of(source) != entry.digest:
@@ -298,7 +298,7 @@ class _Restoring:
     # ---- the comparison
 
     def compared(self) -> Restored:
-        """Compare the whole place with the snapshot."""
+        """Compare everything in the place with the snapshot."""
         seen = self.snapshot.scan()
         now, before = seen.entries, self.snapshot.entries
         later = self._folders_with_later_work(now)
@@ -425,7 +425,7 @@ def _all_above(key: Key) -> Iterator[Key]:
 
 
 def _writable(folder: str) -> None:
-    """Tools leave folders read-only now and then; their owner may change that."""
+    """Some tools leave folders read-only; their owner may change that."""
     with contextlib.suppress(OSError):
         if not os.access(folder, os.W_OK):
             os.chmod(folder, stat.S_IMODE(os.lstat(folder).st_mode) | stat.S_IRWXU)

@@ -40,12 +40,12 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """What is run, and what the user must do: whole fixes, and single steps of the fixes that are run."""
+    """What is run, and what the user must do: whole fixes, or single steps of fixes that are run."""
 
     run: Plan
     by_hand: Plan
     remarks: tuple[str, ...] = ()
-    must_be_gone: tuple[str, ...] = ()  # findings that must not be there afterwards, whoever's cure it is
+    must_be_gone: tuple[str, ...] = ()  # findings that must be gone afterwards, whatever the fix was for
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -82,7 +82,7 @@ def _runs(step: Step) -> bool:
 
 
 def _waits_for_hands(steps: tuple[Step, ...]) -> bool:
-    """Whether a change of the environment by hand comes before one by command."""
+    """Whether the environment must be changed by hand before a command changes it."""
     last = max(place for place, step in enumerate(steps) if _runs(step))
     return any(not _runs(step) and not step.shell and step.where == "environment" for step in steps[:last])
 
@@ -102,19 +102,19 @@ class Prepared:
     conflicts: tuple[str, ...] = ()
     diff: str = ""
     fresh: str | None = None
-    half_made: bool = False  # an interrupted run left that folder: it goes first
+    half_made: bool = False  # left by an interrupted run: remove it first
     unresolved: tuple[str, ...] = ()  # what could not be asked in advance
 
 
 def prepare(system: System, report: Report, selection: Selection, allow: Iterable[str] = ()) -> Prepared:
-    """Everything that can be known before. Raises ApplyError with the next step; nothing was changed then."""
+    """Check everything that can be known in advance. Raises ApplyError, with the next step, before anything changes."""
     interpreter = report.facts.interpreter
     steps = selection.steps
     edits = any(map(project.is_of_project, steps))
     place = place_of(system, interpreter, edits_project=edits)
     for step in steps:
         if step.argv:
-            commands.program_of(system, step.argv)  # says which program is not there
+            commands.program_of(system, step.argv)  # names the missing program
     fresh = made_by(steps[0], system.cwd)
     environ = commands.environ_for(system, store_for(system, fresh) if fresh else place.store, place.prefix)
     installed = {} if fresh else installed_in(place.sites)
@@ -178,7 +178,7 @@ def _refuse_unwritable(place: Place) -> None:
 
 
 def _resolved(prepared: Prepared) -> Prepared:
-    """Ask the tools whether the steps can be done; the removals are known before, for they come first."""
+    """Ask the tools whether the steps can succeed, given the removals that come first."""
     versions = {name: one.version for name, one in prepared.installed.items()}
     removed: list[str] = []
     changes: dict[str, Change] = {}
@@ -229,14 +229,14 @@ def _why_unresolved(answer: Resolution) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How it ended. `after`: the report of the second examination, where it came to that."""
+    """How it ended. `after`: the report of the second examination, if there was one."""
 
     status: Literal["cured", "rolled-back", "broken"]
     reason: str
     snapshot: str | None = None
     after: Report | None = None
     problems: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()  # after going back: other paths that are not as they were
+    left: tuple[str, ...] = ()  # after a rollback: other paths that differ from before
     interrupted: BaseException | None = None  # Ctrl-C or a signal, to be raised again by the caller
 
 
@@ -272,7 +272,7 @@ def carry_out(prepared: Prepared, examine: Callable[[], Report], tell: Tell) -> 
 
 
 def _snapshot(prepared: Prepared, store: str, seal: Seal) -> tuple[Journal, Snapshot]:
-    """Record everything. On any failure nothing was changed: ApplyError."""
+    """Take the snapshot. Raises ApplyError, with nothing changed, if that fails."""
     folder = os.path.join(store, next_id(store, datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")))
     touched = {change.name for change in prepared.changes} | {
         normalised(name) for step in prepared.steps for name in removed_by(step.argv or ())
@@ -304,7 +304,7 @@ def _snapshot(prepared: Prepared, store: str, seal: Seal) -> tuple[Journal, Snap
 
 
 def _run_steps(prepared: Prepared, journal: Journal, tell: Tell, lock: int) -> str | None:
-    """Run all; the reason why one failed, or None."""
+    """Run all steps; why one failed, or None."""
     count = len(prepared.steps)
     for number, step in enumerate(prepared.steps, 1):
         journal.write("step", number=number, argv=hide_all(_said(step)))
@@ -350,7 +350,7 @@ def _rolled_back(
     journal: Journal, snapshot: Snapshot, seal: Seal, reason: str, after: Report | None,
     caught: BaseException | None, tell: Tell,
 ) -> Outcome:  # fmt: skip
-    tell = _to_whom_it_may_concern(tell)
+    tell = _unless_closed(tell)
     with _undisturbed(tell):
         tell(f"{reason}; putting the environment back")
         undone = go_back(journal, snapshot, seal)
@@ -365,8 +365,8 @@ def _rolled_back(
     )
 
 
-def _to_whom_it_may_concern(tell: Tell) -> Tell:
-    """Going back must not fail because the terminal or the pipe that hears of it is closed."""
+def _unless_closed(tell: Tell) -> Tell:
+    """Rolling back must not fail because the terminal or the pipe is closed."""
 
     def say(text: str) -> None:
         with contextlib.suppress(OSError, ValueError):
@@ -377,7 +377,7 @@ def _to_whom_it_may_concern(tell: Tell) -> Tell:
 
 @contextlib.contextmanager
 def _undisturbed(tell: Tell) -> Iterator[None]:
-    """Ctrl-C and SIGTERM must not leave half of an environment: while the block runs, they only say so."""
+    """Ctrl-C and SIGTERM must not leave a half-changed environment: while the block runs, they are only noted."""
 
     def wait(*_: object) -> None:
         tell("the environment is being put back; please wait")
@@ -395,7 +395,7 @@ def _undisturbed(tell: Tell) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-# ---- an environment where there is none
+# ---- a new environment
 
 
 def _carry_out_fresh(prepared: Prepared, examine: Callable[[], Report], tell: Tell) -> Outcome:
@@ -415,7 +415,7 @@ def _carry_out_fresh(prepared: Prepared, examine: Callable[[], Report], tell: Te
                 return Outcome(status="cured", reason="", after=after)
         except BaseException as error:
             reason, caught = _described(error), error
-        tell = _to_whom_it_may_concern(tell)
+        tell = _unless_closed(tell)
         with _undisturbed(tell):
             tell(f"{reason}; removing {one.folder}")
             remove_folder(one.folder, one.journal)

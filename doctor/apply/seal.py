@@ -36,7 +36,7 @@ class Seal:
         return hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()
 
     def accepts(self, previous: str, line: Mapping[str, Any], mac: object) -> bool:
-        """Whether that is the line's digest."""
+        """Whether the digest matches the line."""
         return bool(self.key) and isinstance(mac, str) and hmac.compare_digest(self.mac(previous, line), mac)
 
 

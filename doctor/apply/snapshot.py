@@ -29,7 +29,7 @@ LIST, AFTER, CONTENT = "files.jsonl", "after.jsonl", "content"
 COPIED_BYTES = 256 << 10  # a touched file up to this size is copied
 UNCLAIMED_BYTES = 64 << 20  # a file that no RECORD names, up to this size
 MARGIN_BYTES = 64 << 20  # of free disk that a snapshot leaves
-HALF_DONE = ".torchdoctor-new"  # what putting back makes before it takes its place
+HALF_DONE = ".torchdoctor-new"  # created while restoring, before it replaces the original
 _FOLDER_SIZE = 1000  # files in one folder of content
 
 
@@ -55,9 +55,9 @@ class Snapshot:
         return os.path.join(home, CONTENT, str(entry.number // _FOLDER_SIZE), str(entry.number))
 
     def scan(self) -> Scan:
-        """What is there now."""
+        """List the present content."""
         seen = scan(self.roots, self.files, self.leave, self.unlisted)
-        more: Listing = {}  # what is kept though it lies where not all is listed
+        more: Listing = {}  # kept files in folders that are not fully listed
         for key in self.entries.keys() - seen.entries.keys():
             path = self.path(key)
             if is_real(os.path.dirname(path)) and (entry := entry_of(path, self.roots[key[0]].path)):
@@ -208,7 +208,7 @@ def _at_risk(
     if not place.by_record:
         return risky
     for key, entry in listing.items():
-        if key[0] == -1 or "__pycache__" in key[1]:  # Python replaces its caches as a whole
+        if key[0] == -1 or "__pycache__" in key[1]:  # Python replaces its cache files as a whole
             continue
         names = claimed.get(key, frozenset())
         if not names and key[0] >= len(place.roots):  # behind a link: anybody's, and perhaps very much
@@ -378,7 +378,7 @@ def record_delta(snapshot: Snapshot) -> Delta:
 
 
 def _changed(before: Entry | None, after: Entry) -> bool:
-    """Within one run inodes tell, too, that a file was replaced."""
+    """Within one run, inodes also show that a file was replaced."""
     return not after.same_as(before) or (after.kind == "f" and before is not None and before.inode != after.inode)
 
 
@@ -393,7 +393,7 @@ def _was_touched(path: str, before: Entry) -> bool:
 
 
 def _new_folders_above(snapshot: Snapshot, now: Listing, keys: Iterable[Key]) -> set[Key]:
-    """The folders that were made for them."""
+    """The folders above these paths that are new since the snapshot."""
     made = set()
     for root, path in list(keys):
         parts = path.split("/") if root >= 0 else []
@@ -410,7 +410,7 @@ def load_delta(snapshot: Snapshot, digest: str | None) -> Delta:
 
 
 def changed_since(snapshot: Snapshot, delta: Delta) -> list[str]:
-    """Paths that a run left and that are different now: somebody changed the environment after it."""
+    """Paths that differ from how the run left them: somebody changed the environment afterwards."""
     now = snapshot.scan().entries
     moved = [k for k, entry in delta.after.items() if not entry.same_as(now.get(k), times=False) and not is_cache(k)]
     moved += [key for key in delta.gone if key[0] >= 0 and key in now and not is_cache(key)]

@@ -23,7 +23,7 @@ def walk(folder: str) -> Iterator[os.DirEntry[str]]:
 def erase(path: str) -> None:
     """Remove a folder with all that is in it, as far as that is allowed; a link is removed, and nothing behind it."""
     with contextlib.suppress(RecursionError):
-        shutil.rmtree(path, ignore_errors=True)  # guards against links that are swapped in meanwhile
+        shutil.rmtree(path, ignore_errors=True)  # guards against a link that replaces the file meanwhile
     if os.path.islink(path) or not os.path.isdir(path):
         with contextlib.suppress(OSError):
             os.unlink(path)

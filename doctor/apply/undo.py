@@ -49,7 +49,7 @@ class Undone:
     id: str
     problems: tuple[str, ...]
     left: tuple[str, ...] = ()
-    untouched: bool = False  # the run had not come to its first step
+    untouched: bool = False  # the run had not reached its first step
 
 
 def real_store(store: str) -> str:
@@ -97,7 +97,7 @@ def _is_genuine(journal: Journal) -> bool:
 
 
 def interrupted(store: str, seal: Seal) -> Saved | None:
-    """The run that was killed in the middle, if there is one."""
+    """The run that was killed before it finished, if any."""
     return next((s for s in reversed(saved_in(store, seal)) if s.state == "interrupted"), None)
 
 
@@ -143,7 +143,7 @@ def undo(store: str, id: str | None = None, *, seal: Seal, allow: Collection[str
 
 
 def _digest_in(journal: Journal, event: str) -> str | None:
-    """The digest of a list, as the journal says it."""
+    """The digest of a list, as recorded in the journal."""
     digest = journal.last(event).get("list")
     return digest if isinstance(digest, str) else None
 

@@ -25,6 +25,8 @@ from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, Gpu, ImportFailure
 from doctor.model.finding import LAYERS, Evidence, Finding, Remedy, Severity
 from doctor.model.values import dataclass
 
+PROGRAM = "program"  # explains a symptom that is the program's own without being a finding
+
 
 @dataclass(frozen=True)
 class Unknown:
@@ -74,6 +76,8 @@ class Check:
     `keeps_from`: the vendors ("nvidia", "amd", "intel", "apple") whose GPUs torch cannot use because of it. It is a
     candidate for each GPU of theirs that torch does not use, and refuted where torch uses all of them.
     `even_if_listed`: torch may list such a GPU all the same, so that only a passed probe of each refutes it.
+    `even_if_imported`: it can make `import torch` fail, and can also keep torch from the GPU while the import succeeds.
+    `programs_own`: the error belongs to the user's program; the environment is in order. One check declares it.
     `usual`: the remedies that are tried where only the diagnosis is concluded, and no detail known.
     """
 
@@ -82,6 +86,8 @@ class Check:
     systems: tuple[str, ...] = ()
     keeps_from: tuple[str, ...] = ()
     even_if_listed: bool = False
+    even_if_imported: bool = False
+    programs_own: bool = False
     usual: tuple[Remedy, ...] = ()
     on_request: bool = False  # judged only where the user asked for it: where all that it needs is known
     concluded: bool = False  # found by doctor/accounting when the others have answered, never by a judge of its own
@@ -253,3 +259,15 @@ def _declared(layer: str, module: str) -> Check:
 def check_of(id: str) -> Check | None:
     """The check of that id, or None."""
     return next((c for c in all_checks() if c.id == id), None)
+
+
+@cache
+def the_programs_own() -> Check:
+    """The one check that stands for errors of the user's program."""
+    (check,) = (c for c in all_checks() if c.programs_own)
+    return check
+
+
+def is_programs_own(explained_by: str | None) -> bool:
+    """Whether what explains a symptom, or a finding's id, says that the error is the program's own."""
+    return explained_by is not None and explained_by in (PROGRAM, the_programs_own().id)

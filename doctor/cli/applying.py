@@ -17,7 +17,7 @@ from doctor.fixes.sources import Sources
 from doctor.model.fix import Plan
 from doctor.model.report import Report
 
-Examine = Callable[[str | None], Report]  # of another Python than the first time: a new environment's
+Examine = Callable[[str | None], Report]  # another Python than the first time: that of a new environment
 CONSENTS = (*consent.NAMES, "later-changes", "foreign-snapshot")
 
 _INDEX = "TORCHDOCTOR_PYTORCH_INDEX"
@@ -62,7 +62,7 @@ def _address(context: click.Context, parameter: click.Parameter, value: str | No
 
 
 def sources_from(options: dict[str, Any]) -> Sources:
-    """The sources that the options name. Wrong usage: --offline without anything to install from."""
+    """The package sources that the options name. --offline with nothing to install from is a usage error."""
     links = tuple(_absolute(place) for place in options["find_links"])
     if options["offline"] and not links:
         raise click.UsageError("--offline needs --find-links DIR: there must be wheels somewhere.")
@@ -78,7 +78,7 @@ def wheels_from(sources: Sources) -> tuple[str, ...] | None:
 
 
 def _absolute(place: str) -> str:
-    """A folder by its full path, so that the command can be run from anywhere."""
+    """The absolute path of a folder, so that the command can be run from anywhere."""
     if "://" in place and place.isprintable() and " " not in place:
         return place
     if not place:
@@ -105,7 +105,7 @@ def run(report: Report, examine: Examine, options: dict[str, Any], must_be_gone:
         return FAULT if any(f.severity == "fault" for f in report.findings) else 0
     fresh = applying.made_by(selection.steps[0], system.cwd)
     _tell(f"To be done in {fresh or report.target.python}:\n")
-    chosen = (replace(fix, alternatives=()) for fix in selection.run.fixes)  # the question is about these alone
+    chosen = (replace(fix, alternatives=()) for fix in selection.run.fixes)  # only these are asked about
     click.echo(show(replace(selection.run, fixes=tuple(chosen))), err=True)
     if not options["yes"] and not _can_ask():
         _tell("nothing was done: there is no terminal to ask on. Say --yes to agree in advance.")
@@ -140,7 +140,7 @@ def rendered(report: Report, plan: Plan, options: dict[str, Any]) -> str:
 
 
 def has_program(system: Any, name: str) -> bool:
-    """Whether the program is there, where apply/ looks for it."""
+    """Whether the program is installed where apply/ looks for it."""
     from doctor.apply.commands import program_of
 
     try:
@@ -208,7 +208,7 @@ def _ended(outcome: Any, before: Report, options: dict[str, Any], *, windows: bo
 
 
 def _cured(after: Report) -> str:
-    """What is proven; with limits of the user's no more than the cure."""
+    """What is proven. Where the user limited the examination, only the fix itself is."""
     if after.verdict == "unknown" and after.limits:
         return f"cured; the rest of the environment was not judged ({', '.join(after.limits)})."
     return f"cured; the environment is {after.verdict}."
@@ -237,7 +237,7 @@ def undo(id: str, options: dict[str, Any]) -> int:
     found = None if left or store else find_target(system, named)
     python = found.python if found else None
     store = store or (store_of(system, python) if python else "")
-    if found and found.failure and named and not os.path.isdir(store):  # neither a Python nor what one left
+    if found and found.failure and named and not os.path.isdir(store):  # neither a Python nor what is left of one
         _tell(f"{found.failure.message}.")
         return NO_VERDICT
     seal = seal_of(system)
@@ -290,7 +290,7 @@ def _list(saved: Any, left: Any) -> int:
 
 
 def is_half_made(folder: str) -> bool:
-    """Whether an interrupted run left that folder."""
+    """Whether the folder was left by an interrupted run."""
     from doctor.apply import fresh
 
     return fresh.half_made(_system(), folder) is not None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FORMATS = ("terminal", "json", "csv", "markdown", "html")
 MERGED = ("terminal", "json", "csv", "markdown")
 COMPARED = ("terminal", "json", "markdown")
-SIZE = 4 << 20  # bytes of a report: a full one has some hundred kilobytes
+SIZE = 4 << 20  # bytes of a report; a full one takes a few hundred kilobytes
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -43,7 +43,7 @@ def output_options() -> Decorator:
 
 
 def format_of(options: dict[str, Any], formats: tuple[str, ...] = FORMATS) -> str:
-    """The format asked for. Wrong usage: several, or one that this has not."""
+    """The requested format. Several, or one that is not available here, are a usage error."""
     asked = [name for name in FORMATS[1:] if options.get(f"as_{name}")]
     if options.get("format"):
         asked.append(options["format"])
@@ -56,7 +56,7 @@ def format_of(options: dict[str, Any], formats: tuple[str, ...] = FORMATS) -> st
 
 
 def on_files(options: dict[str, Any]) -> int | None:
-    """What is asked of reports that exist, done: its exit code. None where something is to be measured."""
+    """Handle options that work on existing reports; the exit code. None where something must be measured."""
     files: tuple[str, ...] = options["files"]
     if options["known"] + options["merge"] + (options["compare"] is not None) > 1:
         raise click.UsageError("--known, --compare and --merge exclude each other.")
@@ -78,7 +78,7 @@ def on_files(options: dict[str, Any]) -> int | None:
 
 
 def read_report(name: str) -> BenchReport:
-    """The report in a file, or in stdin for «-». Wrong usage, in one line, where it is none."""
+    """Read the report from a file, or from stdin for "-". Anything else is a usage error in one line."""
     from doctor.cli.sources import read_source
     from doctor.decode import Refused
     from doctor.reports.bench.json import parse
@@ -110,7 +110,7 @@ def compare(old: BenchReport, new: BenchReport, options: dict[str, Any]) -> int:
 
 
 def text_of(report: BenchReport, options: dict[str, Any]) -> str:
-    """The report in the format asked for; what is for passing on is redacted."""
+    """Render the report in the requested format; formats meant for sharing are redacted."""
     format = format_of(options)
     (report,) = _for(format, report)
     if format == "terminal":
@@ -185,8 +185,8 @@ class Live:
     where nobody watches."""
 
     def __init__(self, planned_s: float, *, quiet: bool = False) -> None:
-        self._planned_s = planned_s  # of measuring: what is left of it is shown
-        self._lock = threading.Lock()  # the child's lines are heard in a thread
+        self._planned_s = planned_s  # seconds of measuring from which the remaining time is shown
+        self._lock = threading.Lock()  # a thread reads the child's lines
         self._rows: list[Row] = []
         self._display: Any = None
         self._bar: Any = None
@@ -224,7 +224,7 @@ class Live:
             self._display.stop()
 
     def __call__(self, what: str, share: float) -> None:
-        """What is running, and how much of the planned time is over (0 to 1)."""
+        """What is running, and which share of the planned time has passed (0 to 1)."""
         if self._bar is not None:
             from doctor.reports.text import safe
 

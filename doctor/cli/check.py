@@ -43,7 +43,7 @@ def command(**options: Any) -> int:
     format = chosen_format(options)
     if options["no_plugins"] and options["plugins"]:
         raise click.UsageError("--plugin and --no-plugins exclude each other.")
-    if not options["plugins"]:  # a judgement limited to some ids asks nobody else
+    if not options["plugins"]:  # a judgement limited to some ids asks no plugins
         options["plugins"] = () if options["no_plugins"] or options["only"] else None
     machines = machines_of(options["sources"])
     if machines.each_alone:
@@ -60,7 +60,7 @@ def command(**options: Any) -> int:
 
 
 def _shown(options: dict[str, Any], format: str, evidence: Evidence) -> tuple[Report, bool]:
-    """The report, and whether its first line is on the screen already: it is where somebody waits for it."""
+    """The report, and whether its first line is already on the screen, which is so where somebody watches."""
     if format != "terminal" or options["output"] or options["quiet"] or evidence or options["stated"]:
         return examine(options, evidence), False
     from doctor.cli.progress import showing
@@ -82,7 +82,7 @@ def examine(options: dict[str, Any], evidence: Evidence = ()) -> Report:
         def progress(stage: str) -> None:
             tell(stage)
             if chosen_format(options) == "terminal":
-                importlib.import_module("doctor.reports.terminal")  # loaded while the children work, and rich, too
+                importlib.import_module("doctor.reports.terminal")  # loaded, like rich, while the children work
                 if output.wants_color(options.get("color", "auto"), to_file=bool(options["output"])):
                     importlib.import_module("rich.console")
 

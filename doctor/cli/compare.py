@@ -1,4 +1,4 @@
-"""`torchdoctor compare`: why it works there and not here."""
+"""`torchdoctor compare`: why torch works on one machine and not on another."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _compared(options: dict[str, Any]) -> Comparison:
 
 
 def _files(sources: tuple[str, ...]) -> list[str]:
-    """The files that the arguments name, those of a folder one by one."""
+    """The files that the arguments name; a folder stands for each of its files."""
     if sources.count("-") > 1:
         raise click.UsageError("- is given twice: stdin can be read only once.")
     files: list[str] = []

@@ -83,11 +83,10 @@ WHERE = {
 
 @click.command(epilog="\b\n" + "\n".join(f"{where}:\n  {line}" for where, line in WHERE.items()))
 @click.argument("shell", type=click.Choice(tuple(SHELLS)))
-def command(shell: str) -> int:
+@click.pass_context
+def command(context: click.Context, shell: str) -> int:
     """Print the script that completes torchdoctor's commands in a shell."""
-    from doctor.cli.main import cli
-
-    output.emit(SHELLS[shell](cli, {}, "torchdoctor", VARIABLE).source().lstrip("\n"))
+    output.emit(SHELLS[shell](context.find_root().command, {}, "torchdoctor", VARIABLE).source().lstrip("\n"))
     return 0
 
 

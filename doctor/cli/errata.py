@@ -58,7 +58,7 @@ def command(**options: Any) -> int:
 
 
 def _looked_at(options: dict[str, Any]) -> Report:
-    """The report of the machine, without probes."""
+    """The report on the machine, without probing its devices."""
     from doctor.pipeline import examine
 
     with watching(quiet=options["quiet"]) as tell:
@@ -84,7 +84,7 @@ def _of_options(options: dict[str, Any]) -> tuple[Match, ...]:
 
 
 def _device(name: str, backend: str | None) -> tuple[str, str]:
-    """(what the rows call it, its backend)."""
+    """(the name that the rows use for the device, its backend)."""
     from doctor.checks._errata import BACKEND_OF, device_name
     from doctor.knowledge import lookup
 

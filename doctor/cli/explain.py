@@ -28,7 +28,7 @@ _LONGEST_TEXT = 100_000  # characters of pasted text that are read: more is a ti
 _CAUSES_SHOWN = 8
 
 
-# -9 is a code, no option
+# -9 is a code, not an option
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("what", nargs=-1, shell_complete=completed_by("ids_and_errata"))
 @click.option("--list", "listed", is_flag=True, help="All diagnoses, in causal order.")
@@ -177,7 +177,7 @@ def _pages_or_list(checks: Iterable[Check], format: str, color: str, *, full: bo
     layers: dict[str, list[tuple[str, str]]] = {}
     for check in checks:
         layers.setdefault(check.layer, []).append((check.id, check.title))
-    ids = max(len(id) for rows in layers.values() for id, _ in rows)  # the titles of all layers stand below each other
+    ids = max(len(id) for rows in layers.values() for id, _ in rows)  # align the titles of all layers
     return "\n".join(
         f"{layer}\n{pages.render_table([(id.ljust(ids), t) for id, t in rows], indent=2, gap=2, prose=width)}"
         for layer, rows in layers.items()
@@ -197,7 +197,7 @@ def _explain_text(text: str, format: str, color: str) -> int:
     symptoms: list[Symptom] = []
     hypotheses: dict[Symptom, list[Hypothesis]] = {}
     asks: tuple[Question, ...] = ()
-    if not readings or len(text.split()) > 1:  # a code alone is no evidence
+    if not readings or len(text.split()) > 1:  # a code alone is not evidence
         symptoms, hypotheses, asks = _symptoms(text)
     if format == "json":
         import json

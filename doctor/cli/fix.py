@@ -80,7 +80,7 @@ def command(print_commands: bool, run_it: bool, undo: str | None, **options: Any
 
 
 def _told(report: Report, format: str, print_commands: bool, options: dict[str, Any]) -> int:
-    """The plan is printed; without a verdict nobody is told that there is nothing to fix."""
+    """Print the plan. Without a verdict, do not claim that there is nothing to fix."""
     code = exit_code(report)
     if code == NO_VERDICT:
         from doctor.reports import verdict
@@ -92,7 +92,7 @@ def _told(report: Report, format: str, print_commands: bool, options: dict[str, 
 
 
 def _run(report: Report, options: dict[str, Any]) -> int:
-    """Carry the plan out. Where there is none, say what `fix` says."""
+    """Carry out the plan; with nothing to carry out, print what `fix` prints."""
     if not report.plan.fixes:
         return _told(report, chosen_format(options), False, options)
     return applying.run(report, lambda python: examine({**options, "python": python or options["python"]}), options)
@@ -109,11 +109,11 @@ def refuse_idle_options(options: dict[str, Any], *, prints: bool, changes: bool)
 
 
 def exit_code(report: Report) -> int:
-    """1 where a fault remains that no fix is known for, 3 where nothing could be judged."""
+    """The exit code: 1 if a fault without a known fix remains, 3 if nothing could be judged."""
     without = {id for id, _ in report.plan.unfixed} | {f.finding for f in report.plan.fixes if f.action == "none"}
     if any(f.id in without and f.severity == "fault" for f in report.findings):
         return FAULT
-    planned = any(fix.action != "none" for fix in report.plan.fixes)  # a note's reason for none is no plan
+    planned = any(fix.action != "none" for fix in report.plan.fixes)  # a note's reason for having no fix is not a plan
     return NO_VERDICT if report.verdict == "unknown" and not planned else 0
 
 

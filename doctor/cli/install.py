@@ -140,7 +140,7 @@ def command(
 
 
 def _is_sound(report: Report) -> bool:
-    """Whether nothing was found against the installed torch."""
+    """Whether no fault concerns the installed torch, its libraries or its installation."""
     return not any(f.severity == "fault" and f.layer in ("torch", "libraries", "install") for f in report.findings)
 
 
@@ -189,7 +189,8 @@ def _in_new_environment(
         raise click.BadParameter(f"'{env}' is there already: {hint}.")
     tool = options["tool"]
     if tool is not None and not tools.tool(tool).makes:
-        raise click.UsageError(f"--env makes an environment with pip (venv), uv or conda, not with {tool}.")
+        makers = [one.name for one in tools.all_tools() if one.makes]
+        raise click.UsageError(f"--env works with {', '.join(makers[:-1])} and {makers[-1]}, not with {tool}.")
     fetcher = tools.fetcher().name
     fix, reasons = new_environment(
         situation_of(facts, tool, options["shell"]),
@@ -215,8 +216,9 @@ def advise(
 ) -> tuple[Fix | None, list[str]]:
     """The fix that installs the best build (or what would help, where none serves), and the lines that say why.
     `sound`: nothing is wrong with the installed torch, so that the same build is not installed again."""
+    from doctor.fixes.build import installed_companions, is_installed, name_of
     from doctor.fixes.situation import situation_of
-    from doctor.fixes.torch import fix_of_build, installed_companions, is_installed, name_of, nearest_fix
+    from doctor.fixes.torch import fix_of_build, nearest_fix
     from doctor.knowledge.choose import choose
 
     situation = situation_of(facts, tool, shell)
@@ -234,7 +236,7 @@ def advise(
         )
     else:
         lines = ["no torch build serves this machine as it is"]
-        unasked = ("older-torch", "cpu") if spec or backend else ()  # another torch than was asked for: only told
+        unasked = ("older-torch", "cpu") if spec or backend else ()  # not the requested torch: only printed, never run
         fixes = (nearest_fix(situation, "install", near) for near in choice.nearest if near.kind not in unasked)
         fix = next((f for f in fixes if f), None)
     lines += [f"  ? {near.text}" for near in choice.nearest]

@@ -17,7 +17,7 @@ TIMEOUT_S = 30
 
 
 class BadTables(click.ClickException):
-    """Tables given by the user that cannot be used; those in force stay."""
+    """The user's tables cannot be used; the current ones stay in force."""
 
     exit_code = USAGE
 
@@ -44,7 +44,7 @@ def updated_tables() -> str | None:
 
 
 def use_updated_tables() -> None:
-    """Let the tables of an earlier --update be used, where there are any."""
+    """Use the tables of an earlier --update, if there are any."""
     folder = updated_tables()
     if folder and os.path.isdir(folder):
         from doctor.knowledge import load
@@ -127,7 +127,7 @@ def _text(known: dict[str, Any]) -> str:
 
 
 def _update(source: str) -> None:
-    """Take over the newer ones of the given tables, all or none."""
+    """Install those of the given tables that are newer: all of them, or none."""
     from doctor.knowledge import load
     from doctor.knowledge.form import KnowledgeError
     from doctor.reports.text import safe

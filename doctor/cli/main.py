@@ -60,7 +60,7 @@ class LazyGroup(click.Group):
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The help's list, without an import."""
+        """The list of commands in the help, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, _, summary in COMMANDS])
 
@@ -94,7 +94,9 @@ def cli() -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point of `torchdoctor` and of `python -m doctor`."""
-    sys.exit(run(sys.argv[1:] if argv is None else argv))
+    code = run(sys.argv[1:] if argv is None else argv)
+    gc.freeze()  # Python would look through all objects once more, which takes longer than all else at the end
+    sys.exit(code)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -200,7 +202,7 @@ def _open_what_is_closed() -> None:
 
 
 def _replace_what_the_terminal_cannot_encode() -> None:
-    """A foreign character that the terminal cannot show becomes «?», never an exception."""
+    """A character that the terminal cannot show becomes "?" instead of raising."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError, OSError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]

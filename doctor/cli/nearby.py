@@ -20,7 +20,7 @@ def nearby(plan: Plan, report: Report, folder: str | None = None) -> Plan:
         return plan
     try:
         short = os.path.relpath(python, folder or os.getcwd())
-    except (OSError, ValueError):  # the folder is gone; another drive
+    except (OSError, ValueError):  # the folder is gone, or on another drive
         return plan
     if short.startswith(os.pardir) or os.sep not in short or os.sep + short == python:  # above, beside, or the root
         return plan

@@ -42,7 +42,7 @@ def completed_by(function: str) -> Callable[..., Any]:
 
 
 class Positive(click.FloatRange):
-    """A number above 0. No range of click's excludes nan."""
+    """A number greater than 0. click's ranges accept nan; this does not."""
 
     def __init__(self) -> None:
         super().__init__(min=0, min_open=True)
@@ -56,7 +56,7 @@ class Positive(click.FloatRange):
 
 
 def decorator(options: Sequence[Decorator]) -> Decorator:
-    """All of the options as one, in their order."""
+    """Combine the options into one decorator, in their order."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
@@ -134,7 +134,7 @@ def _probe_options(probes: bool) -> list[Decorator]:
 
 
 def format_options(formats: tuple[str, ...]) -> list[Decorator]:
-    """--format with these, --json, -o, and what is left in."""
+    """--format with these choices, --json, -o, and the options for redaction."""
     if not formats:
         return []
     choice = [
@@ -281,9 +281,11 @@ def machines_of(sources: tuple[str, ...]) -> Machines:
 
 def read_all(files: Iterable[str]) -> Evidence:
     """The contents of the files of one machine, within the limits of cli/sources.py."""
+    files = tuple(files)
+    if not files:  # what reads texts takes its time to load, and the children don't run yet
+        return ()
     from doctor.cli.sources import read_source
 
-    files = tuple(files)
     return tuple(_evidence(*read_source(f, len(files))) for f in files)
 
 
@@ -311,14 +313,14 @@ def chosen_format(options: dict[str, Any]) -> str:
 
 
 def _python(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """An empty value is a variable that was not set: never «then another Python»."""
+    """An empty value comes from an unset shell variable; do not silently examine another Python."""
     if value is not None and value.removeprefix("kernel:").strip() == "":
         raise click.BadParameter(f"'{value}' names no {'kernel' if value.strip() else 'Python'}.")
     return value
 
 
 def _date(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """ISO date; a year or a month is possible and stands for its last day."""
+    """An ISO date. A year or a month stands for its last day."""
     if value is None:
         return None
     try:
@@ -360,7 +362,7 @@ def unknown_id(id: str, known: Iterable[str]) -> str:
 
 
 def _output(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Say at once, not after the examination, that the file cannot be written."""
+    """Refuse a file that cannot be written before the examination starts."""
     if value is None or value == "-":
         return None
     if not value:

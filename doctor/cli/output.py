@@ -19,7 +19,7 @@ from doctor.model.report import Report
 if TYPE_CHECKING:
     from doctor.redaction.report import StandIn
 
-# Nothing was examined, and no diagnosis can say why: the user named something that is no Python.
+# Nothing was examined, and no diagnosis says why: the user named something that is not a Python.
 _NO_TARGET = ("not-found", "not-python")
 
 
@@ -72,7 +72,7 @@ def text_of(report: Report, format: str, options: dict[str, Any], *, headed: boo
 
 
 def _add_to_summary(github: Any, report: Report, file: str) -> None:
-    """Append the report to the summary of the job's step, in the room that other programs left there."""
+    """Append the report to the job's step summary, within the space that other programs left."""
     try:
         taken = os.stat(file).st_size if os.path.exists(file) else 0
         with open(file, "a", encoding="utf-8", newline="\n") as summary:
@@ -96,7 +96,7 @@ def redacted(report: Report, options: dict[str, Any], *, of: str = "") -> Report
 
 
 def tell_redacted(stand_ins: tuple[StandIn, ...], options: dict[str, Any], *, of: str = "") -> None:
-    """Say on stderr how much was replaced; with --show-redacted what."""
+    """Report on stderr how much was replaced, and with --show-redacted what."""
     from doctor.redaction.report import counted
 
     if options.get("show_redacted"):
@@ -116,10 +116,10 @@ def emit(text: str, output: str | None = None) -> None:
         return
     try:
         if os.path.exists(output) and not os.path.isfile(output):
-            with open(output, "w", encoding="utf-8", newline="\n") as file:  # a device or a pipe, never to be replaced
+            with open(output, "w", encoding="utf-8", newline="\n") as file:  # never replace a device or a pipe
                 file.write(text)
         else:
-            _replace(os.path.realpath(output), text)  # a link stays one
+            _replace(os.path.realpath(output), text)  # keep a link a link
     except OSError as error:
         raise click.UsageError(f"cannot write {output}: {error.strerror or error}") from error
 

@@ -72,7 +72,7 @@ def _examine(options: dict[str, Any]) -> Report:
 
 
 class _Bar:
-    """A bar on stderr: the stage that takes long, and how much of all probes is done."""
+    """A progress bar on stderr: the slow stage, and the share of all probes that is done."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -126,7 +126,7 @@ _MARKS = {"fault": "!!", "warning": " !", "note": "  "}
 
 
 def _verdict(report: Report, probe: ProbeResult) -> list[tuple[str, ...]]:
-    """How the rate compares to what it should be, and by which measure; why there is no verdict."""
+    """How the rate compares with the expected one and its source, or why there is no verdict."""
     if probe.status != "ok" or not layers.probe_rates(probe):
         return []
     measured = product_ratio(report.facts, probe)
@@ -134,7 +134,7 @@ def _verdict(report: Report, probe: ProbeResult) -> list[tuple[str, ...]]:
         return [(probe.id, "verdict", "-", "", "none: other programs used the device meanwhile")]
     if measured is None:
         return [(probe.id, "verdict", "-", "", "none: the tables don't say what this device should reach")]
-    if probe.device == "cpu":  # its clock is not known well: the expected rate is a lower bound
+    if probe.device == "cpu":  # its clock is not well known, so the expected rate is a lower bound
         text = f"{measured.rate:.3g} TFLOP/s {measured.kind}, of at least {measured.expected.rate:.3g} expected"
         mark = "ok" if measured.ratio >= speeds.SLOW else "!"
         return [(probe.id, "verdict", mark, "", f"{text} ({measured.expected.source})")]
@@ -145,7 +145,7 @@ def _verdict(report: Report, probe: ProbeResult) -> list[tuple[str, ...]]:
 
 
 def _rows(probe: ProbeResult) -> list[tuple[str, ...]]:
-    """A row a stage, then one for how it ended if that was not well."""
+    """One row for each stage, then one for the outcome if it is not ok."""
     rows: list[tuple[str, ...]] = [
         (probe.id, stage.name, _mark(stage), f"{stage.ms:.1f}", _measured(stage))
         for stage in probe.stages

@@ -73,7 +73,7 @@ class Screen(_Line):
         self.tell(stage)
 
     def target(self, target: Target) -> None:
-        """Who looks at what."""
+        """Which version of torchdoctor examines which Python."""
         import textwrap
 
         from doctor import __version__
@@ -87,11 +87,11 @@ class Screen(_Line):
             self.headed = True
 
     def known(self, facts: Facts) -> None:
-        """The layers that files say, a line each."""
+        """The layers as far as files tell, one line each."""
         from doctor.reports.layers import first_rows
         from doctor.reports.text import safe
 
-        if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):  # where no line can be taken back
+        if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):  # terminals that cannot erase a line
             return
         columns = shutil.get_terminal_size((80, 24)).columns - 1
         lines = [safe(f"     {layer:<13}{text}")[:columns] for layer, text in first_rows(facts)]
@@ -108,7 +108,7 @@ class Screen(_Line):
         importlib.import_module("doctor.reports.terminal")  # rich is loaded while the children work
 
     def end(self) -> None:
-        """Takes the lines away that stood for the report."""
+        """Remove the provisional lines before the report is printed."""
         super().end()
         if self._rows:
             sys.stderr.write(f"\x1b[{self._rows}A\x1b[J")
@@ -123,7 +123,7 @@ def _plain(stage: str) -> Any:
 
 @contextlib.contextmanager
 def showing(delay_s: float = DELAY_S) -> Iterator[Screen | None]:
-    """The screen of a report that goes to the terminal; None where nobody sees it."""
+    """The screen for a report printed to a terminal; None where nobody watches."""
     if os.name == "nt" or not sys.stdout.isatty() or not somebody_types():
         yield None
         return

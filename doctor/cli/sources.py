@@ -17,7 +17,7 @@ KEPT_BYTES = 8 << 20  # of each end
 KEPT_IN_ALL = 64 << 20  # of each end of all files of one machine, but _KEPT_AT_LEAST of each
 _KEPT_AT_LEAST = 1 << 18
 _CHUNK = 1 << 20
-_ENDLESS_BYTES = 1 << 30  # of a pipe or a device: no ticket is as long, /dev/zero is
+_ENDLESS_BYTES = 1 << 30  # of a pipe or a device: no ticket is that long, but /dev/zero is
 
 
 def read_source(name: str, among: int = 1) -> tuple[str, bytes]:
@@ -59,7 +59,7 @@ def _bounded(stream: IO[bytes], keep: int = KEPT_BYTES) -> tuple[bytes, int]:
             raise OSError(f"after {_ENDLESS_BYTES >> 30} GB it has not ended")
         tail += chunk
         if len(tail) > keep + _CHUNK:
-            more = (len(tail) - keep) & ~1  # an even number: UTF-16 stays in step
+            more = (len(tail) - keep) & ~1  # even, so that UTF-16 stays aligned
             middle.feed(bytes(tail[:more]))
             del tail[:more]
     if total > keep and len(tail) > keep:
@@ -70,7 +70,7 @@ def _bounded(stream: IO[bytes], keep: int = KEPT_BYTES) -> tuple[bytes, int]:
 
 
 def _read(stream: IO[bytes], limit: int) -> bytes:
-    """Up to `limit` bytes, also from a pipe, which gives less at a time."""
+    """Up to `limit` bytes, also from a pipe, which delivers them in smaller pieces."""
     parts = bytearray()
     while len(parts) < limit and (chunk := stream.read(min(_CHUNK, limit - len(parts)))):
         parts += chunk

@@ -10,7 +10,7 @@ from doctor.cli import output
 from doctor.cli.check import examine
 from doctor.cli.options import machine_options, machines_of, read_all
 
-TIME_LIMIT_S = 7.0  # whatever is broken, the ticket is there within ten seconds
+TIME_LIMIT_S = 7.0  # the ticket is written within ten seconds, whatever is broken
 SHAPES = ("collect_env", "transformers", "accelerate", "diffusers", "vllm")
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from doctor.facts import declared, environ, host, interpreter, neighbours, tools
 from doctor.facts.gpus import amd, apple, intel, merged, nvidia, pci
-from doctor.facts.gpus.nvidia import Promised
+from doctor.facts.gpus.driver_files import Promised
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
 from doctor.facts.target import Found

@@ -13,7 +13,7 @@ Builder = Callable[[Situation, str, Remedy], "Fix | None"]
 
 
 def _later(module: str, name: str) -> Builder:
-    """A builder whose module (and with it the choice of builds) is imported when it is needed."""
+    """A builder whose module, and with it the choice of builds, is imported only when needed."""
 
     def build(situation: Situation, finding: str, remedy: Remedy) -> Fix | None:
         import importlib

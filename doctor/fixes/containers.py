@@ -1,4 +1,4 @@
-"""What a container must be started with, in the words of what started it."""
+"""What a container must be started with, in the syntax of its runtime."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COMPOSE = "in a compose file"
 
 @dataclass(frozen=True)
 class Wish:
-    """One flag of `docker run` and how others say it; None where they have no word of their own for it."""
+    """A flag of `docker run` and its equivalents; None where a runtime has none."""
 
     docker: str
     podman: str | None = None
@@ -66,7 +66,7 @@ def container_flag(situation: Situation, finding: str, remedy: Remedy) -> Fix:
 
 
 def _said(wish: Wish, runtime: str) -> tuple[str, str]:
-    """What it is to be started with, and the sentence that tells how."""
+    """What to start it with, and the sentence that says how."""
     if runtime == "kubernetes" and wish.kubernetes:
         return wish.kubernetes, f"Give the pod {wish.kubernetes}, and create it again"
     if runtime == "lxc" and wish.lxc:
@@ -89,7 +89,7 @@ RESTARTS = {
 
 
 def restart_container(situation: Situation, finding: str, remedy: Remedy) -> Fix:
-    """The runtime's own command, run where the container was started from: inside it nobody knows its name."""
+    """The runtime's own command, run on the host: inside the container its name is not known."""
     runtime = str(situation.facts.host.container or "docker")
     command = RESTARTS.get(runtime)
     text = f"Restart the container{f', from outside: {command}' if command else ''}"

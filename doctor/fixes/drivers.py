@@ -94,7 +94,7 @@ def _headers(situation: Situation) -> tuple[Step, ...]:
 
 
 def _of_distribution(situation: Situation, what: str, minimum: str | None, last: str | None) -> tuple[Step, ...]:
-    """The distribution's own commands; () where the tables have none that do."""
+    """The distribution's own commands; () where the tables have none that work here."""
     system, capabilities = distribution(situation), _capabilities(situation)
     found = lookup.distribution_driver(system, capabilities, minimum, int(last) if last else None)
     if found and (system.family == "ubuntu" or situation.facts.host.architecture in ("x86_64", None)):
@@ -127,7 +127,7 @@ def _by_hand(situation: Situation, what: str) -> tuple[Step, ...]:
 
 
 def _note(situation: Situation) -> str:
-    """What else one should know about the driver on this machine."""
+    """What else to know about the driver on this machine."""
     notes = []
     if any(numbers(c) >= OPEN_ONLY for c in _capabilities(situation)):
         notes.append("with the open kernel modules: these GPUs run with no others")
@@ -153,7 +153,7 @@ def _of_each(situation: Situation) -> list[str | None]:
 
 
 def _last_branch(situation: Situation) -> str | None:
-    """The newest branch that still knows all NVIDIA GPUs, where there is a limit."""
+    """The last driver branch that supports all NVIDIA GPUs here; None where support has not ended for any."""
     lasts = [last for c in _of_each(situation) if c and (last := lookup.branches_of(c)[1])]
     return str(min(lasts)) if lasts else None
 

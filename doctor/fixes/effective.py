@@ -90,7 +90,7 @@ def installed_backend(facts: Facts) -> str | None:
 
 
 def _older_again(fix: Fix, finding: Finding, facts: Facts) -> str | None:
-    """An upgrade goes up, and "go back" goes down."""
+    """An upgrade must install a newer release, a downgrade an older one."""
     torch, release = facts.torch, fix.details.get("torch", "")
     if not torch or not torch.version or not release:
         return None
@@ -103,7 +103,7 @@ def _older_again(fix: Fix, finding: Finding, facts: Facts) -> str | None:
 
 
 def _without_gpu(fix: Fix, finding: Finding, facts: Facts) -> str | None:
-    """A CPU build where the finding is that the build has no code for a GPU."""
+    """A CPU build cannot fix a finding that the build has no code for a GPU."""
     if finding.id == "torch-cpu-only" and fix.details.get("backend") == "cpu":
         return "it is a CPU build, too"
     return None
@@ -134,7 +134,7 @@ def _capability(gpu: object) -> str | None:
 
 
 def _driver_cannot_run_it(fix: Fix, finding: Finding, facts: Facts) -> str | None:
-    """The driver that is there, or that comes first, must run the build's CUDA."""
+    """The build's CUDA must run on the installed driver, or on the one that the plan installs first."""
     backend = fix.details.get("backend", "")
     cuda = lookup.cuda_of_backend(backend) if backend.startswith("cu") else None
     if not cuda or facts.host.jetson:
@@ -209,7 +209,7 @@ def _same_environment(fix: Fix, finding: Finding, facts: Facts) -> str | None:
 
 
 def _same_package(fix: Fix, finding: Finding, facts: Facts) -> str | None:
-    """pip takes an installed version that suits for good. What is to be installed anew is removed first."""
+    """pip keeps an installed version that satisfies the requirement, so a reinstallation removes it first."""
     package, spec = fix.details.get("package", ""), fix.details.get("spec", "")
     have = situation_of(facts).installed(package)
     if not have or fix.details.get("flag"):

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 
 from doctor.fixes import interpreter as interpreters
 from doctor.fixes import tools
+from doctor.fixes.build import use_environment
 from doctor.fixes.situation import Situation
 from doctor.knowledge.choose import Candidate, choose
 from doctor.model.fix import Fix, Step
@@ -33,16 +34,16 @@ def new_environment(
     situation = replace(situation, tool=_tool(situation, can_fetch))
     found = situation.python_version
     if situation.by.makes == "of-this-python":
+        fetcher, other = tools.fetcher(), tools.with_channel()
         if arch == "arm64":
             return None, (
-                "this Python runs under Rosetta: get one for arm64 first, by uv "
-                "(https://docs.astral.sh/uv/getting-started/installation/) or Miniforge for arm64 "
-                "(https://conda-forge.org/download/)",
+                f"this Python runs under Rosetta: get one for arm64 first, with {fetcher.name} ({fetcher.page}) or "
+                f"{other.installer} for arm64 ({other.page})",
             )
         if python and python != found:
             return None, (
-                f"there is no uv to fetch Python {python}; the Python found is {found or 'unknown'}: name one with "
-                "--python PATH, or get uv: https://docs.astral.sh/uv/getting-started/installation/",
+                f"there is no {fetcher.name} to fetch Python {python}; the Python found is {found or 'unknown'}: name "
+                f"one with --python PATH, or get {fetcher.name}: {fetcher.page}",
             )
         python = found
     picked = interpreters.pick(situation, python, arch) if python is None else None
@@ -82,5 +83,5 @@ def _fix(fresh: Situation, version: str, make: Step, build: Candidate, assumes: 
         fix,
         title=f"{fix.title[:-1]} in a new environment with Python {version}.",
         details={"python": version, **fix.details},
-        steps=(make, *fix.steps, interpreters.use_environment(fresh)),
+        steps=(make, *fix.steps, use_environment(fresh)),
     )

@@ -1,4 +1,4 @@
-"""The examined system as its commands see it: whose packages it takes, and who may change it."""
+"""The examined system as its commands see it: its package manager, and who may change it."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 
 from doctor.fixes import tools
+from doctor.fixes.build import cautions, installed_companions, steps_for_build, use_environment, valid_specifier
 from doctor.fixes.effective import RESTS_ON_FILES
 from doctor.fixes.quoting import activation, command, is_printable, line
 from doctor.fixes.situation import Situation
@@ -24,8 +25,6 @@ def replace_interpreter(
 ) -> Fix | None:
     """A new environment with a Python that torch has wheels for, and torch and its companions (those wanted, else those
     of the old environment) in it. None where no Python would help."""
-    from doctor.fixes.torch import cautions, installed_companions, steps_for_build, valid_specifier
-
     arch = remedy.details.get("arch") or native_arch(situation)
     held = situation.facts.interpreter.held
     companions = companions or installed_companions(situation.facts) or (held.companions if held else ())
@@ -163,7 +162,7 @@ def pick(
 
 
 def _pythons(wanted: str | None) -> tuple[str, ...]:
-    """All Pythons of the tables that meet what is wanted: "3.12", or a specifier such as ">=3.9,<3.13"."""
+    """All Pythons in the tables that match the request: "3.12", or a specifier such as ">=3.9,<3.13"."""
     known = choosing.pythons()
     if not wanted:
         return known
@@ -179,7 +178,7 @@ def _pythons(wanted: str | None) -> tuple[str, ...]:
 
 
 def in_new_environment(situation: Situation, python: str, arch: str | None) -> Situation:
-    """The situation after a new environment was made: nothing in it but Python."""
+    """The situation in a newly made environment, which holds nothing but Python."""
     facts, old = situation.facts, situation.facts.interpreter
     folder = f".venv-{python}"
     tool = situation.tool if situation.by.makes == "own" else tools.fetcher().name
@@ -210,14 +209,6 @@ def in_new_environment(situation: Situation, python: str, arch: str | None) -> S
     return replace(situation, facts=facts, tool=tool, python=executable, prefix=folder)
 
 
-def use_environment(situation: Situation) -> Step:
-    """The line that makes the shell use the new environment of this situation."""
-    folder = str(situation.prefix)
-    own = situation.by.makes == "own"
-    shell = situation.by.activate(situation) if own else activation(folder, situation.shell)
-    return Step(text="Use it: activate the new environment", shell=shell, where="user")
-
-
 def activate_environment(situation: Situation, finding: str, remedy: Remedy) -> Fix:
     """Run the Python that has torch. `path` is that Python, or the environment's folder."""
     path = remedy.details.get("path") or remedy.details.get("python") or ""
@@ -234,7 +225,9 @@ def activate_environment(situation: Situation, finding: str, remedy: Remedy) -> 
         place = PurePosixPath(path)
         root = place.parent.parent if place.parent.name == "bin" else place
         shell = activation(str(root), situation.shell)
-        text = f"Activate {root} (a conda environment: conda activate {root})"
+        other = tools.with_channel()
+        own = other.activate(replace(situation, tool=other.name, prefix=str(root)))
+        text = f"Activate {root}" + (f" (a {other.kinds[0].words}: {own})" if own else "")
         step = Step(text=text, shell=shell, where="user")
     return Fix(
         finding=finding,
@@ -259,7 +252,7 @@ def change_directory(situation: Situation, finding: str, remedy: Remedy) -> Fix:
 
 
 def rename_file(situation: Situation, finding: str, remedy: Remedy) -> Fix:
-    """A manual step: what a file should be called is for its owner to say."""
+    """A manual step, since only the owner can choose the file's new name."""
     path = remedy.details.get("path", "")
     text = remedy.text or f"Rename {path or 'the file'}: its name hides a module that Python needs."
     return Fix(

@@ -57,7 +57,7 @@ def _makes_environment(step: Step) -> bool:
 
 
 def _choose_step(python: str, kernel: str | None) -> Step:
-    """A notebook uses another environment by another kernel."""
+    """To use another environment, a notebook needs another kernel."""
     choose = "in the notebook (Kernel > Change kernel)"
     if kernel:
         return Step(text=f'Choose the kernel "{kernel}" {choose}', where="user")
@@ -66,7 +66,7 @@ def _choose_step(python: str, kernel: str | None) -> Step:
 
 
 def _variable_step(fix: Fix, name: str, kernel: Kernel) -> Step:
-    """A line in a terminal would reach neither the kernel that runs nor the next one."""
+    """Setting a variable in a terminal reaches neither the running kernel nor the next one."""
     value, sets = fix.details.get("value", ""), fix.action == "set-env"
     verb = f"Set {name} to {value!r}" if sets else f"Remove {name}"
     if name in kernel.environ or (sets and kernel.file):

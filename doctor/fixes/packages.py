@@ -128,7 +128,7 @@ def _known_indexes() -> tuple[str, ...]:
 
 
 def _with_flags(situation: Situation, order: Order, flags: tuple[str, ...]) -> tuple[Step, ...]:
-    """With options of pip, which not all tools have on their command line."""
+    """With pip's options, which not every tool accepts on its command line."""
     by, said = _for_wheels(situation), " ".join(flags)
     if not {*flags} <= {*FLAGS, pip.NO_CACHE} or not by.by.pip_options:
         return (Step(text=f"{order.note} with {said}"),)
@@ -156,7 +156,7 @@ def _with_its_wheel(situation: Situation, order: Order, package: str) -> tuple[S
 
 
 def _named(situation: Situation, package: str) -> str:
-    """The package as its source calls it."""
+    """The package by the name that its source uses."""
     return "pytorch" if package == "torch" and situation.by.channel else package
 
 
@@ -218,7 +218,7 @@ def install_pip(situation: Situation, finding: str, remedy: Remedy) -> Fix:
 
 
 def _with_tool(situation: Situation, package: str) -> Situation:
-    """A wheel that lies beside another tool's packages is changed by the tool that brings wheels there."""
+    """A wheel in another tool's environment is changed by the tool that installs wheels there."""
     installer = next((p.installer for p in situation.facts.packages or () if p.name == package), None)
     by = tools.find(installer)
     is_wheel = (by is not None and by.pip_options) or (package in COMPANIONS and by is not situation.by)
@@ -226,7 +226,7 @@ def _with_tool(situation: Situation, package: str) -> Situation:
 
 
 def _for_wheels(situation: Situation) -> Situation:
-    """The same with the tool that brings wheels into such an environment."""
+    """The same situation with the tool that installs wheels into such an environment."""
     return replace(situation, tool=situation.by.beside) if situation.by.beside else situation
 
 

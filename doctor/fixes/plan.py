@@ -171,7 +171,7 @@ class _Draft:
         return True
 
     def _joins_same_fix(self, fix: Fix) -> bool:
-        """Whether an earlier fix is the same action on the same thing."""
+        """Whether an earlier fix performs the same action on the same target."""
         for place, earlier in enumerate(self.fixes):
             if earlier.action in DRIVERS and fix.action in DRIVERS:
                 stronger = numbers(fix.details.get("minimum", "")) > numbers(earlier.details.get("minimum", ""))
@@ -184,7 +184,7 @@ class _Draft:
         return False
 
     def _look_ahead(self, fix: Fix) -> None:
-        """What follows is planned for the machine as it will be: with another driver."""
+        """Plan the following fixes for the machine as it will be, with the new driver."""
         self.situation = replace(self.situation, facts=facts_after(fix, self.situation.facts))
 
 
@@ -195,7 +195,7 @@ def _has_torch(situation: Situation, remedy: Remedy) -> bool:
 
 
 def _both(one: Remedy, other: Remedy) -> Remedy | None:
-    """One torch remedy that does what two want; None where they want different builds."""
+    """One torch remedy that satisfies both; None where they ask for different builds."""
     backends = {b for r in (one, other) if (b := r.details.get("backend"))}
     if len(backends) > 1:
         return None
@@ -219,7 +219,7 @@ def _curing(fix: Fix, id: str) -> Fix:
 
 
 def _alternatives(made: Sequence[Fix]) -> tuple[Fix, ...]:
-    """The other remedies, then the alternatives that came with the first; none of them twice."""
+    """The other remedies, then the alternatives of the first, without duplicates."""
     seen = [_essence(made[0])]
     kept: list[Fix] = []
     for fix in (*made[1:], *made[0].alternatives):

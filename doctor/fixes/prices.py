@@ -8,7 +8,7 @@ from doctor.model.fix import Fix
 
 
 def priced(fix: Fix) -> Fix:
-    """The fix and its alternatives with their price."""
+    """The fix and its alternatives with their costs."""
     sizes = [step.downloads_mb for step in fix.steps if step.downloads_mb]
     return replace(
         fix,

@@ -91,7 +91,7 @@ def _posix_quoted(word: str) -> str:
 
 
 def _powershell(argv: Sequence[str]) -> str | None:
-    """The call operator is needed where the program itself is quoted."""
+    """PowerShell needs the call operator where the program itself is quoted."""
     if _WINDOWS_PROGRAM.match(argv[0]):
         return _joined([argv[0], *map(_powershell_word, argv[1:])])
     program = _powershell_quoted(argv[0])
@@ -109,7 +109,7 @@ def _powershell_word(word: str) -> str | None:
 
 
 def _powershell_quoted(word: str) -> str:
-    """Double quotes where cmd understands the same by them."""
+    """Double quotes where cmd reads them the same way."""
     if not any(c in word for c in (*_DOUBLE_QUOTES, "$", "`", "%")) and not word.endswith("\\"):
         return f'"{word}"'
     return "'" + "".join(c * 2 if c in _QUOTES else c for c in word) + "'"

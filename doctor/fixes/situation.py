@@ -46,12 +46,12 @@ class Situation:
 
     @property
     def project_folder(self) -> str | None:
-        """Of the project that the environment belongs to."""
+        """The folder of the project that the environment belongs to."""
         project = self.facts.interpreter.project
         return str(self.path(project).parent) if project else None
 
     def path(self, text: str) -> PurePath:
-        """A path of the examined machine, which may be another system than ours."""
+        """A path on the examined machine, whose system may differ from ours."""
         return PureWindowsPath(text) if self.windows else PurePosixPath(text)
 
     def command(self, argv: Sequence[str]) -> str | None:

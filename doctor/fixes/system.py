@@ -201,7 +201,7 @@ SENTENCES = {
 
 
 def by_hand(situation: Situation, finding: str, remedy: Remedy) -> Fix:
-    """An action that no command can carry out for the user."""
+    """An action that the user must carry out; no command can."""
     setting, value = remedy.details.get("setting"), remedy.details.get("value")
     text = remedy.text or SENTENCES[remedy.action]
     if setting and not remedy.text:
@@ -215,6 +215,6 @@ def by_hand(situation: Situation, finding: str, remedy: Remedy) -> Fix:
 
 
 def nothing(situation: Situation, finding: str, remedy: Remedy) -> Fix:
-    """There is nothing to do, and why."""
+    """A fix without steps that says why there is nothing to do."""
     reason = remedy.details.get("reason") or "there is nothing to do"
     return Fix.of(finding, remedy, f"{reason[0].upper()}{reason[1:].rstrip('.')}.")

@@ -185,5 +185,7 @@ def _elsewhere(situation: Situation, name: str) -> str:
     """The commands of all distributions that the tables know, where it is not known which one this is."""
     commands = [f"{whose} «{command}»" for whose, command in lookup.commands_elsewhere(name, branch=_branch(situation))]
     if commands and (packages := lookup.conda_packages(name)):
-        commands.append(f"in a conda environment «conda install -c conda-forge {' '.join(packages)}»")
+        by = tools.with_channel()
+        (step,) = by.from_channel(replace(situation, tool=by.name, prefix=None), packages)
+        commands.append(f"in a {by.kinds[0].words} «{' '.join(step.argv or ())}»")
     return ", ".join(commands)

@@ -88,7 +88,10 @@ class Talk(object):
     """Writes the stage lines: on the channel, or on the original stdout, taken for itself. Points fd 1 at stderr."""
 
     def __init__(self, channel):
+        import _thread
+
         descriptor, inode, self.secret = channel
+        self.one_at_a_time = _thread.allocate_lock()
         self.fd = descriptor if is_pipe(descriptor, inode) else os.dup(1)
         if hasattr(os, "set_inheritable"):
             os.set_inheritable(self.fd, False)
@@ -96,8 +99,17 @@ class Talk(object):
 
     def say(self, **line):
         data = (self.secret + " " + to_json(line) + "\n").encode("ascii")
-        while data:
-            data = data[os.write(self.fd, data):]
+        with self.one_at_a_time:
+            while data:
+                data = data[os.write(self.fd, data):]
+
+    def leave(self):
+        """All is said: whoever listens sees the end of it now. A process with a CUDA context takes long to end."""
+        self.say(event="done")
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for descriptor in (1, 2):
+            os.dup2(nowhere, descriptor)
+        os.close(self.fd)
 
     def stage(self, name, work, *arguments):
         """Run one stage. Its data when it ended, None when it raised (then said with ok false and the error)."""
@@ -710,12 +722,57 @@ def raise_to(data, key, value, pick):
     data[key] = value if before is None or value != value else before if before != before else pick(before, value)
 
 
-def open_device(torch, device, seed, mode, pieces):
-    """The Probe of a device, with its context made. In cpu-only mode without autograd, which asks all drivers."""
+class Beside(object):
+    """Work that a thread does beside the import of torch. Of what goes wrong in it nothing is said: whoever waits for
+    it does it again, and says it then."""
+
+    def __init__(self, work, *arguments):
+        import _thread
+
+        self.result = None
+        self.awaited = False
+        self.running = _thread.allocate_lock()
+        self.running.acquire()
+        try:
+            _thread.start_new_thread(self.run, (work, arguments))
+        except RuntimeError:  # there may be no more threads
+            self.running.release()
+
+    def run(self, work, arguments):
+        try:
+            self.result = work(self, *arguments)
+        except Exception:
+            pass
+        finally:
+            self.running.release()
+
+    def wait(self):
+        """What the work gave; None where it failed."""
+        self.awaited = True
+        with self.running:
+            return self.result
+
+
+def get_ahead(beside, device, talk, sources):
+    """The context of a CUDA device, and what was known of the device before (piece ahead). It is made when torch has
+    loaded its libraries, and so in the second half of its import."""
+    pieces = load_pieces([source for source in sources if source[0] in ("monitor", "ahead")])
+    index = int(device.partition(":")[2] or 0)
+    return pieces["ahead"].get_ahead(
+        index, pieces["monitor"], lambda: talk.say(event="uses"), lambda: beside.awaited or "torch._C" in sys.modules
+    )
+
+
+def open_device(torch, device, seed, mode, pieces, beside=None):
+    """The Probe of a device, with its context made, perhaps by what went on `beside` the import. In cpu-only mode
+    without autograd, which asks all drivers."""
     probe = Probe(torch, device, seed, gradients=mode != "cpu-only")
     probe.mode, _, probe.minutes = ("quick" if mode == "cpu-only" else mode).partition(":")
     probe.pieces = pieces
-    if "monitor" in pieces:
+    before = beside.wait() if beside else None
+    if before is not None and not getattr(torch.version, "hip", None):
+        probe.before = before
+    elif "monitor" in pieces:
         probe.before = pieces["monitor"].before(probe)
     torch.empty(1, device=probe.device)
     torch.set_num_threads(1)  # threads wait for each other, for long where other work or another child's probe goes on
@@ -733,12 +790,12 @@ def load_pieces(sources):
     return pieces
 
 
-def probe_device(torch, device, seed, mode, talk, pieces):
+def probe_device(torch, device, seed, mode, talk, pieces, beside=None):
     """The stages of the probe. One that raises is the last: a CUDA error stays with the process."""
     opened = []
 
     def open_stage():
-        opened.append(open_device(torch, device, seed, mode, pieces))
+        opened.append(open_device(torch, device, seed, mode, pieces, beside))
         opened[0].tell = lambda share: talk.say(event="share", share=round(share, 3))
         return dict(memory_of(torch, opened[0].device), **opened[0].before)
 
@@ -810,20 +867,21 @@ def main(arguments):
     prepare_crash_reports()
     sys.argv = ["-"]
     kept = []
+    sources = globals().get("PIECES", ())
+    beside = Beside(get_ahead, device, talk, sources) if globals().get("AHEAD") else None
     torch = import_torch(talk, kept)
     if torch is not None:
         if device == "cpu" and mode in ("facts", "quick"):
             talk.stage("facts", static_facts, torch)
             talk.stage("driver", driver_facts, torch, kept)
         if mode == "bench":
-            pieces = load_pieces(globals().get("PIECES", ()))
-            bench_device(torch, device, seed, talk, pieces, globals()["PLAN"], kept)
+            bench_device(torch, device, seed, talk, load_pieces(sources), globals()["PLAN"], kept)
         elif mode == "links":
-            pieces = load_pieces(globals().get("PIECES", ()))
+            pieces = load_pieces(sources)
             pieces["fleet/worker"].main(torch, talk, globals()["PLAN"], pieces)
         elif mode != "facts":
-            probe_device(torch, device, seed, mode, talk, load_pieces(globals().get("PIECES", ())))
-    talk.say(event="done")
+            probe_device(torch, device, seed, mode, talk, load_pieces(sources), beside)
+    talk.leave()
 
 
 if __name__ == "__main__":

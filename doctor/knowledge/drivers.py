@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from doctor.knowledge.load import table
+from doctor.knowledge.load import cited, table
 from doctor.knowledge.versions import at_least, compared, numbers
 from doctor.model.values import dataclass
 
@@ -27,19 +27,13 @@ def driver_need(cuda: str, system: str = "linux") -> DriverNeed | None:
     version = numbers(cuda)[:2]
     for row in tables["needs"]:
         if numbers(row["cuda"]) == version:
-            return DriverNeed(
-                cuda=cuda, minimum=row[system], why=f"the first driver for CUDA {row['cuda']}", source=_cited(row)
-            )
+            why = f"the first driver for CUDA {row['cuda']}"
+            return DriverNeed(cuda=cuda, minimum=row[system], why=why, source=cited("drivers", row))
     for row in tables["majors"]:
         if version[:1] == (row["major"],):
             why = f"CUDA {row['major']}.x minor-version compatibility"
-            return DriverNeed(cuda=cuda, minimum=row[system], why=why, source=_cited(row))
+            return DriverNeed(cuda=cuda, minimum=row[system], why=why, source=cited("drivers", row))
     return None
-
-
-def _cited(row: Mapping[str, Any]) -> str:
-    sources = table("drivers")["sources"]
-    return "; ".join(sources[key] for key in row["sources"])
 
 
 def driver_runs(driver: str, cuda: str, system: str = "linux") -> bool | None:

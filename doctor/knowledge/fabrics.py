@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.knowledge.gpus import plain_name
-from doctor.knowledge.load import of_tables, table
+from doctor.knowledge.load import cited, of_tables, table
 from doctor.knowledge.speeds import Expected
 
 
@@ -20,8 +20,7 @@ def all_reduce(name: str, scope: str, nvls: bool | None = None) -> Expected | No
     if not rows:
         return None
     row = min(rows, key=lambda r: float(r["busbw_gbs"]))
-    sources = table("fabrics")["sources"]
-    return Expected(row["busbw_gbs"], "; ".join(sources[key] for key in row["sources"]), measured=True)
+    return Expected(row["busbw_gbs"], cited("fabrics", row), measured=True)
 
 
 def uses_nvls(algorithm: str | None) -> bool | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from doctor.knowledge.load import of_tables, table
+from doctor.knowledge.load import cited, of_tables, table
 from doctor.model.values import dataclass
 from doctor.regex import Regex
 
@@ -108,14 +108,13 @@ def _by_pci_id(pci_id: str, name: str) -> GpuModel | None:
 
 def _model(row: Mapping[str, Any], name: str) -> GpuModel:
     capability = row.get("capability")
-    sources = table("gpus")["sources"]
     return GpuModel(
         vendor=row["vendor"],
         name=name,
         architecture=row["architecture"],
         capability=capability,
         gfx=row.get("gfx"),
-        source="; ".join(sources[key] for key in row["sources"]),
+        source=cited("gpus", row),
         xpu=row.get("xpu"),
         status=row["status"],
     )
@@ -132,7 +131,6 @@ def peaks_of(name: str) -> Peaks | None:
     row = _peaks().get(plain_name(name))
     if row is None:
         return None
-    sources = table("peaks")["sources"]
     return Peaks(
         name=row["name"],
         memory_gb=row["memory_gb"],
@@ -144,5 +142,5 @@ def peaks_of(name: str) -> Peaks | None:
         fp8=row["fp8"],
         gpu_cores=tuple(row.get("gpu_cores", ())),
         status=row["status"],
-        source="; ".join(sources[key] for key in row["sources"]),
+        source=cited("peaks", row),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -95,6 +95,12 @@ def table(name: str) -> Table:
         _updates.refused.append(error)
         return own
     return newer if newer["date"] > own["date"] else own
+
+
+def cited(name: str, row: Mapping[str, Any]) -> str:
+    """The sources of a row of that table, which it names by their keys."""
+    sources = table(name)["sources"]
+    return "; ".join(sources[key] for key in row["sources"])
 
 
 def is_updated(name: str) -> bool:

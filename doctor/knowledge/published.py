@@ -10,7 +10,7 @@ import math
 from typing import Literal
 
 from doctor.knowledge.gpus import plain_name
-from doctor.knowledge.load import of_tables, table
+from doctor.knowledge.load import cited, of_tables, table
 from doctor.model.values import dataclass
 
 Quantity = Literal["epoch_s", "step_ms", "samples_per_s", "speedup", "tflops"]
@@ -130,7 +130,7 @@ def works() -> dict[str, Work]:
     return {
         row["id"]: Work(
             id=row["id"], title=row["title"], address=row["address"], suites=tuple(row["suites"]), about=row["about"],
-            source="; ".join(content["sources"][key] for key in row["sources"]),
+            source=cited("published", row),
         )
         for row in content["works"]
     }  # fmt: skip
@@ -163,7 +163,7 @@ def published() -> tuple[Published, ...]:
             samples=row["samples"],
             torch=row["torch"],
             caveats=tuple(caveats()[c] for c in row["caveats"]),
-            source="; ".join(content["sources"][key] for key in row["sources"]),
+            source=cited("published", row),
             accuracy_percent=row.get("accuracy_percent"),
             note=row.get("note", ""),
         )
@@ -184,7 +184,7 @@ def known() -> tuple[Known, ...]:
             reason=row["reason"],
             factor=row["factor"],
             see=row["see"],
-            source="; ".join(content["sources"][key] for key in row["sources"]),
+            source=cited("published", row),
         )
         for row in content["known"]
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from doctor.knowledge.gpus import gpu_model, peaks_of, plain_name
-from doctor.knowledge.load import of_tables, table
+from doctor.knowledge.load import cited, of_tables, table
 from doctor.model.values import dataclass
 
 Band = Literal["ok", "below", "slow", "very slow"]
@@ -64,7 +64,7 @@ def product_rate(name: str, kind: str) -> Expected | None:
     without published rates, or a family of which nothing was measured."""
     row = _references().get((plain_name(name), kind))
     if row is not None:
-        return Expected(row["tflops"], _cited(row), measured=True)
+        return Expected(row["tflops"], cited("speeds", row), measured=True)
     peaks, part = peaks_of(name), _part(name, kind)
     peak: float | None = getattr(peaks, kind, None)
     if part is None or peak is None:
@@ -117,8 +117,3 @@ def _part(name: str, kind: str) -> tuple[float, str] | None:
         if marks & set(row["models"]) and kind in row["parts"]:
             return row["parts"][kind], f"GPUs of {row['family']}"
     return None
-
-
-def _cited(row: Mapping[str, Any]) -> str:
-    sources = table("speeds")["sources"]
-    return "; ".join(sources[key] for key in row["sources"])

@@ -5,10 +5,12 @@ The probe itself is inside/probe.py, run by the target interpreter. What its res
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from doctor.model.facts import Facts, Torch
 from doctor.model.values import dataclass
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,22 @@ def _named(torch: Torch) -> list[str]:
 def _expected(facts: Facts, torch: Torch) -> list[str]:
     """NVIDIA GPUs of a CUDA build, where nothing hides or renumbers them (AMD's and Intel's lists hold others too)."""
     environ = facts.environ
-    if not (torch.cuda and facts.nvidia.driver and facts.gpus) or environ is None or "CUDA_VISIBLE_DEVICES" in environ:
+    if not (torch.cuda and facts.nvidia.driver and facts.gpus) or environ is None or VISIBLE in environ:
         return []
-    count = facts.nvidia.gpus_seen or 0
+    return [f"cuda:{i}" for i in range(facts.nvidia.gpus_seen or 0)]
+
+
+def likely_gpus(count: int, environ: Mapping[str, str]) -> list[str]:
+    """The names that a CUDA build of torch will probably give to so many NVIDIA GPUs. Of those that the variable
+    names, CUDA takes no more from the first one on that is none.
+
+    >>> likely_gpus(4, {}) == likely_gpus(4, {VISIBLE: "3,2,1,0"}), likely_gpus(4, {VISIBLE: "GPU-8932f937,3,-1,0"})
+    (True, ['cuda:0', 'cuda:1'])
+    >>> likely_gpus(4, {VISIBLE: ""})
+    []
+    """
+    shown = environ.get(VISIBLE)
+    if shown is not None:
+        named = [name.strip() for name in shown.split(",")]
+        count = min(count, next((i for i, name in enumerate(named) if name in ("", "-1")), len(named)))
     return [f"cuda:{i}" for i in range(count)]

@@ -1,20 +1,21 @@
 """The children that import torch: the first one at once, one more for every other device. Their lines become facts.
 
-The first child gives torch's dynamic facts and probes the CPU. One child is run.py; what it said becomes facts in
-imported.py and results.py.
+The first child gives torch's dynamic facts and probes the CPU. The GPUs that files of the driver promise have theirs at
+once, too: most of a child's time goes to importing torch, and whether this torch is a CUDA build is known soon. One
+child is run.py; what it said becomes facts in imported.py and results.py.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from doctor.model.facts import ABSENT, Facts, Gap, Torch
 from doctor.model.values import dataclass
-from doctor.probes import matches, wanted_probes
+from doctor.probes import likely_gpus, matches, wanted_probes
 from doctor.probes.imported import with_import
 from doctor.probes.results import PEERS, results
 from doctor.probes.run import WORDS, Run
@@ -34,32 +35,49 @@ APART_BYTES = 8 << 30
 @dataclass(frozen=True)
 class First:
     """What start_first began. `run` is None where the target can't be started at all; `cpu` probes the CPU, where `run`
-    does not."""
+    does not; `gpus` are the children of the GPUs that files promise, by device."""
 
     run: Run | None
     changed: threading.Condition
     cpu: Run | None = None
+    gpus: Mapping[str, Run] = field(default_factory=dict)
 
 
 def start_first(system: System, found: Found, *, probe: bool, request: Request) -> First:
-    """Start the child that imports torch. Nothing but the target is known yet."""
+    """Start the children that import torch: those of promised GPUs, which have most to do, and the one that gives
+    torch's facts. Nothing but the target is known yet."""
     changed = threading.Condition()
     if found.failure or not found.python:
         return First(None, changed)
+
+    def child(device: str, mode: str) -> Run:
+        return Run(system, found.python or "", device, mode, request.limit_s, changed)
+
+    gpus = {device: child(device, request.mode) for device in (promised(system, request) if probe else ())}
     mode = "quick" if probe and request.mode == "quick" and matches("cpu", request.devices) else "facts"
     apart = mode == "quick" and has_room_apart(system)
-    run = Run(system, found.python, "cpu", "facts" if apart else mode, request.limit_s, changed)
-    cpu = Run(system, found.python, "cpu", "cpu-only", request.limit_s, changed) if apart else None
-    return First(run, changed, cpu)
+    run = child("cpu", "facts" if apart else mode)
+    return First(run, changed, child("cpu", "cpu-only") if apart else None, gpus)
+
+
+def promised(system: System, request: Request) -> tuple[str, ...]:
+    """The devices to probe that the driver's files promise to a CUDA build of torch. What torch says of them decides:
+    a child that was promised too much is ended (Others.end_unwanted)."""
+    from doctor.facts.gpus.driver_files import promised_by_files
+
+    files = promised_by_files(system)
+    names = likely_gpus(files.count, system.environ) if files else ()
+    return tuple(name for name in names if matches(name, request.devices))
 
 
 def has_room_apart(system: System) -> bool:
     """Whether asking an NVIDIA driver and probing the CPU may go on side by side: CPUs and memory for a third child."""
-    from doctor.facts import host
-    from doctor.facts.gpus.nvidia import gpu_nodes
+    from doctor.facts.gpus.driver_files import gpu_nodes
 
     if not gpu_nodes(system):
         return False
+    from doctor.facts import host
+
     cpus, memory = system.cpus()[1] or 0, system.memory()
     free = 0 if isinstance(memory, Gap) else memory[1]
     return (
@@ -83,6 +101,8 @@ def probe(
     if first.run is None or not found.python:
         return None
     others = Others(system, found.python, first, request)
+    if facts.torch is ABSENT or (facts.torch and facts.torch.cuda is ABSENT):
+        others.end_promised(first.gpus)
     watch(first.run, others, facts, progress)
     facts = with_import(facts, first.run)
     for devices in others.later(facts):  # what shares a resource with the others runs after them
@@ -113,7 +133,7 @@ class Others:
     def __init__(self, system: System, python: str, first: First, request: Request) -> None:
         assert first.run is not None
         self.first = first.run
-        self.runs: dict[str, Run] = {"cpu": first.cpu} if first.cpu else {}
+        self.runs: dict[str, Run] = {**({"cpu": first.cpu} if first.cpu else {}), **first.gpus}
         self._system = system
         self._python = python
         self.changed = first.changed
@@ -121,6 +141,7 @@ class Others:
         self.known = not request.probe  # whether what torch says of the devices was looked at
         self.devices = request.devices
         self._request = request
+        self._ended: set[str] = set()  # by us: nobody wants them
 
     @property
     def answered(self) -> bool:
@@ -139,6 +160,16 @@ class Others:
             named = "cuda:0" if device == PEERS else device
             mode = mode or self._request.mode
             self.runs[device] = Run(self._system, self._python, named, mode, self._request.limit_s, self.changed)
+
+    def start_again(self) -> None:
+        """Those that ended while they imported torch and opened their device: they do one after the other now, and the
+        stage says which of them it was. Only where torch imports without that."""
+        imported = self.first.stage("import")
+        for device, run in list(self.runs.items()):
+            if run.failed_ahead and imported and imported.ok and device not in self._ended:
+                again = Run(self._system, self._python, run.device, run.mode, self._request.limit_s, self.changed,
+                            ahead=False)  # fmt: skip
+                self.runs[device] = again
 
     def start_wanted(self, facts: Facts) -> None:
         """Starts the probes of all devices but the CPU that these facts promise."""
@@ -162,7 +193,13 @@ class Others:
         wanted = {w.device for w in wanted_probes(facts, self._request.devices)}
         for device, run in self.runs.items():
             if device not in wanted and device != PEERS:
+                self._ended.add(device)
                 run.end()
+
+    def end_promised(self, gpus: Iterable[str]) -> None:
+        """Those of GPUs that files promised, where files of torch say that it is no CUDA build."""
+        for device in gpus:
+            self.runs.pop(device).end()
 
     def probe_cpu(self, first: Run) -> None:
         """The CPU deserves its probe also where asking the driver hung or crashed."""
@@ -184,6 +221,7 @@ def watch(first: Run, others: Others, facts: Facts, progress: Callable[[str], No
                 others.start_wanted(known)
                 others.end_unwanted(known)
                 others.probe_cpu(first)
+            others.start_again()
             running = [run for run in (first, *others.runs.values()) if run.result is None]
             if share and others.runs:
                 share(sum(1.0 if r.result else r.share for r in others.runs.values()) / len(others.runs))

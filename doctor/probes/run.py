@@ -68,10 +68,11 @@ class Run:
 
     def __init__(
         self, system: System, python: str, device: str, mode: str, limit_s: float | None, changed: threading.Condition,
-        import_s: float | None = None,
+        import_s: float | None = None, *, ahead: bool = True,
     ) -> None:
         self.device = device
         self.mode = mode
+        self.ahead = ahead and mode == "quick" and device.startswith("cuda:")  # opens its device beside the import
         self.stages: list[Stage] = []
         self.open: str | None = "start"
         self.since = time.monotonic()
@@ -90,7 +91,7 @@ class Run:
         self._child = system.start(
             [python, "-B", "-X", "faulthandler", "-", device, mode],
             limit_s=self.limit_of("start"),
-            script=script(mode, limit_s),
+            script=script(mode, limit_s, ahead=self.ahead),
             on_said=self._hear,
             dump_stacks=True,
         )
@@ -107,7 +108,7 @@ class Run:
         return limits.stage_limit(stage, self._has_many_gpus)
 
     def _has_many_gpus(self) -> bool:
-        from doctor.facts.gpus.nvidia import gpu_nodes  # when the first child has been started
+        from doctor.facts.gpus.driver_files import gpu_nodes
 
         return gpu_nodes(self._system) > limits.MANY_GPUS
 
@@ -140,7 +141,7 @@ class Run:
                 raise Refused(f"{self.open or 'nothing'} is at work, and it begins {stage[:40]!r}")
             self._begun.add(stage)
             if stage == "open" and self.device != "cpu":
-                self.opened_at = self.since
+                self.opened_at = self.opened_at or self.since
             self.open = stage
             return self.limit_of(stage)
         if line.event == "end":
@@ -152,6 +153,8 @@ class Run:
             self.share = max(self.share, line.share or 0.0)
             if self.open == "soak" and self._kind == "soak":  # a round; the whole has its limit, too
                 return self.limit_of(self.open)
+        elif line.event == "uses":
+            self.opened_at = self.opened_at or self.since
         else:
             if self.open is not None:
                 raise Refused(f"{self.open} is at work, and it is done")
@@ -172,6 +175,12 @@ class Run:
     def went_down(self) -> bool:
         """Whether it ended before it said that it was done."""
         return self.result is not None and not self.done
+
+    @property
+    def failed_ahead(self) -> bool:
+        """Whether it ended before torch was imported, and opened its device meanwhile: which of them ended it?"""
+        imported = self.stage("import")
+        return self.ahead and self.result is not None and not self.cut_short and not (imported and imported.ok)
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ REQUIRED = {
 class Line:
     """One line of inside/probe.py."""
 
-    event: Literal["begin", "end", "share", "done"]
+    event: Literal["begin", "end", "share", "uses", "done"]
     stage: str | None = None
     ok: bool | None = None
     ms: float | None = None

@@ -12,7 +12,7 @@ QUICK = ("monitor", "layouts", "draws", "speed")
 FEATURES = ("apart", "tries", "attention", "io", "workers", "distributed", "extensions", "compile")
 PIECES = {
     "facts": (),
-    "quick": QUICK,
+    "quick": (*QUICK, "ahead"),
     "cpu-only": QUICK,
     "full": (*QUICK, "cores", "silent", "training", "memory", "endurance", *FEATURES),
     "soak": ("monitor", "speed", "endurance"),
@@ -23,13 +23,14 @@ PIECES = {
 
 
 @cache
-def script(mode: str, limit_s: float | None = None) -> str:
+def script(mode: str, limit_s: float | None = None, *, ahead: bool = False) -> str:
     """What a child reads on its stdin: the pieces that the mode needs, as a table, the limit of a stage where it is not
-    our own, and the text of inside/probe.py."""
+    our own, whether its device is opened beside the import, and the text of inside/probe.py."""
     inside = Path(__file__).parent.parent / "inside"
     files = {name: inside / f"{name if '/' in name else f'stages/{name}'}.py" for name in pieces_of(mode)}
     pieces = [(name, path.read_text(encoding="utf-8")) for name, path in files.items()]
     limit = f"STAGE_LIMIT_S = {limit_s!r}\n" if limit_s is not None else ""
+    limit += "AHEAD = True\n" if ahead else ""
     return f"PIECES = {pieces!r}\n{limit}" + (inside / "probe.py").read_text(encoding="utf-8")
 
 

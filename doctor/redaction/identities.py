@@ -103,7 +103,6 @@ _PROMPT = Regex(
 )
 _MAC_PROMPT = Regex(r"^([A-Za-z0-9][\w-]{1,62}):(?:~|[\w./ -]{1,60}) ([a-z_][\w.-]{1,31})\$ ?", re.M)
 _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
-_PORT_RANGE = r"\d{1,5}"
 _HOST_PLACES = Regexes(
     Regex(p, flags)
     for p, flags in (

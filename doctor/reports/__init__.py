@@ -1,1 +1,1 @@
-"""Stage 5: a Report in, text out. One file per format."""
+"""Stage 5: turns a Report into text. One file per format."""

@@ -1,4 +1,4 @@
-"""What a check declares, in words: where it occurs, and what rules it out."""
+"""What a check declares, in words: where the diagnosis occurs, and what rules it out."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _STATUS = {
 
 
 def fix(erratum: Erratum) -> str:
-    """Where it is fixed, in one sentence."""
+    """Which release fixes it, in one sentence."""
     if erratum.fixed_in is None:
         return "No fixed release is known."
     if fix_is_ahead(erratum):
@@ -76,7 +76,7 @@ def fields(erratum: Erratum) -> Iterator[tuple[str, str]]:
 
 
 def as_json(erratum: Erratum) -> dict[str, Any]:
-    """The row as JSON has it, with all fields."""
+    """The row as a JSON object, with all fields."""
     return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(erratum).items()}
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.checks import check_of
+from doctor.checks import check_of, is_programs_own
 from doctor.model.finding import ONLY_TOLD, Finding
 from doctor.model.report import Report
 from doctor.model.symptom import Symptom
@@ -101,9 +101,7 @@ def _explained(symptom: Symptom) -> str:
     """What accounts for a symptom, in words."""
     if symptom.explained_by is None:
         return "not explained"
-    return {"program": "the program's own", "program-error": "the program's own"}.get(
-        symptom.explained_by, symptom.explained_by
-    )
+    return "the program's own" if is_programs_own(symptom.explained_by) else symptom.explained_by
 
 
 def _facts(report: Report) -> Iterator[tuple[str, str, str]]:

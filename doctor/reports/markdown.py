@@ -223,7 +223,7 @@ def _command(text: str, indent: str) -> Iterator[str]:
 
 
 def _short(text: str) -> str:
-    """A text that leaves room for others: its beginning and its end."""
+    """The beginning and the end of a long text, so that it leaves room for others."""
     return text if len(text) <= _LINE else f"{text[: _LINE * 2 // 3]} … {text[-_LINE // 3 :]}"
 
 

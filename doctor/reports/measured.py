@@ -213,7 +213,7 @@ def _pairs(probe: ProbeResult) -> Iterator[tuple[str, ...]]:
 
 
 def _data(probe: ProbeResult) -> dict[str, Any]:
-    """What the probe says in all: of reports that hold the stages' data only, that."""
+    """All that the probe measured; older reports hold only the stages' data."""
     return {**{key: value for stage in probe.stages for key, value in stage.data.items()}, **probe.data}
 
 

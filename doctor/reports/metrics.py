@@ -41,7 +41,7 @@ def _lines(gauge: Gauge) -> Iterator[str]:
 
 
 def seconds(taken_at: str) -> float:
-    """A report's time as seconds since 1970; 0 where it is none."""
+    """A report's time in seconds since 1970; 0 where it is not a date."""
     try:
         return datetime.strptime(taken_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc).timestamp()
     except ValueError:

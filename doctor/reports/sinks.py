@@ -31,7 +31,7 @@ _LIST = Regex(r"(?:\d{1,9}[.)]|[-+*])\Z")  # first in a line
 
 
 def markdown(text: str) -> str:
-    """Prose: one line, in which nothing is alive."""
+    """Prose: one line with no active markup."""
     parts: list[str] = []
     before = piece = ""  # of the last part: what stands before its code, and the code if another word may be added
     for number, word in enumerate(safe(text).split()):
@@ -133,7 +133,7 @@ def csv_cell(text: str) -> str:
 
 
 def html_lines(text: str) -> str:
-    """Several lines of it."""
+    """Several lines of foreign text."""
     return safe(text, keep_lines=True)
 
 

@@ -27,7 +27,7 @@ def safe(text: str, *, keep_lines: bool = False) -> str:
 
 
 def headline(tool: str, target: Target) -> str:
-    """The first line of a report: who looks at what."""
+    """The first line of a report: which torchdoctor examines which Python."""
     if target.evidence:
         return f"{tool} reads {', '.join(target.evidence)}"
     return f"{tool} examines {target.python or 'this machine'}" + (f" ({target.reason})" if target.reason else "")

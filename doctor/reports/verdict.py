@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.checks import is_programs_own
 from doctor.checks._accelerators import accelerators
 from doctor.model.facts import Gpu, StartFailure, Torch
 from doctor.model.finding import ONLY_TOLD
@@ -37,7 +38,7 @@ def _counted(ids: list[str], noun: str) -> str:
 
 
 def _programs_own(report: Report) -> str:
-    own = next((s for s in report.symptoms if s.explained_by in ("program", "program-error")), None)
+    own = next((s for s in report.symptoms if is_programs_own(s.explained_by)), None)
     if own is None:
         return ""
     where = f" (line {own.line})" if own.line else ""
@@ -70,7 +71,7 @@ def not_explained(symptom: Symptom) -> str:
 
 
 def how_likely(hypothesis: Hypothesis) -> str:
-    """One word for its weight."""
+    """A hypothesis's weight in one word."""
     return "likely" if hypothesis.weight >= 0.5 else "possible"
 
 

@@ -167,7 +167,7 @@ def libraries(facts: Facts) -> str | None:
 
 
 def megabytes(count: int) -> str:
-    """As pip counts them, of 10^6: 137 -> "140 MB", 2992 -> "3.0 GB"; sizes are about right, not exact."""
+    """Megabytes (10^6, as pip counts) as a rounded size: 137 -> "140 MB", 2992 -> "3.0 GB"."""
     return f"{count / 1000:.1f} GB" if count >= 1000 else f"{round(count, -1) or count} MB"
 
 
@@ -189,5 +189,5 @@ def listed(words: list[str], last: str) -> str:
 
 
 def nothing_recognised(facts: Facts) -> bool:
-    """Whether a text said nothing of a machine at all."""
+    """Whether nothing in a text was recognised as a fact about a machine."""
     return not facts.live and facts == Facts(live=False, as_of=facts.as_of, gaps=facts.gaps)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.accounting.questions import ASKS, CHECK
-from doctor.checks import check_of
+from doctor.checks import check_of, is_programs_own
 from doctor.model.facts import Facts, Torch
 from doctor.model.finding import Finding
 from doctor.model.fix import Fix
@@ -115,7 +115,7 @@ def _verdict(report: Report, faults: tuple[Finding, ...]) -> str:
     if faults:
         return f"{len(faults)} fault{'s' if len(faults) > 1 else ''} of the environment"
     if report.verdict == "healthy":
-        own = any(s.explained_by in ("program", "program-error") for s in report.symptoms)
+        own = any(is_programs_own(s.explained_by) for s in report.symptoms)
         shown = ": the error is the program's own" if own else ", as far as the issue shows it"
         return f"the environment is in order{shown}"
     return "no verdict, the issue does not say enough"

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from doctor.accounting.account import PROGRAM, WORKS
+from doctor.accounting.account import WORKS
 from doctor.accounting.judgement import Judgement, judged
 from doctor.accounting.questions import ASKS, answers
 from doctor.accounting.symptoms import symptoms_of
-from doctor.checks import all_checks, check_of
+from doctor.checks import all_checks, check_of, is_programs_own
 from doctor.evidence.read import read
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, ImportFailure, InstallAttempt, ProbeResult, Torch
@@ -130,7 +130,7 @@ def test_what_a_tool_says_in_words_nobody_knows_is_outranked_too() -> None:
 def test_a_programs_own_error_is_named_as_such() -> None:
     made = judged(replace(WORKING, live=False, errors=(
         ErrorText(pattern="exception", text="KeyError: 'lr'", groups=("KeyError", "'lr'")),)))  # fmt: skip
-    assert made.account.symptoms[0].explained_by in (PROGRAM, "program-error")
+    assert is_programs_own(made.account.symptoms[0].explained_by)
 
 
 # ---- hypotheses and questions

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.index.patient import UV, Patient, tool
-from tests.index.scenarios import SCENARIOS
+from tests.index.scenarios import POETRY, SCENARIOS
 from tests.index.server import Index
 from tests.sample import drawn
 
@@ -119,27 +119,6 @@ def test_a_uv_project_whose_index_is_gone_is_not_touched(patient: Make, index: I
     assert (sick.content(), files_of(sick.env.parent)) == (before, files)
 
 
-POETRY = """[project]
-name = "demo"
-version = "0.1.0"
-requires-python = ">=3.10,<4"
-dependencies = ["torch (==2.13.0)"]
-
-[tool.poetry]
-package-mode = false
-
-[[tool.poetry.source]]
-name = "mirror"
-url = "{url}/whl/cpu"
-priority = "primary"
-
-[[tool.poetry.source]]
-name = "rest"
-url = "{url}/whl/cu126"
-priority = "supplemental"
-"""
-
-
 def of_poetry(patient: Make, pyproject: str, **options: str) -> Patient:
     sick = patient(**options)
     sick.make_project("poetry", pyproject)
@@ -148,7 +127,8 @@ def of_poetry(patient: Make, pyproject: str, **options: str) -> Patient:
 
 @needs_poetry
 def test_a_poetry_project(patient: Make, index: Index) -> None:
-    sick = of_poetry(patient, POETRY.format(url=index.url), machine="linux-two-gpus")
+    project = POETRY.format(dependencies='"torch (==2.13.0)"', url=index.url, backend="cpu", rest="cu126")
+    sick = of_poetry(patient, project, machine="linux-two-gpus")
     sick.set(STUB_CAPABILITY="6.1")
     assert sick.torch() == "2.13.0+cpu"
     before, files = sick.content(), files_of(sick.env.parent)

@@ -514,15 +514,21 @@ def test_a_project_in_the_environments_folder_is_not_put_back(tmp_path: Path) ->
     assert (env / "lib" / "libiomp5.so").read_text() == "omp"
 
 
+def with_data(tmp_path: Path, place: Place, file: str) -> Path:
+    """The environment, with a file that torch's RECORD names and that lies beside its libraries."""
+    env = tmp_path / "env"
+    (env / file).parent.mkdir()
+    (env / file).write_text("one")
+    with open(Path(place.sites[0]) / "torch-1.dist-info" / "RECORD", "a") as record:
+        record.write(f"../../{file},,\n")
+    return env
+
+
 @pytest.mark.parametrize("partly", [False, True], ids=["rolled back", "undone"])
 def test_a_wheels_data_in_an_unusual_folder(tmp_path: Path, partly: bool) -> None:
     """What a RECORD names is put back, wherever it lies in the environment."""
     place = whole(tmp_path)
-    env, site = tmp_path / "env", Path(place.sites[0])
-    (env / "nltk_data").mkdir()
-    (env / "nltk_data" / "words").write_text("one")
-    with open(site / "torch-1.dist-info" / "RECORD", "a") as file:
-        file.write("../../nltk_data/words,,\n")
+    env = with_data(tmp_path, place, "nltk_data/words")
     before = content(tmp_path)
     kept = taken(place)
     (env / "nltk_data" / "words").unlink()
@@ -536,11 +542,7 @@ def test_a_wheels_data_in_an_unusual_folder(tmp_path: Path, partly: bool) -> Non
 def test_what_pip_moved_aside_when_it_was_killed(tmp_path: Path) -> None:
     """It renames the folders of what it uninstalls; a file of the user's with such a name is the user's."""
     place = whole(tmp_path)
-    env, site = tmp_path / "env", Path(place.sites[0])
-    (env / "torch_tables").mkdir()
-    (env / "torch_tables" / "table.csv").write_text("one")
-    with open(site / "torch-1.dist-info" / "RECORD", "a") as file:
-        file.write("../../torch_tables/table.csv,,\n")
+    env = with_data(tmp_path, place, "torch_tables/table.csv")
     before = content(tmp_path)
     kept = taken(place)
     (env / "torch_tables").rename(env / "~orch_tables")

@@ -15,17 +15,7 @@ from doctor.checks._torch import owner
 from doctor.facts.said import with_messages
 from doctor.formats import nvidia_smi, rocm
 from doctor.knowledge import lookup
-from doctor.model.facts import (
-    Amd,
-    ErrorText,
-    Facts,
-    ImportFailure,
-    ProbeResult,
-    Source,
-    Stage,
-    StartFailure,
-    Torch,
-)  # fmt: skip
+from doctor.model.facts import Amd, ErrorText, Facts, ImportFailure, ProbeResult, Source, Stage, StartFailure, Torch
 from scripts.score_cases import cases_below
 from tests.example_case import Case, facts_of
 from tests.table import table

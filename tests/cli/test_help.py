@@ -124,6 +124,7 @@ def test_fish_completes(tmp_path: Path, line: str, words: list[str]) -> None:
     assert [one.split("\t")[0] for one in done.stdout.splitlines()] == words
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh")
 def test_zsh_completes(tmp_path: Path) -> None:
     """In a terminal: zsh completes nowhere else."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -123,6 +124,19 @@ def test_a_closed_pipe_is_141_and_silent() -> None:
         os.close(writer)
     assert done.returncode == 141
     assert done.stderr == b""
+
+
+def test_at_the_end_no_object_is_looked_at_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The collector's last round over a hundred thousand objects took longer than all else after the report."""
+    monkeypatch.setattr(main_module, "run", lambda argv: 7)
+    gc.unfreeze()
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main_module.main(["check"])
+        assert ended.value.code == 7
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")

@@ -33,6 +33,7 @@ FOUND = {
 SAMPLE = ("torch segfaults on import", "torch hangs on import", "read-only home", "a Python that does not start")
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("name", only(BROKEN, SAMPLE))
 def test_it_ends_whatever_is_broken(tmp_path: Path, name: str) -> None:
@@ -47,6 +48,7 @@ def test_it_ends_whatever_is_broken(tmp_path: Path, name: str) -> None:
     assert own.facts.host.system == sys.platform.replace("win32", "windows")
 
 
+@pytest.mark.slow
 @posix
 def test_a_hung_tool_is_not_known_and_not_absent(tmp_path: Path) -> None:
     done = ticket(BROKEN["hung nvidia-smi"](tmp_path), tmp_path, "--time-limit", "5", "--no-probe")

@@ -28,6 +28,7 @@ from tests.comparison.machines import (
     facts,
     report,
 )
+from tests.sample import examples
 
 
 def explained(comparison: Comparison) -> dict[str, set[str]]:
@@ -153,7 +154,7 @@ CHANGES = st.fixed_dictionaries(
 
 
 @given(st.lists(CHANGES, min_size=2, max_size=4))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_the_machines_are(changes: list[dict[str, object]]) -> None:
     machines = [report(facts(**one), f"m{n}") for n, one in enumerate(changes)]  # type: ignore[arg-type]
     comparison = compare(machines)
@@ -178,7 +179,7 @@ def test_whatever_the_machines_are(changes: list[dict[str, object]]) -> None:
 
 
 @given(CHANGES, CHANGES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_taking_all_values_leaves_no_difference(one: dict[str, object], other: dict[str, object]) -> None:
     mine, theirs = facts(**one), facts(**other)  # type: ignore[arg-type]
     made: Facts = mine

@@ -20,6 +20,7 @@ from doctor.reports.compare import json, layout, markdown, text
 from tests.comparison.machines import EVIL, GOOD, HIDDEN, PAIRS, facts, report
 from tests.reports.hostile import PIECES, live_commands
 from tests.reports.test_sinks import ALIVE, INLINE, MARKDOWN, inline_tokens
+from tests.sample import examples
 
 HOSTILE = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), min_size=1, max_size=7).map("".join)
 
@@ -56,7 +57,7 @@ def hostile(words: str):
 
 
 @given(HOSTILE)
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_nothing_is_alive_in_any_format(words: str) -> None:
     comparison = hostile(words)
     for shown in (text.render(comparison, every=True), markdown.render(comparison), json.render(comparison)):

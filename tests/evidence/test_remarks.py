@@ -58,6 +58,7 @@ def test_what_may_be_a_failure(more: str, form: str) -> None:
     assert report.verdict == "faulty" or report.unproven
 
 
+@pytest.mark.slow
 def test_a_text_of_which_a_part_was_not_read() -> None:
     report = judged(HEALTHY + "step\n" * 90_000)
     assert report.verdict == "unknown"

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from doctor.facts.gpus import merged, nvidia, pci
+from doctor.facts.gpus.driver_files import Promised
 from doctor.facts.notes import Notes
 from doctor.facts.system import System
 from doctor.formats.nvidia_smi import SmiGpu
@@ -78,12 +79,53 @@ def test_a_hanging_nvidia_smi_is_not_waited_for_where_all_else_has_answered(
 ) -> None:
     monkeypatch.setattr(nvidia, "SMI_LEAST_S", 0.1)
     facts, _, _ = machine(HANGS, PROC, patience_s=0.1)
-    source = next(source for source in facts.sources if source.name == "nvidia-smi")
-    assert source.status == "timed-out"
-    waited = re.fullmatch(r"no answer after ([\d.]+) s", source.message)
-    assert waited is not None
-    assert float(waited[1]) < nvidia.SMI_LIMIT_S
+    assert status_of(facts, "nvidia-smi") == "timed-out"
+    assert waited_s(facts) < nvidia.SMI_LIMIT_S
     assert facts.driver == "575.64.03"
+
+
+NO_LIBRARY = {"doctor-python": """echo '{"absent": "libcuda.so.1: No such file or directory"}'"""}
+
+
+def waited_s(facts: Nvidia) -> float:
+    """How long nvidia-smi was waited for, as the report says."""
+    source = next(source for source in facts.sources if source.name == "nvidia-smi")
+    said = re.fullmatch(r"no answer after ([\d.]+) s", source.message)
+    assert said is not None, source
+    return float(said[1])
+
+
+@pytest.mark.parametrize(
+    ("scripts", "files", "woken"),
+    [
+        (NO_LIBRARY, {}, False),
+        (NO_LIBRARY, PROC, True),
+        (NO_LIBRARY, {"/sys/module/nvidia/version": "575.64.03\n"}, True),
+        (NO_LIBRARY, {"/dev/nvidia0": ""}, True),
+        (NO_LIBRARY, {"/dev/nvhost-gpu": ""}, True),
+        (NO_LIBRARY, {"/dev/dxg": ""}, True),
+        (NO_LIBRARY, {f"/sys/bus/pci/devices/0000:17:00.0/{name}": word for name, word in (
+            ("class", "0x030200"), ("vendor", "0x10de"), ("device", "0x2335"))}, True),
+        ({"doctor-python": """echo '{"libcuda": "/usr/lib/libcuda.so.1"}'"""}, {}, True),
+        ({"doctor-python": "exit 1"}, {}, True),
+        ({}, {}, True),
+    ],
+    ids=["nothing", "proc", "module", "node", "tegra", "wsl", "bus", "library", "library-crashes", "library-unknown"],
+)  # fmt: skip
+def test_nvidia_smi_gets_time_to_wake_a_gpu_only_where_one_may_be(
+    machine, monkeypatch: pytest.MonkeyPatch, scripts: dict[str, str], files: dict[str, str], woken: bool
+) -> None:
+    monkeypatch.setattr(nvidia, "SMI_LEAST_S", 0.5)
+    monkeypatch.setattr(nvidia.Child, "hurry", lambda self, s, at_least: hurried.append(at_least) or self.kill())
+    hurried: list[float] = []
+    machine({**HANGS, **scripts}, files, patience_s=0.0)
+    assert set(hurried) == {0.5 if woken else 0.0}
+
+
+def test_where_nothing_of_nvidia_is_there_a_hanging_nvidia_smi_is_given_up_soon(machine) -> None:
+    facts, _, _ = machine({**HANGS, **NO_LIBRARY}, patience_s=0.1)
+    assert status_of(facts, "nvidia-smi") == "timed-out"
+    assert waited_s(facts) < nvidia.SMI_LEAST_S
 
 
 def test_a_second_source_that_hangs_gets_its_time(machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +168,7 @@ def test_files_promise_gpus_before_any_tool_answers(tmp_path: Path) -> None:
     assert stack.promised() is None, "no driver is loaded"
     (tmp_path / "proc/driver/nvidia").mkdir(parents=True)
     (tmp_path / "proc/driver/nvidia/version").write_text(PROC["/proc/driver/nvidia/version"])
-    assert stack.promised() == nvidia.Promised("575.64.03", 2)
+    assert stack.promised() == Promised("575.64.03", 2)
 
 
 def test_a_hang_alone_is_not_read_as_no_driver(machine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,16 +9,7 @@ import pytest
 from doctor.accounting.judgement import judged
 from doctor.facts.said import CUDA_WORDS, with_messages
 from doctor.knowledge import lookup
-from doctor.model.facts import (
-    ErrorText,
-    Facts,
-    ImportFailure,
-    ProbeResult,
-    Source,
-    Stage,
-    StartFailure,
-    Torch,
-)  # fmt: skip
+from doctor.model.facts import ErrorText, Facts, ImportFailure, ProbeResult, Source, Stage, StartFailure, Torch
 from tests.examples import device, linux, proven, with_amd, with_nvidia, with_torch
 from tests.table import table
 

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from doctor.fixes import quoting
 from doctor.hidden import has_command
+from tests.sample import examples
 
 NASTY = (
     "", "a b", "it's", '"', "$HOME", "`id`", "a;rm -rf /", "*", "~", "~root", "#", "#a", "\\", "\\\\", "a\\'b", "a\\",
@@ -43,7 +44,7 @@ posix_only = pytest.mark.skipif(os.name == "nt", reason="POSIX shells")
 
 @posix_only
 @pytest.mark.parametrize(("name", "shell"), SHELLS, ids=[name for name, _ in SHELLS])
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(words=list(NASTY))
 @given(words=WORDS)
 def test_every_shell_hands_on_every_word(name: str, shell: tuple[str, ...], words: list[str]) -> None:
@@ -178,7 +179,7 @@ def test_the_model_of_the_c_runtime() -> None:
         assert c_runtime(subprocess.list2cmdline(words)) == words
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @example(program="py", words=list(NASTY))
 @given(
     program=st.one_of(st.sampled_from(("uv", "C:\\a b\\py.exe", ".venv\\Scripts\\py.exe", "./x")), HOSTILE), words=WORDS
@@ -191,7 +192,7 @@ def test_windows_shells_hand_on_what_is_written(program: str, words: list[str]) 
         read_by_all([program, *written])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(word=HOSTILE.filter(lambda w: not set(w) & set("\"%$`'\u201c\u201d\u201e") and w != "" and not w.endswith("\\")))
 @example(word="##[")
 def test_one_spelling_serves_both_where_it_can(word: str) -> None:

@@ -127,6 +127,7 @@ def test_a_number_of_three_hundred_digits_is_none(key: str, tmp_path: Path) -> N
     assert len(merge.merge(str(tmp_path)).gpus) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [None, 1, 8, 1 << 20])
 def test_one_record_that_names_a_million_ranks_gives_a_short_report(size: int | None, tmp_path: Path) -> None:
     record = replace(sim.fleet(1, 1)[0], world=1 << 20, members=(0,), local_world=size)

@@ -25,7 +25,7 @@ priority = "primary"
 
 [[tool.poetry.source]]
 name = "rest"
-url = "{url}/whl/cu130"
+url = "{url}/whl/{rest}"
 priority = "supplemental"
 """
 PDM = """[project]
@@ -61,10 +61,12 @@ class Scenario:
         """Break a new patient, whose environment is that tool's."""
         if tool in PROJECTS:
             dependencies = ", ".join(f'"{requirement}"' for requirement in self.requirements)
-            pyproject = PROJECTS[tool].format(url=patient.url, dependencies=dependencies, backend=self.backend)
+            pyproject = PROJECTS[tool].format(
+                url=patient.url, dependencies=dependencies, backend=self.backend, rest="cu130"
+            )
             patient.make_project(tool, pyproject)
         elif self.requirements:
-            patient.install(*self.requirements, backend=self.backend)
+            patient.install(*self.requirements, backend=self.backend, rest="cu130")
         self.spoil(patient)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,30 @@ def test_nothing_is_imported_that_a_user_could_shadow(tmp_path: Path) -> None:
     assert [line.get("event") for line in lines] == ["begin", "end", "done"], said.stderr
     assert lines[1]["ok"] is False
     assert lines[1]["data"]["message"] == "shadowed"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it ends by a signal")
+def test_who_listens_sees_the_end_before_the_process_has_ended(tmp_path: Path) -> None:
+    """A process with a CUDA context takes long to end; the parent reads its streams to their end."""
+    folder = tmp_path / "torch"
+    folder.mkdir()
+    over = tmp_path / "over"
+    lasts = f"import atexit, time\natexit.register(lambda: (time.sleep(20), open({str(over)!r}, 'w')))"
+    (folder / "__init__.py").write_text(f"{lasts}\nraise ImportError('nothing')")
+    script = tmp_path / "probe.py"
+    script.write_text(SOURCE.read_text())
+    child = subprocess.Popen(
+        [sys.executable, "-S", "-B", str(script), "cpu", "facts"], cwd=tmp_path, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    with child:
+        assert child.stdout
+        assert child.stderr
+        said = child.stdout.read()
+        child.stderr.read()
+        assert not over.exists(), "the streams were open until the process ended"
+        child.kill()
+    assert b'"done"' in said
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doctor.knowledge import lookup
+from tests.sample import examples
 
 words = st.sampled_from(
     [
@@ -34,7 +35,7 @@ words = st.sampled_from(
 texts = st.one_of(
     st.text(max_size=30), st.lists(words, max_size=6).map("".join), st.lists(words, max_size=6).map(" ".join)
 )
-some = settings(max_examples=200, deadline=None, derandomize=True)
+some = settings(max_examples=examples(200), deadline=None, derandomize=True)
 
 
 @some

@@ -126,6 +126,7 @@ def test_each_parses_in_its_tool(commands: list[tuple[str, ...]]) -> None:
             GRAMMAR[rule].parse_args(list(named[len(rule) :]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("commands", ["uv"], indirect=True)
 def test_uv_takes_each_form(commands: list[tuple[str, ...]], tmp_path: Path) -> None:
     """One of each form, without the network: it may find no wheels, but never a word that it does not know."""

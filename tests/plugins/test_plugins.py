@@ -157,6 +157,7 @@ def test_a_bad_plugin_is_a_gap(name: str, made) -> None:
     assert (after.verdict, after.findings, after.is_open) == (HEALTHY.verdict, HEALTHY.findings, False)
 
 
+@pytest.mark.slow
 def test_one_that_hangs_is_a_gap(made) -> None:
     ran = ask([made(HANGS)], FAULTY.facts, limit_s=1)
     assert [(gap.fact, gap.reason) for gap in ran.gaps] == [("plugins.bad", "timed-out")]

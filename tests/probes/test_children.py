@@ -15,6 +15,7 @@ import pytest
 from doctor.facts.system import System
 from doctor.facts.target import Found
 from doctor.model.facts import ABSENT, Facts, ImportFailure, StartFailure, Torch
+from doctor.pipeline import Request
 from doctor.probes import children, imported, limits
 from tests.probes.fakes import LEAST, look, machine, with_gpus
 
@@ -322,6 +323,72 @@ except FileExistsError: os.kill(os.getpid(), 9)
     gpu = next(p for p in facts.probes or () if p.device == "cuda:0")
     assert (gpu.status, gpu.stage) == ("skipped", "import")
     assert gpu.reason.startswith("importing torch: ended by signal 9")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "driver", "environ", "asked", "names"),
+    [
+        (2, True, {}, (), ("cuda:0", "cuda:1")),
+        (2, True, {}, ("cpu", "cuda:1"), ("cuda:1",)),
+        (2, True, {"CUDA_VISIBLE_DEVICES": "1"}, (), ("cuda:0",)),
+        (2, True, {"CUDA_VISIBLE_DEVICES": ""}, (), ()),
+        (2, False, {}, (), ()),
+        (0, True, {}, (), ()),
+    ],
+    ids=["two", "limited", "renumbered", "hidden", "no-driver", "no-nodes"],
+)  # fmt: skip
+def test_files_promise_gpus_before_anything_is_asked(
+    tmp_path: Path, nodes: int, driver: bool, environ: dict[str, str], asked: tuple[str, ...], names: tuple[str, ...]
+) -> None:
+    files = [f"dev/nvidia{number}" for number in range(nodes)] + ["dev/nvidiactl"]
+    for name in files + (["proc/driver/nvidia/version"] if driver else []):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("NVRM version: NVIDIA UNIX x86_64 Kernel Module  575.64.03  Release Build\n")
+    (tmp_path / "machine.json").write_text(json.dumps({"uname": {"system": "linux"}, "environ": environ}))
+    assert children.promised(System.of_folder(str(tmp_path)), Request(devices=asked)) == names
+
+
+@posix
+def test_a_promised_gpu_has_its_child_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not wait for what the target's files say, nor for the first child."""
+    monkeypatch.setattr(children, "promised", lambda system, request: ("cuda:0",))
+    system, found = machine(tmp_path, LEAST + with_gpus(1))
+    request = Request(limit_s=20.0)
+    first = children.start_first(system, found, probe=True, request=request)
+    others = children.probe(first, system, found, Facts(), request=request, progress=lambda stage: None)
+    assert others
+    assert others.runs["cuda:0"] is first.gpus["cuda:0"]
+    results = children.add(others, Facts()).probes or ()
+    assert [(p.device, p.status, p.stage) for p in results] == [
+        ("cpu", "failed", "open"), ("cuda:0", "failed", "open"),
+    ]  # fmt: skip
+    assert children.start_first(system, found, probe=False, request=request).gpus == {}
+
+
+@posix
+def test_a_promise_of_more_gpus_than_torch_sees_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(children, "promised", lambda system, request: ("cuda:0", "cuda:1"))
+    facts = look(*machine(tmp_path, LEAST + with_gpus(1)))
+    assert [p.device for p in facts.probes or ()] == ["cpu", "cuda:0"]
+
+
+@posix
+@pytest.mark.parametrize("hip", [None, "6.4"])
+def test_a_promise_to_a_torch_that_is_no_cuda_build_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hip: str | None
+) -> None:
+    """GPUs of AMD have the same names: their children are started when torch has named them."""
+    monkeypatch.setattr(children, "promised", lambda system, request: ("cuda:0", "cuda:1"))
+    system, found = machine(tmp_path, LEAST + (with_gpus(1) if hip else ""))
+    request = Request(limit_s=20.0)
+    first = children.start_first(system, found, probe=True, request=request)
+    facts = Facts(torch=Torch(cuda=ABSENT, hip=hip or ABSENT))
+    others = children.probe(first, system, found, facts, request=request, progress=lambda stage: None)
+    assert others
+    assert not set(first.gpus.values()) & set(others.runs.values())
+    assert [p.device for p in children.add(others, facts).probes or ()] == ["cpu", *(["cuda:0"] if hip else [])]
+    for run in first.gpus.values():
+        assert run._child.result().status != "timed-out"
 
 
 @posix

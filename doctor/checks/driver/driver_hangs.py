@@ -33,6 +33,7 @@ check = Check(
     severity="fault",
     needs=("messages",),
     keeps_from=("nvidia", "amd", "intel"),
+    even_if_imported=True,
     usual=REMEDIES,
     explains=("torch-cpu-only", "torch-import-crashes", "device-crashes", "nvidia-uvm-broken"),
     instead_of=(

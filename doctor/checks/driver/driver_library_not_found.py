@@ -58,6 +58,7 @@ check = Check(
     needs=("nvidia.libcuda", "nvidia.kernel_module", "messages"),
     systems=("linux",),
     keeps_from=("nvidia",),
+    even_if_imported=True,
     usual=(LDCONFIG, CAPABILITIES),
     explains=("torch-cpu-only", "device-crashes"),
     instead_of=(

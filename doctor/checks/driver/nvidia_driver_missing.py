@@ -43,6 +43,7 @@ check = Check(
     needs=("nvidia.driver", "gpus"),
     systems=("linux", "windows"),
     keeps_from=("nvidia",),
+    even_if_imported=True,
     usual=(Remedy(action="install-driver"),),
     explains=("torch-cpu-only", "no-accelerator", "device-crashes"),
     instead_of=("gpu-hidden", "program-error", "shared-library-missing", "torch-import-crashes"),

@@ -43,6 +43,7 @@ check = Check(
     needs=("interpreter.translated|host.cpu_model", "interpreter.architecture"),
     systems=("darwin",),
     keeps_from=("apple",),
+    even_if_imported=True,
     usual=(NATIVE,),
     explains=(
         "torch-missing",

@@ -31,6 +31,7 @@ check = Check(
     needs=("environ", "messages"),
     systems=("linux", "windows"),
     keeps_from=("nvidia",),
+    even_if_imported=True,
     even_if_listed=True,
     usual=(Remedy(action="unset-env", details={"name": VARIABLE}), Remedy(action="reinstall-torch")),
     explains=(

@@ -45,6 +45,7 @@ check = Check(
     needs=("host.macos|host.kernel", "torch.version", "messages"),
     systems=("darwin",),
     keeps_from=("apple",),
+    even_if_imported=True,
     even_if_listed=True,  # an operation may need a newer macOS than MPS does
     usual=(Remedy(action="upgrade-os", details={"minimum": "14.0"}), Remedy(action="downgrade-torch")),
     explains=("torch-import-crashes", "mps-op-missing", "mps-dtype-unsupported", "torch-missing", "no-matching-wheel"),

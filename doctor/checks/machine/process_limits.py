@@ -43,6 +43,7 @@ check = Check(
     ),
     systems=("linux",),
     keeps_from=("nvidia", "amd", "intel"),
+    even_if_imported=True,
     even_if_listed=True,
     usual=(Remedy(action="raise-limit", details={"limit": "open-files", "value": "65536"}),),
     explains=(

@@ -11,6 +11,7 @@ from typing import Any
 
 from doctor.decode import Refused, decode_fields, fits, loads
 from doctor.facts.gpus import pci
+from doctor.facts.gpus.driver_files import MODULE_FILE, PROC_FILE, VERSION, Promised, promised_by_files
 from doctor.facts.notes import Notes, gap_from
 from doctor.facts.system import System
 from doctor.formats import kernel_log, nvcc, nvidia_smi
@@ -19,8 +20,6 @@ from doctor.model.facts import ABSENT, Gap, Gpu, Reason, Source
 from doctor.model.values import dataclass
 from doctor.process import Child, Result, in_background
 
-MODULE_FILE = "/sys/module/nvidia/version"
-PROC_FILE = "/proc/driver/nvidia/version"
 SMI, LIBCUDA = "nvidia-smi", "libcuda"
 LIBCUDA_LIMIT_S = 5.0
 SMI_LIMIT_S, SMI_PER_GPU_S, SMI_GPUS_FREE = (
@@ -28,7 +27,7 @@ SMI_LIMIT_S, SMI_PER_GPU_S, SMI_GPUS_FREE = (
     2.0,
     4,
 )  # without persistence mode a healthy server needs seconds a GPU
-SMI_LEAST_S = 3.0  # nvidia-smi gets these also where all else has answered: alone it wakes a sleeping GPU
+SMI_LEAST_S = 3.0  # nvidia-smi gets these where a GPU may be there and all else has answered: it wakes sleeping GPUs
 TOOL_LIMIT_S = 5.0
 SMI_OUTPUT = 1 << 20  # bytes; of sixteen GPUs it is less than a tenth
 _SMI_FOLDERS = (
@@ -45,17 +44,8 @@ _LIBCUDA_APART = (
     "/run/opengl-driver/lib/libcuda.so.1", "/usr/lib64/nvidia/libcuda.so.1", "/usr/lib/nvidia/current/libcuda.so.1",
     "/usr/local/nvidia/lib/libcuda.so.1", "/.singularity.d/libs/libcuda.so.1", "/opt/nvidia/lib64/libcuda.so.1",
 )  # fmt: skip
-_VERSION = re.compile(r"\b(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
 _TEGRA = {"tegra210": "Nano", "tegra186": "TX2", "tegra194": "Xavier", "tegra234": "Orin", "tegra264": "Thor"}
 _NO_DEVICES = "No devices were found"
-
-
-@dataclass(frozen=True)
-class Promised:
-    """The GPUs that torch will probably find, as files or the driver's library say before any tool does."""
-
-    driver: str
-    count: int
 
 
 @dataclass(frozen=True)
@@ -90,7 +80,7 @@ def start(system: System, notes: Notes) -> Stack:
         children["fabric-version"] = system.start(["nv-fabricmanager", "--version"], limit_s=TOOL_LIMIT_S)
 
     def finish(notes: Notes) -> None:
-        _hurry(libcuda, children, notes)
+        _hurry(libcuda, children, notes, wakes=_may_have_a_gpu(system, on_bus, libcuda))
         for child in (libcuda, *children.values()):  # side by side: each that can't be killed costs its grace time
             if child:
                 in_background(child.result)
@@ -110,13 +100,32 @@ def start(system: System, notes: Notes) -> Stack:
     return Stack(finish, lambda: _promised(system, libcuda))
 
 
-def _hurry(libcuda: Child | None, children: Mapping[str, Child], notes: Notes) -> None:
+def _hurry(libcuda: Child | None, children: Mapping[str, Child], notes: Notes, *, wakes: bool) -> None:
     """Where the library and, by then, torch have answered, no tool of the driver is waited for as long as alone: it can
-    add little. Where one of them hangs, a second one that hangs is the proof, and gets its time."""
+    add little. Where one of them hangs, a second one that hangs is the proof, and gets its time. `wakes`: there may be
+    a GPU that a tool must wake first."""
     if notes.patience_s is None or (libcuda and libcuda.result().status == "timed-out"):
         return
     for child in children.values():
-        child.hurry(notes.patience_s, at_least=SMI_LEAST_S)
+        child.hurry(notes.patience_s, at_least=SMI_LEAST_S if wakes else 0.0)
+
+
+def _may_have_a_gpu(system: System, on_bus: tuple[Gpu, ...] | Gap, libcuda: Child | None) -> bool:
+    """Whether anything beside nvidia-smi speaks for an NVIDIA GPU that can be reached from here: the bus, a device
+    node, the kernel module, or a libcuda that is not known to be absent. A bus that can't be read speaks for none:
+    a GPU there would need one of the others."""
+    if system.is_windows or system.exists("/dev/dxg"):
+        return True
+    nodes = system.listdir("/dev")
+    modules = [system.read(path, 4096) for path in (PROC_FILE, MODULE_FILE)]
+    return (
+        (not isinstance(on_bus, Gap) and any(gpu.vendor == "nvidia" for gpu in on_bus))
+        or isinstance(nodes, Gap)
+        or any(name.startswith(("nvidia", "nvhost")) for name in nodes)
+        or not all(isinstance(text, Gap) and text.reason == "not-installed" for text in modules)
+        or libcuda is None
+        or "absent" not in _lines(libcuda.result().stdout)
+    )
 
 
 def _promised(system: System, libcuda: Child | None) -> Promised | None:
@@ -125,18 +134,7 @@ def _promised(system: System, libcuda: Child | None) -> Promised | None:
         said = _lines(libcuda.result().stdout) if libcuda else {}
         driver, count = said.get("driver"), said.get("count")
         return Promised(driver, count) if driver and count else None
-    for path in (PROC_FILE, MODULE_FILE):
-        text = system.read(path, 4096)
-        version = None if isinstance(text, Gap) else _VERSION.search(text)
-        if version:
-            return Promised(version[1], gpu_nodes(system))
-    return None
-
-
-def gpu_nodes(system: System) -> int:
-    """How many /dev/nvidiaN there are."""
-    names = system.listdir("/dev")
-    return 0 if isinstance(names, Gap) else sum(n.startswith("nvidia") and n[6:].isdecimal() for n in names)
+    return promised_by_files(system)
 
 
 def _none_on_a_mac(notes: Notes) -> None:
@@ -171,7 +169,7 @@ def _kernel(system: System, notes: Notes) -> list[Source]:
             sources.append(Source(name=path, status=status, message=text.detail))  # type: ignore[arg-type]
             continue
         line = text.strip().splitlines()[0] if text.strip() else ""
-        version = _VERSION.search(line)
+        version = VERSION.search(line)
         sources.append(Source(name=path, status="ok" if version else "failed", message=line[:200]))
         notes.set("nvidia.kernel_module", version[1] if version else None, path, line)
         if path == PROC_FILE and version:
@@ -248,7 +246,7 @@ def _fabric(child: Child | None, version: Child | None, notes: Notes) -> None:
         notes.set("nvidia.fabric_manager", states[word], "systemctl is-active nvidia-fabricmanager", word)
     else:
         notes.unanswered("nvidia.fabric_manager", result, "systemctl")
-    match = _VERSION.search(version.result().stdout) if version else None
+    match = VERSION.search(version.result().stdout) if version else None
     notes.set("nvidia.fabric_manager_version", match[1] if match else None, "nv-fabricmanager --version")
 
 
@@ -273,7 +271,7 @@ def _library(system: System, child: Child | None, notes: Notes) -> Source:
     _where_it_lies(system, said, notes)
     if file:
         notes.set("nvidia.libcuda", file, LIBCUDA)
-        match = _VERSION.search(_target_of(system, file)) or _VERSION.search(str(said.get("library_file") or ""))
+        match = VERSION.search(_target_of(system, file)) or VERSION.search(str(said.get("library_file") or ""))
         notes.set("nvidia.library", match[1] if match else None, "file name of libcuda", _target_of(system, file))
     elif result is None or "absent" in said:
         notes.set("nvidia.libcuda", ABSENT, LIBCUDA, str(said.get("absent", "")))

@@ -89,6 +89,7 @@ class Projects:
     verbose: tuple[str, ...] = ()
     answered: str = ""  # lines that show that an index answered; "": it shows nothing, and its own time limits count
     chatter: str = ""  # lines beside the reason of a failure
+    python_range: str = "requires-python"  # where the project's file says on which Pythons it runs, in words
     reason: Callable[[Sequence[str]], Sequence[str]] = tuple  # of its lines those that say why it failed
     limits: tuple[tuple[str, str], ...] = ()  # variables for the time of a connection; "{seconds}" stands for it
 
@@ -158,6 +159,8 @@ Makes = Literal["", "of-this-python", "of-any-python", "own"]
 class Tool(Protocol):
     programs: tuple[str, ...]  # its command line's names, the usual one first: also for --tool and Interpreter.manager
     rank: int  # its place where tools are listed, and where their signs are equally strong
+    page: str = ""  # where to get it
+    installer: str = ""  # what brings it, where that has another name
 
     # --- how its environments and files are recognised, live and in a text
     signs: tuple[Sign, ...] = ()

@@ -25,6 +25,8 @@ _ANSWERED = r"\s*[{\[]"
 class Conda(Tool):
     programs = ("conda", "mamba", "micromamba")  # one command line
     rank = 20
+    page = "https://conda-forge.org/download/"
+    installer = "Miniforge"
     kinds = (
         Kind(name="conda", words="conda environment"),
         Kind(
@@ -77,7 +79,7 @@ class Conda(Tool):
         return (Step(text=f"Install {packages[0]} from {CHANNEL}", argv=argv),)
 
     def from_scratch(self, packages: Sequence[str]) -> tuple[Step, ...]:
-        get = "Get conda-forge's installer, Miniforge, if there is no conda: https://conda-forge.org/download/"
+        get = f"Get conda-forge's installer, {self.installer}, if there is no conda: {self.page}"
         argv = (self.name, "create", "-n", "torch", "-c", CHANNEL, *packages)
         return (Step(text=get), Step(text="Make an environment with conda-forge's build", argv=argv, where="user"))
 

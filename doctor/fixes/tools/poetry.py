@@ -48,6 +48,7 @@ class Poetry(Tool):
         folder=("--directory", "-C"), leave="--lock", sync="install", verbose=("-vv",),
         answered=r".*(selecting|conflict|Resolving dependencies\.\.\. \(|from lock file)",
         chatter=r"(Updating|Resolving) dependencies|Using virtualenv|Checking keyring|\s*\d+: ",
+        python_range="requires-python, or python below [tool.poetry.dependencies]",
         reason=_reason, limits=(("POETRY_REQUESTS_TIMEOUT", "{seconds}"),),
     )  # fmt: skip
 

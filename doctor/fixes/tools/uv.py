@@ -42,12 +42,12 @@ _ANY_INDEX = ("--index-strategy", "unsafe-best-match")
 _ANSWERED = r"DEBUG (Selecting|Tried|Found (stale|fresh|installed)|Fetching metadata)|Resolved |Would "
 _CHANGE = re.compile(r"\s*([+~-]) ([A-Za-z0-9._-]+)==(\S+)")
 _CHATTER = r"\s*(DEBUG|TRACE|WARN) |\s*\d+: |\s*(Requested|Existing): "
-_GET = "https://docs.astral.sh/uv/getting-started/installation/"
 
 
 class Uv(Tool):
     programs = ("uv",)
     rank = 10
+    page = "https://docs.astral.sh/uv/getting-started/installation/"
     signs = (
         Sign(file=_RECEIPT, kind=_OF_A_TOOL),
         Sign(key="uv", project=("pyproject.toml",), needs=_LOCK),
@@ -115,7 +115,7 @@ class Uv(Tool):
     def make(self, situation: Situation, python: str, arch: str | None) -> tuple[Step, ...]:
         argv = ("uv", "venv", "--python", _request(situation, python, arch), str(situation.prefix))
         return (
-            Step(text=f"Get uv, if it is not there: {_GET}", where="user"),
+            Step(text=f"Get uv, if it is not there: {self.page}", where="user"),
             Step(text=f"Make an environment with Python {python}", argv=argv, where="user"),
         )
 

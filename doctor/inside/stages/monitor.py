@@ -166,8 +166,11 @@ def nvml_of(probe):
 def before(probe):
     """Who uses the device before we do."""
     nvml = nvml_of(probe)
-    if nvml is None:
-        return {}
+    return {} if nvml is None else used_before(nvml)
+
+
+def used_before(nvml):
+    """Who uses that GPU now; `foreign_load` where it is much."""
     known = {
         "utilization_before_percent": nvml.utilization(),
         "processes_before": nvml.processes(),

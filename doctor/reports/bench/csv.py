@@ -22,7 +22,7 @@ COLUMNS = (
 
 
 def render(report: BenchReport) -> str:
-    """With a line of heads."""
+    """With a header line."""
     return _written(COLUMNS, (_fields(report, row) for row in report.rows))
 
 

@@ -112,7 +112,7 @@ def _bar(row: Row, number: int, longest: float, order: Sequence[str]) -> Bar:
 
 
 def speedups(report: BenchReport) -> Speedups | None:
-    """None where no row has one."""
+    """The plot of the speed-ups; None where no row has one."""
     order = _order(report)
     rows = [row for row in report.rows if row.speedup and row.scale == 1]
     if not rows:

@@ -22,7 +22,7 @@ _TALL = 2  # batches from which a suite's table has a column for each
 
 
 class Own(str):
-    """Text made here of numbers and our own words."""
+    """Text that consists of numbers and our own words only."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ def times_of(ratio: float) -> Own:
 
 
 def rate_of(per_s: float) -> Own:
-    """Samples a second."""
+    """Samples per second."""
     return Own(f"{per_s:,.0f}" if per_s >= 100 else f"{per_s:.3g}")
 
 
@@ -153,7 +153,7 @@ def _roofline(row: Row) -> Own:
 
 
 def _without_empty(table: Table) -> Table:
-    """Columns in which nothing stands are left out."""
+    """The table without its empty columns."""
     kept = [i for i in range(len(table.heads)) if any(line[i] for line in table.lines)]
     heads = tuple(table.heads[i] for i in kept)
     return replace(table, heads=heads, lines=tuple(tuple(line[i] for i in kept) for line in table.lines))
@@ -171,7 +171,7 @@ def _loader(rows: Iterable[Row]) -> Table | None:
 
 
 def _unsynchronised(rows: Iterable[Row]) -> Table | None:
-    """Of accelerators: a CPU has nothing to wait for."""
+    """For accelerators only: a CPU has nothing to wait for."""
     lines = tuple(
         (name_of(row), row.device, _batch(row), time_of(row.timing.median_ms), time_of(row.timing.unsynchronised_ms),
          times_of(row.timing.median_ms / row.timing.unsynchronised_ms),
@@ -234,7 +234,7 @@ def _alike(row: Published, device: BenchDevice) -> bool:
 
 
 def _published_time(row: Published | None) -> Own:
-    """No time of a computation that was wrong."""
+    """Show no time for a computation with wrong results."""
     if row is None:
         return Own("")
     if row.wrong:
@@ -302,7 +302,7 @@ def environment(report: BenchReport) -> str:
 
 
 def means(report: BenchReport) -> Iterator[str]:
-    """The geometric means, a line a device and type."""
+    """The geometric means, one line for each device and type."""
     for mean in report.means:
         yield (
             f"{mean.device} {mean.dtype}: {times_of(mean.speedup)} ({mean.low:.3g}-{mean.high:.3g}) of the CPU, "

@@ -78,7 +78,7 @@ def _counts(comparison: Comparison, explained: Explained) -> bool:
 
 
 def remarks(difference: Difference) -> Iterator[str]:
-    """What it explains, a sentence each; of many machines with the same finding one."""
+    """What it explains, one sentence for each finding, however many machines have it."""
     by: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     for one in difference.explains:
         by.setdefault((one.finding, one.reference, one.together_with), []).append(one.machine)
@@ -109,5 +109,5 @@ def found(comparison: Comparison, index: int) -> str:
 
 
 def value_at(difference: Difference, name: str) -> str:
-    """What one machine has of it."""
+    """The value that one machine has."""
     return next((value.text for value in difference.values if name in value.machines), "not known")

@@ -52,7 +52,7 @@ def _lines(comparison: Comparison, color: bool, width: int, every: bool) -> Iter
 
 
 def _short_remarks(difference: Difference) -> Iterator[str]:
-    """Of two machines it is plain whose value is meant."""
+    """What a difference between two machines explains; the columns tell whose value it is."""
     for one in difference.explains:
         also = f", together with {', '.join(one.together_with)}" if one.together_with else ""
         yield f"explains {one.finding}: gone with the value of {one.reference}{also}"

@@ -110,7 +110,7 @@ def _machine(facts: Facts) -> str:
 
 
 def tool(facts: Facts, name: str, prefix: str) -> str:
-    """What stands after a tool's name in the first line of its --version."""
+    """What follows a tool's name in the first line of its --version."""
     line = (facts.host.tools or {}).get(name, "")
     return line.partition(prefix)[2].strip() or (line.strip() or UNKNOWN)
 

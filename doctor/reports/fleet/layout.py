@@ -27,7 +27,7 @@ class Table:
 
 
 def heading(report: FleetReport) -> str:
-    """What was looked at, in one line."""
+    """What was examined, in one line."""
     nodes = len(report.nodes)
     parts = [
         f"{nodes} {'node' if nodes == 1 else 'nodes'}",
@@ -61,7 +61,7 @@ def good_nodes(report: FleetReport) -> list[str]:
 
 
 def _is_name(host: str) -> bool:
-    """A missing node that nobody could name is no host."""
+    """A missing node whose name is not known counts as no host."""
     return " " not in host
 
 
@@ -73,7 +73,7 @@ def drain_reason(node: NodeVerdict, report: FleetReport) -> str:
 
 
 def nodes(report: FleetReport, *, all_of_them: bool) -> Table:
-    """Nodes, the worst first; of many that pass only how many."""
+    """The nodes, worst first; many that pass are only counted."""
     order = ("fail", "not-measured", "degraded", "pass")
     rows = sorted(report.nodes, key=lambda n: (order.index(n.verdict), n.host))
     passing = [n for n in rows if n.verdict == "pass"]
@@ -85,7 +85,7 @@ def nodes(report: FleetReport, *, all_of_them: bool) -> Table:
 
 
 def classes(report: FleetReport) -> tuple[Table, ...]:
-    """What each class was held against."""
+    """What the devices of each class were compared with."""
     made = []
     for one in report.classes:
         lines = tuple(
@@ -106,7 +106,7 @@ def _basis(yard: Yardstick) -> str:
 
 
 def floors(report: FleetReport) -> list[str]:
-    """Where the floors that are in force are from."""
+    """The sources of the floors in use."""
     return [f"{y.rate}: {y.floor_source}" for c in report.classes for y in c.yardsticks if y.basis == "floor"]
 
 

@@ -130,7 +130,7 @@ def _fault(report: Report, finding: Finding, width: int) -> Lines:
 
 
 def _settled_by(finding: Finding) -> Lines:
-    """What would make a conclusion certain."""
+    """What would turn a likely finding into a certain one."""
     if command := finding.values.get("would_settle"):
         yield Line()
         yield plain("  To be certain first")

@@ -44,7 +44,7 @@ Lines = Iterator[Line]
 
 
 def cell_len(text: str) -> int:
-    """How many columns a text takes."""
+    """The width of a text in columns."""
     if text.isascii():
         return len(text)
     from rich import cells
