@@ -19,6 +19,7 @@ class ErrorPattern:
     The rows of harmless warnings, which the check harmless-warning tells, have three sentences more. `means`: what the
     warning says, and what the program does after it. `matters`: when it is not harmless after all. `remedy`: how to
     silence it, or what to do to gain what it offers. Any causes behind harmless-warning are what it can mean then.
+    `doubtful`: the line speaks of a failure that may have ended the program, so that a text with it proves no health.
     """
 
     id: str
@@ -38,6 +39,7 @@ class ErrorPattern:
     means: str = ""
     matters: str = ""
     remedy: str = ""
+    doubtful: bool = False
 
 
 @of_tables
@@ -73,6 +75,7 @@ def error_patterns() -> tuple[ErrorPattern, ...]:
             means=row.get("means", ""),
             matters=row.get("matters", ""),
             remedy=row.get("remedy", ""),
+            doubtful=row.get("doubtful", False),
         )
         for row in table("messages")["rows"]
     )

@@ -264,7 +264,7 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
              "example": _text, "literals": _list_of(_text), "versions": _text, "source": _text,
              "evidence": _list_of(_text), "status": STATUS},
             {"harmless": _truth, "note": _text, "states": _map_of(FACT, _told), "unless": _regex, "means": _prose,
-             "matters": _prose, "remedy": _prose},
+             "matters": _prose, "remedy": _prose, "doubtful": _truth},
         )
     },
     "codes": {

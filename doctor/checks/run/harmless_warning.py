@@ -24,12 +24,16 @@ from doctor.checks.runner import quoted
 from doctor.knowledge.messages import ErrorPattern, harmless_rows
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Finding, Remedy
+from doctor.regex import Regex
 
 NOTHING = Remedy(
     action="none",
     details={"reason": "the line is no fault by itself"},
     text="Nothing needs fixing: the line is no fault by itself.",
 )
+
+# What loggers of C++ and of torch put before a line: "W0801 12:00:00.0 42 torch/_inductor/utils.py:1138] [0/0] ".
+_LOGGED = Regex(r"\A[^\]\n«]{0,160}\.(?:cc|cpp|h|py):\d{1,5}\](?: ?\[[\w/]{1,12}\])* ")
 
 check = Check(
     severity="note",
@@ -61,9 +65,10 @@ def told(facts: Facts, error: ErrorText, row: ErrorPattern) -> Finding:
 def _short(text: str) -> str:
     """The words of a warning, without the path and the class that stand before it.
 
-    >>> _short("/a/b.py:3: UserWarning: 1Torch was not compiled with flash attention. (Triggered internally at x.cpp:1)")
-    '1Torch was not compiled with flash attention.'
+    >>> _short("/a/b.py:3: UserWarning: TypedStorage is deprecated. (Triggered internally at x.cpp:1)")
+    'TypedStorage is deprecated.'
     """
+    text = _LOGGED.sub("", text)
     for head in ("Warning: ", "WARNING: "):
         before, found, after = text.partition(head)
         text = after if found and len(after) > 20 and "«" not in before else text
