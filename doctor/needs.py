@@ -344,6 +344,7 @@ NEEDS: dict[int, tuple[bool, tuple[tuple[str, ...], ...]]] = {
     1556554051: (True, (('...',),)),
     1560926041: (True, (('se max_autotune mode', 'x_autotune_gemm mode'),)),
     1561526465: (True, (('rrent default value)',),)),
+    1568125829: (True, (('.cc:', '.cpp:', '.h:', '.py:'), (']',))),
     1570221683: (True, (("ch' has no attribute", 'o a circular import)'),)),
     1571503121: (True, (('driver', 'nvidia'),)),
     1582139103: (True, (('tion found for torch',),)),

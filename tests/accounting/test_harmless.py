@@ -131,7 +131,8 @@ def test_a_line_that_a_finding_quotes_is_not_harmless() -> None:
 
 def test_a_line_that_is_a_symptom_is_not_harmless() -> None:
     """torchvision's own warning speaks of a fault, and has no row among these."""
-    made = of("UserWarning: Failed to load image Python extension: libtorch_cuda_cu.so: cannot open shared object file\n")
+    said = "Failed to load image Python extension: libtorch_cuda_cu.so: cannot open shared object file"
+    made = of(f"UserWarning: {said}\n")
     assert told(made.account) == []
 
 
