@@ -166,7 +166,8 @@ def test_explain_tells_a_harmless_warning_beside_an_error(capsys) -> None:
 
 def test_how_a_harmless_warning_looks(tmp_path, monkeypatch, capsys, snapshot) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "ticket.txt").write_text(f"{FLASH}\nW tensorflow/utils.cc:38] TF-TRT Warning: Could not find TensorRT\n", encoding="utf-8")
+    said = f"{FLASH}\nW tensorflow/utils.cc:38] TF-TRT Warning: Could not find TensorRT\n"
+    (tmp_path / "ticket.txt").write_text(said, encoding="utf-8")
     assert run(["check", "--from", "ticket.txt"]) == 3
     assert capsys.readouterr().out.rpartition("No verdict")[0] == snapshot
 
