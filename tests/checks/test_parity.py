@@ -34,6 +34,7 @@ from tests.test_examples import IDS, examples_of
 CASES = Path(__file__).parent.parent / "cases"
 ROWS = {row.id: row for row in lookup.error_patterns()}
 RAISED = re.compile(r"(?:^|[\s:])(?:[\w.]+\.)?([A-Z]\w*(?:Error|Exception|Interrupt)): (.*)")
+from doctor.model.finding import SAID_LAST
 WARNED = re.compile(r"\b\w*Warning: .*")
 # Of packages on top of torch, or of a program: `import torch` and the probes do not say them.
 NOT_OF_TORCH = frozenset((
@@ -182,7 +183,7 @@ def _frame(error: ErrorText) -> str:
 
 
 def first(facts: Facts) -> str:
-    findings = judged(facts).account.findings
+    findings = [f for f in judged(facts).account.findings if f.id not in SAID_LAST]  # of a text alone
     return findings[0].id if findings else ""
 
 
