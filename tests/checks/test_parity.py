@@ -26,6 +26,7 @@ from doctor.model.facts import (
     StartFailure,
     Torch,
 )  # fmt: skip
+from doctor.model.finding import SAID_LAST
 from scripts.score_cases import cases_below
 from tests.example_case import Case, facts_of
 from tests.table import table
@@ -34,7 +35,6 @@ from tests.test_examples import IDS, examples_of
 CASES = Path(__file__).parent.parent / "cases"
 ROWS = {row.id: row for row in lookup.error_patterns()}
 RAISED = re.compile(r"(?:^|[\s:])(?:[\w.]+\.)?([A-Z]\w*(?:Error|Exception|Interrupt)): (.*)")
-from doctor.model.finding import SAID_LAST
 WARNED = re.compile(r"\b\w*Warning: .*")
 # Of packages on top of torch, or of a program: `import torch` and the probes do not say them.
 NOT_OF_TORCH = frozenset((
