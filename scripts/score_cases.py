@@ -6,6 +6,8 @@ would be wrong, and the fix. Rules:
   * top-1: the first finding of severity fault is `cause` or in `also`; `healthy`: verdict healthy and no fault.
     Where no fault
     is claimed, the first warning or note counts for ids that claim none (program-error, backend-impossible-here, …);
+    where `healthy` is right, so is a first finding harmless-warning without a fault: it says of the text what the
+    label says;
   * recall: the id is among the findings; specificity: share of healthy cases without a fault;
   * wrong: share of the cases with a fault whose id is in `not`;
   * action: one of the first two fixes, or the first alternative of each, is of the labelled family;
@@ -30,7 +32,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from doctor.model.finding import ONLY_TOLD  # noqa: E402
+from doctor.model.finding import ONLY_TOLD, SAID_LAST  # noqa: E402
 
 TORCH_ACTIONS = ("install-torch", "reinstall-torch", "upgrade-torch", "downgrade-torch")
 FAMILIES = {
@@ -164,7 +166,7 @@ def _top1(case: Case, report: Mapping[str, Any], faults: list[str], ids: list[st
         return faults[0] in case.right
     if report["verdict"] in case.right:  # "healthy", or "unknown" where the text cannot prove it
         return True
-    return bool(ids) and ids[0] in case.right
+    return bool(ids) and (ids[0] in case.right or (ids[0] in SAID_LAST and "healthy" in case.right))
 
 
 def _score_fix(case: Case, report: Mapping[str, Any], result: Score) -> None:

@@ -86,6 +86,10 @@ def _sentence(value: Any) -> bool:
     return isinstance(value, str) and 10 <= len(value) <= 110 and value.isprintable()
 
 
+def _prose(value: Any) -> bool:
+    return isinstance(value, str) and 10 <= len(value) <= 240 and value.isprintable() and value.endswith(".")
+
+
 def _told(value: Any) -> bool:
     return isinstance(value, bool | str) and value != ""
 
@@ -259,7 +263,8 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
             {"id": ID, "regex": _regex, "flags": FLAGS, "causes": _list_of(CAUSE), "kind": SYMPTOM, "subject": SUBJECT,
              "example": _text, "literals": _list_of(_text), "versions": _text, "source": _text,
              "evidence": _list_of(_text), "status": STATUS},
-            {"harmless": _truth, "note": _text, "states": _map_of(FACT, _told), "unless": _regex},
+            {"harmless": _truth, "note": _text, "states": _map_of(FACT, _told), "unless": _regex, "means": _prose,
+             "matters": _prose, "remedy": _prose, "doubtful": _truth},
         )
     },
     "codes": {

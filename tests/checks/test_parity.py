@@ -16,6 +16,7 @@ from doctor.facts.said import with_messages
 from doctor.formats import nvidia_smi, rocm
 from doctor.knowledge import lookup
 from doctor.model.facts import Amd, ErrorText, Facts, ImportFailure, ProbeResult, Source, Stage, StartFailure, Torch
+from doctor.model.finding import SAID_LAST
 from scripts.score_cases import cases_below
 from tests.example_case import Case, facts_of
 from tests.table import table
@@ -172,7 +173,7 @@ def _frame(error: ErrorText) -> str:
 
 
 def first(facts: Facts) -> str:
-    findings = judged(facts).account.findings
+    findings = [f for f in judged(facts).account.findings if f.id not in SAID_LAST]  # of a text alone
     return findings[0].id if findings else ""
 
 
