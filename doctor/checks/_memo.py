@@ -13,7 +13,9 @@ Worked = TypeVar("Worked")
 _KEPT = "_worked_out"  # beside the fields of the facts: it goes with them
 
 
-def once_for_facts(function: Callable[Concatenate[Facts, About], Worked]) -> Callable[Concatenate[Facts, About], Worked]:
+def once_for_facts(
+    function: Callable[Concatenate[Facts, About], Worked],
+) -> Callable[Concatenate[Facts, About], Worked]:
     """A decorator: the function runs once for the same facts and, where it takes more, the same arguments by place."""
 
     @wraps(function)
@@ -21,7 +23,7 @@ def once_for_facts(function: Callable[Concatenate[Facts, About], Worked]) -> Cal
         kept: dict[Any, object] = vars(facts).setdefault(_KEPT, {})
         key = (function, about)
         if key not in kept:
-            kept[key] = function(facts, *about)  # type: ignore[arg-type]
+            kept[key] = function(facts, *about)  # type: ignore[call-arg, arg-type]
         return cast(Worked, kept[key])
 
     return ask  # type: ignore[return-value]
