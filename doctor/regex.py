@@ -12,7 +12,7 @@ from doctor.needs import NEEDS
 
 _SHORT = 300  # characters of a text that is searched as a whole
 _LONG = 2_000  # characters of a text of which an index is made …
-_FEW = 200  # … once more words than these were looked for
+_FEW = 50  # … once more words than these were looked for
 _LINES = 40  # that are searched one by one; where more hold a word, the whole text is
 _HEAD = 6  # characters by which a word is found
 # What IGNORECASE takes for the same letter, and lower() does not.
@@ -41,9 +41,11 @@ class Text:
     def holds(self, word: str) -> bool:
         """Whether the word (lower case) occurs."""
         self._asked += 1
-        if self._asked > _FEW and len(word) >= _HEAD and word[:_HEAD] not in self.heads:
-            return False
-        return word in self.low
+        return (self._asked <= _FEW or self.may_hold(word)) and word in self.low
+
+    def may_hold(self, word: str) -> bool:
+        """Whether the word's first and last characters occur."""
+        return len(word) < _HEAD or (word[:_HEAD] in self.heads and word[-_HEAD:] in self.heads)
 
     def lines_with(self, words: Iterable[str]) -> list[tuple[int, int]] | None:
         """Begin and end of each line that holds one of the words; None where these are many."""
@@ -82,9 +84,9 @@ class Vocabulary:
 
     def within(self, text: Text) -> frozenset[str]:
         """Those that occur in a text."""
-        by_head, low = self._by_head, text.low
-        found = [word for head in by_head.keys() & text.heads for word in by_head[head] if word in low]
-        return frozenset(found).union(word for word in self._short if word in low)
+        by_head, heads, low = self._by_head, text.heads, text.low
+        likely = (word for head in by_head.keys() & heads for word in by_head[head] if word[-_HEAD:] in heads)
+        return frozenset(word for words in (likely, self._short) for word in words if word in low)
 
 
 class Regex:
