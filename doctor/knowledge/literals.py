@@ -140,8 +140,7 @@ def _of_item(operator: Any, argument: Any) -> _Seen:
 
 
 def _worth(texts: Set) -> tuple[int, int]:
-    """How seldom they are, as their bytes tell: a Chinese character says more than a Latin one."""
-    return min(len(text.encode()) for text in texts), -len(texts)
+    return min(map(len, texts)), -len(texts)
 
 
 def _characters(operator: Any, argument: Any) -> Set | None:
