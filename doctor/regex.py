@@ -68,9 +68,13 @@ def _line(text: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def _text(text: str) -> Text:
-    """A long one."""
+def _long(text: str) -> Text:
+    """A long one, with what was noted of it."""
     return Text(folded(text))
+
+
+def _text(text: str) -> Text:
+    return _long(text) if len(text) > _LONG else Text(_line(text))
 
 
 class Vocabulary:
@@ -116,7 +120,7 @@ class Regex:
             self._within, sets = NEEDS.get(key(self.pattern, self.flags), (False, ()))
             self._sets = sets
         if len(text) > _LONG:
-            holds = _text(text).holds
+            holds = _long(text).holds
             return all(any(map(holds, words)) for words in sets)
         low = _line(text)
         for words in sets:
@@ -131,7 +135,7 @@ class Regex:
         """The parts of a text that may match where a match can lie; None for the whole."""
         if not (self._within and self._sets and len(text) > _SHORT):
             return None
-        return (_text(text) if len(text) > _LONG else Text(_line(text))).lines_with(self._sets[0])
+        return _text(text).lines_with(self._sets[0])
 
     def search(self, text: str, *span: int) -> re.Match[str] | None:
         """The first match, like re.Pattern.search."""
@@ -174,7 +178,7 @@ class Regexes(tuple[Regex, ...]):
     def in_text(self, text: str) -> list[Regex]:
         """Those that may match."""
         vocabulary, places, always = self._by_word
-        found = {place for word in vocabulary.within(Text(_line(text))) for place in places[word]}
+        found = {place for word in vocabulary.within(_text(text)) for place in places[word]}
         return [one for place in sorted(found | always) if (one := self[place]).may_match(text)]
 
     @cached_property
