@@ -142,8 +142,7 @@ def errata_for(place: Place) -> tuple[Match, ...]:
 
 def grave_for(place: Place) -> tuple[Match, ...]:
     """Of errata_for only those that are grave and verified: what the choice of a build asks of every candidate."""
-    rows = (row for row in _of_build(place.version) if row[0].severity == "grave" and row[0].status == "verified")
-    return _matching(rows, place)
+    return _matching(_of_build(place.version, grave=True), place)
 
 
 def _matching(rows: Iterable[tuple[Erratum, bool | None]], place: Place) -> tuple[Match, ...]:
@@ -160,10 +159,12 @@ def _matching(rows: Iterable[tuple[Erratum, bool | None]], place: Place) -> tupl
 
 
 @of_tables
-def _of_build(version: str | None) -> tuple[tuple[Erratum, bool | None], ...]:
-    """The errata that a build has or may have, each with whether it is known to have it."""
+def _of_build(version: str | None, *, grave: bool = False) -> tuple[tuple[Erratum, bool | None], ...]:
+    """The errata that a build has or may have, each with whether it is known to have it. `grave`: only those that are
+    grave and verified."""
     build = _build(version) if version else None
-    rows = ((erratum, build.has(erratum) if build else None) for erratum in errata())
+    asked = (e for e in errata() if not grave or (e.severity == "grave" and e.status == "verified"))
+    rows = ((erratum, build.has(erratum) if build else None) for erratum in asked)
     return tuple(row for row in rows if row[1] is not False)
 
 
