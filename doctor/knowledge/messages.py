@@ -88,6 +88,16 @@ def harmless_rows() -> dict[str, ErrorPattern]:
 
 
 @of_tables
+def _by_id() -> dict[str, ErrorPattern]:
+    return {row.id: row for row in error_patterns()}
+
+
+def error_pattern(id: str) -> ErrorPattern | None:
+    """The row of that id."""
+    return _by_id().get(id)
+
+
+@of_tables
 def macos_named() -> dict[str, str]:
     """The major version of macOS by its name in lower case: {"sonoma": "14", …}."""
     return {row["name"].lower(): row["macos"] for row in table("macos")["names"]}
