@@ -62,6 +62,14 @@ def _whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
+def _balance(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _weights(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"(?:\d{1,3}:-?\d{1,4}(?: |$))*", value) is not None
+
+
 def _truth(value: Any) -> bool:
     return isinstance(value, bool)
 
@@ -283,8 +291,8 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
         "rows": ({"symptom": SYMPTOM_ID, "counts": _map_of(CAUSE, _whole), **_CITED}, {"note": _text}),
     },
     "words": {
-        "causes": ({"cause": CAUSE, "tickets": _whole, **_CITED}, {}),
-        "terms": ({"term": _text, "counts": _map_of(CAUSE, _whole)}, {}),
+        "causes": ({"cause": CAUSE, "tickets": _whole, "bias": _balance, **_CITED}, {}),
+        "terms": ({"term": _text, "rarity": _whole, "weights": _weights}, {}),
     },
     "interfaces": {
         "names": ({"name": _text, "since": VERSION, **_CITED}, {"note": _text}),
