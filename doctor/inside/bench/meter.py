@@ -107,7 +107,8 @@ class Meter(object):
             seconds = self.block()
 
     def warm_up(self, least, most):
-        """Until the last ten medians are level, and at least so many seconds; at most so many."""
+        """Until the last ten medians are level, and at least so many seconds; at most so many, and no more than at
+        least where there will be no ten medians."""
         started = time.perf_counter()
         seen = []
         while True:
@@ -116,7 +117,7 @@ class Meter(object):
             if passed >= least and self.clock.is_warm(seen):
                 self.said["warm"] = True
                 break
-            if passed >= most:
+            if passed >= most or passed >= least and len(seen) * most < self.clock.WARM_BLOCKS * passed:
                 break
         self.steps = max(self.steps, min(MOST_STEPS, self.clock.steps_for(self.clock.median(seen))))
         self.step_s = self.clock.median(seen)

@@ -8,7 +8,8 @@ TIMED, FEWEST = 3, 2  # steps on the clock: planned at least, and shown at least
 LEAST_S = 2.0  # of a cell: half of it to warm up, half on the clock; a long step needs `TIMED` times its own
 USUAL = 0.4  # of a product's rate: what networks reach
 DOUBLE = 2.0  # times that float64 takes longer than float32
-UPDATE_S = 1e-8  # of an optimizer and a parameter: it moves some ten numbers
+UPDATE_S = 8e-9  # of an optimizer on the CPU and a parameter: it moves some ten numbers, whatever the batch
+MOST_UPDATE = 0.5  # of a step that was timed
 BACKWARD = 3.0  # times the forward pass: a step of a training
 TRAINS = ("training", "forward-backward")
 
@@ -21,6 +22,7 @@ class Needs(object):
         self.cells, self.gate, self.operations, self.works = cells, gate, operations, works
         self.products = {}  # operations a second of a product, by device
         self.speeds = {}  # of steps, by workload, device and type
+        self.updates = {}  # seconds of a step that do not grow with the batch, alike
         self.checked = {}  # what step 0 and the short training gave, by `setting`
         self.referred = {}  # what the CPU has computed of a workload and size: "outputs", "training", "losses"
 
@@ -31,7 +33,11 @@ class Needs(object):
     def learn(self, group, spec, operations, seconds):
         """A step was timed."""
         if operations and seconds > 0:
-            self.speeds[group["workload"], spec["device"], spec["dtype"]] = operations / seconds
+            key = (group["workload"], spec["device"], spec["dtype"])
+            update = min(self.update(group, spec), MOST_UPDATE * seconds)
+            self.speeds[key] = operations / (seconds - update)
+            if spec["phase"] == "training":
+                self.updates[key] = update
 
     def knows(self, group, spec):
         """Whether a step of this workload was timed on this device in this type."""
@@ -53,7 +59,17 @@ class Needs(object):
 
     def step(self, group, spec, share=USUAL):
         """Seconds of a step."""
-        return self.step_operations(group, spec) / self.rate(group, spec, share)
+        update = 0.0
+        if spec["phase"] == "training":
+            known = self.updates.get((group["workload"], spec["device"], spec["dtype"]))
+            update = known if known is not None else self.update(group, spec) if share == USUAL else 0.0
+        return self.step_operations(group, spec) / self.rate(group, spec, share) + update
+
+    def update(self, group, spec):
+        """Seconds of the optimizer in a step of a training."""
+        if spec["phase"] != "training" or spec["device"] != "cpu":
+            return 0.0
+        return UPDATE_S * (self.works[group["workload"]].PARAMETERS or 0)
 
     def again(self, group, spec, step):
         """Of the last look at the batch that was timed, by the seconds of a step: inferences have their outputs."""
@@ -82,7 +98,7 @@ class Needs(object):
             seconds += BACKWARD * images / there
             seconds += 0.0 if "training" in known else BACKWARD * DOUBLE * images / here
             steps, part = getattr(work, "STEPS", self.gate.STEPS), self.gate.part_of_band(work)
-            update = UPDATE_S * (work.PARAMETERS or 0)
+            update = self.update(group, cpu) if share == USUAL else 0.0
             seconds += steps * (BACKWARD * forward * part / there + update)
             if "losses" not in known:
                 seeds = getattr(work, "SEEDS", self.gate.SEEDS)
