@@ -9,8 +9,8 @@ from doctor.model.values import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One workload with one phase and batch. `doubled`: also run with twice the work; `cpu_size`, `size`: of a sweep, on
-    the CPU and on other devices."""
+    """One workload with one phase and batch. `doubled`: also run with twice the work; `cpu_size`, `size`: of a sweep,
+    on the CPU and on other devices."""
 
     workload: str
     phase: Phase

@@ -78,8 +78,25 @@ def optimizer_of(torch, work, parameters):
     return torch.optim.Adam(parameters, lr=learning_rate(work))
 
 
+def fast_optimizer_of(torch, work, parameters):
+    """The same one where nothing is timed, on the CPU. Since torch 2.4 it can do in one pass over the parameters what
+    takes ten."""
+    parameters = list(parameters)
+    if not hasattr(work, "optimizer"):
+        try:
+            return torch.optim.Adam(parameters, lr=learning_rate(work), fused=True)
+        except (TypeError, ValueError, RuntimeError):  # it came with 1.13 for CUDA alone
+            pass
+    return optimizer_of(torch, work, parameters)
+
+
 def learning_rate(work):
     return getattr(work, "LEARNING_RATE", 1e-4 if len(getattr(work, "SHAPE", ())) > 1 else 1e-3)
+
+
+def tensors_of(model):
+    """Parameters and running statistics."""
+    return list(model.parameters()) + list(model.buffers())
 
 
 def copied(model):
@@ -117,7 +134,7 @@ class Cell(object):
             self.model = self.model.to(memory_format=torch.channels_last)
         self.model.train(self.trains)
         self.called = torch.compile(self.model, dynamic=False) if spec["compile"] else self.model
-        self.initial = [t.detach().clone() for t in self.tensors()]
+        self.initial = [t.detach().clone() for t in tensors_of(self.model)]
         if spec["phase"] == "training":
             self.optimizer = optimizer_of(torch, self.work, self.model.parameters())
         self.pool = [self.placed(*self.start.drawn(self.batch, number)) for number in range(POOL)]
@@ -125,9 +142,6 @@ class Cell(object):
     def release(self):
         self.model = self.called = self.optimizer = None
         self.pool, self.initial, self.kept = [], [], []
-
-    def tensors(self):
-        return list(self.model.parameters()) + list(self.model.buffers())
 
     def placed(self, inputs, targets):
         there = inputs.to(self.device)
@@ -190,7 +204,7 @@ class Cell(object):
         """As at the start. Training for long would end in a loss of zero, with denormal numbers, which CPUs take a
         hundred times as long for."""
         with self.torch.no_grad():
-            for tensor, before in zip(self.tensors(), self.initial):
+            for tensor, before in zip(tensors_of(self.model), self.initial):
                 tensor.copy_(before)
             for state in self.optimizer.state.values() if self.optimizer is not None else ():
                 for name, value in state.items():

@@ -102,26 +102,29 @@ class Reference(object):
             kept[count] = work(count)
         return kept[count]
 
-    def outputs(self, count):
+    def outputs(self, count, model=None):
         """For the first samples of two batches."""
-        return self.once("outputs", count, self.evaluate)
+        return self.once("outputs", count, lambda c: self.evaluate(c, model or self.doubled()))
 
     def training(self, count):
         """Loss, outputs and gradients of a step."""
         return self.once("training", count, self.train)
 
+    def doubled(self):
+        return self.cells.copied(self.start.model).double()
+
     def double(self, count, number):
         inputs, targets = self.start.first(count, number)
         return [t.double() if t.is_floating_point() else t for t in (inputs, targets)]
 
-    def evaluate(self, count):
-        model = self.cells.copied(self.start.model).double()
+    def evaluate(self, count, model):
         model.eval()
         with Still(self.torch, model, self.work):
             return [evaluated(self.torch, self.work, model, self.double(count, n)[0], True) for n in (0, 1)]
 
     def train(self, count):
-        model = self.cells.copied(self.start.model).double()
+        model = self.doubled()
+        self.outputs(count, model)
         model.train()
         inputs, targets = self.double(count, 0)
         with Still(self.torch, model, self.work):
@@ -139,11 +142,13 @@ class Reference(object):
         """The loss at the end of short trainings in float32, one for each seed of the data and of dropout."""
         if "losses" not in self.known:
             self.torch.set_num_threads(threads_of(self.start, self.threads))
-            seeds = range(1, 1 + getattr(self.work, "SEEDS", SEEDS))
-            self.known["losses"] = [
-                trained(self.cells, self.start, self.cells.copied(self.start.model), s, lambda t: t, Plain)[-1]
-                for s in seeds
-            ]
+            model, losses = self.cells.copied(self.start.model), []
+            for seed in range(1, 1 + getattr(self.work, "SEEDS", SEEDS)):
+                for tensor, first in zip(self.cells.tensors_of(model), self.cells.tensors_of(self.start.model)):
+                    tensor.data.copy_(first.data)
+                optimizer = self.cells.fast_optimizer_of(self.torch, self.work, model.parameters())
+                losses.append(trained(self.cells, self.start, model, optimizer, seed, lambda t: t, Plain)[-1])
+            self.known["losses"] = losses
         return self.known["losses"]
 
     def without_gradients(self):
@@ -167,7 +172,7 @@ class Plain(object):
         return None
 
 
-def trained(cells, start, model, seed, place, casting):
+def trained(cells, start, model, optimizer, seed, place, casting):
     """Losses of the steps of a short training, the last one being the mean of the last three."""
     torch, work = start.torch, start.work
     side = getattr(work, "BAND_SIDE", None)
@@ -175,7 +180,6 @@ def trained(cells, start, model, seed, place, casting):
     torch.manual_seed(100 + seed)
     pool = [[place(t) for t in start.drawn(count, 10 * seed + n, side)] for n in (0, 1)]
     model.train()
-    optimizer = cells.optimizer_of(torch, work, model.parameters())
     losses = []
     for number_of in range(getattr(work, "STEPS", STEPS)):
         inputs, targets = pool[number_of % 2]
@@ -192,7 +196,8 @@ def looked(cells, cell, reference):
     """What the device computes in step 0, and how a short training ends."""
     torch, work = cell.torch, cell.work
     count = cells.compared(work, cell.batch)
-    expected, training = reference.outputs(count), reference.training(count) if cell.trains else None
+    training = reference.training(count) if cell.trains else None
+    expected = reference.outputs(count)
     torch.set_num_threads(cell.threads)
     said = {"compared": count}
     first, second = [cell.placed(*cell.start.first(count, n)) for n in (0, 1)]
@@ -228,7 +233,8 @@ def looked(cells, cell, reference):
     if cell.trains:
         said["band"] = [number(b) for b in reference.band()]
         torch.set_num_threads(threads_of(cell.start, cell.threads))
-        own = trained(cells, cell.start, cell.model, 0, lambda t: cell.placed(t, t)[0], cell.casting)
+        optimizer = cells.optimizer_of(torch, work, cell.model.parameters())
+        own = trained(cells, cell.start, cell.model, optimizer, 0, lambda t: cell.placed(t, t)[0], cell.casting)
         said["band_first"], said["band_own"] = number(own[0]), number(own[-1])
         said["band_nonfinite_step"] = next((i for i, v in enumerate(own) if v - v != 0), None)
         said["band_steps"] = len(own) - 1
