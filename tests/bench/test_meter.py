@@ -71,6 +71,18 @@ def test_short_steps_settle_first(now: SimpleNamespace) -> None:
     assert (one.cell.steps, len(one.blocks)) == (5, 4)
 
 
+def test_no_time_is_spent_on_a_slope_that_will_not_be_seen(now: SimpleNamespace) -> None:
+    """Ten medians of three blocks: with 0.3 s each they do not fit into 3 s."""
+    one = metered(now, 0.3, 0.3)
+    one.said = {"warm": False}
+    one.warm_up(2.0, 3.0)
+    assert (one.cell.steps, one.said["warm"]) == (7, False)
+    one = metered(now, 0.0625, 0.0625)
+    one.said = {"warm": False}
+    one.warm_up(2.0, 3.0)
+    assert (one.cell.steps, one.said["warm"]) == (32, True)
+
+
 class Losses(list):
     """As many tensors."""
 
