@@ -77,6 +77,7 @@ def test_no_time_is_spent_on_a_slope_that_will_not_be_seen(now: SimpleNamespace)
     one.said = {"warm": False}
     one.warm_up(2.0, 3.0)
     assert (one.cell.steps, one.said["warm"]) == (7, False)
+    now.s = 0.0
     one = metered(now, 0.0625, 0.0625)
     one.said = {"warm": False}
     one.warm_up(2.0, 3.0)
