@@ -4,12 +4,13 @@ A step is foreseen from the last one of the same workload, device and type that 
 Until there is one: from its operations and the rate of a product, of which networks reach a part. Times are seconds.
 """
 
-TIMED, FEWEST = 3, 2  # steps on the clock: planned at least, and shown at least
+TIMED, FEWEST = 3, 2  # steps on the clock: planned at least, and shown at least, where more do not fit
 LEAST_S = 2.0  # of a cell: half of it to warm up, half on the clock; a long step needs `TIMED` times its own
 USUAL = 0.4  # of a product's rate: what networks reach
 DOUBLE = 2.0  # times that float64 takes longer than float32
 UPDATE_S = 8e-9  # of an optimizer on the CPU and a parameter: it moves some ten numbers, whatever the batch
 MOST_UPDATE = 0.5  # of a step that was timed
+ODD = 1.5  # times what was foreseen
 BACKWARD = 3.0  # times the forward pass: a step of a training
 TRAINS = ("training", "forward-backward")
 
@@ -105,11 +106,10 @@ class Needs(object):
                 seconds += seeds * steps * (BACKWARD * forward * part / here + update)
         return seconds
 
-    def cell(self, group, spec, share=USUAL):
-        """All of a cell, at least: the check, its first step, `TIMED` more, and the last look."""
-        step = self.step(group, spec, share)
-        timed = max((1 + TIMED) * step, LEAST_S if share == USUAL else 0.0)
-        return self.check(group, spec, share) + timed + self.again(group, spec, step)
+    def cell(self, group, spec, timed=TIMED):
+        """All of a cell, at least: the check, its first step, those that are timed, and the last look."""
+        step = self.step(group, spec)
+        return self.check(group, spec) + max((1 + timed) * step, LEAST_S) + self.again(group, spec, step)
 
     def setting(self, group, spec):
         """What step 0 of the first samples and the short training depend on: all but the size of the batch."""
@@ -119,36 +119,40 @@ class Needs(object):
             spec["channels_last"], spec["compile"], self.cells.compared(work, spec["batch"]),
         )
 
-    def group(self, group):
-        return sum(self.cell(group, spec) for spec in group["cells"])
+    def group(self, group, timed=TIMED):
+        return sum(self.cell(group, spec, timed) for spec in group["cells"])
 
 
 def share_of(own, others, left):
-    """Seconds of what is next: its need, and an equal part of what remains when the others have theirs. Those whose
-    needs do not fit any more get nothing, the dearest first.
+    """Seconds of what is next: its need, and an equal part of what remains when the others have theirs. `others`: need
+    of each with `TIMED` steps, and with `FEWEST`, which is what the first one gets that does not fit; those that are
+    dearer still get nothing.
 
-    >>> share_of(10.0, [20.0, 30.0], 90.0)
+    >>> share_of(10.0, [(20.0, 15.0), (30.0, 25.0)], 90.0)
     20.0
-    >>> share_of(10.0, [20.0, 300.0], 90.0)
+    >>> share_of(10.0, [(20.0, 15.0), (300.0, 200.0)], 90.0)
     40.0
+    >>> share_of(10.0, [(20.0, 15.0), (70.0, 50.0)], 90.0)
+    15.0
     >>> share_of(100.0, [], 90.0)
     90.0
     """
     rest, sharing = left - own, 1
-    for need in sorted(others):
+    for need, fewest in sorted(others):
         if need > rest:
+            rest -= fewest if fewest <= rest else 0.0
             break
         rest -= need
         sharing += 1
     return min(left, own + max(0.0, rest) / sharing)
 
 
-def refusal(step, check, again, left, timed=TIMED):
+def refusal(step, check, again, left, timed):
     """Why a cell is not run whose step takes so long; None where it fits.
 
-    >>> refusal(2.0, 5.0, 1.0, 20.0) is None
+    >>> refusal(2.0, 5.0, 1.0, 20.0, 3) is None
     True
-    >>> refusal(48.0, 0.0, 16.0, 60.0)
+    >>> refusal(48.0, 0.0, 16.0, 60.0, 3)
     'a step takes about 48 s here; checking it and 3 steps need 160 s, and 60 s are left'
     """
     need = check + timed * step + again
@@ -160,6 +164,13 @@ def refusal(step, check, again, left, timed=TIMED):
 
 
 def warming(spare, step, wanted):
-    """Seconds to warm up, of those that are left beside the steps that are timed; 0 where not even a step fits."""
+    """Seconds to warm up, of those that are left beside the steps that are timed; 0 where not even two steps fit: the
+    first call has to do."""
     seconds = min(wanted, 0.5 * spare)
-    return seconds if seconds >= step else 0.0
+    return seconds if seconds >= 2 * step else 0.0
+
+
+def is_odd(first, foreseen):
+    """Whether a first step may have taken so long for other reasons than its work: a library was loaded, a kernel was
+    compiled. `foreseen`: None where no step of the workload was timed before."""
+    return foreseen is None or first > ODD * foreseen

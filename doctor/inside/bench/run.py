@@ -76,8 +76,9 @@ class Runner(object):
     def group(self, group, waiting):
         """Measure the cells of a group. False where the device is lost."""
         left = self.until - time.perf_counter()
-        others = [self.needs.group(g) for g in waiting]
-        until = time.perf_counter() + self.pieces["need"].share_of(self.needs.group(group), others, left)
+        need = self.pieces["need"]
+        others = [(self.needs.group(g), self.needs.group(g, need.FEWEST)) for g in waiting]
+        until = time.perf_counter() + need.share_of(self.needs.group(group), others, left)
         try:
             start, flops, reference = self.speaker.stage("make", group["workload"], lambda: self.made(group))
         except Exception as error:
@@ -168,8 +169,7 @@ class Runner(object):
         needs, need = self.needs, self.pieces["need"]
         step = needs.step(group, spec, 1.0)
         return need.refusal(
-            step, needs.check(group, spec, 1.0), needs.again(group, spec, step), self.left() - later,
-            1 + (need.TIMED if needs.knows(group, spec) else need.FEWEST))
+            step, needs.check(group, spec, 1.0), needs.again(group, spec, step), self.left() - later, 1 + need.FEWEST)
 
     def warmed(self, start, group, spec, reference, counts, notes, own, later):
         """As `begun`; a sentence where its first step has shown that it takes too long. `own`: its seconds of the
@@ -187,13 +187,14 @@ class Runner(object):
         gated = {} if spec.get("ungated") else self.speaker.stage(
             "gate", key, lambda: self.gated(cell, group, reference))
 
-        def why(timed):
+        def why():
             again = self.needs.again(group, spec, meter.step_s)
-            return need.refusal(meter.step_s, 0.0, again, self.left() - later, timed)
+            return need.refusal(meter.step_s, 0.0, again, self.left() - later, need.FEWEST)
 
-        if why(need.TIMED) and meter.step_s < self.left() - later:  # the first call may well have taken longer
+        foreseen = self.needs.step(group, spec) if self.needs.knows(group, spec) else None
+        if why() and meter.step_s < self.left() - later and need.is_odd(meter.step_s, foreseen):
             self.speaker.stage("warm", key, meter.calibrate)
-        refused = why(need.FEWEST)
+        refused = why()
         if refused:
             cell.release()
             self.forget(probe)
@@ -207,7 +208,8 @@ class Runner(object):
         operations = self.pieces["operations"]
         said = {
             "gate": gated, "batch": batch, "parameters": operations.parameters(start), "notes": notes,
-            "depth": start.work.DEPTH, "bits": self.bits(probe, spec), "warnings_before": kept,
+            "again_s": self.needs.again(group, spec, meter.step_s), "depth": start.work.DEPTH,
+            "bits": self.bits(probe, spec), "warnings_before": kept,
             "product_rate": self.product_rate(probe, spec),
             "samples": batch * getattr(start.work, "PER_SAMPLE", 1) if start.work.UNIT != "products" else batch,
             "bytes_moved": operations.moved(start, cell, spec), "unit": start.work.UNIT,
@@ -235,7 +237,8 @@ class Runner(object):
                 turns = (rounds - number - 1) * len(meters) + len(meters) - position
                 most = max(0.0, until - time.perf_counter()) / turns
                 seconds = max(0.05, min(spec["seconds"] / rounds, most))
-                late = len(meter.blocks) >= need.FEWEST and meter.seconds_a_block() > self.left()
+                block = meter.seconds_a_block()
+                late = len(meter.blocks) >= need.FEWEST and block + said["again_s"] > self.left()
                 if "failed" not in said and not late:
                     try:
                         self.speaker.stage(
@@ -249,6 +252,7 @@ class Runner(object):
             self.speaker.cell(spec["key"], **said["failed"])
             return not said["failed"]["lost"] or spec["device"] == "cpu"
         cells, gate = self.pieces["cell"], self.pieces["gate"]
+        del said["again_s"]
         try:
             measured = meter.report()
             step = self.pieces["clock"].median(meter.blocks) if meter.blocks else meter.step_s
