@@ -246,8 +246,8 @@ def looked(cells, cell, reference):
 
 def timed_outputs(cells, cell):
     """[(number of the batch, its first outputs)] of the last steps that were timed: of an inference what is looked at
-    again, without computing it anew. None where a step gives something else (a loss, one token)."""
-    if cell.trains or hasattr(cell.work, "outputs"):
+    again, without computing it anew. None where a step gives something else (a loss, one token), or gave nothing."""
+    if cell.trains or hasattr(cell.work, "outputs") or not cell.kept:
         return None
     count, kept = cells.compared(cell.work, cell.batch), cell.kept[::-1]
     return [(cell.number(back), [o[:count].clone() for o in listed(one)]) for back, one in enumerate(kept)]
