@@ -118,6 +118,16 @@ def test_a_refusal_says_what_a_step_takes_and_what_is_left() -> None:
     assert (need.refusal(0.25, 9.0, 0.1, -1.0, 2) or "").endswith("and 0 s are left")
 
 
+def test_the_cpu_leaves_its_time_to_an_accelerator(needs: need.Needs) -> None:
+    """Whose cells take little: they may stand in groups that come last, for the CPU's cells are dear."""
+    needs.product("cuda:0", 40e12)
+    one, other = group("resnet18", 64), group("vgg16", 64)
+    cuda = {**other["cells"][0], "device": "cuda:0"}
+    kept = needs.cheaper(one, one["cells"][0], [(other, other["cells"][0]), (other, cuda)])
+    assert kept == pytest.approx(needs.cell(other, cuda))
+    assert needs.cheaper(other, cuda, [(one, one["cells"][0])]) == 0
+
+
 def test_a_first_step_that_took_long_is_looked_into_where_it_was_not_foreseen() -> None:
     assert need.is_odd(30.0, None)
     assert need.is_odd(30.0, 12.0)

@@ -7,6 +7,7 @@ Until there is one: from its operations and the rate of a product, of which netw
 TIMED, FEWEST = 3, 2  # steps on the clock: planned at least, and shown at least, where more do not fit
 LEAST_S = 2.0  # of a cell: half of it to warm up, half on the clock; a long step needs `TIMED` times its own
 USUAL = 0.4  # of a product's rate: what networks reach
+UNKNOWN = 1e15  # operations a second of a device that was not tried out: none of its cells is refused
 DOUBLE = 2.0  # times that float64 takes longer than float32
 UPDATE_S = 8e-9  # of an optimizer on the CPU and a parameter: it moves some ten numbers, whatever the batch
 MOST_UPDATE = 0.5  # of a step that was timed
@@ -46,7 +47,7 @@ class Needs(object):
 
     def rate(self, group, spec, share=USUAL):
         known = self.speeds.get((group["workload"], spec["device"], spec["dtype"]))
-        return known or share * self.products.get(spec["device"], 1e9)
+        return known or share * self.products.get(spec["device"], UNKNOWN)
 
     # --- one cell
 
@@ -110,6 +111,12 @@ class Needs(object):
         """All of a cell, at least: the check, its first step, those that are timed, and the last look."""
         step = self.step(group, spec)
         return self.check(group, spec) + max((1 + timed) * step, LEAST_S) + self.again(group, spec, step)
+
+    def cheaper(self, group, spec, rest):
+        """Seconds that all those of the rest need, as (group, cell), that need less than this one: an accelerator's
+        cells beside the CPU's."""
+        own = self.cell(group, spec)
+        return sum(need for need in (self.cell(g, s) for g, s in rest) if need < own)
 
     def setting(self, group, spec):
         """What step 0 of the first samples and the short training depend on: all but the size of the batch."""

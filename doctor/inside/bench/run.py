@@ -44,6 +44,13 @@ def main(probe, talk, plan):
         talk.say(event="share", share=round(1.0 - len(waiting) / float(len(plan["groups"])), 3))
 
 
+class Made(object):
+    """A workload with its parameters and data, and what the CPU computes of it for all cells."""
+
+    def __init__(self, which, start, flops, reference):
+        self.which, self.start, self.flops, self.reference = which, start, flops, reference
+
+
 class Runner(object):
     def __init__(self, probe, speaker, plan):
         self.speaker, self.plan = speaker, plan
@@ -56,10 +63,10 @@ class Runner(object):
         self.works = {g["workload"]: self.work_of(g["workload"]) for g in plan["groups"]}
         self.needs = self.pieces["need"].Needs(
             self.pieces["cell"], self.pieces["gate"], self.pieces["operations"], self.works)
-        self.started = None  # (workload, size), Start, operations, reference: the next group may have the same ones
+        self.last = None  # what was made last: the next group may have the same workload
         self.kept_warnings = plan.get("warnings", [])
         for name in sorted(self.probes):
-            self.needs.product(name, self.trial(self.probes[name]))
+            self.try_out(name)
 
     def work_of(self, name):
         return self.pieces["workloads." + name.replace("-", "_")]
@@ -80,7 +87,7 @@ class Runner(object):
         others = [(self.needs.group(g), self.needs.group(g, need.FEWEST)) for g in waiting]
         until = time.perf_counter() + need.share_of(self.needs.group(group), others, left)
         try:
-            start, flops, reference = self.speaker.stage("make", group["workload"], lambda: self.made(group))
+            made = self.speaker.stage("make", group["workload"], lambda: self.made(group))
         except Exception as error:
             for spec in group["cells"]:
                 self.speaker.cell(spec["key"], **self.failed(error))
@@ -89,7 +96,9 @@ class Runner(object):
         alive = True
         for position, spec in enumerate(group["cells"]):
             try:
-                meter = self.begun(start, group, spec, reference, flops, until, group["cells"][position + 1:])
+                siblings = group["cells"][position + 1:]
+                rest = [(group, s) for s in siblings] + [(g, s) for g in waiting for s in g["cells"]]
+                meter = self.begun(made, group, spec, until, siblings, self.needs.cheaper(group, spec, rest))
                 if meter is not None:
                     meters.append(meter)
             except Exception as error:
@@ -101,16 +110,16 @@ class Runner(object):
         if alive:
             self.rounds(meters, until)
         for spec, meter, said in meters:
-            alive = self.ended(group, spec, meter, said, reference) and alive
+            alive = self.ended(group, spec, meter, said, made.reference) and alive
         return alive
 
     def made(self, group):
-        """(start, operations, reference) of a workload. Those of the group before are kept where it is the same one."""
+        """The workload of a group; that of the group before is kept where it is the same one."""
         which = (group["workload"], group.get("size"))
-        if self.started is None or self.started[0] != which:
-            if self.started is not None:
-                self.started[3].without_gradients()
-                self.started = None  # before the next one is made: it may be large
+        if self.last is None or self.last.which != which:
+            if self.last is not None:
+                self.last.reference.without_gradients()
+                self.last = None  # before the next one is made: it may be large
             self.torch.set_num_threads(self.probes["cpu"].threads)
             others = {name.partition(".")[2]: p for name, p in self.pieces.items() if name.startswith("workloads.")}
             cells = self.pieces["cell"]
@@ -118,15 +127,16 @@ class Runner(object):
             flops = self.pieces["operations"].counted(self.torch, start, which[1])
             known = self.needs.referred.setdefault(which, {})
             reference = self.pieces["gate"].Reference(cells, start, self.probes["cpu"].threads, known)
-            self.started = which, start, flops, reference
+            self.last = Made(which, start, flops, reference)
         for name in sorted({spec["device"] for spec in group["cells"]}):
-            self.needs.product(name, self.trial(self.probes[name]))
-        return self.started[1:]
+            self.try_out(name)
+        return self.last
 
-    def begun(self, start, group, spec, reference, flops, until, siblings):
+    def begun(self, made, group, spec, until, siblings, later):
         """(spec, meter, what is known of the cell) where it is warm; None where it is not to be. `siblings`: the cells
-        of the group that come after it."""
-        probe, work = self.probes[spec["device"]], start.work
+        of the group that come after it; `later`: seconds that are kept for what comes after it, here or elsewhere."""
+        start, flops, work = made.start, made.flops, made.start.work
+        probe = self.probes[spec["device"]]
         operations = self.pieces["operations"]
         batch = spec["batch"]
         notes = []
@@ -135,8 +145,7 @@ class Runner(object):
         if spec["compile"] and hasattr(work, "step"):
             raise NotImplementedError("generating token by token is not compiled here")
         factor = self.needs.factor(spec)
-        turns = 1.0 + len(siblings)
-        later = min(sum(self.needs.cell(group, s) for s in siblings), self.left() * len(siblings) / turns)
+        theirs = sum(self.needs.cell(group, s) for s in siblings)
         while True:
             tried = dict(spec, batch=batch)
             per_step = flops["step"] * batch * factor - flops["first"] * batch * (factor > 1)
@@ -148,8 +157,8 @@ class Runner(object):
                 return None
             try:
                 need = self.needs.cell(group, tried)
-                own = need + max(0.0, until - time.perf_counter() - need - later) / turns
-                found = self.warmed(start, group, tried, reference, counts, notes, own, later)
+                own = need + max(0.0, until - time.perf_counter() - need - theirs) / (1 + len(siblings))
+                found = self.warmed(made, group, tried, counts, notes, own, later)
                 if isinstance(found, str):
                     self.speaker.cell(spec["key"], status="not-run", why=found, parameters=parameters, flops=per_step)
                     return None
@@ -171,9 +180,10 @@ class Runner(object):
         return need.refusal(
             step, needs.check(group, spec, 1.0), needs.again(group, spec, step), self.left() - later, 1 + need.FEWEST)
 
-    def warmed(self, start, group, spec, reference, counts, notes, own, later):
+    def warmed(self, made, group, spec, counts, notes, own, later):
         """As `begun`; a sentence where its first step has shown that it takes too long. `own`: its seconds of the
-        group's, of which the rest is for what comes `later`."""
+        group's, where nothing is in a hurry."""
+        start = made.start
         probe, key, batch, need = self.probes[spec["device"]], spec["key"], spec["batch"], self.pieces["need"]
         until = time.perf_counter() + own
         kept = len(self.kept_warnings)
@@ -185,7 +195,7 @@ class Runner(object):
         meter = self.pieces["meter"].Meter(cell, self.pieces)
         self.speaker.stage("first", key, meter.first_call)
         gated = {} if spec.get("ungated") else self.speaker.stage(
-            "gate", key, lambda: self.gated(cell, group, reference))
+            "gate", key, lambda: self.gated(cell, group, made.reference))
 
         def why():
             again = self.needs.again(group, spec, meter.step_s)
@@ -195,6 +205,7 @@ class Runner(object):
         if why() and meter.step_s < self.left() - later and need.is_odd(meter.step_s, foreseen):
             self.speaker.stage("warm", key, meter.calibrate)
         refused = why()
+        self.needs.learn(group, spec, self.needs.step_operations(group, spec), meter.step_s)
         if refused:
             cell.release()
             self.forget(probe)
@@ -289,6 +300,13 @@ class Runner(object):
             "lost": "CUDA error" in text or "HIP error" in text or "device-side" in text,
             "memory": is_out_of_memory(error),
         }
+
+    def try_out(self, name):
+        """How fast a device is. Where it can't even do that, its cells will say what is wrong."""
+        try:
+            self.needs.product(name, self.trial(self.probes[name]))
+        except Exception:
+            pass
 
     def trial(self, probe):
         """Operations a second of a product."""
