@@ -39,7 +39,7 @@ def test_a_step_is_foreseen_from_one_that_was_timed_whatever_its_batch(needs: ne
     assert not needs.knows(small, spec)
     needs.learn(small, spec, needs.step_operations(small, spec), 0.3)
     assert needs.knows(large, large["cells"][0])
-    update = 8e-9 * resnet18.PARAMETERS  # the optimizer moves as much for any batch
+    update = 1000 * resnet18.PARAMETERS / PRODUCT  # the optimizer moves as much for any batch
     assert needs.step(small, spec) == pytest.approx(0.3)
     assert needs.step(large, large["cells"][0]) == pytest.approx(16 * (0.3 - update) + update)
     assert needs.step(group("resnet18", 64, dtype="bf16"), {**spec, "dtype": "bf16"}) != pytest.approx(0.3)
@@ -50,8 +50,9 @@ def test_an_optimizer_is_at_most_half_of_what_was_timed(needs: need.Needs) -> No
     needs.learn(small, small["cells"][0], needs.step_operations(small, small["cells"][0]), 0.2)
     assert needs.step(large, large["cells"][0]) == pytest.approx(16 * 0.1 + 0.1)
     cuda = {**small["cells"][0], "device": "cuda:0"}
+    needs.product("cuda:0", 400e12)
     needs.learn(small, cuda, needs.step_operations(small, cuda), 0.003)
-    assert needs.step(large, {**cuda, "batch": 64}) == pytest.approx(16 * 0.003)
+    assert needs.step(large, {**cuda, "batch": 64}) == pytest.approx(16 * 0.003, rel=0.1)
 
 
 def test_an_inference_learns_nothing_of_the_optimizer(needs: need.Needs) -> None:

@@ -82,8 +82,13 @@ class Runner(object):
 
     def group(self, group, waiting):
         """Measure the cells of a group. False where the device is lost."""
-        left = self.until - time.perf_counter()
-        need = self.pieces["need"]
+        cells = list(enumerate(group["cells"]))
+        refusals = [self.refused(group, spec, self.kept_for_others(group, n, waiting)) for n, spec in cells]
+        if all(refusals):  # not even made
+            for (_, spec), why in zip(cells, refusals):
+                self.not_run(group, spec, why)
+            return True
+        left, need = self.left(), self.pieces["need"]
         others = [(self.needs.group(g), self.needs.group(g, need.FEWEST)) for g in waiting]
         until = time.perf_counter() + need.share_of(self.needs.group(group), others, left)
         try:
@@ -94,11 +99,10 @@ class Runner(object):
             return True
         meters = []
         alive = True
-        for position, spec in enumerate(group["cells"]):
+        for position, spec in cells:
             try:
-                siblings = group["cells"][position + 1:]
-                rest = [(group, s) for s in siblings] + [(g, s) for g in waiting for s in g["cells"]]
-                meter = self.begun(made, group, spec, until, siblings, self.needs.cheaper(group, spec, rest))
+                later = self.kept_for_others(group, position, waiting)
+                meter = self.begun(made, group, spec, until, group["cells"][position + 1:], later)
                 if meter is not None:
                     meters.append(meter)
             except Exception as error:
@@ -112,6 +116,15 @@ class Runner(object):
         for spec, meter, said in meters:
             alive = self.ended(group, spec, meter, said, made.reference) and alive
         return alive
+
+    def kept_for_others(self, group, position, waiting):
+        """Seconds for what comes after a cell of the group and needs less."""
+        rest = [(group, s) for s in group["cells"][position + 1:]] + [(g, s) for g in waiting for s in g["cells"]]
+        return self.needs.cheaper(group, group["cells"][position], rest)
+
+    def not_run(self, group, spec, why):
+        self.speaker.cell(
+            spec["key"], status="not-run", why=why, flops=self.needs.step_operations(group, spec))
 
     def made(self, group):
         """The workload of a group; that of the group before is kept where it is the same one."""
@@ -135,9 +148,7 @@ class Runner(object):
     def begun(self, made, group, spec, until, siblings, later):
         """(spec, meter, what is known of the cell) where it is warm; None where it is not to be. `siblings`: the cells
         of the group that come after it; `later`: seconds that are kept for what comes after it, here or elsewhere."""
-        start, flops, work = made.start, made.flops, made.start.work
-        probe = self.probes[spec["device"]]
-        operations = self.pieces["operations"]
+        flops, work, probe = made.flops, made.start.work, self.probes[spec["device"]]
         batch = spec["batch"]
         notes = []
         if spec["compile"] and not hasattr(self.torch, "compile"):
@@ -150,17 +161,16 @@ class Runner(object):
             tried = dict(spec, batch=batch)
             per_step = flops["step"] * batch * factor - flops["first"] * batch * (factor > 1)
             counts = {"flops": per_step, "least_flops": per_step * flops["least"]}
-            parameters = operations.parameters(start)
             why = self.refused(group, tried, later)
             if why is not None:
-                self.speaker.cell(spec["key"], status="not-run", why=why, parameters=parameters, flops=per_step)
+                self.not_run(group, tried, why)
                 return None
             try:
                 need = self.needs.cell(group, tried)
                 own = need + max(0.0, until - time.perf_counter() - need - theirs) / (1 + len(siblings))
                 found = self.warmed(made, group, tried, counts, notes, own, later)
                 if isinstance(found, str):
-                    self.speaker.cell(spec["key"], status="not-run", why=found, parameters=parameters, flops=per_step)
+                    self.not_run(group, tried, found)
                     return None
                 return found
             except Exception as error:
@@ -194,18 +204,11 @@ class Runner(object):
             probe.ask("cuda.reset_peak_memory_stats", probe.device)
         meter = self.pieces["meter"].Meter(cell, self.pieces)
         self.speaker.stage("first", key, meter.first_call)
-        gated = {} if spec.get("ungated") else self.speaker.stage(
-            "gate", key, lambda: self.gated(cell, group, made.reference))
-
-        def why():
-            again = self.needs.again(group, spec, meter.step_s)
-            return need.refusal(meter.step_s, 0.0, again, self.left() - later, need.FEWEST)
-
-        foreseen = self.needs.step(group, spec) if self.needs.knows(group, spec) else None
-        if why() and meter.step_s < self.left() - later and need.is_odd(meter.step_s, foreseen):
-            self.speaker.stage("warm", key, meter.calibrate)
-        refused = why()
-        self.needs.learn(group, spec, self.needs.step_operations(group, spec), meter.step_s)
+        refused = self.too_long(meter, group, spec, later)
+        gated = {}
+        if not refused and not spec.get("ungated"):
+            gated = self.speaker.stage("gate", key, lambda: self.gated(cell, group, made.reference))
+            refused = self.foreseen(meter, group, spec, later)
         if refused:
             cell.release()
             self.forget(probe)
@@ -228,6 +231,25 @@ class Runner(object):
         said.update(counts)
         said.update(self.precision(probe))
         return spec, meter, said
+
+    def too_long(self, meter, group, spec, later):
+        """What the first step says of all that is to follow. Where it was not foreseen to take so long, one more step
+        shows whether only the first one did."""
+        foreseen = self.needs.step(group, spec) if self.needs.knows(group, spec) else None
+        why = self.foreseen(meter, group, spec, later)
+        odd = self.pieces["need"].is_odd(meter.step_s, foreseen)
+        if why and odd and meter.step_s < self.left() - later:
+            self.speaker.stage("warm", spec["key"], meter.calibrate)
+            why = self.foreseen(meter, group, spec, later)
+        return why
+
+    def foreseen(self, meter, group, spec, later):
+        """Why the rest of a cell does not fit any more, by the last step; None where it does."""
+        needs, need = self.needs, self.pieces["need"]
+        needs.learn(group, spec, needs.step_operations(group, spec), meter.step_s)
+        return need.refusal(
+            meter.step_s, needs.check(group, spec), needs.again(group, spec, meter.step_s), self.left() - later,
+            need.FEWEST)
 
     def gated(self, cell, group, reference):
         """What step 0 and the short training gave: once for all batches of a setting."""
