@@ -117,6 +117,7 @@ def test_a_refusal_says_what_a_step_takes_and_what_is_left() -> None:
         "a step takes about 24 s here; checking it and 3 steps need 80 s, and 60 s are left"
     )
     assert (need.refusal(0.25, 9.0, 0.1, -1.0, 2) or "").endswith("and 0 s are left")
+    assert (need.refusal(0.1135, 9.0, 0.1, 3.0, 2) or "").startswith("a step takes about 114 ms here; ")
 
 
 def test_the_cpu_leaves_its_time_to_an_accelerator(needs: need.Needs) -> None:

@@ -167,7 +167,7 @@ def refusal(step, check, again, left, timed):
     need = check + timed * step + again
     if need <= left:
         return None
-    shown = "%.0f s" % step if step >= 10 else "%.2g s" % step if step >= 1 else "%.2g ms" % (1000 * step)
+    shown = "%.0f s" % step if step >= 10 else "%.2g s" % step if step >= 1 else "%.3g ms" % (1000 * step)
     return "a step takes about %s here; checking it and %d steps need %.0f s, and %.0f s are left" % (
         shown, timed, need, max(0.0, left))
 
