@@ -71,6 +71,17 @@ def test_short_steps_settle_first(now: SimpleNamespace) -> None:
     assert (one.cell.steps, len(one.blocks)) == (5, 4)
 
 
+def test_of_two_steps_before_the_clock_the_faster_one_counts(now: SimpleNamespace) -> None:
+    one = metered(now, 0.25, 0.56)
+    one.step_again()
+    assert one.step_s == 0.25
+    one.cell.seconds = 0.5
+    one.step_again()
+    assert one.step_s == 0.25
+    one.calibrate()
+    assert one.step_s == 0.5
+
+
 def test_no_time_is_spent_on_a_slope_that_will_not_be_seen(now: SimpleNamespace) -> None:
     """Ten medians of three blocks: with 0.3 s each they do not fit into 3 s."""
     one = metered(now, 0.3, 0.3)

@@ -8,12 +8,12 @@ import pytest
 
 from doctor.bench.plan import plan, spoken
 from doctor.inside.bench import cell, gate, need, operations, run
-from doctor.inside.bench.workloads import alexnet, decoder, efficientnet_b0, mobilenet_v2, resnet18, vgg16
+from doctor.inside.bench.workloads import alexnet, decoder, efficientnet_b0, mobilenet_v2, resnet18, vae, vgg16
 from doctor.model.bench import BenchOptions
 
 WORKS = {
     "alexnet": alexnet, "resnet18": resnet18, "mobilenet_v2": mobilenet_v2, "efficientnet_b0": efficientnet_b0,
-    "vgg16": vgg16, "decoder": decoder,
+    "vgg16": vgg16, "decoder": decoder, "vae": vae,
 }  # fmt: skip
 PRODUCT = 150e9  # operations a second, as two cores reach
 
@@ -171,6 +171,28 @@ def test_a_cell_is_refused_by_what_was_timed(needs: need.Needs) -> None:
     assert runner.refused(one, spec, 0.0) is None
     needs.learn(one, spec, needs.step_operations(one, spec), 25.0)
     assert (runner.refused(one, spec, 0.0) or "").startswith("a step takes about 25 s here")
+
+
+@pytest.mark.parametrize(("steps", "tried", "refused"), [
+    ([0.56, 0.55, 0.003], 2, False),  # others used the CPU; what is to be checked takes 900 steps
+    ([0.56] * 20, need.TRIES, True),
+    ([40.0, 39.0, 0.003], 1, True),  # not twice
+    ([90.0, 0.003], 0, True),  # not even once
+])  # fmt: skip
+def test_steps_that_were_held_up_say_nothing_of_the_work(needs, steps: list[float], tried: int, refused: bool) -> None:
+    runner = run.Runner.__new__(run.Runner)
+    runner.needs, runner.pieces, runner.left = needs, {"need": need}, lambda: 80.0
+    runner.speaker = SimpleNamespace(stage=lambda name, key, work: work())
+    one, waiting = group("vae", 128), list(steps)
+    meter = SimpleNamespace(step_s=waiting.pop(0), tried=0)
+
+    def again() -> None:
+        meter.tried += 1
+        meter.step_s = min(meter.step_s, waiting.pop(0))
+
+    meter.step_again = again
+    assert (runner.too_long(meter, one, one["cells"][0], 0.0) is not None) == refused
+    assert meter.tried == tried
 
 
 class Clocked:

@@ -13,6 +13,7 @@ UPDATE = 1000.0  # operations of a product that take as long as an optimizer doe
 FUSED = 3.0  # times faster is the one of the CPU's seeds
 MOST_UPDATE = 0.5  # of a step that was timed is the optimizer's
 ODD = 1.5  # times what was foreseen
+TRIES, BRIEF = 8, 0.02  # steps that may follow one that took too long; all but one only where they take such a share
 BACKWARD = 3.0  # times the forward pass: a step of a training
 TRAINS = ("training", "forward-backward")
 

@@ -234,14 +234,16 @@ class Runner(object):
 
     def too_long(self, meter, group, spec, later):
         """What the first step says of all that is to follow. Where it was not foreseen to take so long, one more step
-        shows whether only the first one did."""
-        foreseen = self.needs.step(group, spec) if self.needs.knows(group, spec) else None
-        why = self.foreseen(meter, group, spec, later)
-        odd = self.pieces["need"].is_odd(meter.step_s, foreseen)
-        if why and odd and meter.step_s < self.left() - later:
-            self.speaker.stage("warm", spec["key"], meter.calibrate)
+        shows whether only the first one did; of short steps several, which other programs may have held up."""
+        need = self.pieces["need"]
+        odd = need.is_odd(meter.step_s, self.needs.step(group, spec) if self.needs.knows(group, spec) else None)
+        for number in range(need.TRIES):
             why = self.foreseen(meter, group, spec, later)
-        return why
+            most = (self.left() - later) * (need.BRIEF if number else 1.0)
+            if not why or not odd or meter.step_s > most:
+                return why
+            self.speaker.stage("warm", spec["key"], meter.step_again)
+        return self.foreseen(meter, group, spec, later)
 
     def foreseen(self, meter, group, spec, later):
         """Why the rest of a cell does not fit any more, by the last step; None where it does."""
