@@ -127,11 +127,18 @@ for workload in ("lenet5", "vae"):
         bool(torch.equal(a, b[:8])) and len(b) == 50 for a, b in zip(small, large)
     ] + [(large[0] is large[1]) == (workload == "vae"), not bool(torch.equal(start.drawn(8, 0)[0], small[0]))]
 
+spec = group("lenet5", "training", 8)["cells"][0]
+cell = cells.Cell(one, cells.Start(torch, pieces["workloads.lenet5"], None, 0, {}), spec, 8)
+cell.prepare()
+for _ in range(3):
+    cell.step()
+stepped = looked(cells, cell, gate.Reference(cells, cell.start, 1))["loss_error"]
+
 groups = [group("lenet5", "training", b) for b in (64, 4, 16)] + [group("lenet5", "inference", 16)]
 plan = {"seconds": 120.0, "warm_s": 0.1, "rounds": 2, "loader": False, "unsynchronised": False, "seed": 0,
         "groups": groups}
 RUN.main(one, Talk(), plan)
-print(json.dumps({"heads": heads, "looks": looks, "said": said}))
+print(json.dumps({"heads": heads, "looks": looks, "said": said, "stepped": stepped}))
 """
 
 
@@ -143,6 +150,11 @@ def batches(torch_python: str) -> dict:
 
 def test_every_batch_begins_with_the_samples_that_are_compared(batches: dict) -> None:
     assert all(all(held) for held in batches["heads"].values()), batches["heads"]
+
+
+def test_step_0_is_that_of_the_first_parameters(batches: dict) -> None:
+    """Steps are tried before a cell is checked, where it may take too long."""
+    assert batches["stepped"] < 1e-5
 
 
 def test_batches_of_one_setting_are_checked_once(batches: dict) -> None:

@@ -196,6 +196,7 @@ def looked(cells, cell, reference):
     """What the device computes in step 0, and how a short training ends."""
     torch, work = cell.torch, cell.work
     count = cells.compared(work, cell.batch)
+    cell.reset()  # steps may have been tried
     training = reference.training(count) if cell.trains else None
     expected = reference.outputs(count)
     torch.set_num_threads(cell.threads)

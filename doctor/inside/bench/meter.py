@@ -99,6 +99,7 @@ class Meter(object):
     def step_again(self):
         """The faster of two steps counts: the first one may have waited for something."""
         self.step_s = min(self.step_s, self.block(1))
+        self.cell.reset()
 
     def calibrate(self):
         """Steps of a block: of at least 10 ms."""
