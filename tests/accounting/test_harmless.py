@@ -155,7 +155,8 @@ def test_it_can_be_asked_for_alone() -> None:
 
 def test_where_nothing_else_is_said_no_ticket_is_compared() -> None:
     assert of(f"{FLASH}\n", words=True).account.hypotheses == ()
-    assert of(f"{FLASH}\n{STRANGE}\n", words=True).account.hypotheses != ()
+    resembles = "ImportError: undefined symbol in the extension that was built for another torch"
+    assert of(f"{FLASH}\n{resembles}\n", words=True).account.hypotheses != ()
 
 
 @given(st.lists(st.sampled_from([STRANGE, REAL, "Segmentation fault (core dumped)", "hello"]), max_size=3), st.data())
