@@ -44,9 +44,10 @@ COLLECTIONS = {
     "unseen6": "the sixth round, nearly every ticket of another cause; worked on since then",
     "unseen7": "the seventh round, of what users paste most often; worked on since then",
     "unseen8": "the eighth round, of image and video programs, as they come; worked on since then",
+    "unseen9": "the ninth round, of all other kinds of programs, as they come; worked on since then",
 }
 # with a recorded first run, in their order
-ROUNDS = ("unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7", "unseen8")
+ROUNDS = ("unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7", "unseen8", "unseen9")
 SHORT = 8  # lines
 
 

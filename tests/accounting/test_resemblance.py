@@ -88,23 +88,24 @@ def test_only_a_clear_leader_is_told(
 ) -> None:
     alike = (Resemblance(cause="gpu-hidden", share=share, tickets=9), Resemblance(cause="x", share=rest, tickets=1))
     monkeypatch.setattr(lookup, "resemblances", lambda text: alike)
-    report = examined("My program says that something is odd with it.")
+    report = examined("On Ubuntu 22.04 with a GeForce RTX 3080 my program does odd things.")
     assert tuple(f.id for f in report.findings) == told
     assert report.verdict == "unknown"
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("May there be support for another model some day?", ("no-fault-described",)),
-        ("RuntimeError: No CUDA GPUs are available", ()),
-    ],
-)
+@pytest.mark.parametrize(("share", "told"), [(0.39, False), (0.41, True)])
 def test_a_text_that_reads_like_a_question_describes_no_fault(
-    text: str, told: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    share: float, told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    alike = (Resemblance(cause="healthy", share=0.5, tickets=9),)
+    alike = (Resemblance(cause="healthy", share=share, tickets=9),)
     monkeypatch.setattr(lookup, "resemblances", lambda text: alike)
-    report = examined(text)
-    assert tuple(f.id for f in report.findings if f.id == "no-fault-described") == told
+    report = examined("May there be packages for Ubuntu 24.04 on a GeForce RTX 3080 some day?")
+    assert [f.id for f in report.findings] == ["no-fault-described"] * told
     assert report.verdict == "unknown"
+
+
+def test_a_known_message_is_no_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    alike = (Resemblance(cause="healthy", share=0.9, tickets=9),)
+    monkeypatch.setattr(lookup, "resemblances", lambda text: alike)
+    report = examined("Will this be fixed?\nRuntimeError: CUDA error: an illegal memory access was encountered")
+    assert "no-fault-described" not in [f.id for f in report.findings]
