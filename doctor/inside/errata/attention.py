@@ -149,8 +149,9 @@ def attention_efficient_mask_beyond_2_32(here):
 
 
 def attention_mask_for_all_heads(here):
-    """mps-sdpa-broadcast-mask"""
-    return masked_attention(here, here.randn(2, 1, 8, 8), (2, 4, 8, 64))
+    """mps-sdpa-broadcast-mask: the masks of the two batch entries differ"""
+    seen = here.torch.ones(8, 8, dtype=here.torch.bool).tril()
+    return masked_attention(here, here.torch.stack([seen, seen.t()])[:, None], (2, 4, 8, 64))
 
 
 def masked_attention(here, mask, *shapes, **options):
