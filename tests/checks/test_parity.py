@@ -16,6 +16,7 @@ from doctor.facts.said import with_messages
 from doctor.formats import nvidia_smi, rocm
 from doctor.knowledge import lookup
 from doctor.model.facts import Amd, ErrorText, Facts, ImportFailure, ProbeResult, Source, Stage, StartFailure, Torch
+from doctor.model.finding import SAID_LAST
 from scripts.score_cases import cases_below
 from tests.example_case import Case, facts_of
 from tests.table import table
@@ -41,7 +42,7 @@ IN_WORDS = frozenset((
     "no-accelerator: somebody asks how to do without", "own/torch/rtx5090d-149845",
     "backend-impossible-here: somebody asks how to do without a GPU", "unseen5/driver/comfyui-zluda-201",
     "unseen5/driver/cyclegan-610", "unseen5/torch/voicebox-540", "unseen5/machine/i2l-meshnet-105",
-    "unseen6/driver/fedora-guide-9", "unseen6/torch/dreambooth-114",
+    "unseen6/driver/fedora-guide-9", "unseen6/torch/dreambooth-114", "unseen7/torch/voice-pro-75",
 ))  # fmt: skip
 FROM_A_PROBE = frozenset((
     "no-kernel-image", "ptx-unsupported-toolchain", "hip-invalid-device-function", "hip-no-binary-for-gpu",
@@ -172,7 +173,7 @@ def _frame(error: ErrorText) -> str:
 
 
 def first(facts: Facts) -> str:
-    findings = judged(facts).account.findings
+    findings = [f for f in judged(facts).account.findings if f.id not in SAID_LAST]  # of a text alone
     return findings[0].id if findings else ""
 
 
