@@ -20,7 +20,7 @@ from doctor.model.finding import Evidence, Finding
 from doctor.model.symptom import RESEMBLES, Hypothesis, Symptom
 
 AT_LEAST = 0.15  # the share of all causes from which one is worth a hypothesis
-LEADS = 0.4  # … and from which it is told: 23 of 32 such tickets of the eighth round were right, not having been learned
+LEADS = 0.4  # … and from which it is told: right in 23 of 32 tickets of the eighth round that it had not learned
 
 
 def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[str, str]) -> Account:
@@ -61,7 +61,8 @@ def _told(alike: Resemblance, hypothesis: Hypothesis, facts: Facts) -> Finding:
     assert check is not None
     return check.found(
         facts,
-        f"Nothing in this text proves it, but it reads like the tickets that had this cause ({alike.tickets} are known).",
+        "Nothing in this text proves it, but it reads like the tickets that had this cause "
+        f"({alike.tickets} are known).",
         evidence=(Evidence(fact=RESEMBLES, value=f"{alike.share:.0%}", source="words of the text"),
                   *check.needs_shown(facts)),
         severity="warning",

@@ -14,6 +14,7 @@ import click
 from doctor.cli import output
 from doctor.cli.codes import NO_VERDICT
 from doctor.cli.options import completed_by, unknown_id
+from doctor.model.finding import SAID_LAST
 
 if TYPE_CHECKING:
     from doctor.checks import Check
@@ -273,7 +274,7 @@ def _as_markdown(
     if hypotheses:
         lines += markdown.table(("of the weight", "diagnosis", ""), _rows(hypotheses))
     if harmless:
-        heads = ("harmless-warning", "what it means", "when it matters", "what to do")
+        heads = (SAID_LAST[0], "what it means", "when it matters", "what to do")
         rows = [(error.text, row.means, row.matters, row.remedy) for error, row in harmless]
         lines += ["", *markdown.table(heads, rows)] if lines else markdown.table(heads, rows)
     if readings:
@@ -304,7 +305,7 @@ def _as_text(
         more = rows[0][1] if rows else more
     if harmless:
         parts += [_meaning(error, row, shaded, width) for error, row in harmless]
-        more = more if symptoms else "harmless-warning"
+        more = more if symptoms else SAID_LAST[0]
     if readings:
         parts.append(pages.render_codes(readings, color=shaded, width=width))
     return "\n".join([*(part.rstrip() + "\n" for part in parts), f"More: torchdoctor explain {more}"])

@@ -1,9 +1,9 @@
-"""Which diagnoses the tickets had that read like a text: one logistic regression a cause over its words. The public name
-is lookup.py's.
+"""Which diagnoses the tickets had that read like a text: one logistic regression a cause over its words. The public
+name is lookup.py's.
 
 A term is a word, a number of three or four digits (a GPU's, an error's), or two of these that follow each other; how
-often it stands is not counted. scripts/learn_words.py learns the table from the labelled tickets: how rare each term is,
-and how much it speaks for or against each cause.
+often it stands is not counted. scripts/learn_words.py learns the table from the labelled tickets: how rare each term
+is, and how much it speaks for or against each cause.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def resemblances(text: str) -> tuple[Resemblance, ...]:
             says[int(place)] += int(value) / WEIGHT_UNIT * rarity / length
     odds = [1 / (1 + math.exp(-max(-30.0, min(30.0, said)))) for said in says]
     whole = sum(odds)
-    found = [
+    alike = (
         Resemblance(cause=row["cause"], share=own / whole, tickets=row["tickets"])
         for row, own in zip(causes, odds, strict=True)
-    ]
-    return tuple(sorted(found, key=lambda r: (-r.share, r.cause)))
+    )
+    return tuple(sorted(alike, key=lambda r: (-r.share, r.cause)))
