@@ -130,6 +130,8 @@ def adam_from_checkpoint(here):
         return optimizer
 
     state = stepped(here.torch.optim.Adam([weight])).state_dict()
+    for own in state["state"].values():
+        own["step"] = here.there(own["step"])  # as torch.load does with map_location
     other = here.torch.optim.Adam([weight])
     other.load_state_dict(state)
     return here.error_of(lambda: stepped(other), "capturable=False")
