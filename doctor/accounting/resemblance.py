@@ -25,7 +25,7 @@ LEADS = 0.4  # … and from which it is told: right in 12 of 15 such tickets of 
 
 
 HEALTHY = "healthy"  # the label of tickets in which nothing was wrong
-ASKS = 0.4  # its share from which a text is called a question: right in 9 of 10 such tickets of the ninth round, new to it
+ASKS = 0.4  # its share from which a text is called a question: right in 9 of 10 such tickets of the ninth round
 
 
 def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[str, str]) -> Account:

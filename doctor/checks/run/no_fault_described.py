@@ -25,6 +25,7 @@ NOTHING = Remedy(
 check = Check(
     severity="note",
     concluded=True,
+    needs=("messages",),
     usual=(NOTHING,),
 )
 
