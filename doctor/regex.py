@@ -10,13 +10,87 @@ from zlib import crc32
 
 from doctor.needs import NEEDS
 
-_SHORT = 300  # characters of a text of which no index is made
-_FEW = 200  # words that are looked for one by one
+_SHORT = 300  # characters of a text that is searched as a whole
+_LONG = 2_000  # characters of a text of which an index is made …
+_FEW = 50  # … once more words than these were looked for
 _LINES = 40  # that are searched one by one; where more hold a word, the whole text is
+_HEAD = 6  # characters by which a word is found
 # What IGNORECASE takes for the same letter, and lower() does not.
 _FOLD = str.maketrans(
     "\u0130\u0131\u017f\u03a3\u03c2\u1c80\u1c81\u1c82\u1c83\u1c84\u1c85\u1c86", "iis\u03c3\u03c3вдосттъ"
 )
+
+
+def folded(text: str) -> str:
+    """The text in lower case, each character in its place."""
+    return text.lower() if text.isascii() else text.translate(_FOLD).lower()
+
+
+class Text:
+    """A text in which many words are looked for."""
+
+    def __init__(self, low: str) -> None:
+        self.low = low
+        self._asked = 0
+
+    @cached_property
+    def heads(self) -> frozenset[str]:
+        """All that stands in _HEAD characters: who knows them need not look for most words."""
+        return frozenset(map("".join, zip(*(self.low[i:] for i in range(_HEAD)))))  # noqa: B905
+
+    def holds(self, word: str) -> bool:
+        """Whether the word (lower case) occurs."""
+        self._asked += 1
+        return (self._asked <= _FEW or self.may_hold(word)) and word in self.low
+
+    def may_hold(self, word: str) -> bool:
+        """Whether the word's first and last characters occur."""
+        return len(word) < _HEAD or (word[:_HEAD] in self.heads and word[-_HEAD:] in self.heads)
+
+    def lines_with(self, words: Iterable[str]) -> list[tuple[int, int]] | None:
+        """Begin and end of each line that holds one of the words; None where these are many."""
+        low, found = self.low, set[tuple[int, int]]()
+        for word in words if len(low) <= _LONG else filter(self.holds, words):
+            at = low.find(word)
+            while at >= 0:
+                end = low.find("\n", at) + 1 or len(low)
+                found.add((low.rfind("\n", 0, at) + 1, end))
+                if len(found) > _LINES:
+                    return None
+                at = low.find(word, end)
+        return sorted(found)
+
+
+@lru_cache(maxsize=64)
+def _line(text: str) -> str:
+    """A short text, to which many expressions are put, in lower case."""
+    return folded(text)
+
+
+@lru_cache(maxsize=4)
+def _long(text: str) -> Text:
+    """A long one, with what was noted of it."""
+    return Text(folded(text))
+
+
+def _text(text: str) -> Text:
+    return _long(text) if len(text) > _LONG else Text(_line(text))
+
+
+class Vocabulary:
+    """Words (lower case) that are looked for all at once."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._short: list[str] = []
+        self._by_head: dict[str, list[str]] = {}
+        for word in words:
+            (self._short if len(word) < _HEAD else self._by_head.setdefault(word[:_HEAD], [])).append(word)
+
+    def within(self, text: Text) -> frozenset[str]:
+        """Those that occur in a text."""
+        by_head, heads, low = self._by_head, text.heads, text.low
+        likely = (word for head in by_head.keys() & heads for word in by_head[head] if word[-_HEAD:] in heads)
+        return frozenset(word for words in (likely, self._short) for word in words if word in low)
 
 
 class Regex:
@@ -45,11 +119,10 @@ class Regex:
         if sets is None:
             self._within, sets = NEEDS.get(key(self.pattern, self.flags), (False, ()))
             self._sets = sets
-        if not sets:
-            return True
-        if len(text) > _SHORT:
-            return all(any(map(words_of(text).holds, words)) for words in sets)
-        low = _low(text)
+        if len(text) > _LONG:
+            holds = _long(text).holds
+            return all(any(map(holds, words)) for words in sets)
+        low = _line(text)
         for words in sets:
             for word in words:
                 if word in low:
@@ -60,7 +133,9 @@ class Regex:
 
     def _places(self, text: str) -> list[tuple[int, int]] | None:
         """The parts of a text that may match where a match can lie; None for the whole."""
-        return words_of(text).lines_with(self._sets[0]) if self._within and self._sets and len(text) > _SHORT else None
+        if not (self._within and self._sets and len(text) > _SHORT):
+            return None
+        return _text(text).lines_with(self._sets[0])
 
     def search(self, text: str, *span: int) -> re.Match[str] | None:
         """The first match, like re.Pattern.search."""
@@ -98,85 +173,32 @@ class Regex:
 
 
 class Regexes(tuple[Regex, ...]):
-    """Many expressions that are put to many short texts."""
+    """Many expressions that are put to many texts."""
 
     def in_text(self, text: str) -> list[Regex]:
         """Those that may match."""
-        heads, others = self._heads
-        threes = words_of(text).threes if len(text) > _SHORT else _threes(_low(text))
-        found = {place for head in heads.keys() & threes for place in heads[head]}
-        return [one for place in sorted(found.union(others)) if (one := self[place]).may_match(text)]
+        vocabulary, places, always = self._by_word
+        found = {place for word in vocabulary.within(_text(text)) for place in places[word]}
+        return [one for place in sorted(found | always) if (one := self[place]).may_match(text)]
 
     @cached_property
-    def _heads(self) -> tuple[dict[str, list[int]], list[int]]:
-        """By the first three characters of each word of its first set, the places of the expressions; and the places
-        of those with none, or a shorter one."""
-        heads: dict[str, list[int]] = {}
-        others = []
+    def _by_word(self) -> tuple[Vocabulary, dict[str, list[int]], set[int]]:
+        """The words of the first set of each expression, by the word the places of the expressions, and the places of
+        those that need none."""
+        places: dict[str, list[int]] = {}
+        always = set()
         for place, one in enumerate(self):
-            words = next(iter(NEEDS.get(key(one.pattern, one.flags), (False, ()))[1]), ("",))
-            if min(map(len, words)) < 3:
-                others.append(place)
-            else:
-                for head in {word[:3] for word in words}:
-                    heads.setdefault(head, []).append(place)
-        return heads, others
+            words = next(iter(NEEDS.get(key(one.pattern, one.flags), (False, ()))[1]), ())
+            for word in words:
+                places.setdefault(word, []).append(place)
+            if not words:
+                always.add(place)
+        return Vocabulary(places), places, always
 
 
 def key(pattern: str, flags: int) -> int:
     """Under which an expression stands in needs.py."""
     return crc32(f"{int(flags)}:{pattern}".encode())
-
-
-def folded(text: str) -> str:
-    """The text in lower case, each character in its place."""
-    return text.lower() if text.isascii() else text.translate(_FOLD).lower()
-
-
-_low = lru_cache(maxsize=64)(folded)  # of a line, to which many expressions are put
-
-
-@lru_cache(maxsize=8)
-def _threes(low: str) -> frozenset[str]:
-    return frozenset(map("".join, zip(low, low[1:], low[2:])))  # noqa: B905
-
-
-class Words:
-    """A text in which many words are looked for."""
-
-    def __init__(self, text: str) -> None:
-        self.low = folded(text)
-        self._asked = 0
-
-    @cached_property
-    def threes(self) -> frozenset[str]:
-        """All that stands in three characters: who knows them need not look for most words."""
-        return _threes(self.low)
-
-    def holds(self, word: str) -> bool:
-        """Whether the word (lower case) occurs."""
-        self._asked += 1
-        if self._asked > _FEW and len(word) > 2 and not (word[:3] in self.threes and word[-3:] in self.threes):
-            return False
-        return word in self.low
-
-    def lines_with(self, words: tuple[str, ...]) -> list[tuple[int, int]] | None:
-        """Begin and end of each line that holds one of the words; None where these are many."""
-        low, found = self.low, set[tuple[int, int]]()
-        for word in filter(self.holds, words):
-            at = low.find(word)
-            while at >= 0:
-                end = low.find("\n", at) + 1 or len(low)
-                found.add((low.rfind("\n", 0, at) + 1, end))
-                if len(found) > _LINES:
-                    return None
-                at = low.find(word, end)
-        return sorted(found)
-
-
-@lru_cache(maxsize=8)
-def words_of(text: str) -> Words:
-    return Words(text)
 
 
 def search_spanning(pattern: str, flags: int, text: str) -> tuple[int, int, tuple[str, ...]] | None:

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from doctor.model.finding import ONLY_TOLD  # noqa: E402
-from scripts.score_cases import Case, cases_below, examine_in_process, score, scored  # noqa: E402
+from scripts.score_cases import Case, alike, cases_below, examine_in_process, score, scored  # noqa: E402
 
 CASES = ROOT / "tests/cases"
 PAGE = ROOT / "docs/accuracy.md"
@@ -43,9 +43,11 @@ COLLECTIONS = {
     "unseen5": "the fifth round; worked on since then",
     "unseen6": "the sixth round, nearly every ticket of another cause; worked on since then",
     "unseen7": "the seventh round, of what users paste most often; worked on since then",
+    "unseen8": "the eighth round, of image and video programs, as they come; worked on since then",
+    "unseen9": "the ninth round, of all other kinds of programs, as they come; worked on since then",
 }
-# Those with a recorded first run, in their order.
-ROUNDS = ("unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7")
+# with a recorded first run, in their order
+ROUNDS = ("unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7", "unseen8", "unseen9")
 SHORT = 8  # lines
 
 
@@ -86,6 +88,7 @@ def outcome(case: Case, report: Mapping[str, Any]) -> Outcome:
     findings = [f for f in report["findings"] if f["id"] not in ONLY_TOLD]
     ids = [f["id"] for f in findings]
     faults = [f["id"] for f in findings if f["severity"] == "fault"]
+    named = faults or alike(findings)
     verdict, cause = report["verdict"], case.label["cause"]
     said = (faults or ids or [verdict])[0] if verdict != "healthy" else "healthy"
     unknown = verdict == "unknown"
@@ -97,8 +100,8 @@ def outcome(case: Case, report: Mapping[str, Any]) -> Outcome:
         lines=len((case.folder / "input.txt").read_text(encoding="utf-8").splitlines()),
         right=scored.top1,
         exact=cause in (said, verdict),
-        other_fault=bool(faults) and faults[0] not in case.right,
-        wrong=bool(faults) and (cause == "healthy" or any(i in case.label.get("not", ()) for i in faults)),
+        other_fault=bool(named) and named[0] not in case.right,
+        wrong=any(i in case.label.get("not", ()) for i in named) or (cause == "healthy" and bool(faults)),
         falsely_healthy=verdict == "healthy" and "healthy" not in case.right and _is_fault(cause),
         hinted=hinted,
         near=hinted and not scored.top1,

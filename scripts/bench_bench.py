@@ -39,7 +39,7 @@ spec.loader.exec_module(probe)
 import torch
 
 FILES = ["stages/monitor", "stages/training"]
-FILES += ["bench/" + n for n in ("clock", "cell", "gate", "meter", "loader", "run")]
+FILES += ["bench/" + n for n in ("clock", "cell", "gate", "meter", "need", "operations", "loader", "run")]
 
 
 def source(path):

@@ -6,8 +6,10 @@ would be wrong, and the fix. Rules:
   * top-1: the first finding of severity fault is `cause` or in `also`; `healthy`: verdict healthy and no fault.
     Where no fault
     is claimed, the first warning or note counts for ids that claim none (program-error, backend-impossible-here, …);
+    where `healthy` is right, so is a first finding harmless-warning or no-fault-described without a fault: it says
+    of the text what the label says;
   * recall: the id is among the findings; specificity: share of healthy cases without a fault;
-  * wrong: share of the cases with a fault whose id is in `not`;
+  * wrong: share of the cases with a fault, or a cause that tickets like it had, whose id is in `not`;
   * action: one of the first two fixes, or the first alternative of each, is of the labelled family;
   * erratum: where the label has `errata`, one of these rows is the one that a finding names;
   * backend: `details.backend` of the first torch action among those is one of the labelled ones.
@@ -30,7 +32,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from doctor.model.finding import ONLY_TOLD  # noqa: E402
+from doctor.model.finding import NO_FAULT, ONLY_TOLD  # noqa: E402
+from doctor.model.symptom import RESEMBLES  # noqa: E402
 
 TORCH_ACTIONS = ("install-torch", "reinstall-torch", "upgrade-torch", "downgrade-torch")
 FAMILIES = {
@@ -152,11 +155,17 @@ def score(case: Case, report: Mapping[str, Any]) -> Score:
         result.erratum = any(row in named for row in case.label["errata"])
         if not result.erratum:
             result.notes.append(f"names no erratum of {'/'.join(case.label['errata']) or 'the table'}")
-    if faults:
-        result.wrong = any(i in case.label.get("not", ()) for i in faults)
+    if named := faults + alike(findings):
+        result.wrong = any(i in case.label.get("not", ()) for i in named)
     if not healthy:
         _score_fix(case, report, result)
     return result
+
+
+def alike(findings: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The causes that are told because the text reads like other tickets: no faults, and an answer all the same."""
+    told = (f for f in findings if any(e["fact"] == RESEMBLES for e in f.get("evidence", ())))
+    return [f["id"] for f in told if f["id"] not in NO_FAULT]
 
 
 def _top1(case: Case, report: Mapping[str, Any], faults: list[str], ids: list[str]) -> bool:
@@ -164,7 +173,7 @@ def _top1(case: Case, report: Mapping[str, Any], faults: list[str], ids: list[st
         return faults[0] in case.right
     if report["verdict"] in case.right:  # "healthy", or "unknown" where the text cannot prove it
         return True
-    return bool(ids) and ids[0] in case.right
+    return bool(ids) and (ids[0] in case.right or (ids[0] in NO_FAULT and "healthy" in case.right))
 
 
 def _score_fix(case: Case, report: Mapping[str, Any], result: Score) -> None:

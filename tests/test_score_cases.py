@@ -44,6 +44,16 @@ def test_healthy() -> None:
     assert (bad.top1, bad.specificity) == (False, False)
 
 
+def test_a_harmless_warning_says_what_healthy_says() -> None:
+    noted = report(("harmless-warning", "note"), verdict="unknown")
+    assert score_cases.score(case("healthy"), noted).top1
+    assert score_cases.score(case("program-error", also=["healthy"]), noted).top1
+    assert not score_cases.score(case("gpu-hidden"), noted).top1
+    assert not score_cases.score(case("healthy"), report(("gpu-hidden", "fault"), ("harmless-warning", "note"))).top1
+    doubted = report(("gpu-busy", "warning"), ("harmless-warning", "note"), verdict="unknown")
+    assert not score_cases.score(case("healthy"), doubted).top1
+
+
 def test_a_tempting_fault_is_wrong() -> None:
     assert score_cases.score(case("a", **{"not": ["b"]}), report(("b", "fault"))).wrong is True
 

@@ -5,6 +5,7 @@ findings of the checks ─→ what a passed probe refutes is only a warning
                        ─→ left over: hypotheses, weighed; one that leads clearly becomes a finding, likely
                        ─→ an accelerator still left over on a live machine: accelerator-unusable
                        ─→ the questions that would settle the rest
+                       ─→ harmless warnings that nothing of this speaks of (harmless.py)
                        ─→ still no verdict on a text: what tickets like it had (resemblance.py)
 """
 
@@ -16,6 +17,7 @@ from dataclasses import replace
 from functools import cache
 
 from doctor.accounting import questions
+from doctor.accounting.harmless import harmless
 from doctor.accounting.symptoms import is_warning, symptoms_of
 from doctor.checks import PROGRAM, Check, Fit, all_checks, check_of, is_known, the_programs_own
 from doctor.checks._accelerators import Accelerator, accelerators
@@ -76,11 +78,12 @@ def account(facts: Facts, outcomes: Iterable[Outcome], findings: Iterable[Findin
         found = settle((*found, unusable), all_checks())
         symptoms = explained(symptoms, found, facts, status)
     left = [h for s in symptoms if s.explained_by is None for h in about(s)[:SHOWN]]
+    asks = questions_about(symptoms, left, found, facts)
     return Account(
-        findings=found,
+        findings=settle((*found, *harmless(facts, found, symptoms)), all_checks()),
         symptoms=symptoms,
         hypotheses=tuple(dict.fromkeys(left)),
-        questions=questions_about(symptoms, left, found, facts),
+        questions=asks,
     )
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from doctor.accounting.account import Account, account
-from doctor.accounting.verdict import Verdict, verdict
-from doctor.checks import is_programs_own
-from doctor.checks.runner import judge
+from doctor.accounting.harmless import harmless
+from doctor.accounting.symptoms import symptoms_of
+from doctor.accounting.verdict import REMARK, Verdict, verdict
+from doctor.checks import all_checks, is_programs_own
+from doctor.checks.runner import judge, settle
 from doctor.model.facts import Facts
-from doctor.model.finding import Outcome
+from doctor.model.finding import SAID_LAST, Outcome
 from doctor.model.values import dataclass
 
 
@@ -30,11 +32,19 @@ def judged(
     read from, compared with labelled tickets where the facts decide nothing."""
     wanted = tuple(only)
     outcomes, findings = judge(facts, wanted)
+    if set(wanted) & set(SAID_LAST):
+        findings = settle((*findings, *harmless(facts, findings, symptoms_of(facts))), all_checks())
     made = Account(findings=findings) if wanted else account(facts, outcomes, findings)
     said = verdict(facts, made, outcomes, limits)
-    answered = any(is_programs_own(f.id) for f in made.findings)
+    answered = any(is_programs_own(f.id) for f in made.findings) or _only_harmless(facts, made)
     if words and said.value == "unknown" and not wanted and not answered:
         from doctor.accounting.resemblance import with_resemblance
 
         made = with_resemblance(made, words, facts, {o.id: o.status for o in outcomes})
     return Judgement(outcomes=outcomes, account=made, verdict=said)
+
+
+def _only_harmless(facts: Facts, made: Account) -> bool:
+    """Whether harmless warnings are all that a text complains of: then it resembles no ticket."""
+    told = any(f.id in SAID_LAST for f in made.findings)
+    return told and not made.symptoms and not any(e.pattern == REMARK for e in facts.errors)

@@ -143,11 +143,11 @@ def _import(facts: Facts) -> Iterator[Symptom]:
 
 
 def _messages(facts: Facts) -> Iterator[Symptom]:
-    rows = {row.id: row for row in lookup.error_patterns()}
-    known = [e for e in facts.errors if e.pattern in rows]
+    rows = ((e, lookup.error_pattern(e.pattern)) for e in facts.errors)
+    rated = [(e, row) for e, row in rows if row]
+    known = [e for e, _ in rated]
     after = _consequence if any(e.pattern == "kernel-asserts" for e in known) else _as_it_is
-    for error in known:
-        row = rows[error.pattern]
+    for error, row in rated:
         if row.harmless:
             continue
         yield after(

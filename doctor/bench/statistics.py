@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from doctor.inside.bench import clock
 
-PRECISE = clock.PRECISE
+PRECISE, LEAST_INTERVAL = clock.PRECISE, clock.LEAST_INTERVAL
 
 
 def median(values: Sequence[float]) -> float:

@@ -1,5 +1,5 @@
 """The suites, by the name of what people read, and the tour of `bench` without arguments. In the order in which they
-run: what matters most comes first, for the time may end before the list does."""
+are shown: what runs first is what needs the least time (inside/bench/need.py)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from doctor.model.values import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One workload with one phase and batch. `weight`: its part of the time; `doubled`: also run with twice the work;
-    `sizes`: of a sweep (CPU, other devices)."""
+    """One workload with one phase and batch. `doubled`: also run with twice the work; `cpu_size`, `size`: of a sweep,
+    on the CPU and on other devices."""
 
     workload: str
     phase: Phase
     batch: int
-    weight: float = 1.0
     doubled: bool = False
     cpu_size: str | None = None
     size: str | None = None
@@ -32,7 +31,6 @@ class Suite:
 
 
 FIVE = ("alexnet", "resnet18", "mobilenet_v2", "efficientnet_b0", "vgg16")
-_HEAVY = {"vgg16": 3.0, "efficientnet_b0": 1.5, "alexnet": 1.5}
 
 SUITES = {
     suite.name: suite
@@ -57,10 +55,10 @@ SUITES = {
             name="vgg16",
             title="VGG16 at 224 x 224, training and inference",
             entries=(
-                Entry(workload="vgg16", phase="inference", batch=32, weight=1.0),
-                Entry(workload="vgg16", phase="training", batch=32, weight=2.0),
-                Entry(workload="vgg16", phase="inference", batch=4, weight=1.0, doubled=True),
-                Entry(workload="vgg16", phase="training", batch=4, weight=2.0),
+                Entry(workload="vgg16", phase="inference", batch=32),
+                Entry(workload="vgg16", phase="training", batch=32),
+                Entry(workload="vgg16", phase="inference", batch=4, doubled=True),
+                Entry(workload="vgg16", phase="training", batch=4),
             ),
             source="https://sebastianraschka.com/blog/2022/pytorch-m1-gpu.html",
         ),
@@ -69,8 +67,7 @@ SUITES = {
             title="Five networks at 224 x 224, ten classes, Adam, batch 4 and 64",
             entries=tuple(
                 Entry(
-                    workload=name, phase="training", batch=batch, weight=_HEAVY.get(name, 1.0),
-                    doubled=name == "resnet18" and batch == 4,
+                    workload=name, phase="training", batch=batch, doubled=name == "resnet18" and batch == 4
                 )
                 for batch in (4, 64)
                 for name in FIVE
@@ -91,9 +88,9 @@ TOUR = Suite(
         Entry(workload="mnist-cnn", phase="training", batch=64),
         Entry(workload="mlp", phase="forward-backward", batch=1024, doubled=True),
         Entry(workload="vae", phase="training", batch=128),
-        Entry(workload="resnet18", phase="training", batch=4, weight=1.5),
-        Entry(workload="matmul", phase="product", batch=1, weight=0.6, cpu_size="1024", size="4096"),
-        Entry(workload="decoder", phase="generation", batch=1, weight=1.2),
+        Entry(workload="resnet18", phase="training", batch=4),
+        Entry(workload="matmul", phase="product", batch=1, cpu_size="1024", size="4096"),
+        Entry(workload="decoder", phase="generation", batch=1),
     ),
 )
 LONG_TOUR = Suite(
@@ -103,20 +100,20 @@ LONG_TOUR = Suite(
         *TOUR.entries,
         Entry(workload="mnist-mlp", phase="training", batch=128),
         Entry(workload="lenet5", phase="training", batch=128),
-        Entry(workload="resnet50", phase="inference", batch=16, weight=1.5),
+        Entry(workload="resnet50", phase="inference", batch=16),
         Entry(workload="mobilenet_v2", phase="training", batch=4),
-        Entry(workload="efficientnet_b0", phase="training", batch=4, weight=1.5),
-        Entry(workload="alexnet", phase="training", batch=4, weight=1.5),
+        Entry(workload="efficientnet_b0", phase="training", batch=4),
+        Entry(workload="alexnet", phase="training", batch=4),
         Entry(workload="squeezenet1_0", phase="training", batch=4),
-        Entry(workload="vgg16", phase="inference", batch=4, weight=1.5),
-        Entry(workload="vgg16", phase="training", batch=4, weight=3.0),
-        Entry(workload="bert-base", phase="inference", batch=4, weight=1.5),
-        Entry(workload="resnet50", phase="training", batch=64, weight=2.0),
-        Entry(workload="bert-base", phase="inference", batch=64, weight=2.0),
-        Entry(workload="matmul", phase="product", batch=1, weight=0.6, cpu_size="512", size="1024"),
-        Entry(workload="matmul", phase="product", batch=1, weight=0.8, cpu_size="2048", size="8192"),
+        Entry(workload="vgg16", phase="inference", batch=4),
+        Entry(workload="vgg16", phase="training", batch=4),
+        Entry(workload="bert-base", phase="inference", batch=4),
+        Entry(workload="resnet50", phase="training", batch=64),
+        Entry(workload="bert-base", phase="inference", batch=64),
+        Entry(workload="matmul", phase="product", batch=1, cpu_size="512", size="1024"),
+        Entry(workload="matmul", phase="product", batch=1, cpu_size="2048", size="8192"),
         *(
-            Entry(workload="conv", phase="product", batch=1, weight=0.6, cpu_size=size, size=size)
+            Entry(workload="conv", phase="product", batch=1, cpu_size=size, size=size)
             for size in ("64x56", "128x28", "256x14", "512x7")
         ),
     ),

@@ -38,6 +38,7 @@ MOST = 0.5  # no tolerance is larger: half of what zeros are off by
 LOSS_FLOOR = 1e-6
 DEVICE_BITS = 20  # of float32 on other devices than CPUs
 BAND_REACH, BAND_MARGIN = 2.0, 0.02  # times the range of the seeds, and the loss of step 0
+FEWEST_BLOCKS = 2  # of one, nothing says how uncertain it is
 STALE = 0.5  # share of the steps whose result repeats the one before
 PROOF_SHARE, PROOF_S = 0.25, 0.0005  # of a block: how long reading its last result may take after the wait
 OVERHEAD_SHARE = 0.1
@@ -84,7 +85,7 @@ def gate_of(cell: PlannedCell, said: CellSaid) -> Gate:
             return Gate(status="not-here", why="even a batch of one does not fit into memory")
         return Gate(status="INVALID", why=said.why or "it failed")
     measured = said.measured
-    if measured is None or not measured.blocks_s or not measured.rounds_s:
+    if measured is None or len(measured.blocks_s) < FEWEST_BLOCKS or not measured.rounds_s:
         return Gate(status="not-run", why="the time was over before it could be measured")
     checks = tuple(_checks(cell, said, measured))
     wrong = [c for c in checks if not c.ok]

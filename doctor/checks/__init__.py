@@ -258,7 +258,12 @@ def _declared(layer: str, module: str) -> Check:
 
 def check_of(id: str) -> Check | None:
     """The check of that id, or None."""
-    return next((c for c in all_checks() if c.id == id), None)
+    return _by_id().get(id)
+
+
+@cache
+def _by_id() -> dict[str, Check]:
+    return {check.id: check for check in all_checks()}
 
 
 @cache

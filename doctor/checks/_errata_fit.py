@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from math import log
 
@@ -37,25 +37,31 @@ def with_message(facts: Facts, diagnosis: str) -> tuple[Match, ErrorText] | None
     """The erratum whose message was heard, with the message; where torch's release is not known, a verified one. Left
     out: what a recognised message says that does not
     mean `diagnosis`; and a build that is only judged by the releases around it."""
-    causes = {p.id: p.causes for p in lookup.error_patterns()}
-    meant = {e.text for e in facts.errors if diagnosis not in causes.get(e.pattern, (diagnosis,))}
-    spoken = [(e, " ".join(e.text.lower().split())) for e in facts.errors if not any(m in e.text for m in meant)]
+    rows = ((e, lookup.error_pattern(e.pattern)) for e in facts.errors)
+    meant = {e.text for e, row in rows if row and diagnosis not in row.causes}
+    spoken = [(" ".join(e.text.lower().split()), e) for e in facts.errors if not any(m in e.text for m in meant)]
+    heard = {id: e for id, message in _messages() for text, e in reversed(spoken) if message in text}
+    if not heard:
+        return None
     unknown = isinstance(facts.torch, Torch | None) and (facts.torch is None or facts.torch.version is None)
     for match in matches(facts):
-        wanted = " ".join(match.erratum.message.lower().split())
-        if not wanted or not (_is_certain(match, facts) or (unknown and match.erratum.status == "verified")):
-            continue
-        for error, text in spoken:
-            if wanted in text:
-                return match, error
+        error = heard.get(match.erratum.id)
+        if error and (_is_certain(match, facts) or (unknown and match.erratum.status == "verified")):
+            return match, error
     return None
+
+
+@of_tables
+def _messages() -> tuple[tuple[str, str], ...]:
+    """(id, its message as it is looked for) of the errata that print one."""
+    return tuple((e.id, " ".join(e.message.lower().split())) for e in lookup.errata() if e.message.strip())
 
 
 def out_of_memory(facts: Facts) -> tuple[Match, ErrorText] | None:
     """The erratum that makes an operation take far too much memory, where a text names that operation and memory ran
     out, with the message that says so."""
-    kinds = {p.id: p.kind for p in lookup.error_patterns()}
-    error = next((e for e in facts.errors if kinds.get(e.pattern) == "memory"), None)
+    rows = ((e, lookup.error_pattern(e.pattern)) for e in facts.errors)
+    error = next((e for e, row in rows if row and row.kind == "memory"), None)
     if error is None:
         return None
     for fit in explaining(facts, ("slow", "leak"), ("cuda", "rocm", "xpu")):
@@ -75,8 +81,9 @@ def _is_certain(match: Match, facts: Facts) -> bool:
 
 def cited(facts: Facts) -> tuple[Match, None] | None:
     """The erratum of this very build, on what is here, whose thread the text cites."""
-    found = (m for m in matches(facts) if _threads_of(m.erratum) & set(facts.threads) and _is_certain(m, facts))
-    match = next(found, None)
+    of_threads = _of_threads(facts)
+    found = (m for m in matches(facts) if m.erratum.id in of_threads and _is_certain(m, facts)) if of_threads else ()
+    match = next(iter(found), None)
     return (match, None) if match else None
 
 
@@ -100,6 +107,7 @@ def explaining(facts: Facts, kinds: Iterable[str], backends: Iterable[str]) -> t
         if isinstance(listed, list | tuple)
         for fault in listed
     }
+    of_threads = _of_threads(facts)
     common, worth, shown = _how_common(), _worth(kinds, backends), set(facts.signs)
     telling = shown - WHERE_SEEN
     found = []
@@ -108,7 +116,7 @@ def explaining(facts: Facts, kinds: Iterable[str], backends: Iterable[str]) -> t
         if e.kind not in kinds or not backends & set(match.backends):
             continue
         proven = bool(e.trigger) and e.trigger in faults
-        cited = bool(_threads_of(e) & set(facts.threads))
+        cited = e.id in of_threads
         concerned = {_name(op) for op in e.ops} & ops
         measured = {op for op in concerned if op in MEASURES}
         said = sum(1 / common[op] for op in concerned - measured)
@@ -138,8 +146,18 @@ def _how_common() -> Mapping[str, int]:
 
 
 @of_tables
-def _threads_of(erratum: Erratum) -> frozenset[str]:
-    return frozenset(thread for source in erratum.sources for thread in threads.of(source))
+def _by_thread() -> Mapping[str, Sequence[str]]:
+    """Thread -> the ids of the errata that have it as a source."""
+    found: dict[str, list[str]] = {}
+    for erratum in lookup.errata():
+        for thread in (t for source in erratum.sources for t in threads.of(source)):
+            found.setdefault(thread, []).append(erratum.id)
+    return found
+
+
+def _of_threads(facts: Facts) -> set[str]:
+    """The ids of the errata whose threads the text cites."""
+    return {id for thread in facts.threads for id in _by_thread().get(thread, ())}
 
 
 @of_tables

@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache, wraps
-from typing import TypeVar
+from collections.abc import Callable, Hashable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from doctor.model.facts import Facts
-from doctor.model.values import dataclass
 
+About = ParamSpec("About")
 Worked = TypeVar("Worked")
-KEPT = 8  # facts of so many machines
+_KEPT = "_worked_out"  # beside the fields of the facts: it goes with them
 
 
-@dataclass(frozen=True, eq=False)
-class _ById:
-    """Facts are compared by identity: they hold mappings, which have no hash."""
-
-    facts: Facts
-
-    def __hash__(self) -> int:
-        return id(self.facts)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ById) and other.facts is self.facts
-
-
-def once_for_facts(function: Callable[[Facts], Worked]) -> Callable[[Facts], Worked]:
-    """A decorator: the function runs once for the same facts."""
-
-    @lru_cache(maxsize=KEPT)
-    def kept(key: _ById) -> Worked:
-        return function(key.facts)
+def once_for_facts(
+    function: Callable[Concatenate[Facts, About], Worked],
+) -> Callable[Concatenate[Facts, About], Worked]:
+    """A decorator: the function runs once for the same facts and, where it takes more, the same arguments by place."""
 
     @wraps(function)
-    def ask(facts: Facts) -> Worked:
-        return kept(_ById(facts))
+    def ask(facts: Facts, /, *about: Hashable) -> Worked:
+        kept: dict[Any, object] = vars(facts).setdefault(_KEPT, {})
+        key = (function, about)
+        if key not in kept:
+            kept[key] = function(facts, *about)  # type: ignore[call-arg, arg-type]
+        return cast(Worked, kept[key])
 
-    return ask
+    return ask  # type: ignore[return-value]

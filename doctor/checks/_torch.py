@@ -7,6 +7,7 @@ from functools import cache
 
 from doctor.checks.runner import quoted
 from doctor.knowledge import choose, lookup
+from doctor.knowledge.messages import harmless_rows
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gpu, ImportFailure, InstallAttempt, Package, Torch
 from doctor.model.finding import Evidence
 from doctor.regex import Regex
@@ -163,10 +164,12 @@ _TOKEN = Regex(
 
 
 def search(facts: Facts, regex: str) -> tuple[ErrorText, re.Match[str]] | None:
-    """The first message, recognised or not, that a regular expression finds, with the match."""
+    """The first message, recognised or not, that a regular expression finds, with the match. A line that is known to be
+    a harmless warning shows nothing, whatever its words."""
     words = words_of(regex)
+    harmless = harmless_rows()
     for error in facts.errors:
-        if words and not any(word in error.text for word in words):
+        if error.pattern in harmless or (words and not any(word in error.text for word in words)):
             continue
         if found := re.search(regex, error.text):
             return error, found

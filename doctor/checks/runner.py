@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 from doctor.checks import Check, Judgement, Rule, Unknown, all_checks, gap_of, is_known
 from doctor.checks._accelerators import accelerators
+from doctor.checks._memo import once_for_facts
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import LAYERS, Evidence, Finding, Outcome
 
@@ -32,27 +34,24 @@ def _is_asked(check: Check, facts: Facts) -> bool:
 
 def run_check(check: Check, facts: Facts) -> tuple[Outcome, tuple[Finding, ...]]:
     """One check alone. A check that raises is `crashed` and never stops the others."""
-
-    def outcome(status: str, reason: str = "") -> Outcome:
-        return Outcome(id=check.id, layer=check.layer, status=status, reason=reason)  # type: ignore[arg-type]
-
+    outcome = partial(Outcome, id=check.id, layer=check.layer)
     try:
         said = _apply(check, check.rule, facts) if check.rule else None
         if not said and check.judge:
             said = check.judge(facts)
         if isinstance(said, Unknown):
-            return outcome("skipped", said.reason), ()
+            return outcome(status="skipped", reason=said.reason), ()
         found = () if said is None else (said,) if isinstance(said, Finding) else tuple(said)
     except Exception as error:
         where = error.__traceback__
         while where and where.tb_next:
             where = where.tb_next
         place = f" (line {where.tb_lineno} of {where.tb_frame.f_code.co_filename})" if where else ""
-        return outcome("crashed", f"{type(error).__name__}: {error}{place}"), ()
+        return outcome(status="crashed", reason=f"{type(error).__name__}: {error}{place}"), ()
     if found:
-        return outcome("found"), found
+        return outcome(status="found"), found
     why = cannot_say(check, facts)
-    return (outcome("skipped", why) if why else outcome("passed")), ()
+    return (outcome(status="skipped", reason=why) if why else outcome(status="passed")), ()
 
 
 def cannot_say(check: Check, facts: Facts) -> str | None:
@@ -63,13 +62,21 @@ def cannot_say(check: Check, facts: Facts) -> str | None:
     if check.keeps_from and _refuted(check, facts):
         return None
     for need in check.needs:
-        if not is_known(facts, need):
-            name = need.partition("|")[0]
-            if need == "messages":
-                return "its message was not heard, and not everything was" if facts.live else "its message is not there"
-            gap = gap_of(facts, name)
-            return f"{name} is not known: {gap.detail or gap.reason.replace('-', ' ')}"
+        if why := _unknown(facts, need):
+            return why
     return None if check.needs else "it does not say what rules it out"
+
+
+@once_for_facts
+def _unknown(facts: Facts, need: str) -> str | None:
+    """Why a need of many checks is not met; None where it is."""
+    if is_known(facts, need):
+        return None
+    if need == "messages":
+        return "its message was not heard, and not everything was" if facts.live else "its message is not there"
+    name = need.partition("|")[0]
+    gap = gap_of(facts, name)
+    return f"{name} is not known: {gap.detail or gap.reason.replace('-', ' ')}"
 
 
 def _refuted(check: Check, facts: Facts) -> bool:

@@ -7,21 +7,25 @@ import re
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
 from doctor.cli import output
 from doctor.cli.codes import NO_VERDICT
 from doctor.cli.options import completed_by, unknown_id
+from doctor.model.finding import SAID_LAST
 
 if TYPE_CHECKING:
     from doctor.checks import Check
     from doctor.knowledge.codes import Reading
+    from doctor.knowledge.messages import ErrorPattern
+    from doctor.model.facts import ErrorText, Facts
     from doctor.model.finding import Severity
     from doctor.model.symptom import Hypothesis, Question, Symptom
     from doctor.plugins.host import Described
 
+_Harmless: TypeAlias = "tuple[ErrorText, ErrorPattern]"
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 _NEGATIVE = re.compile(r"-(?:0[xX][0-9A-Fa-f]+|\d+)\Z")
 _LONGEST_TEXT = 100_000  # characters of pasted text that are read: more is a ticket, for check --from
@@ -197,33 +201,51 @@ def _explain_text(text: str, format: str, color: str) -> int:
     symptoms: list[Symptom] = []
     hypotheses: dict[Symptom, list[Hypothesis]] = {}
     asks: tuple[Question, ...] = ()
+    harmless: list[_Harmless] = []
     if not readings or len(text.split()) > 1:  # a code alone is not evidence
-        symptoms, hypotheses, asks = _symptoms(text)
+        facts = _read(text)
+        symptoms, hypotheses, asks = _symptoms(facts)
+        harmless = _harmless(facts, symptoms)
     if format == "json":
         import json
 
         entries = [_symptom_as_json(s, hypotheses[s]) for s in symptoms] + [_reading_as_json(r) for r in readings]
+        entries += [_harmless_as_json(error, row) for error, row in harmless]
         output.emit(json.dumps(entries, indent=2, ensure_ascii=False))
     elif format == "markdown":
-        output.emit(_as_markdown(hypotheses, readings))
-    elif symptoms or readings:
-        output.emit(_as_text(symptoms, hypotheses, asks, readings, color))
-    if symptoms or readings:
+        output.emit(_as_markdown(hypotheses, harmless, readings))
+    elif symptoms or readings or harmless:
+        output.emit(_as_text(symptoms, hypotheses, harmless, asks, readings, color))
+    if symptoms or readings or harmless:
         return 0
     if format != "json":
         output.complain("No known message or code is in this text. torchdoctor check looks at the machine itself.")
     return NO_VERDICT
 
 
-def _symptoms(text: str) -> tuple[list[Symptom], dict[Symptom, list[Hypothesis]], tuple[Question, ...]]:
+def _read(text: str) -> Facts:
+    from doctor.decode import encoded
+    from doctor.evidence.read import read
+
+    return replace(read((("text", encoded(text[:_LONGEST_TEXT])),)).facts, live=False)
+
+
+def _harmless(facts: Facts, symptoms: Iterable[Symptom]) -> list[_Harmless]:
+    """The harmless warnings, each kind once; none in a line that is also a symptom."""
+    from doctor.knowledge.messages import harmless_rows
+
+    lines = {s.line for s in symptoms}
+    found = {row.id: (e, row) for e in reversed(facts.errors) if e.line not in lines
+             and (row := harmless_rows().get(e.pattern))}  # fmt: skip
+    return list(reversed(found.values()))
+
+
+def _symptoms(facts: Facts) -> tuple[list[Symptom], dict[Symptom, list[Hypothesis]], tuple[Question, ...]]:
     """The symptoms with known causes, the hypotheses about each, and the question that settles most."""
     from doctor.accounting.account import weighed
     from doctor.accounting.judgement import judged
     from doctor.accounting.symptoms import symptoms_of
-    from doctor.decode import encoded
-    from doctor.evidence.read import read
 
-    facts = replace(read((("text", encoded(text[:_LONGEST_TEXT])),)).facts, live=False)
     made = judged(facts)
     status = {o.id: o.status for o in made.outcomes}
     symptoms = [s for s in symptoms_of(facts) if s.causes]
@@ -243,22 +265,29 @@ def _rows(hypotheses: dict[Symptom, list[Hypothesis]]) -> list[tuple[str, str, s
     return [(f"{shares[id] * 100:3.0f} %", id, titles.get(id, "not diagnosed yet")) for id in ids]
 
 
-def _as_markdown(hypotheses: dict[Symptom, list[Hypothesis]], readings: tuple[Reading, ...]) -> str:
+def _as_markdown(
+    hypotheses: dict[Symptom, list[Hypothesis]], harmless: list[_Harmless], readings: tuple[Reading, ...]
+) -> str:
     from doctor.reports import markdown
 
     lines: list[str] = []
     if hypotheses:
         lines += markdown.table(("of the weight", "diagnosis", ""), _rows(hypotheses))
+    if harmless:
+        heads = (SAID_LAST[0], "what it means", "when it matters", "what to do")
+        rows = [(error.text, row.means, row.matters, row.remedy) for error, row in harmless]
+        lines += ["", *markdown.table(heads, rows)] if lines else markdown.table(heads, rows)
     if readings:
         heads = ("code", "kind of code", "what it means", "can come from")
-        rows = [(r.name, r.of, r.meaning, ", ".join(r.causes)) for r in readings]
-        lines += ["", *markdown.table(heads, rows)] if lines else markdown.table(heads, rows)
+        codes = [(r.name, r.of, r.meaning, ", ".join(r.causes)) for r in readings]
+        lines += ["", *markdown.table(heads, codes)] if lines else markdown.table(heads, codes)
     return "\n".join(lines)
 
 
 def _as_text(
     symptoms: list[Symptom],
     hypotheses: dict[Symptom, list[Hypothesis]],
+    harmless: list[_Harmless],
     asks: tuple[Question, ...],
     readings: tuple[Reading, ...],
     color: str,
@@ -274,9 +303,31 @@ def _as_text(
         settle = "".join(f"\nTo settle it: {ask.text}\n    {ask.command}\n" for ask in asks)
         parts.append(f"Recognised\n{told}\nIt can mean\n{means}{settle}")
         more = rows[0][1] if rows else more
+    if harmless:
+        parts += [_meaning(error, row, shaded, width) for error, row in harmless]
+        more = more if symptoms else SAID_LAST[0]
     if readings:
         parts.append(pages.render_codes(readings, color=shaded, width=width))
     return "\n".join([*(part.rstrip() + "\n" for part in parts), f"More: torchdoctor explain {more}"])
+
+
+def _meaning(error: ErrorText, row: ErrorPattern, color: bool, width: int) -> str:
+    """One harmless warning, and what else it can mean."""
+    from doctor.checks import check_of
+    from doctor.reports.terminal import pages
+
+    told = pages.render_table([(error.text,)], indent=2, prose=width)
+    causes = [(id, check.title) for id in row.causes if (check := check_of(id))]
+    means = pages.render_table(causes, color=color, indent=2, gap=2, prose=width)
+    said = pages.render_table([(row.means,), (row.matters,), (row.remedy,)], indent=2, prose=width)
+    return f"Recognised\n{told}\nIt can mean\n{means}\n{said}"
+
+
+def _harmless_as_json(error: ErrorText, row: ErrorPattern) -> dict[str, object]:
+    return {
+        "pattern": row.id, "kind": row.kind, "text": error.text, "causes": row.causes, "means": row.means,
+        "matters": row.matters, "remedy": row.remedy,
+    }  # fmt: skip
 
 
 def _symptom_as_json(symptom: Symptom, hypotheses: list[Hypothesis]) -> dict[str, object]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import field
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -43,16 +43,29 @@ _MESSAGE = 4  # weight of a message in what speaks of an error on a machine
 _OTHER_MACHINE = 4  # one strong contradiction, or two weak ones
 
 
-@dataclass
+@dataclass(eq=False)
 class _Part:
     """A run of lines: a collect_env block or what stands between two."""
 
     document: Document
     first: int
     block: bool
-    notes: Notes
-    identity: dict[str, Any] = field(default_factory=dict)
+    take: Take
     of_another: bool = False  # the words before the block say that it is of another machine, where all is well
+
+    @cached_property
+    def notes(self) -> Notes:
+        """What it says; read when somebody asks."""
+        return self.take([self.document])
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        return _identity(self.notes)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it says nothing of a machine."""
+        return not (self.notes.noted or self.notes.gpus)
 
 
 def choose(documents: list[Document], take: Take) -> tuple[list[Document], tuple[Other, ...]]:
@@ -102,8 +115,10 @@ def _choose(documents: list[Document], take: Take) -> tuple[list[Document], tupl
 def _is_another(text: _Part, block: _Part) -> bool:
     """Whether a text is not of a block's machine: it contradicts the block, or the block is said to be of another one.
     A machine on which torch works is not the one that a failure tells of as soon as something contradicts."""
+    if text.is_silent or block.of_another:  # what says nothing contradicts nothing
+        return block.of_another
     contradiction = _distance(text, block)[1]
-    if contradiction >= _OTHER_MACHINE or block.of_another:
+    if contradiction >= _OTHER_MACHINE:
         return True
     versions = [part.identity.get("interpreter.version") for part in (text, block)]
     if all(versions) and versions[0] != versions[1]:
@@ -130,10 +145,9 @@ def _cut(document: Document, take: Take) -> list[_Part]:
         return []
     found = []
     for part, first, block in pieces:
-        notes = take([part])
         said = [line for line in document.lines[max(0, first - 4) : first] if line.strip()][-2:] if block else []
         another = any(_SAID_OF_ANOTHER.search(line) for line in said)
-        found.append(_Part(part, first, block, notes, _identity(notes), another))
+        found.append(_Part(part, first, block, take, another))
     return found
 
 

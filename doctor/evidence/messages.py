@@ -4,6 +4,7 @@ here."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache, lru_cache
 
@@ -15,7 +16,7 @@ from doctor.knowledge import lookup
 from doctor.knowledge.load import of_tables
 from doctor.knowledge.messages import ErrorPattern
 from doctor.model.facts import ABSENT, ErrorText
-from doctor.regex import Regex, Words, search_spanning, words_of
+from doctor.regex import Regex, Text, Vocabulary, folded, search_spanning
 
 RANK = Trust.PRINTED  # of what a program says in its own words
 _AT_MOST = 5  # of one pattern
@@ -53,11 +54,13 @@ def recognised(text: str, source: str) -> tuple[ErrorText, ...]:
 
 def read(document: Document, notes: Notes) -> None:
     """Note every message that the tables know."""
-    low = document.lower
-    flowing = " ".join(low.split()) if len(low) <= _WRAPPED_TEXT else ""
+    low = folded(document.text)
+    may_wrap = len(low) <= _WRAPPED_TEXT
+    vocabulary, places, always = _literals()
+    said = vocabulary.within(Text(f" {' '.join(low.split())} " if may_wrap else low))  # no literal holds two spaces
+    rows = lookup.error_patterns()
     found = tracebacks.frames(document)
-    run_on = Words(f" {flowing} ")
-    for pattern in _worth_a_search(words_of(document.text), run_on):
+    for pattern in (rows[i] for i in sorted({place for literal in said for place in places[literal]} | always)):
         if pattern.unless and _regex(pattern.unless, "i").search(document.text):
             continue
         if "s" in pattern.flags:
@@ -71,38 +74,21 @@ def read(document: Document, notes: Notes) -> None:
                 break
             _note(pattern.id, m.start(), m.end(), m.groups(), document, notes, found)
             _state(pattern, m, document, notes)
-        if count < 0 and flowing and pattern.literals and not pattern.flags.strip("i"):
-            _read_wrapped(pattern.id, regex, tuple(filter(run_on.holds, pattern.literals)), document, notes, found)
-
-
-def _worth_a_search(*texts: Words) -> list[ErrorPattern]:
-    """The rows of which a literal is in one of the texts, in the order of the table."""
-    literals, always = _literals()
-    heads = [literals.keys() & text.threes for text in texts]
-    wanted = {
-        place
-        for text, found in zip(texts, heads, strict=True)
-        for head in found
-        for literal, places in literals[head].items()
-        if literal[-3:] in text.threes and literal in text.low
-        for place in places
-    }
-    rows = lookup.error_patterns()
-    return [rows[place] for place in sorted(wanted | always)]
+        if count < 0 and may_wrap and pattern.literals and not pattern.flags.strip("i"):
+            _read_wrapped(pattern.id, regex, said.intersection(pattern.literals), document, notes, found)
 
 
 @of_tables
-def _literals() -> tuple[dict[str, dict[str, list[int]]], frozenset[int]]:
-    """By its first three characters, each literal with the places of its rows; and the places of the rows with none, or
-    a shorter one."""
-    found: dict[str, dict[str, list[int]]] = {}
+def _literals() -> tuple[Vocabulary, dict[str, list[int]], set[int]]:
+    """All literals; by the literal, the places of its rows; and the places of the rows that have none."""
+    places: dict[str, list[int]] = {}
     always = set()
     for place, row in enumerate(lookup.error_patterns()):
         for literal in row.literals:
-            found.setdefault(literal[:3], {}).setdefault(literal, []).append(place)
-        if not row.literals or any(len(literal) < 3 for literal in row.literals):
+            places.setdefault(literal, []).append(place)
+        if not row.literals:
             always.add(place)
-    return found, frozenset(always)
+    return Vocabulary(places), places, always
 
 
 def _state(row: ErrorPattern, m: re.Match[str], document: Document, notes: Notes) -> None:
@@ -116,15 +102,15 @@ def _state(row: ErrorPattern, m: re.Match[str], document: Document, notes: Notes
 def _read_wrapped(
     id: str,
     regex: Regex,
-    literals: tuple[str, ...],
+    literals: Iterable[str],
     document: Document,
     notes: Notes,
     found: list[tracebacks.Frame],
 ) -> None:
     """Note a message that is broken over up to _WRAPPED lines, as rich consoles and mail programs break it."""
-    for first, pieces, said, low in _joined(document):
-        if not any(literal in low for literal in literals):
-            continue
+    text, runs = _joined(document)
+    lines = text.lines_with(literals)
+    for first, pieces, said in runs.values() if lines is None else (runs[begin] for begin, _ in lines):
         m = regex.search(said)
         if m is None or not m.start() < len(pieces[0]) < m.end():
             continue
@@ -137,9 +123,12 @@ def _read_wrapped(
 
 
 @lru_cache(maxsize=4)
-def _joined(document: Document) -> list[tuple[int, tuple[str, ...], str, str]]:
-    """(index of the first line, the lines, the lines as one, the same in lower case) of every run of 2 to _WRAPPED."""
-    found = []
+def _joined(document: Document) -> tuple[Text, dict[int, tuple[int, tuple[str, ...], str]]]:
+    """Every run of 2 to _WRAPPED lines: a text (lower case) in which each is a line, and by where that begins: (index
+    of the first line, the lines, the lines as one)."""
+    runs = {}
+    text: list[str] = []
+    begin = 0
     for first in range(len(document.lines) - 1):
         pieces: list[str] = []
         for line in document.lines[first : first + _WRAPPED]:
@@ -148,8 +137,10 @@ def _joined(document: Document) -> list[tuple[int, tuple[str, ...], str, str]]:
             pieces.append(line.strip())
         if len(pieces) > 1:
             said = " ".join(pieces)
-            found.append((first, tuple(pieces), said, said.lower()))
-    return found
+            runs[begin] = (first, tuple(pieces), said)
+            text.append(said)
+            begin += len(said) + 1
+    return Text(folded("\n".join(text))), runs
 
 
 def _note(

@@ -62,8 +62,8 @@ def _rented(mention: Mention) -> bool:
 def hinted_gpu(notes: Notes) -> None:
     """Whose GPU it is by what is typed for it and by a maker's name, where a program misses a GPU and nothing names
     one."""
-    missed = {row.id for row in lookup.error_patterns() if row.kind == "no-device"}
-    if not any(error.pattern in missed for error in notes.errors):
+    rows = (lookup.error_pattern(error.pattern) for error in notes.errors)
+    if not any(row and row.kind == "no-device" for row in rows):
         return
     if notes.get("host.virtual_machine") in SERVICES:
         return

@@ -26,6 +26,7 @@ from dataclasses import replace
 
 from doctor.knowledge import lookup
 from doctor.knowledge.choosing.followers import followed
+from doctor.knowledge.choosing.lazy import Lazy
 from doctor.knowledge.choosing.machines import (
     COMPANIONS,
     FOLLOWERS,
@@ -80,7 +81,7 @@ def choose(
         held = ", ".join(f"{release} ({backend})" for release, backend in sorted(machine.among)) or "none"
         assumes += (f"only wheels that are there can be installed; of torch for this Python: {held}",)
     if not choice.builds or choice.wanting:
-        choice = replace(choice, nearest=tuple(nearest_to(machine, wanted, choice)))
+        choice = replace(choice, nearest=Lazy(nearest_to(machine, wanted, choice)))
     return replace(choice, assumes=assumes + tuple(assumed_of_cards(machine)))
 
 

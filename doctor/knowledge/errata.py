@@ -137,25 +137,35 @@ def erratum_of(id: str) -> Erratum | None:
 
 def errata_for(place: Place) -> tuple[Match, ...]:
     """The errata that hold at a place, and those that may, the gravest first."""
-    return _matching(errata(), place)
+    return _matching(_of_build(place.version), place)
 
 
 def grave_for(place: Place) -> tuple[Match, ...]:
     """Of errata_for only those that are grave and verified: what the choice of a build asks of every candidate."""
-    return _matching([e for e in errata() if e.severity == "grave" and e.status == "verified"], place)
+    return _matching(_of_build(place.version, grave=True), place)
 
 
-def _matching(rows: Iterable[Erratum], place: Place) -> tuple[Match, ...]:
+def _matching(rows: Iterable[tuple[Erratum, bool | None]], place: Place) -> tuple[Match, ...]:
     build = _build(place.version) if place.version else None
     here = frozenset(BACKENDS if place.backends is None else place.backends)
-    found = []
-    for erratum in rows:
-        if here.isdisjoint(erratum.backends) or (place.imported and erratum.is_over_once_imported):
-            continue
-        hit = build.has(erratum) if build else None
-        if (build is None or hit is not False) and (match := _match(erratum, place, build, hit)):
-            found.append(match)
+    found = [
+        match
+        for erratum, hit in rows
+        if not here.isdisjoint(erratum.backends)
+        and not (place.imported and erratum.is_over_once_imported)
+        and (match := _match(erratum, place, build, hit))
+    ]
     return tuple(sorted(found, key=gravity))
+
+
+@of_tables
+def _of_build(version: str | None, *, grave: bool = False) -> tuple[tuple[Erratum, bool | None], ...]:
+    """The errata that a build has or may have, each with whether it is known to have it. `grave`: only those that are
+    grave and verified."""
+    build = _build(version) if version else None
+    asked = (e for e in errata() if not grave or (e.severity == "grave" and e.status == "verified"))
+    rows = ((erratum, build.has(erratum) if build else None) for erratum in asked)
+    return tuple(row for row in rows if row[1] is not False)
 
 
 def gravity(match: Match) -> tuple[object, ...]:

@@ -41,6 +41,7 @@ from doctor.knowledge.interfaces import (
 from doctor.knowledge.load import refused, use
 from doctor.knowledge.messages import (
     ErrorPattern,
+    error_pattern,
     error_patterns,
     macos_named,
     macos_of_darwin,
@@ -91,11 +92,11 @@ __all__ = [
     "allocator_option_since", "arch_list_of", "architecture_of", "backends_of", "branches_of", "build_of",
     "commands_elsewhere", "companion", "conda_packages", "cuda_of_backend", "cuda_of_driver", "default_backend",
     "device_since", "distribution_driver", "download_mb", "driver_need", "driver_runs", "errata", "errata_for",
-    "erratum_of", "error_patterns", "fix_is_ahead", "gfx_runs_on", "gpu_model", "harmful_variables", "has_own_library",
-    "hsa_override", "index_url", "is_name", "is_release", "macos_named", "macos_of_darwin", "mps_minimum",
-    "name_removed", "name_since", "newest_torch", "newest_with_mps", "numpy_majors", "nvidia_component",
-    "on_conda_channel", "package_manager", "peaks_of", "pins_of", "platform_of", "present_in", "published",
-    "pythons_of", "refused", "release_date", "release_of", "resemblances", "runs_on", "system_package",
+    "erratum_of", "error_pattern", "error_patterns", "fix_is_ahead", "gfx_runs_on", "gpu_model", "harmful_variables",
+    "has_own_library", "hsa_override", "index_url", "is_name", "is_release", "macos_named", "macos_of_darwin",
+    "mps_minimum", "name_removed", "name_since", "newest_torch", "newest_with_mps", "numpy_majors",
+    "nvidia_component", "on_conda_channel", "package_manager", "peaks_of", "pins_of", "platform_of", "present_in",
+    "published", "pythons_of", "refused", "release_date", "release_of", "resemblances", "runs_on", "system_package",
     "system_packages", "tables_date", "times_behind", "torch_of_companion", "torch_versions", "use", "what_is",
     "wheel_minimum_glibc", "wheel_minimum_macos",
 ]  # fmt: skip

@@ -15,6 +15,11 @@ class ErrorPattern:
     `kind` and `subject`: what it speaks of, a Kind and a Subject of doctor/model/symptom.py. `example`: a line that the
     regex matches. `harmless`: it is also seen where nothing is wrong (a warning, a plain statement), so it need not be
     explained.
+
+    The rows of harmless warnings, which the check harmless-warning tells, have three sentences more. `means`: what the
+    warning says, and what the program does after it. `matters`: when it is not harmless after all. `remedy`: how to
+    silence it, or what to do to gain what it offers. Any causes behind harmless-warning are what it can mean then.
+    `doubtful`: the line speaks of a failure that may have ended the program, so that a text with it proves no health.
     """
 
     id: str
@@ -31,6 +36,10 @@ class ErrorPattern:
     status: str
     states: tuple[tuple[str, bool | str], ...] = ()
     unless: str = ""
+    means: str = ""
+    matters: str = ""
+    remedy: str = ""
+    doubtful: bool = False
 
 
 @of_tables
@@ -63,9 +72,29 @@ def error_patterns() -> tuple[ErrorPattern, ...]:
             status=row["status"],
             states=tuple(row.get("states", {}).items()),
             unless=row.get("unless", ""),
+            means=row.get("means", ""),
+            matters=row.get("matters", ""),
+            remedy=row.get("remedy", ""),
+            doubtful=row.get("doubtful", False),
         )
         for row in table("messages")["rows"]
     )
+
+
+@of_tables
+def harmless_rows() -> dict[str, ErrorPattern]:
+    """The rows of harmless warnings by their ids."""
+    return {row.id: row for row in error_patterns() if row.means}
+
+
+@of_tables
+def _by_id() -> dict[str, ErrorPattern]:
+    return {row.id: row for row in error_patterns()}
+
+
+def error_pattern(id: str) -> ErrorPattern | None:
+    """The row of that id."""
+    return _by_id().get(id)
 
 
 @of_tables

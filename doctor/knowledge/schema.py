@@ -62,6 +62,14 @@ def _whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
+def _balance(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _weights(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"(?:\d{1,3}:-?\d{1,4}(?: |$))*", value) is not None
+
+
 def _truth(value: Any) -> bool:
     return isinstance(value, bool)
 
@@ -84,6 +92,10 @@ def _code(value: Any) -> bool:
 
 def _sentence(value: Any) -> bool:
     return isinstance(value, str) and 10 <= len(value) <= 110 and value.isprintable()
+
+
+def _prose(value: Any) -> bool:
+    return isinstance(value, str) and 10 <= len(value) <= 240 and value.isprintable() and value.endswith(".")
 
 
 def _told(value: Any) -> bool:
@@ -259,7 +271,8 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
             {"id": ID, "regex": _regex, "flags": FLAGS, "causes": _list_of(CAUSE), "kind": SYMPTOM, "subject": SUBJECT,
              "example": _text, "literals": _list_of(_text), "versions": _text, "source": _text,
              "evidence": _list_of(_text), "status": STATUS},
-            {"harmless": _truth, "note": _text, "states": _map_of(FACT, _told), "unless": _regex},
+            {"harmless": _truth, "note": _text, "states": _map_of(FACT, _told), "unless": _regex, "means": _prose,
+             "matters": _prose, "remedy": _prose, "doubtful": _truth},
         )
     },
     "codes": {
@@ -278,8 +291,8 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
         "rows": ({"symptom": SYMPTOM_ID, "counts": _map_of(CAUSE, _whole), **_CITED}, {"note": _text}),
     },
     "words": {
-        "causes": ({"cause": CAUSE, "tickets": _whole, **_CITED}, {}),
-        "terms": ({"term": _text, "counts": _map_of(CAUSE, _whole)}, {}),
+        "causes": ({"cause": CAUSE, "tickets": _whole, "bias": _balance, **_CITED}, {}),
+        "terms": ({"term": _text, "rarity": _whole, "weights": _weights}, {}),
     },
     "interfaces": {
         "names": ({"name": _text, "since": VERSION, **_CITED}, {"note": _text}),

@@ -1,9 +1,9 @@
-"""Which diagnoses the tickets had that read like a text: naive Bayes over their words. The public name is lookup.py's.
+"""Which diagnoses the tickets had that read like a text: one logistic regression a cause over its words. The public
+name is lookup.py's.
 
-A term is a word, or two that follow each other, without digits and addresses; how often it stands is not counted. The
-table holds in how many labelled tickets of each cause a term occurs. Causes are compared by the mean of the logarithms
-of how much more often a ticket of that cause has the term than any ticket has: by the square root of the number of
-known terms, as terms of one text say the same thing many times over.
+A term is a word, a number of three or four digits (a GPU's, an error's), or two of these that follow each other; how
+often it stands is not counted. scripts/learn_words.py learns the table from the labelled tickets: how rare each term
+is, and how much it speaks for or against each cause.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from doctor.knowledge.load import of_tables, table
 from doctor.model.values import dataclass
 
 READ = 200_000  # characters: what a ticket says of its cause is said by then
-SMOOTHING = 8.0  # tickets that a cause is taken to have had besides, with terms like those of all tickets
+BIAS_UNIT, RARITY_UNIT, WEIGHT_UNIT = 100, 100, 10  # the table holds whole numbers
 _ADDRESS = re.compile(r"https?://\S+")
-_WORD = re.compile(r"[a-z_][a-z_]+")
+_WORD = re.compile(r"[a-z_][a-z_]+|(?<![\w.])\d{3,4}(?![\w.])")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,35 +38,27 @@ def terms_of(text: str) -> frozenset[str]:
 
 
 @of_tables
-def _tickets() -> dict[str, int]:
-    """cause -> labelled tickets; "healthy" is one of the causes."""
-    return {row["cause"]: row["tickets"] for row in table("words")["causes"]}
-
-
-@of_tables
-def _counts() -> dict[str, dict[str, int]]:
-    """term -> cause -> labelled tickets with that term."""
-    return {row["term"]: row["counts"] for row in table("words")["terms"]}
+def _terms() -> dict[str, tuple[int, str]]:
+    """term -> (how rare it is, its weights by the place of the cause)."""
+    return {row["term"]: (row["rarity"], row["weights"]) for row in table("words")["terms"]}
 
 
 def resemblances(text: str) -> tuple[Resemblance, ...]:
     """The causes that tickets like this text had, the likeliest first. () where it has no known term."""
-    tickets, counts = _tickets(), _counts()
-    whole = sum(tickets.values())
-    known = sorted(term for term in terms_of(text) if term in counts)
+    known = [found for term in sorted(terms_of(text)) if (found := _terms().get(term))]
     if not known:
         return ()
-    # What a cause that never had a term is told by it is the same for every such term; the rest is added to it.
-    says = {cause: len(known) * math.log(SMOOTHING / (number + SMOOTHING)) for cause, number in tickets.items()}
-    for term in known:
-        usual = sum(counts[term].values()) / whole
-        for cause, number in counts[term].items():
-            says[cause] += math.log(number / usual / SMOOTHING + 1)
-    score = {cause: math.log(n / whole) + says[cause] / math.sqrt(len(known)) for cause, n in tickets.items()}
-    highest = max(score.values())
-    weight = {cause: math.exp(value - highest) for cause, value in score.items()}
-    total = sum(weight.values())
-    return tuple(
-        Resemblance(cause=cause, share=weight[cause] / total, tickets=tickets[cause])
-        for cause in sorted(weight, key=lambda cause: (-weight[cause], cause))
+    length = math.sqrt(sum(rarity * rarity for rarity, _ in known))
+    causes = table("words")["causes"]
+    says = [row["bias"] / BIAS_UNIT for row in causes]
+    for rarity, weights in known:
+        for weight in weights.split():
+            place, _, value = weight.partition(":")
+            says[int(place)] += int(value) / WEIGHT_UNIT * rarity / length
+    odds = [1 / (1 + math.exp(-max(-30.0, min(30.0, said)))) for said in says]
+    whole = sum(odds)
+    alike = (
+        Resemblance(cause=row["cause"], share=own / whole, tickets=row["tickets"])
+        for row, own in zip(causes, odds, strict=True)
     )
+    return tuple(sorted(alike, key=lambda r: (-r.share, r.cause)))

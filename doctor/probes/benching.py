@@ -27,7 +27,7 @@ IMPORT_LIMIT_S = 120.0  # torch, from a cold disk; the device
 STAGE_LIMIT_S = 120.0  # of a stage of one cell beyond the time of the plan: compiling, or a slow reference
 RESTARTS = 3  # of a child that died
 LINE_SIZE, LINE_ITEMS = 1 << 20, 20_000
-PIECES = ("clock", "cell", "gate", "meter", "loader", "run")
+PIECES = ("clock", "cell", "gate", "meter", "need", "operations", "loader", "run")
 WORDS = {
     "import": "importing torch",
     "open": "opening the device",

@@ -11,9 +11,9 @@ from doctor.reports.remedies import offer
 def fix_of(report: Report, finding: Finding) -> Fix | None:
     """The fix made for that finding, or the one that cures it too. Of several findings of one id each has its own."""
     several = sum(f.id == finding.id for f in report.findings) > 1
-    for fix in report.plan.fixes:
-        if fix.finding == finding.id and (not several or _is_made_of(fix, finding)):
-            return fix
+    own = [f for f in report.plan.fixes if f.finding == finding.id and (not several or _is_made_of(f, finding))]
+    if own:  # words of one may begin those of another
+        return next((f for f in own if any(_same(f.title, r.text) for r in finding.remedies)), own[0])
     return next((f for f in report.plan.fixes if finding.id in f.also_cures), None)
 
 
@@ -22,6 +22,10 @@ def _is_made_of(fix: Fix, finding: Finding) -> bool:
     remedies = [r for r in finding.remedies if r.action == fix.action]
     words = [(r.text or r.details.get("reason", "")).casefold() for r in remedies]
     return any(fix.action != "none" or said in fix.title.casefold() for said in words) or not finding.remedies
+
+
+def _same(title: str, said: str) -> bool:
+    return title.casefold().rstrip(".") == said.casefold().rstrip(".")
 
 
 def told(report: Report, finding: Finding) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.checks import check_of, is_programs_own
-from doctor.model.finding import ONLY_TOLD, Finding
+from doctor.model.finding import ONLY_TOLD, SAID_LAST, Finding
 from doctor.model.report import Report
 from doctor.model.symptom import Symptom
 from doctor.model.values import dataclass
@@ -38,7 +38,7 @@ class Cause:
 def render(report: Report) -> str:
     """The document. All foreign text is escaped by the template's autoescaping, after sinks.py's escapers."""
     windows = report.facts.host.system == "windows"
-    roots = [f for f in report.findings if f.root]
+    roots = [f for f in report.findings if f.root and f.id not in SAID_LAST]
     return page(
         "report.html.j2",
         report=report,
@@ -52,6 +52,7 @@ def render(report: Report) -> str:
         offer=remedies.offer,
         says_more=remedies.says_more,
         roots=roots,
+        last=[f for f in report.findings if f.root and f.id in SAID_LAST],
         causes=causes(report),
         fix_of=lambda finding: findings.fix_of(report, finding),
         consequences=lambda finding: findings.consequences(report, finding),
@@ -78,7 +79,7 @@ def _state(report: Report) -> str:
 
 def causes(report: Report) -> tuple[Cause, ...]:
     """The roots from which something follows that was found or seen."""
-    drawn = (_cause(report, finding, ()) for finding in report.findings if finding.root)
+    drawn = (_cause(report, finding, ()) for finding in report.findings if finding.root and finding.id not in SAID_LAST)
     return tuple(one for one in drawn if one.consequences or one.symptoms)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from doctor.model.facts import ABSENT, Facts, ProbeResult, Torch
-from doctor.model.finding import ONLY_TOLD, OPEN_IF_NOTED, Finding
+from doctor.model.finding import ONLY_TOLD, OPEN_IF_NOTED, SAID_LAST, Finding
 from doctor.model.report import PluginRun, Report
 from doctor.model.symptom import Symptom
 from doctor.model.values import dataclass
@@ -54,8 +54,9 @@ def _rows(report: Report) -> Iterator[Row]:
         "libraries": words.libraries(report.facts),
         "device": device(report),
     }
+    told = [f for f in report.findings if f.id not in (*ONLY_TOLD, *SAID_LAST)]
     for layer in ROWS:
-        found = [f for f in report.findings if f.layer == layer and f.id not in ONLY_TOLD and not is_of_plugin(f)]
+        found = [f for f in told if f.layer == layer and not is_of_plugin(f)]
         if layer in ("install", "run"):
             if not found:
                 continue

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from doctor.checks import Check, check_of
-from doctor.model.finding import Finding
+from doctor.model.finding import SAID_LAST, Finding
 from doctor.model.fix import Fix
 from doctor.model.report import Report
 from doctor.model.values import dataclass
@@ -57,6 +57,7 @@ def _ticket(report: Report, tail: str) -> str:
     parts = [
         *(_Part(text, "findings" if number else "") for number, text in enumerate(_findings(report))),
         _Part("\n".join(_left_over(report))),
+        *(_Part(text, "findings") for text in _findings(report, last=True)),
         _Part("\n".join(_layers(report)), "layers"),
         _Part(_folded("What is installed, as collect_env prints it", _collect_env(report)), "collect_env"),
         _Part(_folded("What other tools' reports say beside that", _other_tools(report)), "other tools"),
@@ -96,9 +97,9 @@ def _head(report: Report) -> Iterator[str]:
     yield ""
 
 
-def _findings(report: Report) -> Iterator[str]:
+def _findings(report: Report, *, last: bool = False) -> Iterator[str]:
     for finding in report.findings:
-        if finding.root:
+        if finding.root and (finding.id in SAID_LAST) == last:
             text = "\n".join(_finding(report, finding))
             if len(text) > _FINDING:  # whole lines, and no fence that stays open
                 text = "\n".join(_finding(report, replace(finding, evidence=finding.evidence[:5]), short=True))

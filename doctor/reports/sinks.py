@@ -102,14 +102,15 @@ def json_text(document: str) -> str:
     >>> json_text('{"a": "##[error]x"}')
     '{"a": "\\\\u0023#[error]x"}'
     """
-    if "##" in document:
-        document = re.sub(r"#(?=#[A-Za-z]{0,40}\[)", r"\\u0023", document)
-    if "::" in document:
-        document = re.sub(r"(?<=[\"\s]):(?=:)", r"\\u003a", document)
-    document = re.sub(
-        r"((?:section_(?:start|end)|travis_(?:fold|time))):", r"\1\\u003a", document, flags=re.IGNORECASE
-    )
+    document = _AZURE.sub(r"\\u0023", document)
+    document = _GITHUB.sub(r"\\u003a:", document)
+    document = _FOLDS.sub(r"\1\\u003a", document)
     return document.replace("\x7f", "\\u007f")
+
+
+_AZURE = Regex(r"#(?=#[A-Za-z]{0,40}\[)")
+_GITHUB = Regex(r"(?<=[\"\s])::")
+_FOLDS = Regex(r"((?:section_(?:start|end)|travis_(?:fold|time))):", re.IGNORECASE)
 
 
 def html(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A text that decides nothing gets the causes of tickets like it as hypotheses, never as findings."""
+"""A text that decides nothing gets the causes of tickets like it as hypotheses; one that leads is told as a warning."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 import pytest
 
 from doctor.checks import all_checks
+from doctor.knowledge import lookup
+from doctor.knowledge.lookup import Resemblance
 from doctor.model.report import Report
 from doctor.model.request import Request
 from doctor.pipeline import examine
@@ -37,7 +39,7 @@ def unknown() -> Report:
 def test_the_causes_of_tickets_like_it_are_hypotheses(unknown: Report) -> None:
     assert unknown.verdict == "unknown"
     assert by_words(unknown)[0] == "container-without-gpu"
-    assert not unknown.findings
+    assert all(f.severity == "warning" and f.confidence == "likely" for f in unknown.findings)
     assert unknown.questions
 
 
@@ -67,3 +69,43 @@ def test_a_report_of_ours_is_read_back_without_comparing_its_words(unknown: Repo
     healthy = examined("torch 2.5.1\nCUDA available: True\nCUDA runtime 12.4\n>>> torch.zeros(1).cuda()\ntensor([0.])")
     for text in (markdown.render(healthy), json_report.render(healthy)):
         assert not by_words(examined(text))
+
+
+def test_a_cause_that_leads_is_told_as_a_warning_and_is_no_verdict() -> None:
+    report = examined(VAGUE)
+    told = [f for f in report.findings if f.id == "container-without-gpu"]
+    assert [f.severity for f in told] in (["warning"], ["fault"])
+    if told[0].severity == "warning":
+        assert (told[0].confidence, report.verdict) == ("likely", "unknown")
+        assert "proves it" in told[0].detail
+
+
+@pytest.mark.parametrize(
+    ("share", "rest", "told"), [(0.39, 0.1, ()), (0.41, 0.1, ("gpu-hidden",)), (0.9, 0.0, ("gpu-hidden",))]
+)
+def test_only_a_clear_leader_is_told(
+    share: float, rest: float, told: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alike = (Resemblance(cause="gpu-hidden", share=share, tickets=9), Resemblance(cause="x", share=rest, tickets=1))
+    monkeypatch.setattr(lookup, "resemblances", lambda text: alike)
+    report = examined("On Ubuntu 22.04 with a GeForce RTX 3080 my program does odd things.")
+    assert tuple(f.id for f in report.findings) == told
+    assert report.verdict == "unknown"
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.39, False), (0.41, True)])
+def test_a_text_that_reads_like_a_question_describes_no_fault(
+    share: float, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alike = (Resemblance(cause="healthy", share=share, tickets=9),)
+    monkeypatch.setattr(lookup, "resemblances", lambda text: alike)
+    report = examined("May there be packages for Ubuntu 24.04 on a GeForce RTX 3080 some day?")
+    assert [f.id for f in report.findings] == ["no-fault-described"] * told
+    assert report.verdict == "unknown"
+
+
+def test_a_known_message_is_no_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    alike = (Resemblance(cause="healthy", share=0.9, tickets=9),)
+    monkeypatch.setattr(lookup, "resemblances", lambda text: alike)
+    report = examined("Will this be fixed?\nRuntimeError: CUDA error: an illegal memory access was encountered")
+    assert "no-fault-described" not in [f.id for f in report.findings]

@@ -204,6 +204,15 @@ def test_what_was_not_measured() -> None:
     assert row.gate.status == "INVALID"
 
 
+def test_one_block_says_nothing_of_how_uncertain_it_is() -> None:
+    one = said()
+    assert one.measured is not None
+    (row,) = rows((cell(), replace(one, measured=replace(one.measured, blocks_s=(0.01,)))))
+    assert (row.gate.status, row.timing) == ("not-run", None)
+    (row,) = rows((cell(), replace(one, measured=replace(one.measured, blocks_s=(0.01, 0.011)))))
+    assert row.timing is not None
+
+
 def test_half_the_batch_is_said() -> None:
     one = replace(said(batch=512), notes=("a batch of 1024 ran out of memory",))
     (row,) = rows((cell(), one))

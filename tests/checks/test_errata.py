@@ -8,9 +8,10 @@ import pytest
 
 from doctor.checks import _errata, _errata_fit
 from doctor.checks.runner import judge
-from doctor.evidence import operations, signs, threads
+from doctor.evidence import signs, threads
 from doctor.evidence.read import read
 from doctor.knowledge import errata as engine
+from doctor.knowledge import load
 from doctor.model.facts import Facts, ProbeResult
 from tests.checks.torch.known_errata import used_mac, used_nvidia
 from tests.examples import linux, mac, with_error, with_packages, with_torch
@@ -30,19 +31,14 @@ def put(monkeypatch, *rows) -> None:
     monkeypatch.setattr(engine, "errata", lambda: rows)
     monkeypatch.setattr("doctor.knowledge.lookup.errata", lambda: rows)
     monkeypatch.setattr("doctor.knowledge.lookup.erratum_of", {e.id: e for e in rows}.get)
-    forget()
-
-
-def forget() -> None:
-    for kept in (operations._names, _errata_fit._how_common, _errata_fit._worth):
-        kept.cache_clear()
+    load.forget()
 
 
 @pytest.fixture(autouse=True)
 def rows(monkeypatch):
     put(monkeypatch, *ROWS)
     yield
-    forget()
+    load.forget()
 
 
 def named(facts: Facts, id: str) -> str | None:

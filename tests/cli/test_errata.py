@@ -11,6 +11,7 @@ from doctor import pipeline
 from doctor.accounting.judgement import judged
 from doctor.cli.main import run
 from doctor.knowledge import errata as engine
+from doctor.knowledge import load
 from doctor.model.report import Report
 from doctor.reports import terminal, verdict
 from tests.checks.torch.known_errata import used_mac
@@ -29,10 +30,13 @@ ROWS = (
 
 @pytest.fixture(autouse=True)
 def rows(monkeypatch):
+    load.forget()
     monkeypatch.setattr(engine, "errata", lambda: ROWS)
     by_id = {e.id: e for e in ROWS}
     monkeypatch.setattr("doctor.knowledge.lookup.erratum_of", by_id.get)
     monkeypatch.setattr("doctor.knowledge.lookup.errata", lambda: ROWS)
+    yield
+    load.forget()
 
 
 def report(version: str = "2.8.0") -> Report:

@@ -144,3 +144,38 @@ def test_marks_have_an_ascii_form(monkeypatch) -> None:
 def test_explain_bytes_that_nobody_can_decode(capsys, text: str) -> None:
     assert run(["explain", text]) in (0, 2, 3)
     assert "bug" not in capsys.readouterr().err
+
+
+FLASH = "UserWarning: 1Torch was not compiled with flash attention."
+
+
+@pytest.mark.parametrize("format", ["terminal", "markdown", "json"])
+def test_explain_a_harmless_warning(capsys, format: str) -> None:
+    assert run(["explain", FLASH, "--format", format]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "harmless-warning" in said
+    assert "lacks one kernel for attention" in said
+    assert "It matters for the speed" in said
+
+
+def test_explain_tells_a_harmless_warning_beside_an_error(capsys) -> None:
+    assert run(["explain", f"{FLASH}\nRuntimeError: operator torchvision::nms does not exist", "--json"]) == 0
+    patterns = [entry["pattern"] for entry in json.loads(capsys.readouterr().out)]
+    assert patterns == ["torchvision-nms-missing", "attention-kernel-left-out"]
+
+
+def test_how_a_harmless_warning_looks(tmp_path, monkeypatch, capsys, snapshot) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = f"{FLASH}\nW tensorflow/utils.cc:38] TF-TRT Warning: Could not find TensorRT\n"
+    (tmp_path / "ticket.txt").write_text(said, encoding="utf-8")
+    assert run(["check", "--from", "ticket.txt"]) == 3
+    assert capsys.readouterr().out.rpartition("No verdict")[0] == snapshot
+
+
+def test_a_harmless_warning_is_said_after_what_is_not_explained(tmp_path, capsys) -> None:
+    ticket = tmp_path / "ticket.txt"
+    ticket.write_text(f"{FLASH}\nRuntimeError: the frobnicator of torch failed on device cuda:7\n", encoding="utf-8")
+    for format in ("terminal", "markdown", "html"):
+        run(["check", "--from", str(ticket), "--format", format])
+        said = capsys.readouterr().out
+        assert 0 < said.index("frobnicator") < said.index("lacks one"), format

@@ -19,7 +19,7 @@ spec.loader.exec_module(probe)
 import torch  # noqa: E402
 
 FILES = ["stages/monitor", "stages/training"]
-FILES += ["bench/" + n for n in ("clock", "cell", "gate", "meter", "loader", "run")]
+FILES += ["bench/" + n for n in ("clock", "cell", "gate", "meter", "need", "operations", "loader", "run")]
 FILES += ["bench/workloads/" + n for n in ("mlp", "matmul")]
 
 
@@ -174,7 +174,7 @@ def bench(fault):
     plan = {
         "seconds": 120.0, "warm_s": 0.1, "rounds": 2, "loader": False, "unsynchronised": False, "seed": 0,
         "warnings": KEPT,
-        "groups": [{"workload": workload, "size": size, "weight": 1.0, "cells": [dict(
+        "groups": [{"workload": workload, "size": size, "cells": [dict(
             spec, device=DEVICE, dtype="fp32", threads=1, channels_last=False, compile=False, seconds=0.3,
             ungated=False,
         )]}],
@@ -182,7 +182,7 @@ def bench(fault):
     one.pieces = RUN.by_short_names(one.pieces)
     runner = RUN.Runner(one, RUN.Speaker(talk), plan)
     runner.tampered = FAULTS[fault]
-    runner.group(plan["groups"][0], plan["groups"])
+    runner.group(plan["groups"][0], [])
     environ = runner.facts()["environ"]
     os.environ.pop("OMP_NUM_THREADS", None)
     return {"fault": fault, "device": DEVICE, "environ": environ, "cells": talk.cells}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor.knowledge import errata as engine
-from doctor.knowledge import lookup
+from doctor.knowledge import load, lookup
 from doctor.knowledge.errata import Erratum, Place, affects, errata_for, nightly_date, stands_for
 from doctor.knowledge.load import BUILT_IN
 from doctor.probes.triggers import triggers
@@ -92,9 +92,11 @@ def test_nightlies_are_judged_by_their_date() -> None:
 @pytest.fixture
 def only(monkeypatch):
     def put(*rows: Erratum) -> None:
+        load.forget()
         monkeypatch.setattr(engine, "errata", lambda: rows)
 
-    return put
+    yield put
+    load.forget()
 
 
 MAC = Place(

@@ -11,33 +11,39 @@ from hypothesis import strategies as st
 from doctor.checks import all_checks
 from doctor.knowledge.lookup import resemblances
 from doctor.knowledge.words import terms_of
-from scripts import count_words
+from scripts import learn_words
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
 
 
-def test_the_table_is_what_the_labelled_tickets_hold() -> None:
-    made = json.loads(count_words.rendered(sorted(p for p in CASES.iterdir() if p.is_dir())))
-    table = json.loads(count_words.TABLE.read_text(encoding="utf-8"))
-    assert {**made, "date": ""} == {**table, "date": ""}, "run scripts/count_words.py tests/cases/* --write"
+def test_the_table_is_learned_from_the_labelled_tickets_that_there_are() -> None:
+    table = json.loads(learn_words.TABLE.read_text(encoding="utf-8"))
+    current = learn_words.source(learn_words.labelled(CASES))
+    assert table["sources"] == {"cases": current}, "run scripts/learn_words.py --write"
 
 
-def test_tickets_that_measure_the_tool_do_not_teach_it() -> None:
-    measuring = [p.parent for p in CASES.glob("*/first-run.json")]
-    assert measuring
-    assert not sum(count_words.counted(measuring)[0].values())
+def test_a_round_teaches_nothing_before_its_first_run(tmp_path: Path) -> None:
+    for collection in ("own", "unseen9"):
+        case = tmp_path / collection / "run" / "one"
+        case.mkdir(parents=True)
+        (case / "input.txt").write_text(f"a ticket of {collection}", encoding="utf-8")
+        (case / "case.json").write_text('{"cause": "gpu-hidden", "source": "a thread"}', encoding="utf-8")
+    assert learn_words.labelled(tmp_path) == [("gpu-hidden", "a ticket of own")]
+    (tmp_path / "unseen9" / "first-run.json").write_text("{}", encoding="utf-8")
+    assert ("gpu-hidden", "a ticket of unseen9") in learn_words.labelled(tmp_path)
 
 
 def test_every_cause_is_a_diagnosis() -> None:
-    table = json.loads(count_words.TABLE.read_text(encoding="utf-8"))
-    causes = {row["cause"] for row in table["causes"]}
-    assert causes <= {c.id for c in all_checks()} | {"healthy"}
-    assert all(set(row["counts"]) <= causes for row in table["terms"])
+    table = json.loads(learn_words.TABLE.read_text(encoding="utf-8"))
+    assert {row["cause"] for row in table["causes"]} <= {c.id for c in all_checks()} | {"healthy"}
+    places = range(len(table["causes"]))
+    named = {int(w.partition(":")[0]) for row in table["terms"] for w in row["weights"].split()}
+    assert named <= set(places)
 
 
-def test_terms_are_words_and_pairs_without_numbers_and_addresses() -> None:
+def test_terms_are_words_and_pairs_without_short_numbers_and_addresses() -> None:
     found = terms_of("CUDA 12.4 error 999, see https://example.org/a/page")
-    assert found == {"cuda", "error", "see", "cuda error", "error see"}
+    assert found == {"cuda", "error", "999", "see", "cuda error", "error 999", "999 see"}
 
 
 @given(st.text(max_size=400))

@@ -23,7 +23,7 @@ from doctor.knowledge import published
 from doctor.model.bench import BenchReport
 from doctor.redaction.report import redact_bench
 from doctor.reports.bench import csv, html, json, layout, markdown, text
-from tests.bench.samples import ALL, FIVE, VGG, explained, report, row
+from tests.bench.samples import ALL, FIVE, VGG, explained, report, row, timing
 from tests.reports.hostile import PIECES, live_commands
 from tests.reports.test_formats import body_of
 from tests.reports.test_sinks import ALIVE
@@ -200,3 +200,11 @@ def test_nothing_is_wider_than_the_terminal(name: str) -> None:
     shown = text.render(explained(ALL[name]), width=80)
     wide = [line for line in shown.splitlines() if len(line) > 80 and "://" not in line]
     assert not wide
+
+
+@pytest.mark.parametrize(("blocks", "steps", "stopped", "words"), [
+    (3, 1, "time-over", "±1.0 % (3 steps)"), (4, 2, "time-over", "±1.0 % (8 steps)"),
+    (30, 1, "time-over", "±1.0 % (time over)"), (30, 1, "precise", "±1.0 %"),
+])  # fmt: skip
+def test_how_many_steps_a_short_row_has_is_shown(blocks: int, steps: int, stopped: str, words: str) -> None:
+    assert layout.spread_of(timing(100.0, blocks=blocks, steps_per_block=steps, stopped=stopped)) == words

@@ -283,10 +283,10 @@ def _by_message(facts: Facts) -> Judgement:
         return None
     listed = any(g.uuid for g in gpus_of(facts, "nvidia"))  # as nvidia-smi -L does
     driver = bool(facts.nvidia.driver or facts.nvidia.gpus_seen or listed)
-    if error := heard(facts, "invalid-device-ordinal", "cuda-error-101"):
+    if error := heard(facts, "cuda-error-101"):  # of CUDA's start: a kernel's "invalid device ordinal" is the program's
         if known_unset and facts.live:
             return None
-        detail = "The program asks for a GPU with a number beyond those that it may see."
+        detail = "CUDA's start asks for a GPU with a number beyond those that there are."
     elif (error := heard(facts, "no-cuda-device-detected")) and not (known_unset and facts.live):
         detail = "CUDA sees no GPU" + (", while the driver has one." if driver else ".")
     elif (

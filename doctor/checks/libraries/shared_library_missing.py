@@ -34,8 +34,10 @@ check = Check(
 )
 
 CANNOT_OPEN = r"^(?!.*Failed to load image).*?(lib[\w+.-]+?\.so[.\d]*): cannot open shared object file"
-CANNOT_LOAD = r"(?:Could not load library |Unable to load any of \{)(lib\w+\.so[.\d]*)"
-NOT_LOCATED = r"Could not locate (\w+\.dll)|failed to open ((?:lib)?nvrtc-builtins[\w.-]*\w)"
+CANNOT_LOAD = r"(?:Could not load library |Unable to load any of \{|Library (?=\S+ is not found))(lib\w+\.so[.\d]*)"
+NOT_LOCATED = (
+    r"Could not locate (\w+\.dll)|Library (\w+\.dll) is not found|failed to open ((?:lib)?nvrtc-builtins[\w.-]*\w)"
+)
 NOT_LOADED = r"Library not loaded: (\S+\.dylib)"
 OWN = Regex(r"^lib(?:torch|c10|shm\b|caffe2)")
 DRIVER = Regex(r"^lib(?:cuda|nvidia-ml|nvcuvid)\.so")

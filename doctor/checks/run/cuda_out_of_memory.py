@@ -55,6 +55,7 @@ def judge(facts: Facts) -> Judgement:
         "The GPU's memory is full" + (f": other processes hold {others:.0%} of it." if crowded and others else "."),
         evidence=(quote(full), "nvidia.processes", "gpus"),
         remedies=(stop, reduce) if crowded else (reduce, stop),
+        confidence="certain" if full.pattern == "exception" or ":" in full.text else "likely",  # or a person's words
     )
 
 

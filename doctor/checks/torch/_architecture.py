@@ -62,7 +62,7 @@ def unserved(check: Check, facts: Facts, *, newer: bool) -> Judgement:
     devices = _devices(facts)
     if archs and message and wheel_platform(facts) is None:
         archs = tuple(a for a in archs if a.startswith("sm_"))  # the PTX of one platform's build did not help here
-    if archs is None:
+    if archs is None or not devices:
         return _by_message(check, facts, devices, newer=newer)
     made = build(facts)
     cuda = made.cuda if made else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -88,6 +87,8 @@ class Poetry(Tool):
 
     def names_environment(self, folder: str, real: str, prefix: str) -> bool:
         """demo-AbC_12-x-py3.12. Source: poetry's EnvManager.generate_env_name."""
+        import hashlib  # loads OpenSSL
+
         digest = hashlib.sha256(os.path.normcase(real).encode()).digest()
         return f"-{base64.urlsafe_b64encode(digest).decode()[:8]}-py" in os.path.basename(prefix)
 

@@ -1,6 +1,7 @@
 """A workload on one device with one setting: its model, its data, and one step of it."""
 
 NORMALISED = 8  # samples of that batch
+HEAD = 8  # samples of a batch that have a reference, unless a workload says otherwise
 POOL = 2  # batches that the steps take in turn: a stale result would show as the same loss twice
 SCALE = 1024.0  # of the loss in float16, so that gradients do not vanish
 TYPES = {"bf16": "bfloat16", "fp16": "float16"}
@@ -31,9 +32,25 @@ class Start(object):
                 layer.momentum = usual
 
     def drawn(self, count, number, side=None):
-        """(inputs, targets) of a batch on the CPU. `number` tells the batches of a seed apart."""
+        """(inputs, targets) of a batch on the CPU. `number` tells the batches of a seed apart. The first samples, those
+        that are compared, are drawn by themselves: every batch of that number begins with the same ones."""
+        generator = self.torch.Generator().manual_seed(1000 * self.seed + number)
+        head = count if side or "product" in self.work.PHASES else compared(self.work, count)
+        inputs, targets = self.some(head, generator, side)
+        if head == count:
+            return inputs, targets
+        more, labels = self.some(count - head, generator, side)
+        joined = self.torch.cat((inputs, more))
+        return joined, joined if targets is inputs else self.torch.cat((targets, labels))
+
+    def first(self, count, number):
+        """The first samples of a batch that is timed (rows of a product)."""
+        if "product" not in self.work.PHASES:
+            return self.drawn(count, number)
+        return tuple(t[:count] for t in self.drawn(1, number))
+
+    def some(self, count, generator, side):
         torch, work = self.torch, self.work
-        generator = torch.Generator().manual_seed(1000 * self.seed + number)
         if hasattr(work, "draw"):
             return work.draw(torch, count, generator, side, **self.sized)
         shape = tuple(work.SHAPE)
@@ -42,6 +59,11 @@ class Start(object):
         patterns = torch.randn((work.CLASSES,) + shape, generator=torch.Generator().manual_seed(1))
         labels = torch.randint(0, work.CLASSES, (count,), generator=generator)
         return 0.5 * torch.randn((count,) + shape, generator=generator) + patterns[labels], labels
+
+
+def compared(work, batch):
+    """How many of a batch's first samples (rows of a product, images of a convolution) have a reference."""
+    return work.COMPARED if "product" in work.PHASES else min(batch, getattr(work, "COMPARED", HEAD))
 
 
 def loss_of(torch, work, outputs, targets):
@@ -56,8 +78,25 @@ def optimizer_of(torch, work, parameters):
     return torch.optim.Adam(parameters, lr=learning_rate(work))
 
 
+def fast_optimizer_of(torch, work, parameters):
+    """The same one where nothing is timed, on the CPU. Since torch 2.4 it can do in one pass over the parameters what
+    takes ten."""
+    parameters = list(parameters)
+    if not hasattr(work, "optimizer"):
+        try:
+            return torch.optim.Adam(parameters, lr=learning_rate(work), fused=True)
+        except (TypeError, ValueError, RuntimeError):  # it came with 1.13 for CUDA alone
+            pass
+    return optimizer_of(torch, work, parameters)
+
+
 def learning_rate(work):
     return getattr(work, "LEARNING_RATE", 1e-4 if len(getattr(work, "SHAPE", ())) > 1 else 1e-3)
+
+
+def tensors_of(model):
+    """Parameters and running statistics."""
+    return list(model.parameters()) + list(model.buffers())
 
 
 def copied(model):
@@ -95,7 +134,7 @@ class Cell(object):
             self.model = self.model.to(memory_format=torch.channels_last)
         self.model.train(self.trains)
         self.called = torch.compile(self.model, dynamic=False) if spec["compile"] else self.model
-        self.initial = [t.detach().clone() for t in self.tensors()]
+        self.initial = [t.detach().clone() for t in tensors_of(self.model)]
         if spec["phase"] == "training":
             self.optimizer = optimizer_of(torch, self.work, self.model.parameters())
         self.pool = [self.placed(*self.start.drawn(self.batch, number)) for number in range(POOL)]
@@ -103,9 +142,6 @@ class Cell(object):
     def release(self):
         self.model = self.called = self.optimizer = None
         self.pool, self.initial, self.kept = [], [], []
-
-    def tensors(self):
-        return list(self.model.parameters()) + list(self.model.buffers())
 
     def placed(self, inputs, targets):
         there = inputs.to(self.device)
@@ -136,6 +172,10 @@ class Cell(object):
             with self.torch.no_grad():
                 self.infer_step(inputs)
 
+    def number(self, back):
+        """Of the batch of a step before: 0 is the last step."""
+        return (self.done - 1 - back) % POOL
+
     def train_step(self, inputs, targets):
         model = self.optimizer if self.optimizer is not None else self.model
         model.zero_grad()
@@ -164,7 +204,7 @@ class Cell(object):
         """As at the start. Training for long would end in a loss of zero, with denormal numbers, which CPUs take a
         hundred times as long for."""
         with self.torch.no_grad():
-            for tensor, before in zip(self.tensors(), self.initial):
+            for tensor, before in zip(tensors_of(self.model), self.initial):
                 tensor.copy_(before)
             for state in self.optimizer.state.values() if self.optimizer is not None else ():
                 for name, value in state.items():
@@ -172,7 +212,7 @@ class Cell(object):
                         value.zero_()
                     elif isinstance(value, (int, float)) and not isinstance(value, bool):
                         state[name] = 0
-        self.done = 0
+        self.done, self.kept = 0, []
 
     def wait(self):
         """Until the device has done its work: in one place, so that a clock without it can be put to the test."""

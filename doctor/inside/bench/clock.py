@@ -12,6 +12,8 @@ LEAST_BLOCKS = 10  # below six there is no interval of 95 %
 SLOPE = 0.01  # over the last ten medians
 MEDIANS = 10
 GROUP = 3  # blocks of which one median is made
+WARM_BLOCKS = MEDIANS * GROUP  # that say whether it is warm
+LEAST_INTERVAL = 6  # values that have an interval of 95 %; of fewer there is only their range
 Z = 1.96
 
 
@@ -48,9 +50,9 @@ def slope(values: "list[float]") -> float:
 
 def is_warm(blocks: "list[float]") -> bool:
     """Whether the last ten medians, of three blocks each, lie level."""
-    if len(blocks) < MEDIANS * GROUP:
+    if len(blocks) < WARM_BLOCKS:
         return False
-    last = blocks[-MEDIANS * GROUP:]
+    last = blocks[-WARM_BLOCKS:]
     return abs(slope([median(last[i:i + GROUP]) for i in range(0, len(last), GROUP)])) < SLOPE
 
 

@@ -6,9 +6,10 @@ import time
 
 RESET_STEPS = 200  # a training begins anew after so many, outside the clock
 SETTLE_S = 0.2  # an accelerator's clock ramps up again after it waited for the CPU's turn
+SETTLES_S = 0.5  # of a block: a longer one on the CPU feels nothing of what ran before it
 MOST_BLOCKS = 3000
 MOST_STEPS = 2000  # of a block
-ROUND_BLOCKS = 3  # at least, in each round
+ROUND_BLOCKS = 3  # in each round, where its time allows
 PROOFS = 3
 SMALL = 1e-3  # of losses: two that have come close to zero may well be equal
 
@@ -24,11 +25,13 @@ class Meter(object):
         self.listed = pieces["gate"].listed
         self.watch = self.monitor.Watch(cell.probe)
         self.steps = 1
+        self.step_s = 0.0  # of a step, as last seen before the clock counted
         self.since_reset = 0
         self.blocks, self.rounds = [], []  # seconds of a step
         self.total_steps = 0
         self.memory = []  # [steps so far, bytes of each counter]
         self.proof = []  # [seconds of a block, seconds until its last result could be read]
+        self.last_loss, self.seen_steps = None, None  # of the last block that was looked at, and the steps until then
         self.nonfinite = None  # the step, counted from the first one that was timed
         self.repeated = self.looked = 0
         self.cpu_s = self.wall_s = self.joules = self.energy_s = 0.0
@@ -46,7 +49,7 @@ class Meter(object):
             cell.reset()
             cell.wait()
             self.since_reset = 0
-        cell.kept = []
+        cell.kept = [] if cell.trains else cell.kept[-1:]  # outputs are compared with those of the step before
         cpu = time.process_time()
         started = time.perf_counter()
         for _ in range(steps):
@@ -70,6 +73,10 @@ class Meter(object):
             if self.nonfinite is None:
                 bad = [i for i, v in enumerate(values) if v - v != 0]
                 self.nonfinite = self.total_steps - len(values) + bad[0] if bad else None
+            follows = self.total_steps - len(values) == self.seen_steps and self.since_reset > len(values)
+            self.seen_steps, before = self.total_steps, self.last_loss
+            self.last_loss = values[-1]
+            values = [before] + values if follows else values
             self.looked += len(values) - 1
             self.repeated += sum(1 for a, b in zip(values, values[1:]) if a == b and abs(a) > SMALL)
         elif len(kept) > 1:
@@ -85,8 +92,13 @@ class Meter(object):
         started = time.perf_counter()
         self.cell.step()
         self.cell.wait()
-        self.said["first_call_s"] = time.perf_counter() - started
+        self.said["first_call_s"] = self.step_s = time.perf_counter() - started
         self.said["device"] = self.listed(self.cell.kept[-1])[0].device.type
+        self.cell.reset()
+
+    def step_again(self):
+        """The faster of two steps counts: the first one may have waited for something."""
+        self.step_s = min(self.step_s, self.block(1))
         self.cell.reset()
 
     def calibrate(self):
@@ -95,12 +107,14 @@ class Meter(object):
         while True:
             wanted = min(MOST_STEPS, self.clock.steps_for(seconds))
             if wanted <= self.steps:
+                self.step_s = seconds
                 return
             self.steps = wanted if wanted <= 4 * self.steps else 4 * self.steps
             seconds = self.block()
 
     def warm_up(self, least, most):
-        """Until the last ten medians are level, and at least so many seconds; at most so many."""
+        """Until the last ten medians are level, and at least so many seconds; at most so many, and no more than at
+        least where there will be no ten medians."""
         started = time.perf_counter()
         seen = []
         while True:
@@ -109,21 +123,27 @@ class Meter(object):
             if passed >= least and self.clock.is_warm(seen):
                 self.said["warm"] = True
                 break
-            if passed >= most:
+            if passed >= most or passed >= least and len(seen) * most < self.clock.WARM_BLOCKS * passed:
                 break
         self.steps = max(self.steps, min(MOST_STEPS, self.clock.steps_for(self.clock.median(seen))))
+        self.step_s = self.clock.median(seen)
         self.said["warmup_s"] = time.perf_counter() - started
         self.cpu_s = self.wall_s = 0.0
 
     # --- the clock counts
 
-    def round(self, seconds):
-        """Blocks for so many seconds, or until the median is known precisely."""
+    def seconds_a_block(self):
+        """As the last one took, or the first call where none was timed."""
+        return (self.blocks[-1] if self.blocks else self.step_s) * self.steps
+
+    def round(self, seconds, most):
+        """Blocks for so many seconds, or until the median is known precisely: at least one, and `ROUND_BLOCKS` where
+        that takes at most `most` seconds."""
         self.torch.set_num_threads(self.cell.threads)
         started = time.perf_counter()
         while not self.cell.probe.is_cpu and time.perf_counter() - started < SETTLE_S:
             self.block()
-        if self.cell.probe.is_cpu:
+        if self.cell.probe.is_cpu and self.seconds_a_block() < SETTLES_S:
             self.block(1)
         self.cpu_s, self.wall_s = self.cpu_s * bool(self.rounds), self.wall_s * bool(self.rounds)
         own = []
@@ -139,8 +159,10 @@ class Meter(object):
             self.look()
             self.memory.append([self.total_steps] + [int(count()) for _, count in self.counters])
             passed = time.perf_counter() - started
-            enough = len(own) >= ROUND_BLOCKS and self.clock.is_precise(self.blocks)
-            if enough or passed >= seconds and (len(own) >= ROUND_BLOCKS or passed >= 3 * seconds):
+            several = len(own) >= ROUND_BLOCKS
+            if several and (passed >= seconds or self.clock.is_precise(self.blocks)):
+                break
+            if passed + self.seconds_a_block() > max(most, seconds):
                 break
         passed = time.perf_counter() - started
         self.rounds_s += passed

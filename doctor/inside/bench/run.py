@@ -1,23 +1,20 @@
-"""All cells of the plan, group by group: a group is one workload, and its cells take turns in rounds.
+"""All cells of the plan, group by group: a group is one workload, and its cells take turns in rounds. The group that
+needs the least time is next (need.py).
 
 PLAN (written by doctor/bench/plan.py): {"seconds", "warm_s", "rounds", "loader", "unsynchronised", "seed", "groups":
-[{"workload", "size", "weight", "cells": [{"key", "device", "phase", "dtype", "batch", "threads", "channels_last",
-"compile", "seconds"}]}]}. Lines: begin and end of each stage ("cells" are named by their key), "cell" with what was
-measured, "share", "done".
+[{"workload", "size", "cells": [{"key", "device", "phase", "dtype", "batch", "threads", "channels_last", "compile",
+"seconds"}]}]}. Lines: begin and end of each stage ("cells" are named by their key), "cell" with what was measured,
+"share", "done".
 """
 
 import sys
 import time
 
-MOST_STEPS_TO_START = 5  # the first call, one to warm up, and three to measure
 LEAST_BATCH = 1
-LEAST_S = 0.5  # of a cell
-SHARED = 0.6  # of a group's time, at most for what the CPU computes for all of its cells
-MOST_PACE = 20.0
 FALLBACK = "fall back to run on the CPU"
+ROUND_LONGER = 3.0  # times its seconds that a round of long blocks may take
 TRIAL = 768  # side of the product that says how fast a device is at first
 SIDES, ENOUGH_S = (768, 1536, 3072), 0.03  # of products that say what a CPU can do; the last one takes so long
-FAST = 2.25  # multiplications for an output and input channel that Winograd and FFT convolutions need, at least
 
 
 class Speaker(object):
@@ -42,10 +39,16 @@ def main(probe, talk, plan):
     probe.pieces = by_short_names(probe.pieces)
     runner = Runner(probe, Speaker(talk), plan)
     talk.say(event="facts", data=runner.facts())
-    for number, group in enumerate(plan["groups"]):
-        if not runner.group(group, plan["groups"][number:]):
-            break
-        talk.say(event="share", share=round((number + 1.0) / len(plan["groups"]), 3))
+    waiting = list(plan["groups"])
+    while waiting and runner.group(runner.next_of(waiting), waiting):
+        talk.say(event="share", share=round(1.0 - len(waiting) / float(len(plan["groups"])), 3))
+
+
+class Made(object):
+    """A workload with its parameters and data, and what the CPU computes of it for all cells."""
+
+    def __init__(self, which, start, flops, reference):
+        self.which, self.start, self.flops, self.reference = which, start, flops, reference
 
 
 class Runner(object):
@@ -57,36 +60,49 @@ class Runner(object):
         host.pieces = probe.pieces
         self.probes = {"cpu": host, str(probe.device): probe}
         self.until = time.perf_counter() + plan["seconds"]
-        self.rates = {}  # operations a second, by device
-        self.bands = {}  # losses of the CPU's seeds, by workload and size: other batches share them
-        self.pace = 1.0  # how much longer things take than foreseen: other programs may be at work
+        self.works = {g["workload"]: self.work_of(g["workload"]) for g in plan["groups"]}
+        self.needs = self.pieces["need"].Needs(
+            self.pieces["cell"], self.pieces["gate"], self.pieces["operations"], self.works)
+        self.last = None  # what was made last: the next group may have the same workload
         self.kept_warnings = plan.get("warnings", [])
+        for name in sorted(self.probes):
+            self.try_out(name)
+
+    def work_of(self, name):
+        return self.pieces["workloads." + name.replace("-", "_")]
+
+    def next_of(self, waiting):
+        """The group that needs the least, taken out of those that wait."""
+        found = min(waiting, key=self.needs.group)
+        waiting.remove(found)
+        return found
 
     def facts(self):
         return {"environ": self.pieces["meter"].debug_variables()}
 
-    def group(self, group, left):
-        """False where the device is lost."""
-        share = group["weight"] / float(sum(g["weight"] for g in left))
-        budget = max(0.0, self.until - time.perf_counter()) * share
-        until = time.perf_counter() + budget
-        work = self.pieces["workloads." + group["workload"].replace("-", "_")]
+    def group(self, group, waiting):
+        """Measure the cells of a group. False where the device is lost."""
+        cells = list(enumerate(group["cells"]))
+        refusals = [self.refused(group, spec, self.kept_for_others(group, n, waiting)) for n, spec in cells]
+        if all(refusals):  # not even made
+            for (_, spec), why in zip(cells, refusals):
+                self.not_run(group, spec, why)
+            return True
+        left, need = self.left(), self.pieces["need"]
+        others = [(self.needs.group(g), self.needs.group(g, need.FEWEST)) for g in waiting]
+        until = time.perf_counter() + need.share_of(self.needs.group(group), others, left)
         try:
-            start = self.speaker.stage("make", group["workload"], lambda: self.made(work, group))
+            made = self.speaker.stage("make", group["workload"], lambda: self.made(group))
         except Exception as error:
             for spec in group["cells"]:
                 self.speaker.cell(spec["key"], **self.failed(error))
             return True
-        flops = counted(self.torch, start, group.get("size"))
-        gate = self.pieces["gate"]
-        reference = gate.Reference(self.pieces["cell"], start, self.probes["cpu"].threads)
-        which = (group["workload"], group.get("size"))
-        reference.losses = self.bands.get(which)
         meters = []
         alive = True
-        for position, spec in enumerate(group["cells"]):
+        for position, spec in cells:
             try:
-                meter = self.begun(start, spec, reference, flops, until, len(group["cells"]) - position)
+                later = self.kept_for_others(group, position, waiting)
+                meter = self.begun(made, group, spec, until, group["cells"][position + 1:], later)
                 if meter is not None:
                     meters.append(meter)
             except Exception as error:
@@ -95,50 +111,67 @@ class Runner(object):
                 if data["lost"] and spec["device"] != "cpu":
                     alive = False
                     break
-        self.bands[which] = reference.losses
         if alive:
             self.rounds(meters, until)
         for spec, meter, said in meters:
-            alive = self.ended(spec, meter, said, reference) and alive
+            alive = self.ended(group, spec, meter, said, made.reference) and alive
         return alive
 
-    def made(self, work, group):
-        for name in sorted({spec["device"] for spec in group["cells"]}):
-            self.rates[name] = max(self.rates.get(name, 0.0), self.trial(self.probes[name]))
-        self.torch.set_num_threads(self.probes["cpu"].threads)
-        others = {name.partition(".")[2]: p for name, p in self.pieces.items() if name.startswith("workloads.")}
-        return self.pieces["cell"].Start(self.torch, work, group.get("size"), self.plan["seed"], others)
+    def kept_for_others(self, group, position, waiting):
+        """Seconds for what comes after a cell of the group and needs less."""
+        rest = [(group, s) for s in group["cells"][position + 1:]] + [(g, s) for g in waiting for s in g["cells"]]
+        return self.needs.cheaper(group, group["cells"][position], rest)
 
-    def begun(self, start, spec, reference, flops, until, turns):
-        """(spec, meter, what the gate saw) of a cell that is warm; None where it is not to be. `turns`: how many cells
-        share the time that is left. What the CPU computes for all of them is not charged to the first one."""
-        probe, work = self.probes[spec["device"]], start.work
+    def not_run(self, group, spec, why):
+        self.speaker.cell(
+            spec["key"], status="not-run", why=why, flops=self.needs.step_operations(group, spec))
+
+    def made(self, group):
+        """The workload of a group; that of the group before is kept where it is the same one."""
+        which = (group["workload"], group.get("size"))
+        if self.last is None or self.last.which != which:
+            if self.last is not None:
+                self.last.reference.without_gradients()
+                self.last = None  # before the next one is made: it may be large
+            self.torch.set_num_threads(self.probes["cpu"].threads)
+            others = {name.partition(".")[2]: p for name, p in self.pieces.items() if name.startswith("workloads.")}
+            cells = self.pieces["cell"]
+            start = cells.Start(self.torch, self.works[which[0]], which[1], self.plan["seed"], others)
+            flops = self.pieces["operations"].counted(self.torch, start, which[1])
+            known = self.needs.referred.setdefault(which, {})
+            reference = self.pieces["gate"].Reference(cells, start, self.probes["cpu"].threads, known)
+            self.last = Made(which, start, flops, reference)
+        for name in sorted({spec["device"] for spec in group["cells"]}):
+            self.try_out(name)
+        return self.last
+
+    def begun(self, made, group, spec, until, siblings, later):
+        """(spec, meter, what is known of the cell) where it is warm; None where it is not to be. `siblings`: the cells
+        of the group that come after it; `later`: seconds that are kept for what comes after it, here or elsewhere."""
+        flops, work, probe = made.flops, made.start.work, self.probes[spec["device"]]
         batch = spec["batch"]
         notes = []
         if spec["compile"] and not hasattr(self.torch, "compile"):
             raise NotImplementedError("this torch has no torch.compile; it came with 2.0")
         if spec["compile"] and hasattr(work, "step"):
             raise NotImplementedError("generating token by token is not compiled here")
-        factor = 3.0 if spec["phase"] in ("training", "forward-backward") else 1.0
+        factor = self.needs.factor(spec)
+        theirs = sum(self.needs.cell(group, s) for s in siblings)
         while True:
+            tried = dict(spec, batch=batch)
             per_step = flops["step"] * batch * factor - flops["first"] * batch * (factor > 1)
-            expected = per_step / self.rate(probe)
-            shared, own = (0.0, 0.0) if spec.get("ungated") else gate_seconds(
-                self, start, flops, factor, batch, probe, reference)
-            left = max(0.0, until - time.perf_counter())
-            seconds = max(0.0, left - self.pace * shared) / turns
-            foreseen = self.pace * (own + MOST_STEPS_TO_START * expected)
-            if left / turns < LEAST_S or self.pace * shared > SHARED * left or foreseen > 1.5 * seconds:
-                why = "the time was over before its turn" if left / turns < LEAST_S else (
-                    "checking it and %d steps would take about %.0f s here, and this cell has %.0f s"
-                    % (MOST_STEPS_TO_START, foreseen + self.pace * shared, left / turns))
-                said = {"status": "not-run", "why": why, "parameters": parameters(start), "flops": per_step}
-                self.speaker.cell(spec["key"], **said)
+            counts = {"flops": per_step, "least_flops": per_step * flops["least"]}
+            why = self.refused(group, tried, later)
+            if why is not None:
+                self.not_run(group, tried, why)
                 return None
             try:
-                counts = {"flops": per_step, "least_flops": per_step * flops["least"]}
-                found = self.warmed(start, spec, batch, reference, counts, seconds + self.pace * shared, notes)
-                self.keep_pace(found[1].said["start_s"], shared + own + 2 * expected)
+                need = self.needs.cell(group, tried)
+                own = need + max(0.0, until - time.perf_counter() - need - theirs) / (1 + len(siblings))
+                found = self.warmed(made, group, tried, counts, notes, own, later)
+                if isinstance(found, str):
+                    self.not_run(group, tried, found)
+                    return None
                 return found
             except Exception as error:
                 if not is_out_of_memory(error) or batch <= LEAST_BATCH:
@@ -147,14 +180,22 @@ class Runner(object):
                 batch //= 2
             self.forget(probe)
 
-    def keep_pace(self, taken, foreseen):
-        """What took long here will take long the next time."""
-        if taken > LEAST_S:
-            self.pace = max(self.pace, min(MOST_PACE, taken / max(foreseen, LEAST_S)))
+    def left(self):
+        return self.until - time.perf_counter()
 
-    def warmed(self, start, spec, batch, reference, counts, seconds, notes):
-        probe, key = self.probes[spec["device"]], spec["key"]
-        began = time.perf_counter()
+    def refused(self, group, spec, later):
+        """Why a cell is not even tried; None where it may fit. What was not timed yet is taken to be fast."""
+        needs, need = self.needs, self.pieces["need"]
+        step = needs.step(group, spec, 1.0)
+        return need.refusal(
+            step, needs.check(group, spec, 1.0), needs.again(group, spec, step), self.left() - later, 1 + need.FEWEST)
+
+    def warmed(self, made, group, spec, counts, notes, own, later):
+        """As `begun`; a sentence where its first step has shown that it takes too long. `own`: its seconds of the
+        group's, where nothing is in a hurry."""
+        start = made.start
+        probe, key, batch, need = self.probes[spec["device"]], spec["key"], spec["batch"], self.pieces["need"]
+        until = time.perf_counter() + own
         kept = len(self.kept_warnings)
         cell = self.pieces["cell"].Cell(probe, start, spec, batch)
         self.tampered(cell)
@@ -163,48 +204,95 @@ class Runner(object):
             probe.ask("cuda.reset_peak_memory_stats", probe.device)
         meter = self.pieces["meter"].Meter(cell, self.pieces)
         self.speaker.stage("first", key, meter.first_call)
-        gated = {} if spec.get("ungated") else self.speaker.stage(
-            "gate", key, lambda: self.pieces["gate"].looked(self.pieces["cell"], cell, reference))
-        meter.said["start_s"] = time.perf_counter() - began
-        left = seconds - meter.said["start_s"]
-        least = min(self.plan["warm_s"], max(left * 0.5, 0.1))
-        self.speaker.stage("warm", key, lambda: (meter.calibrate(), meter.warm_up(least, max(least * 1.5, 0.1))))
-        rate = counts["flops"] / max(self.pieces["clock"].median([meter.block()]), 1e-9)
-        self.rates[str(probe.device)] = max(self.rates.get(str(probe.device), 0.0), 0.5 * rate)
+        refused = self.too_long(meter, group, spec, later)
+        gated = {}
+        if not refused and not spec.get("ungated"):
+            gated = self.speaker.stage("gate", key, lambda: self.gated(cell, group, made.reference))
+            refused = self.foreseen(meter, group, spec, later)
+        if refused:
+            cell.release()
+            self.forget(probe)
+            return refused
+        own = max(need.LEAST_S, until - time.perf_counter())
+        spare = own - need.TIMED * meter.step_s - self.needs.again(group, spec, meter.step_s)
+        least = need.warming(spare, meter.step_s, self.plan["warm_s"])
+        if least:
+            self.speaker.stage("warm", key, lambda: (meter.calibrate(), meter.warm_up(least, 1.5 * least)))
+        self.needs.learn(group, spec, self.needs.step_operations(group, spec), meter.step_s)
+        operations = self.pieces["operations"]
         said = {
-            "gate": gated, "batch": batch, "parameters": parameters(start), "notes": notes,
-            "depth": start.work.DEPTH, "bits": self.bits(probe, spec), "warnings_before": kept,
+            "gate": gated, "batch": batch, "parameters": operations.parameters(start), "notes": notes,
+            "again_s": self.needs.again(group, spec, meter.step_s), "depth": start.work.DEPTH,
+            "bits": self.bits(probe, spec), "warnings_before": kept,
             "product_rate": self.product_rate(probe, spec),
             "samples": batch * getattr(start.work, "PER_SAMPLE", 1) if start.work.UNIT != "products" else batch,
-            "bytes_moved": moved(start, cell, spec), "unit": start.work.UNIT,
+            "bytes_moved": operations.moved(start, cell, spec), "unit": start.work.UNIT,
         }
         said.update(counts)
         said.update(self.precision(probe))
         return spec, meter, said
+
+    def too_long(self, meter, group, spec, later):
+        """What the first step says of all that is to follow. Where it was not foreseen to take so long, one more step
+        shows whether only the first one did; of short steps several, which other programs may have held up."""
+        need = self.pieces["need"]
+        odd = need.is_odd(meter.step_s, self.needs.step(group, spec) if self.needs.knows(group, spec) else None)
+        for number in range(need.TRIES):
+            why = self.foreseen(meter, group, spec, later)
+            most = (self.left() - later) * (need.BRIEF if number else 1.0)
+            if not why or not odd or meter.step_s > most:
+                return why
+            self.speaker.stage("warm", spec["key"], meter.step_again)
+        return self.foreseen(meter, group, spec, later)
+
+    def foreseen(self, meter, group, spec, later):
+        """Why the rest of a cell does not fit any more, by the last step; None where it does."""
+        needs, need = self.needs, self.pieces["need"]
+        needs.learn(group, spec, needs.step_operations(group, spec), meter.step_s)
+        return need.refusal(
+            meter.step_s, needs.check(group, spec), needs.again(group, spec, meter.step_s), self.left() - later,
+            need.FEWEST)
+
+    def gated(self, cell, group, reference):
+        """What step 0 and the short training gave: once for all batches of a setting."""
+        setting = self.needs.setting(group, cell.spec)
+        if setting not in self.needs.checked:
+            self.needs.checked[setting] = self.pieces["gate"].looked(self.pieces["cell"], cell, reference)
+        return self.needs.checked[setting]
 
     def tampered(self, cell):
         """For tests: a fault that is put into a cell (tests/inside/faulty_bench.py)."""
 
     def rounds(self, meters, until):
         """The cells take turns, so that drift of the machine hits all of them."""
-        rounds = self.plan["rounds"]
+        rounds, need = self.plan["rounds"], self.pieces["need"]
+        until = max(until, time.perf_counter() + 0.5 * need.LEAST_S * len(meters))
         for number in range(rounds):
             for position, (spec, meter, said) in enumerate(meters):
                 turns = (rounds - number - 1) * len(meters) + len(meters) - position
-                seconds = min(spec["seconds"] / rounds, max(0.0, until - time.perf_counter()) / turns)
-                if "failed" not in said:
+                most = max(0.0, until - time.perf_counter()) / turns
+                seconds = max(0.05, min(spec["seconds"] / rounds, most))
+                block = meter.seconds_a_block()
+                late = len(meter.blocks) >= need.FEWEST and block + said["again_s"] > self.left()
+                if "failed" not in said and not late:
                     try:
-                        self.speaker.stage("measure", spec["key"], lambda: meter.round(max(seconds, 0.05)))
+                        self.speaker.stage(
+                            "measure", spec["key"], lambda: meter.round(seconds, min(most, ROUND_LONGER * seconds)))
                     except Exception as error:
                         said["failed"] = self.failed(error)
 
-    def ended(self, spec, meter, said, reference):
+    def ended(self, group, spec, meter, said, reference):
         """Say what was measured; False where the device is lost."""
         if "failed" in said:
             self.speaker.cell(spec["key"], **said["failed"])
             return not said["failed"]["lost"] or spec["device"] == "cpu"
+        cells, gate = self.pieces["cell"], self.pieces["gate"]
+        del said["again_s"]
         try:
             measured = meter.report()
+            step = self.pieces["clock"].median(meter.blocks) if meter.blocks else meter.step_s
+            self.needs.learn(group, spec, self.needs.step_operations(group, spec), step)
+            timed = gate.timed_outputs(cells, meter.cell)
             if self.plan["unsynchronised"]:
                 measured["unsynchronised_s"] = self.speaker.stage("unsynchronised", spec["key"], meter.unsynchronised)
                 measured["item_s"] = self.speaker.stage("unsynchronised", spec["key"], meter.with_item)
@@ -212,7 +300,7 @@ class Runner(object):
                 measured["loader_s"], measured["workers"] = self.speaker.stage(
                     "loader", spec["key"], lambda: self.pieces["loader"].step_seconds(meter.cell, spec["seconds"]))
             again = {} if spec.get("ungated") else self.speaker.stage(
-                "again", spec["key"], lambda: self.pieces["gate"].looked_again(meter.cell, reference))
+                "again", spec["key"], lambda: gate.looked_again(cells, meter.cell, reference, timed, step))
             fallback = [w for w in self.kept_warnings[said.pop("warnings_before"):] if FALLBACK in w]
             self.speaker.cell(
                 spec["key"], status="measured", measured=measured, fallback=fallback, **dict(
@@ -237,15 +325,15 @@ class Runner(object):
             "memory": is_out_of_memory(error),
         }
 
-    def rate(self, probe):
-        """Operations a second that the device reaches, roughly and rather too low: the best seen so far."""
-        name = str(probe.device)
-        if name not in self.rates:
-            self.rates[name] = self.trial(probe)
-        return self.rates[name]
+    def try_out(self, name):
+        """How fast a device is. Where it can't even do that, its cells will say what is wrong."""
+        try:
+            self.needs.product(name, self.trial(self.probes[name]))
+        except Exception:
+            pass
 
     def trial(self, probe):
-        """Operations a second of a product. Other programs may slow it down, so each group tries again."""
+        """Operations a second of a product."""
         torch = self.torch
         torch.set_num_threads(probe.threads)
         x = torch.randn(TRIAL, TRIAL, device=probe.device)
@@ -258,7 +346,7 @@ class Runner(object):
             probe.wait()
             taken = time.perf_counter() - started
             best = taken if best is None else min(best, taken)
-        return 0.4 * 2.0 * TRIAL ** 3 / max(best, 1e-9)
+        return 2.0 * TRIAL ** 3 / max(best, 1e-9)
 
     def product_rate(self, probe, spec):
         """Operations a second of a large product on the CPU; None of other devices, whose peaks are published."""
@@ -312,74 +400,6 @@ class Runner(object):
 
         gc.collect()
         probe.ask(probe.device.type + ".empty_cache")
-
-
-def gate_seconds(runner, start, flops, factor, batch, probe, reference):
-    """About how long it takes to check a cell: (what the CPU computes for all cells of the group and has not yet, what
-    the cell's device does itself). The first is step 0 and two outputs more in float64, at half the rate of float32,
-    and for a training those of the seeds."""
-    work, gate = start.work, runner.pieces["gate"]
-    if "product" in work.PHASES:
-        return 0.0, 0.0
-    trains = factor > 1
-    step = flops["step"] * gate.compared(work, batch) * (factor + 2.0)
-    training = 0.0
-    if trains:
-        side = getattr(work, "BAND_SIDE", None)
-        whole = work.SHAPE[-1] if hasattr(work, "SHAPE") else work.TOKENS
-        count = 4 * (side / float(whole)) ** 2 if side else gate.BAND_BATCH
-        training = flops["step"] * factor * count * getattr(work, "STEPS", gate.STEPS)
-    shared = 0.0 if (trains, batch) in reference.values else 2.0 * step
-    if reference.losses is None:
-        shared += training * getattr(work, "SEEDS", gate.SEEDS)
-    return shared / runner.rate(runner.probes["cpu"]), (step + training) / runner.rate(probe)
-
-
-def parameters(start):
-    return sum(p.numel() for p in start.model.parameters())
-
-
-def moved(start, cell, spec):
-    """Bytes that a step reads and writes at least: each parameter once for each of its uses."""
-    size = 2 if spec["dtype"] != "fp32" else 4
-    uses = {"training": 10, "forward-backward": 3, "generation": getattr(start.work, "GENERATED", 1)}
-    inputs = sum(t.numel() * t.element_size() for t in cell.pool[0][:1])
-    products = 2 * inputs if spec["phase"] == "product" else inputs
-    return parameters(start) * size * uses.get(spec["phase"], 1) + products
-
-
-def counted(torch, start, size):
-    """Floating-point operations of the forward pass of one sample, and of its first layer; a multiply-add counts
-    two. "least": the share of them that fast convolutions need."""
-    work = start.work
-    if hasattr(work, "flops"):
-        return {"step": work.flops(1, **({"size": size} if size else {})), "first": 0.0,
-                "least": getattr(work, "LEAST", 1.0)}
-    nn, seen, least = torch.nn, [], []
-
-    def hook(module, inputs, output):
-        saved = 1.0
-        if hasattr(module, "flops"):
-            seen.append(module.flops(inputs, output))
-        elif isinstance(module, nn.Linear):
-            seen.append(2.0 * output.numel() * module.in_features)
-        else:
-            side = module.kernel_size[0] * module.kernel_size[1]
-            seen.append(2.0 * output.numel() * side * module.in_channels / module.groups)
-            saved = min(1.0, FAST / side) if tuple(module.stride) == (1, 1) else 1.0
-        least.append(seen[-1] * saved)
-
-    hooks = [
-        m.register_forward_hook(hook) for m in start.model.modules()
-        if hasattr(m, "flops") or isinstance(m, (nn.Linear, nn.Conv2d))
-    ]
-    start.model.eval()
-    with torch.no_grad():
-        start.model(start.drawn(1, 0)[0])
-    for one in hooks:
-        one.remove()
-    start.model.train()
-    return {"step": sum(seen), "first": seen[0] if seen else 0.0, "least": sum(least) / sum(seen) if seen else 1.0}
 
 
 def is_out_of_memory(error):

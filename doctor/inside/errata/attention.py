@@ -149,8 +149,9 @@ def attention_efficient_mask_beyond_2_32(here):
 
 
 def attention_mask_for_all_heads(here):
-    """mps-sdpa-broadcast-mask"""
-    return masked_attention(here, here.randn(2, 1, 8, 8), (2, 4, 8, 64))
+    """mps-sdpa-broadcast-mask: the masks of the two batch entries differ"""
+    seen = here.torch.ones(8, 8, dtype=here.torch.bool).tril()
+    return masked_attention(here, here.torch.stack([seen, seen.t()])[:, None], (2, 4, 8, 64))
 
 
 def masked_attention(here, mask, *shapes, **options):
@@ -163,12 +164,12 @@ def masked_attention(here, mask, *shapes, **options):
 
 
 def attention_nothing_to_see(here):
-    """mps-sdpa-fully-masked-nan: on the CPU it is the release's choice"""
+    """mps-sdpa-fully-masked-nan: on the CPU it is the release's choice; heads of 64 have a kernel of their own"""
     here.needs(SDPA)
     here.only("mps")
     mask = here.torch.ones(4, 4, dtype=here.torch.bool, device=here.device)
     mask[0] = False
-    q, k, v = [here.there(here.randn(1, 2, 4, 64)) for _ in range(3)]
+    q, k, v = [here.there(here.randn(1, 2, 4, 16)) for _ in range(3)]
     got = here.f.scaled_dot_product_attention(q, k, v, attn_mask=mask)
     return "a row without keys gives NaN" if bool(here.torch.isnan(got).any()) else ""
 

@@ -79,7 +79,7 @@ def layer_norm_beyond_2_32(here):
 
 
 def layer_norm_many_rows_backward(here):
-    """cuda-layer-norm-huge-batch-backward"""
+    """cuda-layer-norm-huge-batch-backward, rocm-layer-norm-huge-batch-backward"""
     here.only("cuda")
     x, w, b = here.ones(100000, 8, 16), here.ones(8, 16), here.ones(8, 16)
 

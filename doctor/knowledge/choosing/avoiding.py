@@ -6,13 +6,16 @@ of the newer one and has no other: of older releases less is written down, which
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from doctor.knowledge import lookup
 from doctor.knowledge.choosing.machines import Kind, Machine
 from doctor.knowledge.errata import Erratum, Match, Place, grave_for
+from doctor.knowledge.load import of_tables
 from doctor.knowledge.versions import numbers
 
 if TYPE_CHECKING:
@@ -21,45 +24,48 @@ if TYPE_CHECKING:
 NAMED = 2  # errata told in a reason
 
 
-def preferred(trials: Sequence[Trial], machine: Machine, kind: Kind) -> list[Trial]:
+def preferred(trials: Sequence[Trial], machine: Machine, kind: Kind) -> Iterator[Trial]:
     """The trials, best first, with the first one behind a neighbour where that is better off, and both saying why."""
-    if not trials:
-        return []
     first = trials[0]
     bad = {m.erratum.id: m.erratum for m in grave(first.candidate, machine, kind) if m.applies}
-    if not bad:
-        return list(trials)
-    for other in trials[1:]:
+    near = takewhile(partial(_is_near, first), islice(trials, 1, None)) if bad else ()
+    for other in near:
         if not _serves_as_well(first, other):
             continue
         there = {m.erratum.id: m.applies for m in grave(other.candidate, machine, kind)}
         lacks = [e for id, e in bad.items() if id not in there]
         if lacks and all(id in bad for id, applies in there.items() if applies):
-            return _swapped(trials, other, lacks)
-    return list(trials)
+            yield from _swapped(first, other, lacks)
+            yield from (t for t in islice(trials, 1, None) if t is not other)
+            return
+    yield from trials
 
 
-def _swapped(trials: Sequence[Trial], other: Trial, lacks: list[Erratum]) -> list[Trial]:
+def _swapped(first: Trial, other: Trial, lacks: list[Erratum]) -> tuple[Trial, Trial]:
     said = "; ".join(f"{e.title} ({e.id})" for e in lacks[:NAMED])
     said += f"; and {len(lacks) - NAMED} more" if len(lacks) > NAMED else ""
-    newest = trials[0].candidate
+    newest = first.candidate
     reason = f"{newest.release} is newer, but it has a known fault here: {said}"
     chosen = replace(other, candidate=replace(other.candidate, reasons=(*other.candidate.reasons, reason)))
     behind = replace(
-        trials[0],
+        first,
         candidate=replace(newest, against=(*newest.against, f"known fault: {said}")),
         known_fault=True,
     )
-    return [chosen, behind, *(t for t in trials[1:] if t is not other)]
+    return chosen, behind
+
+
+def _is_near(first: Trial, other: Trial) -> bool:
+    """Whether a build is of the same minor release as the first one or of the one before. What serves as well comes in
+    the order of the releases, so none follows behind the first that is not."""
+    newer, older = (numbers(t.candidate.release)[:2] for t in (first, other))
+    return newer == older or older == _minor_before(newer)
 
 
 def _serves_as_well(first: Trial, other: Trial) -> bool:
     a, b = first.candidate, other.candidate
-    newer, older = numbers(a.release)[:2], numbers(b.release)[:2]
-    near = newer == older or older == _minor_before(newer)
     return (
-        near
-        and b.covers == a.covers
+        b.covers == a.covers
         and other.strongest == first.strongest
         and other.crutch == first.crutch
         and other.missing_companions <= first.missing_companions
@@ -67,6 +73,7 @@ def _serves_as_well(first: Trial, other: Trial) -> bool:
     )
 
 
+@of_tables
 def _minor_before(minor: tuple[int, ...]) -> tuple[int, ...] | None:
     minors = sorted({numbers(v)[:2] for v in lookup.torch_versions()})
     return minors[minors.index(minor) - 1] if minor in minors and minors.index(minor) else None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from doctor.knowledge import lookup
+from doctor.knowledge.choosing.lazy import Lazy
 from doctor.knowledge.choosing.machines import FOLLOWERS, Machine, pins_of, specifier
 from doctor.knowledge.choosing.ranking import Candidate, Choice
 from doctor.model.facts import Facts
@@ -16,8 +17,8 @@ def followed(choice: Choice, machine: Machine, facts: Facts) -> tuple[Choice, tu
     """The choice with each build's followers among its companions, and what is to be said of those that stay behind
     the first build. Only those that the build's release does not suit move."""
     left = tuple(_left_behind(choice.builds[0], machine, facts)) if choice.builds else ()
-    builds = tuple(replace(b, companions=(*b.companions, *_moving(b, machine, facts))) for b in choice.builds)
-    return replace(choice, builds=builds), left
+    builds = (replace(b, companions=(*b.companions, *_moving(b, machine, facts))) for b in choice.builds)
+    return replace(choice, builds=Lazy(builds)), left
 
 
 def _moving(build: Candidate, machine: Machine, facts: Facts) -> Iterator[tuple[str, str]]:

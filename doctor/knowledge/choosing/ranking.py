@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
+from itertools import groupby, takewhile
 
 from doctor.knowledge import lookup, vendors
 from doctor.knowledge.choosing.avoiding import preferred
+from doctor.knowledge.choosing.lazy import Lazy
 from doctor.knowledge.choosing.machines import Card, Kind, Machine, Wanted, kind_of, names, newest_of, spoken
 from doctor.knowledge.load import of_tables
 from doctor.knowledge.versions import numbers
@@ -68,9 +70,9 @@ class Nearest:
 class Choice:
     """`builds` best first; empty where nothing serves the machine's accelerator, then `nearest` says what would."""
 
-    builds: tuple[Candidate, ...] = ()
-    rejected: tuple[Candidate, ...] = ()
-    nearest: tuple[Nearest, ...] = ()
+    builds: Sequence[Candidate] = ()
+    rejected: Sequence[Candidate] = ()
+    nearest: Sequence[Nearest] = ()
     assumes: tuple[str, ...] = field(default=())  # facts that were not known and were taken for granted
 
     wanting: bool = False  # the best build leaves out a GPU, or needs a crutch
@@ -93,29 +95,52 @@ class Trial:
     native_toolkit: bool = True
     known_fault: bool = False  # a grave erratum, for which another build comes first (avoiding.py)
 
+    @property
+    def is_flawed(self) -> bool:
+        """Whether an older build may come before it."""
+        return bool(self.candidate.leaves_out) or self.crutch or self.candidate.status != "verified"
+
 
 def rank(machine: Machine, wanted: Wanted) -> Choice:
     """The choice for the best of the machine's accelerators that any build serves."""
-    kinds: tuple[Kind, ...] = machine.kinds
-    if wanted.backend:
-        kinds = (kind_of(wanted.backend),)
-    rejected: list[Trial] = []
+    kinds: tuple[Kind, ...] = (kind_of(wanted.backend),) if wanted.backend else machine.kinds
+    tried: list[Lazy[Trial]] = []
     for kind in kinds:
-        trials = list(_trials(machine, kind, wanted))
-        works = sorted((t for t in trials if not t.blocked), key=_order)
-        full = [t for t in works if not t.candidate.leaves_out]
-        builds = preferred(full or works, machine, kind)
-        rejected += [t for t in trials if t.blocked or (full and t.candidate.leaves_out)]
-        if builds:
-            newest = numbers(builds[0].candidate.release)
-            neighbours = _neighbours(t.candidate for t in rejected if numbers(t.candidate.release) >= newest)
-            others = tuple(c for k in kinds if k != kind for c in machine.of(k))
-            return Choice(
-                builds=tuple(_beside(c, others) for c in _with_reasons_for_the_order(builds)),
-                rejected=neighbours,
-                wanting=not full or builds[0].crutch,
-            )
-    return Choice(rejected=_neighbours(t.candidate for t in rejected))
+        tried.append(Lazy(_trials(machine, kind, wanted)))
+        if not (works := Lazy(_best_first(tried[-1]))):
+            continue
+        builds = Lazy(preferred(works, machine, kind))
+        others = tuple(c for k in kinds if k != kind for c in machine.of(k))
+        return Choice(
+            builds=Lazy(_beside(c, others) for c in _with_reasons_for_the_order(builds)),
+            rejected=Lazy(_rejected(tried, works[0], numbers(builds[0].candidate.release))),
+            wanting=bool(works[0].candidate.leaves_out) or builds[0].crutch,
+        )
+    return Choice(rejected=Lazy(_neighbours(t.candidate for trials in tried for t in trials)))
+
+
+def _best_first(trials: Iterable[Trial]) -> Iterator[Trial]:
+    """The builds that work, in the order of the rules; of those that leave no GPU out only these. The newest are tried
+    first: nothing that is older comes before a build without a flaw (rules 1 to 3)."""
+    flawed: list[Trial] = []
+    flawless = False
+    for _, release in groupby(trials, key=lambda t: t.candidate.release):
+        works = sorted((t for t in release if not t.blocked), key=_order)
+        flawed += [t for t in works if t.is_flawed]
+        for trial in works:
+            if not trial.is_flawed:
+                flawless = True
+                yield trial
+    full = [t for t in flawed if not t.candidate.leaves_out]
+    yield from sorted(full if full or flawless else flawed, key=_order)
+
+
+def _rejected(tried: list[Lazy[Trial]], best: Trial, newest: tuple[int, ...]) -> Iterator[Candidate]:
+    """What is as new as the first build or newer, and does not serve, or serves less."""
+    full = not best.candidate.leaves_out
+    as_new = [list(takewhile(lambda t: numbers(t.candidate.release) >= newest, trials)) for trials in tried]
+    as_new[-1] = [t for t in as_new[-1] if t.blocked or (full and t.candidate.leaves_out)]
+    yield from _neighbours(t.candidate for trials in as_new for t in trials)
 
 
 def _neighbours(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
@@ -232,17 +257,20 @@ _BEHIND = (
 )  # by the place in _order
 
 
-def _with_reasons_for_the_order(trials: list[Trial]) -> Iterator[Candidate]:
+def _with_reasons_for_the_order(trials: Iterable[Trial]) -> Iterator[Candidate]:
     """The builds, best first, each but the first with what puts it behind that one."""
-    first = _order(trials[0])
-    yield trials[0].candidate
-    for trial in trials[1:]:
-        if trial.known_fault:
-            yield replace(trial.candidate, behind="it has a grave fault here that is known")
-            continue
-        place = next((i for i, (a, b) in enumerate(zip(first, _order(trial), strict=True)) if a != b), None)
-        platform = "ROCm" if trial.candidate.backend.startswith("rocm") else "CUDA"
-        yield replace(trial.candidate, behind=_BEHIND[place].format(platform) if place is not None else "")
+    best: tuple[object, ...] | None = None
+    for trial in trials:
+        order = _order(trial)
+        if best is None:
+            best, behind = order, ""
+        elif trial.known_fault:
+            behind = "it has a grave fault here that is known"
+        else:
+            place = next((i for i, (a, b) in enumerate(zip(best, order, strict=True)) if a != b), None)
+            platform = "ROCm" if trial.candidate.backend.startswith("rocm") else "CUDA"
+            behind = _BEHIND[place].format(platform) if place is not None else ""
+        yield replace(trial.candidate, behind=behind) if behind else trial.candidate
 
 
 def _system_objections(machine: Machine, kind: Kind, release: str, status: str) -> Iterator[str]:

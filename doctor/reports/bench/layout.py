@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import get_args
 
+from doctor.bench import statistics
 from doctor.bench.compare import Compared, Comparison, Entry, Merged, MergedTable, Verdict, setting_of
 from doctor.knowledge import published, speeds
 from doctor.knowledge.published import Caveat, Published
@@ -49,9 +50,11 @@ def time_of(ms: float) -> Own:
 
 
 def spread_of(timing: Timing) -> Own:
-    """Half of the interval, in per cent of the median."""
+    """Half of the interval, in per cent of the median; of too few steps for one, half of their range."""
     half = (timing.high_ms - timing.low_ms) / 2 / timing.median_ms
-    return Own(f"±{100 * half:.1f} %" + ("" if timing.stopped == "precise" else " (time over)"))
+    few = timing.blocks < statistics.LEAST_INTERVAL
+    over = f" ({timing.blocks * timing.steps_per_block} steps)" if few else " (time over)"
+    return Own(f"±{100 * half:.1f} %" + ("" if timing.stopped == "precise" else over))
 
 
 def times_of(ratio: float) -> Own:

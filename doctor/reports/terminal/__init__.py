@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from doctor.checks import check_of
 from doctor.fixes import quoting
 from doctor.knowledge import lookup
-from doctor.model.finding import ONLY_TOLD, Evidence, Finding
+from doctor.model.finding import ONLY_TOLD, SAID_LAST, Evidence, Finding
 from doctor.model.fix import Fix, Plan, Step
 from doctor.model.report import Report
 from doctor.reports import errata as errata_text
@@ -61,12 +61,16 @@ def _report(report: Report, width: int, verbose: bool, errata: bool, headed: boo
             yield Line()
             yield from _fault(report, finding, width)
     for finding in roots:
-        if finding.severity != "fault":
+        if finding.severity != "fault" and finding.id not in SAID_LAST:
             yield Line()
             yield from _remark(report, finding, width)
     if errata:
         yield from _errata_in_full(report, width)
     yield from _left_over(report, width)
+    for finding in roots:
+        if finding.id in SAID_LAST:
+            yield Line()
+            yield from _remark(report, finding, width)
     yield from _others(report, width)
     if verbose:
         yield from _looked(report, width)

@@ -18,9 +18,9 @@ BAD = {
         "The pod has nvidia.com/gpu: 1.\n>>> torch.cuda.is_available()\nFalse\n\n"
         "/dev/nvidia0 is there in the container, and so is /usr/local/nvidia/lib64/libcuda.so.1\n"
     ),
-    "NixOS: nvidia-smi lists the GPU, and torch finds no driver": (
-        "I run NixOS.\n$ nvidia-smi -L\nGPU 0: NVIDIA GeForce RTX 3060 (UUID: GPU-00000000-0000-0000-0000-000000000000)\n"
-        "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU\n"
+    "NixOS: nvidia-smi lists the GPU, and torch finds no driver": with_error(
+        with_torch(with_nvidia(linux(os_id="nixos"), L4, libcuda=None, cuinit=None, gpus_seen=1), "2.6.0+cu124"),
+        "found-no-nvidia-driver", "RuntimeError: Found no NVIDIA driver on your system.",
     ),
     "NixOS": without_library(linux(os_id="nixos"), "/run/opengl-driver/lib/libcuda.so.1"),
     "ldconfig was not run": without_library(linux(), "/usr/lib64/libcuda.so.1"),

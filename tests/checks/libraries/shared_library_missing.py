@@ -24,6 +24,9 @@ BAD = {
     "as recognised by pattern": with_error(
         linux(), "runtime-library-not-found", "libGL.so.1: cannot open shared object file"
     ),
+    "pasted: cuBLAS, that CTranslate2 loads itself": (
+        "PyTorch 2.2.1+cu118\nRuntimeError: Library libcublas.so.12 is not found or cannot be loaded\n"
+    ),
     "pasted: ImportError: libcudnn.so.9: cannot open shared object file: ": (
         "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory\n"
         + collect_env("2.5.1+cu124")

@@ -7,6 +7,7 @@ OTHERS = (
 OWN = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.64 GiB of which 1.2 GiB is free."
 
 BAD = {
+    "pasted: in a title": "CUDA out of memory. with single 3090 gpu\n\nThe code that I run needs too much.\n",
     "another process": with_error(
         with_torch(with_nvidia(linux(python="3.8.10"), "Tesla K80", driver="440.64.00"), "1.5.1+cu102"),
         "cuda-out-of-memory",

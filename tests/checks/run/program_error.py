@@ -10,6 +10,9 @@ def said_to_the_user(facts: Facts, pattern: str, text: str) -> Facts:
 
 
 BAD = {
+    "pasted: a GPU number that the machine does not have": (
+        "torchrun --standalone --nproc_per_node=8 train.py\nRuntimeError: CUDA error: invalid device ordinal\n"
+    ),
     "devices": said_to_the_user(
         with_torch(linux(), "2.6.0+cu124"), "exception", "RuntimeError: Expected all tensors to be on the same device, but found two"
     ),

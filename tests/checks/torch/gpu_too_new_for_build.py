@@ -31,6 +31,10 @@ BAD = {
         'The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_61 sm_70 sm_75 sm_80 sm_86 sm_90.\n'
         'RuntimeError: CUDA error: no kernel image is available for execution on the device\n'
     ),
+    "pasted: nvrtc does not know the GPU, and neither does the text": (
+        "PyTorch version 1.10.0+cu113\nDevice count 1\n"
+        "RuntimeError: nvrtc: error: invalid value for --gpu-architecture (-arch)\n"
+    ),
     'pasted: RuntimeError: nvrtc: error: invalid value for --gpu-architec': (
         'RuntimeError: nvrtc: error: invalid value for --gpu-architecture (-arch)\n'
         'GPU 0: NVIDIA H100 80GB HBM3\n'

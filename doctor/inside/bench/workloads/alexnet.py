@@ -2,6 +2,7 @@
 
 NAME, UNIT, PARAMETERS = "alexnet", "images", 61100840
 PHASES, BATCH, DEPTH = ("training", "inference"), 64, 16
+MULTIPLY_ADDS = 710000000  # of an image
 SHAPE, CLASSES = (3, 224, 224), 10
 COMPARED, BAND_SIDE, STEPS, SEEDS = 2, 64, 4, 3
 

@@ -5,6 +5,7 @@ It also offers the attention and the layers that the decoder is made of.
 
 NAME, UNIT, PARAMETERS = "bert-base", "sequences", 109482240
 PHASES, BATCH, DEPTH = ("inference", "training"), 64, 100
+MULTIPLY_ADDS = 11180000000  # of a sequence
 TOKENS, VOCABULARY, WIDTH, HEADS, LAYERS = 128, 30522, 768, 12, 12
 COMPARED, STEPS, SEEDS = 1, 3, 3
 BAND_SIDE = 16  # tokens

@@ -2,6 +2,7 @@
 
 NAME, UNIT, PARAMETERS = "efficientnet_b0", "images", 5288548
 PHASES, BATCH, DEPTH = ("training", "inference"), 64, 200
+MULTIPLY_ADDS = 384500000  # of an image
 SHAPE, CLASSES = (3, 224, 224), 10
 COMPARED, BAND_SIDE, STEPS, SEEDS = 4, 64, 4, 3
 # (expansion, side of the kernel, channels, blocks, stride)

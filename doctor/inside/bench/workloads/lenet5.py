@@ -2,6 +2,7 @@
 
 NAME, UNIT, PARAMETERS = "lenet5", "images", 61706
 PHASES, BATCH, DEPTH = ("training", "inference"), 128, 10
+MULTIPLY_ADDS = 416520  # of an image
 SHAPE, CLASSES = (1, 32, 32), 10
 
 

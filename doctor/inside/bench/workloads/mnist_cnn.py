@@ -2,6 +2,7 @@
 
 NAME, UNIT, PARAMETERS = "mnist-cnn", "images", 1199882
 PHASES, BATCH, DEPTH = ("training", "inference"), 64, 8
+MULTIPLY_ADDS = 12000000  # of an image
 SHAPE, CLASSES = (1, 28, 28), 10
 
 

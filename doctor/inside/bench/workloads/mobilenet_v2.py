@@ -2,6 +2,7 @@
 
 NAME, UNIT, PARAMETERS = "mobilenet_v2", "images", 3504872
 PHASES, BATCH, DEPTH = ("training", "inference"), 64, 140
+MULTIPLY_ADDS = 299500000  # of an image
 SHAPE, CLASSES = (3, 224, 224), 10
 COMPARED, BAND_SIDE, STEPS, SEEDS = 4, 64, 4, 3
 # (expansion, channels, blocks, stride)

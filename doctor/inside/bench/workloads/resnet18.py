@@ -2,6 +2,7 @@
 
 NAME, UNIT, PARAMETERS = "resnet18", "images", 11689512
 PHASES, BATCH, DEPTH = ("training", "inference"), 64, 50
+MULTIPLY_ADDS = 1813600000  # of an image
 SHAPE, CLASSES = (3, 224, 224), 10
 COMPARED, BAND_SIDE, STEPS, SEEDS = 4, 64, 4, 3
 

@@ -2,6 +2,7 @@
 
 NAME, UNIT, PARAMETERS = "resnet50", "images", 25557032
 PHASES, BATCH, DEPTH = ("training", "inference"), 64, 140
+MULTIPLY_ADDS = 4087000000  # of an image
 SHAPE, CLASSES = (3, 224, 224), 10
 COMPARED, BAND_SIDE, STEPS, SEEDS = 2, 64, 4, 3
 NEEDS = ("resnet18",)

@@ -2,6 +2,7 @@
 
 NAME, UNIT, PARAMETERS = "squeezenet1_0", "images", 1248424
 PHASES, BATCH, DEPTH = ("training", "inference"), 64, 40
+MULTIPLY_ADDS = 733000000  # of an image
 SHAPE, CLASSES = (3, 224, 224), 10
 COMPARED, BAND_SIDE, STEPS, SEEDS = 4, 64, 4, 3
 # (channels squeezed to, channels of each half); None: a pool

@@ -2,6 +2,7 @@
 
 NAME, UNIT, PARAMETERS = "vgg16", "images", 138357544
 PHASES, BATCH, DEPTH = ("training", "inference"), 32, 32
+MULTIPLY_ADDS = 15466000000  # of an image
 SHAPE, CLASSES = (3, 224, 224), 10
 COMPARED, BAND_SIDE, STEPS, SEEDS = 1, 32, 3, 3
 LAYERS = (64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0)  # 0: a pool
