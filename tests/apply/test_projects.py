@@ -281,7 +281,7 @@ def test_a_project_for_pythons_that_torch_is_not_made_for(patient: Make, index: 
     assert done.returncode == 1
     said = done.stderr.partition("nothing was changed: the plan does not resolve.\n")[2]
     assert ">=3.10" in said or "cp38" in said, "the tool's own reason"
-    assert f"Narrow that in {sick.env.parent / 'pyproject.toml'}" in said
+    assert f"Narrow the range in {sick.env.parent / 'pyproject.toml'}" in said
     assert "site-packages" not in said, "not the tool's own source"
     assert len(said.splitlines()) < 15
     assert (sick.content(), files_of(sick.env.parent)) == (before, files)

@@ -37,7 +37,7 @@ def test_a_machine_that_says_nothing() -> None:
 @pytest.mark.parametrize(
     "warning",
     [
-        "FutureWarning: The pynvml package is deprecated. Please install nvidia-ml-py instead.",
+        "FutureWarning: The frobnicator package is deprecated. Please install another one instead.",
         "UserWarning: Failed to initialize NumPy: No module named 'numpy' (Triggered at tensor_numpy.cpp:84.)",
         "UserWarning: An error of rounding may occur: not found, failed, Permission denied",
     ],

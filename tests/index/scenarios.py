@@ -66,7 +66,7 @@ class Scenario:
             )
             patient.make_project(tool, pyproject)
         elif self.requirements:
-            patient.install(*self.requirements, backend=self.backend, rest="cu130")
+            patient.install(*self.requirements, backend=self.backend)
         self.spoil(patient)
 
 

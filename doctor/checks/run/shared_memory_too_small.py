@@ -37,6 +37,7 @@ check = Check(
     needs=("host.container", "host.shm_bytes", "messages"),
     systems=("linux",),
     usual=REMEDIES,
+    explains=("feature-fails",),
     instead_of=("program-error", "pip-out-of-resources"),
 )
 
