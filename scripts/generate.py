@@ -151,8 +151,8 @@ def needs() -> str:
 
 
 def known_words() -> str:
-    """doctor/redaction/known.txt: the words of the knowledge tables that words.txt lacks; not those of people's tickets,
-    among which a name may be."""
+    """doctor/redaction/known.txt: the words of the knowledge tables that words.txt lacks; not those of tickets,
+    among which names may be."""
     tables = sorted((ROOT / "doctor" / "knowledge" / "tables").glob("*.json"))
     tables = [table for table in tables if table.stem != "words"]
     found = {word for table in tables for word in re.findall(r"[a-z]{2,}", table.read_text(encoding="utf-8").lower())}
