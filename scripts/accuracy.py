@@ -45,9 +45,12 @@ COLLECTIONS = {
     "unseen7": "the seventh round, of what users paste most often; worked on since then",
     "unseen8": "the eighth round, of image and video programs, as they come; worked on since then",
     "unseen9": "the ninth round, of all other kinds of programs, as they come; worked on since then",
+    "unseen10": "the tenth round, of all kinds of programs, as they come; worked on since then",
 }
 # with a recorded first run, in their order
-ROUNDS = ("unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7", "unseen8", "unseen9")
+ROUNDS = (
+    "unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7", "unseen8", "unseen9", "unseen10",
+)  # fmt: skip
 SHORT = 8  # lines
 
 

@@ -34,10 +34,9 @@ def vocabulary() -> frozenset[str]:
 
 
 def is_ordinary(text: str) -> bool:
-    """Whether every part of a name is an ordinary word or a number: «pip», «RTX», «gpu-node», «python3». Two letters
-    with digits are none: «ac00»."""
-    parts = [(part, part.strip("0123456789")) for part in re.split(r"[-_.\s]+", text.lower())]
-    words = [word if len(word) > 2 or word == part else part for part, word in parts if len(word) > 1]
+    """Whether every part of a name is an ordinary word or a number: «pip», «RTX», «gpu-node», «python3»."""
+    parts = [part.strip("0123456789") for part in re.split(r"[-_.\s]+", text.lower())]
+    words = [part for part in parts if len(part) > 1]
     return bool(words) and all(word in vocabulary() or word.removesuffix("s") in vocabulary() for word in words)
 
 

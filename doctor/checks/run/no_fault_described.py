@@ -1,4 +1,4 @@
-"""The text asks or suggests something; it describes no fault.
+"""The text reads like a question or a wish; no fault is known by what it says.
 
 What it means
     No message in the text is known for a fault, and its words are those of tickets in which nothing was wrong: a
