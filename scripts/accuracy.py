@@ -104,7 +104,7 @@ def outcome(case: Case, report: Mapping[str, Any]) -> Outcome:
         right=scored.top1,
         exact=cause in (said, verdict),
         other_fault=bool(named) and named[0] not in case.right,
-        wrong=any(i in case.label.get("not", ()) for i in named) or (cause == "healthy" and bool(faults)),
+        wrong=bool(scored.wrong) or (cause == "healthy" and bool(faults)),
         falsely_healthy=verdict == "healthy" and "healthy" not in case.right and _is_fault(cause),
         hinted=hinted,
         near=hinted and not scored.top1,

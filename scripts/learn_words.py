@@ -1,4 +1,4 @@
-"""Learn from the labelled tickets which cause a text's words speak for: scripts/learn_words.py [--write]
+"""Learn from the labelled tickets which cause a text's words speak for: scripts/learn_words.py DIR… [--write]
 
 Writes doctor/knowledge/tables/words.json, by which a text that nothing else explains is compared with the labelled
 tickets (doctor/knowledge/words.py): one logistic regression a cause, against all others, over the words weighted by how
@@ -8,7 +8,6 @@ Needs scikit-learn: uv sync --group learn, or pip install --group learn.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import importlib
 import json
@@ -21,12 +20,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-from doctor.knowledge.words import BIAS_UNIT, RARITY_UNIT, WEIGHT_UNIT, terms_of  # noqa: E402
+from doctor.knowledge.words import BIAS_UNIT, HEALTHY, RARITY_UNIT, WEIGHT_UNIT, terms_of  # noqa: E402
+from scripts.count_causes import command  # noqa: E402
 from scripts.tables import table_text  # noqa: E402
 
-CASES = ROOT / "tests/cases"
 TABLE = ROOT / "doctor/knowledge/tables/words.json"
-HEALTHY = "healthy"  # the label of a ticket in which nothing is wrong
 AT_LEAST, AT_MOST = 3, 0.5  # tickets with a term: at least so many, at most this share
 STRENGTH = 30.0  # the inverse of the regularization; chosen on the eighth round, four fifths of it learned
 WORTH = 0.25  # a smaller weight is left out
@@ -34,10 +32,10 @@ WORTH = 0.25  # a smaller weight is left out
 Ticket = tuple[str, str]  # (cause, text)
 
 
-def labelled(folder: Path = CASES) -> list[Ticket]:
-    """What there is to learn from, each ticket once, in a fixed order."""
+def labelled(collections: Iterable[Path]) -> list[Ticket]:
+    """What there is to learn from in these folders, each ticket once, in a fixed order."""
     found: dict[tuple[str, str], Ticket] = {}
-    for collection in sorted(p for p in folder.iterdir() if p.is_dir()):
+    for collection in sorted(collections):
         if collection.name.startswith("unseen") and not (collection / "first-run.json").is_file():
             continue
         for label in sorted(collection.rglob("case.json")):
@@ -94,18 +92,10 @@ def learned(tickets: list[Ticket]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def main() -> int:
-    """Learn, and print the table or replace it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="replace the table; else print it")
-    options = parser.parse_args()
-    made = table_text(learned(labelled()))
-    if options.write:
-        TABLE.write_text(made, encoding="utf-8")
-    else:
-        print(made, end="")
-    return 0
+def rendered(collections: Iterable[Path]) -> str:
+    """The table learned from the tickets in these folders, as text."""
+    return table_text(learned(labelled(collections)))
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(command(__doc__, TABLE, rendered))

@@ -6,7 +6,7 @@ never called harmless, nor one of whose graver meanings something was found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from doctor.checks.run.harmless_warning import check, told
 from doctor.checks.runner import quoted
@@ -24,16 +24,21 @@ def harmless(facts: Facts, findings: Iterable[Finding], symptoms: Sequence[Sympt
     torch says to torchdoctor on a live machine tells nothing to the user's program."""
     if facts.live:
         return ()
-    rows = harmless_rows()
     others = [f for f in findings if f.id not in ONLY_TOLD and f.id != check.id]
     made: dict[str, Finding] = {}
-    for error in facts.errors:
-        row = rows.get(error.pattern)
-        if row is None or row.id in made or _is_a_symptom(error, symptoms):
-            continue
-        if not any(_speaks_of(finding, error, row) for finding in others):
+    for error, row in harmless_lines(facts, symptoms):
+        if row.id not in made and not any(_speaks_of(finding, error, row) for finding in others):
             made[row.id] = told(facts, error, row)
     return tuple(made.values())[:AT_MOST]
+
+
+def harmless_lines(facts: Facts, symptoms: Sequence[Symptom]) -> Iterator[tuple[ErrorText, ErrorPattern]]:
+    """The lines that are harmless warnings, in the order of the text, each with its row; none is a symptom, too."""
+    rows = harmless_rows()
+    for error in facts.errors:
+        row = rows.get(error.pattern)
+        if row and not _is_a_symptom(error, symptoms):
+            yield error, row
 
 
 def _is_a_symptom(error: ErrorText, symptoms: Iterable[Symptom]) -> bool:

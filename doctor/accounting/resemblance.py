@@ -22,9 +22,6 @@ from doctor.model.symptom import RESEMBLES, Hypothesis, Symptom
 
 AT_LEAST = 0.15  # the share of all causes from which one is worth a hypothesis
 LEADS = 0.4  # … and from which it is told: right in 22 of 31 new tickets (the first runs of the ninth and tenth round)
-
-
-HEALTHY = "healthy"  # the label of tickets in which nothing was wrong
 ASKS = 0.4  # its share from which a text is called a question: right in 13 of 16 new tickets (the same first runs)
 
 
@@ -32,7 +29,7 @@ def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[
     """The account of a text without a verdict, with the causes of tickets like it. `status`: of each check's
     outcome."""
     found = lookup.resemblances(text)
-    if found and found[0].cause == HEALTHY and found[0].share >= ASKS and _says_nothing(account):
+    if found and found[0].cause == lookup.HEALTHY and found[0].share >= ASKS and _says_nothing(account):
         return replace(account, findings=settle((*account.findings, _only_asks(found[0], facts)), all_checks()))
     alike = {r.cause: r for r in found if r.share >= AT_LEAST and check_of(r.cause)}
     told = {h.symptom for h in account.hypotheses}
@@ -45,8 +42,8 @@ def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[
     symptoms = account.symptoms if symptom in account.symptoms else (*account.symptoms, symptom)
     hypotheses = (*account.hypotheses, *(_told_of(h, alike[h.id]) for h in about))
     findings = account.findings
-    if (told_now := _leader(alike, about, account)) is not None:
-        findings = settle((*findings, _told(alike[told_now.id], told_now, facts)), all_checks())
+    if leader := _leader(alike, about, account):
+        findings = settle((*findings, _told(alike[leader.id], leader, facts)), all_checks())
     return replace(
         account,
         findings=findings,
@@ -56,9 +53,14 @@ def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[
     )
 
 
+def _nothing_found(account: Account) -> bool:
+    """Whether no check has found anything."""
+    return all(f.severity == "note" for f in account.findings)
+
+
 def _says_nothing(account: Account) -> bool:
     """Whether no check has found anything, and no message is left over that is known for a fault."""
-    return all(f.severity == "note" for f in account.findings) and not any(s.causes for s in account.left_over)
+    return _nothing_found(account) and not any(s.causes for s in account.left_over)
 
 
 def _only_asks(alike: Resemblance, facts: Facts) -> Finding:
@@ -78,7 +80,7 @@ def _leader(alike: Mapping[str, Resemblance], about: Sequence[Hypothesis], accou
     first = about[0]
     clear = alike[first.id].share >= LEADS and not first.speaks_against
     agreed = all(_likeliest(s, account) == first.id for s in account.left_over if s.causes)
-    return first if clear and agreed and all(f.severity == "note" for f in account.findings) else None
+    return first if clear and agreed and _nothing_found(account) else None
 
 
 def _likeliest(symptom: Symptom, account: Account) -> str | None:

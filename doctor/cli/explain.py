@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,7 +14,6 @@ import click
 from doctor.cli import output
 from doctor.cli.codes import NO_VERDICT
 from doctor.cli.options import completed_by, unknown_id
-from doctor.model.finding import SAID_LAST
 
 if TYPE_CHECKING:
     from doctor.checks import Check
@@ -230,14 +229,14 @@ def _read(text: str) -> Facts:
     return replace(read((("text", encoded(text[:_LONGEST_TEXT])),)).facts, live=False)
 
 
-def _harmless(facts: Facts, symptoms: Iterable[Symptom]) -> list[_Harmless]:
-    """The harmless warnings, each kind once; none in a line that is also a symptom."""
-    from doctor.knowledge.messages import harmless_rows
+def _harmless(facts: Facts, symptoms: Sequence[Symptom]) -> list[_Harmless]:
+    """The harmless warnings, the first line of each kind; none that is also a symptom."""
+    from doctor.accounting.harmless import harmless_lines
 
-    lines = {s.line for s in symptoms}
-    found = {row.id: (e, row) for e in reversed(facts.errors) if e.line not in lines
-             and (row := harmless_rows().get(e.pattern))}  # fmt: skip
-    return list(reversed(found.values()))
+    found: dict[str, _Harmless] = {}
+    for error, row in harmless_lines(facts, symptoms):
+        found.setdefault(row.id, (error, row))
+    return list(found.values())
 
 
 def _symptoms(facts: Facts) -> tuple[list[Symptom], dict[Symptom, list[Hypothesis]], tuple[Question, ...]]:
@@ -268,13 +267,14 @@ def _rows(hypotheses: dict[Symptom, list[Hypothesis]]) -> list[tuple[str, str, s
 def _as_markdown(
     hypotheses: dict[Symptom, list[Hypothesis]], harmless: list[_Harmless], readings: tuple[Reading, ...]
 ) -> str:
+    from doctor.checks.run import harmless_warning
     from doctor.reports import markdown
 
     lines: list[str] = []
     if hypotheses:
         lines += markdown.table(("of the weight", "diagnosis", ""), _rows(hypotheses))
     if harmless:
-        heads = (SAID_LAST[0], "what it means", "when it matters", "what to do")
+        heads = (harmless_warning.check.id, "what it means", "when it matters", "what to do")
         rows = [(error.text, row.means, row.matters, row.remedy) for error, row in harmless]
         lines += ["", *markdown.table(heads, rows)] if lines else markdown.table(heads, rows)
     if readings:
@@ -292,6 +292,7 @@ def _as_text(
     readings: tuple[Reading, ...],
     color: str,
 ) -> str:
+    from doctor.checks.run import harmless_warning
     from doctor.reports.terminal import pages
 
     shaded, width = output.wants_color(color), output.width()
@@ -305,7 +306,7 @@ def _as_text(
         more = rows[0][1] if rows else more
     if harmless:
         parts += [_meaning(error, row, shaded, width) for error, row in harmless]
-        more = more if symptoms else SAID_LAST[0]
+        more = more if symptoms else harmless_warning.check.id
     if readings:
         parts.append(pages.render_codes(readings, color=shaded, width=width))
     return "\n".join([*(part.rstrip() + "\n" for part in parts), f"More: torchdoctor explain {more}"])

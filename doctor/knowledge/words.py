@@ -15,6 +15,7 @@ from itertools import pairwise
 from doctor.knowledge.load import of_tables, table
 from doctor.model.values import dataclass
 
+HEALTHY = "healthy"  # the cause of tickets in which nothing was wrong
 READ = 200_000  # characters: what a ticket says of its cause is said by then
 BIAS_UNIT, RARITY_UNIT, WEIGHT_UNIT = 100, 100, 10  # the table holds whole numbers
 _ADDRESS = re.compile(r"https?://\S+")

@@ -11,8 +11,8 @@ from doctor.model.values import dataclass
 Severity = Literal["fault", "warning", "note"]
 # Tells of the release, not of this machine: every torch has some. It gets no fix, and --strict does not count it.
 ONLY_TOLD = ("known-errata",)
-NO_FAULT = ("harmless-warning", "no-fault-described")  # what they say of a text is that it shows no fault
 SAID_LAST = ("harmless-warning",)  # after what is left unexplained: nobody is to stop reading there
+NO_FAULT = (*SAID_LAST, "no-fault-described")  # what they say of a text is that it shows no fault
 OPEN_IF_NOTED = ("requirement-unmet",)  # a note of it: what was required is not known, so there is no verdict
 LAYERS = ("machine", "driver", "interpreter", "torch", "libraries", "install", "run")  # in causal order
 

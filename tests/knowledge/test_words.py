@@ -18,8 +18,8 @@ CASES = Path(__file__).resolve().parents[1] / "cases"
 
 def test_the_table_is_learned_from_the_labelled_tickets_that_there_are() -> None:
     table = json.loads(learn_words.TABLE.read_text(encoding="utf-8"))
-    current = learn_words.source(learn_words.labelled(CASES))
-    assert table["sources"] == {"cases": current}, "run scripts/learn_words.py --write"
+    current = learn_words.source(learn_words.labelled(CASES.iterdir()))
+    assert table["sources"] == {"cases": current}, "run scripts/learn_words.py tests/cases/* --write"
 
 
 def test_a_round_teaches_nothing_before_its_first_run(tmp_path: Path) -> None:
@@ -28,9 +28,9 @@ def test_a_round_teaches_nothing_before_its_first_run(tmp_path: Path) -> None:
         case.mkdir(parents=True)
         (case / "input.txt").write_text(f"a ticket of {collection}", encoding="utf-8")
         (case / "case.json").write_text('{"cause": "gpu-hidden", "source": "a thread"}', encoding="utf-8")
-    assert learn_words.labelled(tmp_path) == [("gpu-hidden", "a ticket of own")]
+    assert learn_words.labelled(tmp_path.iterdir()) == [("gpu-hidden", "a ticket of own")]
     (tmp_path / "unseen9" / "first-run.json").write_text("{}", encoding="utf-8")
-    assert ("gpu-hidden", "a ticket of unseen9") in learn_words.labelled(tmp_path)
+    assert ("gpu-hidden", "a ticket of unseen9") in learn_words.labelled(tmp_path.iterdir())
 
 
 def test_every_cause_is_a_diagnosis() -> None:
