@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import date
 from math import log
 
@@ -31,6 +31,7 @@ WHERE_SEEN = {"images", "text", "training"}  # in what work it was met, which sa
 NOT_SURE = 0.25  # lost where it is not known whether this very build has it
 FEW = 3  # releases
 NEAR_DAYS = 200
+NOT_CITED = 1_000
 
 
 def with_message(facts: Facts, diagnosis: str) -> tuple[Match, ErrorText] | None:
@@ -83,7 +84,7 @@ def cited(facts: Facts) -> tuple[Match, None] | None:
     """The erratum of this very build, on what is here, whose thread the text cites."""
     of_threads = _of_threads(facts)
     found = (m for m in matches(facts) if m.erratum.id in of_threads and _is_certain(m, facts)) if of_threads else ()
-    match = next(iter(found), None)
+    match = min(found, key=lambda m: of_threads[m.erratum.id], default=None)
     return (match, None) if match else None
 
 
@@ -129,7 +130,8 @@ def explaining(facts: Facts, kinds: Iterable[str], backends: Iterable[str]) -> t
         fit = seen + placed - (0 if certain else NOT_SURE)
         named = proven or cited or bool(concerned)
         if named or (seen and fit >= SEEN_ALONE and (certain or _is_near(e, facts))):
-            order = (not proven, not cited, not said, bool(said) and not certain, -said, not measured, -fit, place)
+            told = (not proven, of_threads.get(e.id, NOT_CITED), not said, bool(said) and not certain, -said)
+            order = (*told, not measured, -fit, place)
             found.append((order, Fit(match, named)))
     return tuple(fit for _, fit in sorted(found, key=lambda one: one[0]))
 
@@ -146,18 +148,24 @@ def _how_common() -> Mapping[str, int]:
 
 
 @of_tables
-def _by_thread() -> Mapping[str, Sequence[str]]:
-    """Thread -> the ids of the errata that have it as a source."""
-    found: dict[str, list[str]] = {}
+def _by_thread() -> Mapping[str, Mapping[str, int]]:
+    """Thread -> the ids of the errata that have it as a source, each with its place among their sources."""
+    found: dict[str, dict[str, int]] = {}
     for erratum in lookup.errata():
-        for thread in (t for source in erratum.sources for t in threads.of(source)):
-            found.setdefault(thread, []).append(erratum.id)
+        for place, source in enumerate(erratum.sources):
+            for thread in threads.of(source):
+                found.setdefault(thread, {}).setdefault(erratum.id, place)
     return found
 
 
-def _of_threads(facts: Facts) -> set[str]:
-    """The ids of the errata whose threads the text cites."""
-    return {id for thread in facts.threads for id in _by_thread().get(thread, ())}
+def _of_threads(facts: Facts) -> dict[str, int]:
+    """The ids of the errata whose threads the text cites, each with that thread's place among its sources: the first
+    is the report of the fault itself."""
+    found: dict[str, int] = {}
+    for thread in facts.threads:
+        for id, place in _by_thread().get(thread, {}).items():
+            found[id] = min(place, found.get(id, place))
+    return found
 
 
 @of_tables

@@ -84,6 +84,19 @@ class Mention:
     fails: bool = False
 
 
+@dataclass(frozen=True)
+class ReleaseMention:
+    """A release of torch that a sentence names. `fails`: what the sentence says of it; None: nothing."""
+
+    release: str
+    fails: bool | None
+    origin: Origin = Origin(source="text")
+
+    def is_of(self, version: str) -> bool:
+        """Whether a version is this release, or a patch or a build of it."""
+        return version == self.release or version.startswith((f"{self.release}.", f"{self.release}+"))
+
+
 @dataclass
 class Notes:
     """The notebook of one machine. A reader calls `put` for every fact that it sees."""
@@ -109,6 +122,7 @@ class Notes:
     understood: set[tuple[str, int]] = field(default_factory=set)  # (document, line index)
     listed_packages: bool = False  # a package list was seen: what is not in it is not there
     mentions: list[Mention] = field(default_factory=list)  # GPUs of sentences
+    releases: list[ReleaseMention] = field(default_factory=list)
     hints: list[Gpu] = field(default_factory=list)  # of which maker its GPU is, where nobody names it
     said_system: str | None = None  # the system that a sentence names first
     disputed: set[str] = field(default_factory=set)  # facts of which sentences say different things
@@ -174,9 +188,10 @@ class Notes:
         if fact not in self.noted:
             self.noted[fact] = _Noted(value, Trust.LOOK, self.noted[cause].origin)
 
-    def overrule(self, fact: str, value: Any) -> None:
-        """Another value in place of the one that was noted, from the same source."""
-        self.noted[fact].value = value
+    def overrule(self, fact: str, value: Any, origin: Origin | None = None) -> None:
+        """Another value in place of the one that was noted, from the same source or from another one."""
+        before = self.noted.get(fact)
+        self.noted[fact] = _Noted(value, before.rank if before else Trust.SAID, origin or self.noted[fact].origin)
 
     def forget(self, fact: str) -> None:
         """What was noted of a fact is not believed."""

@@ -35,6 +35,7 @@ from doctor.evidence import (
     packages,
     prose,
     pythons,
+    releases,
     remarks,
     settling,
     signs,
@@ -69,6 +70,7 @@ READERS = (
     threads,
     makers,
     prose,
+    releases,
     inference,
 )
 

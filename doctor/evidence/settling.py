@@ -34,6 +34,21 @@ def sentences(notes: Notes) -> None:
             notes.forget(fact)
 
 
+def compared_releases(notes: Notes) -> None:
+    """Of several releases of torch that sentences name, the one that fails is this machine's; one that works is not.
+    What a tool or a list of packages says stands above them."""
+    fact, noted = "torch.version", str(notes.get("torch.version") or "")
+    fine = [one for one in notes.releases if one.fails is False]
+    if notes.rank_of(fact) > Trust.PRINTED or (not fine and len({one.release for one in notes.releases}) < 2):
+        return
+    left = [one for one in notes.releases if not any(other.is_of(one.release) for other in fine)]
+    failing = [one for one in left if one.fails] or (left if len({one.release for one in left}) == 1 else [])
+    if failing and not failing[0].is_of(noted) and (not noted or any(one.is_of(noted) for one in notes.releases)):
+        notes.overrule(fact, failing[0].release, failing[0].origin)
+    elif not failing and any(one.is_of(noted) for one in fine):
+        notes.forget(fact)
+
+
 def named_gpus(notes: Notes) -> None:
     """The GPUs that sentences name are the machine's, where nothing better is known and they are of one maker; where
     one is said to fail, it is that one."""
@@ -152,4 +167,4 @@ def _mac(notes: Notes) -> None:
         notes.put("interpreter.translated", False, source="CPU", rank=Trust.NAMED)
 
 
-STEPS = (driver, sentences, named_gpus, hinted_gpu, torch, build, host)
+STEPS = (driver, sentences, compared_releases, named_gpus, hinted_gpu, torch, build, host)
