@@ -30,12 +30,13 @@ from doctor.probes.errata import Trial, Tried, attempt  # noqa: E402
 
 def said(tried: Tried, here: Mapping[str, Match]) -> str:
     """What a trial comes to beside its row: "agrees", "accuses", "misses", "untried". `here`: the rows that hold on
-    this machine and device, or may, by id."""
+    this machine and device, or may, by id. Rows may share a trigger (one fault, on CUDA and on ROCm): what it finds is
+    right where one of them holds."""
     match = here.get(tried.match.erratum.id)
     if tried.outcome == "untried":
         return "untried"
     if tried.outcome == "confirmed":
-        return "agrees" if match else "accuses"
+        return "agrees" if any(m.erratum.trigger == tried.match.erratum.trigger for m in here.values()) else "accuses"
     return "misses" if match and match.applies else "agrees"
 
 
