@@ -1,0 +1,47 @@
+"""What was understood of a text, as terms that stand beside its words when it is compared with labelled tickets:
+"message=no-kernel-image", "torch=2.1", "gpu=nvidia". Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.accounting.account import Account
+from doctor.checks._accelerators import accelerators
+from doctor.checks._torch import kind
+from doctor.knowledge.versions import numbers
+from doctor.model.facts import ABSENT, Facts, Torch
+
+MARK = "="  # no word has it
+
+
+def traits_of(facts: Facts, account: Account) -> frozenset[str]:
+    """The terms; each is "what=value"."""
+    return frozenset(f"{what}{MARK}{value}" for what, value in _traits(facts, account) if value not in (None, ""))
+
+
+def _traits(facts: Facts, account: Account) -> Iterator[tuple[str, object]]:
+    host, torch = facts.host, facts.torch
+    yield from (("system", host.system), ("container", host.container), ("architecture", host.architecture))
+    yield "python", _minor(facts.interpreter.version)
+    yield "driver", "none" if facts.nvidia.driver is ABSENT else (facts.nvidia.driver or "").partition(".")[0]
+    yield "gpus", "unknown" if facts.gpus is None else "some" if facts.gpus else "none"
+    for gpu in facts.gpus or ():
+        yield from (("gpu", gpu.vendor), ("capability", gpu.capability))
+    yield from (("accelerator", f"{one.vendor}/{one.state}") for one in accelerators(facts))
+    if isinstance(torch, Torch):
+        yield from (("torch", _minor(torch.version)), ("build", kind(facts)), ("cuda", torch.cuda or None))
+        yield from (("imports", torch.imports), ("available", torch.cuda_available), ("mps", torch.mps_available))
+    else:
+        yield "torch", "missing" if torch is ABSENT else "unknown"
+    yield from (("message", error.pattern) for error in facts.errors)
+    yield from (("install", f"{attempt.tool}/{attempt.failed}") for attempt in facts.attempts)
+    yield from (("package", package.name) for package in facts.packages or ())
+    yield from (("symptom", f"{one.id}/{one.subject}") for one in account.symptoms)
+    yield from (("kind", one.kind) for one in account.symptoms)
+    yield from (("finding", one.id) for one in account.findings)
+    yield from (("likely", one.id) for one in account.hypotheses if one.weight > 0.25)
+
+
+def _minor(version: str | None) -> str:
+    """ "2.1" of "2.1.2+cu121"; "" where it is not known."""
+    return ".".join(map(str, numbers(version or "")[:2]))
