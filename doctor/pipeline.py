@@ -174,7 +174,7 @@ def read_evidence(request: Request) -> tuple[Target, Facts, dict[str, Any]]:
             "others": seen.others,
             "unread": seen.unread,
             "limits": seen.limits,
-            "words": seen.words if seen.recognised else "",
+            "words": seen.words,
         },
     )
 

@@ -1,9 +1,11 @@
-"""Learn from the labelled tickets which cause a text's words speak for: scripts/learn_words.py DIR… [--write]
+"""Learn from the labelled tickets which cause a text speaks for: scripts/learn_words.py DIR… [--write]
 
 Writes doctor/knowledge/tables/words.json, by which a text that nothing else explains is compared with the labelled
-tickets (doctor/knowledge/words.py): one logistic regression a cause, against all others, over the words weighted by how
-rare they are. Weights near zero are left out. A round of new tickets teaches nothing before its first run is recorded.
-Needs scikit-learn: uv sync --group learn, or pip install --group learn.
+tickets (doctor/knowledge/words.py): one logistic regression a cause, against all others, over the words and the traits
+weighted by how rare they are. A cause that a label accepts beside its own counts as one. Weights near zero are left
+out. What odds are worth is learned from tickets that were left out in turn. A round of new tickets teaches nothing
+before its first run is recorded. Takes some minutes. Needs scikit-learn: uv sync --group learn, or pip install --group
+learn.
 """
 
 from __future__ import annotations
@@ -13,28 +15,48 @@ import importlib
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+from doctor.accounting.symptoms import symptoms_of  # noqa: E402
+from doctor.accounting.traits import traits_of  # noqa: E402
+from doctor.evidence.read import read  # noqa: E402
 from doctor.knowledge.words import BIAS_UNIT, HEALTHY, RARITY_UNIT, WEIGHT_UNIT, terms_of  # noqa: E402
 from scripts.count_causes import command  # noqa: E402
 from scripts.tables import table_text  # noqa: E402
 
 TABLE = ROOT / "doctor/knowledge/tables/words.json"
 AT_LEAST, AT_MOST = 3, 0.5  # tickets with a term: at least so many, at most this share
-STRENGTH = 30.0  # the inverse of the regularization; chosen on the eighth round, four fifths of it learned
-WORTH = 0.25  # a smaller weight is left out
+STRENGTH = 30.0  # the inverse of the regularization
+RARE = 0.5  # a rare cause's tickets weigh more: the others' number over theirs, to this power
+WORTH = 0.5  # a smaller weight is left out
+PARTS = 5  # the tickets are left out in so many parts in turn
+STEPS = 20  # of odds for which their worth is counted
 
-Ticket = tuple[str, str]  # (cause, text)
+
+@dataclass(frozen=True)
+class Ticket:
+    """A labelled ticket. `accepted`: its cause and the others that its label counts as right."""
+
+    cause: str
+    accepted: frozenset[str]
+    said: bytes
+
+    @property
+    def terms(self) -> frozenset[str]:
+        """The words and traits that its text has."""
+        seen = read((("input.txt", self.said),))
+        return terms_of(seen.words) | traits_of(seen.facts, symptoms_of(seen.facts))
 
 
 def labelled(collections: Iterable[Path]) -> list[Ticket]:
     """What there is to learn from in these folders, each ticket once, in a fixed order."""
-    found: dict[tuple[str, str], Ticket] = {}
+    found: dict[tuple[str, bytes], Ticket] = {}
     for collection in sorted(collections):
         if collection.name.startswith("unseen") and not (collection / "first-run.json").is_file():
             continue
@@ -42,16 +64,17 @@ def labelled(collections: Iterable[Path]) -> list[Ticket]:
             text = label.parent / "input.txt"
             if text.is_file():
                 case = json.loads(label.read_text(encoding="utf-8"))
-                said = text.read_text(encoding="utf-8", errors="replace")
-                found.setdefault((case.get("source", str(label)), said[:100]), (case["cause"] or HEALTHY, said))
+                said, cause = text.read_bytes(), case["cause"] or HEALTHY
+                ticket = Ticket(cause, frozenset((cause, *case.get("also", ()))), said)
+                found.setdefault((case.get("source", str(label)), said[:100]), ticket)
     return list(found.values())
 
 
 def digest(tickets: Iterable[Ticket]) -> str:
     """What tells whether the table was learned from exactly these tickets."""
     made = hashlib.sha256()
-    for cause, text in tickets:
-        made.update(f"{cause}\0{text}\0".encode("utf-8", "replace"))
+    for ticket in tickets:
+        made.update(f"{' '.join(sorted(ticket.accepted))}\0".encode() + ticket.said + b"\0")
     return made.hexdigest()[:16]
 
 
@@ -60,34 +83,76 @@ def source(tickets: list[Ticket]) -> str:
     return f"{len(tickets)} labelled tickets (tests/cases, {digest(tickets)}), learned by scripts/learn_words.py"
 
 
+class Model:
+    """The regressions over tickets, each given as its terms."""
+
+    def __init__(self, tickets: Sequence[Ticket], terms: Sequence[frozenset[str]]) -> None:
+        self._text, self._linear = (
+            importlib.import_module(f"sklearn.{part}") for part in ("feature_extraction.text", "linear_model")
+        )
+        self.vectors = self._text.TfidfVectorizer(analyzer=sorted, binary=True, min_df=AT_LEAST, max_df=AT_MOST)
+        self.causes = sorted({ticket.cause for ticket in tickets})
+        seen = self.vectors.fit_transform(terms)
+        self.regressions = [self._fitted(seen, [cause in t.accepted for t in tickets]) for cause in self.causes]
+
+    def _fitted(self, seen: Any, has: list[bool]) -> Any:
+        rarity = {False: 1.0, True: ((len(has) - sum(has)) / sum(has)) ** RARE}
+        made = self._linear.LogisticRegression(C=STRENGTH, solver="liblinear", random_state=0, class_weight=rarity)
+        made.fit(seen, has)
+        made.coef_[abs(made.coef_) < WORTH] = 0
+        return made
+
+    def odds(self, terms: Sequence[frozenset[str]]) -> Iterator[tuple[str, float, int]]:
+        """(cause, its odds from 0 to 1, number of the ticket) for every ticket and cause."""
+        seen = self.vectors.transform(terms)
+        for cause, regression in zip(self.causes, self.regressions, strict=True):
+            for place, odds in enumerate(regression.predict_proba(seen)[:, 1]):
+                yield cause, float(odds), place
+
+
+def worth(tickets: Sequence[Ticket], terms: Sequence[frozenset[str]]) -> list[dict[str, float]]:
+    """What odds are worth: rows of odds and of the share of tickets that had the cause, judged by what was learned
+    from the others. Both rise."""
+    seen, right = [0] * STEPS, [0] * STEPS
+    for part in range(PARTS):
+        learned_from = [place for place in range(len(tickets)) if place % PARTS != part]
+        left_out = [place for place in range(len(tickets)) if place % PARTS == part]
+        model = Model([tickets[i] for i in learned_from], [terms[i] for i in learned_from])
+        for cause, odds, place in model.odds([terms[i] for i in left_out]):
+            step = min(int(odds * STEPS), STEPS - 1)
+            seen[step] += 1
+            right[step] += cause in tickets[left_out[place]].accepted
+    rows, least = [{"odds": 0.0, "share": 0.0}], 0.0
+    for step in range(STEPS):
+        if seen[step]:
+            least = max(least, round(right[step] / seen[step], 3))
+            rows.append({"odds": round((step + 0.5) / STEPS, 4), "share": least})
+    return [*rows, {"odds": 1.0, "share": least}]
+
+
 def learned(tickets: list[Ticket]) -> dict[str, Any]:
     """The content of the table."""
-    text, linear, multiclass = (
-        importlib.import_module(f"sklearn.{part}") for part in ("feature_extraction.text", "linear_model", "multiclass")
-    )
-    vectors = text.TfidfVectorizer(
-        analyzer=lambda said: sorted(terms_of(said)), binary=True, min_df=AT_LEAST, max_df=AT_MOST
-    )
-    seen = vectors.fit_transform([said for _, said in tickets])
-    regression = linear.LogisticRegression(C=STRENGTH, solver="liblinear", random_state=0)
-    model = multiclass.OneVsRestClassifier(regression).fit(seen, [cause for cause, _ in tickets])
-    number = Counter(cause for cause, _ in tickets)
+    terms = [ticket.terms for ticket in tickets]
+    model = Model(tickets, terms)
+    number = Counter(cause for ticket in tickets for cause in ticket.accepted)
     cited = {"sources": ["cases"], "status": "verified"}
-    causes, terms = [], {term: {} for term in vectors.get_feature_names_out()}  # type: dict[str, dict[int, int]]
-    for place, (cause, one) in enumerate(zip(model.classes_, model.estimators_, strict=True)):
+    causes: list[Mapping[str, Any]] = []
+    weights: dict[str, dict[int, int]] = {term: {} for term in model.vectors.get_feature_names_out()}
+    for place, (cause, one) in enumerate(zip(model.causes, model.regressions, strict=True)):
         bias = round(float(one.intercept_[0]) * BIAS_UNIT)
-        causes.append({"cause": str(cause), "tickets": number[cause], "bias": bias, **cited})
-        for term, weight in zip(terms, one.coef_[0], strict=True):
-            if abs(weight) >= WORTH:
-                terms[term][place] = round(float(weight) * WEIGHT_UNIT)
-    rarity = dict(zip(terms, vectors.idf_, strict=True))
+        causes.append({"cause": cause, "tickets": number[cause], "bias": bias, **cited})
+        for term, weight in zip(weights, one.coef_[0], strict=True):
+            if weight:
+                weights[term][place] = round(float(weight) * WEIGHT_UNIT)
+    rarity = dict(zip(weights, model.vectors.idf_, strict=True))
     return {
         "schema": 1, "table": "words", "date": date.today().isoformat(), "sources": {"cases": source(tickets)},
         "causes": causes,
+        "shares": worth(tickets, terms),
         "terms": [
             {"term": term, "rarity": round(float(rarity[term]) * RARITY_UNIT),
-             "weights": " ".join(f"{place}:{weight}" for place, weight in weights.items())}
-            for term, weights in terms.items()
+             "weights": " ".join(f"{place}:{weight}" for place, weight in said.items())}
+            for term, said in weights.items()
         ],
     }  # fmt: skip
 

@@ -8,7 +8,7 @@ from doctor.accounting.account import Account, account
 from doctor.accounting.harmless import harmless
 from doctor.accounting.symptoms import symptoms_of
 from doctor.accounting.verdict import REMARK, Verdict, verdict
-from doctor.checks import all_checks, is_programs_own
+from doctor.checks import all_checks
 from doctor.checks.runner import judge, settle
 from doctor.model.facts import Facts
 from doctor.model.finding import SAID_LAST, Outcome
@@ -36,11 +36,11 @@ def judged(
         findings = settle((*findings, *harmless(facts, findings, symptoms_of(facts))), all_checks())
     made = Account(findings=findings) if wanted else account(facts, outcomes, findings)
     said = verdict(facts, made, outcomes, limits)
-    answered = any(is_programs_own(f.id) for f in made.findings) or _only_harmless(facts, made)
-    if words and said.value == "unknown" and not wanted and not answered:
-        from doctor.accounting.resemblance import with_resemblance
+    if words and said.value == "unknown" and not wanted and not _only_harmless(facts, made):
+        from doctor.accounting.resemblance import speaks_of_torch, with_resemblance
 
-        made = with_resemblance(made, words, facts, {o.id: o.status for o in outcomes})
+        if speaks_of_torch(words):
+            made = with_resemblance(made, words, facts, {o.id: o.status for o in outcomes})
     return Judgement(outcomes=outcomes, account=made, verdict=said)
 
 

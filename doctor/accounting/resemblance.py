@@ -1,8 +1,8 @@
-"""What a text resembles, where nothing in it that is understood decides: the causes that labelled tickets with such
-words had become hypotheses, and so the next question has an aim. Pure.
+"""What a text resembles, where nothing in it that is understood decides: the causes that labelled tickets like it had
+become hypotheses, and so the next question has an aim. Pure.
 
-Words are compared (doctor/knowledge/words.py), not what they say. So a cause that clearly leads is told as a warning
-that is likely, and no fault comes of it: there is still no verdict.
+Words and traits are compared (doctor/knowledge/words.py), and nothing is concluded from what they say. So a cause that
+clearly leads is told as a warning that is likely, and no fault comes of it: there is still no verdict.
 """
 
 from __future__ import annotations
@@ -11,24 +11,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from doctor.accounting.account import SHOWN, Account, questions_about, weigh
-from doctor.checks import all_checks, check_of
+from doctor.accounting.traits import traits_of
+from doctor.checks import all_checks, check_of, is_programs_own
 from doctor.checks.run import no_fault_described
 from doctor.checks.runner import settle
 from doctor.knowledge import lookup
 from doctor.knowledge.lookup import Resemblance
 from doctor.model.facts import Facts
-from doctor.model.finding import Evidence, Finding
+from doctor.model.finding import ONLY_TOLD, Evidence, Finding
 from doctor.model.symptom import RESEMBLES, Hypothesis, Symptom
 
-AT_LEAST = 0.15  # the share of all causes from which one is worth a hypothesis
-LEADS = 0.4  # … and from which it is told: right in 22 of 31 new tickets (the first runs of the ninth and tenth round)
-ASKS = 0.4  # its share from which a text is called a question: right in 13 of 16 new tickets (the same first runs)
+AT_LEAST = 0.1  # the share of such tickets that had a cause, from which it is worth a hypothesis
+LEADS = 0.3  # … and from which the likeliest one is told
+ASKS = 0.3  # the same of tickets in which nothing was wrong, from which a text is called a question
+AGAINST = 0.65  # … and from which a cause is told beside a guess that the program is at fault
+# Of a text that speaks of none of these nothing is compared.
+ABOUT = frozenset(
+    ("torch", "pytorch", "cuda", "gpu", "gpus", "nvidia", "cudnn", "amd", "rocm", "radeon", "mps", "xpu", "geforce",
+     "rtx", "gtx", "vram", "cpu", "driver", "drivers", "graphics")
+)  # fmt: skip
 
 
 def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[str, str]) -> Account:
     """The account of a text without a verdict, with the causes of tickets like it. `status`: of each check's
     outcome."""
-    found = lookup.resemblances(text)
+    found = lookup.resemblances(text, traits_of(facts, account.symptoms))
     if found and found[0].cause == lookup.HEALTHY and found[0].share >= ASKS and _says_nothing(account):
         return replace(account, findings=settle((*account.findings, _only_asks(found[0], facts)), all_checks()))
     alike = {r.cause: r for r in found if r.share >= AT_LEAST and check_of(r.cause)}
@@ -36,7 +43,8 @@ def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[
     symptom = next((s for s in account.left_over if s.id not in told), None) or Symptom(
         id=RESEMBLES, kind="unknown", subject="", text="Nothing in this text names a cause", source="text"
     )
-    about = weigh({id: r.share for id, r in alike.items()}, symptom, status, facts)[:SHOWN]
+    about = weigh({id: r.share for id, r in alike.items()}, symptom, status, facts)
+    about = sorted(about, key=lambda h: -alike[h.id].share)[:SHOWN]
     if not about:
         return account
     symptoms = account.symptoms if symptom in account.symptoms else (*account.symptoms, symptom)
@@ -54,8 +62,8 @@ def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[
 
 
 def _nothing_found(account: Account) -> bool:
-    """Whether no check has found anything."""
-    return all(f.severity == "note" for f in account.findings)
+    """Whether no check has found what explains the text: a defect that this release is known for need not be met."""
+    return all(f.severity == "note" or f.id in ONLY_TOLD or is_programs_own(f.id) for f in account.findings)
 
 
 def _says_nothing(account: Account) -> bool:
@@ -67,25 +75,19 @@ def _only_asks(alike: Resemblance, facts: Facts) -> Finding:
     """The note on a text that describes no fault."""
     return no_fault_described.check.found(
         facts,
-        f"It reads like the tickets in which nothing was wrong ({alike.tickets} are known): a question, or a wish.",
-        evidence=(Evidence(fact=RESEMBLES, value=f"{alike.share:.0%}", source="words of the text"),),
+        f"It reads like a question, or a wish: in {_of_ten(alike)} labelled tickets like it nothing was wrong.",
+        evidence=(Evidence(fact=RESEMBLES, value=f"{alike.share:.0%}", source="labelled tickets"),),
         remedies=no_fault_described.check.usual,
         confidence="likely",
     )
 
 
 def _leader(alike: Mapping[str, Resemblance], about: Sequence[Hypothesis], account: Account) -> Hypothesis | None:
-    """The cause that most of such tickets had, if nothing speaks against it and no check has found anything. Of a
-    message that is known and left over it has to be the likeliest cause, too."""
+    """The cause that most of such tickets had, if nothing speaks against it and no check has found anything."""
     first = about[0]
-    clear = alike[first.id].share >= LEADS and not first.speaks_against
-    agreed = all(_likeliest(s, account) == first.id for s in account.left_over if s.causes)
-    return first if clear and agreed and _nothing_found(account) else None
-
-
-def _likeliest(symptom: Symptom, account: Account) -> str | None:
-    """The cause that weighs most of those that a symptom can have."""
-    return next((h.id for h in account.hypotheses if h.symptom == symptom.id), None)
+    guessed = any(is_programs_own(f.id) for f in account.findings)
+    clear = alike[first.id].share >= (AGAINST if guessed else LEADS) and not first.speaks_against
+    return first if clear and _nothing_found(account) else None
 
 
 def _told(alike: Resemblance, hypothesis: Hypothesis, facts: Facts) -> Finding:
@@ -95,14 +97,23 @@ def _told(alike: Resemblance, hypothesis: Hypothesis, facts: Facts) -> Finding:
     assert check is not None
     return check.found(
         facts,
-        "Nothing in this text proves it, but it reads like the tickets that had this cause "
-        f"({alike.tickets} are known).",
-        evidence=(Evidence(fact=RESEMBLES, value=f"{alike.share:.0%}", source="words of the text"),
+        f"Nothing in this text proves it, but {_of_ten(alike)} labelled tickets like it had this cause.",
+        evidence=(Evidence(fact=RESEMBLES, value=f"{alike.share:.0%}", source="labelled tickets"),
                   *check.needs_shown(facts)),
         severity="warning",
         confidence="likely",
         would_settle=hypothesis.would_settle or None,
     )  # fmt: skip
+
+
+def _of_ten(alike: Resemblance) -> str:
+    """The share in words."""
+    return f"about {max(1, round(alike.share * 10))} of 10"
+
+
+def speaks_of_torch(text: str) -> bool:
+    """Whether a text has words of the field, be it that nothing else in it was recognised."""
+    return not ABOUT.isdisjoint(lookup.terms_of(text))
 
 
 def _told_of(hypothesis: Hypothesis, alike: Resemblance) -> Hypothesis:

@@ -3,23 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from doctor.accounting.account import Account
 from doctor.checks._accelerators import accelerators
 from doctor.checks._torch import kind
 from doctor.knowledge.versions import numbers
 from doctor.model.facts import ABSENT, Facts, Torch
+from doctor.model.symptom import Symptom
 
 MARK = "="  # no word has it
 
 
-def traits_of(facts: Facts, account: Account) -> frozenset[str]:
+def traits_of(facts: Facts, symptoms: Iterable[Symptom]) -> frozenset[str]:
     """The terms; each is "what=value"."""
-    return frozenset(f"{what}{MARK}{value}" for what, value in _traits(facts, account) if value not in (None, ""))
+    told = _traits(facts, tuple(symptoms))
+    return frozenset(f"{what}{MARK}{value}" for what, value in told if value not in (None, ""))
 
 
-def _traits(facts: Facts, account: Account) -> Iterator[tuple[str, object]]:
+def _traits(facts: Facts, symptoms: Sequence[Symptom]) -> Iterator[tuple[str, object]]:
     host, torch = facts.host, facts.torch
     yield from (("system", host.system), ("container", host.container), ("architecture", host.architecture))
     yield "python", _minor(facts.interpreter.version)
@@ -36,10 +37,8 @@ def _traits(facts: Facts, account: Account) -> Iterator[tuple[str, object]]:
     yield from (("message", error.pattern) for error in facts.errors)
     yield from (("install", f"{attempt.tool}/{attempt.failed}") for attempt in facts.attempts)
     yield from (("package", package.name) for package in facts.packages or ())
-    yield from (("symptom", f"{one.id}/{one.subject}") for one in account.symptoms)
-    yield from (("kind", one.kind) for one in account.symptoms)
-    yield from (("finding", one.id) for one in account.findings)
-    yield from (("likely", one.id) for one in account.hypotheses if one.weight > 0.25)
+    yield from (("symptom", f"{one.id}/{one.subject}") for one in symptoms)
+    yield from (("kind", one.kind) for one in symptoms)
 
 
 def _minor(version: str | None) -> str:

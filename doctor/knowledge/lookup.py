@@ -84,7 +84,7 @@ from doctor.knowledge.system import (
 )  # fmt: skip
 from doctor.knowledge.variables import HarmfulVariable, allocator_option_since, harmful_variables
 from doctor.knowledge.versions import release_of
-from doctor.knowledge.words import HEALTHY, Resemblance, resemblances
+from doctor.knowledge.words import HEALTHY, Resemblance, resemblances, terms_of
 
 __all__ = [
     "HEALTHY",
@@ -159,6 +159,7 @@ __all__ = [
     "system_package",
     "system_packages",
     "tables_date",
+    "terms_of",
     "times_behind",
     "torch_of_companion",
     "torch_versions",

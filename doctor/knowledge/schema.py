@@ -66,6 +66,10 @@ def _balance(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _ratio(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
 def _weights(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch(r"(?:\d{1,3}:-?\d{1,4}(?: |$))*", value) is not None
 
@@ -292,6 +296,7 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
     },
     "words": {
         "causes": ({"cause": CAUSE, "tickets": _whole, "bias": _balance, **_CITED}, {}),
+        "shares": ({"odds": _ratio, "share": _ratio}, {}),
         "terms": ({"term": _text, "rarity": _whole, "weights": _weights}, {}),
     },
     "interfaces": {

@@ -1,15 +1,18 @@
-"""Which diagnoses the tickets had that read like a text: one logistic regression a cause over its words. The public
-name is lookup.py's.
+"""Which diagnoses the tickets had that read like a text: one logistic regression a cause over its words and over what
+was understood of it. The public name is lookup.py's.
 
-A term is a word, a number of three or four digits (a GPU's, an error's), or two of these that follow each other; how
-often it stands is not counted. scripts/learn_words.py learns the table from the labelled tickets: how rare each term
-is, and how much it speaks for or against each cause.
+A term is a word, a number of three or four digits (a GPU's, an error's), two of these that follow each other, a word of
+the title, or a trait (doctor/accounting/traits.py); how often it stands is not counted. scripts/learn_words.py learns
+the table from the labelled tickets: how rare each term is, how much it speaks for or against each cause, and how often
+tickets with such odds did have the cause.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from doctor.knowledge.load import of_tables, table
@@ -18,14 +21,15 @@ from doctor.model.values import dataclass
 HEALTHY = "healthy"  # the cause of tickets in which nothing was wrong
 READ = 200_000  # characters: what a ticket says of its cause is said by then
 BIAS_UNIT, RARITY_UNIT, WEIGHT_UNIT = 100, 100, 10  # the table holds whole numbers
+_TITLE = "title "
 _ADDRESS = re.compile(r"https?://\S+")
 _WORD = re.compile(r"[a-z_][a-z_]+|(?<![\w.])\d{3,4}(?![\w.])")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resemblance:
-    """A cause that tickets with such words had. `share`: 0 to 1, of all causes. `tickets`: how many of the labelled
-    ones had it."""
+    """A cause that tickets with such words had. `share`: 0 to 1, of the tickets with such odds for a cause those that
+    had it, each judged without having been learned. `tickets`: how many of the labelled ones had this cause."""
 
     cause: str
     share: float
@@ -33,9 +37,11 @@ class Resemblance:
 
 
 def terms_of(text: str) -> frozenset[str]:
-    """The words of a text, and its pairs of neighbouring words, in lower case."""
-    words = _WORD.findall(_ADDRESS.sub(" ", text[:READ]).lower())
-    return frozenset(words) | {f"{first} {second}" for first, second in pairwise(words)}
+    """The words of a text, its pairs of neighbouring words, and the words of its first line as such, in lower case."""
+    said = _ADDRESS.sub(" ", text[:READ]).lower()
+    words = _WORD.findall(said)
+    title = _WORD.findall(said.lstrip().partition("\n")[0])
+    return frozenset((*words, *map(" ".join, pairwise(words)), *(_TITLE + word for word in title)))
 
 
 @of_tables
@@ -44,9 +50,16 @@ def _terms() -> dict[str, tuple[int, str]]:
     return {row["term"]: (row["rarity"], row["weights"]) for row in table("words")["terms"]}
 
 
-def resemblances(text: str) -> tuple[Resemblance, ...]:
+@of_tables
+def _shares() -> tuple[Sequence[float], Sequence[float]]:
+    """(odds, share of the tickets with such odds that had the cause), both rising, from 0 to 1."""
+    rows = table("words")["shares"]
+    return [row["odds"] for row in rows], [row["share"] for row in rows]
+
+
+def resemblances(text: str, traits: Iterable[str] = ()) -> tuple[Resemblance, ...]:
     """The causes that tickets like this text had, the likeliest first. () where it has no known term."""
-    known = [found for term in sorted(terms_of(text)) if (found := _terms().get(term))]
+    known = [found for term in sorted({*terms_of(text), *traits}) if (found := _terms().get(term))]
     if not known:
         return ()
     length = math.sqrt(sum(rarity * rarity for rarity, _ in known))
@@ -57,9 +70,13 @@ def resemblances(text: str) -> tuple[Resemblance, ...]:
             place, _, value = weight.partition(":")
             says[int(place)] += int(value) / WEIGHT_UNIT * rarity / length
     odds = [1 / (1 + math.exp(-max(-30.0, min(30.0, said)))) for said in says]
-    whole = sum(odds)
-    alike = (
-        Resemblance(cause=row["cause"], share=own / whole, tickets=row["tickets"])
-        for row, own in zip(causes, odds, strict=True)
-    )
-    return tuple(sorted(alike, key=lambda r: (-r.share, r.cause)))
+    alike = sorted(zip(odds, causes, strict=True), key=lambda one: (-one[0], one[1]["cause"]))
+    return tuple(Resemblance(cause=row["cause"], share=_share(own), tickets=row["tickets"]) for own, row in alike)
+
+
+def _share(odds: float) -> float:
+    """What odds are worth: between two rows of the table, in a straight line."""
+    from_, to = _shares()
+    place = max(1, min(bisect_right(from_, odds), len(from_) - 1))
+    low, high = from_[place - 1], from_[place]
+    return to[place - 1] + (to[place] - to[place - 1]) * (odds - low) / (high - low)

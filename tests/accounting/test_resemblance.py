@@ -81,24 +81,24 @@ def test_a_cause_that_leads_is_told_as_a_warning_and_is_no_verdict() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "rest", "told"), [(0.39, 0.1, ()), (0.41, 0.1, ("gpu-hidden",)), (0.9, 0.0, ("gpu-hidden",))]
+    ("share", "rest", "told"), [(0.29, 0.1, ()), (0.31, 0.1, ("gpu-hidden",)), (0.9, 0.0, ("gpu-hidden",))]
 )
 def test_only_a_clear_leader_is_told(
     share: float, rest: float, told: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alike = (Resemblance(cause="gpu-hidden", share=share, tickets=9), Resemblance(cause="x", share=rest, tickets=1))
-    monkeypatch.setattr(lookup, "resemblances", lambda text: alike)
+    monkeypatch.setattr(lookup, "resemblances", lambda text, traits: alike)
     report = examined("On Ubuntu 22.04 with a GeForce RTX 3080 my program does odd things.")
     assert tuple(f.id for f in report.findings) == told
     assert report.verdict == "unknown"
 
 
-@pytest.mark.parametrize(("share", "told"), [(0.39, False), (0.41, True)])
+@pytest.mark.parametrize(("share", "told"), [(0.29, False), (0.31, True)])
 def test_a_text_that_reads_like_a_question_describes_no_fault(
     share: float, told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alike = (Resemblance(cause="healthy", share=share, tickets=9),)
-    monkeypatch.setattr(lookup, "resemblances", lambda text: alike)
+    monkeypatch.setattr(lookup, "resemblances", lambda text, traits: alike)
     report = examined("May there be packages for Ubuntu 24.04 on a GeForce RTX 3080 some day?")
     assert [f.id for f in report.findings] == ["no-fault-described"] * told
     assert report.verdict == "unknown"
@@ -106,6 +106,6 @@ def test_a_text_that_reads_like_a_question_describes_no_fault(
 
 def test_a_known_message_is_no_question(monkeypatch: pytest.MonkeyPatch) -> None:
     alike = (Resemblance(cause="healthy", share=0.9, tickets=9),)
-    monkeypatch.setattr(lookup, "resemblances", lambda text: alike)
+    monkeypatch.setattr(lookup, "resemblances", lambda text, traits: alike)
     report = examined("Will this be fixed?\nRuntimeError: CUDA error: an illegal memory access was encountered")
     assert "no-fault-described" not in [f.id for f in report.findings]
