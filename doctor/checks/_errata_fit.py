@@ -47,9 +47,17 @@ def with_message(facts: Facts, diagnosis: str) -> tuple[Match, ErrorText] | None
     unknown = isinstance(facts.torch, Torch | None) and (facts.torch is None or facts.torch.version is None)
     for match in matches(facts):
         error = heard.get(match.erratum.id)
-        if error and (_is_certain(match, facts) or (unknown and match.erratum.status == "verified")):
+        guess = unknown and match.erratum.status == "verified" and _was_out(match.erratum, facts.as_of)
+        if error and (_is_certain(match, facts) or guess):
             return match, error
     return None
+
+
+def _was_out(erratum: Erratum, as_of: str | None) -> bool:
+    """Whether any build that has the fault was there on a day."""
+    if as_of is None or (erratum.nightlies and str(erratum.nightlies[0]) <= as_of):
+        return True
+    return any(lookup.affects(erratum, release) for release in lookup.torch_versions(as_of=as_of))
 
 
 @of_tables
