@@ -37,10 +37,9 @@ def judged(
     made = Account(findings=findings) if wanted else account(facts, outcomes, findings)
     said = verdict(facts, made, outcomes, limits)
     if words and said.value == "unknown" and not wanted and not _only_harmless(facts, made):
-        from doctor.accounting.resemblance import speaks_of_torch, with_resemblance
+        from doctor.accounting.resemblance import with_resemblance
 
-        if speaks_of_torch(words):
-            made = with_resemblance(made, words, facts, {o.id: o.status for o in outcomes})
+        made = with_resemblance(made, words, facts, {o.id: o.status for o in outcomes})
     return Judgement(outcomes=outcomes, account=made, verdict=said)
 
 

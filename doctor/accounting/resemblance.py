@@ -25,10 +25,13 @@ AT_LEAST = 0.1  # the share of such tickets that had a cause, from which it is w
 LEADS = 0.3  # … and from which the likeliest one is told
 ASKS = 0.3  # the same of tickets in which nothing was wrong, from which a text is called a question
 AGAINST = 0.65  # … and from which a cause is told beside a guess that the program is at fault
-# Of a text that speaks of none of these nothing is compared.
+# A text that speaks of none of these, and in which nothing was recognised, is no ticket.
 ABOUT = frozenset(
     ("torch", "pytorch", "cuda", "gpu", "gpus", "nvidia", "cudnn", "amd", "rocm", "radeon", "mps", "xpu", "geforce",
-     "rtx", "gtx", "vram", "cpu", "driver", "drivers", "graphics")
+     "rtx", "gtx", "vram", "cpu", "driver", "drivers", "graphics", "error", "errors", "exception", "traceback",
+     "python", "docker", "install", "installed", "installation", "tensor", "model", "models", "module", "memory",
+     "crash", "crashes", "training", "inference", "dll", "py", "bug", "windows", "linux", "macos", "build", "kernel",
+     "slow", "stuck", "black", "fps")
 )  # fmt: skip
 
 

@@ -51,6 +51,13 @@ def _terms() -> dict[str, tuple[int, str]]:
 
 
 @of_tables
+def _weights(said: str) -> tuple[tuple[int, float], ...]:
+    """ "3:-12 7:40" -> (place of a cause, weight) each."""
+    pairs = (pair.split(":") for pair in said.split())
+    return tuple((int(place), int(weight) / WEIGHT_UNIT) for place, weight in pairs)
+
+
+@of_tables
 def _shares() -> tuple[Sequence[float], Sequence[float]]:
     """(odds, share of the tickets with such odds that had the cause), both rising, from 0 to 1."""
     rows = table("words")["shares"]
@@ -66,9 +73,8 @@ def resemblances(text: str, traits: Iterable[str] = ()) -> tuple[Resemblance, ..
     causes = table("words")["causes"]
     says = [row["bias"] / BIAS_UNIT for row in causes]
     for rarity, weights in known:
-        for weight in weights.split():
-            place, _, value = weight.partition(":")
-            says[int(place)] += int(value) / WEIGHT_UNIT * rarity / length
+        for place, weight in _weights(weights):
+            says[place] += weight * rarity / length
     odds = [1 / (1 + math.exp(-max(-30.0, min(30.0, said)))) for said in says]
     alike = sorted(zip(odds, causes, strict=True), key=lambda one: (-one[0], one[1]["cause"]))
     return tuple(Resemblance(cause=row["cause"], share=_share(own), tickets=row["tickets"]) for own, row in alike)
