@@ -1,18 +1,13 @@
 """What needs.py says of an expression never hides a match."""
 
-import ast
 import random
 import re
-from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from doctor import checks
-from doctor.checks._torch import words_of
-from doctor.knowledge.literals import parser, required_sets, sre, within_line
+from doctor.knowledge.literals import parser, required_sets, within_line
 from doctor.needs import NEEDS
 from doctor.regex import Regex, key
 from scripts.needs import expressions
@@ -103,57 +98,3 @@ def test_what_an_expression_requires(regex: str, sets: list[list[str]]) -> None:
 )  # fmt: skip
 def test_whether_a_match_lies_in_one_line(regex: str, flags: int, within: bool) -> None:
     assert within_line(regex, flags) is within
-
-
-def holds(items: Iterable[tuple[Any, Any]], needs: tuple[str, ...], run: str = "") -> bool:
-    """Whether every match of a parsed sequence, after the characters `run`, holds one of the words as spelled."""
-    for operator, argument in opened(items):
-        if operator is sre.LITERAL:
-            run += chr(argument)
-            if any(word in run for word in needs):
-                return True
-            continue
-        if operator in (sre.AT, sre.ASSERT, sre.ASSERT_NOT):  # these take no characters
-            continue
-        if operator is sre.BRANCH and all(holds(branch, needs, run) for branch in argument[1]):
-            return True
-        if str(operator).endswith("_REPEAT") and argument[0] >= 1 and holds(argument[2], needs, run):
-            return True
-        run = ""
-    return False
-
-
-def opened(items: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
-    """The items with plain groups opened."""
-    for operator, argument in items:
-        if operator is sre.SUBPATTERN:
-            yield from opened(argument[-1])
-        else:
-            yield operator, argument
-
-
-STRINGS = {
-    node.value
-    for path in Path(checks.__path__[0]).rglob("*.py")
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"[\\|*+]", node.value)
-}
-
-
-def test_the_words_of_an_expression_stand_in_every_match() -> None:
-    """Over all texts in the checks that could be expressions."""
-    tried = 0
-    for text in STRINGS:
-        try:
-            parsed = parser.parse(text)
-        except re.error:
-            continue
-        if words := words_of(text):
-            tried += 1
-            assert holds(parsed, words), (text, words)
-    assert tried > 100
-
-
-def test_a_need_that_a_match_may_lack_is_found() -> None:
-    assert not holds(parser.parse(r"a(?:bc)?d|ef"), ("bc", "ef"))
-    assert holds(parser.parse(r"a(?:bc)+d|\bef"), ("bc", "ef"))
