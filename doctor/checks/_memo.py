@@ -21,7 +21,7 @@ def once_for_facts(
     @wraps(function)
     def ask(facts: Facts, /, *about: Hashable) -> Worked:
         kept: dict[Any, object] = vars(facts).setdefault(_KEPT, {})
-        key = (function, about)
+        key = (function, *about) if about else function
         if key not in kept:
             kept[key] = function(facts, *about)  # type: ignore[call-arg, arg-type]
         return cast(Worked, kept[key])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -69,9 +69,10 @@ def forget() -> None:
         empty()
 
 
-def of_tables(function: Worked) -> Worked:
-    """functools.cache for what is worked out of the tables: use() empties it."""
-    cached = cache(function)
+def of_tables(function: Worked, at_most: int | None = None) -> Worked:
+    """functools.lru_cache for what is worked out of the tables: use() empties it. `at_most`: how many answers are
+    kept; None: all."""
+    cached = lru_cache(at_most)(function)
     _forgetters.append(cached.cache_clear)
     return cast(Worked, cached)
 
