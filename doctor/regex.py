@@ -4,8 +4,11 @@ for one ticket. What each needs in a text stands in needs.py, which scripts/gene
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import cache, cached_property, lru_cache
+from itertools import accumulate, chain
+from sys import byteorder
 from zlib import crc32
 
 from doctor.needs import NEEDS
@@ -14,7 +17,7 @@ _SHORT = 300  # characters of a text that is searched as a whole
 _LONG = 2_000  # characters of a text of which an index is made …
 _FEW = 50  # … once more words than these were looked for
 _LINES = 40  # that are searched one by one; where more hold a word, the whole text is
-_HEAD = 6  # characters by which a word is found
+_HEAD = 4  # characters by which a word is found: as many bytes as an "I" of a memoryview has
 # What IGNORECASE takes for the same letter, and lower() does not.
 _FOLD = str.maketrans(
     "\u0130\u0131\u017f\u03a3\u03c2\u1c80\u1c81\u1c82\u1c83\u1c84\u1c85\u1c86", "iis\u03c3\u03c3вдосттъ"
@@ -34,9 +37,11 @@ class Text:
         self._asked = 0
 
     @cached_property
-    def heads(self) -> frozenset[str]:
-        """All that stands in _HEAD characters: who knows them need not look for most words."""
-        return frozenset(map("".join, zip(*(self.low[i:] for i in range(_HEAD)))))  # noqa: B905
+    def heads(self) -> frozenset[int]:
+        """All that stands in _HEAD characters, as numbers: who knows them need not look for most words."""
+        view = memoryview(self.low.encode("ascii", "replace"))
+        wholes = (view[i : i + (len(view) - i) // _HEAD * _HEAD] for i in range(min(_HEAD, len(view))))
+        return frozenset(chain.from_iterable(whole.cast("I") for whole in wholes))
 
     def holds(self, word: str) -> bool:
         """Whether the word (lower case) occurs."""
@@ -45,7 +50,7 @@ class Text:
 
     def may_hold(self, word: str) -> bool:
         """Whether the word's first and last characters occur."""
-        return len(word) < _HEAD or (word[:_HEAD] in self.heads and word[-_HEAD:] in self.heads)
+        return len(word) < _HEAD or self.heads.issuperset(_ends(word))
 
     def lines_with(self, words: Iterable[str]) -> list[tuple[int, int]] | None:
         """Begin and end of each line that holds one of the words; None where these are many."""
@@ -59,6 +64,13 @@ class Text:
                     return None
                 at = low.find(word, end)
         return sorted(found)
+
+
+@cache
+def _ends(word: str) -> tuple[int, int]:
+    """The first and the last _HEAD characters of a word, as numbers."""
+    said = word.encode("ascii", "replace")
+    return int.from_bytes(said[:_HEAD], byteorder), int.from_bytes(said[-_HEAD:], byteorder)
 
 
 @lru_cache(maxsize=64)
@@ -77,19 +89,43 @@ def _text(text: str) -> Text:
     return _long(text) if len(text) > _LONG else Text(_line(text))
 
 
+class Lines:
+    """Many short texts, of which each is searched for itself."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = tuple(dict.fromkeys(texts))
+        self._low = folded("\n".join(self._texts))
+        self._starts = list(accumulate((len(text) + 1 for text in self._texts), initial=0))
+
+    def that_may_match(self, regex: Regex) -> Iterable[str]:
+        """Those that hold one of the words that a match holds."""
+        if not regex.may_match(self._low):
+            return ()
+        if not regex.sets:
+            return self._texts
+        low, places = self._low, set()
+        for word in regex.sets[0]:
+            at = low.find(word)
+            while at >= 0:
+                place = bisect_right(self._starts, at) - 1
+                places.add(place)
+                at = low.find(word, self._starts[place + 1])
+        return [self._texts[place] for place in sorted(places)]
+
+
 class Vocabulary:
     """Words (lower case) that are looked for all at once."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self._short: list[str] = []
-        self._by_head: dict[str, list[str]] = {}
+        self._by_head: dict[int, list[str]] = {}
         for word in words:
-            (self._short if len(word) < _HEAD else self._by_head.setdefault(word[:_HEAD], [])).append(word)
+            (self._short if len(word) < _HEAD else self._by_head.setdefault(_ends(word)[0], [])).append(word)
 
     def within(self, text: Text) -> frozenset[str]:
         """Those that occur in a text."""
         by_head, heads, low = self._by_head, text.heads, text.low
-        likely = (word for head in by_head.keys() & heads for word in by_head[head] if word[-_HEAD:] in heads)
+        likely = (word for head in by_head.keys() & heads for word in by_head[head] if text.may_hold(word))
         return frozenset(word for words in (likely, self._short) for word in words if word in low)
 
 
@@ -103,7 +139,7 @@ class Regex:
         self.pattern = pattern
         self.flags = flags
         self._compiled: re.Pattern[str] | None = None
-        self._sets: tuple[tuple[str, ...], ...] | None = None  # of each set one word at least is in every match
+        self._sets: tuple[tuple[str, ...], ...] | None = None
         self._within = False  # whether a match lies in one line
 
     @property
@@ -113,12 +149,16 @@ class Regex:
             self._compiled = re.compile(self.pattern, self.flags)
         return self._compiled
 
+    @property
+    def sets(self) -> tuple[tuple[str, ...], ...]:
+        """Of each set one word at least (lower case) is in every match."""
+        if self._sets is None:
+            self._within, self._sets = NEEDS.get(key(self.pattern, self.flags), (False, ()))
+        return self._sets
+
     def may_match(self, text: str) -> bool:
         """Whether the words that a match holds are in the text."""
-        sets = self._sets
-        if sets is None:
-            self._within, sets = NEEDS.get(key(self.pattern, self.flags), (False, ()))
-            self._sets = sets
+        sets = self.sets if self._sets is None else self._sets
         if len(text) > _LONG:
             holds = _long(text).holds
             return all(any(map(holds, words)) for words in sets)
