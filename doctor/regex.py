@@ -80,13 +80,9 @@ def _line(text: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def _long(text: str) -> Text:
+def searched(text: str) -> Text:
     """A long one, with what was noted of it."""
     return Text(folded(text))
-
-
-def _text(text: str) -> Text:
-    return _long(text) if len(text) > _LONG else Text(_line(text))
 
 
 class Lines:
@@ -160,7 +156,7 @@ class Regex:
         """Whether the words that a match holds are in the text."""
         sets = self.sets if self._sets is None else self._sets
         if len(text) > _LONG:
-            holds = _long(text).holds
+            holds = searched(text).holds
             return all(any(map(holds, words)) for words in sets)
         low = _line(text)
         for words in sets:
@@ -175,7 +171,7 @@ class Regex:
         """The parts of a text that may match where a match can lie; None for the whole."""
         if not (self._within and self._sets and len(text) > _SHORT):
             return None
-        return _text(text).lines_with(self._sets[0])
+        return searched(text).lines_with(self._sets[0])
 
     def search(self, text: str, *span: int) -> re.Match[str] | None:
         """The first match, like re.Pattern.search."""
@@ -218,7 +214,7 @@ class Regexes(tuple[Regex, ...]):
     def in_text(self, text: str) -> list[Regex]:
         """Those that may match."""
         vocabulary, places, always = self._by_word
-        found = {place for word in vocabulary.within(_text(text)) for place in places[word]}
+        found = {place for word in vocabulary.within(searched(text)) for place in places[word]}
         return [one for place in sorted(found | always) if (one := self[place]).may_match(text)]
 
     @cached_property
