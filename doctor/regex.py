@@ -95,8 +95,6 @@ class Lines:
 
     def that_may_match(self, regex: Regex) -> Iterable[str]:
         """Those that hold one of the words that a match holds."""
-        if not regex.may_match(self._low):
-            return ()
         if not regex.sets:
             return self._texts
         low, places = self._low, set()
@@ -114,15 +112,21 @@ class Vocabulary:
 
     def __init__(self, words: Iterable[str]) -> None:
         self._short: list[str] = []
-        self._by_head: dict[int, list[str]] = {}
+        self._by_head: dict[int, list[tuple[int, str]]] = {}  # by the first characters the last ones, and the word
         for word in words:
-            (self._short if len(word) < _HEAD else self._by_head.setdefault(_ends(word)[0], [])).append(word)
+            if len(word) < _HEAD:
+                self._short.append(word)
+            else:
+                first, last = _ends(word)
+                self._by_head.setdefault(first, []).append((last, word))
 
     def within(self, text: Text) -> frozenset[str]:
         """Those that occur in a text."""
         by_head, heads, low = self._by_head, text.heads, text.low
-        likely = (word for head in by_head.keys() & heads for word in by_head[head] if text.may_hold(word))
-        return frozenset(word for words in (likely, self._short) for word in words if word in low)
+        found = [word for word in self._short if word in low]
+        for head in by_head.keys() & heads:
+            found += [word for last, word in by_head[head] if last in heads and word in low]
+        return frozenset(found)
 
 
 class Regex:
