@@ -8,7 +8,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import cache, cached_property, lru_cache
 from itertools import accumulate, chain
-from sys import byteorder
 from zlib import crc32
 
 from doctor.needs import NEEDS
@@ -39,9 +38,8 @@ class Text:
     @cached_property
     def heads(self) -> frozenset[int]:
         """All that stands in _HEAD characters, as numbers: who knows them need not look for most words."""
-        view = memoryview(self.low.encode("ascii", "replace"))
-        wholes = (view[i : i + (len(view) - i) // _HEAD * _HEAD] for i in range(min(_HEAD, len(view))))
-        return frozenset(chain.from_iterable(whole.cast("I") for whole in wholes))
+        low, count = self.low, len(self.low)
+        return frozenset(chain.from_iterable(_numbers(low[i : count - (count - i) % _HEAD]) for i in range(_HEAD)))
 
     def holds(self, word: str) -> bool:
         """Whether the word (lower case) occurs."""
@@ -66,11 +64,16 @@ class Text:
         return sorted(found)
 
 
+def _numbers(text: str) -> memoryview:
+    """Each _HEAD characters of a text as a number."""
+    return memoryview(text.encode("ascii", "replace")).cast("I")
+
+
 @cache
 def _ends(word: str) -> tuple[int, int]:
     """The first and the last _HEAD characters of a word, as numbers."""
-    said = word.encode("ascii", "replace")
-    return int.from_bytes(said[:_HEAD], byteorder), int.from_bytes(said[-_HEAD:], byteorder)
+    first, last = _numbers(word[:_HEAD] + word[-_HEAD:])
+    return first, last
 
 
 @lru_cache(maxsize=64)
@@ -111,14 +114,13 @@ class Vocabulary:
     """Words (lower case) that are looked for all at once."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        self._short: list[str] = []
+        words = tuple(words)
+        self._short = [word for word in words if len(word) < _HEAD]
         self._by_head: dict[int, list[tuple[int, str]]] = {}  # by the first characters the last ones, and the word
-        for word in words:
-            if len(word) < _HEAD:
-                self._short.append(word)
-            else:
-                first, last = _ends(word)
-                self._by_head.setdefault(first, []).append((last, word))
+        words = [word for word in words if len(word) >= _HEAD]
+        ends = (_numbers("".join(pieces)) for pieces in ([w[:_HEAD] for w in words], [w[-_HEAD:] for w in words]))
+        for first, last, word in zip(*ends, words, strict=True):
+            self._by_head.setdefault(first, []).append((last, word))
 
     def within(self, text: Text) -> frozenset[str]:
         """Those that occur in a text."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from doctor.knowledge.form import SCHEMA, KnowledgeError, Table
+from doctor.model.values import dataclass
 
 TABLES = (
     "releases",
@@ -156,7 +157,7 @@ def store(tables: dict[str, Table], folder: str | Path) -> None:
 
 def _read(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_bytes().decode("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise KnowledgeError(path.name, f"cannot be read: {error}") from None
     except (ValueError, RecursionError) as error:
