@@ -10,7 +10,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import accumulate, chain
 from zlib import crc32
 
-from doctor.needs import NEEDS
+from doctor.needs import ALTERNATIVES, NEEDS
 
 _SHORT = 300  # characters of a text that is searched as a whole
 _LONG = 2_000  # characters of a text of which an index is made …
@@ -88,6 +88,16 @@ def searched(text: str) -> Text:
     return Text(folded(text))
 
 
+def _holds_one_of_each(low: str, sets: Iterable[Iterable[str]]) -> bool:
+    for words in sets:
+        for word in words:
+            if word in low:
+                break
+        else:
+            return False
+    return True
+
+
 class Lines:
     """Many short texts, of which each is searched for itself."""
 
@@ -135,13 +145,14 @@ class Regex:
     """Like re.compile(pattern, flags), made at the first use. A long text without the words that every match holds is
     not searched, and of one that has them only their lines, where no match goes on beyond its line."""
 
-    __slots__ = ("_compiled", "_sets", "_within", "flags", "pattern")
+    __slots__ = ("_alternatives", "_compiled", "_sets", "_within", "flags", "pattern")
 
     def __init__(self, pattern: str, flags: int = 0) -> None:
         self.pattern = pattern
         self.flags = flags
         self._compiled: re.Pattern[str] | None = None
         self._sets: tuple[tuple[str, ...], ...] | None = None
+        self._alternatives: tuple[tuple[tuple[str, ...], ...], ...] = ()  # the same of each alternative
         self._within = False  # whether a match lies in one line
 
     @property
@@ -155,7 +166,9 @@ class Regex:
     def sets(self) -> tuple[tuple[str, ...], ...]:
         """Of each set one word at least (lower case) is in every match."""
         if self._sets is None:
-            self._within, self._sets = NEEDS.get(key(self.pattern, self.flags), (False, ()))
+            number = key(self.pattern, self.flags)
+            self._alternatives = ALTERNATIVES.get(number, ())
+            self._within, self._sets = NEEDS.get(number, (False, ()))
         return self._sets
 
     def may_match(self, text: str) -> bool:
@@ -165,19 +178,21 @@ class Regex:
             holds = searched(text).holds
             return all(any(map(holds, words)) for words in sets)
         low = _line(text)
-        for words in sets:
-            for word in words:
-                if word in low:
-                    break
-            else:
-                return False
-        return True
+        return _holds_one_of_each(low, sets) and (not self._alternatives or self._one_may_match(low))
+
+    def _one_may_match(self, low: str) -> bool:
+        """Whether the words of an alternative are in a text (lower case)."""
+        return any(_holds_one_of_each(low, sets) for sets in self._alternatives)
 
     def _places(self, text: str) -> list[tuple[int, int]] | None:
         """The parts of a text that may match where a match can lie; None for the whole."""
         if not (self._within and self._sets and len(text) > _SHORT):
             return None
-        return searched(text).lines_with(self._sets[0])
+        said = searched(text)
+        places = said.lines_with(self._sets[0])
+        if places and self._alternatives:
+            return [(begin, end) for begin, end in places if self._one_may_match(said.low[begin:end])]
+        return places
 
     def search(self, text: str, *span: int) -> re.Match[str] | None:
         """The first match, like re.Pattern.search."""

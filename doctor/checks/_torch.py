@@ -38,6 +38,7 @@ def gpus_of(facts: Facts, vendor: str) -> tuple[Gpu, ...]:
     return tuple(g for g in facts.gpus or () if g.vendor == vendor)
 
 
+@once_for_facts
 def build(facts: Facts) -> lookup.Build | None:
     """The installed build, taken apart."""
     torch = installed(facts)
@@ -46,6 +47,7 @@ def build(facts: Facts) -> lookup.Build | None:
     return lookup.build_of(torch.version, cuda=torch.cuda, hip=torch.hip, xpu=torch.xpu, platform=wheel_platform(facts))
 
 
+@once_for_facts
 def kind(facts: Facts) -> str | None:
     """What the installed build was made for: "cpu", "cuda", "rocm", "xpu", "mps"; None where that is not known."""
     torch = installed(facts)

@@ -275,7 +275,8 @@ class Notes:
         return len(self.noted) + len(self.errors) + len(self.attempts) + len(self.environ) + len(self.others)
 
     def _with_wishes(self, package: Package) -> Package:
-        return replace(package, requires=tuple(self.wishes.get((package.name, package.version or ""), ())))
+        wishes = self.wishes.get((package.name, package.version or ""))
+        return replace(package, requires=tuple(wishes)) if wishes else package
 
     def facts(self) -> Facts:
         """All that was noted, as Facts."""

@@ -62,11 +62,13 @@ def encode(value: object) -> Any:
     if kind is tuple or kind is list:
         return [encode(v) for v in value]  # type: ignore[attr-defined]
     if hasattr(kind, "__dataclass_fields__"):
-        own = value.__dict__
-        return {
-            name: part if type(part := own[field]) in _AS_IT_IS else encode(part)
-            for field, name in _names(kind)  # type: ignore[arg-type]
-        }
+        own, made = value.__dict__, {}
+        for field, name in _names(kind):  # type: ignore[arg-type]
+            part = own[field]
+            kind = type(part)
+            plain = kind in _AS_IT_IS or (kind is str and part.isascii())
+            made[name] = part if plain else encode(part)
+        return made
     if value is ABSENT:
         return dict(ABSENT_JSON)
     if isinstance(value, (tuple, list)):
