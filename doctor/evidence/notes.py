@@ -161,11 +161,16 @@ class Notes:
         else the line says is not understood by it."""
         if value is None or value == "" or (fact == "torch.version" and taken_apart(value) is None):
             return
+        before = self.noted.get(fact)
+        wins = before is None or rank > before.rank or (rank == before.rank and last)
+        if not wins and value is not False:
+            if line is not None and not in_passing:
+                self.understand(line)
+            return
         origin = self.origin(source, line, in_passing=in_passing)
         if value is False:
             self.denied.setdefault(fact, origin)
-        before = self.noted.get(fact)
-        if before is None or rank > before.rank or (rank == before.rank and last):
+        if wins:
             self.noted[fact] = _Noted(value, rank, origin)
 
     def get(self, fact: str) -> Any:
