@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from doctor.knowledge.literals import parser, required_sets, within_line
-from doctor.needs import NEEDS
-from doctor.regex import Regex, key
+from doctor.needs import ALTERNATIVES, NEEDS
+from doctor.regex import Lines, Regex, Text, Vocabulary, key
 from scripts.needs import expressions
 from tests.knowledge.test_messages import matching
 
@@ -98,3 +98,36 @@ def test_what_an_expression_requires(regex: str, sets: list[list[str]]) -> None:
 )  # fmt: skip
 def test_whether_a_match_lies_in_one_line(regex: str, flags: int, within: bool) -> None:
     assert within_line(regex, flags) is within
+
+
+def test_an_expensive_expression_is_tried_only_where_an_alternative_can_match() -> None:
+    """One whose first alternative lacks a word in a text that has another word of it."""
+    spared = 0
+    for one in filtered():
+        for sets in ALTERNATIVES.get(key(one.pattern, one.flags), ()):
+            text = " ".join(words[0] for words in sets[:-1])
+            fresh = Regex(one.pattern, one.flags)
+            if not fresh.may_match(text):
+                assert one.compiled.search(text) is None
+                spared += len(sets) > 1
+    assert spared > 100
+
+
+def test_of_many_lines_those_that_may_match_hold_all_that_match() -> None:
+    tickets = (path.read_text(encoding="utf-8") for path in sorted(BANK.glob("*/*/input.txt"))[::9])
+    lines = list(dict.fromkeys(line for ticket in tickets for line in ticket.split("\n")))
+    made = Lines((*lines, *lines))
+    fewer = 0
+    for one in filtered()[::7]:
+        may = list(made.that_may_match(one))
+        assert may == [line for line in lines if line in set(may)], "each once, in their order"
+        assert {line for line in lines if one.compiled.search(line)} <= set(may)
+        fewer += len(may) < len(lines) / 2
+    assert fewer > len(filtered()[::7]) / 2
+
+
+@pytest.mark.parametrize("low", ["", "abc", "abcd", "the abcdé of it", "\ud800bcd\nabcd"])
+def test_words_are_found_at_once_as_one_by_one(low: str) -> None:
+    words = ("ab", "abc", "abcd", "bcdé", "f it", "the abcdé", "zzzz", "d\nabc", "\ud800bcd", "?bcd")
+    assert Vocabulary(words).within(Text(low)) == {word for word in words if word in low}
+    assert all(Text(low).may_hold(word) for word in words if word in low)
