@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 import types
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -208,7 +209,7 @@ def fits(kind: str, name: str, value: object) -> bool:
     shape = SHAPES.get((kind, name))
     if isinstance(shape, range):
         return not isinstance(value, int) or value in shape
-    return shape is None or not isinstance(value, str) or bool(shape.fullmatch(value))
+    return shape is None or not isinstance(value, str) or re.fullmatch(shape, value) is not None
 
 
 def check_shapes(value: object, where: str = "") -> None:

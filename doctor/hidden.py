@@ -16,14 +16,17 @@ _COMMAND = Regex(
     re.IGNORECASE,
 )
 # Letters and marks that show nothing: Unicode's Default_Ignorable_Code_Point beyond Cf, and the blank of Braille.
-INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u2800\u3164\uffa0") | frozenset(
-    map(chr, (*range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)))
-)
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u2800\u3164\uffa0")
+
+
+def shows_nothing(character: str) -> bool:
+    """Whether it is such a letter or mark."""
+    return character in _INVISIBLE or "\ufff0" <= character < "\ufff9" or "\U000e0000" <= character < "\U000e1000"
 
 
 def is_visible(text: str) -> bool:
     """Whether every character of it shows."""
-    return text.isascii() or not any(c in INVISIBLE or "\ufe00" <= c <= "\ufe0f" for c in text)
+    return text.isascii() or not any(shows_nothing(c) or "\ufe00" <= c <= "\ufe0f" for c in text)
 
 
 def has_command(text: str) -> bool:

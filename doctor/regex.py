@@ -4,17 +4,19 @@ for one ticket. What each needs in a text stands in needs.py, which scripts/gene
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import cache, cached_property, lru_cache
+from itertools import accumulate, chain
 from zlib import crc32
 
-from doctor.needs import NEEDS
+from doctor.needs import ALTERNATIVES, NEEDS
 
 _SHORT = 300  # characters of a text that is searched as a whole
 _LONG = 2_000  # characters of a text of which an index is made …
 _FEW = 50  # … once more words than these were looked for
 _LINES = 40  # that are searched one by one; where more hold a word, the whole text is
-_HEAD = 6  # characters by which a word is found
+_HEAD = 4  # characters by which a word is found: as many bytes as an "I" of a memoryview has
 # What IGNORECASE takes for the same letter, and lower() does not.
 _FOLD = str.maketrans(
     "\u0130\u0131\u017f\u03a3\u03c2\u1c80\u1c81\u1c82\u1c83\u1c84\u1c85\u1c86", "iis\u03c3\u03c3вдосттъ"
@@ -34,9 +36,10 @@ class Text:
         self._asked = 0
 
     @cached_property
-    def heads(self) -> frozenset[str]:
-        """All that stands in _HEAD characters: who knows them need not look for most words."""
-        return frozenset(map("".join, zip(*(self.low[i:] for i in range(_HEAD)))))  # noqa: B905
+    def heads(self) -> frozenset[int]:
+        """All that stands in _HEAD characters, as numbers: who knows them need not look for most words."""
+        low, count = self.low, len(self.low)
+        return frozenset(chain.from_iterable(_numbers(low[i : count - (count - i) % _HEAD]) for i in range(_HEAD)))
 
     def holds(self, word: str) -> bool:
         """Whether the word (lower case) occurs."""
@@ -45,7 +48,7 @@ class Text:
 
     def may_hold(self, word: str) -> bool:
         """Whether the word's first and last characters occur."""
-        return len(word) < _HEAD or (word[:_HEAD] in self.heads and word[-_HEAD:] in self.heads)
+        return len(word) < _HEAD or self.heads.issuperset(_ends(word))
 
     def lines_with(self, words: Iterable[str]) -> list[tuple[int, int]] | None:
         """Begin and end of each line that holds one of the words; None where these are many."""
@@ -61,6 +64,18 @@ class Text:
         return sorted(found)
 
 
+def _numbers(text: str) -> memoryview:
+    """Each _HEAD characters of a text as a number."""
+    return memoryview(text.encode("ascii", "replace")).cast("I")
+
+
+@cache
+def _ends(word: str) -> tuple[int, int]:
+    """The first and the last _HEAD characters of a word, as numbers."""
+    first, last = _numbers(word[:_HEAD] + word[-_HEAD:])
+    return first, last
+
+
 @lru_cache(maxsize=64)
 def _line(text: str) -> str:
     """A short text, to which many expressions are put, in lower case."""
@@ -68,42 +83,76 @@ def _line(text: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def _long(text: str) -> Text:
+def searched(text: str) -> Text:
     """A long one, with what was noted of it."""
     return Text(folded(text))
 
 
-def _text(text: str) -> Text:
-    return _long(text) if len(text) > _LONG else Text(_line(text))
+def _holds_one_of_each(low: str, sets: Iterable[Iterable[str]]) -> bool:
+    for words in sets:
+        for word in words:
+            if word in low:
+                break
+        else:
+            return False
+    return True
+
+
+class Lines:
+    """Many short texts, of which each is searched for itself."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = tuple(dict.fromkeys(texts))
+        self._low = folded("\n".join(self._texts))
+        self._starts = list(accumulate((len(text) + 1 for text in self._texts), initial=0))
+
+    def that_may_match(self, regex: Regex) -> Iterable[str]:
+        """Those that hold one of the words that a match holds."""
+        if not regex.sets:
+            return self._texts
+        low, places = self._low, set()
+        for word in regex.sets[0]:
+            at = low.find(word)
+            while at >= 0:
+                place = bisect_right(self._starts, at) - 1
+                places.add(place)
+                at = low.find(word, self._starts[place + 1])
+        return [self._texts[place] for place in sorted(places)]
 
 
 class Vocabulary:
     """Words (lower case) that are looked for all at once."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        self._short: list[str] = []
-        self._by_head: dict[str, list[str]] = {}
-        for word in words:
-            (self._short if len(word) < _HEAD else self._by_head.setdefault(word[:_HEAD], [])).append(word)
+        words = tuple(words)
+        self._short = [word for word in words if len(word) < _HEAD]
+        self._by_head: dict[int, list[tuple[int, str]]] = {}  # by the first characters the last ones, and the word
+        words = [word for word in words if len(word) >= _HEAD]
+        ends = (_numbers("".join(pieces)) for pieces in ([w[:_HEAD] for w in words], [w[-_HEAD:] for w in words]))
+        for first, last, word in zip(*ends, words, strict=True):
+            self._by_head.setdefault(first, []).append((last, word))
 
     def within(self, text: Text) -> frozenset[str]:
         """Those that occur in a text."""
         by_head, heads, low = self._by_head, text.heads, text.low
-        likely = (word for head in by_head.keys() & heads for word in by_head[head] if word[-_HEAD:] in heads)
-        return frozenset(word for words in (likely, self._short) for word in words if word in low)
+        found = [word for word in self._short if word in low]
+        for head in by_head.keys() & heads:
+            found += [word for last, word in by_head[head] if last in heads and word in low]
+        return frozenset(found)
 
 
 class Regex:
     """Like re.compile(pattern, flags), made at the first use. A long text without the words that every match holds is
     not searched, and of one that has them only their lines, where no match goes on beyond its line."""
 
-    __slots__ = ("_compiled", "_sets", "_within", "flags", "pattern")
+    __slots__ = ("_alternatives", "_compiled", "_sets", "_within", "flags", "pattern")
 
     def __init__(self, pattern: str, flags: int = 0) -> None:
         self.pattern = pattern
         self.flags = flags
         self._compiled: re.Pattern[str] | None = None
-        self._sets: tuple[tuple[str, ...], ...] | None = None  # of each set one word at least is in every match
+        self._sets: tuple[tuple[str, ...], ...] | None = None
+        self._alternatives: tuple[tuple[tuple[str, ...], ...], ...] = ()  # the same of each alternative
         self._within = False  # whether a match lies in one line
 
     @property
@@ -113,29 +162,37 @@ class Regex:
             self._compiled = re.compile(self.pattern, self.flags)
         return self._compiled
 
+    @property
+    def sets(self) -> tuple[tuple[str, ...], ...]:
+        """Of each set one word at least (lower case) is in every match."""
+        if self._sets is None:
+            number = key(self.pattern, self.flags)
+            self._alternatives = ALTERNATIVES.get(number, ())
+            self._within, self._sets = NEEDS.get(number, (False, ()))
+        return self._sets
+
     def may_match(self, text: str) -> bool:
         """Whether the words that a match holds are in the text."""
-        sets = self._sets
-        if sets is None:
-            self._within, sets = NEEDS.get(key(self.pattern, self.flags), (False, ()))
-            self._sets = sets
+        sets = self.sets if self._sets is None else self._sets
         if len(text) > _LONG:
-            holds = _long(text).holds
+            holds = searched(text).holds
             return all(any(map(holds, words)) for words in sets)
         low = _line(text)
-        for words in sets:
-            for word in words:
-                if word in low:
-                    break
-            else:
-                return False
-        return True
+        return _holds_one_of_each(low, sets) and (not self._alternatives or self._one_may_match(low))
+
+    def _one_may_match(self, low: str) -> bool:
+        """Whether the words of an alternative are in a text (lower case)."""
+        return any(_holds_one_of_each(low, sets) for sets in self._alternatives)
 
     def _places(self, text: str) -> list[tuple[int, int]] | None:
         """The parts of a text that may match where a match can lie; None for the whole."""
         if not (self._within and self._sets and len(text) > _SHORT):
             return None
-        return _text(text).lines_with(self._sets[0])
+        said = searched(text)
+        places = said.lines_with(self._sets[0])
+        if places and self._alternatives:
+            return [(begin, end) for begin, end in places if self._one_may_match(said.low[begin:end])]
+        return places
 
     def search(self, text: str, *span: int) -> re.Match[str] | None:
         """The first match, like re.Pattern.search."""
@@ -178,7 +235,7 @@ class Regexes(tuple[Regex, ...]):
     def in_text(self, text: str) -> list[Regex]:
         """Those that may match."""
         vocabulary, places, always = self._by_word
-        found = {place for word in vocabulary.within(_text(text)) for place in places[word]}
+        found = {place for word in vocabulary.within(searched(text)) for place in places[word]}
         return [one for place in sorted(found | always) if (one := self[place]).may_match(text)]
 
     @cached_property

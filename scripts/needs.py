@@ -8,13 +8,13 @@ import gc
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
 import doctor
 from doctor.knowledge import lookup
-from doctor.knowledge.literals import flags_of, required_sets, shortest, within_line
+from doctor.knowledge.literals import flags_of, required_of_each, required_sets, shortest, within_line
 from doctor.needs import NEEDS
 from doctor.regex import Regex, folded, key, spanning_pieces
 
@@ -22,6 +22,8 @@ TICKETS = Path(__file__).resolve().parent.parent / "tests" / "cases" / "bank"
 EVERY = 5  # how many tickets there are for one that is counted
 SETS = 3  # of an expression
 LONGEST = 20  # characters of a word
+EXPENSIVE = 150  # characters of an expression whose alternatives are looked at one by one
+OF_EACH = 2  # sets of an alternative
 GAIN = 0.9  # a further set must leave at most this share of the tickets
 HEAD = '''"""What each regular expression needs in a text, by the hash of the expression: whether a match lies in
 one line, and sets of words of which each has one in every match. Made by scripts/generate.py; do not edit."""
@@ -29,6 +31,10 @@ one line, and sets of words of which each has one in every match. Made by script
 # ruff: noqa: E501
 NEEDS: dict[int, tuple[bool, tuple[tuple[str, ...], ...]]] = {
 '''
+BETWEEN = '''# Of expensive expressions the sets of each alternative.
+ALTERNATIVES: dict[int, tuple[tuple[tuple[str, ...], ...], ...]] = {
+'''
+Alternatives = tuple[tuple[tuple[str, ...], ...], ...]
 
 
 def expressions() -> Iterator[tuple[str, int]]:
@@ -77,12 +83,27 @@ def needs_of(pattern: str, flags: int, longest: int = LONGEST) -> tuple[bool, tu
     return within_line(pattern, flags), tuple(tuple(sorted(words)) for words in chosen[:SETS])
 
 
+def alternatives_of(pattern: str, flags: int) -> Alternatives:
+    """What each alternative of an expensive expression needs; () where that says no more than its row."""
+    each = required_of_each(pattern, flags) if len(pattern) >= EXPENSIVE else []
+    if not all(each) or all(len(sets) < 2 for sets in each):
+        return ()
+    short = ((shortest(frozenset(w[-LONGEST:] for w in words)) for words in sets[:OF_EACH]) for sets in each)
+    return tuple(tuple(tuple(sorted(words)) for words in sets) for sets in short)
+
+
 def text() -> str:
     """The module as it should be."""
-    rows = {}
+    rows, alternatives = {}, {}
     for pattern, flags in expressions():
         number = key(pattern, flags)
         needs = NEEDS.get(number) or needs_of(pattern, flags)
         if needs[1]:
             rows[number] = needs
-    return HEAD + "".join(f"    {number}: {rows[number]!r},\n" for number in sorted(rows)) + "}\n"
+            if each := alternatives_of(pattern, flags):
+                alternatives[number] = each
+    return HEAD + _lines(rows) + BETWEEN + _lines(alternatives)
+
+
+def _lines(rows: Mapping[int, object]) -> str:
+    return "".join(f"    {number}: {rows[number]!r},\n" for number in sorted(rows)) + "}\n"

@@ -7,6 +7,7 @@ hypotheses that weigh most.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 from doctor.model.facts import Facts
 from doctor.model.symptom import Question
@@ -245,10 +246,17 @@ def answers(ask: Ask, need: str) -> bool:
     return any(n in ask.holds or n.partition(".")[0] in ask.holds or n.partition("/")[0] in ask.holds for n in names)
 
 
+@cache
+def _answered_by(need: str) -> frozenset[int]:
+    """The places of the questions whose answers hold a need."""
+    return frozenset(place for place, ask in enumerate(ASKS) if answers(ask, need))
+
+
 def ranked(missing: Mapping[str, tuple[float, Iterable[str]]], facts: Facts) -> tuple[Ask, ...]:
     """The questions by how much they settle: `missing` gives for each hypothesis its weight and the needs that are not
     known. The effort of answering counts against a question. Those that settle nothing are left out."""
     system = facts.host.system
+    open_needs = [(weight, [_answered_by(need) for need in needs]) for weight, needs in missing.values()]
     scored = []
     for place, ask in enumerate(ASKS):
         if system and system not in ask.about:
@@ -256,10 +264,9 @@ def ranked(missing: Mapping[str, tuple[float, Iterable[str]]], facts: Facts) -> 
         if not system and ask.about not in (ANY, ("linux", "windows"), ("linux",), ("linux", "darwin")):
             continue
         settled = 0.0
-        for weight, needs in missing.values():
-            needs = tuple(needs)
-            if needs:
-                settled += weight * sum(answers(ask, need) for need in needs) / len(needs)
+        for weight, asked in open_needs:
+            if asked:
+                settled += weight * sum(place in places for places in asked) / len(asked)
         if settled > 0:
             scored.append((settled / ask.effort, -place, ask))
     return tuple(ask for _, _, ask in sorted(scored, key=lambda one: one[:2], reverse=True))

@@ -231,7 +231,12 @@ def gap_of(facts: Facts, name: str) -> Gap:
             if gap.fact == part:
                 return gap
         part = part.rpartition(".")[0]
-    return Gap(fact=name, reason="not-looked" if facts.live else "not-in-evidence")
+    return _nothing_said(name, facts.live)
+
+
+@cache
+def _nothing_said(name: str, live: bool) -> Gap:
+    return Gap(fact=name, reason="not-looked" if live else "not-in-evidence")
 
 
 @cache

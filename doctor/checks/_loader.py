@@ -7,10 +7,11 @@ import re
 from doctor.checks._torch import search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
 
 VARIABLE = "LD_LIBRARY_PATH"
 PRELOAD = "LD_PRELOAD"
-UNDEFINED = r"undefined symbol: _*(\w+)"
+UNDEFINED = Regex(r"undefined symbol: _*(\w+)")
 
 
 def preloaded(facts: Facts) -> tuple[str, ...]:

@@ -58,7 +58,10 @@ XPU_WANTED = ("no-xpu-devices", "xpu-driver-not-initialized")
 
 def heard(facts: Facts, *patterns: str) -> ErrorText | None:
     """The first recognised message with one of these ids; None where none was said."""
-    return next((error for error in facts.errors if error.pattern in patterns), None)
+    for error in facts.errors:  # asked too often for a generator
+        if error.pattern in patterns:
+            return error
+    return None
 
 
 def on_mac(facts: Facts) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from doctor.model.facts import Facts
 
@@ -20,10 +20,10 @@ def once_for_facts(
 
     @wraps(function)
     def ask(facts: Facts, /, *about: Hashable) -> Worked:
-        kept: dict[Any, object] = vars(facts).setdefault(_KEPT, {})
-        key = (function, about)
+        key = (function, *about) if about else function
+        kept: dict[Any, object] = facts.__dict__.get(_KEPT) or facts.__dict__.setdefault(_KEPT, {})
         if key not in kept:
             kept[key] = function(facts, *about)  # type: ignore[call-arg, arg-type]
-        return cast(Worked, kept[key])
+        return kept[key]  # type: ignore[return-value]
 
     return ask  # type: ignore[return-value]

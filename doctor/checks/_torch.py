@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
+from doctor.checks._memo import once_for_facts
 from doctor.checks.runner import quoted
 from doctor.knowledge import choose, lookup
 from doctor.knowledge.messages import harmless_rows
@@ -38,6 +38,7 @@ def gpus_of(facts: Facts, vendor: str) -> tuple[Gpu, ...]:
     return tuple(g for g in facts.gpus or () if g.vendor == vendor)
 
 
+@once_for_facts
 def build(facts: Facts) -> lookup.Build | None:
     """The installed build, taken apart."""
     torch = installed(facts)
@@ -46,6 +47,7 @@ def build(facts: Facts) -> lookup.Build | None:
     return lookup.build_of(torch.version, cuda=torch.cuda, hip=torch.hip, xpu=torch.xpu, platform=wheel_platform(facts))
 
 
+@once_for_facts
 def kind(facts: Facts) -> str | None:
     """What the installed build was made for: "cpu", "cuda", "rocm", "xpu", "mps"; None where that is not known."""
     torch = installed(facts)
@@ -157,51 +159,21 @@ def import_failure(facts: Facts) -> ImportFailure | None:
     return failure if isinstance(failure, ImportFailure) else None
 
 
-_SPECIAL = frozenset("().^$|*+?")
-_TOKEN = Regex(
-    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?(?:[:=!]|<[=!]|P<\w+>))?|[*+?][?+]?|\{\d*,?\d*\}[?+]?|.", re.DOTALL
-)
+def search(facts: Facts, regex: Regex) -> tuple[ErrorText, re.Match[str]] | None:
+    """The first message, recognised or not, that an expression finds, with the match. A line that is known to be a
+    harmless warning shows nothing, whatever its words."""
+    messages, together = _said(facts)
+    if not regex.may_match(together):
+        return None
+    return next(((error, found) for error in messages if (found := regex.search(error.text))), None)
 
 
-def search(facts: Facts, regex: str) -> tuple[ErrorText, re.Match[str]] | None:
-    """The first message, recognised or not, that a regular expression finds, with the match. A line that is known to be
-    a harmless warning shows nothing, whatever its words."""
-    words = words_of(regex)
+@once_for_facts
+def _said(facts: Facts) -> tuple[tuple[ErrorText, ...], str]:
+    """The messages but for harmless ones, and their texts as one."""
     harmless = harmless_rows()
-    for error in facts.errors:
-        if error.pattern in harmless or (words and not any(word in error.text for word in words)):
-            continue
-        if found := re.search(regex, error.text):
-            return error, found
-    return None
-
-
-@cache
-def words_of(regex: str) -> tuple[str, ...]:
-    r"""Words of which one stands in every match: of each alternative the longest run of plain characters outside
-    brackets. () where nothing is sure. Spares compiling most expressions.
-
-    >>> words_of(r"undefined symbol: _Z\w+|[Ss]ymbol not found"), words_of(r"colou?r (?:a|b)"), words_of(r"(?i)x")
-    (('undefined symbol: _Z', 'ymbol not found'), ('colo',), ())
-    """
-    if regex.startswith("(?i"):
-        return ()
-    tokens = _TOKEN.findall(regex)
-    found, best, run, depth = [], "", "", 0
-    for token, following in zip(tokens, [*tokens[1:], ""], strict=True):
-        plain = token[-1] if token not in _SPECIAL and (len(token) == 1 or re.fullmatch(r"\\\W", token)) else ""
-        may_miss = following[:1] in ("*", "?") or following.startswith("{")
-        if plain and not depth and not may_miss:
-            run += plain
-            best = max(best, run, key=len)
-            continue
-        run = ""
-        if token == "|" and not depth:
-            found.append(best)
-            best = ""
-        depth += token.startswith("(") - (token == ")")
-    found.append(best)
-    return tuple(found) if all(found) else ()
+    messages = tuple(error for error in facts.errors if error.pattern not in harmless)
+    return messages, "\n".join(error.text for error in messages)
 
 
 def quote(error: ErrorText) -> Evidence:

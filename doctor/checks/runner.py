@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
 from doctor.checks import Check, Judgement, Rule, Unknown, all_checks, gap_of, is_known
 from doctor.checks._accelerators import accelerators
 from doctor.checks._memo import once_for_facts
 from doctor.model.facts import ErrorText, Facts
-from doctor.model.finding import LAYERS, Evidence, Finding, Outcome
+from doctor.model.finding import LAYERS, Evidence, Finding, Outcome, Status
 
 SEVERITIES = ("fault", "warning", "note")
 
@@ -34,24 +34,29 @@ def _is_asked(check: Check, facts: Facts) -> bool:
 
 def run_check(check: Check, facts: Facts) -> tuple[Outcome, tuple[Finding, ...]]:
     """One check alone. A check that raises is `crashed` and never stops the others."""
-    outcome = partial(Outcome, id=check.id, layer=check.layer)
+    outcome = partial(_outcome, check.id, check.layer)
     try:
-        said = _apply(check, check.rule, facts) if check.rule else None
+        said = _apply(check, check.rule, facts) if check.rule and facts.errors else None
         if not said and check.judge:
             said = check.judge(facts)
         if isinstance(said, Unknown):
-            return outcome(status="skipped", reason=said.reason), ()
+            return outcome("skipped", said.reason), ()
         found = () if said is None else (said,) if isinstance(said, Finding) else tuple(said)
     except Exception as error:
         where = error.__traceback__
         while where and where.tb_next:
             where = where.tb_next
         place = f" (line {where.tb_lineno} of {where.tb_frame.f_code.co_filename})" if where else ""
-        return outcome(status="crashed", reason=f"{type(error).__name__}: {error}{place}"), ()
+        return outcome("crashed", f"{type(error).__name__}: {error}{place}"), ()
     if found:
-        return outcome(status="found"), found
+        return outcome("found"), found
     why = cannot_say(check, facts)
-    return (outcome(status="skipped", reason=why) if why else outcome(status="passed")), ()
+    return (outcome("skipped", why) if why else outcome("passed")), ()
+
+
+@lru_cache(maxsize=2048)  # most outcomes are those of every ticket
+def _outcome(id: str, layer: str, status: Status, reason: str = "") -> Outcome:
+    return Outcome(id=id, layer=layer, status=status, reason=reason)
 
 
 def cannot_say(check: Check, facts: Facts) -> str | None:

@@ -68,10 +68,14 @@ def read(document: Document, notes: Notes) -> None:
             notes.hints.append(Gpu(vendor=vendor, gfx=m.groupdict().get("gfx")))
     if not document.has("amd", "radeon", "rocm", "intel", "integrated", "onboard", "on-board", *_ELSEWHERE):
         return
-    for line, clause in prose.statements(document):
+    clauses, heard = prose.spoken(document)
+    named = heard.any(_AMD, _INTEL)
+    for line, clause in clauses:
+        if clause not in named or not prose.is_of_this(clause):
+            continue
         if (document.name, line) in notes.understood:  # a tool's line: «Model name: AMD Ryzen 7 with Radeon Graphics»
             continue
-        amd, intel = _AMD.search(clause), _INTEL.search(clause)
+        amd, intel = heard.search(_AMD, clause), heard.search(_INTEL, clause)
         if amd and not _OF_A_CPU.search(clause[: amd.start()]):
             notes.hints.append(Gpu(vendor="amd"))
         if intel:

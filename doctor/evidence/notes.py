@@ -161,11 +161,16 @@ class Notes:
         else the line says is not understood by it."""
         if value is None or value == "" or (fact == "torch.version" and taken_apart(value) is None):
             return
+        before = self.noted.get(fact)
+        wins = before is None or rank > before.rank or (rank == before.rank and last)
+        if not wins and value is not False:
+            if line is not None and not in_passing:
+                self.understand(line)
+            return
         origin = self.origin(source, line, in_passing=in_passing)
         if value is False:
             self.denied.setdefault(fact, origin)
-        before = self.noted.get(fact)
-        if before is None or rank > before.rank or (rank == before.rank and last):
+        if wins:
             self.noted[fact] = _Noted(value, rank, origin)
 
     def get(self, fact: str) -> Any:
@@ -275,7 +280,8 @@ class Notes:
         return len(self.noted) + len(self.errors) + len(self.attempts) + len(self.environ) + len(self.others)
 
     def _with_wishes(self, package: Package) -> Package:
-        return replace(package, requires=tuple(self.wishes.get((package.name, package.version or ""), ())))
+        wishes = self.wishes.get((package.name, package.version or ""))
+        return replace(package, requires=tuple(wishes)) if wishes else package
 
     def facts(self) -> Facts:
         """All that was noted, as Facts."""

@@ -6,13 +6,11 @@ is written as code: after a dot, before a bracket, in backticks, or as the name 
 
 from __future__ import annotations
 
-import re
-
 from doctor.evidence.notes import Notes
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
 from doctor.knowledge.load import of_tables
-from doctor.regex import Regex
+from doctor.regex import Regex, Vocabulary, searched
 
 _INFIX = Regex(r"[\w\])] @ [\w(]")  # x @ y is matmul
 
@@ -24,30 +22,45 @@ def _names() -> tuple[tuple[str, str], ...]:
     return tuple((op, op.rpartition(".")[2].lower()) for op in ops if " " not in op)
 
 
+@of_tables
+def _words() -> Vocabulary:
+    return Vocabulary(dict.fromkeys(name for _, name in _names()))
+
+
 def read(document: Document, notes: Notes) -> None:
     """Note the operations."""
-    low = document.lower
     if not document.has("torch", "tensor(", "device='mps"):
         return
+    said = _words().within(searched(document.text))
     for op, name in _names():
-        if (name in low or name == "matmul") and _is_named(op.rpartition(".")[2], document):
+        if (name in said or name == "matmul") and _is_named(op.rpartition(".")[2], document):
             notes.operations.append(op)
 
 
 def _is_named(name: str, document: Document) -> bool:
     if name == "matmul" and _INFIX.search(document.text):
         return True
-    text = document.text
-    if _is_own_name(name):
-        text, name = document.lower, name.lower()
-        pattern = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")
-    else:
-        quoted = re.escape(name)
-        pattern = re.compile(rf"(?:(?<=[.`]){quoted}\b|(?<![\w.]){quoted}(?=\(|\.py\b))")
-    place = text.find(name)  # much faster than a search by the pattern
-    while place >= 0 and not pattern.match(text, place):
-        place = text.find(name, place + 1)
-    return place >= 0
+    own = _is_own_name(name)
+    text, name = (document.lower, name.lower()) if own else (document.text, name)
+    begin = text.find(name)
+    while begin >= 0:
+        end = begin + len(name)
+        before, after = text[max(0, begin - 1) : begin], text[end : end + 1]
+        if own:
+            found = not (_is_of_word(before) or before == "-" or _is_of_word(after) or after == "-")
+        elif before in (".", "`"):
+            found = not _is_of_word(after)
+        else:
+            script = text.startswith(".py", end) and not _is_of_word(text[end + 3 : end + 4])
+            found = not _is_of_word(before) and (after == "(" or script)
+        if found:
+            return True
+        begin = text.find(name, begin + 1)
+    return False
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def _is_own_name(name: str) -> bool:

@@ -10,7 +10,7 @@ rank: whatever a tool or a program says stands above it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 
 from doctor.evidence import machine, transcript
@@ -19,7 +19,7 @@ from doctor.evidence.notes import Mention, Notes, Trust
 from doctor.evidence.text import Document
 from doctor.fixes.tools import pip
 from doctor.knowledge import lookup
-from doctor.regex import Regex
+from doctor.regex import Lines, Regex
 
 SOURCE = "text"
 RANK = Trust.SAID
@@ -181,77 +181,85 @@ _MAKER = Regex(
 )
 
 
-class _Heard:
-    """Searches clauses for expressions; one that is found nowhere in the whole text is not tried on each of them."""
+class Heard:
+    """What expressions find in clauses: each is put only to those that hold its words."""
 
     def __init__(self, said: Iterable[str]) -> None:
-        self._whole = "\n".join(said)
-        self._occurs: dict[Regex, bool] = {}
+        self._lines = Lines(said)
+        self._found: dict[Regex, dict[str, re.Match[str]]] = {}
 
-    def has(self, regex: Regex) -> bool:
-        if regex not in self._occurs:
-            self._occurs[regex] = regex.search(self._whole) is not None
-        return self._occurs[regex]
+    def found(self, regex: Regex) -> dict[str, re.Match[str]]:
+        """The clauses in which it is found, each with the first match."""
+        if regex not in self._found:
+            said = self._lines.that_may_match(regex)
+            self._found[regex] = {clause: found for clause in said if (found := regex.search(clause))}
+        return self._found[regex]
 
-    def any(self, *regexes: Regex) -> bool:
-        return any(map(self.has, regexes))
+    def any(self, *regexes: Regex) -> set[str]:
+        """The clauses in which one of them is found."""
+        return {clause for regex in regexes for clause in self.found(regex)}
 
     def search(self, regex: Regex, clause: str) -> re.Match[str] | None:
-        return regex.search(clause) if self.has(regex) else None
+        return self.found(regex).get(clause)
 
     def finditer(self, regex: Regex, clause: str) -> Iterable[re.Match[str]]:
-        return regex.finditer(clause) if self.has(regex) else ()
+        return regex.finditer(clause) if clause in self.found(regex) else ()
 
 
 def read(document: Document, notes: Notes) -> None:
     """Note what the sentences name."""
     mac = document.has("mac", "apple")
-    spoken = prose(document)
-    clauses = [(block.line, clause) for block in spoken for clause in _clauses(block.text)]
-    heard = _Heard(clause for _, clause in clauses)
-    _places(spoken, notes)
+    _places(prose(document), notes)
+    clauses, heard = spoken(document)
     _hosted(clauses, heard, notes)
     gpus = heard.any(_MODEL, _BARE, _SUFFIXED, _CARD, _MAKER)
-    computer = heard.any(_WINDOWS, _NAMED_MACOS, _MACOS, _LINUX, _APPLE, _CPU, _RAM) or "=" in document.text
+    computer = heard.any(_WINDOWS, _NAMED_MACOS, _MACOS, _LINUX, _APPLE, _CPU, _RAM)
     versions = heard.any(_TORCH, _PYTHON, _DRIVER)
-    for line, clause in clauses if gpus or computer or versions else ():
-        fails = heard.search(_FAILS, clause) is not None
-        if fails or not heard.search(_NOT_THIS, clause):
-            if gpus:
+    for line, clause in clauses:
+        of_gpu, of_computer, of_version = clause in gpus, clause in computer or "=" in clause, clause in versions
+        if not (of_gpu or of_computer or of_version):
+            continue
+        fails = _FAILS.search(clause) is not None
+        if fails or not _NOT_THIS.search(clause):
+            if of_gpu:
                 _gpus(clause, notes, heard, fails=fails)
-            if computer:
+            if of_computer:
                 _machine(clause, line, notes, heard, mac=mac)
-            if versions and not heard.search(_ASKED_FOR, clause) and not heard.search(_ANOTHER_RELEASE, clause):
+            if of_version and not _ASKED_FOR.search(clause) and not _ANOTHER_RELEASE.search(clause):
                 _versions(clause, line, notes, heard)
 
 
-def statements(document: Document) -> Iterator[tuple[int, str]]:
-    """(line, clause) of what a person says of this machine: of no other one, no wish, no advice."""
-    for block in prose(document):
-        for clause in _clauses(block.text):
-            if _FAILS.search(clause) or not _NOT_THIS.search(clause):
-                yield block.line, clause
+@lru_cache(maxsize=4)
+def spoken(document: Document) -> tuple[tuple[tuple[int, str], ...], Heard]:
+    """(line, clause) of all that a person says, and what expressions find in it."""
+    clauses = tuple((block.line, clause) for block in prose(document) for clause in _clauses(block.text))
+    return clauses, Heard(clause for _, clause in clauses)
 
 
-def _places(spoken: Iterable[Block], notes: Notes) -> None:
+def is_of_this(clause: str) -> bool:
+    """Whether a clause speaks of this machine: of no other one, no wish, no advice."""
+    return _FAILS.search(clause) is not None or not _NOT_THIS.search(clause)
+
+
+def _places(blocks: Iterable[Block], notes: Notes) -> None:
     """That the machine has no GPU, and that what is told happens in a container."""
-    heard = _Heard(block.text.lower() for block in spoken)
-    for block in spoken:
-        said = block.text
-        if (m := heard.search(_NO_GPU, said.lower())) and not _SUPPOSED.search(_sentence(said, m.start())):
+    heard = Heard(block.text.lower() for block in blocks)
+    for block in blocks:
+        said, low = block.text, block.text.lower()
+        if (m := heard.search(_NO_GPU, low)) and not _SUPPOSED.search(_sentence(said, m.start())):
             notes.origin(SOURCE, block.line)
             notes.no_gpu = True
         for fact, value, regex in _PLACES:
-            if heard.has(regex) and (m := regex.search(said)) and not _OUTSIDE.search(_sentence(said, m.start())):
+            if low not in heard.found(regex) or (m := regex.search(said)) is None:
+                continue
+            if not _OUTSIDE.search(_sentence(said, m.start())):
                 notes.put(fact, value, source=SOURCE, rank=RANK, line=block.line)
 
 
-def _hosted(clauses: Iterable[tuple[int, str]], heard: _Heard, notes: Notes) -> None:
+def _hosted(clauses: Iterable[tuple[int, str]], heard: Heard, notes: Notes) -> None:
     """That it runs on a service's machine."""
     for name, regex in _HOSTED:
-        if not heard.has(regex):
-            continue
-        for line, clause in clauses:
+        for line, clause in clauses if heard.found(regex) else ():
             told, found = regex.subn("@", clause)
             denied = _FAILS_THERE.search(told) and not re.search(r"\bnot (?:on |in )?@", told)
             if found and (denied or not _NOT_THERE.search(told)):
@@ -279,7 +287,7 @@ def _sentence(line: str, at: int) -> str:
     return re.split(r"[.!?](?=\s)", line[:at])[-1]
 
 
-def _gpus(clause: str, notes: Notes, heard: _Heard, *, fails: bool) -> None:
+def _gpus(clause: str, notes: Notes, heard: Heard, *, fails: bool) -> None:
     names = [name for m in heard.finditer(_MODEL, clause) if (name := _name(m)) is not None]
     for regex in (_BARE, _SUFFIXED):
         names += [name for m in heard.finditer(regex, clause) if (name := _of_number(m)) and name not in names]
@@ -292,7 +300,7 @@ def _gpus(clause: str, notes: Notes, heard: _Heard, *, fails: bool) -> None:
             notes.mentions.append(one)
 
 
-def _machine(clause: str, line: int, notes: Notes, heard: _Heard, *, mac: bool) -> None:
+def _machine(clause: str, line: int, notes: Notes, heard: Heard, *, mac: bool) -> None:
     """The system, the processor, the memory and the variables."""
 
     def put(fact: str, value: object, rank: Trust = RANK) -> None:
@@ -319,11 +327,11 @@ def _machine(clause: str, line: int, notes: Notes, heard: _Heard, *, mac: bool) 
                 transcript.keep(m[1], m[2], line, notes)
 
 
-def _system(clause: str, heard: _Heard) -> str | None:
+def _system(clause: str, heard: Heard) -> str | None:
     """The operating system that a clause names, as the tools write it.
 
     >>> said = ("I use win10", "macOS Sonoma 14.4.1", "Sonoma 14.4.1", "Ubuntu 22.04", "Windows into")
-    >>> [_system(s, _Heard(said)) for s in said]
+    >>> [_system(s, Heard(said)) for s in said]
     ['Windows 10', 'macOS 14.4.1', 'macOS 14.4.1', 'Ubuntu 22.04', None]
     """
     if m := heard.search(_WINDOWS, clause):
@@ -337,7 +345,7 @@ def _system(clause: str, heard: _Heard) -> str | None:
     return m[0] if m and (whole or m[1] in ("Ubuntu", "Debian")) else None
 
 
-def _versions(clause: str, line: int, notes: Notes, heard: _Heard) -> None:
+def _versions(clause: str, line: int, notes: Notes, heard: Heard) -> None:
     """Releases that run here. Two different ones in sentences say nothing."""
     for fact, regex, exists in (
         ("torch.version", _TORCH, lookup.is_release),

@@ -5,7 +5,7 @@ tables. Used when they are made and when new tables are checked, never while rea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,26 @@ def required_sets(regex: str, flags: int = 0) -> list[Set]:
     [['my card', 'my gpu', 'our card', 'our gpu'], ["n't", 'not']]
     """
     return _seen(parser.parse(regex, flags)).required
+
+
+def required_of_each(regex: str, flags: int = 0) -> list[list[Set]]:
+    """The required sets of each alternative of which the expression consists, the most telling first.
+
+    >>> [[sorted(s) for s in sets] for sets in required_of_each(r"\\b(?:cuda.*lost|lack.*(?:gpu|card)s)")]
+    [[['cuda'], ['lost']], [['cards', 'gpus'], ['lack']]]
+    """
+    each = (_seen(items).required for items in _alternatives(parser.parse(regex, flags)))
+    return [sorted(sets, key=lambda one: (*_worth(one), sorted(one)), reverse=True) for sets in each]
+
+
+def _alternatives(items: Items) -> Iterator[list[tuple[Any, Any]]]:
+    flat = list(_flat(items))
+    taking = [item for item in flat if item[0] not in (sre.AT, sre.ASSERT, sre.ASSERT_NOT)]
+    if len(taking) == 1 and taking[0][0] is sre.BRANCH:
+        for branch in taking[0][1][1]:
+            yield from _alternatives(branch)
+    else:
+        yield flat
 
 
 @dataclass(frozen=True)

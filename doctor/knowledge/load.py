@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import field
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from doctor.knowledge.form import SCHEMA, KnowledgeError, Table
+from doctor.model.values import dataclass
 
 TABLES = (
     "releases",
@@ -69,9 +70,10 @@ def forget() -> None:
         empty()
 
 
-def of_tables(function: Worked) -> Worked:
-    """functools.cache for what is worked out of the tables: use() empties it."""
-    cached = cache(function)
+def of_tables(function: Worked, at_most: int | None = None) -> Worked:
+    """functools.lru_cache for what is worked out of the tables: use() empties it. `at_most`: how many answers are
+    kept; None: all."""
+    cached = lru_cache(at_most)(function)
     _forgetters.append(cached.cache_clear)
     return cast(Worked, cached)
 
@@ -155,7 +157,7 @@ def store(tables: dict[str, Table], folder: str | Path) -> None:
 
 def _read(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_bytes().decode("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise KnowledgeError(path.name, f"cannot be read: {error}") from None
     except (ValueError, RecursionError) as error:

@@ -9,6 +9,7 @@ from typing import Literal
 from doctor.model.values import dataclass
 
 Severity = Literal["fault", "warning", "note"]
+Status = Literal["passed", "found", "skipped", "crashed"]  # of a check
 # Tells of the release, not of this machine: every torch has some. It gets no fix, and --strict does not count it.
 ONLY_TOLD = ("known-errata",)
 SAID_LAST = ("harmless-warning",)  # after what is left unexplained: nobody is to stop reading there
@@ -65,5 +66,5 @@ class Outcome:
 
     id: str  # of the check
     layer: str  # of the check
-    status: Literal["passed", "found", "skipped", "crashed"]  # "passed": ruled out; "skipped": cannot say
+    status: Status  # "passed": ruled out; "skipped": cannot say
     reason: str = ""  # why it was skipped or crashed

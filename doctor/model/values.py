@@ -1,11 +1,12 @@
 """`dataclass`, made cheaper: a program that answers in a tenth of a second can't build six functions for each of its
-hundred types. All types share one function each for making, comparison, hash, text and refusing changes. fields(),
-replace() and asdict() work as ever.
+hundred types, most of which it does not use. All types share one function each for making, comparison, hash, text and
+refusing changes, and the fields are worked out when first asked for. fields(), replace() and asdict() work as ever.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from _thread import RLock
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +27,27 @@ else:
                     setattr(cls, name, function)
             cls.__made_of__ = None
             cls.__doc__ = cls.__doc__ or cls.__name__  # dataclasses would write the signature, which takes long
-            return dataclasses.dataclass(cls, init=False, repr=False, eq=False, match_args=False, kw_only=kw_only)
+            cls.__dataclass_fields__ = _Fields(cls, kw_only)
+            return cls
 
         return made if cls is None else made(cls)
+
+
+_ONE_AT_A_TIME = RLock()
+
+
+class _Fields:
+    """Stands for the fields of a type until somebody asks for them."""
+
+    def __init__(self, kind: Any, kw_only: bool) -> None:
+        self.kind, self.kw_only = kind, kw_only
+
+    def __get__(self, instance: object, owner: Any) -> Any:
+        with _ONE_AT_A_TIME:
+            if vars(self.kind)["__dataclass_fields__"] is self:
+                options = {"init": False, "repr": False, "eq": False, "match_args": False, "kw_only": self.kw_only}
+                dataclasses.dataclass(**options)(self.kind)
+        return owner.__dataclass_fields__
 
 
 def _init(self: Any, /, *args: Any, **given: Any) -> None:
@@ -38,14 +57,15 @@ def _init(self: Any, /, *args: Any, **given: Any) -> None:
             name = self.__class__.__name__
             raise TypeError(f"{name}() takes at most {len(positional)} positional arguments, each once")
         given.update(zip(positional, args))  # noqa: B905
-    values = {**defaults, **given}
+    values = self.__dict__
+    values.update(defaults)
+    values.update(given)
     for name, factory in factories:
         if name not in given:
             values[name] = factory()
     if len(values) != len(names) or not given.keys() <= names:
         missing, unknown = sorted(names - values.keys()), sorted(values.keys() - names)
         raise TypeError(f"{self.__class__.__name__}() lacks {missing} or does not know {unknown}")
-    self.__dict__.update(values)
 
 
 def _made_of(kind: Any) -> Any:

@@ -22,6 +22,7 @@ from doctor.reports.sinks import json_text
 
 SCHEMA_ID = "urn:torchdoctor:report-1"
 Made = TypeVar("Made")
+_AS_IT_IS = frozenset((type(None), bool, int))
 
 
 def render(report: Report, *, indent: int | None = 2) -> str:
@@ -54,19 +55,26 @@ def read_back(kind: type[Made], text: str | bytes, schema: str, what: str, **lim
 def encode(value: object) -> Any:
     """A value of the model as what `json.dumps` takes."""
     kind = type(value)
-    if value is None or kind is bool or kind is int:
+    if kind in _AS_IT_IS:
         return value
     if isinstance(value, str):  # an undecodable byte of a file name is a lone surrogate, which many
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()  # parsers refuse
+    if kind is tuple or kind is list:
+        return [encode(v) for v in value]  # type: ignore[attr-defined]
+    if hasattr(kind, "__dataclass_fields__"):
+        own, made = value.__dict__, {}
+        for field, name in _names(kind):  # type: ignore[arg-type]
+            part = own[field]
+            kind = type(part)
+            plain = kind in _AS_IT_IS or (kind is str and part.isascii())
+            made[name] = part if plain else encode(part)
+        return made
+    if value is ABSENT:
+        return dict(ABSENT_JSON)
     if isinstance(value, (tuple, list)):
         return [encode(v) for v in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if value is ABSENT:
-        return dict(ABSENT_JSON)
-    if hasattr(kind, "__dataclass_fields__"):
-        own, names = value.__dict__, _names(kind)  # type: ignore[arg-type]
-        return {name: part if (part := own[field]) is None else encode(part) for field, name in names}
     if isinstance(value, Mapping):
         return {str(k): encode(value[k]) for k in sorted(value, key=str)}
     if isinstance(value, int):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
-from doctor.hidden import INVISIBLE, without_commands
+from doctor.hidden import shows_nothing, without_commands
 
 if TYPE_CHECKING:
     from doctor.model.report import Target
@@ -53,7 +53,7 @@ def _safe_character(character: str, keep_lines: bool) -> str:
         return "?"
     if "\ufe00" <= character <= "\ufe0f":  # chooses the look of the emoji before it
         return ""
-    return "?" if unicodedata.category(character) in _UNSAFE or character in INVISIBLE else character
+    return "?" if unicodedata.category(character) in _UNSAFE or shows_nothing(character) else character
 
 
 _STACKED = 4  # marks on one letter; no script needs more, and a tower of them covers the lines around

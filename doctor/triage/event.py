@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.decode import Refused, decode, encoded, loads
+from doctor.decode import Refused, decode, encoded, fits, loads
 from doctor.model.facts import Facts
-from doctor.model.shapes import SHAPES
 from doctor.model.values import dataclass
 
 MARKER = "<!-- torchdoctor:triage -->"  # the first line of our own comment
@@ -75,7 +74,7 @@ class Event:
     def date(self) -> str | None:
         """The day on which it was opened, by which to judge."""
         day = (self.issue.created_at or "")[:10]
-        return day if SHAPES[Facts.__name__, "as_of"].fullmatch(day) else None  # type: ignore[union-attr]
+        return day if fits(Facts.__name__, "as_of", day) else None
 
 
 def event_of(data: bytes, comments: bytes | None = None, *, login: str | None = None) -> Event:

@@ -50,6 +50,19 @@ def test_values_defaults_and_order() -> None:
     assert (Point.__doc__, Pair.__doc__) == ("A place.", "Pair")
 
 
+def test_fields_are_worked_out_when_asked_for() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Late(Point):
+        more: list[int] = field(default_factory=list)
+
+    untouched = vars(Late)["__dataclass_fields__"]
+    assert dataclasses.is_dataclass(Late)
+    assert [f.name for f in fields(Late)][-1] == "more"
+    assert vars(Late)["__dataclass_fields__"] is not untouched
+    assert Late(x=1).more == []
+    assert not hasattr(Late, "more")
+
+
 def test_by_place() -> None:
     assert (Pair(1), Pair(1, 3).right, Pair(right=4, left=3)) == (Pair(left=1, right=2), 3, Pair(3, 4))
     assert len({Pair(1), Pair(1, 2), Pair(2)}) == 2

@@ -40,12 +40,12 @@ check = Check(
     instead_of=("torch-missing", "wrong-environment", "program-error", "no-matching-wheel"),
 )
 
-BUILDING = (
+BUILDING = Regex(
     r"Getting requirements to build wheel|Preparing metadata \(pyproject|build_wheel|"
     r"get_requires_for_build|setup\.py (?:egg_info|bdist_wheel)"
 )
-NO_TORCH = r"No module named ['\"]?torch['\"]?(?![\w.])"
-NAMED = (
+NO_TORCH = Regex(r"No module named ['\"]?torch['\"]?(?![\w.])")
+NAMED = Regex(
     r"(?:Failed to build|[Bb]uilding wheel for|No module named 'torch'.*?for|"
     r"Failed building wheel for) ['`]?([A-Za-z][\w.-]+)"
 )

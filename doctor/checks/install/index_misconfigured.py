@@ -35,11 +35,15 @@ check = Check(
     instead_of=("no-matching-wheel", "torch-missing", "torch-cpu-only"),
 )
 
-SUFFIX = r"torch(?:vision|audio)?==(\d[\d.]*)\+((?:cu\d+|cpu|rocm[\d.]+|xpu))"
+WITH_SUFFIX = Regex(
+    r"(?:satisfies the requirement|distribution found for) "
+    r"torch(?:vision|audio)?==(\d[\d.]*)\+((?:cu\d+|cpu|rocm[\d.]+|xpu))"
+)
+NO_TORCH = Regex(r"No matching distribution found for torch|satisfies the requirement torch")
 WANTED = Regex(r"^torch==(\d+(?:\.\d+)*)(?:\+(\w[\w.]*))?$")
 CHANNEL_CUDA = frozenset({"11.6", "11.7", "11.8", "12.1", "12.4"})  # of pytorch-cuda, torch 1.13 to 2.5
 CUDA_PACKAGES = frozenset({"cudatoolkit", "pytorch-cuda", "cuda-toolkit", "cudnn"})
-UNMET_PIN = r"there is no version of (nvidia-[\w-]+)(?:\{[^}]*\})?==([\w.]+) and torch==([\d.]+)\S* depends on"
+UNMET_PIN = Regex(r"there is no version of (nvidia-[\w-]+)(?:\{[^}]*\})?==([\w.]+) and torch==([\d.]+)\S* depends on")
 INDEX = Regex(r"/whl(?:/(?:test|nightly))?/(cu\d+|cpu|rocm[\d.]+|xpu)/?$")
 
 
@@ -169,7 +173,7 @@ def _suffix(facts: Facts) -> Judgement:
     """A failed command of which only the message is known."""
     if any(_indexes_named(a) for a in facts.attempts):
         return None
-    found = search(facts, rf"(?:satisfies the requirement|distribution found for) {SUFFIX}")
+    found = search(facts, WITH_SUFFIX)
     if found is None:
         return None
     release, local = found[1].groups()
@@ -202,7 +206,7 @@ def _refused(facts: Facts) -> Judgement:
 
 
 def _found(facts: Facts, attempt: InstallAttempt, release: str, local: str | None, detail: str) -> Judgement:
-    error = search(facts, r"No matching distribution found for torch|satisfies the requirement torch")
+    error = search(facts, NO_TORCH)
     asked = next((kind_of(m[1]) for url in attempt.indexes if (m := INDEX.search(url))), None)
     return check.found(
         facts,

@@ -32,18 +32,18 @@ check = Check(
     instead_of=("torch-missing", "program-error"),
 )
 
-REQUEST = (
+REQUEST = Regex(
     r"(?:No matching distribution found for|satisfies the requirement) (torch(?:vision|"
     r"audio)?)(?![\w-])([=<>!~]*[\w.+*]*)"
 )
-OTHER = (
+OTHER = Regex(
     r"(?:No solution found when resolving|has no wheels with a matching).*\btorch\b|"
     r"Unable to find installation candidates for torch|"
     r"\btorch\b.*(?:no wheels?\b|doesn.t have a source distribution or wheel|only has wheels)"
 )
 # uv's words where what it found is for other systems, whatever the Python is
-OTHER_PLATFORM = r"only has wheels for the following platforms?:|has no wheels with a matching platform tag"
-CONDA = r"(?:PackagesNotFoundError|UnsatisfiableError|nothing provides)[\s\S]*\b(?:pytorch|torch)\b"
+OTHER_PLATFORM = Regex(r"only has wheels for the following platforms?:|has no wheels with a matching platform tag")
+CONDA = Regex(r"(?:PackagesNotFoundError|UnsatisfiableError|nothing provides)[\s\S]*\b(?:pytorch|torch)\b")
 
 
 TORCH = Regex(r"(?:(?:py)?torch(?:vision|audio)?|cudatoolkit|pytorch-cuda)\b(?![\w-])")

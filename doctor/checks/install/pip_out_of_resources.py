@@ -20,6 +20,7 @@ from doctor.checks._machine import heard
 from doctor.checks._torch import quote, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
 
 SMALLER = Remedy(
     action="install-torch", details={"backend": "cpu"}, text="Install the CPU build, which is far smaller."
@@ -33,7 +34,7 @@ check = Check(
     instead_of=("torch-missing", "shared-memory-too-small"),
 )
 
-INSTALLING = (
+INSTALLING = Regex(
     r"Could not install packages due to an (?:OSError|EnvironmentError)|Failed to (?:download|"
     r"extract|install|fetch)|pip\S* install|Downloading torch"
 )

@@ -23,6 +23,7 @@ from doctor.checks._machine import heard
 from doctor.checks._torch import quote, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
 
 RESTART = Remedy(action="restart-kernel")
 
@@ -35,7 +36,7 @@ check = Check(
 )
 
 # Errors of a process that mixes two versions of a package; in a fresh one they mean other things.
-MIXED = (
+MIXED = Regex(
     r"already has a docstring|partially initialized module|Only a single TORCH_LIBRARY can be used|"
     r"dtype size changed|cannot import name|has no attribute|DLL load failed|undefined symbol|"
     r"operator torchvision::nms does not exist"

@@ -25,6 +25,7 @@ from doctor.knowledge import lookup
 from doctor.knowledge.specifiers import specifier
 from doctor.model.facts import ErrorText, Facts, Package
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -51,26 +52,29 @@ PATTERNS = (
     "companion-partially-initialized",
     "triton-cannot-import-name",
 )
-NO_OPERATOR = (
+NO_OPERATOR = Regex(
     r"operator (torchvision|torchaudio|torchtext)::\w+ does not exist|"
     r"No such operator (torchvision|torchaudio|torchtext)::|"
     r"'_OpNamespace' '(torchvision|torchaudio|torchtext)' object has no attribute"
 )
-NO_KERNEL = r"Could not run '(torchvision|torchaudio)::\w+' with arguments from the 'CUDA' backend"
-UNLOADABLE = (
+NO_KERNEL = Regex(r"Could not run '(torchvision|torchaudio)::\w+' with arguments from the 'CUDA' backend")
+UNLOADABLE = Regex(
     r"(torchvision|torchaudio|torchtext)(?:[/\\]|\w*\.so).*(?:undefined symbol|[Ss]ymbol not found|"
     r"WinError 127|could not be found|libcudart\.so)"
 )
-CANNOT_IMPORT = r"cannot import name '?\w+'? from '(torchvision|torchaudio|torchtext|triton|torchao)\b"
-MISSING_NAME = (
+CANNOT_IMPORT = Regex(r"cannot import name '?\w+'? from '(torchvision|torchaudio|torchtext|triton|torchao)\b")
+SYMBOLS = (Regex(r"undefined symbol: _Z\w+"), Regex(r"Symbol not found: _+Z\w+"))
+MISSING_NAME = Regex(
     r"module 'torch(?:\.[\w.]+)?' has no attribute '\w+'|cannot import name '\w+' from 'torch[\w.]*' \((?!unknown)"
 )
-NO_SUBMODULE = r"No module named '(triton)\.[\w.]+'"
-NO_PART = r"No module named 'torch\.[\w.]+'"
-NO_DLL = r"DLL load failed"
-TORCH_LIBRARY = r"lib(?:torch|c10)\w*\.so[\w.]*: cannot open shared object"
-ASKED = r"(?:requested torch|depends on (?:both )?torch \()[=~^<>! ]*(\d[\d.]*)"
-REQUIRES = r"(torchvision|torchaudio|torchtext|triton) (\S+) requires torch==([\d.]+)\S*, but you have torch ([\d.]+)"
+NO_SUBMODULE = Regex(r"No module named '(triton)\.[\w.]+'")
+NO_PART = Regex(r"No module named 'torch\.[\w.]+'")
+NO_DLL = Regex(r"DLL load failed")
+TORCH_LIBRARY = Regex(r"lib(?:torch|c10)\w*\.so[\w.]*: cannot open shared object")
+ASKED = Regex(r"(?:requested torch|depends on (?:both )?torch \()[=~^<>! ]*(\d[\d.]*)")
+REQUIRES = Regex(
+    r"(torchvision|torchaudio|torchtext|triton) (\S+) requires torch==([\d.]+)\S*, but you have torch ([\d.]+)"
+)
 
 
 @check
@@ -189,7 +193,7 @@ def _message(facts: Facts) -> tuple[ErrorText | None, str | None]:
             if error.pattern in ("torchvision-nms-missing", "custom-cpp-ops-not-loaded")
             else next((g.lower() for g in error.groups if g.lower() in COMPANIONS), None),
         )
-    for symbol in (r"undefined symbol: _Z\w+", r"Symbol not found: _+Z\w+"):
+    for symbol in SYMBOLS:
         if (found := search(facts, symbol)) and owner(found[0].path) in COMPILED:
             return found[0], owner(found[0].path)
     return None, None

@@ -23,6 +23,7 @@ from doctor.checks._machine import heard
 from doctor.checks._torch import quote, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -39,12 +40,13 @@ PATTERNS = (
     "ninja-missing",
     "no-working-triton",
 )
-NO_COMPILER = (
+NO_COMPILER = Regex(
     r"(?:unable to execute '|command ')(gcc|g\+\+|cc|c\+\+|x86_64-linux-gnu-gcc|"
     r"clang\+?\+?)'? ?(?:failed: No such file|: No such file)|Compiler: (g\+\+|clang\+\+|cl|"
     r"icx) is not found"
 )
-NO_TRITON = r"^(?:ModuleNotFoundError|ImportError): No module named '?triton'?"
+DISABLED = Regex(r"some optimizations will not be enabled")
+NO_TRITON = Regex(r"^(?:ModuleNotFoundError|ImportError): No module named '?triton'?")
 TOOLS = Remedy(
     action="install-system-package",
     details={"package": "vs_buildtools"},
@@ -77,7 +79,7 @@ def judge(facts: Facts) -> Judgement:
 
 def _stopped(facts: Facts, error: ErrorText) -> bool:
     """Whether the program ended for want of Triton; xformers and others only mention it, with a traceback of theirs."""
-    if search(facts, r"some optimizations will not be enabled"):
+    if search(facts, DISABLED):
         return False
     wanted = "TritonMissing" in error.text or "Cannot find a working triton" in error.text
     return wanted or search(facts, NO_TRITON) is not None

@@ -22,6 +22,7 @@ from doctor.checks._torch import build, quote, search
 from doctor.fixes import tools
 from doctor.model.facts import Facts
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -41,10 +42,10 @@ PATTERNS = (
     "cuda-header-missing",
     "nvcc-missing-in-build",
 )
-VERSIONS = r"CUDA version \(([\d.]+)\)[\s\S]*?PyTorch\s*\(([\d.]+\d)"
-UNFILLED = r"CUDA version \(%s\)[\s\S]*?', '([\d.]+)', '([\d.]+)'"  # torch 2.9 and newer
-BY_DEEPSPEED = r"Installed CUDA version ([\d.]+) does not match the version torch was compiled with ([\d.]+\d)"
-TOOLKIT = r"CUDA version \(([\d.]+)\)"
+VERSIONS = Regex(r"CUDA version \(([\d.]+)\)[\s\S]*?PyTorch\s*\(([\d.]+\d)")
+UNFILLED = Regex(r"CUDA version \(%s\)[\s\S]*?', '([\d.]+)', '([\d.]+)'")  # torch 2.9 and newer
+BY_DEEPSPEED = Regex(r"Installed CUDA version ([\d.]+) does not match the version torch was compiled with ([\d.]+\d)")
+TOOLKIT = Regex(r"CUDA version \(([\d.]+)\)")
 
 
 @check

@@ -51,14 +51,14 @@ check = Check(
 )
 
 # names of torch's C++ interface, mangled: each part stands behind its length
-SYMBOL = r"undefined symbol: (_Z\w*?(?:2at\d|2atE|3c10|5torch|6caffe2|9pybind11)\w*)"
-MAC_SYMBOL = r"Symbol not found: _+(ZNK?(?:2at|3c10|5torch)\w*)"
-NO_FUNCTION = r"CUDA error: invalid device function"
-TORCH_LIBRARY = r"(lib(?:torch|c10)\w*\.so)[\w.]*: cannot open shared object"
-NOT_BUILT = r"No module named '([\w.]+)'"  # of the compiled part: the package was built without it
-CUDART = r"libcudart\.so\.(\d+)\S*: cannot open shared object"
-DLL = r"DLL load failed while importing (?!_C\b|torch_python)(\w+)"
-WINDOWS_LOADER = r"\[WinError (?:126|127|182|193|1114)\](?!.*[/\\]torch[/\\]lib[/\\])"
+SYMBOL = Regex(r"undefined symbol: (_Z\w*?(?:2at\d|2atE|3c10|5torch|6caffe2|9pybind11)\w*)")
+MAC_SYMBOL = Regex(r"Symbol not found: _+(ZNK?(?:2at|3c10|5torch)\w*)")
+NO_FUNCTION = Regex(r"CUDA error: invalid device function")
+TORCH_LIBRARY = Regex(r"(lib(?:torch|c10)\w*\.so)[\w.]*: cannot open shared object")
+NOT_BUILT = Regex(r"No module named '([\w.]+)'")  # of the compiled part: the package was built without it
+CUDART = Regex(r"libcudart\.so\.(\d+)\S*: cannot open shared object")
+DLL = Regex(r"DLL load failed while importing (?!_C\b|torch_python)(\w+)")
+WINDOWS_LOADER = Regex(r"\[WinError (?:126|127|182|193|1114)\](?!.*[/\\]torch[/\\]lib[/\\])")
 # a C++ file of another project in a message of CUDA; torch's own are in aten/, c10/ and torch/csrc/
 SOURCE_OF_OTHERS = Regex(
     r"[/\\]([A-Za-z][\w-]*?)(?:-\d[\w.+]*)?[/\\](?:csrc|include)[/\\](?!(?:aten|c10)[/\\])[^\s:]*\.cuh?\b"
@@ -66,7 +66,7 @@ SOURCE_OF_OTHERS = Regex(
 # how code of others reports a failed launch: torch's own raises «CUDA error»
 PRINTED = Regex(r"\berror in \w+: no kernel image|\bCUDA kernel failed ?: no kernel image")
 FILE = Regex(r"(?<!\w)(\w+)(?!\w)[\w.-]*\.(?:so|pyd)\b")
-BUILT_FOR = r"PyTorch (([\d.]+)\+?(\w*)) with CUDA (?:\d+|None) \(you have ([\d.]+\+?\w*)\)"
+BUILT_FOR = Regex(r"PyTorch (([\d.]+)\+?(\w*)) with CUDA (?:\d+|None) \(you have ([\d.]+\+?\w*)\)")
 BASE = frozenset({"torch", "torchvision", "torchaudio", "torchtext", "triton", "numpy", "nvidia"})
 # import names whose distribution is called otherwise
 DISTRIBUTIONS = {
@@ -186,9 +186,9 @@ def _extension(error: ErrorText) -> str | None:
     if error.pattern in ("extension-other-cuda", "operators-not-registered"):
         name = error.groups[0]
         return DISTRIBUTIONS.get(name, name.replace("_", "-")) or None
-    if (found := re.search(DLL, error.text)) and not (found[1].startswith("_") and owner(error.path)):
+    if (found := DLL.search(error.text)) and not (found[1].startswith("_") and owner(error.path)):
         return DISTRIBUTIONS.get(found[1], found[1].replace("_", "-"))
-    if (found := re.search(NOT_BUILT, error.text)) and found[1] in DISTRIBUTIONS:
+    if (found := NOT_BUILT.search(error.text)) and found[1] in DISTRIBUTIONS:
         return DISTRIBUTIONS[found[1]] or None
     for place in (*re.findall(r"[^\s'\"]+\.(?:so|pyd)", error.text), error.path):
         if who := owner(place):

@@ -58,15 +58,15 @@ check = Check(
     ),
 )
 
-SYMBOL = (
+SYMBOL = Regex(
     r"undefined symbol: (?:__)?(?:nvJitLink|nccl|cudnn|cublas|cusparse|cusolver|cufft|cuda[A-Z]|cudaRegister)\w*|"
     r"symbol \w+,? version lib(?:cublas|cudnn|cusparse|nvJitLink|nccl)\S* not defined in file"
 )
-VERSIONS = (
+VERSIONS = Regex(
     r"CUBLAS_STATUS_INVALID_VALUE when calling|"
     r"cuDNN version incompatibility|CUDNN_STATUS_(?:SUBLIBRARY_)?VERSION_MISMATCH|libcudnn\w*\.so.*undefined symbol"
 )
-STUB = r"stub library|CUDA_ERROR_STUB_LIBRARY|CUDA driver is a stub"
+STUB = Regex(r"stub library|CUDA_ERROR_STUB_LIBRARY|CUDA driver is a stub")
 NO_LIBRARY = Regex(r"file too short|invalid ELF header|wrong ELF class|has no cuInit|not a shared object")
 STUBS = Regex(r"/stubs(?:/|$)")
 LOADER = Remedy(

@@ -21,6 +21,7 @@ from doctor.checks._torch import quote, search
 from doctor.fixes import tools
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -56,7 +57,7 @@ GCC = {
 }
 
 
-TOO_OLD = (
+TOO_OLD = Regex(
     r"(?:(/[^\s:]{1,400})/libstdc\+\+\.so[.\d]*: )?version [`'](GLIBCXX_[\d.]+|CXXABI_[\d.]+)'? not found"
 )
 

@@ -21,6 +21,9 @@ from doctor.checks._machine import heard
 from doctor.checks._torch import quote, search
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
+
+SYMBOL = Regex(r"undefined (?:symbol: |reference to [`'\"])(iJIT_\w+|mkl_\w+)")
 
 check = Check(
     severity="fault",
@@ -36,7 +39,7 @@ check = Check(
 
 @check
 def judge(facts: Facts) -> Judgement:
-    found = search(facts, r"undefined (?:symbol: |reference to [`'\"])(iJIT_\w+|mkl_\w+)")
+    found = search(facts, SYMBOL)
     if found or heard(facts, "mkl-ijit-undefined-symbol"):
         error = found[0] if found else heard(facts, "mkl-ijit-undefined-symbol")
         remedies: tuple[Remedy, ...] = (

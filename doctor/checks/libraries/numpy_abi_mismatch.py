@@ -21,6 +21,7 @@ from doctor.checks._torch import installed, numbers, package, quote, release_of,
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -39,13 +40,13 @@ check = Check(
     ),
 )
 
-BROKEN = (
+BROKEN = Regex(
     r"_ARRAY_API not found|compiled using NumPy 1\.x|[Nn]um[Pp]y is not available|"
     r"numpy\.(?:dtype|ufunc|ndarray) size changed|numpy\.core\.multiarray failed to import|"
     r"expected np\.ndarray \(got numpy\.ndarray\)"
 )
-OLDER = r"module compiled against (?:ABI|API) version 0x\w+ but this version of numpy"
-ABSENT = r"Failed to initialize NumPy: No module named"
+OLDER = Regex(r"module compiled against (?:ABI|API) version 0x\w+ but this version of numpy")
+ABSENT = Regex(r"Failed to initialize NumPy: No module named")
 
 
 @check

@@ -35,7 +35,9 @@ check = Check(
 )
 
 PIN = Regex(r"^\s*(nvidia[\w.-]*)\s*\(?==\s*([\w.]+)")
-CONFLICT = r"torch (\S+) requires (nvidia-[\w-]+)==([\d.]+\w*)(?![\w.]).*but you have (nvidia-[\w-]+) ([\d.]+\w*)"
+CONFLICT = Regex(
+    r"torch (\S+) requires (nvidia-[\w-]+)==([\d.]+\w*)(?![\w.]).*but you have (nvidia-[\w-]+) ([\d.]+\w*)"
+)
 FAMILY = Regex(r"^nvidia-(\w[\w-]*?)-cu(\d+)$")
 
 

@@ -33,12 +33,15 @@ check = Check(
     instead_of=("torch-import-crashes", "program-error"),
 )
 
-CANNOT_OPEN = r"^(?!.*Failed to load image).*?(lib[\w+.-]+?\.so[.\d]*): cannot open shared object file"
-CANNOT_LOAD = r"(?:Could not load library |Unable to load any of \{|Library (?=\S+ is not found))(lib\w+\.so[.\d]*)"
-NOT_LOCATED = (
+CANNOT_OPEN = Regex(r"^(?!.*Failed to load image).*?(lib[\w+.-]+?\.so[.\d]*): cannot open shared object file")
+CANNOT_LOAD = Regex(
+    r"(?:Could not load library |Unable to load any of \{|Library (?=\S+ is not found))(lib\w+\.so[.\d]*)"
+)
+NOT_LOCATED = Regex(
     r"Could not locate (\w+\.dll)|Library (\w+\.dll) is not found|failed to open ((?:lib)?nvrtc-builtins[\w.-]*\w)"
 )
-NOT_LOADED = r"Library not loaded: (\S+\.dylib)"
+NOT_LOADED = Regex(r"Library not loaded: (\S+\.dylib)")
+OF_NEWER_MACOS = Regex(r"load command 0x\w+ is unknown|built for macOS [\d.]+ which is newer")
 OWN = Regex(r"^lib(?:torch|c10|shm\b|caffe2)")
 DRIVER = Regex(r"^lib(?:cuda|nvidia-ml|nvcuvid)\.so")
 
@@ -108,7 +111,7 @@ def _ffmpeg(facts: Facts) -> Judgement:
 
 def _made_for_newer_macos(facts: Facts) -> bool:
     """A library that is there, but that an older macOS can't read: macos-too-old."""
-    return search(facts, r"load command 0x\w+ is unknown|built for macOS [\d.]+ which is newer") is not None
+    return search(facts, OF_NEWER_MACOS) is not None
 
 
 def _built_for_another(facts: Facts, library: str, error: ErrorText) -> bool:
@@ -144,7 +147,7 @@ def _for_another_program(facts: Facts, library: str, part: str) -> tuple[Remedy,
 
 def _remedies(facts: Facts, library: str) -> tuple[Remedy, ...]:
     part = lookup.nvidia_component(library)
-    if part and (_torch_is_fine(facts) or search(facts, rf"Unable to load any of \{{{re.escape(library)}")):
+    if part and (_torch_is_fine(facts) or search(facts, Regex(rf"Unable to load any of \{{{re.escape(library)}"))):
         return _for_another_program(facts, library, part)
     if part:
         return (Remedy(action="reinstall-torch", details=same_kind(facts)), *_pinned(facts, part))

@@ -20,6 +20,7 @@ from doctor.checks import Check, Judgement
 from doctor.checks._torch import quote, release_of, same_kind, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Finding, Remedy
+from doctor.regex import Regex
 
 VC_REDIST = Remedy(action="install-system-package", details={"package": "vc_redist"})
 
@@ -32,12 +33,12 @@ check = Check(
     instead_of=("torch-import-crashes", "shared-library-missing", "torch-install-broken", "program-error"),
 )
 
-NOT_LOADED = (
+NOT_LOADED = Regex(
     r"\[WinError (126|127|182|1114)\].*?([\w.-]+\.dll)|DLL load failed(?: while importing (?:_C|torch_python))?: "
 )
-RUNTIME = r"Microsoft Visual C\+\+ Redistributable is not installed"
-ZLIB = r"Could not locate (zlibwapi\.dll)"
-OF_OTHERS = r"DLL load failed while importing (?!_C\b|torch_python)\w+"
+RUNTIME = Regex(r"Microsoft Visual C\+\+ Redistributable is not installed")
+ZLIB = Regex(r"Could not locate (zlibwapi\.dll)")
+OF_OTHERS = Regex(r"DLL load failed while importing (?!_C\b|torch_python)\w+")
 
 
 @check
@@ -55,7 +56,7 @@ def judge(facts: Facts) -> Judgement:
     error, match = found
     if search(facts, OF_OTHERS) is not None or _belongs_to_companion(f"{error.path} {error.text}"):
         return None  # an extension's own DLL: extension-abi-mismatch, companion-mismatch
-    dll = match[2] if match.re.pattern == NOT_LOADED else None
+    dll = match[2] if match.re is NOT_LOADED.compiled else None
     if release_of(facts) == "2.4.0" and (dll is None or "fbgemm" in dll):
         remedies = (
             Remedy(action="upgrade-torch", details={"torch": ">=2.4.1"}),

@@ -21,6 +21,7 @@ from doctor.checks._machine import heard, wants_no_gpu
 from doctor.checks._torch import quote, search
 from doctor.model.facts import Facts, Torch
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
 
 CHOOSE = Remedy(
     action="none",
@@ -33,11 +34,13 @@ check = Check(severity="warning", needs=("messages",), usual=(CHOOSE,), instead_
 CUDA = ("not-compiled-with-cuda", "cuda-wanted-on-macos", "found-no-nvidia-driver", "no-cuda-gpus", "lightning-no-gpu")
 MISSED = ("app-finds-no-gpu", "ultralytics-no-device", "app-uses-cpu")  # in the words of programs
 ON_MACS = ("xformers-extensions-not-loaded",)  # what only NVIDIA's CUDA could give
-LINKED = (
+LINKED = Regex(
     r"PyTorch is not linked with support for (cuda|xpu|mps|hip) devices|"
     r"Torch not compiled with (CUDA|ROCm|XPU|MPS) enabled"
 )
-MPS = r"device type at start of device string: mps|PyTorch is not linked with support for mps|not compiled with MPS"
+MPS = Regex(
+    r"device type at start of device string: mps|PyTorch is not linked with support for mps|not compiled with MPS"
+)
 
 
 @check

@@ -21,6 +21,7 @@ from doctor.checks._machine import heard
 from doctor.checks._torch import quote, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -31,9 +32,9 @@ check = Check(
 )
 
 UNITS = {"B": 1 / 2**30, "KIB": 1 / 2**20, "KB": 1 / 2**20, "MIB": 1 / 1024, "MB": 1 / 1024, "GIB": 1.0, "GB": 1.0}
-TOTAL = r"(?:total capacity|total capacty) of ([\d.]+) (\w+)|([\d.]+) (\w+) total capacity"
-FREE = r"([\d.]+) (\w+) (?:is )?free"
-OWN = (
+TOTAL = Regex(r"(?:total capacity|total capacty) of ([\d.]+) (\w+)|([\d.]+) (\w+) total capacity")
+FREE = Regex(r"([\d.]+) (\w+) (?:is )?free")
+OWN = Regex(
     r"([\d.]+) (\w+) reserved in total by PyTorch|([\d.]+) (\w+) (?:memory in use|"
     r"is allocated by PyTorch|already allocated)"
 )
@@ -46,7 +47,7 @@ def judge(facts: Facts) -> Judgement:
     error = heard(facts, "cuda-out-of-memory")
     if error is None or ("CUBLAS_STATUS" in error.text and heard(facts, "kernel-asserts")):
         return None  # after a failed assertion of a kernel every call fails, allocations too
-    full = next((found[0] for p in (TOTAL,) if (found := search(facts, p))), error)
+    full = found[0] if (found := search(facts, TOTAL)) else error
     stop, reduce = Remedy(action="stop-process"), Remedy(action="reduce-memory")
     others = _held_by_others(full)
     crowded = (others is not None and others > SHARE_OF_OTHERS) or bool(facts.nvidia.processes)
@@ -61,7 +62,7 @@ def judge(facts: Facts) -> Judgement:
 
 def _held_by_others(error: ErrorText) -> float | None:
     """The share of the GPU's memory that other processes hold, by the numbers in the message."""
-    total, free, own = (_gib(re.search(r, error.text)) for r in (TOTAL, FREE, OWN))
+    total, free, own = (_gib(one.search(error.text)) for one in (TOTAL, FREE, OWN))
     if not total or free is None or own is None:
         return None
     others = _gib(re.search(OTHERS, error.text))

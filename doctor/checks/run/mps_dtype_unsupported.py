@@ -20,6 +20,7 @@ from doctor.checks._machine import apple_silicon, heard
 from doctor.checks._torch import numbers, quote, release_of, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -29,7 +30,7 @@ check = Check(
     instead_of=("program-error", "mps-op-missing"),
 )
 
-OPERATOR = (
+OPERATOR = Regex(
     r"MPS(?: \w+)? does(?: not|n't) support (\w+) (?:op )?with (u?int\d+|float\d+|bfloat16|bool|"
     r"complex\w*)|(\w+)\(\)? ?(?:op )?(?:is )?(?:only )?supported on MPS for (\w+)"
 )

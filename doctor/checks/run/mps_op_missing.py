@@ -23,6 +23,7 @@ from doctor.checks._torch import numbers, quote, release_of, search
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -35,7 +36,7 @@ check = Check(
     instead_of=("program-error",),
 )
 
-UNSUPPORTED = (
+UNSUPPORTED = Regex(
     r"\bMPS\b(?! autocast)[^.]{0,60}(?:[Uu]nsupported|(?:not|n't) (?:yet |currently )?(?:implement|support))|"
     r"not (?:yet |currently )?(?:implemented|supported) (?:for|on|in) (?:the )?'?MPS\b"
 )

@@ -22,6 +22,7 @@ from doctor.checks._machine import apple_silicon, heard
 from doctor.checks._torch import kind, quote, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Finding, Remedy
+from doctor.regex import Regex
 
 CHANGE_IT = Remedy(
     action="none",
@@ -39,70 +40,87 @@ check = Check(
 # what torch says -> what that means
 SAYINGS = (
     (
-        r"Expected all tensors to be on the same device|Placeholder storage has not been allocated on MPS|"
-        r"Input type \(\S+\) and weight type \(\S+\) should be the same",
+        Regex(
+            r"Expected all tensors to be on the same device|Placeholder storage has not been allocated on MPS|"
+            r"Input type \(\S+\) and weight type \(\S+\) should be the same"
+        ),
         "Tensors of one operation are on different devices.",
     ),
     (
-        r"size mismatch|shapes? cannot be multiplied|must match the (?:existing )?size|stack expects each tensor|"
-        r"shape '\[[^\]\n]*\]' is invalid|Sizes of tensors must match|The size of tensor a |Given groups=\d|"
-        r"Calculated padded input size|Expected input batch_size|Expected \d+-?D? ?(?:or \d+-?D? )?(?:\w+ )?input",
+        Regex(
+            r"size mismatch|shapes? cannot be multiplied|must match the (?:existing )?size|stack expects each tensor|"
+            r"shape '\[[^\]\n]*\]' is invalid|Sizes of tensors must match|The size of tensor a |Given groups=\d|"
+            r"Calculated padded input size|Expected input batch_size|Expected \d+-?D? ?(?:or \d+-?D? )?(?:\w+ )?input"
+        ),
         "The shapes of the tensors do not fit.",
     ),
     (
-        r"Weights only load failed|WeightsUnpickler error",
+        Regex(r"Weights only load failed|WeightsUnpickler error"),
         "The checkpoint holds more than weights, which torch.load refuses by default since 2.6.",
     ),
     (
-        r"MPSGa?r?aph does not support tensor dims larger than INT_MAX|"
-        r"product of dimension sizes > 2\*\*31|total bytes of NDArray > 2\*\*32",
+        Regex(
+            r"MPSGa?r?aph does not support tensor dims larger than INT_MAX|"
+            r"product of dimension sizes > 2\*\*31|total bytes of NDArray > 2\*\*32"
+        ),
         "A tensor is larger than MPS can address.",
     ),
-    (r"device-side assert triggered", "A kernel found an index or a value out of its range."),
-    (r"invalid device ordinal", "The program names a GPU number that does not exist."),
+    (Regex(r"device-side assert triggered"), "A kernel found an index or a value out of its range."),
+    (Regex(r"invalid device ordinal"), "The program names a GPU number that does not exist."),
     (
-        r"element \d+ of tensors does not require grad|Trying to backward through the graph a second time|"
-        r"one of the variables needed for gradient computation has been modified",
+        Regex(
+            r"element \d+ of tensors does not require grad|Trying to backward through the graph a second time|"
+            r"one of the variables needed for gradient computation has been modified"
+        ),
         "The program breaks the rules of autograd.",
     ),
     (
-        r"Error\(s\) in loading state_dict|Missing key\(s\) in state_dict",
+        Regex(r"Error\(s\) in loading state_dict|Missing key\(s\) in state_dict"),
         "The checkpoint does not belong to this model.",
     ),
     (
-        r"expected scalar type \w+ but found \w+|mat1 and mat2 must have the same dtype",
+        Regex(r"expected scalar type \w+ but found \w+|mat1 and mat2 must have the same dtype"),
         "Tensors of one operation have different types.",
     ),
     (
-        r"An attempt has been made to start a new process before the|Cannot re-initialize CUDA in forked subprocess",
+        Regex(
+            r"An attempt has been made to start a new process before the|Cannot re-initialize CUDA in forked subprocess"
+        ),
         "The program starts its processes in a way that this system does not allow.",
     ),
     (
-        r"No module named '(?:torchvision|torchaudio)\.[\w.]+'",
+        Regex(r"No module named '(?:torchvision|torchaudio)\.[\w.]+'"),
         "The program imports a module that this package does not have.",
     ),
     (
-        r"can't convert cuda:\d+ device type tensor to numpy|can't convert mps:\d+ device type tensor to numpy",
+        Regex(r"can't convert cuda:\d+ device type tensor to numpy|can't convert mps:\d+ device type tensor to numpy"),
         "The program hands a GPU tensor to NumPy.",
     ),
     (
-        r"\w+\(\) (?:got an unexpected keyword argument|missing \d+ required positional|takes \d+ positional argument)",
+        Regex(
+            r"\w+\(\) (?:got an unexpected keyword argument|missing \d+ required positional|"
+            r"takes \d+ positional argument)"
+        ),
         "The program calls a function with arguments that it does not take.",
     ),
     (
-        r"(?:Runtime|Value|Assertion|Index)Error: (?![^\n]*\b(?:mps|MPS|cudnn|cuDNN|cublas|CUBLAS)\b)"
-        r"[^\n]{0,200}\b(?:shapes?|sizes?|"
-        r"dim(?:ension)?s?|dtypes?|channels|batch(?:es)?|indices|index|labels?|classes)\b[^\n]{0,120}\b(?:mismatch|invalid|"
-        r"must|expected|cannot be|(?:not|n't) match|should be|out of (?:range|bounds)|incompatible)\b",
+        Regex(
+            r"(?:Runtime|Value|Assertion|Index)Error: (?![^\n]*\b(?:mps|MPS|cudnn|cuDNN|cublas|CUBLAS)\b)"
+            r"[^\n]{0,200}\b(?:shapes?|sizes?|dim(?:ension)?s?|dtypes?|channels|batch(?:es)?|indices|index|labels?|"
+            r"classes)\b[^\n]{0,120}\b(?:mismatch|invalid|must|expected|"
+            r"cannot be|(?:not|n't) match|should be|out of (?:range|bounds)|incompatible)\b"
+        ),
         "What the program computes with does not fit together.",
     ),
     (
-        r"(?:IndexError|KeyError|TypeError|ValueError|ZeroDivisionError|UnboundLocalError|NameError|"
-        r"FileNotFoundError): ",
+        Regex(
+            r"(?:IndexError|KeyError|TypeError|ValueError|ZeroDivisionError|UnboundLocalError|NameError|"
+            r"FileNotFoundError): "
+        ),
         "The program ends with an error of its own.",
     ),
 )
-DESERIALIZE = r"Attempting to deserialize object on a CUDA device"
+DESERIALIZE = Regex(r"Attempting to deserialize object on a CUDA device")
 
 
 @check

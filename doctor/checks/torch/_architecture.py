@@ -24,6 +24,7 @@ from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts, Torch
 from doctor.model.finding import Evidence, Remedy
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 INCOMPATIBLE = (
     "capability-too-new",
@@ -38,10 +39,10 @@ TORCH_1_2 = (
     "Go back to torch 1.2.0 or older, whose builds had code for compute capability 3.5: "
     "https://pytorch.org/get-started/previous-versions/."
 )
-NAMED = r"([^\n:]*?) with CUDA capability sm_(\d+)(\d) is not compatible"
-FOUND = r"Found GPU\d+ (.*?) which is of (?:cuda |compute )?capability (?:\(CC\) )?(\d+)\.(\d)"
+NAMED = Regex(r"([^\n:]*?) with CUDA capability sm_(\d+)(\d) is not compatible")
+FOUND = Regex(r"Found GPU\d+ (.*?) which is of (?:cuda |compute )?capability (?:\(CC\) )?(\d+)\.(\d)")
 KEPLER_ENDS = (5, 0)  # below it: 3.x, of which the published builds dropped one after the other from torch 1.3 on
-SUPPORTED = r"supports CUDA capabilities ((?:(?:sm|compute)_\w+ ?)+)"
+SUPPORTED = Regex(r"supports CUDA capabilities ((?:(?:sm|compute)_\w+ ?)+)")
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from doctor.checks._machine import heard
 from doctor.checks._torch import installed, is_mac_arm, numbers, quote, release_of, search
 from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -30,9 +31,9 @@ check = Check(
     instead_of=("mps-unavailable",),
 )
 
-NO_KERNELS = r"Could not run 'aten::(?:empty|_copy|copy_)[\w.]*' with arguments from the 'MPS' backend"
+NO_KERNELS = Regex(r"Could not run 'aten::(?:empty|_copy|copy_)[\w.]*' with arguments from the 'MPS' backend")
 
-NOT_LINKED = r"not linked with support for mps devices"
+NOT_LINKED = Regex(r"not linked with support for mps devices")
 
 
 @check

@@ -48,7 +48,7 @@ check = Check(
 REINSTALL_FOR_XPU = Remedy(action="reinstall-torch", details={"backend": "xpu"})
 HIDDEN = frozenset({"", "-1", "NoDevFiles"})
 DISCRETE_INTEL = Regex(r"\bArc\b.*\b[AB]\d{2,3}|Data Center GPU|Iris.*Max", re.IGNORECASE)
-BUILT_FOR_CUDA = r"built for[\s\S]*?([\d.]+)\+(cu\d+)[\s\S]*?you have ([\d.]+\+cpu)"
+BUILT_FOR_CUDA = Regex(r"built for[\s\S]*?([\d.]+)\+(cu\d+)[\s\S]*?you have ([\d.]+\+cpu)")
 
 
 @check

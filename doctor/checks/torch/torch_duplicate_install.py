@@ -22,6 +22,7 @@ from doctor.checks._machine import heard
 from doctor.checks._torch import imports_fail, installed, quote, same_kind, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -43,7 +44,7 @@ check = Check(
     instead_of=("torch-import-crashes", "program-error"),
 )
 
-MISSING_NAME = r"module 'torch(?:\.[\w.]+)?' has no attribute '|cannot import name '\w+' from 'torch[.\w]*' \("
+MISSING_NAME = Regex(r"module 'torch(?:\.[\w.]+)?' has no attribute '|cannot import name '\w+' from 'torch[.\w]*' \(")
 BROKEN = (
     "torch-library-registered-twice",
     "torchvision-nms-missing",

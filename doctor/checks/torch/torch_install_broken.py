@@ -50,16 +50,16 @@ check = Check(
 )
 
 CODE = Regex(r"\.(py|so|dll|pyd|dylib)(\.|$)")
-CANNOT_OPEN = (
+CANNOT_OPEN = Regex(
     r"(lib(?:torch|c10|shm|caffe2)[\w-]*\.(?:so|dylib)[\w.]*): cannot open shared object|"
     r"Library not loaded: \S*/(lib(?:torch|c10|shm)\w*\.dylib)"
 )
-SUBMODULE = (
+SUBMODULE = Regex(
     r"No module named 'torch\.(?:_C(?:\.\w+)?|_utils|_tensor|_tensor_str|_jit_internal|_namedtensor_internals|version|"
     r"torch_version|functional|nn|utils|cuda|autograd|storage|serialization|random|types)'"
 )
-MIXED = r"[/\\]torch[/\\](?:lib[/\\])?(?:lib(?:torch|c10)|_C)[^\s:]*: undefined symbol: _ZNK?(?:2at|3c10|5torch)"
-BASIC = (
+MIXED = Regex(r"[/\\]torch[/\\](?:lib[/\\])?(?:lib(?:torch|c10)|_C)[^\s:]*: undefined symbol: _ZNK?(?:2at|3c10|5torch)")
+BASIC = Regex(
     r"module 'torch' has no attribute '(tensor|Tensor|nn|cuda|device|float32|zeros|ones|randn|"
     r"no_grad|load|save|optim|utils|"
     r"from_numpy|manual_seed|__version__|version|backends)'|"

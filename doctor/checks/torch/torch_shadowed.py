@@ -46,12 +46,12 @@ check = Check(
 PACKAGES = "|".join(TORCH_IMPORTS)
 # a message that names the file which was imported as the package
 NAMES_THE_FILE = (
-    rf"cannot import name '\w+' from (?:partially initialized module )?'({PACKAGES})[\w.]*' \(([^()\n]+)\)",
-    rf"module '({PACKAGES})' has no attribute '\w+' \(consider renaming '([^'\n]+)'",
+    Regex(rf"cannot import name '\w+' from (?:partially initialized module )?'({PACKAGES})[\w.]*' \(([^()\n]+)\)"),
+    Regex(rf"module '({PACKAGES})' has no attribute '\w+' \(consider renaming '([^'\n]+)'"),
 )
 INSTALLED = Regex(r"[/\\](?:site|dist)-packages[/\\]|\.egg[/\\]|^unknown")
 
-INCOMPLETE = (
+INCOMPLETE = Regex(
     r"No module named 'torch\.\w+|"
     r"cannot import name .* from (?:partially initialized module )?'torch|"
     r"module 'torch' has no attribute"

@@ -26,6 +26,7 @@ from doctor.knowledge import lookup
 from doctor.knowledge.versions import numbers
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 UPDATE = Remedy(action="install-package", text="Update the library or the code that uses it.")
 
@@ -36,12 +37,12 @@ check = Check(
     instead_of=("program-error", "torch-shadowed", "torch-install-broken", "companion-mismatch"),
 )
 
-OF_TORCH = (
+OF_TORCH = Regex(
     r"No module named 'torch\.(_six|utils\.ffi|legacy|onnx\.symbolic_registry)\b|"
     r"module 'torch' has no attribute '(_six|solve|symeig|lstsq|eig|rfft|irfft|gels)'"
 )
-CALLED = r"This function was deprecated since version (\S+) and is now removed"
-OF_COMPANION = (
+CALLED = Regex(r"This function was deprecated since version (\S+) and is now removed")
+OF_COMPANION = Regex(
     r"No module named '(torchvision|torchaudio)\.([\w.]+)'|"
     r"module '(torchaudio)(?:\.\w+)*' has no attribute '(\w+)'|"
     r"cannot import name '(\w+)' from '(torchaudio)[\w.]*'"

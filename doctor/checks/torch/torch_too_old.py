@@ -23,6 +23,7 @@ from doctor.checks.torch.torch_install_broken import BASIC
 from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts, Torch, TorchCopy
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -32,13 +33,15 @@ check = Check(
     instead_of=("program-error", "backend-impossible-here"),
 )
 
-ATTRIBUTE = r"module 'torch(?:\.([\w.]+))?' has no attribute '(\w+)'"
-NAME = r"cannot import name '(\w+)' from '(torch[\w.]*)' \((?!unknown location)"
-MODULE = r"No module named '(torch\.[\w.]+)'"
-DEVICE = r"Expected one of (.*) device type at start of device string: (\w+)"
-REQUIRED = r"(?:PyTorch|torch) ?>= ?(\d[\d.]*) (?:is|are) required(?: but found (\d[\d.]*))?"
-TO_UPGRADE = r"require users to upgrade torch to at least v(\d[\d.]*\d)()"
-TO_USE = r"requires (?:torch ?>= ?|PyTorch )(\d[\d.]*\d)()(?:: `pip install|, to use it, please upgrade| or higher)"
+ATTRIBUTE = Regex(r"module 'torch(?:\.([\w.]+))?' has no attribute '(\w+)'")
+NAME = Regex(r"cannot import name '(\w+)' from '(torch[\w.]*)' \((?!unknown location)")
+MODULE = Regex(r"No module named '(torch\.[\w.]+)'")
+DEVICE = Regex(r"Expected one of (.*) device type at start of device string: (\w+)")
+REQUIRED = Regex(r"(?:PyTorch|torch) ?>= ?(\d[\d.]*) (?:is|are) required(?: but found (\d[\d.]*))?")
+TO_UPGRADE = Regex(r"require users to upgrade torch to at least v(\d[\d.]*\d)()")
+TO_USE = Regex(
+    r"requires (?:torch ?>= ?|PyTorch )(\d[\d.]*\d)()(?:: `pip install|, to use it, please upgrade| or higher)"
+)
 
 
 @check
@@ -67,9 +70,9 @@ def _missing_name(facts: Facts) -> Judgement:
     if found is None:
         return None
     error, match = found
-    if match.re.pattern == ATTRIBUTE:
+    if match.re is ATTRIBUTE.compiled:
         name = ".".join(p for p in match.groups() if p)
-    elif match.re.pattern == NAME:
+    elif match.re is NAME.compiled:
         name = f"{match[2]}.{match[1]}".removeprefix("torch.")
     else:
         name = match[1].removeprefix("torch.")
@@ -82,7 +85,7 @@ def _missing_name(facts: Facts) -> Judgement:
         since = None  # it is a newer part of something old
     newest = None if since else _in_newest(name, release, error)
     asked_by_library = _from_library(error.path) and (
-        _older_than_newest(facts, release) if release else match.re.pattern == MODULE
+        _older_than_newest(facts, release) if release else match.re is MODULE.compiled
     )
     if since is None and newest is None and not asked_by_library:
         return None  # a wrong name in the program, or a broken torch: for others to say
@@ -118,7 +121,7 @@ def _in_newest(name: str, release: str | None, error: ErrorText) -> str | None:
     newest = lookup.present_in(name)
     if newest is None or (release and numbers(release) >= numbers(newest)):
         return None
-    return newest if release or not re.search(BASIC, error.text) else None
+    return newest if release or not BASIC.search(error.text) else None
 
 
 def _copies(facts: Facts) -> tuple[TorchCopy, ...]:

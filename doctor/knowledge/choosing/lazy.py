@@ -3,6 +3,7 @@ mostly the first is all that is wanted."""
 
 from __future__ import annotations
 
+from _thread import RLock
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar, overload
@@ -22,11 +23,14 @@ class Lazy(Sequence[Item]):
     def __init__(self, items: Iterable[Item]) -> None:
         self._known: list[Item] = []
         self._rest = iter(items)
+        self._one_at_a_time = RLock()  # threads may ask for the same choice
 
     def _first(self, count: int | None) -> list[Item]:
         """At least so many items (None: all), if there are as many."""
-        missing = None if count is None else max(0, count - len(self._known))
-        self._known.extend(islice(self._rest, missing))
+        if count is None or count > len(self._known):
+            with self._one_at_a_time:
+                missing = None if count is None else max(0, count - len(self._known))
+                self._known.extend(islice(self._rest, missing))
         return self._known
 
     def __iter__(self) -> Iterator[Item]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
+from functools import partial
 from itertools import groupby, takewhile
 
 from doctor.knowledge import lookup, vendors
@@ -101,6 +102,7 @@ class Trial:
         return bool(self.candidate.leaves_out) or self.crutch or self.candidate.status != "verified"
 
 
+@partial(of_tables, at_most=256)  # tickets of the same machine, and of one ticket several questions
 def rank(machine: Machine, wanted: Wanted) -> Choice:
     """The choice for the best of the machine's accelerators that any build serves."""
     kinds: tuple[Kind, ...] = (kind_of(wanted.backend),) if wanted.backend else machine.kinds
