@@ -46,12 +46,19 @@ COLLECTIONS = {
     "unseen8": "the eighth round, of image and video programs, as they come; worked on since then",
     "unseen9": "the ninth round, of all other kinds of programs, as they come; worked on since then",
     "unseen10": "the tenth round, of all kinds of programs, as they come; worked on since then",
+    "unseen11": "the eleventh round, large, of all kinds of programs, as they come; worked on since then",
+    "unseen12": "the twelfth round, of small programs and of rare kinds of faults, as they come; learned since then",
+    "unseen13": "the thirteenth round: a fifth of the tickets that were collected with the eleventh, chosen by the "
+    "digest of their addresses and held back until the work on the others was done",
 }
 # with a recorded first run, in their order
 ROUNDS = (
     "unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7", "unseen8", "unseen9", "unseen10",
+    "unseen11", "unseen12", "unseen13",
 )  # fmt: skip
+TOLD_OF = 3  # the last rounds, of which the page tells more
 SHORT = 8  # lines
+OFTEN = 2  # tickets in which the same was said instead
 
 
 @dataclass(frozen=True)
@@ -72,16 +79,17 @@ class Outcome:
     asked: bool  # unknown, and a question is asked
 
 
+# measure -> (head of its column, what it counts)
 MEASURES = {
-    "right": "The first answer is right (the labelled cause, or one that the label counts as right, too)",
-    "exact": "The first answer is the labelled cause itself",
-    "other_fault": "It names a fault, but another one",
-    "wrong": "It names a fault that the label rules out, or any fault on a healthy machine",
-    "falsely_healthy": "It says healthy, and there is a fault",
-    "unknown": "It says unknown",
-    "hinted": "… with a likely finding or one of the first three hypotheses right",
-    "near": "… the same, without those that already count as right",
-    "asked": "… with a question what to show next",
+    "right": ("right", "the first answer is the labelled cause, or one that the label counts as right, too"),
+    "exact": ("exact", "the first answer is the labelled cause itself"),
+    "other_fault": ("another fault", "it names a fault, but another one"),
+    "wrong": ("wrong", "it names a fault, or a likely cause, that the label rules out, or any fault where all is well"),
+    "falsely_healthy": ("falsely healthy", "it says healthy, and there is a fault"),
+    "unknown": ("unknown", "it gives no verdict"),
+    "hinted": ("hinted", "of these, a likely finding or one of the first three hypotheses is right"),
+    "near": ("near", "the same, without those that already count as right"),
+    "asked": ("asked", "of these, it asks what to show next"),
 }
 
 
@@ -170,8 +178,6 @@ def page() -> str:
     now = {name: outcomes(CASES / name) for name in COLLECTIONS}
     counts = last["counts"]
     low, high = interval(counts["right"], counts["cases"])
-    columns = {f"{name}, first run": found for name, found in then.items()}
-    columns |= {f"{name}, now": found for name, found in now.items()}
     return "\n".join([
         "# How often the answer is right",
         "",
@@ -181,20 +187,36 @@ def page() -> str:
         f"**On the {counts['cases']} tickets of the last round, which it had never seen, torchdoctor's first answer "
         f"was right {counts['right']} times ({_share(counts['right'], counts['cases'])}; 95 % interval {low:.0%} to "
         f"{high:.0%}).** That was on {last['date']}, at commit `{last['tool'][:7]}`; the labels were committed before "
-        "the run. Each round is run once and then worked on, so the columns «now» are not estimates for a new ticket.",
+        "the run. Each round is run once and then worked on, so what is right «now» is no estimate for a new ticket.",
         "",
-        "| | " + " | ".join(columns) + " |",
-        "| --- |" + " ---: |" * len(columns),
-        "| Tickets | " + " | ".join(str(len(found)) for found in columns.values()) + " |",
-        *(
-            f"| {title} | " + " | ".join(_cell(found.values(), measure) for found in columns.values()) + " |"
-            for measure, title in MEASURES.items()
-        ),
+        "## First runs",
+        "",
+        *_table({name: found.values() for name, found in then.items()}),
+        "",
+        "## Now",
+        "",
+        *_table({name: found.values() for name, found in now.items()}),
+        "",
+        "## What is counted",
+        "",
+        *(f"- **{head}**: {what}." for head, what in MEASURES.values()),
+        "",
+        "## The collections",
         "",
         *(f"- **{name}**: {what}." for name, what in COLLECTIONS.items()),
         "",
-        *(line for name in reversed(ROUNDS) for line in _round(name, then[name])),
+        *(line for name in reversed(ROUNDS[-TOLD_OF:]) for line in _round(name, then[name])),
     ])  # fmt: skip
+
+
+def _table(collections: Mapping[str, Iterable[Outcome]]) -> list[str]:
+    """One row a collection."""
+    heads = ["", "tickets", *(head for head, _ in MEASURES.values())]
+    rows = []
+    for name, outcomes in collections.items():
+        found = list(outcomes)
+        rows.append([name, str(len(found)), *(_cell(found, measure) for measure in MEASURES)])
+    return ["| " + " | ".join(row) + " |" for row in (heads, ["---", *["---:"] * (len(heads) - 1)], *rows)]
 
 
 def _round(name: str, found: Mapping[str, Outcome]) -> list[str]:
@@ -211,7 +233,7 @@ def _round(name: str, found: Mapping[str, Outcome]) -> list[str]:
         "",
         "| label | said | tickets |",
         "| --- | --- | ---: |",
-        *(f"| {label} | {said} | {n} |" for (label, said), n in _confusion(found.values())),
+        *(f"| {label} | {said} | {n} |" for (label, said), n in _confusion(found.values()) if n >= OFTEN),
         "",
     ]
 
