@@ -42,7 +42,7 @@ _SYSTEMS: Mapping[str, tuple[tuple[str, ...], tuple[Regex, ...]]] = {
     ),
     "darwin": (
         (
-            "/opt/homebrew/", "dlopen(/", "/Library/Frameworks/", "mach-o file", "-darwin.so",
+            "/opt/homebrew/", "/private/var/folders/", "dlopen(/", "/Library/Frameworks/", "mach-o file", "-darwin.so",
             "MPS backend out of memory", "MPS backend is supported on", "has no attribute 'mps'", "for the MPS backend",
             "for the MPS device", "the 'MPS' backend", "MPSNDArray", "MPSGraph", "MPS framework", "MPS: no support",
             "mps:0", "Apple Silicon", "Apple silicon", "Apple Paravirtual", "MacBook", "Macbook", "MPS does not ",

@@ -40,6 +40,13 @@ check = Check(
     instead_of=("torch-missing", "wrong-environment", "program-error", "no-matching-wheel"),
 )
 
+SAID = (
+    "build-without-torch",
+    "build-said-without-torch",
+    "undeclared-build-dependency",
+    "build-cannot-import-torch",
+    "torch-extension-requirements",
+)
 BUILDING = Regex(
     r"Getting requirements to build wheel|Preparing metadata \(pyproject|build_wheel|"
     r"get_requires_for_build|setup\.py (?:egg_info|bdist_wheel)"
@@ -56,7 +63,7 @@ PACKAGE = Regex(r"^([A-Za-z][\w.-]*)")
 def judge(facts: Facts) -> Judgement:
     if facts.torch is ABSENT:
         return None
-    error = heard(facts, "build-without-torch", "build-said-without-torch", "undeclared-build-dependency")
+    error = heard(facts, *SAID)
     if error is None and (found := search(facts, NO_TORCH)) and _while_building(facts, found[0].path):
         error = found[0]
     if error is None:
@@ -78,7 +85,7 @@ def judge(facts: Facts) -> Judgement:
                 text="Use a wheel of it that is compiled already, for this torch.",
             ),
         ),
-        confidence="certain" if facts.torch else "likely",
+        confidence="certain" if facts.torch and error.pattern != "torch-extension-requirements" else "likely",
         package=name,
     )
 

@@ -19,7 +19,7 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard
+from doctor.checks._machine import heard, on_mac
 from doctor.checks._torch import installed, kind_of, numbers, owner, package, quote, release_of, same_kind, search
 from doctor.knowledge import lookup
 from doctor.knowledge.specifiers import specifier
@@ -43,6 +43,12 @@ check = Check(
 
 COMPANIONS = ("torchvision", "torchaudio", "torchtext", "triton", "torchao", "torchcodec")
 COMPILED = frozenset({"torchvision", "torchaudio", "torchtext"})
+OF_TORCHVISION = (
+    "torchvision-nms-missing",
+    "custom-cpp-ops-not-loaded",
+    "companion-of-newer-torch",
+    "nms-without-cuda",
+)
 PATTERNS = (
     "torchvision-nms-missing",
     "custom-cpp-ops-not-loaded",
@@ -51,6 +57,8 @@ PATTERNS = (
     "companion-library-not-loaded",
     "companion-partially-initialized",
     "triton-cannot-import-name",
+    "companion-of-newer-torch",
+    "nms-without-cuda",
 )
 NO_OPERATOR = Regex(
     r"operator (torchvision|torchaudio|torchtext)::\w+ does not exist|"
@@ -73,7 +81,8 @@ NO_DLL = Regex(r"DLL load failed")
 TORCH_LIBRARY = Regex(r"lib(?:torch|c10)\w*\.so[\w.]*: cannot open shared object")
 ASKED = Regex(r"(?:requested torch|depends on (?:both )?torch \()[=~^<>! ]*(\d[\d.]*)")
 REQUIRES = Regex(
-    r"(torchvision|torchaudio|torchtext|triton) (\S+) requires torch==([\d.]+)\S*, but you have torch ([\d.]+)"
+    r"(torchvision|torchaudio|torchtext|triton) (\S+) (?:requires|has requirement) torch==([\d.]+)\S*, "
+    r"but you(?:'ll)? have torch ([\d.]+)"
 )
 
 
@@ -184,13 +193,13 @@ def _message(facts: Facts) -> tuple[ErrorText | None, str | None]:
         return found[0], who
     if (found := search(facts, TORCH_LIBRARY)) and (who := owner(found[0].path)) in COMPANIONS:
         return found[0], who
-    if error := heard(facts, *PATTERNS):
+    if error := heard(facts, *(id for id in PATTERNS if id != "nms-without-cuda" or not on_mac(facts))):
         return (
             error,
             "triton"
             if error.pattern == "triton-cannot-import-name"
             else "torchvision"
-            if error.pattern in ("torchvision-nms-missing", "custom-cpp-ops-not-loaded")
+            if error.pattern in OF_TORCHVISION
             else next((g.lower() for g in error.groups if g.lower() in COMPANIONS), None),
         )
     for symbol in SYMBOLS:

@@ -19,7 +19,7 @@ References
 
 from doctor.checks import Check, Judgement
 from doctor.checks._features import only_tried
-from doctor.checks._machine import heard
+from doctor.checks._machine import heard, on_mac
 from doctor.checks._torch import quote, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
@@ -39,6 +39,10 @@ PATTERNS = (
     "python-h-missing",
     "ninja-missing",
     "no-working-triton",
+    "triton-cannot-compile",
+    "import-library-missing",
+    "standard-header-missing",
+    "triton-not-offered",
 )
 NO_COMPILER = Regex(
     r"(?:unable to execute '|command ')(gcc|g\+\+|cc|c\+\+|x86_64-linux-gnu-gcc|"
@@ -58,12 +62,12 @@ TOOLS = Remedy(
 def judge(facts: Facts) -> Judgement:
     found = search(facts, NO_COMPILER)
     error = found[0] if found else heard(facts, *PATTERNS)
-    if error is None:
+    if error is None or (error.pattern == "triton-not-offered" and on_mac(facts)):
         return None
     windows = (
         facts.host.system == "windows"
         or "cl is not found" in error.text
-        or error.pattern in ("msvc-cl-not-found", "msvc-14-required")
+        or error.pattern in ("msvc-cl-not-found", "msvc-14-required", "triton-cannot-compile", "import-library-missing")
     )
     what, remedies = _missing(error, windows)
     mentioned = error.pattern == "no-working-triton" and not _stopped(facts, error)
@@ -87,7 +91,29 @@ def _stopped(facts: Facts, error: ErrorText) -> bool:
 
 def _missing(error: ErrorText, windows: bool) -> tuple[str, tuple[Remedy, ...]]:
     """What is missing, in words, and how to get it."""
-    if error.pattern == "no-working-triton":
+    if error.pattern == "triton-cannot-compile":
+        return "A header file or library of Python, with which Triton compiles its launcher,", (
+            Remedy(
+                action="replace-interpreter",
+                text="Use a full Python: an embedded one lacks the folders Include and libs (or copy them from the "
+                "same release).",
+            ),
+        )
+    if error.pattern == "import-library-missing":
+        return "A library for the linker", (
+            Remedy(
+                action="use-other-build",
+                details={"build": "a wheel of it that is compiled already, for Windows"},
+                text="Use a wheel of it that is compiled already, for Windows.",
+            ),
+        )
+    if error.pattern == "standard-header-missing":
+        if windows or "C1083" in error.text:
+            return "A compiler that finds C++'s own header files", (TOOLS,)
+        return "A C++ compiler with the standard library of C++17", (
+            Remedy(action="install-system-package", details={"package": "g++"}),
+        )
+    if error.pattern in ("no-working-triton", "triton-not-offered"):
         name = "triton-windows" if windows else "triton"
         return "Triton", (Remedy(action="install-package", details={"package": name}), Remedy(action="reinstall-torch"))
     if error.pattern == "ninja-missing":

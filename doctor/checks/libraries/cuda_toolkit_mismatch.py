@@ -17,7 +17,7 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard
+from doctor.checks._machine import heard, on_mac
 from doctor.checks._torch import build, quote, search
 from doctor.fixes import tools
 from doctor.model.facts import Facts
@@ -41,7 +41,11 @@ PATTERNS = (
     "deepspeed-cuda-differs",
     "cuda-header-missing",
     "nvcc-missing-in-build",
+    "nvcc-not-found-in-setup",
+    "cmake-without-cuda",
+    "toolkit-header-differs",
 )
+NO_MAC = ("nvcc-not-found-in-setup", "cmake-without-cuda")  # there is no toolkit for one
 VERSIONS = Regex(r"CUDA version \(([\d.]+)\)[\s\S]*?PyTorch\s*\(([\d.]+\d)")
 UNFILLED = Regex(r"CUDA version \(%s\)[\s\S]*?', '([\d.]+)', '([\d.]+)'")  # torch 2.9 and newer
 BY_DEEPSPEED = Regex(r"Installed CUDA version ([\d.]+) does not match the version torch was compiled with ([\d.]+\d)")
@@ -51,7 +55,7 @@ TOOLKIT = Regex(r"CUDA version \(([\d.]+)\)")
 @check
 def judge(facts: Facts) -> Judgement:
     error = heard(facts, *PATTERNS)
-    if error is None:
+    if error is None or (error.pattern in NO_MAC and on_mac(facts)):
         return None
     made = build(facts)
     cuda = made.cuda if made else None
@@ -85,7 +89,11 @@ def _detail(pattern: str, toolkit: str | None, cuda: str | None) -> str:
         )
     if pattern == "nvcc-unsupported-host-compiler":
         return f"The C++ compiler is not one that nvcc{f' {toolkit}' if toolkit else ''} works with."
-    if pattern in ("cuda-header-missing", "nvcc-missing-in-build"):
+    if pattern == "toolkit-header-differs":
+        return "The headers of the installed toolkit are not those of the release for which the sources were written."
+    if pattern == "nvcc-not-found-in-setup":
+        return f"Building needs the CUDA toolkit{f' {cuda}' if cuda else ''}; setup.py finds none that fits torch."
+    if pattern in ("cuda-header-missing", "nvcc-missing-in-build", "cmake-without-cuda"):
         return f"Building needs the CUDA toolkit{f' {cuda}' if cuda else ''}; a part of it is not there."
     return f"nvcc is of CUDA {toolkit or '?'}; torch was built with CUDA {cuda or '?'}."
 

@@ -31,8 +31,9 @@ from doctor.checks._files import (
     reinstalled,
     summed_up,
 )
-from doctor.checks._torch import import_failure, imports_fail, installed
-from doctor.fixes.tools import normalised
+from doctor.checks._machine import heard, on_mac
+from doctor.checks._torch import import_failure, imports_fail, installed, quote
+from doctor.fixes.tools import normalised, pip
 from doctor.model.facts import Facts, ImportFailure, Torch
 from doctor.model.finding import Evidence, Remedy
 from doctor.regex import Regex
@@ -48,6 +49,27 @@ check = Check(
 
 # Without these torch does not import, or much of it does not work (torch.compile, DTensor, the serialisation).
 NEEDED = ("filelock", "typing-extensions", "sympy", "networkx", "jinja2", "fsspec", "mpmath", "markupsafe")
+AGAIN = Remedy(action="install-package", text="Install the package that the message names.")
+NO_MAC = ("model-code-wants-package", "onnxruntime-cpu-provider")  # what is wanted there has no build for a Mac
+SAYS = {
+    "model-code-wants-package": ("The model's code imports a package that is not installed.", (AGAIN,)),
+    "numpy-headers-missing": (
+        "A package that is compiled here needs NumPy's header files, which its build does not find.",
+        (Remedy(action="install-package", details={"package": "numpy"}),),
+    ),
+    "metadata-refused": (
+        "pip refuses a release of a package whose metadata is not valid; pip before 24.1 takes it.",
+        (Remedy(action="pin-package", details={"package": pip.NAME, "spec": "<24.1"}),),
+    ),
+    "onnxruntime-cpu-provider": (
+        "The onnxruntime that is installed has no provider for the GPU.",
+        (Remedy(action="reinstall-package", details={"package": "onnxruntime-gpu"}),),
+    ),
+    "pillow-name-missing": (
+        "Pillow is not of a release that fits, or is damaged.",
+        (Remedy(action="reinstall-package", details={"package": "pillow"}),),
+    ),
+}
 REQUIREMENT = Regex(r"([A-Za-z0-9][A-Za-z0-9._-]*?)(?:\[[^\]]*\])?\s*\(?([<>=!~][^()]*)?\)?\Z")
 
 
@@ -55,10 +77,11 @@ REQUIREMENT = Regex(r"([A-Za-z0-9][A-Za-z0-9._-]*?)(?:\[[^\]]*\])?\s*\(?([<>=!~]
 def judge(facts: Facts) -> Judgement:
     torch = facts.torch
     if not isinstance(torch, Torch) or torch.shadowed_by:
-        return None
+        return _said(facts) if torch is None else None
     if installed(facts) is None:
-        return _not_found(facts)
-    return _damaged(facts, torch) or _missing(facts, torch) or _doubled(facts, torch) or _not_found(facts)
+        return _not_found(facts) or _said(facts)
+    found = _damaged(facts, torch) or _missing(facts, torch) or _doubled(facts, torch) or _not_found(facts)
+    return found or _said(facts)
 
 
 def _damaged(facts: Facts, torch: Torch) -> Judgement:
@@ -122,6 +145,17 @@ def _not_found(facts: Facts) -> Judgement:
         remedies=(Remedy(action="install-package", details={"package": package}),),
         package=package,
     )
+
+
+def _said(facts: Facts) -> Judgement:
+    """What packages beside torch, or pip, say of one that is missing or does not fit."""
+    error = heard(facts, *SAYS)
+    if error is None or (on_mac(facts) and error.pattern in NO_MAC):
+        return None
+    if error.pattern == "onnxruntime-cpu-provider" and "is not in available" not in error.text:
+        return None  # the session fell back: why, it does not say
+    detail, remedies = SAYS[error.pattern]
+    return check.found(facts, detail, evidence=(quote(error), "torch.version"), remedies=remedies, confidence="likely")
 
 
 def _doubled(facts: Facts, torch: Torch) -> Judgement:

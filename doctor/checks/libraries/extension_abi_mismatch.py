@@ -1,9 +1,11 @@
-"""A compiled extension was built for another torch or another CUDA.
+"""A compiled extension was built for another torch or another CUDA, or not at all.
 
 What it means
     flash-attn, xformers, torch-scatter, bitsandbytes, apex and their like hold machine code against one torch
     release and CUDA version. With another: «undefined symbol: _ZN…c10…», a missing libcudart of another CUDA,
-    «can't load C++/CUDA extensions».
+    «can't load C++/CUDA extensions». Where the compiler or the CUDA toolkit was missing at the installation, the
+    compiled part, or its part for the GPU, was left out: «name '_C' is not defined», «implementation for device
+    cuda:0 not found».
 
 How to see it yourself
     c++filt shows which function of torch the undefined symbol is; python -m pip list | grep -i -E
@@ -21,7 +23,7 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard
+from doctor.checks._machine import heard, on_mac
 from doctor.checks._torch import (
     architectures,
     capability_of,
@@ -57,14 +59,35 @@ NO_FUNCTION = Regex(r"CUDA error: invalid device function")
 TORCH_LIBRARY = Regex(r"(lib(?:torch|c10)\w*\.so)[\w.]*: cannot open shared object")
 NOT_BUILT = Regex(r"No module named '([\w.]+)'")  # of the compiled part: the package was built without it
 CUDART = Regex(r"libcudart\.so\.(\d+)\S*: cannot open shared object")
-DLL = Regex(r"DLL load failed while importing (?!_C\b|torch_python)(\w+)")
+# of Windows, Pillow, OpenCV …: nothing in these modules is built against torch
+FOREIGN = (
+    r"(?:_imaging\w*|cv2|_multiarray_umath|_ssl|_ctypes|_sqlite3|_psutil_\w+|onnxruntime\w*|etree|win32\w+|libtriton)\b"
+)
+DLL = Regex(rf"DLL load failed while importing (?!_C\b|torch_python|{FOREIGN})(\w+)")
 WINDOWS_LOADER = Regex(r"\[WinError (?:126|127|182|193|1114)\](?!.*[/\\]torch[/\\]lib[/\\])")
 # a C++ file of another project in a message of CUDA; torch's own are in aten/, c10/ and torch/csrc/
 SOURCE_OF_OTHERS = Regex(
     r"[/\\]([A-Za-z][\w-]*?)(?:-\d[\w.+]*)?[/\\](?:csrc|include)[/\\](?!(?:aten|c10)[/\\])[^\s:]*\.cuh?\b"
 )
 # how code of others reports a failed launch: torch's own raises «CUDA error»
-PRINTED = Regex(r"\berror in \w+: no kernel image|\bCUDA kernel failed ?: no kernel image")
+PRINTED = Regex(
+    r"\berror in \w+: no kernel image|\bCUDA kernel failed ?: no kernel image|\bfailed with error code no kernel image"
+)
+NO_MAC = ("package-without-cuda", "quantizer-kernels-missing")  # nor is there CUDA to be had
+# what a message says, of extensions that load, or whose compiled part is not there
+SAYS = {
+    "extension-not-built": "The compiled part of {name} is not there: it was not built when that was installed, or was "
+    "built for another Python.",
+    "extension-name-undefined": "The compiled part of {name} could not be imported: it was not built, or was built for "
+    "another torch.",
+    "operator-without-device": "The operators of {name} were built without those for the GPU.",
+    "graph-library-without-gpu": "{name} is its build for the CPU, whose operators do not run on the GPU.",
+    "package-without-cuda": "{name} was built without the part that is asked for.",
+    "quantizer-kernels-missing": "The CUDA kernels of {name} are not installed; the code that stands in is slow.",
+    "kernel-of-architecture-missing": "{name} was built without kernels for this GPU.",
+    "binding-type-unregistered": "The compiled parts of {name} and of a package that it uses are not of one build.",
+    "package-wants-other-torch": "{name} was built for another torch.",
+}
 FILE = Regex(r"(?<!\w)(\w+)(?!\w)[\w.-]*\.(?:so|pyd)\b")
 BUILT_FOR = Regex(r"PyTorch (([\d.]+)\+?(\w*)) with CUDA (?:\d+|None) \(you have ([\d.]+\+?\w*)\)")
 BASE = frozenset({"torch", "torchvision", "torchaudio", "torchtext", "triton", "numpy", "nvidia"})
@@ -103,11 +126,12 @@ def judge(facts: Facts) -> Judgement:
     torch = installed(facts)
     version = torch.version if torch else built[1][4] if built else None
     package = name or "the extension"
+    made = f"torch {built[1][1]}" if built else "another torch or CUDA"
+    detail = f"{package} was built for {made}" + (f"; this is torch {version}." if version else ".")
+    said = SAYS.get(error.pattern, "").format(name=package)
     return check.found(
         facts,
-        f"{package} was built for "
-        + (f"torch {built[1][1]}" if built else "another torch or CUDA")
-        + (f"; this is torch {version}." if version else "."),
+        said[:1].upper() + said[1:] if said.startswith("the ") else said or detail,
         evidence=(quote(error), "torch.version"),
         remedies=(
             Remedy(action="reinstall-package", details={"package": name}) if name else REBUILD,
@@ -163,6 +187,7 @@ def _message(facts: Facts) -> ErrorText | None:
         "extension-other-cuda",
         "operators-not-registered",
         "extension-without-cuda",
+        *(id for id in SAYS if not (id in NO_MAC and on_mac(facts))),
     )
     if error and error.pattern == "bitsandbytes-without-cuda" and re.search(r"CUDASetup$|CUDA Setup$", error.text):
         return None  # a banner, no failure
@@ -177,12 +202,31 @@ def _torch_serves_the_gpus(facts: Facts) -> bool:
     return all(c is not None and lookup.runs_on(c, archs) != "no" for c in capabilities)
 
 
+def _named(error: ErrorText) -> str | None:
+    """The distribution that a message of SAYS names by a module of its own, else the one whose file spoke."""
+    if error.pattern in ("package-without-cuda", "package-wants-other-torch"):
+        said = error.groups[0]
+        return None if said.lower() in ("it", "package", "which", "that", "this") else said
+    module = next((g for g in reversed(error.groups) if g), "") if error.pattern == "extension-not-built" else ""
+    name = module if module in DISTRIBUTIONS else module.split(".")[0]
+    if "." in module or module in DISTRIBUTIONS:
+        return DISTRIBUTIONS.get(name, name.replace("_", "-")) or None
+    who = owner(error.path)
+    return (DISTRIBUTIONS.get(who) or who.replace("_", "-")) if who else None
+
+
 def _extension(error: ErrorText) -> str | None:
     """The distribution that the message is about, in pip's spelling."""
     if error.pattern == "xformers-extensions-not-loaded":
         return "xformers"
     if error.pattern == "bitsandbytes-without-cuda":
         return "bitsandbytes"
+    if error.pattern == "graph-library-without-gpu":
+        return "dgl"
+    if error.pattern == "quantizer-kernels-missing":
+        return "auto-gptq"
+    if error.pattern in SAYS:
+        return _named(error)
     if error.pattern in ("extension-other-cuda", "operators-not-registered"):
         name = error.groups[0]
         return DISTRIBUTIONS.get(name, name.replace("_", "-")) or None

@@ -45,7 +45,10 @@ BROKEN = Regex(
     r"numpy\.(?:dtype|ufunc|ndarray) size changed|numpy\.core\.multiarray failed to import|"
     r"expected np\.ndarray \(got numpy\.ndarray\)"
 )
-OLDER = Regex(r"module compiled against (?:ABI|API) version 0x\w+ but this version of numpy")
+OLDER = Regex(
+    r"module compiled against (?:ABI|API) version 0x\w+ but this version of numpy|"
+    r"compiled against NumPy C-API version|[Bb]uilt against 0x\w+ but have"
+)
 ABSENT = Regex(r"Failed to initialize NumPy: No module named")
 
 

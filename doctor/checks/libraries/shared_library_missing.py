@@ -51,7 +51,7 @@ def judge(facts: Facts) -> Judgement:
     regexes = (CANNOT_OPEN, NOT_LOADED, CANNOT_LOAD, NOT_LOCATED)
     found = next((f for regex in regexes if (f := search(facts, regex))), None)
     if found is None:
-        return _link_of_the_driver(facts) or _ffmpeg(facts)
+        return _link_of_the_driver(facts) or _ffmpeg(facts) or _of_others(facts)
     error, match = found
     library = next(g for g in match.groups() if g).rsplit("/", 1)[-1]
     if OWN.match(library) or DRIVER.match(library):
@@ -107,6 +107,20 @@ def _ffmpeg(facts: Facts) -> Judgement:
         confidence="likely",
         library="ffmpeg",
     )
+
+
+def _of_others(facts: Facts) -> Judgement:
+    """What a package beside torch says of a library of the system that it does not find."""
+    if error := heard(facts, "audio-library-not-found"):
+        name = {"sndfile": "libsndfile1", "PortAudio": "libportaudio2"}[error.groups[0]]
+        detail = f"The library {error.groups[0]} is not on this machine."
+        remedies = (Remedy(action="install-system-package", details={"package": name}),)
+    elif facts.host.system == "linux" and (error := heard(facts, "onnxruntime-cuda-not-created")):
+        detail = "onnxruntime can't load the libraries of CUDA and cuDNN that it was built for."
+        remedies = (Remedy(action="install-system-package", details={"package": "cudnn"}),)
+    else:
+        return None
+    return check.found(facts, detail, evidence=(quote(error),), remedies=remedies, confidence="likely", library="")
 
 
 def _made_for_newer_macos(facts: Facts) -> bool:

@@ -17,6 +17,7 @@ References
 """
 
 from doctor.checks import Check, Judgement
+from doctor.checks._machine import heard
 from doctor.checks._torch import quote, release_of, same_kind, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Finding, Remedy
@@ -36,6 +37,10 @@ check = Check(
 NOT_LOADED = Regex(
     r"\[WinError (126|127|182|1114)\].*?([\w.-]+\.dll)|DLL load failed(?: while importing (?:_C|torch_python))?: "
 )
+OF_ONNX = (
+    Remedy(action="install-system-package", details={"package": "cudnn"}),
+    Remedy(action="reinstall-package", details={"package": "onnxruntime-gpu"}),
+)
 RUNTIME = Regex(r"Microsoft Visual C\+\+ Redistributable is not installed")
 ZLIB = Regex(r"Could not locate (zlibwapi\.dll)")
 OF_OTHERS = Regex(r"DLL load failed while importing (?!_C\b|torch_python)\w+")
@@ -50,6 +55,13 @@ def judge(facts: Facts) -> Judgement:
         return _found(
             facts, "cuDNN 8 needs zlibwapi.dll, which is not there.", zlib[0], (package, Remedy(action="upgrade-torch"))
         )
+    if error := heard(facts, "cudnn-dll-not-loaded"):
+        package = Remedy(action="install-system-package", details={"package": "cudnn"})
+        return _found(facts, "Windows can't load a DLL of cuDNN.", error, (package, Remedy(action="upgrade-torch")))
+    if (error := heard(facts, "onnxruntime-cuda-not-loaded")) or (
+        facts.host.system == "windows" and (error := heard(facts, "onnxruntime-cuda-not-created"))
+    ):
+        return _found(facts, "onnxruntime can't load the DLLs of CUDA and cuDNN that it was built for.", error, OF_ONNX)
     found = search(facts, RUNTIME) or search(facts, NOT_LOADED)
     if found is None:
         return None

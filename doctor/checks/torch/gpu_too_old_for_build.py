@@ -20,8 +20,8 @@ References
 from dataclasses import replace
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._machine import on_mac
-from doctor.checks._torch import capability_of, gpus_of, installed, kind, numbers, served_by
+from doctor.checks._machine import heard, on_mac
+from doctor.checks._torch import capability_of, gpus_of, installed, kind, numbers, quote, served_by
 from doctor.checks.torch._architecture import KEPLER_ENDS as FIRST
 from doctor.checks.torch._architecture import fits_age, unserved
 from doctor.model.facts import Facts, Interpreter, Nvidia
@@ -39,7 +39,26 @@ check = Check(
 
 @check
 def judge(facts: Facts) -> Judgement:
-    return unserved(check, facts, newer=False) or _never_served(facts)
+    return unserved(check, facts, newer=False) or _never_served(facts) or _said(facts)
+
+
+def _said(facts: Facts) -> Judgement:
+    """Kernels that a GPU is too old for: Triton's, or a package's own."""
+    error = heard(facts, "gpu-too-old-for-kernels")
+    if error is None:
+        return None
+    return check.found(
+        facts,
+        "The kernels that the program asks for have no code for a GPU as old as this one.",
+        evidence=(quote(error), "torch.version"),
+        remedies=(
+            Remedy(
+                action="none",
+                details={"reason": "no release of these kernels serves this GPU: choose another way of the program's"},
+            ),
+        ),
+        title="The GPU is too old for the kernels that are asked for.",
+    )
 
 
 @check.fit

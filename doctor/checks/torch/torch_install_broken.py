@@ -179,6 +179,9 @@ def _message(facts: Facts) -> Judgement:
     if (found := search(facts, BASIC)) and not _is_older(facts, found[0]):
         detail = "What Python imports as torch has none of torch's own names."
         return _found(facts, detail, found[0], confidence="likely")
+    if emptied := heard(facts, "torch-submodule-emptied"):
+        detail = "A folder of torch is there without its files: files of two installations are mixed, or were lost."
+        return _found(facts, detail, emptied, confidence="likely")
     part = heard(facts, "torch-part-missing")
     if part and (part.path is None or owner(part.path) == "torch"):  # a part that others miss may be of another release
         detail = "A part of torch that belongs to every installation is not there."

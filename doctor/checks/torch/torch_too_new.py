@@ -21,6 +21,7 @@ References
 from __future__ import annotations
 
 from doctor.checks import Check, Judgement
+from doctor.checks._machine import heard
 from doctor.checks._torch import owner, package, quote, release_of, search
 from doctor.knowledge import lookup
 from doctor.knowledge.versions import numbers
@@ -51,7 +52,15 @@ OF_COMPANION = Regex(
 
 @check
 def judge(facts: Facts) -> Judgement:
-    return _of_torch(facts) or _of_companion(facts)
+    return _of_torch(facts) or _of_companion(facts) or _of_stft(facts)
+
+
+def _of_stft(facts: Facts) -> Judgement:
+    """A call of torch.stft in its older form."""
+    error = heard(facts, "stft-without-complex")
+    if error is None:
+        return None
+    return _found(facts, error, "torch.stft without return_complex", "torch", release_of(facts), None)
 
 
 def _of_torch(facts: Facts) -> Judgement:

@@ -18,6 +18,7 @@ References
 import re
 
 from doctor.checks import Check, Judgement
+from doctor.checks._machine import heard
 from doctor.checks._torch import is_mac_arm, numbers, owner, quote, release_of, search
 from doctor.checks.torch.torch_install_broken import BASIC
 from doctor.knowledge import lookup
@@ -46,7 +47,28 @@ TO_USE = Regex(
 
 @check
 def judge(facts: Facts) -> Judgement:
-    return _no_mps(facts) or _missing_name(facts) or _unknown_device(facts) or _required(facts)
+    return _no_mps(facts) or _missing_name(facts) or _unknown_device(facts) or _required(facts) or _said(facts)
+
+
+def _said(facts: Facts) -> Judgement:
+    """A message that only a torch older than what is asked of it gives."""
+    error, needed = heard(facts, "torch-name-not-yet-there"), ""
+    if error is None and (error := heard(facts, "autocast-device-unsupported")):
+        if error.groups[0] != "mps":
+            return None
+        needed = "2.5"
+    release = release_of(facts)
+    if error is None or (needed and release and numbers(release) >= numbers(needed)):
+        return None
+    return check.found(
+        facts,
+        f"The program uses what torch{f' {release}' if release else ''} does not have yet.",
+        evidence=(quote(error), "torch.version"),
+        remedies=(Remedy(action="upgrade-torch", details={"torch": f">={needed}"} if needed else {}),),
+        confidence="likely",
+        torch=release,
+        needed=needed,
+    )
 
 
 def _no_mps(facts: Facts) -> Judgement:
