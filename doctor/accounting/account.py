@@ -305,7 +305,8 @@ def _programs_own(symptoms: Sequence[Symptom], findings: Sequence[Finding], fact
 
 _OF_A_DEVICE = Regex(
     r"torch|cuda|\bgpus?\b|nvidia|driver|rocm|\bhip|\bmps\b|\bxpu\b|device|kernel|cudnn|cublas|nccl|memory|\boom\b|"
-    r"segmentation|segfault|kill|\bdie[sd]?\b|crash|dump|signal|hang|hung|freez|stuck|slow|\bnan\b|wrong|black|noise|"
+    r"segmentation|segfault|kill|\bdie[sd]?\b|crash|dump|signal|hang|hung|freez|stuck|disconnect|"
+    r"reboot|shuts? ?down|slow|\bnan\b|wrong|black|noise|"
     r"garbage|librar|\bdlls?\b|\.so\b|symbol|\bmodules?\b|import|install|wheel|numpy|python|illegal|"
     r"instruction|exit(?:ed)? ",
     re.IGNORECASE,

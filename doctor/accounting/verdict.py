@@ -18,6 +18,7 @@ from doctor.model.finding import OPEN_IF_NOTED, Outcome
 from doctor.model.values import dataclass
 
 REMARK = "remark"  # of evidence/remarks.py
+STATEMENT = "statement"  # of the same
 Value = Literal["healthy", "faulty", "unknown"]
 
 
@@ -88,7 +89,7 @@ def _not_understood(facts: Facts) -> Iterator[str]:
     """Of a text, also one that somebody wrote beside a report: the lines that may say that something is wrong, and what
     was not read at all."""
     for error in facts.errors:
-        if error.pattern == REMARK:
+        if error.pattern in (REMARK, STATEMENT):
             yield f"«{error.text[:120]}» was not understood"
         elif not facts.live and (row := harmless_rows().get(error.pattern)) and row.doubtful:
             yield f"«{error.text[:120]}» is harmless only if the program went on"

@@ -91,7 +91,7 @@ def service(facts: Facts) -> str | None:
 def no_gpu_given(facts: Facts) -> ErrorText | None:
     """What a program says that misses CUDA, on a machine of a service, or of somebody who asks how to do without a
     GPU or says that there is none of NVIDIA's, where nothing shows one."""
-    error = heard(facts, "found-no-nvidia-driver", "no-cuda-gpus")
+    error = heard(facts, "found-no-nvidia-driver", "no-cuda-gpus", "nvidia-smi-not-found")
     told = heard(facts, "wants-to-do-without-gpu", "gpu-not-nvidia")
     if sign_of_gpu(facts, "nvidia") or not (service(facts) or told):
         return None

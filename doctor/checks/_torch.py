@@ -161,7 +161,7 @@ def import_failure(facts: Facts) -> ImportFailure | None:
 
 def search(facts: Facts, regex: Regex) -> tuple[ErrorText, re.Match[str]] | None:
     """The first message, recognised or not, that an expression finds, with the match. A line that is known to be a
-    harmless warning shows nothing, whatever its words."""
+    harmless warning shows nothing, whatever its words, nor does a sentence that nobody understood."""
     messages, together = _said(facts)
     if not regex.may_match(together):
         return None
@@ -170,9 +170,9 @@ def search(facts: Facts, regex: Regex) -> tuple[ErrorText, re.Match[str]] | None
 
 @once_for_facts
 def _said(facts: Facts) -> tuple[tuple[ErrorText, ...], str]:
-    """The messages but for harmless ones, and their texts as one."""
-    harmless = harmless_rows()
-    messages = tuple(error for error in facts.errors if error.pattern not in harmless)
+    """The messages but for harmless ones and mere statements, and their texts as one."""
+    silent = {*harmless_rows(), "statement"}
+    messages = tuple(error for error in facts.errors if error.pattern not in silent)
     return messages, "\n".join(error.text for error in messages)
 
 

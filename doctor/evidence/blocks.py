@@ -185,3 +185,20 @@ def is_prose(line: str) -> bool:
         return False
     words = line.lower().replace("'", " ").split()
     return not _TECHNICAL.search(line) or sum(word in _SMALL_WORDS for word in words) >= _SENTENCE
+
+
+_TAG = Regex(r"^[ \t]*(?:\[[\w /-]{1,24}\][ :]{0,3})+")  # of a title: «[Bug]: »
+
+
+def is_sentence(line: str) -> bool:
+    """Whether a line says something in a sentence: what a person wrote, and no name with its value. A title's tag is
+    not looked at.
+
+    >>> [is_sentence(s) for s in ("[Bug]: it does not start on the 4090", "Is CUDA available: False", "Device: cuda:0")]
+    [True, False, False]
+    """
+    line = _TAG.sub("", line)
+    words = line.lower().replace("'", " ").split()
+    if _BLOCK_LINE.match(line):  # «Is debug build: No»
+        return False
+    return len(words) > _SENTENCE and sum(word in _SMALL_WORDS for word in words) >= 2 and is_prose(line)

@@ -75,6 +75,10 @@ _SYSTEMS: Mapping[str, tuple[tuple[str, ...], tuple[Regex, ...]]] = {
         ),
     ),
 }  # fmt: skip
+# A Mac where it works, or from which the machine is reached
+_OTHER_MAC = Regex(
+    r"\b(?:works|worked|fine|ok|ssh|connect(?:ed|ing)?)\b[^.,;\n]{0,30}\b(?:mac\w*|apple silicon)\b[^.,;\n]{0,8}", re.I
+)
 _LINUX_PATH = Regex(
     r"(?<![\w/])/(?:usr|home|root|opt/conda|app|workspace|data|mnt|tmp|var|venv|env)/[^\s:\"']{0,150}python3\.\d+/|"
     r"/dev/kfd|/usr/lib/|\.so\.\d",
@@ -151,6 +155,10 @@ _SIGNS = (
         "prompt", Trust.LOOK, {"host.architecture": "{1}{2}"}, first=True,
     ),
     Says(_WSL_KERNEL, "kernel", Trust.PRINTED, {"host.kernel": "{1}", "host.system": "linux"}, first=True),
+    Says(
+        Regex(r"\b(?:platform|system)\W{1,4}darwin\b", re.I), "message", Trust.LOOK, {"host.system": "darwin"},
+        first=True, in_passing=True,
+    ),
     Says(  # its prompt; zsh is the shell of macOS
         Regex(r"^[ \t]*(?:\([\w.-]+\) )?% \w", re.M),
         "prompt", Trust.LOOK, {"host.system": "darwin"}, first=True, in_passing=True,
@@ -299,6 +307,8 @@ def read(document: Document, notes: Notes) -> None:
         if document.has("pytorch/", "../c10", "../aten", "distiller")
         else document.text
     )
+    if document.has("mac", "apple silicon"):
+        text = _OTHER_MAC.sub(lambda m: " " * len(m[0]), text)
     _system(text, document, notes)
     _python(document, notes)
     _container(document, notes)

@@ -36,7 +36,7 @@ def flags_of(letters: str) -> int:
 
 
 @cache
-def _regex(regex: str, flags: str) -> Regex:
+def compiled(regex: str, flags: str) -> Regex:
     return Regex(regex, flags_of(flags))
 
 
@@ -61,13 +61,13 @@ def read(document: Document, notes: Notes) -> None:
     rows = lookup.error_patterns()
     found = tracebacks.frames(document)
     for pattern in (rows[i] for i in sorted({place for literal in said for place in places[literal]} | always)):
-        if pattern.unless and _regex(pattern.unless, "i").search(document.text):
+        if pattern.unless and compiled(pattern.unless, "i").search(document.text):
             continue
         if "s" in pattern.flags:
             if spanning := search_spanning(pattern.regex, flags_of(pattern.flags), document.text):
                 _note(pattern.id, *spanning, document, notes, found, spans=True)
             continue
-        regex = _regex(pattern.regex, pattern.flags)
+        regex = compiled(pattern.regex, pattern.flags)
         count = -1
         for count, m in enumerate(regex.finditer(document.text)):
             if count >= _AT_MOST:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from doctor.evidence import machine, transcript
+from doctor.evidence import machine, messages, transcript
 from doctor.evidence.blocks import Block, prose
 from doctor.evidence.notes import Mention, Notes, Trust
 from doctor.evidence.text import Document
@@ -27,6 +27,7 @@ _CLAUSE = Regex(r"[,.;:!?()|](?:\s|$)|(?<=\s)(?:/|-|\bbut\b)\s|\n")
 # Another machine, a wish, a table of what others have.
 _NOT_THIS = Regex(
     r"(?:\b|(?=n't))(?:no|not|n't|without|instead|other|another|also (?:on|with)|works? (?:on|with|fine)|tested|"
+    r"can run(?: (?:it|this))? (?:on|with)|"
     r"support(?:s|ed)?|compatible|previous(?:ly)?|old|friend|colleague|would|should|if|e\.g\.|like|vs|than|requires?|"
     r"minimum|install|needs? an?|"
     r"make sure|check (?:that|if|whether))\b",
@@ -41,7 +42,9 @@ _ASKED_FOR = Regex(
 # The machine that this is about is the one of which a failure is told.
 _FAILS = Regex(
     r"(?:\b|(?=n't))(?:(?:not|n't|never|fails?|failing|crash(?:es|ing)?|broken|hangs?|stuck|errors?)\b"
-    r"(?: work(?:ing)?)? (?:here )?(?:on|with|for)\b|CPU (?:instead of|rather than|and not)\b)|\b\w*Error: ",
+    r"(?: (?:work(?:ing)?|run(?:ning)?|train(?:ing)?|us(?:e|ing)))?(?: it)? (?:here )?(?:on|with|for)\b|"
+    r"(?:(?:can|does|wo)(?:n't| ?not)|can't) (?:use|detect|recogni[sz]e|find|see)(?: (?:my|the|any|an))?\b|"
+    r"CPU (?:instead of|rather than|and not)\b)|\b\w*Error: ",
     re.I,
 )
 _MODEL = Regex(
@@ -140,12 +143,28 @@ _NO_GPU = Regex(
     r"\b(?:there(?:'s|[ ]is|[ ]are)|with)[ ]no[ ]" + _OWN_GPU + r"[ ](?:in|on|at)[ ](?:my|this|the|our)[ ]"
     r"(?:[\w-]{1,16}[ ])?" + _COMPUTER + r"\b",
 )
+# A Mac, in whatever words; which one it is, is not told. As a place of another it says nothing.
+_MAC = Regex(
+    r"(?<![\w./-])(?:mac ?books?|i?macs?|mac ?os\w?|os ?x|apple silicon)(?!-?\w|[/.]\w|[ ]?(?:addr|users?\b|version|"
+    r"build|wheels?\b))",
+    re.I,
+)
+_ALSO_ELSEWHERE = Regex(
+    r"\b(?:works|worked|fine|ok|windows|linux|ubuntu|server|cluster|docker|also|both|or|and)\b", re.I
+)
+_REACHED_FROM = Regex(r"\b(?:ssh|remote\w*|connect\w*|from (?:my|a|the)|client|browser)\b", re.I)
+# Whoever asks whether something runs on a Mac has one.
+_ASKS_OF_A_MAC = Regex(
+    r"^\W*(?:is|are|does|do|can|could|will|any|how)\b.{0,48}\b(?:macs?|macbooks?|mac ?os)\b(?![ ]?(?:addr|users?\b))",
+    re.I,
+)
 # Where it runs, by what a sentence says of it
 _PLACES = (
     ("host.container", "kubernetes", Regex(r"\b(?:kubernetes|k8s|kubectl|CrashLoopBackOff|helm chart)\b", re.I)),
     (
         "host.container", "docker",
         Regex(
+            r"用[ ]?docker|docker[ ]?(?:里|中|内|容器)|容器[ ]?(?:里|中|内)|"
             r"\b(?:in|inside|within|using|from|via|with|through)[ ](?:(?:a|an|the|my|this|official|\w+'s)[ ]){0,2}"
             r"(?:docker|podman)\b|\b(?:in|inside|within)(?: of)? (?:the|this|my|a) (?:[\w.-]+ )?container\b|"
             r"\b(?:docker|container)[ ]images?\b|\bdocker[- ]compose\b",
@@ -177,7 +196,9 @@ _OUTSIDE = Regex(r"\b(?:outside|without|not (?:in|using)|instead of|no|on the ho
 _SUPPOSED = Regex(r"\b(?:if|when|would|friend|colleague|others?|another|some|people|users?)\b", re.I)
 # A maker without a model: which GPU it is stays open
 _MAKER = Regex(
-    r"\b(?P<maker>AMD|Radeon|NVIDIA|Intel Arc)[ ](?:GPUs?|(?:graphics[ ]|video[ ])?cards?|[RG]TX[ ]?\d{4})\b", re.I
+    r"\b(?P<maker>AMD|Radeon|NVIDIA|Intel Arc)[ ](?:GPUs?|(?:graphics[ ]|video[ ])?cards?|[RG]TX[ ]?\d{4})\b"
+    r"(?![ ]drivers?\b)",
+    re.I,
 )
 
 
@@ -213,20 +234,27 @@ def read(document: Document, notes: Notes) -> None:
     clauses, heard = spoken(document)
     _hosted(clauses, heard, notes)
     gpus = heard.any(_MODEL, _BARE, _SUFFIXED, _CARD, _MAKER)
-    computer = heard.any(_WINDOWS, _NAMED_MACOS, _MACOS, _LINUX, _APPLE, _CPU, _RAM)
+    computer = heard.any(_WINDOWS, _NAMED_MACOS, _MACOS, _LINUX, _APPLE, _CPU, _RAM, _MAC, _ASKS_OF_A_MAC)
     versions = heard.any(_TORCH, _PYTHON, _DRIVER)
+    said = _messages(notes)
     for line, clause in clauses:
         of_gpu, of_computer, of_version = clause in gpus, clause in computer or "=" in clause, clause in versions
         if not (of_gpu or of_computer or of_version):
             continue
-        fails = _FAILS.search(clause) is not None
-        if fails or not _NOT_THIS.search(clause):
+        if said and heard.search(_ASKS_OF_A_MAC, clause) and not _ALSO_ELSEWHERE.search(clause):
+            notes.put("host.system", "darwin", source=SOURCE, rank=RANK, line=line)
+        fails, hears = _FAILS.search(clause) is not None, heard
+        denied = not fails and _NOT_THIS.search(clause) is not None
+        if denied and said and not _NOT_THIS.search(own := _without(said, clause)):
+            clause, denied = own, False
+            hears = Heard((own,))
+        if not denied:
             if of_gpu:
-                _gpus(clause, notes, heard, fails=fails)
+                _gpus(clause, notes, hears, fails=fails)
             if of_computer:
-                _machine(clause, line, notes, heard, mac=mac)
+                _machine(clause, line, notes, hears, mac=mac)
             if of_version and not _ASKED_FOR.search(clause) and not _ANOTHER_RELEASE.search(clause):
-                _versions(clause, line, notes, heard)
+                _versions(clause, line, notes, hears)
 
 
 @lru_cache(maxsize=4)
@@ -234,6 +262,23 @@ def spoken(document: Document) -> tuple[tuple[tuple[int, str], ...], Heard]:
     """(line, clause) of all that a person says, and what expressions find in it."""
     clauses = tuple((block.line, clause) for block in prose(document) for clause in _clauses(block.text))
     return clauses, Heard(clause for _, clause in clauses)
+
+
+def _messages(notes: Notes) -> tuple[Regex, ...]:
+    """The expressions of the programs' messages that were recognised."""
+    rows = (lookup.error_pattern(id) for id in dict.fromkeys(error.pattern for error in notes.errors))
+    return tuple(
+        messages.compiled(row.regex, row.flags)
+        for row in rows
+        if row and not row.harmless and not row.id.startswith("complaint-")
+    )
+
+
+def _without(said: Iterable[Regex], clause: str) -> str:
+    """A clause without the messages that it quotes: their «not» is none of the person's."""
+    for regex in said:
+        clause = regex.sub(" ", clause)
+    return clause
 
 
 def is_of_this(clause: str) -> bool:
@@ -312,12 +357,14 @@ def _machine(clause: str, line: int, notes: Notes, heard: Heard, *, mac: bool) -
             machine.note_os(said, notes, source=SOURCE, rank=RANK, line=line)
             notes.said_system = system
     chip = heard.search(_APPLE, clause)
-    if chip and (chip["maker"] or mac):
+    if chip and (chip["maker"] or chip["kind"] or mac):
         name = " ".join(w for w in ("Apple", chip["chip"].upper(), (chip["kind"] or "").title()) if w)
         if lookup.peaks_of(name):
             put("host.cpu_model", name)
-            put("host.system", "darwin" if chip["maker"] else None)
-    elif cpu := heard.search(_CPU, clause):
+            put("host.system", "darwin" if chip["maker"] or chip["kind"] else None)
+    if heard.search(_MAC, clause) and not (_ALSO_ELSEWHERE.search(clause) or _REACHED_FROM.search(clause)):
+        put("host.system", "darwin")
+    if chip is None and (cpu := heard.search(_CPU, clause)):
         put("host.cpu_model", cpu[1])
     if ram := heard.search(_RAM, clause):
         put("host.memory_bytes", int(ram[1]) << 30)
@@ -410,6 +457,9 @@ def _name(m: re.Match[str]) -> str | None:
         return name if lookup.gpu_model(name) else None
     if m["tesla"]:
         return f"Tesla {m['tesla'].split()[1]}"
+    nvidias = f"GeForce RTX {m['number']}"  # «NVIDIA RX 4090»
+    if m["radeon"] and lookup.gpu_model(nvidias) and not lookup.gpu_model(f"Radeon RX {m['number']}"):
+        return nvidias
     if m["radeon"]:
         return " ".join(["Radeon RX", m["number"], *m["suffix"].upper().split()])
     return f"Arc {m['arc'].split()[1].upper()}"

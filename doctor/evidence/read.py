@@ -5,6 +5,7 @@ Besides the patterns of doctor/knowledge ("no-kernel-image" …) these are noted
   * "line": a line that speaks of a failure and that no pattern knows;
   * "warning": a warning of a live `import torch` that no pattern knows, see doctor/facts/said.py;
   * "remark": a line that no reader understood and that may say that something is wrong, see remarks.py;
+  * "statement": where there is no remark, the first sentence of a person that was not understood, see remarks.py;
   * "mps-differs", "mps-memory-grows": measurements on MPS, see mps.py;
   * "peer-copy-differs", "gpu-lost-by-install": what somebody tried twice, see experiments.py;
   * "container-run": a `docker run` command line; groups: its flags that matter (--gpus all, --shm-size 8g, --device

@@ -12,12 +12,14 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import replace
 
+from doctor.evidence.blocks import is_sentence
 from doctor.evidence.notes import Notes
 from doctor.evidence.text import Document
 from doctor.model.facts import ErrorText
 from doctor.regex import Regex
 
 PATTERN = "remark"
+STATEMENT = "statement"  # what else a person says, where there is no remark: it may tell of a failure in any words
 AT_MOST = 5
 _READ = 400  # characters of a line
 _AVAILABLE = ("torch.cuda_available", "torch.mps_available", "torch.xpu_available")
@@ -36,6 +38,8 @@ _FAILURE = Regex(
     r"is_available\W{0,4}(?:is |->|returns? )?\W{0,4}false|visible_devices ?= ?(?:-1|['\"]{0,2}$)|"
     # what a person says
     r"wrong|incorrect|differ|zeros|garbage|slow|worse|blue ?screen|broken|problem|issues?\b|"
+    r"halts?\b|closes\b|drops? (?:out|off)|restarts\b|disconnect|connection lost|re-?boot|shuts? ?down|"
+    r"black ?out|vanish|disappear|unresponsive|not respon|not able|unusable|not working|paus(?:e|ed|es)\b|"
     r"fall(?:s|ing)? ?back|only (?:the )?cpu|cpu (?:device|only)|device ?[:=] ?['\"]?cpu|"
     # the same at the start of a word: tried there alone, which keeps the expression fast
     r"\b(?:"
@@ -61,6 +65,11 @@ _OF_A_HEAD = Regex(r"\b(?:bug|issue|problem|error)s?\b")
 _RAISED = Regex(r"^[\w.]{0,80}(?:Error|Exception|Iteration|Interrupt|Exit|Timeout)(?::|$)", re.M)
 _LATIN = ("LATIN", "MICRO", "GREEK SMALL LETTER MU", "FEMININE", "MASCULINE")  # first words of names of letters: µ, º
 _LEVEL = Regex(r"warn(?:ing)?\b|\binfo\b|\bdebug\b")
+# A question, what leads to a list, thanks, and what somebody only has: nothing happens in it.
+_NO_STATEMENT = Regex(
+    r"[?:]\W*$|\b(?:how|which|what|where|whether|thanks?|thank you|please)\b|"
+    r"^\W*(?:hi|hello|(?:i|we) (?:have|use|am|are|run|want|would))\b"
+)
 # Words of a form, not of a statement: «Could not collect», the heads of an error report, types that a program raises.
 _FORM = Regex(
     r"could not collect|not affected|\berror (?:report|details?)\b|\bexception (?:type|message)\b|\bn/a\b|"
@@ -69,7 +78,8 @@ _FORM = Regex(
 
 
 def read(documents: Iterable[Document], notes: Notes) -> tuple[ErrorText, ...]:
-    """The remarks of the texts, up to AT_MOST."""
+    """The remarks of the texts, up to AT_MOST; where there are none, the first statement that nobody understood."""
+    documents = tuple(documents)
     said = [ErrorText(pattern=PATTERN, text=text, source="text") for text in _disputed(notes)]
     said += [replace(error, pattern=PATTERN) for error in notes.errors if _is_more_than_it_seems(error, notes)]
     known = {e.line for e in notes.errors}
@@ -80,11 +90,26 @@ def read(documents: Iterable[Document], notes: Notes) -> tuple[ErrorText, ...]:
                 return tuple(said[:AT_MOST])
             if (one.name, i) not in notes.understood:
                 told = speaks(line, traceback=not excused)
-            else:  # a version or a model in it was read; what is said of it was not
-                told = one.numbers[i] not in known and _VIOLENT.search(line[:_READ].casefold()) is not None
+            elif one.numbers[i] in known:
+                told = False
+            elif is_sentence(line):  # a version or a model in it was read; what is said of it was not
+                told = _fails(_FORM.sub(" ", line[:_READ].casefold()))
+            else:
+                told = _VIOLENT.search(line[:_READ].casefold()) is not None
             if told:
                 said.append(ErrorText(pattern=PATTERN, text=line.strip()[:200], source=one.name, line=one.numbers[i]))
-    return tuple(said[:AT_MOST])
+    return tuple(said[:AT_MOST]) or _statement(documents, notes)
+
+
+def _statement(documents: Iterable[Document], notes: Notes) -> tuple[ErrorText, ...]:
+    known = {e.line for e in notes.errors}
+    for one in documents:
+        for line, number in zip(one.lines, one.numbers, strict=False):  # a text that is none has no numbers
+            output = line[:2].isspace() or _RAISED.match(line)
+            if number in known or output or not is_sentence(line) or _NO_STATEMENT.search(line.casefold()):
+                continue
+            return (ErrorText(pattern=STATEMENT, text=line.strip()[:200], source=one.name, line=number),)
+    return ()
 
 
 def speaks(line: str, *, traceback: bool = True) -> bool:

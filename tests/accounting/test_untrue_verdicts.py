@@ -105,3 +105,66 @@ def test_one_check_beside_a_fault_is_not_the_whole() -> None:
     assert report.verdict == "unknown"
     assert report.limits == ("--only gpu-hidden",)
     assert "Nothing is wrong" not in verdict.sentence(report)
+
+
+FALL_BACK = (
+    "UserWarning: The operator 'aten::nonzero' is not currently supported on the MPS backend and will fall back to run "
+    "on the CPU. This may have performance implications."
+)
+NO_DRIVER = "RuntimeError: Found no NVIDIA driver on your system."
+NOT_CLAIMED = {
+    "a library without torch": ("[BUG] rembg does not use the GPU\nWindows 11, RTX 2080 SUPER", "torch-cpu-only"),
+    "onnxruntime on Windows": ("onnxruntime doesn't use my GPU\nWindows 10, RTX 3060", "torch-cpu-only"),
+    "AMD on Windows": ("Not using my GPU\nWindows 11, Radeon RX 6650 XT", "torch-cpu-only"),
+    "a warning that MPS falls back": (f"It fails on my Mac\n{FALL_BACK}", "mps-op-missing"),
+    "who tries the CPU": (f"I try to run it on CPU and not GPU, and get\n{NO_DRIVER}", "nvidia-driver-missing"),
+    "who asks for the CPU": (f"{NO_DRIVER}\n\ncan the cpu be used instead?", "nvidia-driver-missing"),
+    "who has only a CPU": (f"My computer only has a CPU.\n{NO_DRIVER}", "nvidia-driver-missing"),
+    "who uses the CPU, in Chinese": (f"这一步我用的是cpu,请问怎样可以避免\n{NO_DRIVER}", "nvidia-driver-missing"),
+    "a machine without GPU": (
+        "On a machine without GPU:\nError: libcuda.so.1: cannot open shared object file: No such file or directory",
+        "nvidia-driver-missing",
+    ),
+    "nvidia-smi works": (
+        "Windows, PyTorch 2.11.0+cu130\nPyTorch does not detect the GPU, an RTX 5070 Ti\n"
+        "- `nvidia-smi` works normally\n- `cuInit()` returns error 100",
+        "nvidia-driver-missing",
+    ),
+    "in Docker, in Chinese": (f"{NO_DRIVER}\n您好！我用docker跑demo", "nvidia-driver-missing"),
+    "a model in a sentence": (
+        "It crashes on NVIDIA H800\n$ CUDA_VISIBLE_DEVICES=7 python train.py\nSegmentation fault (core dumped)",
+        "gpu-hidden",
+    ),
+    "no module nvidia_uvm in WSL": ("On WSL2 Ubuntu:\nRuntimeError: CUDA error: unknown error", "nvidia-uvm-broken"),
+    "a torch that is installed": (
+        "torch==2.3.1\nOSError: [WinError 193] %1 is not a valid win32 application. Error loading \"C:\\x\\ext.dll\"",
+        "python-32-bit",
+    ),
+    "a name instead of a code": (
+        "RuntimeError: CUDA error (10): invalid device ordinal\nI have one GTX 1060", "nvidia-driver-library-mismatch"
+    ),
+    "cuFFT": ("Torch 1.13.1+cu117, NVIDIA RX 4090\nfails: cuFFT error: CUFFT_INTERNAL_ERROR", "cuda-out-of-memory"),
+    "the one on which it runs": (
+        "I can run on gtx1080ti, but can't run on rtx 3090:\nRuntimeError: CUDA error: no kernel image is available "
+        "for execution on the device",
+        "gpu-too-old-for-build",
+    ),
+    "no GPU, and another library": (
+        "There is no GPU here, so I tried CPU only.\nRuntimeError: CUDA failed with error CUDA driver version is "
+        "insufficient for CUDA runtime version",
+        "nvidia-driver-too-old",
+    ),
+    "a driver that runs torch's CUDA": (
+        "- NVIDIA Driver Version: 575.64.03\ntorch: 2.6.0+cu124\n"
+        "CUDA driver version is insufficient for CUDA runtime version",
+        "nvidia-driver-too-old",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOT_CLAIMED)
+def test_a_fault_that_the_text_does_not_show(name: str) -> None:
+    text, id = NOT_CLAIMED[name]
+    judgement = from_text(text)
+    assert id not in [f.id for f in judgement.account.findings if f.severity == "fault"]
+    assert judgement.verdict.value != "healthy"

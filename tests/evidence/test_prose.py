@@ -250,3 +250,32 @@ def test_a_choice_is_no_complaint() -> None:
 def test_who_says_where_it_runs() -> None:
     assert facts("I pulled the docker image, torch sees nothing.\n").host.container == "docker"
     assert facts("It works outside docker.\n").host.container is None
+
+
+NO_CUDA = "Torch not compiled with CUDA enabled"
+
+
+@pytest.mark.parametrize(
+    ("said", "system"),
+    [
+        (f"{NO_CUDA} on M2 MAC", "darwin"),
+        (f"'{NO_CUDA}' on Apple M1", "darwin"),
+        (f"{NO_CUDA}\n\nthis is a M3 Pro , how do I solve it?", "darwin"),
+        (f"{NO_CUDA}\n\nPlatform: macbook pro 16in", "darwin"),
+        (f"is mac actually supported?\n\n{NO_CUDA}", "darwin"),
+        (f"Hello, on mac M1 there's the error of {NO_CUDA}", "darwin"),
+        (f"{NO_CUDA}\nRuntimeError: Unknown platform: darwin", "darwin"),
+        (f"doesn't work on my Mac: {NO_CUDA}", "darwin"),
+        (f"I connect from my MacBook to a server by ssh.\n{NO_CUDA}", None),
+        (f"It works on my Mac but not on the Ubuntu box.\n{NO_CUDA}", "linux"),
+        (f"Mac users: use mps.\n{NO_CUDA}", None),
+        (f"{NO_CUDA}\nMAC address of the licence: 00:11", None),
+    ],
+)
+def test_a_mac_in_whatever_words(said: str, system: str | None) -> None:
+    assert facts(said).host.system == system
+
+
+def test_a_release_of_macos_in_a_message_is_not_this_one() -> None:
+    said = "Run on Intel MacBook Pro: RuntimeError: The MPS backend is supported on MacOS 12.3+.."
+    assert facts(said).host.macos is None

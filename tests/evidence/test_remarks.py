@@ -51,6 +51,11 @@ def test_what_says_nothing_bad(more: str) -> None:
     "torch 2.6.0 crashes on my RTX 4090", "Python 3.12.4 segfaults here", "GPU 0: NVIDIA GeForce RTX 4090 crashed",
     "UserWarning: CUDA initialization: the driver cannot be asked", "AssertionError: GPU result wrong",
     "ValueError: CUDA driver failed",
+    "[Bug]: vllm 0.6.3 can not serve a model on my RTX 4090", "the terminal shows PAUSE",
+    "It begins normally, but when inference starts it is disconnected", "the window just closes",
+    "the process is gone after loading the model", "the picture is empty with torch 2.6.0 on my RTX 4090",
+    "it takes 20 minutes for one picture with torch 2.6.0 on an RTX 4090", "results on the RTX 4090 are random",
+    "it keeps loading with torch 2.6.0", "the server goes offline when I send a picture",
 ])  # fmt: skip
 def test_what_may_be_a_failure(more: str, form: str) -> None:
     report = judged(form.format(more=more, ticket=HEALTHY))

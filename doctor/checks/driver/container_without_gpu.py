@@ -123,6 +123,8 @@ def judge(facts: Facts) -> Judgement:
 def fits(facts: Facts) -> Fit | None:
     if why := outside_containers(facts):
         return Fit(0.05, why)
+    if facts.gpus == () and not facts.live and not in_container(facts):
+        return Fit(0.05, "the machine has no GPU")
     if driver_lists_gpus(facts) or facts.nvidia.device_nodes:
         return Fit(0.05, "the driver and its GPU are here")
     if in_container(facts) and facts.host.container_gpus and facts.nvidia.driver:

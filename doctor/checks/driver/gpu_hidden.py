@@ -148,6 +148,8 @@ def _hidden_by(facts: Facts, name: str) -> Hidden | None:
         place = _place(facts, entry, vendor, count)
         if place is None:
             return None  # what it names is not known
+        if place < 0 and _only_named(facts) and not heard(facts, *MISSING):
+            return None  # a sentence names a model, and tells nothing of how many there are
         if place < 0:
             why = f"names {'GPU ' if entry.lstrip('-').isdigit() else ''}{entry}, which is not there,"
             return Hidden(name, plain, vendor, accelerator, outside=entry, why=why, left=tuple(seen))
@@ -155,6 +157,12 @@ def _hidden_by(facts: Facts, name: str) -> Hidden | None:
     if vendor == "intel" or not 0 < len(set(seen)) < count:
         return None
     return Hidden(name, plain, vendor, accelerator, why="chooses among the GPUs and", left=tuple(seen))
+
+
+def _only_named(facts: Facts) -> bool:
+    """Whether the GPUs are known from a sentence alone."""
+    origin = facts.origins.get("gpus")
+    return not facts.live and not facts.nvidia.gpus_seen and origin is not None and origin.source == "text"
 
 
 def _place(facts: Facts, entry: str, vendor: str, count: int) -> int | None:

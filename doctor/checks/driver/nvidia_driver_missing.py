@@ -58,7 +58,7 @@ def judge(facts: Facts) -> Judgement:
         return None
     if facts.nvidia.driver or facts.nvidia.smi_error or facts.nvidia.library or only_others(facts, "nvidia"):
         return None
-    if _given_away(facts) or no_gpu_given(facts):
+    if _given_away(facts) or no_gpu_given(facts) or (facts.gpus == () and not facts.live):
         return None
     error, seen = (
         heard(facts, "found-no-nvidia-driver", "smi-no-libnvidia-ml", "libcuda-not-found", "nvml-library-not-found"),
@@ -84,6 +84,10 @@ def judge(facts: Facts) -> Judgement:
 def fits(facts: Facts) -> Fit | None:
     if facts.nvidia.driver:
         return Fit(0, f"driver {facts.nvidia.driver} is there")
+    if heard(facts, "smi-works"):
+        return Fit(0, "nvidia-smi reached a driver")
+    if facts.gpus == () and not facts.live:
+        return Fit(0, "there is no GPU that a driver could be missing for")
     if in_container(facts) or on_wsl(facts):
         return Fit(0.05, "the driver is the host's here")
     return Fit(6, "the nouveau driver has the GPU") if facts.nvidia.nouveau else None

@@ -23,7 +23,7 @@ import re
 from dataclasses import replace
 
 from doctor.checks import Check, Fit, Judgement, Unknown
-from doctor.checks._machine import absent, cuda_works, heard, in_container, on_mac
+from doctor.checks._machine import absent, cuda_works, heard, in_container, on_mac, wants_no_gpu
 from doctor.checks._torch import build, capability_of, gpus_of, installed, numbers, quote, wheel_platform
 from doctor.knowledge import choose, lookup
 from doctor.model.facts import ErrorText, Facts
@@ -87,6 +87,15 @@ def _cuda_of_build(facts: Facts) -> str | None:
     return made.cuda if made else None
 
 
+def _runs_the_build(facts: Facts) -> bool:
+    """Whether the driver runs the CUDA that torch was built with: then the runtime that finds it too old belongs to
+    another library."""
+    torch, driver = installed(facts), facts.nvidia.driver
+    if torch is None or not torch.cuda or not driver:
+        return False
+    return lookup.driver_runs(str(driver), str(torch.cuda), _system(facts)) is True
+
+
 def _message(facts: Facts) -> ErrorText | None:
     if error := heard(facts, "nvidia-driver-too-old-for-torch", "ptx-unsupported-toolchain"):
         return error
@@ -96,6 +105,8 @@ def _message(facts: Facts) -> ErrorText | None:
         error.pattern == "driver-insufficient-for-runtime"
         and (absent(facts.nvidia.driver) or (in_container(facts) and not facts.nvidia.driver))
     ):
+        return None
+    if error.pattern == "driver-insufficient-for-runtime" and (wants_no_gpu(facts) or _runs_the_build(facts)):
         return None
     return error
 

@@ -50,6 +50,8 @@ def judge(facts: Facts) -> Judgement:
     if on_mac(facts) or facts.host.jetson:
         return None
     error = heard(facts, "cuda-unknown-error", "cuda-error-999")
+    if error and error.pattern == "cuda-error-999" and on_wsl(facts):
+        error = None  # there is no such module there, and later calls say the same of other failures
     without_node = facts.nvidia.uvm_node is False and facts.nvidia.cuinit == SYSTEM_CALL_FAILED
     if error or facts.nvidia.cuinit == UNKNOWN_ERROR or without_node:
         return _found(facts, error)
@@ -74,7 +76,7 @@ def fits(facts: Facts) -> Fit | None:
     if facts.nvidia.cuinit is not None:
         return Fit(0.1, f"CUDA's start gave {facts.nvidia.cuinit}, not {UNKNOWN_ERROR}")
     if on_wsl(facts) or absent(facts.nvidia.driver):
-        return Fit(0.1, "there is no module nvidia_uvm here")
+        return Fit(0, "there is no module nvidia_uvm here")
     if facts.host.system == "windows":
         return Fit(0.5, "Windows has no module nvidia_uvm, though CUDA's start can fail there, too")
     return Fit(2, "/dev/nvidia-uvm is missing") if facts.nvidia.uvm_node is False else None

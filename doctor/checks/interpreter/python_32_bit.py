@@ -57,8 +57,8 @@ def judge(facts: Facts) -> Judgement:
         or (python.platform_tag or "") in NARROW
         or refused_tag(facts) in ("win32", "linux_i686", "linux_armv7l", "linux_armv6l")
     )
-    if not known and loader is None:
-        return None
+    if not known and (loader is None or (torch and not facts.live)):
+        return None  # a torch that is installed has a wheel, so this is a 64-bit Python: the file is damaged
     error = banner or loader
     version = f"Python {python.version}" if python.version else "The Python"
     detail = f"{version} is a 32-bit one" if known else "A 64-bit library was loaded into a program of another width"

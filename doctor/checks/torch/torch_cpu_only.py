@@ -85,6 +85,10 @@ def fits(facts: Facts) -> Fit | None:
         return Fit(6, f"torch {torch.version if torch else ''} is a CPU build")
     if found:
         return Fit(0, f"the installed build is for {found}")
+    if facts.gpus and all(g.vendor == "amd" for g in facts.gpus):
+        return Fit(0.3, "the GPU is AMD's, which a build for NVIDIA's leaves unused as well")
+    if heard(facts, "names-another-runtime"):
+        return Fit(0.6, "a library is named that computes without torch")
     if facts.host.system == "windows" and not facts.host.container:
         return Fit(3, "for Windows the package index has CPU builds alone")
     return None

@@ -69,6 +69,8 @@ def fits(facts: Facts) -> Fit | None:
     found = kind(facts)
     if found not in MAKERS and gpus_of(facts, "nvidia"):
         return Fit(0.05, "the GPU is NVIDIA's, for which most builds are made")
+    if found is None and facts.host.system == "windows" and facts.gpus and all(g.vendor == "amd" for g in facts.gpus):
+        return Fit(4, "the GPU is AMD's, and most builds are for NVIDIA's")
     if found not in MAKERS or not facts.gpus:
         return Fit(0, "the installed build is for the CPU") if found == "cpu" else None
     if gpus_of(facts, VENDORS[found]):
