@@ -36,9 +36,9 @@ NOT_CITED = 1_000
 
 def with_message(facts: Facts, diagnosis: str) -> tuple[Match, ErrorText] | None:
     """The erratum whose message was heard, with the message; where torch's release is not known, a verified one, if
-    no other row has that message. A message that other faults print too counts only of a known release, where the text names the operation. Left out:
-    what a recognised message says that does not mean `diagnosis`; and a build that is only judged by the releases
-    around it."""
+    no other row has that message. A message that other faults print too counts only of a known release, where the
+    text names the operation. Left out: what a recognised message says that does not mean `diagnosis`; and a build that
+    is only judged by the releases around it."""
     rows = ((e, lookup.error_pattern(e.pattern)) for e in facts.errors)
     meant = {e.text for e, row in rows if row and diagnosis not in row.causes}
     spoken = [(" ".join(e.text.lower().split()), e) for e in facts.errors if not any(m in e.text for m in meant)]

@@ -16,8 +16,10 @@ References
     https://github.com/pytorch/pytorch/issues/131662
 """
 
+import re
+
 from doctor.checks import Check, Judgement
-from doctor.checks._torch import quote, release_of, same_kind, search
+from doctor.checks._torch import owner, quote, release_of, same_kind, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Finding, Remedy
 from doctor.regex import Regex
@@ -36,6 +38,7 @@ check = Check(
 NOT_LOADED = Regex(
     r"\[WinError (126|127|182|1114)\].*?([\w.-]+\.dll)|DLL load failed(?: while importing (?:_C|torch_python))?: "
 )
+UNNAMED = Regex(r"\[WinError (126|127|182|1114)\]")  # what torch's own loader says, where the text leaves the file out
 RUNTIME = Regex(r"Microsoft Visual C\+\+ Redistributable is not installed")
 ZLIB = Regex(r"Could not locate (zlibwapi\.dll)")
 OF_OTHERS = Regex(r"DLL load failed while importing (?!_C\b|torch_python)\w+")
@@ -50,7 +53,7 @@ def judge(facts: Facts) -> Judgement:
         return _found(
             facts, "cuDNN 8 needs zlibwapi.dll, which is not there.", zlib[0], (package, Remedy(action="upgrade-torch"))
         )
-    found = search(facts, RUNTIME) or search(facts, NOT_LOADED)
+    found = search(facts, RUNTIME) or search(facts, NOT_LOADED) or _while_torch_loads(facts)
     if found is None:
         return None
     error, match = found
@@ -67,6 +70,12 @@ def judge(facts: Facts) -> Judgement:
         )
     detail = f"Windows can't load {dll or 'a library of torch'}" + (f" (error {match[1]})." if dll else ".")
     return _found(facts, detail, error, (VC_REDIST, Remedy(action="reinstall-torch", details=same_kind(facts))))
+
+
+def _while_torch_loads(facts: Facts) -> tuple[ErrorText, re.Match[str]] | None:
+    """The loader's error in a traceback that ends in torch itself: the DLL is torch's, though its name is not told."""
+    own = (error for error in facts.errors if owner(error.path) == "torch")
+    return next(((error, found) for error in own if (found := re.search(UNNAMED, error.text))), None)
 
 
 def _belongs_to_companion(text: str) -> bool:
