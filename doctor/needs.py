@@ -499,6 +499,7 @@ NEEDS: dict[int, tuple[bool, tuple[tuple[str, ...], ...]]] = {
     2017578816: (False, ((' was used to compile',),)),
     2021901168: (True, (('out [', 'out['),)),
     2022625236: (True, (('module named "torch"', 'module named "torch\'', 'module named \'torch"', "module named 'torch'"),)),
+    2025975957: (True, (('torch',),)),
     2026635019: (True, (('amd card', 'amd gpu', 'amd graphics card', 'amd gtx', 'amd rtx', 'amd video card', 'el arc graphics card', 'intel arc card', 'intel arc gpu', 'intel arc gtx', 'intel arc rtx', 'intel arc video card', 'nvidia card', 'nvidia gpu', 'nvidia graphics card', 'nvidia gtx', 'nvidia rtx', 'nvidia video card', 'radeon card', 'radeon gpu', 'radeon graphics card', 'radeon gtx', 'radeon rtx', 'radeon video card'),)),
     2031038370: (True, ((' a total capaity of ', ' gib total capacity', 'a total capacity of '),)),
     2042416634: (True, (('libcudart.so.',),)),

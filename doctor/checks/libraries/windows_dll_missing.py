@@ -2,14 +2,16 @@
 
 What it means
     WinError 126 means that a DLL, or one that it depends on, is not there; 127, 182 and 1114 that one is there and
-    does not fit. As a rule the Visual C++ runtime is missing or old; torch 2.4.0's fbgemm.dll asked for
+    does not fit. As a rule the Visual C++ runtime is missing or old; «Could not locate cudnn….dll» asks for NVIDIA's
+    library itself, of just that release; torch 2.4.0's fbgemm.dll asked for
     libomp140.x86_64.dll, which comes with Visual Studio only.
 
 How to see it yourself
     The Dependencies program shows what the named DLL wants: https://github.com/lucasg/Dependencies
 
 What to do
-    Install the newest Visual C++ Redistributable (x64). With torch 2.4.0: go to 2.4.1 or newer.
+    Install the newest Visual C++ Redistributable (x64), or the library that the message names. With torch 2.4.0: go to
+    2.4.1 or newer.
 
 References
     https://learn.microsoft.com/en-us/cpp/windows/latest-supported-vc-redist
@@ -41,6 +43,8 @@ NOT_LOADED = Regex(
 UNNAMED = Regex(r"\[WinError (126|127|182|1114)\]")  # what torch's own loader says, where the text leaves the file out
 RUNTIME = Regex(r"Microsoft Visual C\+\+ Redistributable is not installed")
 ZLIB = Regex(r"Could not locate (zlibwapi\.dll)")
+# of NVIDIA's, by name
+NOT_LOCATED = Regex(r"(?:Could not locate |Library (?=\S+ is not found)|failed to open (?=nvrtc-))([\w-]+\.dll)")
 OF_OTHERS = Regex(r"DLL load failed while importing (?!_C\b|torch_python)\w+")
 
 
@@ -53,6 +57,8 @@ def judge(facts: Facts) -> Judgement:
         return _found(
             facts, "cuDNN 8 needs zlibwapi.dll, which is not there.", zlib[0], (package, Remedy(action="upgrade-torch"))
         )
+    if located := search(facts, NOT_LOCATED):
+        return _of_nvidia(facts, *located)
     found = search(facts, RUNTIME) or search(facts, NOT_LOADED) or _while_torch_loads(facts)
     if found is None:
         return None
@@ -70,6 +76,19 @@ def judge(facts: Facts) -> Judgement:
         )
     detail = f"Windows can't load {dll or 'a library of torch'}" + (f" (error {match[1]})." if dll else ".")
     return _found(facts, detail, error, (VC_REDIST, Remedy(action="reinstall-torch", details=same_kind(facts))))
+
+
+def _of_nvidia(facts: Facts, error: ErrorText, match: re.Match[str]) -> Finding:
+    """A library of CUDA or cuDNN that a program on top of torch, or beside it, looks for by name."""
+    library = match[1]
+    package = Remedy(
+        action="install-system-package",
+        details={"package": "cudnn" if library.startswith("cudnn") else "cuda-toolkit"},
+        text=f"Install the release of NVIDIA's library that holds {library}, and put its folder on PATH.",
+    )
+    torch = Remedy(action="reinstall-torch", details=same_kind(facts))
+    of_torch = library.startswith("nvrtc")  # whose builds for CUDA bring it along
+    return _found(facts, f"{library} can't be found.", error, (torch,) if of_torch else (package, torch))
 
 
 def _while_torch_loads(facts: Facts) -> tuple[ErrorText, re.Match[str]] | None:

@@ -6,6 +6,11 @@ C10 = r'[WinError 1114] A dynamic link library (DLL) initialization routine fail
 PAGING = r'OSError: [WinError 1455] The paging file is too small for this operation to complete. Error loading "C:\v\torch\lib\c10.dll"'
 
 BAD = {
+    "pasted: a DLL of cuDNN": (
+        "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!\n"
+    ),
+    "pasted: NVRTC's": "RuntimeError: nvrtc: error: failed to open nvrtc-builtins64_112.dll.\n",
+    "pasted: CTranslate2's words": "RuntimeError: Library cublas64_12.dll is not found or cannot be loaded\n",
     "pasted: torch's own loader, the file left out": (
         "Traceback (most recent call last):\n"
         '  File "<stdin>", line 1, in <module>\n'
