@@ -30,11 +30,10 @@ from doctor.checks._machine import (
     offered_for_intel_macs,
     older,
     python_minor,
-    wanted_backend,
     wanted_release,
     wanted_torch,
 )
-from doctor.checks._torch import installed, numbers, quote
+from doctor.checks._torch import installed, numbers, quote, wanted_backend
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, InstallAttempt, StartFailure
 from doctor.model.finding import Evidence, Remedy

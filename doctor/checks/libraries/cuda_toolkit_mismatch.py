@@ -51,7 +51,7 @@ TOOLKIT = Regex(r"CUDA version \(([\d.]+)\)")
 @check
 def judge(facts: Facts) -> Judgement:
     error = heard(facts, *PATTERNS)
-    if error is None:
+    if error is None or facts.host.system == "darwin":  # no Mac can have the toolkit
         return None
     made = build(facts)
     cuda = made.cuda if made else None

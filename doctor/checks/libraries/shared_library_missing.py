@@ -33,7 +33,11 @@ check = Check(
     instead_of=("torch-import-crashes", "program-error"),
 )
 
-CANNOT_OPEN = Regex(r"^(?!.*Failed to load image).*?(lib[\w+.-]+?\.so[.\d]*): cannot open shared object file")
+# left out: a part that torchvision, NCCL (its network plugin) and DGL do without, and only say so
+CANNOT_OPEN = Regex(
+    r"^(?!.*(?:Failed to load image|NCCL INFO|TensorDispatcher:)).*?"
+    r"(lib[\w+.-]+?\.so[.\d]*): cannot open shared object file"
+)
 CANNOT_LOAD = Regex(r"(?:Could not load library |Unable to load any of \{|Library (?=\S+ is not found))(lib\w+\.so[.\d]*)")
 NOT_LOCATED = Regex(r"failed to open ((?:lib)?nvrtc-builtins[\w.-]*\w)")
 NOT_LOADED = Regex(r"Library not loaded: (\S+\.dylib)")

@@ -37,15 +37,16 @@ check = Check(
     instead_of=("torch-import-crashes", "shared-library-missing", "torch-install-broken", "program-error"),
 )
 
-NOT_LOADED = Regex(
-    r"\[WinError (126|127|182|1114)\].*?([\w.-]+\.dll)|DLL load failed(?: while importing (?:_C|torch_python))?: "
+NOT_LOADED = (
+    r"\[WinError (126|127|182|1114)\].*?([\w.-]+\.dll)|"
+    r"DLL load failed(?: while importing (?:_C|torch_python|libtriton))?: "
 )
 UNNAMED = Regex(r"\[WinError (126|127|182|1114)\]")  # what torch's own loader says, where the text leaves the file out
 RUNTIME = Regex(r"Microsoft Visual C\+\+ Redistributable is not installed")
 ZLIB = Regex(r"Could not locate (zlibwapi\.dll)")
 # of NVIDIA's, by name
 NOT_LOCATED = Regex(r"(?:Could not locate |Library (?=\S+ is not found)|failed to open (?=nvrtc-))([\w-]+\.dll)")
-OF_OTHERS = Regex(r"DLL load failed while importing (?!_C\b|torch_python)\w+")
+OF_OTHERS = Regex(r"DLL load failed while importing (?!_C\b|torch_python|libtriton)\w+")
 
 
 @check

@@ -70,6 +70,14 @@ BAD = {
     ),
 }
 GOOD = {
+    "pasted: NCCL without its network plugin": (
+        "host:1:1 [0] NCCL INFO NET/Plugin : Plugin load (libnccl-net.so) returned 2 : "
+        "libnccl-net.so: cannot open shared object file: No such file or directory\n"
+    ),
+    "pasted: DGL without the adapter to torch": (
+        "tensordispatch.cc:43: TensorDispatcher: dlopen failed: /opt/env/lib/python3.9/site-packages/dgl/"
+        "libtensoradapter_pytorch_1.13.1.so: cannot open shared object file: No such file or directory\n"
+    ),
     "pasted: a DLL of cuDNN": (
         "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!\n"
     ),

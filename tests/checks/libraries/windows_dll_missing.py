@@ -6,6 +6,10 @@ C10 = r'[WinError 1114] A dynamic link library (DLL) initialization routine fail
 PAGING = r'OSError: [WinError 1455] The paging file is too small for this operation to complete. Error loading "C:\v\torch\lib\c10.dll"'
 
 BAD = {
+    "pasted: Triton's": (
+        "Windows 11\nImportError: DLL load failed while importing libtriton: "
+        "A dynamic link library (DLL) initialization routine failed.\n"
+    ),
     "pasted: a DLL of cuDNN": (
         "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!\n"
     ),
