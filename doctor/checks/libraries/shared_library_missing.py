@@ -38,9 +38,12 @@ CANNOT_OPEN = Regex(
     r"^(?!.*(?:Failed to load image|NCCL INFO|TensorDispatcher:)).*?"
     r"(lib[\w+.-]+?\.so[.\d]*): cannot open shared object file"
 )
-CANNOT_LOAD = Regex(r"(?:Could not load library |Unable to load any of \{|Library (?=\S+ is not found))(lib\w+\.so[.\d]*)")
+CANNOT_LOAD = Regex(
+    r"(?:Could not load library |Unable to load any of \{|Library (?=\S+ is not found))(lib\w+\.so[.\d]*)"
+)
 NOT_LOCATED = Regex(r"failed to open ((?:lib)?nvrtc-builtins[\w.-]*\w)")
 NOT_LOADED = Regex(r"Library not loaded: (\S+\.dylib)")
+OF_NEWER_MACOS = Regex(r"load command 0x\w+ is unknown|built for macOS [\d.]+ which is newer")
 OWN = Regex(r"^lib(?:torch|c10|shm\b|caffe2)")
 DRIVER = Regex(r"^lib(?:cuda|nvidia-ml|nvcuvid)\.so")
 

@@ -37,11 +37,12 @@ check = Check(
     instead_of=("torch-import-crashes", "shared-library-missing", "torch-install-broken", "program-error"),
 )
 
-NOT_LOADED = (
+NOT_LOADED = Regex(
     r"\[WinError (126|127|182|1114)\].*?([\w.-]+\.dll)|"
     r"DLL load failed(?: while importing (?:_C|torch_python|libtriton))?: "
 )
-UNNAMED = Regex(r"\[WinError (126|127|182|1114)\]")  # what torch's own loader says, where the text leaves the file out
+# what torch's own loader says, where the text leaves the file out
+UNNAMED = Regex(r"\[WinError (126|127|182|1114)\]")
 RUNTIME = Regex(r"Microsoft Visual C\+\+ Redistributable is not installed")
 ZLIB = Regex(r"Could not locate (zlibwapi\.dll)")
 # of NVIDIA's, by name
@@ -95,7 +96,7 @@ def _of_nvidia(facts: Facts, error: ErrorText, match: re.Match[str]) -> Finding:
 def _while_torch_loads(facts: Facts) -> tuple[ErrorText, re.Match[str]] | None:
     """The loader's error in a traceback that ends in torch itself: the DLL is torch's, though its name is not told."""
     own = (error for error in facts.errors if owner(error.path) == "torch")
-    return next(((error, found) for error in own if (found := re.search(UNNAMED, error.text))), None)
+    return next(((error, found) for error in own if (found := UNNAMED.search(error.text))), None)
 
 
 def _belongs_to_companion(text: str) -> bool:
