@@ -40,7 +40,7 @@ TABLE = BUILT_IN / "errata.json"
 STAGES = ROOT / "doctor" / "inside" / "stages"
 ORDER = (
     "id", "title", "kind", "versions", "nightlies", "backends", "devices", "cpu", "systems", "needs", "ops", "symptom",
-    "message", "severity", "fixed_in", "workaround", "trigger", "sources", "status", "looked",
+    "message", "shared", "severity", "fixed_in", "workaround", "trigger", "sources", "status", "looked",
 )  # fmt: skip
 AREAS = (
     "mps", "cuda", "rocm", "xpu", "cpu", "install", "import", "compile", "dist", "win", "tv", "ta", "linux", "mac",
@@ -141,6 +141,8 @@ def _words(row: Row) -> Iterator[str]:
         yield "the symptom is empty"
     if "message" in row and len(row["message"]) < 12:
         yield "the message is too short to be telling"
+    if row.get("shared") and not ("message" in row and row["ops"]):
+        yield "a shared message needs an operation that tells it from the others"
     text = json.dumps(row)
     yield from (f"{host} is named" for host in NOT_NAMED if host in text)
     if any(ord(c) < 32 for value in row.values() if isinstance(value, str) for c in value):

@@ -35,9 +35,10 @@ NOT_CITED = 1_000
 
 
 def with_message(facts: Facts, diagnosis: str) -> tuple[Match, ErrorText] | None:
-    """The erratum whose message was heard, with the message; where torch's release is not known, a verified one. Left
-    out: what a recognised message says that does not
-    mean `diagnosis`; and a build that is only judged by the releases around it."""
+    """The erratum whose message was heard, with the message; where torch's release is not known, a verified one, if
+    no other row has that message. A message that other faults print too counts only of a known release, where the
+    text names the operation. Left out: what a recognised message says that does not mean `diagnosis`; and a build that
+    is only judged by the releases around it."""
     rows = ((e, lookup.error_pattern(e.pattern)) for e in facts.errors)
     meant = {e.text for e, row in rows if row and diagnosis not in row.causes}
     spoken = [(" ".join(e.text.lower().split()), e) for e in facts.errors if not any(m in e.text for m in meant)]
@@ -45,10 +46,14 @@ def with_message(facts: Facts, diagnosis: str) -> tuple[Match, ErrorText] | None
     if not heard:
         return None
     unknown = isinstance(facts.torch, Torch | None) and (facts.torch is None or facts.torch.version is None)
+    ops = {_name(op) for op in facts.operations}
     for match in matches(facts):
-        error = heard.get(match.erratum.id)
-        guess = unknown and match.erratum.status == "verified" and _was_out(match.erratum, facts.as_of)
-        if error and (_is_certain(match, facts) or guess):
+        erratum, error = match.erratum, heard.get(match.erratum.id)
+        if error is None or (erratum.shared and (unknown or not {_name(op) for op in erratum.ops} & ops)):
+            continue
+        alone = [e for e in heard.values() if e is error] == [error]
+        guess = unknown and alone and erratum.status == "verified" and _was_out(erratum, facts.as_of)
+        if _is_certain(match, facts) or guess:
             return match, error
     return None
 

@@ -41,7 +41,8 @@ class Erratum:
     """One row. `versions` is a PEP 440 specifier ("" where only nightlies are bad); `nightlies` the first and the last
     bad date (None: when it ended is not known). `devices` empty: all of the backends. `cpu`: what the CPU must be or
     have ("arm64", "amx_tile"), and with "-" must not. `systems` and `needs`: name to specifier, "" for any version;
-    systems empty: everywhere. `message`: a literal part of what is printed. `looked`: the ISO date on which the sources
+    systems empty: everywhere. `message`: a literal part of what is printed; `shared`: other faults print it
+    too, so that it counts only beside the operation. `looked`: the ISO date on which the sources
     were last read."""
 
     id: str
@@ -63,6 +64,7 @@ class Erratum:
     systems: Mapping[str, str] = field(default_factory=dict)
     needs: Mapping[str, str] = field(default_factory=dict)
     message: str = ""
+    shared: bool = False
     trigger: str = ""
 
     @property

@@ -352,7 +352,7 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
             {
                 "nightlies": _list_of(_or_null(DATE)), "devices": _some(_text), "cpu": _some(CPU),
                 "systems": _map_of(SYSTEM, PLAIN_SPECIFIER), "needs": _map_of(PARTNER, PLAIN_SPECIFIER),
-                "message": _text, "trigger": FUNCTION,
+                "message": _text, "shared": _truth, "trigger": FUNCTION,
             },
         )
     },

@@ -157,6 +157,26 @@ def test_a_message_names_its_release_where_that_is_not_known() -> None:
     assert named(facts, "torch-release-bug") == "cpu-says"
 
 
+def test_what_other_faults_say_too_counts_of_a_known_release_beside_the_operation(monkeypatch) -> None:
+    line = "an illegal memory access was encountered"
+    row = erratum(
+        id="cpu-shared", kind="crash", backends=("cpu", "mps"), ops=("conv_x",), message=line, shared=True
+    )
+    put(monkeypatch, row)
+    facts = with_error(with_torch(mac(macos="15.1"), "2.8.0"), "exception", f"RuntimeError: {line}")
+    assert named(facts, "torch-release-bug") is None
+    assert named(replace(facts, operations=("conv_x",)), "torch-release-bug") == "cpu-shared"
+    assert named(replace(facts, torch=None, operations=("conv_x",)), "torch-release-bug") is None
+
+
+def test_two_rows_with_one_message_name_no_release_where_it_is_not_known(monkeypatch) -> None:
+    line = "this telling line of text"
+    rows = (erratum(id=f"cpu-{n}", kind="error", backends=("cpu", "mps"), message=line) for n in ("one", "two"))
+    put(monkeypatch, *rows)
+    facts = with_error(replace(mac(macos="15.1"), torch=None), "exception", f"RuntimeError: {line}")
+    assert named(facts, "torch-release-bug") is None
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

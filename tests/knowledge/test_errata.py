@@ -187,6 +187,7 @@ def good_row() -> dict:
         ({"title": "A title with a full stop."}, "full stop"),
         ({"symptom": "no stop"}, "full stop"),
         ({"message": "short"}, "telling"),
+        ({"shared": True, "ops": []}, "operation that tells"),
         ({"colour": "blue"}, "not known"),
         ({"backends": ["metal"]}, "backends"),
         ({"nightlies": [None, "2022-05-01"]}, "nightlies"),

@@ -33,11 +33,12 @@ from doctor.checks._machine import (
     wanted_release,
     wanted_torch,
 )
-from doctor.checks._torch import installed, numbers, quote
+from doctor.checks._torch import installed, numbers, quote, wanted_backend
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, InstallAttempt, StartFailure
 from doctor.model.finding import Evidence, Remedy
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -50,6 +51,7 @@ check = Check(
 NOTHING_FOUND = ("torch-from-versions-none", "no-matching-torch", "uv-no-solution", "local-version-not-found")
 NOT_THERE = ("module-not-found-torch", "no-module-named-torch")
 FIRST_WHEELS = "0.3"  # the package index has 0.1.2 as sources that only say where to look
+OF_TORCH = Regex(r"torch(?![\w.-])")
 PLATFORMS = ("linux_x86_64", "win_amd64", "macos_arm64", "linux_aarch64")
 
 
@@ -163,8 +165,8 @@ def _not_the_wanted_one(facts: Facts, python: str, failed: list[InstallAttempt],
     """The release that was asked for has no wheel for this Python, while others have."""
     for attempt in failed:
         wanted = wanted_release(attempt)
-        if wanted is None:
-            continue
+        if wanted is None or (facts.host.system == "darwin" and wanted_backend(attempt)[0] not in (None, "cpu")):
+            continue  # no Mac can have that build, whatever the Python
         found = [lookup.pythons_of(wanted, p) for p in _platforms(facts)]
         known = [p for p in found if p]
         if not known or any(python in p for p in known):
@@ -197,6 +199,10 @@ def _only_placeholders(facts: Facts, attempt: InstallAttempt, error: ErrorText |
     """Of torch only the sources of 2016 are on offer: what a Python sees that no wheel is for."""
     if not attempt.offered or max(numbers(v) for v in attempt.offered) >= numbers(FIRST_WHEELS):
         return None
+    if not any(OF_TORCH.match(requirement) for requirement in attempt.requirements):
+        return None  # what is on offer is of another package
+    if _before_the_tables(facts) and python_minor(facts) in (None, *_first_pythons()):
+        return None  # whole systems had no wheel there in those days, whatever the Python
     if python_minor(facts) and _well_served(facts, str(python_minor(facts))):
         return None  # the Python is not the reason
     wanted = wanted_release(attempt)
@@ -209,6 +215,17 @@ def _only_placeholders(facts: Facts, attempt: InstallAttempt, error: ErrorText |
         confidence="likely",
         attempt=attempt,
     )
+
+
+def _before_the_tables(facts: Facts) -> bool:
+    """Whether the ticket is older than the first release that the tables know."""
+    return facts.as_of is not None and not any(lookup.torch_versions(p, None, facts.as_of) for p in PLATFORMS)
+
+
+def _first_pythons() -> tuple[str, ...]:
+    """The Pythons that torch served before the first release of the tables: all of that one's but the newest."""
+    first = lookup.torch_versions(PLATFORMS[0])[0]
+    return tuple(sorted(lookup.pythons_of(first, PLATFORMS[0]) or (), key=numbers)[:-1])
 
 
 def _well_served(facts: Facts, python: str) -> bool:

@@ -287,6 +287,7 @@ def _by_message(facts: Facts, error: ErrorText | None, name: str | None) -> Judg
         evidence=(quote(error), "torch.version"),
         remedies=_remedies(facts, name, wanted),
         title=f"{name} was made for another torch.",
+        severity="warning" if error.pattern == "torchao-incompatible-torch" else None,  # it works, more slowly
         confidence="likely",
         package=name,
         needed=wanted,

@@ -17,7 +17,7 @@ References
 """
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard, on_mac
+from doctor.checks._machine import heard
 from doctor.checks._torch import build, quote, search
 from doctor.fixes import tools
 from doctor.model.facts import Facts
@@ -45,7 +45,6 @@ PATTERNS = (
     "cmake-without-cuda",
     "toolkit-header-differs",
 )
-NO_MAC = ("nvcc-not-found-in-setup", "cmake-without-cuda")  # there is no toolkit for one
 VERSIONS = Regex(r"CUDA version \(([\d.]+)\)[\s\S]*?PyTorch\s*\(([\d.]+\d)")
 UNFILLED = Regex(r"CUDA version \(%s\)[\s\S]*?', '([\d.]+)', '([\d.]+)'")  # torch 2.9 and newer
 BY_DEEPSPEED = Regex(r"Installed CUDA version ([\d.]+) does not match the version torch was compiled with ([\d.]+\d)")
@@ -55,7 +54,7 @@ TOOLKIT = Regex(r"CUDA version \(([\d.]+)\)")
 @check
 def judge(facts: Facts) -> Judgement:
     error = heard(facts, *PATTERNS)
-    if error is None or (error.pattern in NO_MAC and on_mac(facts)):
+    if error is None or facts.host.system == "darwin":  # no Mac can have the toolkit
         return None
     made = build(facts)
     cuda = made.cuda if made else None

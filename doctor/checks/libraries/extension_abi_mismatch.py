@@ -90,6 +90,8 @@ SAYS = {
 }
 FILE = Regex(r"(?<!\w)(\w+)(?!\w)[\w.-]*\.(?:so|pyd)\b")
 BUILT_FOR = Regex(r"PyTorch (([\d.]+)\+?(\w*)) with CUDA (?:\d+|None) \(you have ([\d.]+\+?\w*)\)")
+# packages with machine code of their own that knows nothing of torch
+UNRELATED = frozenset({"PIL", "numpy", "scipy", "pandas", "sklearn", "matplotlib", "cv2", "h5py", "tokenizers"})
 BASE = frozenset({"torch", "torchvision", "torchaudio", "torchtext", "triton", "numpy", "nvidia"})
 # import names whose distribution is called otherwise
 DISTRIBUTIONS = {
@@ -100,6 +102,7 @@ DISTRIBUTIONS = {
     "autogptq_cuda": "auto-gptq",
     "pyg_lib": "pyg-lib",
     "_C": "",
+    "libtriton": "triton",
     "flash-attention": "flash-attn",
     "selective_scan_cuda": "mamba-ssm",
     "causal_conv1d_cuda": "causal-conv1d",
@@ -156,7 +159,7 @@ def _torch_that_fits(facts: Facts, built: re.Match[str] | None) -> dict[str, str
 
 def _message(facts: Facts) -> ErrorText | None:
     for regex in (SYMBOL, MAC_SYMBOL, DLL):
-        if found := search(facts, regex):
+        if (found := search(facts, regex)) and owner(found[0].path) not in UNRELATED:
             return found[0]
     if (found := search(facts, TORCH_LIBRARY)) and wanted_by_another(facts, *found):
         return found[0]
@@ -189,7 +192,8 @@ def _message(facts: Facts) -> ErrorText | None:
         "extension-without-cuda",
         *(id for id in SAYS if not (id in NO_MAC and on_mac(facts))),
     )
-    if error and error.pattern == "bitsandbytes-without-cuda" and re.search(r"CUDASetup$|CUDA Setup$", error.text):
+    banner = r"CUDASetup$|CUDA Setup$|^bin /"
+    if error and error.pattern == "bitsandbytes-without-cuda" and re.search(banner, error.text):
         return None  # a banner, no failure
     return error
 

@@ -33,13 +33,15 @@ check = Check(
     instead_of=("torch-import-crashes", "program-error"),
 )
 
-CANNOT_OPEN = Regex(r"^(?!.*Failed to load image).*?(lib[\w+.-]+?\.so[.\d]*): cannot open shared object file")
+# left out: a part that torchvision, NCCL (its network plugin) and DGL do without, and only say so
+CANNOT_OPEN = Regex(
+    r"^(?!.*(?:Failed to load image|NCCL INFO|TensorDispatcher:)).*?"
+    r"(lib[\w+.-]+?\.so[.\d]*): cannot open shared object file"
+)
 CANNOT_LOAD = Regex(
     r"(?:Could not load library |Unable to load any of \{|Library (?=\S+ is not found))(lib\w+\.so[.\d]*)"
 )
-NOT_LOCATED = Regex(
-    r"Could not locate (\w+\.dll)|Library (\w+\.dll) is not found|failed to open ((?:lib)?nvrtc-builtins[\w.-]*\w)"
-)
+NOT_LOCATED = Regex(r"failed to open ((?:lib)?nvrtc-builtins[\w.-]*\w)")
 NOT_LOADED = Regex(r"Library not loaded: (\S+\.dylib)")
 OF_NEWER_MACOS = Regex(r"load command 0x\w+ is unknown|built for macOS [\d.]+ which is newer")
 OWN = Regex(r"^lib(?:torch|c10|shm\b|caffe2)")
@@ -56,6 +58,8 @@ def judge(facts: Facts) -> Judgement:
     library = next(g for g in match.groups() if g).rsplit("/", 1)[-1]
     if OWN.match(library) or DRIVER.match(library):
         return None  # torch-install-broken; the driver's own checks
+    if library.endswith(".dll"):
+        return None  # windows-dll-missing
     if library.endswith(".dylib") and _made_for_newer_macos(facts):
         return None
     if facts.host.jetson or _built_for_another(facts, library, error):
@@ -165,15 +169,6 @@ def _remedies(facts: Facts, library: str) -> tuple[Remedy, ...]:
         return _for_another_program(facts, library, part)
     if part:
         return (Remedy(action="reinstall-torch", details=same_kind(facts)), *_pinned(facts, part))
-    if library.endswith(".dll"):
-        return (
-            Remedy(
-                action="install-system-package",
-                details={"package": "cudnn" if library.startswith("cudnn") else "cuda-toolkit"},
-                text=f"Install the release of NVIDIA's library that holds {library}, and put its folder on PATH.",
-            ),
-            Remedy(action="reinstall-torch", details=same_kind(facts)),
-        )
     known = lookup.system_package(library)
     install = Remedy(action="install-system-package", details={"package": known or library})
     if known and lookup.what_is(known):  # a library of its own, which no build of torch would bring

@@ -2,23 +2,27 @@
 
 What it means
     WinError 126 means that a DLL, or one that it depends on, is not there; 127, 182 and 1114 that one is there and
-    does not fit. As a rule the Visual C++ runtime is missing or old; torch 2.4.0's fbgemm.dll asked for
+    does not fit. As a rule the Visual C++ runtime is missing or old; «Could not locate cudnn….dll» asks for NVIDIA's
+    library itself, of just that release; torch 2.4.0's fbgemm.dll asked for
     libomp140.x86_64.dll, which comes with Visual Studio only.
 
 How to see it yourself
     The Dependencies program shows what the named DLL wants: https://github.com/lucasg/Dependencies
 
 What to do
-    Install the newest Visual C++ Redistributable (x64). With torch 2.4.0: go to 2.4.1 or newer.
+    Install the newest Visual C++ Redistributable (x64), or the library that the message names. With torch 2.4.0: go to
+    2.4.1 or newer.
 
 References
     https://learn.microsoft.com/en-us/cpp/windows/latest-supported-vc-redist
     https://github.com/pytorch/pytorch/issues/131662
 """
 
+import re
+
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import quote, release_of, same_kind, search
+from doctor.checks._torch import owner, quote, release_of, same_kind, search
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Finding, Remedy
 from doctor.regex import Regex
@@ -35,15 +39,20 @@ check = Check(
 )
 
 NOT_LOADED = Regex(
-    r"\[WinError (126|127|182|1114)\].*?([\w.-]+\.dll)|DLL load failed(?: while importing (?:_C|torch_python))?: "
+    r"\[WinError (126|127|182|1114)\].*?([\w.-]+\.dll)|"
+    r"DLL load failed(?: while importing (?:_C|torch_python|libtriton))?: "
 )
 OF_ONNX = (
     Remedy(action="install-system-package", details={"package": "cudnn"}),
     Remedy(action="reinstall-package", details={"package": "onnxruntime-gpu"}),
 )
+# what torch's own loader says, where the text leaves the file out
+UNNAMED = Regex(r"\[WinError (126|127|182|1114)\]")
 RUNTIME = Regex(r"Microsoft Visual C\+\+ Redistributable is not installed")
 ZLIB = Regex(r"Could not locate (zlibwapi\.dll)")
-OF_OTHERS = Regex(r"DLL load failed while importing (?!_C\b|torch_python)\w+")
+# of NVIDIA's, by name
+NOT_LOCATED = Regex(r"(?:Could not locate |Library (?=\S+ is not found)|failed to open (?=nvrtc-))([\w-]+\.dll)")
+OF_OTHERS = Regex(r"DLL load failed while importing (?!_C\b|torch_python|libtriton)\w+")
 
 
 @check
@@ -62,7 +71,9 @@ def judge(facts: Facts) -> Judgement:
         facts.host.system == "windows" and (error := heard(facts, "onnxruntime-cuda-not-created"))
     ):
         return _found(facts, "onnxruntime can't load the DLLs of CUDA and cuDNN that it was built for.", error, OF_ONNX)
-    found = search(facts, RUNTIME) or search(facts, NOT_LOADED)
+    if located := search(facts, NOT_LOCATED):
+        return _of_nvidia(facts, *located)
+    found = search(facts, RUNTIME) or search(facts, NOT_LOADED) or _while_torch_loads(facts)
     if found is None:
         return None
     error, match = found
@@ -79,6 +90,25 @@ def judge(facts: Facts) -> Judgement:
         )
     detail = f"Windows can't load {dll or 'a library of torch'}" + (f" (error {match[1]})." if dll else ".")
     return _found(facts, detail, error, (VC_REDIST, Remedy(action="reinstall-torch", details=same_kind(facts))))
+
+
+def _of_nvidia(facts: Facts, error: ErrorText, match: re.Match[str]) -> Finding:
+    """A library of CUDA or cuDNN that a program on top of torch, or beside it, looks for by name."""
+    library = match[1]
+    package = Remedy(
+        action="install-system-package",
+        details={"package": "cudnn" if library.startswith("cudnn") else "cuda-toolkit"},
+        text=f"Install the release of NVIDIA's library that holds {library}, and put its folder on PATH.",
+    )
+    torch = Remedy(action="reinstall-torch", details=same_kind(facts))
+    of_torch = library.startswith("nvrtc")  # whose builds for CUDA bring it along
+    return _found(facts, f"{library} can't be found.", error, (torch,) if of_torch else (package, torch))
+
+
+def _while_torch_loads(facts: Facts) -> tuple[ErrorText, re.Match[str]] | None:
+    """The loader's error in a traceback that ends in torch itself: the DLL is torch's, though its name is not told."""
+    own = (error for error in facts.errors if owner(error.path) == "torch")
+    return next(((error, found) for error in own if (found := UNNAMED.search(error.text))), None)
 
 
 def _belongs_to_companion(text: str) -> bool:

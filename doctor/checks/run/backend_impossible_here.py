@@ -33,7 +33,7 @@ check = Check(severity="warning", needs=("messages",), usual=(CHOOSE,), instead_
 
 CUDA = ("not-compiled-with-cuda", "cuda-wanted-on-macos", "found-no-nvidia-driver", "no-cuda-gpus", "lightning-no-gpu")
 MISSED = ("app-finds-no-gpu", "ultralytics-no-device", "app-uses-cpu")  # in the words of programs
-ON_MACS = ("xformers-extensions-not-loaded",)  # what only NVIDIA's CUDA could give
+ON_MACS = ("cuda-home-not-set", "xformers-extensions-not-loaded")  # what only NVIDIA's CUDA could give
 LINKED = Regex(
     r"PyTorch is not linked with support for (cuda|xpu|mps|hip) devices|"
     r"Torch not compiled with (CUDA|ROCm|XPU|MPS) enabled"

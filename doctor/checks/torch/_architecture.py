@@ -93,6 +93,8 @@ def unserved(check: Check, facts: Facts, *, newer: bool) -> Judgement:
 
 
 NEW, OLD = (10, 0), (7, 5)  # compute capabilities that builds of the last years came to lack, and those they dropped
+# In earlier years: builds for CUDA 10.2, the default up to torch 1.12 (2022-06), had no code for Ampere.
+WAS_NEW = (("2023-06", (8, 0)), ("2025-01", (9, 0)))
 
 
 def fits_age(facts: Facts, *, newer: bool) -> Fit | None:
@@ -112,7 +114,8 @@ def fits_age(facts: Facts, *, newer: bool) -> Fit | None:
         if _is_newer(device.capability, archs) != newer:
             return Fit(0.02, f"{device.name} is too {'old' if newer else 'new'}, if anything")
         return Fit(6, f"the build has no code for {device.name} ({device.capability})")
-    suspects = [d for d in devices if (numbers(d.capability) >= NEW if newer else numbers(d.capability) < OLD)]
+    new = next((first for until, first in WAS_NEW if facts.as_of and facts.as_of < until), NEW)
+    suspects = [d for d in devices if (numbers(d.capability) >= new if newer else numbers(d.capability) < OLD)]
     if suspects:
         word = "new" if newer else "old"
         return Fit(6, f"{suspects[0].name} is {word} (compute capability {suspects[0].capability})")

@@ -38,6 +38,10 @@ BAD = {
     ),
 }
 GOOD = {
+    "pasted: a program's own": (
+        "Traceback (most recent call last):\n"
+        '  File "predict.py", line 270, in predict\n    found = softmax.argmax(0)\nMemoryError\n'
+    ),
     "a full disk while training": with_error(
         with_torch(linux(), "2.6.0+cpu"), "no-space-left", "[Errno 28] No space left on device"
     ),

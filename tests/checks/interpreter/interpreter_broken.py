@@ -32,6 +32,11 @@ BAD = {
     ),
 }
 GOOD = {
+    "pasted: a library of torch's, in a Python that is a framework": (
+        "ImportError: dlopen(/Library/Frameworks/Python.framework/Versions/3.8/lib/python3.8/site-packages/torch/_C.so, 2): "
+        "Library not loaded: @rpath/libc++.1.dylib Referenced from: /Library/Frameworks/Python.framework/Versions/3.8/lib/"
+        "python3.8/site-packages/torch/_C.so Reason: image not found\n"
+    ),
     "it starts": with_torch(linux(), "2.6.0+cpu"),
     "nothing is there": failing("not-found", "no such file"),
     "a text file": failing("not-python", "not an executable"),

@@ -45,6 +45,22 @@ BAD = {
     "uv says so": "  hint: You're using CPython 3.14 (`cp314`), but `torch` (v2.5.1) only has wheels with the following Python ABI tags: `cp39`, `cp310`\n",
 }
 GOOD = {
+    "pasted: what is on offer is another package's": (
+        "$ pip install kaolin==0.13.0\n"
+        "ERROR: Could not find a version that satisfies the requirement kaolin==0.13.0 (from versions: 0.0)\n"
+        "ERROR: No matching distribution found for kaolin==0.13.0\n"
+    ),
+    "no wheel for Windows in those days": Case(
+        "Windows 10, Python 3.7.3\n$ pip install torch\n"
+        "ERROR: Could not find a version that satisfies the requirement torch (from versions: 0.1.2, 0.1.2.post1)\n"
+        "ERROR: No matching distribution found for torch\n",
+        as_of="2019-09-10",
+    ),
+    "pasted: a CUDA build on a Mac": (
+        "macOS 13.4.1, python 3.11\n$ pip install torch==1.13.1+cu117\n"
+        "ERROR: Could not find a version that satisfies the requirement torch==1.13.1+cu117 (from versions: 2.0.0)\n"
+        "ERROR: No matching distribution found for torch==1.13.1+cu117\n"
+    ),
     "torch is there": with_torch(linux(), "2.6.0+cpu"),
     "no torch yet": replace(linux(), torch=ABSENT),
     "built for it by others (conda-forge)": with_torch(linux(python="3.14.0"), "2.5.1"),

@@ -106,6 +106,11 @@ BAD = {
     ),
 }  # fmt: skip
 GOOD = {
+    "pasted: torchaudio without its optional FFmpeg binding": (
+        "DEBUG:torchaudio._extension:Failed to initialize ffmpeg bindings\n"
+        "FileNotFoundError: Could not find module 'E:\\x\\Lib\\site-packages\\torchaudio\\lib\\"
+        "libtorchaudio_ffmpeg.pyd' (or one of its dependencies). Try using the full path with constructor syntax.\n"
+    ),
     "as it should be": with_torch(with_packages(linux(), torchvision="0.19.0", torchaudio="2.4.0"), "2.4.0+cpu"),
     "another patch release": with_torch(with_packages(linux(), torchvision="0.19.1"), "2.4.0+cpu"),
     "nightlies": with_torch(with_packages(mac(), torchaudio="2.8.0.dev20251008"), "2.10.0.dev20251008"),

@@ -50,6 +50,7 @@ BAD = {
     ),
 }
 GOOD = {
+    "pasted: a Mac": "macOS 14, Apple M1\nOSError: CUDA_HOME environment variable is not set.\n",
     "a toolkit of another version, and nothing is being built": with_torch(
         with_nvidia(linux(), "NVIDIA GeForce RTX 3090", toolkit="12.6"), "2.4.1+cu124", cuda_available=True
     ),

@@ -79,6 +79,15 @@ BAD = {
     ),
 }  # fmt: skip
 GOOD = {
+    "pasted: a DLL of Pillow": (
+        "Traceback (most recent call last):\n"
+        '  File "D:\\envs\\x\\Lib\\site-packages\\PIL\\Image.py", line 88, in <module>\n'
+        "    from . import _imaging as core\n"
+        "ImportError: DLL load failed while importing _imaging: The specified module could not be found.\n"
+    ),
+    "pasted: bitsandbytes says which library it takes": (
+        "bin /opt/env/lib/python3.10/site-packages/bitsandbytes/libbitsandbytes_cuda113.so\n"
+    ),
     "torchvision is a companion": with_error(
         linux(),
         "exception",

@@ -7,6 +7,7 @@ MODULE = "A module that was compiled using NumPy 1.x cannot be run in NumPy 2.2.
 API = "UserWarning: Failed to initialize NumPy: _ARRAY_API not found"
 
 BAD = {
+    "pasted: in capitals": "import torch works, but a consistent \"Numpy Is Not Available\" error comes",
     "torch 1.12 with NumPy 2, live": with_torch(
         with_packages(linux(python="3.10.12"), numpy="2.2.6"), "1.12.1+cu102", numpy_works=False,
         numpy_error="RuntimeError: Numpy is not available", warnings=(API,),

@@ -59,9 +59,6 @@ BAD = {
         "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory\n"
         ">>> torch 2.1.0+cu121\n"
     ),
-    "pasted: a DLL of cuDNN": (
-        "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!\n"
-    ),
     "pasted: NVRTC's own library": (
         "RuntimeError: nvrtc: error: failed to open libnvrtc-builtins.so.11.1.\n"
     ),
@@ -73,6 +70,17 @@ BAD = {
     ),
 }
 GOOD = {
+    "pasted: NCCL without its network plugin": (
+        "host:1:1 [0] NCCL INFO NET/Plugin : Plugin load (libnccl-net.so) returned 2 : "
+        "libnccl-net.so: cannot open shared object file: No such file or directory\n"
+    ),
+    "pasted: DGL without the adapter to torch": (
+        "tensordispatch.cc:43: TensorDispatcher: dlopen failed: /opt/env/lib/python3.9/site-packages/dgl/"
+        "libtensoradapter_pytorch_1.13.1.so: cannot open shared object file: No such file or directory\n"
+    ),
+    "pasted: a DLL of cuDNN": (
+        "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!\n"
+    ),
     "torch's own library": with_error(linux(), "exception", "ImportError: libtorch_cpu.so: cannot open shared object file"),
     "the driver's library": with_error(linux(), "exception", "OSError: libcuda.so.1: cannot open shared object file"),
     "a library made for a newer macOS": with_error(

@@ -6,6 +6,24 @@ C10 = r'[WinError 1114] A dynamic link library (DLL) initialization routine fail
 PAGING = r'OSError: [WinError 1455] The paging file is too small for this operation to complete. Error loading "C:\v\torch\lib\c10.dll"'
 
 BAD = {
+    "pasted: Triton's": (
+        "Windows 11\nImportError: DLL load failed while importing libtriton: "
+        "A dynamic link library (DLL) initialization routine failed.\n"
+    ),
+    "pasted: a DLL of cuDNN": (
+        "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!\n"
+    ),
+    "pasted: NVRTC's": "RuntimeError: nvrtc: error: failed to open nvrtc-builtins64_112.dll.\n",
+    "pasted: CTranslate2's words": "RuntimeError: Library cublas64_12.dll is not found or cannot be loaded\n",
+    "pasted: torch's own loader, the file left out": (
+        "Traceback (most recent call last):\n"
+        '  File "<stdin>", line 1, in <module>\n'
+        '  File "C:\\Python37\\lib\\site-packages\\torch\\__init__.py", line 81, in <module>\n'
+        "    ctypes.CDLL(dll)\n"
+        '  File "C:\\Python37\\lib\\ctypes\\__init__.py", line 364, in __init__\n'
+        "    self._handle = _dlopen(self._name, mode)\n"
+        "OSError: [WinError 126] The specified module could not be found\n"
+    ),
     "fbgemm.dll of 2.4.0": with_error(with_torch(windows(), "2.4.0+cu121", imports=False), "winerror-126", FBGEMM),
     "c10.dll and an old runtime, live": with_torch(
         windows(),

@@ -21,6 +21,11 @@ BAD = {
 }
 GOOD = {
     "2.1.0 has it": with_error(with_torch(mac(macos="13.2"), "2.1.0"), "exception", NO_MPS),
+    "pasted: what many faults of CUDA say, and no operation": (
+        "RuntimeError: CUDA error: an illegal memory access was encountered\n"
+        + collect_env("2.4.0+cu121", gpu="GPU 0: NVIDIA GeForce RTX 3090")
+    ),
+    "pasted: the same, of no known release": "RuntimeError: CUDA error: an illegal memory access was encountered\n",
     "nothing was said": with_torch(mac(), "2.0.0"),
     "1.13 on Linux": with_error(with_torch(linux(), "1.13.1+cpu"), "exception", NO_MPS),
 }
