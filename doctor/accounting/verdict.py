@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from doctor.accounting.account import Account
+from doctor.checks import is_programs_own
 from doctor.checks._accelerators import Accelerator, accelerators, torch_runs
 from doctor.knowledge.messages import harmless_rows
 from doctor.model.facts import ABSENT, Absent, Facts, ProbeResult, Torch
@@ -79,8 +80,10 @@ def _unproven(facts: Facts, account: Account, *, limited: bool) -> Iterator[str]
     for symptom in account.left_over:
         if symptom.id not in ("accelerator-unused", "cuda-not-available"):
             yield f"«{symptom.text[:120]}» is not explained"
+    guessed = {f.id for f in account.findings if f.confidence == "likely" and not is_programs_own(f.id)}
     for symptom in account.symptoms:
-        if symptom.id.startswith("complaint-") and symptom.explained_by:  # by a likely cause, which is no proof
+        grave = symptom.kind in ("compute", "memory") and symptom.explained_by in guessed and not facts.live
+        if (symptom.id.startswith("complaint-") and symptom.explained_by) or grave:  # a likely cause is no proof
             yield f"«{symptom.text[:120]}» may have another cause"
     yield from _not_understood(facts)
 

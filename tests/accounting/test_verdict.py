@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from doctor.accounting.judgement import judged
+from doctor.evidence.read import read
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, Stage, Torch
 from doctor.pipeline import Request, examine
 from tests.examples import device, linux, mac, probe, proven, with_error, with_nvidia, with_torch
+from tests.tickets import collect_env
 
 RTX = "NVIDIA GeForce RTX 3090"
 NO_KERNEL = "CUDA error: no kernel image is available for execution on the device"
@@ -94,3 +96,11 @@ def test_a_programs_own_exception_beside_a_working_gpu_is_healthy() -> None:
 def test_a_ticket_about_something_else_is_unknown() -> None:
     report = examine(Request(evidence=(("mail", b"The printer on the second floor is out of paper.\n"),)))
     assert (report.verdict, report.findings) == ("unknown", ())
+
+
+@pytest.mark.parametrize(
+    "said", ["cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling"]
+)
+def test_a_computation_that_failed_is_not_health_whatever_may_be_behind_it(said):
+    text = f"RuntimeError: {said}\n{collect_env('2.9.1+cu128')}"
+    assert judged(read((("ticket", text.encode()),)).facts).verdict.value != "healthy"

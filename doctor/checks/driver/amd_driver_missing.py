@@ -42,7 +42,11 @@ check = Check(
 
 @check
 def judge(facts: Facts) -> Judgement:
-    if on_mac(facts) or on_wsl(facts) or in_container(facts) or cuda_works(facts):
+    if on_mac(facts) or on_wsl(facts) or cuda_works(facts):
+        return None
+    if error := heard(facts, "docker-no-kfd"):  # said by the daemon, of the host
+        return _found(facts, "The host has no /dev/kfd to hand to a container: amdgpu offers no compute there.", error)
+    if in_container(facts):
         return None
     gpus = gpus_of(facts, "amd")
     if error := heard(facts, "rock-module-not-loaded", "amdgpu-not-in-modules"):

@@ -83,7 +83,7 @@ REINSTALL = Remedy(action="reinstall-torch", details={"backend": "mps"})
 def judge(facts: Facts) -> Judgement:
     if facts.host.system not in (None, "darwin") or intel_hardware(facts):
         return None
-    if (error := heard(facts, "have-x86-64-need-arm64")) and not facts.interpreter.translated:
+    if (error := heard(facts, "have-x86-64-need-arm64", "linked-for-other-mac")) and not facts.interpreter.translated:
         return _found(
             facts,
             "The Python is native (arm64), but packages in it were installed under "

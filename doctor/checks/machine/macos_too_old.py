@@ -149,8 +149,9 @@ def _newest_minimum(facts: Facts) -> str | None:
 
 
 def _operation(facts: Facts) -> Judgement:
-    """An operation of MPS that macOS itself only has from 14 on."""
-    error, need, have = heard(facts, "mps-feature-needs-macos-14"), "14.0", macos(facts)
+    """An operation of MPS that macOS itself only has from 13 or 14 on."""
+    error, have = heard(facts, "mps-feature-needs-macos-14", "mps-feature-needs-macos-13"), macos(facts)
+    need = "13.0" if error and error.pattern == "mps-feature-needs-macos-13" else "14.0"
     if error is None or (have and not older(have, need)):
         return None
     seen = f"; this Mac has {have}" if have else ""
@@ -160,6 +161,7 @@ def _operation(facts: Facts) -> Judgement:
         need,
         error,
         confidence="certain" if have else "likely",
+        warn="Falling back" in error.text,  # it goes on with another implementation
     )
 
 
@@ -180,7 +182,9 @@ def _loader(facts: Facts) -> Judgement:
     )
 
 
-def _found(facts: Facts, detail: str, need: str, error: ErrorText | None, confidence: str = "certain") -> Judgement:
+def _found(
+    facts: Facts, detail: str, need: str, error: ErrorText | None, confidence: str = "certain", *, warn: bool = False
+) -> Judgement:
     have = macos(facts)
     return check.found(
         facts,
@@ -196,6 +200,7 @@ def _found(facts: Facts, detail: str, need: str, error: ErrorText | None, confid
             Remedy(action="upgrade-os", details={"minimum": need}),
             Remedy(action="downgrade-torch", details=_below(have)),
         ),
+        severity="warning" if warn else None,
         confidence=confidence,
         macos=have,
         needed=need,

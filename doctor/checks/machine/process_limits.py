@@ -174,8 +174,22 @@ def _by_message(facts: Facts) -> Judgement:
     elif (error := heard(facts, "segment-not-mapped")) and "Cannot allocate memory" in error.text:
         low = Low("address-space", "", "unlimited", "host.limits.address_space_bytes")
     else:
-        return None
+        return _memory_full(facts)
     return _found(facts, low, error, "likely")
+
+
+def _memory_full(facts: Facts) -> Judgement:
+    """An allocation of the machine's own memory that was refused."""
+    error = heard(facts, "cpu-memory-full")
+    if error is None or facts.live:
+        return None
+    return check.found(
+        facts,
+        "The machine's own memory, not that of a GPU, did not suffice for what the program asked for.",
+        evidence=(quote(error), "host.memory_bytes"),
+        remedies=(Remedy(action="reduce-memory"),),
+        confidence="likely",
+    )
 
 
 def _found(facts: Facts, low: Low, error: ErrorText | None, confidence: str) -> Judgement:

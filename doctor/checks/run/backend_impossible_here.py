@@ -29,6 +29,12 @@ CHOOSE = Remedy(
     text="Let the program choose its device at run time.",
 )
 
+GLOO = Remedy(
+    action="none",
+    details={"reason": "let the program use gloo, or one process without torch.distributed"},
+    text="Let the program name another backend (init_process_group(backend='gloo')), or run without torch.distributed.",
+)
+
 check = Check(severity="warning", needs=("messages",), usual=(CHOOSE,), instead_of=("program-error", "no-accelerator"))
 
 CUDA = ("not-compiled-with-cuda", "cuda-wanted-on-macos", "found-no-nvidia-driver", "no-cuda-gpus", "lightning-no-gpu")
@@ -48,6 +54,14 @@ def judge(facts: Facts) -> Judgement:
     if facts.live:  # torchdoctor asked itself, not a program
         return None
     mac = facts.host.system == "darwin"
+    if facts.host.system != "linux" and (error := heard(facts, "nccl-not-built")):
+        return check.found(
+            facts,
+            "The program asks for NCCL, which only builds of torch for GPUs on Linux have.",
+            evidence=(quote(error), "host.os_name", "gpus"),
+            remedies=(GLOO,),
+            wanted="NCCL",
+        )
     error = heard(facts, *CUDA, *(ON_MACS if mac else ()), *(MISSED if wants_no_gpu(facts) else ()))
     wanted = "CUDA"
     if found := search(facts, LINKED):

@@ -45,6 +45,8 @@ SHARE_OF_OTHERS = 0.3  # of the whole memory: then the other processes are the f
 @check
 def judge(facts: Facts) -> Judgement:
     error = heard(facts, "cuda-out-of-memory")
+    if error is None and not facts.live and not heard(facts, "kernel-asserts"):
+        return _no_room_for_cublas(facts)
     if error is None or ("CUBLAS_STATUS" in error.text and heard(facts, "kernel-asserts")):
         return None  # after a failed assertion of a kernel every call fails, allocations too
     full = found[0] if (found := search(facts, TOTAL)) else error
@@ -57,6 +59,22 @@ def judge(facts: Facts) -> Judgement:
         evidence=(quote(full), "nvidia.processes", "gpus"),
         remedies=(stop, reduce) if crowded else (reduce, stop),
         confidence="certain" if full.pattern == "exception" or ":" in full.text else "likely",  # or a person's words
+    )
+
+
+def _no_room_for_cublas(facts: Facts) -> Judgement:
+    """cuBLAS can't begin: mostly since its workspace finds no room, which its status does not say."""
+    error = heard(facts, "cublas-not-initialized")
+    if error is None:
+        return None
+    return check.found(
+        facts,
+        "cuBLAS can't begin its work, most often because the GPU's memory is full; a kernel that failed before, or a "
+        "cuBLAS of another version, does the same.",
+        evidence=(quote(error), "nvidia.processes", "gpus"),
+        remedies=(Remedy(action="reduce-memory"), Remedy(action="stop-process")),
+        severity="warning",
+        confidence="likely",
     )
 
 

@@ -27,9 +27,9 @@ from collections.abc import Iterator
 from doctor.checks import Check, Judgement, Unknown
 from doctor.checks._features import FEATURES
 from doctor.checks._machine import heard
-from doctor.checks._torch import import_failure
+from doctor.checks._torch import import_failure, quote
 from doctor.checks.machine.folder_not_writable import ended_by
-from doctor.model.facts import Facts, ProbeResult
+from doctor.model.facts import ErrorText, Facts, ProbeResult
 from doctor.model.finding import Evidence, Finding, Remedy
 from doctor.regex import Regex
 
@@ -64,6 +64,7 @@ CHANGING = (
     "CUBLASLT_WORKSPACE_SIZE", "CUBLAS_WORKSPACE_CONFIG", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA",
     "MKL_ENABLE_INSTRUCTIONS",
 )  # fmt: skip
+ENDED = ("illegal-memory-access", "gpu-work-refused", "mps-shader-refuses")
 FIRST_STAGES = ("open", "reference", "allocate", "kernel")  # who ends there has computed nothing on the device
 
 
@@ -99,10 +100,25 @@ def judge(facts: Facts) -> Judgement:
                 signal=probe.signal,
             )
         )
+    if not facts.live and facts.probes is None and (error := heard(facts, *ENDED)):
+        return _said(facts, error)
     unseen = [p for p in facts.probes or () if p.status == "skipped" and p.stage]
     if unseen and not found:
         return Unknown(f"{unseen[0].device}: the probe never came to the device: {unseen[0].reason}")
     return found or None
+
+
+def _said(facts: Facts, error: ErrorText) -> Finding:
+    """What a program was told when its work on the device was broken off. Whose fault that was, the words don't say."""
+    return check.found(
+        facts,
+        "The device broke off the program's work: by a fault of a kernel, of the driver or of the device itself.",
+        evidence=(quote(error), "torch.version", "nvidia.driver"),
+        remedies=(UPGRADE, DRIVER, HARDWARE),
+        severity="warning",
+        confidence="likely",
+        title="The device broke off the program's work.",
+    )
 
 
 def _concluded(facts: Facts, probe: ProbeResult) -> tuple[str, tuple[Remedy, ...]]:

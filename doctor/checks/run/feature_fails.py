@@ -3,7 +3,8 @@
 What it means
     The full probe tries what programs use besides plain computations: torch.compile, the attention backends, data
     loaders with worker processes, saving and loading, process groups, and the compiled packages that are installed
-    beside torch. One of them failed with a message of its own.
+    beside torch. One of them failed with a message of its own. Or a program's output shows that cuDNN, NCCL, MIOpen or
+    DirectML refused a call.
 
 How to see it yourself
     torchdoctor probe --full says what was tried and what it answered.
@@ -25,8 +26,10 @@ import re
 
 from doctor.checks import Check, Judgement, Unknown
 from doctor.checks._features import Failure, failures, source, tried
+from doctor.checks._machine import heard
+from doctor.checks._torch import quote
 from doctor.checks.machine.folder_not_writable import unwritable
-from doctor.model.facts import Facts
+from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Finding, Remedy
 from doctor.regex import Regex
 
@@ -55,18 +58,44 @@ NO_USER = Regex(r"getpwuid\(\)|No username set")
 LATE = Regex(r"^(?:\w+: )?TimeoutError|timed out after|longer than \d+ s")
 PTXAS = "TRITON_PTXAS_PATH"
 NO_MODULE = Regex(r"No module named '([A-Za-z]\w{0,60})'")
+REDUCE = Remedy(action="reduce-memory")
+# the message -> what refused, and what is tried against it, the likeliest first
+REFUSALS = {
+    "cudnn-refuses": ("cuDNN", (REDUCE, UPGRADE, Remedy(action="upgrade-driver"))),
+    "nccl-refuses": ("NCCL", (Remedy(action="set-env", details={"name": "NCCL_DEBUG", "value": "WARN"}), UPGRADE)),
+    "nccl-store-timeout": ("NCCL", (UPGRADE,)),
+    "miopen-refuses": ("MIOpen", (UPGRADE,)),
+    "directml-operator-missing": ("DirectML", (UPGRADE,)),
+}
 MODULES = {"pkg_resources": ("setuptools", "<81")}  # the module was taken out of later ones, as their warning says
 
 
 @check
 def judge(facts: Facts) -> Judgement:
     if not tried(facts):
+        if not facts.live and (error := heard(facts, *REFUSALS)):
+            return _refused(facts, error)
         return Unknown("torch.compile, attention, worker processes and the like were not tried: probe --full does")
     found: dict[tuple[str, str, str], list[Failure]] = {}
     for failure in failures(facts):
         if not _told_elsewhere(facts, failure):
             found.setdefault((failure.stage, failure.what.partition(" (")[0], failure.device), []).append(failure)
     return [_found(facts, failed) for failed in found.values()] or None
+
+
+def _refused(facts: Facts, error: ErrorText) -> Finding:
+    """A library beneath torch refused a call, in the words of a program. Why, its status does not say."""
+    library, remedies = REFUSALS[error.pattern]
+    return check.found(
+        facts,
+        f"{library} refused a call of the program; its message does not say why.",
+        evidence=(quote(error), "torch.version"),
+        remedies=remedies,
+        severity="warning",
+        confidence="likely",
+        title=f"{library} does not work as the program uses it.",
+        feature=library,
+    )
 
 
 def _told_elsewhere(facts: Facts, failure: Failure) -> bool:

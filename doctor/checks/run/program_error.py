@@ -66,6 +66,14 @@ SAYINGS = (
         "A tensor is larger than MPS can address.",
     ),
     (Regex(r"device-side assert triggered"), "A kernel found an index or a value out of its range."),
+    (
+        Regex(r"(?i:Flash ?Attention(?:-?2)? only supports (?:Ampere|Turing) GPUs)"),
+        "FlashAttention 2 has no kernels for this GPU: another attention has to be chosen (sdpa, eager, xformers).",
+    ),
+    (
+        Regex(r"NCCL error in: ?[^\n]{0,200}?invalid usage|\bncclInvalidUsage\b|Duplicate GPU detected"),
+        "Processes share a GPU that each must have for itself, or call NCCL in the wrong order.",
+    ),
     (Regex(r"invalid device ordinal"), "The program names a GPU number that does not exist."),
     (
         Regex(
@@ -120,6 +128,7 @@ SAYINGS = (
         "The program ends with an error of its own.",
     ),
 )
+HALF = "The program computes in half precision on the CPU, which this torch can't: float32 there, or the GPU."
 DESERIALIZE = Regex(r"Attempting to deserialize object on a CUDA device")
 
 
@@ -132,6 +141,8 @@ def judge(facts: Facts) -> Judgement:
     if apple_silicon(facts) and (banner := heard(facts, "ultralytics-on-cpu")):
         detail = "Nobody named a device, and the program's own choice on a Mac is the CPU: device=mps takes its GPU."
         return _found(facts, banner, detail)
+    if error := heard(facts, "half-not-on-cpu"):
+        return _found(facts, error, HALF)
     for regex, meaning in SAYINGS:
         if found := search(facts, regex):
             return _found(facts, found[0], meaning)

@@ -5,6 +5,10 @@ NONE = "RuntimeError: No HIP GPUs are available"
 NO_MODULE = with_amd(linux(), RX, kernel_driver=False, kfd=False, kfd_accessible=None, render_accessible=None)
 
 BAD = {
+    "docker finds none on the host": (
+        "docker: Error response from daemon: error gathering device information while adding custom device "
+        '"/dev/kfd": no such file or directory.\n'
+    ),
     "rocminfo says so": "$ rocminfo\nROCk module is NOT loaded, possibly no GPU devices\n",
     "a ROCm build, no module": with_torch(NO_MODULE, "2.6.0+rocm6.2.4", cuda_available=False),
     "torch finds none": with_error(with_torch(NO_MODULE, "2.6.0+rocm6.2.4", cuda_available=False), "no-hip-gpus", NONE),

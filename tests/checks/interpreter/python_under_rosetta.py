@@ -21,6 +21,10 @@ Apple M1
 HAVE = "ImportError: dlopen(/Users/u/v/lib/python3.10/site-packages/torch/_C.cpython-310-darwin.so, 0x0002): tried: '/Users/u/v/_C.so' (mach-o file, but is an incompatible architecture (have '{}', need '{}'))"
 
 BAD = {
+    "the linker meets the other architecture": (
+        "ld: warning: ignoring file libtorch.dylib, building for macOS-arm64 but attempting to link with file built for "
+        "macOS-x86_64\n"
+    ),
     "live": with_torch(mac(rosetta=True), "2.2.2"),
     "MPS is a consequence": Case(
         with_torch(mac(rosetta=True), "2.2.2", mps_built=False, mps_available=False), first="python-under-rosetta"

@@ -29,6 +29,9 @@ False
 """
 
 BAD = {
+    "pasted: what MPS does from macOS 13 on": (
+        "RuntimeError: MPS support binary op with uint8 natively starting from macOS 13.0\n"
+    ),
     "torch 2.9 on macOS 13": with_torch(mac(macos="13.7.4"), "2.9.1", mps_built=True, mps_available=False),
     "torch 2.0 on macOS 12.2": with_torch(mac(macos="12.2"), "2.0.1", mps_built=True, mps_available=False),
     "torch 2.7 on macOS 12.7": with_torch(mac(macos="12.7.6"), "2.7.1", mps_built=True, mps_available=False),
@@ -52,6 +55,9 @@ BAD = {
     ),
 }
 GOOD = {
+    "another type instead, with a warning": (
+        "UserWarning: MPS: no support for int64 repeats mask, casting it to int32 on MacOS 13.3\n"
+    ),
     "torch 2.9 on macOS 14": with_torch(mac(macos="14.0"), "2.9.1", mps_built=True, mps_available=True),
     "torch 2.7 on macOS 13.0": with_torch(mac(macos="13.0"), "2.7.1", mps_built=True, mps_available=True),
     "torch 2.5 on macOS 12.7": with_torch(mac(macos="12.7"), "2.5.1", mps_built=True, mps_available=True),

@@ -19,6 +19,10 @@ def limited(*, works: bool = False, said: tuple[str, str] | None = None, **limit
 
 
 BAD = {
+    "pasted: the machine's memory is full": (
+        "RuntimeError: [enforce fail at alloc_cpu.cpp:83] err == 0. DefaultCPUAllocator: can't allocate memory: you "
+        "tried to allocate 1073741824 bytes. Error code 12 (Cannot allocate memory)\n"
+    ),
     "30 files": limited(open_files=30, said=BUSY),
     "4 GB of addresses": limited(address_space_bytes=4 << 30, said=FULL),
     "4 GB of addresses, and torch does not import": replace(

@@ -7,6 +7,9 @@ NO_CUDA = "AssertionError: Torch not compiled with CUDA enabled"
 MPS = "RuntimeError: Expected one of cpu, cuda device type at start of device string: mps"
 
 BAD = {
+    "NCCL on Windows": (
+        "On Windows 11 torchrun ends with\nRuntimeError: Distributed package doesn't have NCCL built in\n"
+    ),
     "somebody asks how to do without a GPU": (
         "Can I run this without a GPU?\n"
         "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU\n"

@@ -1,3 +1,4 @@
+from tests.example_case import Case
 from tests.examples import linux, with_error, with_nvidia, with_torch
 
 OTHERS = (
@@ -7,6 +8,13 @@ OTHERS = (
 OWN = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.64 GiB of which 1.2 GiB is free."
 
 BAD = {
+    "pasted: CUDA's number of it": "RuntimeError: cuda runtime error (2) : out of memory at THCStorage.cu:58\n",
+    "pasted: in the words of the driver": "CUDA driver error: out of memory\n",
+    "pasted: in those of onnxruntime": "onnxruntime::CudaCall CUDA failure 2: out of memory ; GPU=0\n",
+    "pasted: in those of HIP": "HIP error: out of memory\n",
+    "pasted: cuBLAS can't begin": Case(
+        "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`\n", severity="warning"
+    ),
     "pasted: in a title": "CUDA out of memory. with single 3090 gpu\n\nThe code that I run needs too much.\n",
     "another process": with_error(
         with_torch(with_nvidia(linux(python="3.8.10"), "Tesla K80", driver="440.64.00"), "1.5.1+cu102"),
@@ -34,6 +42,7 @@ BAD = {
     ),
 }
 GOOD = {
+    "it is to be avoided": "To avoid CUDA_ERROR_OUT_OF_MEMORY I lowered the batch size, and all is well.\n",
     "healthy": with_torch(with_nvidia(linux(), "NVIDIA GeForce RTX 3090"), "2.6.0+cu124", cuda_available=True),
     "memory of the machine": with_error(linux(), "exception", "MemoryError"),
 }

@@ -8,6 +8,15 @@ GPU = with_torch(with_nvidia(linux(), "NVIDIA H200"), "2.11.0+cu130", cuda_avail
 WHAT = "torch.compile"
 
 BAD = {
+    "pasted: cuDNN refuses": Case("RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED\n", severity="warning"),
+    "pasted: NCCL refuses": Case(
+        "RuntimeError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:957, unhandled system error, "
+        "NCCL version 21.0.3\n", severity="warning",
+    ),
+    "pasted: DirectML lacks an operator": Case(
+        "RuntimeError: Could not run 'aten::normal_' with arguments from the 'DML' backend.\n", severity="warning"
+    ),
+    "pasted: MIOpen refuses": Case("RuntimeError: miopenStatusInternalError\n", severity="warning"),
     "Triton's ptxas is older than the GPU": Case(
         with_failures(
             GPU, "compile",
@@ -57,6 +66,10 @@ BAD = {
     ),
 }  # fmt: skip
 GOOD = {
+    "a plan of cuDNN that torch leaves out": (
+        "UserWarning: Plan failed with a cudnnException: CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR: cudnnFinalize "
+        "Descriptor Failed cudnn_status: CUDNN_STATUS_NOT_SUPPORTED\n"
+    ),
     "nothing failed": with_failures(CPU, "compile"),
     "only the quick probe": CPU,
     "a compiler is missing, which is compiler-missing": with_failures(

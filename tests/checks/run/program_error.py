@@ -10,6 +10,12 @@ def said_to_the_user(facts: Facts, pattern: str, text: str) -> Facts:
 
 
 BAD = {
+    "pasted: half precision on the CPU": 'RuntimeError: "baddbmm_with_gemm" not implemented for \'Half\'\n',
+    "pasted: FlashAttention 2 before Ampere": "RuntimeError: FlashAttention only supports Ampere GPUs or newer.\n",
+    "pasted: two processes on one GPU": (
+        "ncclInvalidUsage: This usually reflects invalid usage of NCCL library.\n"
+        "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000\n"
+    ),
     "pasted: a GPU number that the machine does not have": (
         "torchrun --standalone --nproc_per_node=8 train.py\nRuntimeError: CUDA error: invalid device ordinal\n"
     ),
