@@ -51,8 +51,9 @@ def with_message(facts: Facts, diagnosis: str) -> tuple[Match, ErrorText] | None
         erratum, error = match.erratum, heard.get(match.erratum.id)
         if error is None or (erratum.shared and (unknown or not {_name(op) for op in erratum.ops} & ops)):
             continue
-        alone = [e for e in heard.values() if e is error] == [error]
-        guess = unknown and alone and erratum.status == "verified" and _was_out(erratum, facts.as_of)
+        same = (m.erratum for m in matches(facts) if heard.get(m.erratum.id) is error)
+        alone = unknown and [e for e in same if _was_out(e, facts.as_of)] == [erratum]
+        guess = alone and erratum.status == "verified"
         if _is_certain(match, facts) or guess:
             return match, error
     return None
