@@ -44,7 +44,7 @@ def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[
     alike = {r.cause: r for r in found if r.share >= AT_LEAST and check_of(r.cause)}
     told = {h.symptom for h in account.hypotheses}
     symptom = next((s for s in account.left_over if s.id not in told), None) or Symptom(
-        id=RESEMBLES, kind="unknown", subject="", text="Nothing in this text names a cause", source="text"
+        id=RESEMBLES, kind="unknown", subject="", text="Nothing in this text proves a cause", source="text"
     )
     about = weigh({id: r.share for id, r in alike.items()}, symptom, status, facts)
     about = sorted(about, key=lambda h: -alike[h.id].share)[:SHOWN]
