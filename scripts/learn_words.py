@@ -144,16 +144,15 @@ def learned(tickets: list[Ticket]) -> dict[str, Any]:
         for term, weight in zip(weights, one.coef_[0], strict=True):
             if weight:
                 weights[term][place] = round(float(weight) * WEIGHT_UNIT)
-    rarity = dict(zip(weights, model.vectors.idf_, strict=True))
+    lines: dict[str, list[str]] = {}
+    for (term, said), rarity in zip(weights.items(), model.vectors.idf_, strict=True):
+        pairs = " ".join(f"{place}:{weight}" for place, weight in said.items())
+        lines.setdefault(term[0], []).append(f"{term}\t{round(float(rarity) * RARITY_UNIT)}\t{pairs}")
     return {
         "schema": 1, "table": "words", "date": date.today().isoformat(), "sources": {"cases": source(tickets)},
         "causes": causes,
         "shares": worth(tickets, terms),
-        "terms": [
-            {"term": term, "rarity": round(float(rarity[term]) * RARITY_UNIT),
-             "weights": " ".join(f"{place}:{weight}" for place, weight in said.items())}
-            for term, said in weights.items()
-        ],
+        "terms": [{"initial": initial, "lines": "\n".join(of)} for initial, of in sorted(lines.items())],
     }  # fmt: skip
 
 

@@ -70,8 +70,9 @@ def _ratio(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
-def _weights(value: Any) -> bool:
-    return isinstance(value, str) and re.fullmatch(r"(?:\d{1,3}:-?\d{1,4}(?: |$))*", value) is not None
+def _learned(value: Any) -> bool:
+    line = re.compile(r"[^\t\n]+\t\d+\t(?:\d{1,3}:-?\d{1,4}(?: |$))*")
+    return isinstance(value, str) and all(line.fullmatch(one) for one in value.split("\n"))
 
 
 def _truth(value: Any) -> bool:
@@ -297,7 +298,7 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
     "words": {
         "causes": ({"cause": CAUSE, "tickets": _whole, "bias": _balance, **_CITED}, {}),
         "shares": ({"odds": _ratio, "share": _ratio}, {}),
-        "terms": ({"term": _text, "rarity": _whole, "weights": _weights}, {}),
+        "terms": ({"initial": _text, "lines": _learned}, {}),
     },
     "interfaces": {
         "names": ({"name": _text, "since": VERSION, **_CITED}, {"note": _text}),

@@ -45,16 +45,17 @@ def terms_of(text: str) -> frozenset[str]:
 
 
 @of_tables
-def _terms() -> dict[str, tuple[int, str]]:
-    """term -> (how rare it is, its weights by the place of the cause)."""
-    return {row["term"]: (row["rarity"], row["weights"]) for row in table("words")["terms"]}
+def _terms() -> dict[str, str]:
+    """term -> how rare it is, and its weights, as the table has them: few of them are needed for one text."""
+    return dict(line.split("\t", 1) for row in table("words")["terms"] for line in row["lines"].split("\n"))
 
 
 @of_tables
-def _weights(said: str) -> tuple[tuple[int, float], ...]:
-    """ "3:-12 7:40" -> (place of a cause, weight) each."""
-    pairs = (pair.split(":") for pair in said.split())
-    return tuple((int(place), int(weight) / WEIGHT_UNIT) for place, weight in pairs)
+def _weights(said: str) -> tuple[int, tuple[tuple[int, float], ...]]:
+    """ "547<tab>3:-12 7:40" -> (how rare, (place of a cause, weight) each)."""
+    rarity, _, weights = said.partition("\t")
+    pairs = (pair.split(":") for pair in weights.split())
+    return int(rarity), tuple((int(place), int(weight) / WEIGHT_UNIT) for place, weight in pairs)
 
 
 @of_tables
@@ -66,14 +67,14 @@ def _shares() -> tuple[Sequence[float], Sequence[float]]:
 
 def resemblances(text: str, traits: Iterable[str] = ()) -> tuple[Resemblance, ...]:
     """The causes that tickets like this text had, the likeliest first. () where it has no known term."""
-    known = [found for term in sorted({*terms_of(text), *traits}) if (found := _terms().get(term))]
+    known = [_weights(found) for term in sorted({*terms_of(text), *traits}) if (found := _terms().get(term))]
     if not known:
         return ()
     length = math.sqrt(sum(rarity * rarity for rarity, _ in known))
     causes = table("words")["causes"]
     says = [row["bias"] / BIAS_UNIT for row in causes]
     for rarity, weights in known:
-        for place, weight in _weights(weights):
+        for place, weight in weights:
             says[place] += weight * rarity / length
     odds = [1 / (1 + math.exp(-max(-30.0, min(30.0, said)))) for said in says]
     alike = sorted(zip(odds, causes, strict=True), key=lambda one: (-one[0], one[1]["cause"]))

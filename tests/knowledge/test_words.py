@@ -38,7 +38,8 @@ def test_every_cause_is_a_diagnosis() -> None:
     table = json.loads(learn_words.TABLE.read_text(encoding="utf-8"))
     assert {row["cause"] for row in table["causes"]} <= {c.id for c in all_checks()} | {"healthy"}
     places = range(len(table["causes"]))
-    named = {int(w.partition(":")[0]) for row in table["terms"] for w in row["weights"].split()}
+    lines = (line for row in table["terms"] for line in row["lines"].split("\n"))
+    named = {int(w.partition(":")[0]) for line in lines for w in line.split("\t")[2].split()}
     assert named <= set(places)
 
 
