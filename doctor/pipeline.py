@@ -175,7 +175,7 @@ def read_evidence(request: Request) -> tuple[Target, Facts, dict[str, Any]]:
             "others": seen.others,
             "unread": seen.unread,
             "limits": seen.limits,
-            "words": seen.words if seen.recognised or speaks_of_torch(seen.words) else "",
+            "words": seen.words if speaks_of_torch(seen.words) else "",
         },
     )
 

@@ -39,6 +39,7 @@ UNPROVEN_BESIDE = 0.3  # what health is not proven without counts so much where 
 WORKS = "works"  # what explains a message that a passed probe refutes
 REFUTED = "refuted"  # what explains a warning all of whose causes are ruled out
 TOOLS = ("nvidia-smi", "rocminfo", "cuInit", "libcuda")  # sources that only speak of the driver
+OF_ANOTHER_FRAMEWORK = "names-another-framework"  # that does without torch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,8 +239,12 @@ def _likely(
     """For each symptom left over that has a leading hypothesis, its finding; each diagnosis once. What a message says
     comes first, and what can explain another symptom, too, is not joined by a second guess."""
     made: dict[str, Finding] = {}
+    known = isinstance(facts.torch, Torch) and facts.torch.version
+    elsewhere = not known and any(error.pattern == OF_ANOTHER_FRAMEWORK for error in facts.errors)
     for symptom, about in sorted(hypotheses.items(), key=lambda of: of[0].line is None):
         leader = _leader(about)
+        if elsewhere and symptom.kind == "no-device":
+            continue  # TensorFlow's complaint says nothing of torch
         if any(h.id in made for h in about):
             continue
         if leader and (symptom.line is not None or leader.speaks_for or len(about) == 1):  # no mere elimination

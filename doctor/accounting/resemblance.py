@@ -22,17 +22,21 @@ from doctor.model.finding import ONLY_TOLD, Evidence, Finding
 from doctor.model.symptom import RESEMBLES, Hypothesis, Symptom
 
 AT_LEAST = 0.1  # the share of such tickets that had a cause, from which it is worth a hypothesis
-LEADS = 0.3  # … and from which the likeliest one is told
-ASKS = 0.3  # the same of tickets in which nothing was wrong, from which a text is called a question
-AGAINST = 0.65  # … and from which a cause is told beside a guess that the program is at fault
-# A text that speaks of none of these, and in which nothing was recognised, is no ticket.
-ABOUT = frozenset(
-    ("torch", "pytorch", "cuda", "gpu", "gpus", "nvidia", "cudnn", "amd", "rocm", "radeon", "mps", "xpu", "geforce",
-     "rtx", "gtx", "vram", "cpu", "driver", "drivers", "graphics", "error", "errors", "exception", "traceback",
-     "python", "docker", "install", "installed", "installation", "tensor", "model", "models", "module", "memory",
-     "crash", "crashes", "training", "inference", "dll", "py", "bug", "windows", "linux", "macos", "build", "kernel",
-     "slow", "stuck", "black", "fps")
+LEADS = 0.25  # … and from which the likeliest one is told
+ASKS = 0.4  # the same of tickets in which nothing was wrong, from which a text is called a question
+AGAINST = 0.65  # … and from which a cause is told in place of a guess that the program is at fault
+# A ticket has one of these words, or several of the others; else the text is compared with nothing.
+OF_THE_FIELD = frozenset(
+    ("torch", "pytorch", "cuda", "gpu", "gpus", "nvidia", "cudnn", "rocm", "radeon", "mps", "xpu", "geforce", "rtx",
+     "gtx", "vram", "tensor", "libtorch", "cublas", "nccl", "triton", "xformers")
 )  # fmt: skip
+OF_COMPUTERS = frozenset(
+    ("amd", "cpu", "driver", "graphics", "error", "errors", "exception", "traceback", "python", "install", "installed",
+     "installation", "model", "models", "module", "memory", "crash", "crashes", "training", "inference", "dll", "py",
+     "bug", "windows", "linux", "macos", "build", "kernel", "slow", "stuck", "black", "image", "images", "import",
+     "importerror", "runtimeerror", "attributeerror", "modulenotfounderror", "line", "file")
+)  # fmt: skip
+SEVERAL = 2
 
 
 def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[str, str]) -> Account:
@@ -47,14 +51,15 @@ def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[
         id=RESEMBLES, kind="unknown", subject="", text="Nothing in this text proves a cause", source="text"
     )
     about = weigh({id: r.share for id, r in alike.items()}, symptom, status, facts)
-    about = sorted(about, key=lambda h: -alike[h.id].share)[:SHOWN]
+    about = sorted((h for h in about if not h.speaks_against), key=lambda h: -alike[h.id].share)[:SHOWN]
     if not about:
         return account
     symptoms = account.symptoms if symptom in account.symptoms else (*account.symptoms, symptom)
     hypotheses = (*account.hypotheses, *(_told_of(h, alike[h.id]) for h in about))
     findings = account.findings
     if leader := _leader(alike, about, account):
-        findings = settle((*findings, _told(alike[leader.id], leader, facts)), all_checks())
+        others = (f for f in findings if not is_programs_own(f.id))
+        findings = settle((*others, _told(alike[leader.id], leader, facts)), all_checks())
     return replace(
         account,
         findings=findings,
@@ -86,11 +91,12 @@ def _only_asks(alike: Resemblance, facts: Facts) -> Finding:
 
 
 def _leader(alike: Mapping[str, Resemblance], about: Sequence[Hypothesis], account: Account) -> Hypothesis | None:
-    """The cause that most of such tickets had, if nothing speaks against it and no check has found anything."""
+    """The cause that most of such tickets had, if no check has found anything."""
     first = about[0]
     guessed = any(is_programs_own(f.id) for f in account.findings)
-    clear = alike[first.id].share >= (AGAINST if guessed else LEADS) and not first.speaks_against
-    return first if clear and _nothing_found(account) else None
+    clear = alike[first.id].share >= (AGAINST if guessed else LEADS)
+    known = any(f.id == first.id for f in account.findings)
+    return first if clear and not known and _nothing_found(account) else None
 
 
 def _told(alike: Resemblance, hypothesis: Hypothesis, facts: Facts) -> Finding:
@@ -100,7 +106,8 @@ def _told(alike: Resemblance, hypothesis: Hypothesis, facts: Facts) -> Finding:
     assert check is not None
     return check.found(
         facts,
-        f"Nothing in this text proves it, but {_of_ten(alike)} labelled tickets like it had this cause.",
+        f"Nothing in this text proves it, but {_of_ten(alike)} labelled tickets like it had this cause: "
+        f"{check.title.rstrip('.')}.",
         evidence=(Evidence(fact=RESEMBLES, value=f"{alike.share:.0%}", source="labelled tickets"),
                   *check.needs_shown(facts)),
         severity="warning",
@@ -115,8 +122,9 @@ def _of_ten(alike: Resemblance) -> str:
 
 
 def speaks_of_torch(text: str) -> bool:
-    """Whether a text has words of the field, be it that nothing else in it was recognised."""
-    return not ABOUT.isdisjoint(lookup.terms_of(text))
+    """Whether a text has words of the field."""
+    words = lookup.terms_of(text)
+    return not OF_THE_FIELD.isdisjoint(words) or len(OF_COMPUTERS & words) >= SEVERAL
 
 
 def _told_of(hypothesis: Hypothesis, alike: Resemblance) -> Hypothesis:

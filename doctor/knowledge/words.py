@@ -19,6 +19,8 @@ from doctor.knowledge.load import of_tables, table
 from doctor.model.values import dataclass
 
 HEALTHY = "healthy"  # the cause of tickets in which nothing was wrong
+ENOUGH = 12  # terms of a text that are known; of fewer nothing is concluded
+ACCEPTED = 2  # causes that a label counts as right, about: the shares are at most so much together
 READ = 200_000  # characters: what a ticket says of its cause is said by then
 BIAS_UNIT, RARITY_UNIT, WEIGHT_UNIT = 100, 100, 10  # the table holds whole numbers
 _TITLE = "title "
@@ -66,10 +68,13 @@ def _shares() -> tuple[Sequence[float], Sequence[float]]:
 
 
 def resemblances(text: str, traits: Iterable[str] = ()) -> tuple[Resemblance, ...]:
-    """The causes that tickets like this text had, the likeliest first. () where it has no known term."""
-    known = [_weights(found) for term in sorted({*terms_of(text), *traits}) if (found := _terms().get(term))]
-    if not known:
+    """The causes that tickets like this text had, the likeliest first; () where it has too
+    few known terms."""
+    heard = [found for term in sorted(terms_of(text)) if (found := _terms().get(term))]
+    if len(heard) < ENOUGH:
         return ()
+    understood = [found for trait in sorted(traits) if (found := _terms().get(trait))]
+    known = [_weights(found) for found in (*heard, *understood)]
     length = math.sqrt(sum(rarity * rarity for rarity, _ in known))
     causes = table("words")["causes"]
     says = [row["bias"] / BIAS_UNIT for row in causes]
@@ -77,8 +82,13 @@ def resemblances(text: str, traits: Iterable[str] = ()) -> tuple[Resemblance, ..
         for place, weight in weights:
             says[place] += weight * rarity / length
     odds = [1 / (1 + math.exp(-max(-30.0, min(30.0, said)))) for said in says]
-    alike = sorted(zip(odds, causes, strict=True), key=lambda one: (-one[0], one[1]["cause"]))
-    return tuple(Resemblance(cause=row["cause"], share=_share(own), tickets=row["tickets"]) for own, row in alike)
+    shares = [_share(own) for own in odds]
+    whole = max(1.0, sum(shares) / ACCEPTED)  # of a text with few words many causes have high odds
+    made = (
+        Resemblance(cause=row["cause"], share=share / whole, tickets=row["tickets"])
+        for share, row in zip(shares, causes, strict=True)
+    )
+    return tuple(sorted(made, key=lambda r: (-r.share, r.cause)))
 
 
 def _share(odds: float) -> float:

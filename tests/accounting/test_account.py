@@ -214,3 +214,18 @@ def test_a_guess_that_there_is_no_gpu_does_not_explain_the_message() -> None:
     made = from_text(">>> torch.__version__\n'2.4.0+cu121'\nRuntimeError: No CUDA GPUs are available\n")
     assert made.verdict.value != "healthy"
     assert "gpu-hidden" in {h.id for h in made.account.hypotheses} | {f.id for f in made.account.findings}
+
+
+@pytest.mark.parametrize("framework", ["TensorFlow", "Keras", "ollama", "llama.cpp", "PaddlePaddle"])
+def test_the_complaint_of_another_framework_is_none_of_torchs(framework: str) -> None:
+    said = f"{framework} does not find my GPU. Windows 11, RTX 3060. It runs on the CPU."
+    assert not [f for f in from_text(said).account.findings if f.severity == "fault"]
+    assert [f for f in from_text(f"{framework} and torch 2.6.0+cpu. {said}").account.findings if f.severity == "fault"]
+
+
+def test_a_gpu_is_new_by_the_builds_of_the_day() -> None:
+    text = "With an RTX 3090: RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+    facts = read((("ticket", text.encode()),)).facts
+    for day, is_new in (("2022-06-06", True), ("2025-06-06", False)):
+        found = [f.id for f in judged(replace(facts, as_of=day)).account.findings]
+        assert ("gpu-too-new-for-build" in found) == is_new

@@ -114,4 +114,4 @@ def test_a_reason_for_no_fix_is_no_plan(tmp_path: Path, capsys) -> None:
     assert run(["fix", "--from", str(tmp_path / "text")]) == 3
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.startswith("torchdoctor: No verdict: ")
+    assert said.err.startswith("torchdoctor: No verdict")

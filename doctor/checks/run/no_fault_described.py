@@ -8,7 +8,7 @@ How to see it yourself
     torchdoctor check on the machine itself proves whether torch uses it.
 
 What to do
-    Nothing needs fixing. If something does fail, paste the command that was run and all that it printed.
+    Nothing, unless something fails: then paste the command that was run and all that it printed.
 
 References
     https://docs.pytorch.org/docs/stable/notes/faq.html
@@ -19,7 +19,7 @@ from doctor.model.facts import Facts
 from doctor.model.finding import Remedy
 
 NOTHING = Remedy(
-    action="none", details={"reason": "no fault is described"}, text="Nothing that is said needs fixing."
+    action="none", details={"reason": "no fault is described"}, text="No fault is recognised in what is said."
 )
 
 check = Check(
