@@ -26,6 +26,8 @@ SMALLER = Remedy(
     action="install-torch", details={"backend": "cpu"}, text="Install the CPU build, which is far smaller."
 )
 
+FEWER = Remedy(action="set-env", details={"name": "MAX_JOBS", "value": "2"}, text="Compile fewer files at once.")
+
 check = Check(
     severity="fault",
     needs=("messages",),
@@ -48,8 +50,7 @@ def judge(facts: Facts) -> Judgement:
         return None
     if of_compiler:
         detail = "The system killed the compiler because memory ran out."
-        fewer = Remedy(action="set-env", details={"name": "MAX_JOBS", "value": "2"}, text="Compile fewer files at once.")
-        remedies: tuple[Remedy, ...] = (fewer,)
+        remedies: tuple[Remedy, ...] = (FEWER,)
     elif error.pattern == "no-space-left":
         detail = "The disk is full: torch, its libraries and the temporary copies do not fit."
         remedies = (Remedy(action="free-disk-space"), SMALLER)
