@@ -7,6 +7,7 @@ import pytest
 
 from doctor.evidence import read as reading
 from doctor.evidence import remarks
+from doctor.model.facts import REMARK
 from doctor.model.report import Report
 from doctor.pipeline import Request, examine
 from tests.table import table
@@ -80,4 +81,4 @@ def test_a_reader_that_crashed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_remarks_are_few() -> None:
     report = judged(HEALTHY + "it crashes\n" * 20 + "".join(f"crash {i}\n" for i in range(20)))
-    assert sum(e.pattern == remarks.PATTERN for e in report.facts.errors) == remarks.AT_MOST
+    assert sum(e.pattern == REMARK for e in report.facts.errors) == remarks.AT_MOST
