@@ -81,8 +81,8 @@ def read(documents: Iterable[Document], notes: Notes) -> tuple[ErrorText, ...]:
     documents = tuple(documents)
     said = [ErrorText(pattern=REMARK, text=text, source="text") for text in _disputed(notes)]
     said += [replace(error, pattern=REMARK) for error in notes.errors if _is_more_than_it_seems(error, notes)]
-    known = {e.line for e in notes.errors}
     for one in documents:
+        known = _lines_of_messages(one, notes)
         excused = _RAISED.search(one.text) is not None
         for i, line in enumerate(one.lines):
             if len(said) >= AT_MOST:
@@ -102,14 +102,19 @@ def read(documents: Iterable[Document], notes: Notes) -> tuple[ErrorText, ...]:
 
 def _statement(documents: Iterable[Document], notes: Notes) -> tuple[ErrorText, ...]:
     """The first sentence of a person that tells what happens, if there is one."""
-    known = {e.line for e in notes.errors}
     for one in documents:
+        known = _lines_of_messages(one, notes)
         for line, number in zip(one.lines, one.numbers, strict=False):  # a text that is none has no numbers
             output = line[:2].isspace() or _RAISED.match(line)
             if number in known or output or not is_sentence(line) or _NO_STATEMENT.search(line.casefold()):
                 continue
             return (ErrorText(pattern=STATEMENT, text=line.strip()[:200], source=one.name, line=number),)
     return ()
+
+
+def _lines_of_messages(document: Document, notes: Notes) -> set[int | None]:
+    """The numbers of the lines of a text in which messages were recognised."""
+    return {e.line for e in notes.errors if not notes.several or e.source.endswith(f" in {document.name}")}
 
 
 def speaks(line: str, *, traceback: bool = True) -> bool:
