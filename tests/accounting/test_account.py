@@ -214,3 +214,10 @@ def test_a_guess_that_there_is_no_gpu_does_not_explain_the_message() -> None:
     made = from_text(">>> torch.__version__\n'2.4.0+cu121'\nRuntimeError: No CUDA GPUs are available\n")
     assert made.verdict.value != "healthy"
     assert "gpu-hidden" in {h.id for h in made.account.hypotheses} | {f.id for f in made.account.findings}
+
+
+@pytest.mark.parametrize(("as_of", "new"), [("2022-06-06", True), ("2025-06-06", False)])
+def test_whether_a_gpu_is_new_depends_on_the_day_of_the_ticket(as_of: str, new: bool) -> None:
+    said = b"With an RTX 3090: RuntimeError: CUDA error: no kernel image is available for execution on the device"
+    facts = replace(read((("ticket", said),)).facts, live=False, as_of=as_of)
+    assert ("gpu-too-new-for-build" in {f.id for f in judged(facts).account.findings}) is new
