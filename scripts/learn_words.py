@@ -87,17 +87,16 @@ class Model:
     """The regressions over tickets, each given as its terms."""
 
     def __init__(self, tickets: Sequence[Ticket], terms: Sequence[frozenset[str]]) -> None:
-        self._text, self._linear = (
-            importlib.import_module(f"sklearn.{part}") for part in ("feature_extraction.text", "linear_model")
-        )
-        self.vectors = self._text.TfidfVectorizer(analyzer=sorted, binary=True, min_df=AT_LEAST, max_df=AT_MOST)
+        text = importlib.import_module("sklearn.feature_extraction.text")
+        self.vectors = text.TfidfVectorizer(analyzer=sorted, binary=True, min_df=AT_LEAST, max_df=AT_MOST)
         self.causes = sorted({ticket.cause for ticket in tickets})
         seen = self.vectors.fit_transform(terms)
         self.regressions = [self._fitted(seen, [cause in t.accepted for t in tickets]) for cause in self.causes]
 
     def _fitted(self, seen: Any, has: list[bool]) -> Any:
         rarity = {False: 1.0, True: ((len(has) - sum(has)) / sum(has)) ** RARE}
-        made = self._linear.LogisticRegression(C=STRENGTH, solver="liblinear", random_state=0, class_weight=rarity)
+        linear = importlib.import_module("sklearn.linear_model")
+        made = linear.LogisticRegression(C=STRENGTH, solver="liblinear", random_state=0, class_weight=rarity)
         made.fit(seen, has)
         made.coef_[abs(made.coef_) < WORTH] = 0
         return made

@@ -24,7 +24,7 @@ from doctor.checks._accelerators import Accelerator, accelerators
 from doctor.checks._machine import wants_no_gpu
 from doctor.checks.runner import settle
 from doctor.knowledge import lookup
-from doctor.model.facts import Facts, Torch
+from doctor.model.facts import REMARK, Facts, Torch
 from doctor.model.finding import ONLY_TOLD, Evidence, Finding, Outcome
 from doctor.model.symptom import Hypothesis, Question, Symptom
 from doctor.model.values import dataclass
@@ -292,7 +292,7 @@ def _programs_own(symptoms: Sequence[Symptom], findings: Sequence[Finding], fact
     said = rows or [s.text for s in symptoms if s.explained_by in (None, PROGRAM) and _is_elsewhere(s.text)]
     because = ""
     if not said and (listed := accelerators(facts)) and all(a.state in ("used", "aside") for a in listed):
-        remarks = [e.text for e in facts.errors if e.pattern == "remark"]
+        remarks = [e.text for e in facts.errors if e.pattern == REMARK]
         said = remarks if all(_is_elsewhere(text) for text in remarks) else []
         because = " torch uses the GPU here."
     if not said:

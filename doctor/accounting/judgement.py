@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from doctor.accounting.account import Account, account
 from doctor.accounting.harmless import harmless
 from doctor.accounting.symptoms import symptoms_of
-from doctor.accounting.verdict import REMARK, Verdict, verdict
+from doctor.accounting.verdict import Verdict, verdict
 from doctor.checks import all_checks
 from doctor.checks.runner import judge, settle
-from doctor.model.facts import Facts
+from doctor.model.facts import REMARK, Facts
 from doctor.model.finding import SAID_LAST, Outcome
 from doctor.model.values import dataclass
 

@@ -70,7 +70,8 @@ def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[
 
 
 def _nothing_found(account: Account) -> bool:
-    """Whether no check has found what explains the text: a defect that this release is known for need not be met."""
+    """Whether no check has found what explains the text. A known defect of the release does not: it need not have been
+    met."""
     return all(f.severity == "note" or f.id in ONLY_TOLD or is_programs_own(f.id) for f in account.findings)
 
 

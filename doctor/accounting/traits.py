@@ -11,7 +11,7 @@ from doctor.knowledge.versions import numbers
 from doctor.model.facts import ABSENT, Facts, Torch
 from doctor.model.symptom import Symptom
 
-MARK = "="  # no word has it
+MARK = "="  # which no word contains
 
 
 def traits_of(facts: Facts, symptoms: Iterable[Symptom]) -> frozenset[str]:

@@ -14,12 +14,10 @@ from doctor.accounting.account import Account
 from doctor.checks import is_programs_own
 from doctor.checks._accelerators import Accelerator, accelerators, torch_runs
 from doctor.knowledge.messages import harmless_rows
-from doctor.model.facts import ABSENT, Absent, Facts, ProbeResult, Torch
+from doctor.model.facts import ABSENT, REMARK, STATEMENT, Absent, Facts, ProbeResult, Torch
 from doctor.model.finding import OPEN_IF_NOTED, Outcome
 from doctor.model.values import dataclass
 
-REMARK = "remark"  # of evidence/remarks.py
-STATEMENT = "statement"  # of the same
 Value = Literal["healthy", "faulty", "unknown"]
 
 

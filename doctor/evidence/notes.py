@@ -90,7 +90,6 @@ class ReleaseMention:
 
     release: str
     fails: bool | None
-    origin: Origin = Origin(source="text")
 
     def is_of(self, version: str) -> bool:
         """Whether a version is this release, or a patch or a build of it."""
@@ -122,7 +121,7 @@ class Notes:
     understood: set[tuple[str, int]] = field(default_factory=set)  # (document, line index)
     listed_packages: bool = False  # a package list was seen: what is not in it is not there
     mentions: list[Mention] = field(default_factory=list)  # GPUs of sentences
-    releases: list[ReleaseMention] = field(default_factory=list)
+    releases: dict[ReleaseMention, Origin] = field(default_factory=dict)  # each where it is first said
     hints: list[Gpu] = field(default_factory=list)  # of which maker its GPU is, where nobody names it
     said_system: str | None = None  # the system that a sentence names first
     disputed: set[str] = field(default_factory=set)  # facts of which sentences say different things

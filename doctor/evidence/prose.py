@@ -23,6 +23,7 @@ from doctor.regex import Lines, Regex
 
 SOURCE = "text"
 RANK = Trust.SAID
+_AT_MOST = 100  # GPUs that sentences name: each is held against the others
 _CLAUSE = Regex(r"[,.;:!?()|](?:\s|$)|(?<=\s)(?:/|-|\bbut\b)\s|\n")
 # Another machine, a wish, a table of what others have.
 _NOT_THIS = Regex(
@@ -341,7 +342,10 @@ def _gpus(clause: str, notes: Notes, heard: Heard, *, fails: bool) -> None:
     mentions = [Mention(name, fails=fails) for name in names]
     mentions = mentions or [Mention(m["maker"], maker_only=True, fails=fails) for m in heard.finditer(_MAKER, clause)]
     for one in mentions:
-        if all(not other.name.endswith(one.name.split()[-1]) or fails > other.fails for other in notes.mentions):
+        model = one.name.split()[-1]
+        if len(notes.mentions) < _AT_MOST and all(
+            fails > other.fails or not other.name.endswith(model) for other in notes.mentions
+        ):
             notes.mentions.append(one)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from doctor.evidence.blocks import prose
 from doctor.evidence.notes import Notes, ReleaseMention
@@ -17,6 +16,7 @@ from doctor.knowledge import lookup
 from doctor.regex import Regex
 
 SOURCE = "text"
+_AT_MOST = 50  # different mentions: each is held against the others
 _SENTENCE = Regex(r"(?<=[.!?;])\s|\n")
 _MENTION = Regex(
     r"\b(?:py)?torch(?:[ ]version)?[ ]?(?:[:=]{1,2}|is\b|v(?=\d))?[ ]?v?(\d\.\d{1,2}(?:\.(?:\d{1,2}|x))?"
@@ -83,5 +83,5 @@ def read(document: Document, notes: Notes) -> None:
     if document.has("torch"):
         sentences = ((block.line, said) for block in prose(document) for said in _SENTENCE.split(block.text))
         for line, one in ((line, one) for line, said in sentences for one in told(said)):
-            if any(map(lookup.is_release, (one.release, f"{one.release}.0"))):
-                notes.releases.append(replace(one, origin=notes.origin(SOURCE, line, in_passing=True)))
+            if len(notes.releases) < _AT_MOST and any(map(lookup.is_release, (one.release, f"{one.release}.0"))):
+                notes.releases.setdefault(one, notes.origin(SOURCE, line, in_passing=True))

@@ -1,8 +1,9 @@
 """Lines that no reader understood, and that may say that something is wrong.
 
-They become ErrorText "remark". No check reads them and they cause no finding: they only keep a text from being called
-healthy, for health is proven by what was understood. So the words below are many and broad; a line that is taken for a
-complaint and is none costs a verdict, one that is missed makes the doctor lie.
+They become ErrorText "remark", or, where there is none, the first statement of a person becomes ErrorText "statement":
+it may tell of a failure in any words. No check reads them and they cause no finding: they only keep a text from being
+called healthy, for health is proven by what was understood. So the words below are many and broad; a line that is taken
+for a complaint and is none costs a verdict, one that is missed makes the doctor lie.
 """
 
 from __future__ import annotations
@@ -15,11 +16,9 @@ from dataclasses import replace
 from doctor.evidence.blocks import is_sentence
 from doctor.evidence.notes import Notes
 from doctor.evidence.text import Document
-from doctor.model.facts import ErrorText
+from doctor.model.facts import REMARK, STATEMENT, ErrorText
 from doctor.regex import Regex
 
-PATTERN = "remark"
-STATEMENT = "statement"  # what else a person says, where there is no remark: it may tell of a failure in any words
 AT_MOST = 5
 _READ = 400  # characters of a line
 _AVAILABLE = ("torch.cuda_available", "torch.mps_available", "torch.xpu_available")
@@ -80,10 +79,10 @@ _FORM = Regex(
 def read(documents: Iterable[Document], notes: Notes) -> tuple[ErrorText, ...]:
     """The remarks of the texts, up to AT_MOST; where there are none, the first statement that nobody understood."""
     documents = tuple(documents)
-    said = [ErrorText(pattern=PATTERN, text=text, source="text") for text in _disputed(notes)]
-    said += [replace(error, pattern=PATTERN) for error in notes.errors if _is_more_than_it_seems(error, notes)]
-    known = {e.line for e in notes.errors}
+    said = [ErrorText(pattern=REMARK, text=text, source="text") for text in _disputed(notes)]
+    said += [replace(error, pattern=REMARK) for error in notes.errors if _is_more_than_it_seems(error, notes)]
     for one in documents:
+        known = _lines_of_messages(one, notes)
         excused = _RAISED.search(one.text) is not None
         for i, line in enumerate(one.lines):
             if len(said) >= AT_MOST:
@@ -97,19 +96,25 @@ def read(documents: Iterable[Document], notes: Notes) -> tuple[ErrorText, ...]:
             else:
                 told = _VIOLENT.search(line[:_READ].casefold()) is not None
             if told:
-                said.append(ErrorText(pattern=PATTERN, text=line.strip()[:200], source=one.name, line=one.numbers[i]))
+                said.append(ErrorText(pattern=REMARK, text=line.strip()[:200], source=one.name, line=one.numbers[i]))
     return tuple(said[:AT_MOST]) or _statement(documents, notes)
 
 
 def _statement(documents: Iterable[Document], notes: Notes) -> tuple[ErrorText, ...]:
-    known = {e.line for e in notes.errors}
+    """The first sentence of a person that tells what happens, if there is one."""
     for one in documents:
+        known = _lines_of_messages(one, notes)
         for line, number in zip(one.lines, one.numbers, strict=False):  # a text that is none has no numbers
             output = line[:2].isspace() or _RAISED.match(line)
             if number in known or output or not is_sentence(line) or _NO_STATEMENT.search(line.casefold()):
                 continue
             return (ErrorText(pattern=STATEMENT, text=line.strip()[:200], source=one.name, line=number),)
     return ()
+
+
+def _lines_of_messages(document: Document, notes: Notes) -> set[int | None]:
+    """The numbers of the lines of a text in which messages were recognised."""
+    return {e.line for e in notes.errors if not notes.several or e.source.endswith(f" in {document.name}")}
 
 
 def speaks(line: str, *, traceback: bool = True) -> bool:

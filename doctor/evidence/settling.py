@@ -44,7 +44,7 @@ def compared_releases(notes: Notes) -> None:
     left = [one for one in notes.releases if not any(other.is_of(one.release) for other in fine)]
     failing = [one for one in left if one.fails] or (left if len({one.release for one in left}) == 1 else [])
     if failing and not failing[0].is_of(noted) and (not noted or any(one.is_of(noted) for one in notes.releases)):
-        notes.overrule(fact, failing[0].release, failing[0].origin)
+        notes.overrule(fact, failing[0].release, notes.releases[failing[0]])
     elif not failing and any(one.is_of(noted) for one in fine):
         notes.forget(fact)
 

@@ -401,6 +401,11 @@ class Metal:
     gpu_cores: int | None = None  # of the GPU
 
 
+# The `pattern` of messages that no reader understood: a line that may tell of a failure; where there is none, the first
+# thing that a person says (evidence/remarks.py)
+REMARK, STATEMENT = "remark", "statement"
+
+
 @dataclass(frozen=True, kw_only=True)
 class ErrorText:
     """A recognised message. `pattern` is its id in doctor/knowledge; what it means is for the checks to say."""

@@ -8,6 +8,7 @@ import pytest
 
 from doctor.checks import _errata, _errata_fit
 from doctor.checks.runner import judge
+from doctor.checks.torch import torch_release_bug
 from doctor.evidence import signs, threads
 from doctor.evidence.read import read
 from doctor.knowledge import errata as engine
@@ -204,3 +205,8 @@ def test_the_way_back_is_for_the_time_until_the_fix_is_out() -> None:
     assert (found.action, found.details) == ("downgrade-torch", {"torch": "==2.7.1"})
     assert _errata.way_back(replace(row, fixed_in=None), facts) is None
     assert _errata.way_back(replace(row, versions="==2.7.0"), facts) is None
+
+
+def test_a_name_keeps_its_capitals_within_a_sentence() -> None:
+    said = {"NumPy 2 fails": "NumPy 2 fails", "Sorting fails": "sorting fails", "CUDA fails": "CUDA fails"}
+    assert {title: torch_release_bug._within(title) for title in said} == said

@@ -279,3 +279,8 @@ def test_a_mac_in_whatever_words(said: str, system: str | None) -> None:
 def test_a_release_of_macos_in_a_message_is_not_this_one() -> None:
     said = "Run on Intel MacBook Pro: RuntimeError: The MPS backend is supported on MacOS 12.3+.."
     assert facts(said).host.macos is None
+
+
+def test_so_many_gpus_are_no_machines() -> None:
+    said = "".join(f"my RTX {n} fails and the quadro p{n} works\n" for n in range(1000, 2000))
+    assert len(facts(said).gpus or ()) <= 100

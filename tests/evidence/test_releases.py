@@ -2,6 +2,7 @@
 
 import pytest
 
+from doctor.evidence.notes import ReleaseMention
 from doctor.evidence.read import read
 from doctor.evidence.releases import told
 from doctor.model.facts import Torch
@@ -37,3 +38,13 @@ def test_what_a_program_prints_stands_above_sentences() -> None:
 @pytest.mark.parametrize("said", ["torch 2.9.1 and CUDA 12.8", "I have torch 2.9.1", ""])
 def test_a_bare_mention_says_nothing_of_a_failure(said: str) -> None:
     assert all(one.fails is None for one in told(said))
+
+
+@pytest.mark.parametrize("build", ["", "+cu{}"])
+def test_many_mentions_are_not_each_held_against_all(build: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    is_of = ReleaseMention.is_of
+    monkeypatch.setattr(ReleaseMention, "is_of", lambda one, other: asked.append(other) or is_of(one, other))
+    lines = f"With torch 2.5.1{build} it fails.\nWith torch 2.4.1{build} it works.\n"
+    assert str(version("".join(lines.format(n, n) for n in range(100, 600)))).startswith("2.5.1")
+    assert len(asked) < 5_000

@@ -7,6 +7,7 @@ import pytest
 
 from doctor.evidence import read as reading
 from doctor.evidence import remarks
+from doctor.model.facts import REMARK
 from doctor.model.report import Report
 from doctor.pipeline import Request, examine
 from tests.table import table
@@ -80,4 +81,11 @@ def test_a_reader_that_crashed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_remarks_are_few() -> None:
     report = judged(HEALTHY + "it crashes\n" * 20 + "".join(f"crash {i}\n" for i in range(20)))
-    assert sum(e.pattern == remarks.PATTERN for e in report.facts.errors) == remarks.AT_MOST
+    assert sum(e.pattern == REMARK for e in report.facts.errors) == remarks.AT_MOST
+
+
+def test_a_message_of_one_text_does_not_silence_the_same_line_of_another() -> None:
+    message = b"torch 2.5.1\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+    other = b"hello there\nWith torch 2.5.1 it is so that my RTX 3090 in the box fails on the second run\n"
+    errors = reading.read((("a.txt", message), ("b.txt", other))).facts.errors
+    assert [(e.source, e.line) for e in errors if e.pattern == REMARK] == [("b.txt", 2)]

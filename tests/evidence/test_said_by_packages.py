@@ -279,3 +279,10 @@ OTHERS = (
 @table("text, row", OTHERS)
 def test_near_words_are_not_recognised(text: str, row: str) -> None:
     assert row not in {error.pattern for error in read((("ticket.txt", text.encode()),)).facts.errors}
+
+
+def test_a_killed_compiler_is_told_from_the_installer_whatever_its_name() -> None:
+    said = b"gcc-9: fatal error: Killed signal terminated program cc1plus"
+    found = next(f for f in judged(read((("ticket.txt", said),)).facts).account.findings if f.severity == "fault")
+    assert "compiler" in found.detail
+    assert [remedy.details.get("name") for remedy in found.remedies] == ["MAX_JOBS"]

@@ -26,6 +26,8 @@ SMALLER = Remedy(
     action="install-torch", details={"backend": "cpu"}, text="Install the CPU build, which is far smaller."
 )
 
+FEWER = Remedy(action="set-env", details={"name": "MAX_JOBS", "value": "2"}, text="Compile fewer files at once.")
+
 check = Check(
     severity="fault",
     needs=("messages",),
@@ -43,14 +45,12 @@ INSTALLING = Regex(
 @check
 def judge(facts: Facts) -> Judgement:
     error = heard(facts, "no-space-left", "memory-error-or-killed", "compiler-killed")
-    if error is None or not (_installing(facts, error) or "compiler" in error.text or "signal" in error.text):
+    of_compiler = error is not None and error.pattern == "compiler-killed" and "Killed" in error.text
+    if error is None or not (of_compiler or _installing(facts, error)):
         return None
-    if error.pattern == "compiler-killed" and "-9" not in error.text:
-        detail = "The system ended the compiler, for want of memory."
-        remedies = (
-            Remedy(action="set-env", details={"name": "MAX_JOBS", "value": "2"}, text="Compile fewer files at once."),
-            SMALLER,
-        )
+    if of_compiler:
+        detail = "The system killed the compiler because memory ran out."
+        remedies: tuple[Remedy, ...] = (FEWER,)
     elif error.pattern == "no-space-left":
         detail = "The disk is full: torch, its libraries and the temporary copies do not fit."
         remedies = (Remedy(action="free-disk-space"), SMALLER)

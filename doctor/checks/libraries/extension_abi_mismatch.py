@@ -129,12 +129,14 @@ def judge(facts: Facts) -> Judgement:
     torch = installed(facts)
     version = torch.version if torch else built[1][4] if built else None
     package = name or "the extension"
-    made = f"torch {built[1][1]}" if built else "another torch or CUDA"
-    detail = f"{package} was built for {made}" + (f"; this is torch {version}." if version else ".")
-    said = SAYS.get(error.pattern, "").format(name=package)
+    if error.pattern in SAYS:
+        detail = SAYS[error.pattern].format(name=package)
+    else:
+        made = f"torch {built[1][1]}" if built else "another torch or CUDA"
+        detail = f"{package} was built for {made}" + (f"; this is torch {version}." if version else ".")
     return check.found(
         facts,
-        said[:1].upper() + said[1:] if said.startswith("the ") else said or detail,
+        detail if name else detail[0].upper() + detail[1:],
         evidence=(quote(error), "torch.version"),
         remedies=(
             Remedy(action="reinstall-package", details={"package": name}) if name else REBUILD,

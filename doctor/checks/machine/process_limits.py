@@ -185,7 +185,7 @@ def _memory_full(facts: Facts) -> Judgement:
         return None
     return check.found(
         facts,
-        "The machine's own memory, not that of a GPU, did not suffice for what the program asked for.",
+        "The machine's own memory, not that of a GPU, was not enough for what the program asked for.",
         evidence=(quote(error), "host.memory_bytes"),
         remedies=(Remedy(action="reduce-memory"),),
         confidence="likely",

@@ -63,14 +63,14 @@ def judge(facts: Facts) -> Judgement:
 
 
 def _no_room_for_cublas(facts: Facts) -> Judgement:
-    """cuBLAS can't begin: mostly since its workspace finds no room, which its status does not say."""
+    """cuBLAS that can't start: mostly for lack of room for its workspace, which its status does not say."""
     error = heard(facts, "cublas-not-initialized")
     if error is None:
         return None
     return check.found(
         facts,
-        "cuBLAS can't begin its work, most often because the GPU's memory is full; a kernel that failed before, or a "
-        "cuBLAS of another version, does the same.",
+        "cuBLAS could not start, most often because the GPU's memory is full; an earlier kernel that failed, or "
+        "another version of cuBLAS, has the same effect.",
         evidence=(quote(error), "nvidia.processes", "gpus"),
         remedies=(Remedy(action="reduce-memory"), Remedy(action="stop-process")),
         severity="warning",

@@ -54,8 +54,8 @@ def judge(facts: Facts) -> Judgement:
 
 
 def _within(title: str) -> str:
-    """A title within a sentence: it begins small, unless with a name."""
-    return f"{title[0].lower()}{title[1:]}" if title[1].islower() else title
+    """A title within a sentence: it begins with a small letter, unless with a name."""
+    return f"{title[0].lower()}{title[1:]}" if title.split()[0][1:].islower() else title
 
 
 def _abort_in_metal(facts: Facts, release: str | None) -> Judgement:

@@ -45,5 +45,8 @@ GOOD = {
     "a full disk while training": with_error(
         with_torch(linux(), "2.6.0+cpu"), "no-space-left", "[Errno 28] No space left on device"
     ),
+    "a full disk of which a library for signals speaks": with_error(
+        with_torch(linux(), "2.6.0+cpu"), "no-space-left", "signal.wav: [Errno 28] No space left on device"
+    ),
     "a program that is killed": with_error(with_torch(linux(), "2.6.0+cpu"), "memory-error-or-killed", "Killed"),
 }

@@ -1,13 +1,10 @@
 from dataclasses import replace
 
-from tests.example_case import Case
 from tests.examples import device, linux, windows, with_error, with_nvidia, with_torch
 from tests.tickets import collect_env
 
 SM_120 = "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation"
 TO_SM_90 = ("sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90")
-
-NO_KERNEL = "With an RTX 3090: RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
 
 BAD = {
     "RTX 5090 on cu124": with_torch(
@@ -63,7 +60,6 @@ BAD = {
     ),
 }  # fmt: skip
 GOOD = {
-    "years later it is no new GPU": Case(NO_KERNEL, as_of="2025-06-06"),
     "RTX 5090 on cu128": with_torch(
         with_nvidia(linux(), "NVIDIA GeForce RTX 5090", capability="12.0"), "2.7.1+cu128", cuda_available=True
     ),
