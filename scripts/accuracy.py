@@ -49,12 +49,13 @@ COLLECTIONS = {
     "unseen11": "the eleventh round, large, of all kinds of programs, as they come; worked on since then",
     "unseen12": "the twelfth round, of small programs and of rare kinds of faults, as they come; learned since then",
     "unseen13": "the thirteenth round: a fifth of the tickets that were collected with the eleventh, chosen by the "
-    "digest of their addresses and held back until the work on the others was done",
+    "digest of their addresses and held back until the work on the others was done; learned since then",
+    "unseen14": "the fourteenth round, small, of all kinds of programs, as they come; learned since then",
 }
 # with a recorded first run, in their order
 ROUNDS = (
     "unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7", "unseen8", "unseen9", "unseen10",
-    "unseen11", "unseen12", "unseen13",
+    "unseen11", "unseen12", "unseen13", "unseen14",
 )  # fmt: skip
 TOLD_OF = 3  # the last rounds, of which the page tells more
 SHORT = 8  # lines
