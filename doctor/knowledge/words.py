@@ -39,10 +39,11 @@ class Resemblance:
 
 
 def terms_of(text: str) -> frozenset[str]:
-    """The words of a text, its pairs of neighbouring words, and the words of its first line as such, in lower case."""
+    """The words of a text, its pairs of neighbouring words, and the words of its title, in lower case. The title is
+    the first line of several words: no «Hello», no mark of a block."""
     said = _ADDRESS.sub(" ", text[:READ]).lower()
     words = _WORD.findall(said)
-    title = _WORD.findall(said.lstrip().partition("\n")[0])
+    title = next((found for line in said.split("\n") if len(found := _WORD.findall(line)) > 1), [])
     return frozenset((*words, *map(" ".join, pairwise(words)), *(_TITLE + word for word in title)))
 
 
