@@ -153,7 +153,6 @@ def _with_every_file(facts: Facts, damaged: tuple[DamagedFile, ...] | Gap) -> Fa
 
 def read_evidence(request: Request) -> tuple[Target, Facts, dict[str, Any]]:
     """Stage 1 from pasted text and stated facts. Nothing in them is executed, opened or resolved."""
-    from doctor.accounting.resemblance import speaks_of_torch
     from doctor.decode import encoded
     from doctor.evidence.read import read
 
@@ -175,7 +174,7 @@ def read_evidence(request: Request) -> tuple[Target, Facts, dict[str, Any]]:
             "others": seen.others,
             "unread": seen.unread,
             "limits": seen.limits,
-            "words": seen.words if speaks_of_torch(seen.words) else "",
+            "words": seen.words,
         },
     )
 

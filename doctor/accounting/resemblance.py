@@ -42,7 +42,10 @@ SEVERAL = 2
 def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[str, str]) -> Account:
     """The account of a text without a verdict, with the causes of tickets like it. `status`: of each check's
     outcome."""
-    found = lookup.resemblances(text, traits_of(facts, account.symptoms))
+    terms = lookup.terms_of(text)
+    if not _speak_of_torch(terms):
+        return account
+    found = lookup.resemblances(terms, traits_of(facts, account.symptoms))
     if found and found[0].cause == lookup.HEALTHY and found[0].share >= ASKS and _says_nothing(account):
         return replace(account, findings=settle((*account.findings, _only_asks(found[0], facts)), all_checks()))
     alike = {r.cause: r for r in found if r.share >= AT_LEAST and check_of(r.cause)}
@@ -122,10 +125,9 @@ def _of_ten(alike: Resemblance) -> str:
     return f"about {max(1, round(alike.share * 10))} of 10"
 
 
-def speaks_of_torch(text: str) -> bool:
-    """Whether a text has words of the field."""
-    words = lookup.terms_of(text)
-    return not OF_THE_FIELD.isdisjoint(words) or len(OF_COMPUTERS & words) >= SEVERAL
+def _speak_of_torch(terms: frozenset[str]) -> bool:
+    """Whether the terms of a text hold words of the field."""
+    return not OF_THE_FIELD.isdisjoint(terms) or len(OF_COMPUTERS & terms) >= SEVERAL
 
 
 def _told_of(hypothesis: Hypothesis, alike: Resemblance) -> Hypothesis:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from doctor.checks._accelerators import accelerators
 from doctor.checks._torch import kind
-from doctor.knowledge.versions import numbers
+from doctor.knowledge.versions import minor_of
 from doctor.model.facts import ABSENT, Facts, Torch
 from doctor.model.symptom import Symptom
 
@@ -23,14 +23,14 @@ def traits_of(facts: Facts, symptoms: Iterable[Symptom]) -> frozenset[str]:
 def _traits(facts: Facts, symptoms: Sequence[Symptom]) -> Iterator[tuple[str, object]]:
     host, torch = facts.host, facts.torch
     yield from (("system", host.system), ("container", host.container), ("architecture", host.architecture))
-    yield "python", _minor(facts.interpreter.version)
+    yield "python", minor_of(facts.interpreter.version or "")
     yield "driver", "none" if facts.nvidia.driver is ABSENT else (facts.nvidia.driver or "").partition(".")[0]
     yield "gpus", "unknown" if facts.gpus is None else "some" if facts.gpus else "none"
     for gpu in facts.gpus or ():
         yield from (("gpu", gpu.vendor), ("capability", gpu.capability))
     yield from (("accelerator", f"{one.vendor}/{one.state}") for one in accelerators(facts))
     if isinstance(torch, Torch):
-        yield from (("torch", _minor(torch.version)), ("build", kind(facts)), ("cuda", torch.cuda or None))
+        yield from (("torch", minor_of(torch.version or "")), ("build", kind(facts)), ("cuda", torch.cuda or None))
         yield from (("imports", torch.imports), ("available", torch.cuda_available), ("mps", torch.mps_available))
     else:
         yield "torch", "missing" if torch is ABSENT else "unknown"
@@ -39,8 +39,3 @@ def _traits(facts: Facts, symptoms: Sequence[Symptom]) -> Iterator[tuple[str, ob
     yield from (("package", package.name) for package in facts.packages or ())
     yield from (("symptom", f"{one.id}/{one.subject}") for one in symptoms)
     yield from (("kind", one.kind) for one in symptoms)
-
-
-def _minor(version: str | None) -> str:
-    """ "2.1" of "2.1.2+cu121"; "" where it is not known."""
-    return ".".join(map(str, numbers(version or "")[:2]))

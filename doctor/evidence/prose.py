@@ -82,13 +82,6 @@ _TORCH = Regex(
     r"(?:\.dev\d{8})?(?:\+[a-z]\w{1,11}(?:\.\d)*)?)(?!\w|\.\w)",
     re.I,
 )
-# A release of torch of which a clause says that it does not have the fault.
-_ANOTHER_RELEASE = Regex(
-    r"\bdowngrad|\bdo(?:es)?(?:n't| not) (?:happen|occur|do th)|"
-    r"\b(?:with|on|in|using) (?:py)?torch(?:[^\s\d]{0,60}\d|\S{0,60} v?\d)\S{0,60} "
-    r"[^.]{0,30}\b(?:works?|worked|fine|usable|right|correct(?:ly)?)\b",
-    re.I,
-)
 _PYTHON = Regex(r"\bpython(?:[ ]version)?[ ]?(?::|=|is\b|v(?=\d))?[ ]?v?(3\.\d{1,2}(?:\.\d{1,2})?)(?!\w|\.\w)", re.I)
 _DRIVER = Regex(
     r"\b(?:drivers?(?:[ ]version)?[ ]?(?::|=|is\b|v(?=\d))?|nvidia)[ ]?v?(\d{3}(?:\.\d{2,3}(?:\.\d{2})?)?)(?!\w|\.\w)",
@@ -254,7 +247,7 @@ def read(document: Document, notes: Notes) -> None:
                 _gpus(clause, notes, hears, fails=fails)
             if of_computer:
                 _machine(clause, line, notes, hears, mac=mac)
-            if of_version and not _ASKED_FOR.search(clause) and not _ANOTHER_RELEASE.search(clause):
+            if of_version and not _ASKED_FOR.search(clause):
                 _versions(clause, line, notes, hears)
 
 

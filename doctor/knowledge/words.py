@@ -68,10 +68,10 @@ def _shares() -> tuple[Sequence[float], Sequence[float]]:
     return [row["odds"] for row in rows], [row["share"] for row in rows]
 
 
-def resemblances(text: str, traits: Iterable[str] = ()) -> tuple[Resemblance, ...]:
-    """The causes that tickets like this text had, the likeliest first; () where it has too
-    few known terms."""
-    heard = [found for term in sorted(terms_of(text)) if (found := _terms().get(term))]
+def resemblances(terms: frozenset[str], traits: Iterable[str] = ()) -> tuple[Resemblance, ...]:
+    """The causes that tickets like a text had, the likeliest first, from its terms; () where too few of them are
+    known."""
+    heard = [found for term in sorted(terms) if (found := _terms().get(term))]
     if len(heard) < ENOUGH:
         return ()
     understood = [found for trait in sorted(traits) if (found := _terms().get(trait))]

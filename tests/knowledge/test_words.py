@@ -51,7 +51,7 @@ def test_terms_are_words_pairs_and_words_of_the_title_without_short_numbers_and_
 
 @given(st.text(max_size=400))
 def test_shares_fall_and_are_shares(text: str) -> None:
-    shares = [r.share for r in resemblances(f"{text} docker container nvidia", ("system=linux",))]
+    shares = [r.share for r in resemblances(terms_of(f"{text} docker container nvidia"), ("system=linux",))]
     assert shares == sorted(shares, reverse=True)
     assert all(0 <= share <= 1 for share in shares)
 
@@ -67,10 +67,11 @@ def test_what_odds_are_worth_rises_and_was_seen_on_tickets_that_were_left_out() 
 
 def test_what_was_understood_counts_beside_the_words() -> None:
     def share(traits: tuple[str, ...]) -> float:
-        return next(r.share for r in resemblances("my model runs on the cpu only", traits) if r.cause == "torch-cpu-only")
+        found = resemblances(terms_of("my model runs on the cpu only"), traits)
+        return next(r.share for r in found if r.cause == "torch-cpu-only")
 
     assert share(("build=cpu", "gpu=nvidia")) > share(()) > share(("build=cuda", "available=True"))
 
 
 def test_a_text_without_known_words_resembles_nothing() -> None:
-    assert resemblances("xqzv 12 !?") == ()
+    assert resemblances(terms_of("xqzv 12 !?")) == ()
