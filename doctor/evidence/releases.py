@@ -23,10 +23,11 @@ _MENTION = Regex(
     r"(?:\+[a-z]\w{1,11}(?:\.\d)*)?)(?!\w|\.\w)",
     re.I,
 )
+_DENIED = r"(?:does(?:n't| not)|did(?:n't| not)|do(?:n't| not)|is(?:n't| not)|no longer|never|not|cannot|can't)"
 # What stands before a release of which something is said …
 _FAILED_BEFORE = Regex(
     r"(?:\b(?:not|never|fails?|failed|failing|crash(?:es|ed|ing)?|breaks?|broken|broke|wrong|errors?|regress\w*|"
-    r"happens?|occurs?|appears?|get|got|seen?|reproduc\w+|since|starting|began|begins|started|introduced)|n't)"
+    r"(?<!not )(?<!n't )(?:happens?|occurs?|appears?)|get|got|seen?|reproduc\w+|since|starting|began|begins|started|introduced)|n't)"
     r"(?: work(?:s|ing)?)?(?:[ ]here)?,?[ ](?:(?:with|in|on|from|since|under|using|for)[ ])?(?:the[ ])?\Z|"
     r"\b(?:up(?:grad|dat)\w+|switch\w*|mov\w+)[ ](?:\w+[ ]){0,2}?(?:from[ ]\S+[ ])?to[ ]\Z|"
     r"\b(?:after|since)[ ](?:the[ ])?(?:up(?:grade|date)|switch)[ ](?:to|from)[ ](?:\S+[ ]to[ ])?\Z",
@@ -36,11 +37,11 @@ _WORKED_BEFORE = Regex(
     r"\b(?:works?|worked|working|fine|ok|okay|good|right|correct(?:ly)?|usable|no (?:problems?|issues?|errors?))"
     r"[ ](?:again[ ])?(?:with|in|on|under|using|up to|until)[ ](?:the[ ])?(?:old(?:er)?[ ]|previous[ ])?\Z|"
     r"\b(?:downgrad\w+|revert\w*|roll\w*[ ]back|going back|went back|back)[ ](?:\w+[ ]){0,3}?to[ ]\Z|"
-    r"\b(?:upgrad|updat)\w+[ ](?:\w+[ ]){0,2}?from[ ]\Z",
+    r"\b(?:upgrad|updat)\w+[ ](?:\w+[ ]){0,2}?from[ ]\Z|"
+    r"\b" + _DENIED + r"[ ](?:happen|occur|appear)[ ](?:here[ ])?(?:with|in|on|under|using)[ ](?:the[ ])?\Z",
     re.I,
 )
 # … and what stands behind it.
-_DENIED = r"(?:does(?:n't| not)|did(?:n't| not)|do(?:n't| not)|is(?:n't| not)|no longer|never|not|cannot|can't)"
 _FAILED_AFTER = Regex(
     r"\A(?:[^.;\n]{0,40}?[ ])?(?:" + _DENIED + r"[ ](?:work|run|help|give|finish|compute)\w*|fails?\b|failed\b|"
     r"crash\w*|breaks?\b|broken\b|"

@@ -12,6 +12,7 @@ COMPARED = {
     "torch 2.8.0 peak vram is 6.3 GB\ntorch 2.9.1 peak vram is 12.7 GB\nIt can fail, with torch 2.9.1, here.": "2.9.1",
     "After upgrading to torch 2.9.0 all images are black. With torch 2.8.0 they were right.": "2.9.0",
     "PyTorch 2.1.2 does not do this. My torch 2.2.1 does.": "2.2.1",
+    "It does not happen with torch 2.1.0. My torch 2.2.1 does it.": "2.2.1",
     "I upgraded from torch 2.0.1 to torch 2.1.0 and it crashes.": "2.1.0",
 }
 
