@@ -12,7 +12,6 @@ a digest of the tickets and their labels, so a label that is changed later shows
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import sys
 from collections import Counter, defaultdict
@@ -27,7 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from doctor.model.finding import ONLY_TOLD  # noqa: E402
-from scripts.score_cases import Case, alike, cases_below, examine_in_process, score, scored  # noqa: E402
+from scripts.score_cases import alike, examine_in_process, score, scored  # noqa: E402
+from scripts.tickets import Ticket, digest, tickets_below  # noqa: E402
 
 CASES = ROOT / "tests/cases"
 PAGE = ROOT / "docs/accuracy.md"
@@ -94,7 +94,7 @@ MEASURES = {
 }
 
 
-def outcome(case: Case, report: Mapping[str, Any]) -> Outcome:
+def outcome(case: Ticket, report: Mapping[str, Any]) -> Outcome:
     """Compare one report with its label."""
     scored = score(case, report)
     findings = [f for f in report["findings"] if f["id"] not in ONLY_TOLD]
@@ -109,7 +109,7 @@ def outcome(case: Case, report: Mapping[str, Any]) -> Outcome:
         label=cause,
         said=said,
         verdict=verdict,
-        lines=len((case.folder / "input.txt").read_text(encoding="utf-8").splitlines()),
+        lines=len(case.text.splitlines()),
         right=scored.top1,
         exact=cause in (said, verdict),
         other_fault=bool(named) and named[0] not in case.right,
@@ -130,7 +130,7 @@ def _is_fault(id: str) -> bool:
 
 def outcomes(folder: Path) -> dict[str, Outcome]:
     """Case name -> outcome, of all cases below the folder."""
-    return {case.name: outcome(case, examine_in_process(case)) for case in cases_below([folder])}
+    return {case.name: outcome(case, examine_in_process(case)) for case in tickets_below([folder])}
 
 
 def count(found: Iterable[Outcome], measure: str) -> int:
@@ -143,15 +143,6 @@ def interval(hits: int, of: int) -> tuple[float, float]:
     z, share = 1.96, hits / of
     middle, spread = share + z * z / (2 * of), z * sqrt(share * (1 - share) / of + z * z / (4 * of * of))
     return (middle - spread) / (1 + z * z / of), (middle + spread) / (1 + z * z / of)
-
-
-def digest(folder: Path) -> str:
-    """SHA-256 over the tickets and the labels below the folder."""
-    whole = hashlib.sha256()
-    for path in sorted(folder.rglob("*/*/*")):
-        if path.name in ("input.txt", "case.json"):
-            whole.update(f"{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes() + b"\0")
-    return whole.hexdigest()
 
 
 def record(folder: Path, tool: str) -> dict[str, Any]:

@@ -9,7 +9,6 @@ tool (scripts/accuracy.py) and must not teach it.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
@@ -19,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 from scripts.tables import table_text  # noqa: E402
+from scripts.tickets import tickets_below  # noqa: E402
 
 WITH_SUBJECT = ("accelerator-unused", "cuda-not-available")  # what no message names
 TABLE = ROOT / "doctor/knowledge/tables/causes.json"
@@ -31,19 +31,17 @@ def counted(folders: Iterable[Path]) -> tuple[dict[str, Counter[str]], int]:
 
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     cases = 0
-    for folder in folders:
-        for label in sorted(folder.rglob("case.json")):
-            text = label.parent / "input.txt"
-            if not text.is_file() or any((above / "first-run.json").is_file() for above in label.parents):
-                continue
-            cases += 1
-            cause = json.loads(label.read_text(encoding="utf-8"))["cause"]
-            seen = set()
-            for symptom in symptoms_of(read((("input.txt", text.read_bytes()),)).facts):
-                if cause in symptom.causes:
-                    seen.add(f"{symptom.id}/{symptom.subject}" if symptom.id in WITH_SUBJECT else symptom.id)
-            for name in seen:
-                counts[name][cause] += 1
+    for ticket in tickets_below(folders):
+        if (ticket.collection / "first-run.json").is_file():
+            continue
+        cases += 1
+        cause = ticket.label["cause"]
+        seen = set()
+        for symptom in symptoms_of(read((("input.txt", ticket.said),)).facts):
+            if cause in symptom.causes:
+                seen.add(f"{symptom.id}/{symptom.subject}" if symptom.id in WITH_SUBJECT else symptom.id)
+        for name in seen:
+            counts[name][cause] += 1
     return counts, cases
 
 

@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -26,9 +24,10 @@ sys.path.insert(0, str(ROOT))
 from doctor.accounting.symptoms import symptoms_of  # noqa: E402
 from doctor.accounting.traits import traits_of  # noqa: E402
 from doctor.evidence.read import read  # noqa: E402
-from doctor.knowledge.words import BIAS_UNIT, HEALTHY, RARITY_UNIT, WEIGHT_UNIT, terms_of  # noqa: E402
+from doctor.knowledge.words import BIAS_UNIT, RARITY_UNIT, WEIGHT_UNIT, terms_of  # noqa: E402
 from scripts.count_causes import command  # noqa: E402
 from scripts.tables import table_text  # noqa: E402
+from scripts.tickets import Ticket, tickets_below  # noqa: E402
 
 TABLE = ROOT / "doctor/knowledge/tables/words.json"
 AT_LEAST, AT_MOST = 3, 0.5  # tickets with a term: at least so many, at most this share
@@ -39,19 +38,15 @@ PARTS = 5  # the tickets are left out in so many parts in turn
 STEPS = 20  # of odds for which their worth is counted
 
 
-@dataclass(frozen=True)
-class Ticket:
-    """A labelled ticket. `accepted`: its cause and the others that its label counts as right."""
+def terms_and_traits(ticket: Ticket) -> frozenset[str]:
+    """What the text of a ticket is compared by."""
+    seen = read((("input.txt", ticket.said),))
+    return terms_of(seen.words) | traits_of(seen.facts, symptoms_of(seen.facts))
 
-    cause: str
-    accepted: frozenset[str]
-    said: bytes
 
-    @property
-    def terms(self) -> frozenset[str]:
-        """The words and traits that its text has."""
-        seen = read((("input.txt", self.said),))
-        return terms_of(seen.words) | traits_of(seen.facts, symptoms_of(seen.facts))
+def accepted(ticket: Ticket) -> frozenset[str]:
+    """The causes that its label counts as right."""
+    return frozenset(ticket.right)
 
 
 def labelled(collections: Iterable[Path]) -> list[Ticket]:
@@ -60,13 +55,8 @@ def labelled(collections: Iterable[Path]) -> list[Ticket]:
     for collection in sorted(collections):
         if collection.name.startswith("unseen") and not (collection / "first-run.json").is_file():
             continue
-        for label in sorted(collection.rglob("case.json")):
-            text = label.parent / "input.txt"
-            if text.is_file():
-                case = json.loads(label.read_text(encoding="utf-8"))
-                said, cause = text.read_bytes(), case["cause"] or HEALTHY
-                ticket = Ticket(cause, frozenset((cause, *case.get("also", ()))), said)
-                found.setdefault((case.get("source", str(label)), said[:100]), ticket)
+        for ticket in tickets_below([collection]):
+            found.setdefault((ticket.label["source"], ticket.said[:100]), ticket)
     return list(found.values())
 
 
@@ -74,7 +64,7 @@ def digest(tickets: Iterable[Ticket]) -> str:
     """What tells whether the table was learned from exactly these tickets."""
     made = hashlib.sha256()
     for ticket in tickets:
-        made.update(f"{' '.join(sorted(ticket.accepted))}\0".encode() + ticket.said + b"\0")
+        made.update(f"{' '.join(sorted(accepted(ticket)))}\0".encode() + ticket.said + b"\0")
     return made.hexdigest()[:16]
 
 
@@ -89,9 +79,9 @@ class Model:
     def __init__(self, tickets: Sequence[Ticket], terms: Sequence[frozenset[str]]) -> None:
         text = importlib.import_module("sklearn.feature_extraction.text")
         self.vectors = text.TfidfVectorizer(analyzer=sorted, binary=True, min_df=AT_LEAST, max_df=AT_MOST)
-        self.causes = sorted({ticket.cause for ticket in tickets})
+        self.causes = sorted({ticket.label["cause"] for ticket in tickets})
         seen = self.vectors.fit_transform(terms)
-        self.regressions = [self._fitted(seen, [cause in t.accepted for t in tickets]) for cause in self.causes]
+        self.regressions = [self._fitted(seen, [cause in accepted(t) for t in tickets]) for cause in self.causes]
 
     def _fitted(self, seen: Any, has: list[bool]) -> Any:
         rarity = {False: 1.0, True: ((len(has) - sum(has)) / sum(has)) ** RARE}
@@ -120,7 +110,7 @@ def worth(tickets: Sequence[Ticket], terms: Sequence[frozenset[str]]) -> list[di
         for cause, odds, place in model.odds([terms[i] for i in left_out]):
             step = min(int(odds * STEPS), STEPS - 1)
             seen[step] += 1
-            right[step] += cause in tickets[left_out[place]].accepted
+            right[step] += cause in accepted(tickets[left_out[place]])
     rows, least = [{"odds": 0.0, "share": 0.0}], 0.0
     for step in range(STEPS):
         if seen[step]:
@@ -131,9 +121,9 @@ def worth(tickets: Sequence[Ticket], terms: Sequence[frozenset[str]]) -> list[di
 
 def learned(tickets: list[Ticket]) -> dict[str, Any]:
     """The content of the table."""
-    terms = [ticket.terms for ticket in tickets]
+    terms = [terms_and_traits(ticket) for ticket in tickets]
     model = Model(tickets, terms)
-    number = Counter(cause for ticket in tickets for cause in ticket.accepted)
+    number = Counter(cause for ticket in tickets for cause in accepted(ticket))
     cited = {"sources": ["cases"], "status": "verified"}
     causes: list[Mapping[str, Any]] = []
     weights: dict[str, dict[int, int]] = {term: {} for term in model.vectors.get_feature_names_out()}

@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts.score_cases import Case, cases_below  # noqa: E402
+from scripts.tickets import Ticket, tickets_below  # noqa: E402
 
 NEVER_HEALTHY, ASKED_FOR = 0, 0.8
 AT_MOST = 6  # lines taken from one case
@@ -38,7 +38,7 @@ class Taken:
     right: bool  # its first finding is still one of the labelled causes
 
 
-def examined(case: Case, text: bytes) -> Any:
+def examined(case: Ticket, text: bytes) -> Any:
     from doctor.pipeline import Request, examine
 
     return examine(Request(evidence=(("input.txt", text),), as_of=case.label["date"]))
@@ -58,9 +58,9 @@ def deciding(finding: Any, text: str) -> Iterator[tuple[str, str]]:
                 break
 
 
-def without(case: Case) -> Taken | None:
+def without(case: Ticket) -> Taken | None:
     """The case without what decides it; None where it is not judged right and certain, or rests on nothing quoted."""
-    text = (case.folder / "input.txt").read_bytes().decode("utf-8", "replace")
+    text = case.text
     report = examined(case, text.encode())
     first = report.findings[0] if report.findings else None
     if first is None or first.severity != "fault" or first.id not in case.right or first.confidence != "certain":
@@ -118,7 +118,7 @@ def main() -> int:
     parser.add_argument("-v", "--verbose", action="store_true", help="each case that is not as it should be")
     options = parser.parse_args()
     taken = []
-    for case in cases_below(options.folders):
+    for case in tickets_below(options.folders):
         if len(taken) < options.most and (one := without(case)):
             taken.append(one)
     counts = Counter(one.how for one in taken)

@@ -14,7 +14,6 @@ every change; exit code 1 if there are too many.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import re
 import sys
@@ -31,6 +30,7 @@ sys.path.insert(0, str(ROOT))
 
 from doctor.model.report import Report  # noqa: E402
 from doctor.pipeline import Request, examine  # noqa: E402
+from scripts.tickets import tickets_below  # noqa: E402
 
 Case = tuple[str, str, str]  # name, text, date
 SECONDS = 1.0  # for one text of the fuzz
@@ -228,10 +228,8 @@ def cut(report: Report, text: str) -> bytes:
 
 def cases(folders: list[Path]) -> Iterator[Case]:
     """All labelled cases below the folders."""
-    for folder in folders:
-        for label in sorted(folder.rglob("case.json")):
-            text = (label.parent / "input.txt").read_text(encoding="utf-8")
-            yield label.parent.name, text, json.loads(label.read_text(encoding="utf-8"))["date"]
+    for ticket in tickets_below(folders):
+        yield ticket.name, ticket.text, ticket.label["date"]
 
 
 def matrix(found: list[Case], forms: dict[str, Callable[[str], bytes]], changes: Counter[str]) -> int:

@@ -59,12 +59,11 @@ def answer(data: bytes) -> dict[str, Any]:
 
 def tally(folders: list[Path]) -> Tally:
     """Go through the cases below the folders."""
-    from scripts.score_cases import cases_below
+    from scripts.tickets import tickets_below
 
     result = Tally()
-    for case in cases_below(folders):
-        text = (case.folder / "input.txt").read_text(encoding="utf-8", errors="replace")
-        said = answer(event(text, case.label["date"]))
+    for case in tickets_below(folders):
+        said = answer(event(case.text, case.label["date"]))
         result.cases += 1
         result.silent += said["action"] == "none"
         result.healthy += said["verdict"] == "healthy"
@@ -81,14 +80,13 @@ def tally(folders: list[Path]) -> Tally:
 
 def inert(folders: list[Path]) -> tuple[int, list[str]]:
     """How many comments were looked at, and the issues of which something survived."""
-    from scripts.score_cases import cases_below
+    from scripts.tickets import tickets_below
     from tests.reports.hostile import hostile_ticket
     from tests.triage.survivors import survivors
 
     r, alive, count = random.Random(1), list[str](), 0
-    for case in cases_below(folders):
-        text = (case.folder / "input.txt").read_text(encoding="utf-8", errors="replace")
-        foreign = f"{hostile_ticket(r)}\n{text}\n{hostile_ticket(r)}"
+    for case in tickets_below(folders):
+        foreign = f"{hostile_ticket(r)}\n{case.text}\n{hostile_ticket(r)}"
         said = answer(event(foreign, case.label["date"]))
         count += said["body"] is not None
         if found := survivors(said["body"] or "", foreign):

@@ -1,8 +1,7 @@
 """Score the judgement on labelled cases: scripts/score_cases.py DIR… [--floor tests/cases/floor.json] [--command]
 
-Every folder below DIR that holds an input.txt and a case.json is one case; case.json names the cause, what is right
-too, what
-would be wrong, and the fix. Rules:
+Every ticket below DIR (scripts/tickets.py) is one case; its label names the cause, what is right too, what would be
+wrong, and the fix. Rules:
   * top-1: the first finding of severity fault is `cause` or in `also`; `healthy`: verdict healthy and no fault.
     Where no fault
     is claimed, the first warning or note counts for ids that claim none (program-error, backend-impossible-here, …);
@@ -23,7 +22,7 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -34,6 +33,7 @@ sys.path.insert(0, str(ROOT))
 
 from doctor.model.finding import NO_FAULT, ONLY_TOLD  # noqa: E402
 from doctor.model.symptom import RESEMBLES  # noqa: E402
+from scripts.tickets import Ticket, tickets_below  # noqa: E402
 
 TORCH_ACTIONS = ("install-torch", "reinstall-torch", "upgrade-torch", "downgrade-torch")
 FAMILIES = {
@@ -49,32 +49,16 @@ FAMILIES = {
     "free-disk": "free-disk-space",
     "add-index": "fix-index",
 }  # fmt: skip
-Examine = Callable[["Case"], Mapping[str, Any]]
+Examine = Callable[[Ticket], Mapping[str, Any]]
 MEASURES = ("top1", "recall", "specificity", "wrong", "action", "backend", "erratum")
 HIGHER_IS_WORSE = ("wrong",)
-
-
-@dataclass(frozen=True)
-class Case:
-    """A labelled machine."""
-
-    folder: Path
-    label: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        return f"{self.folder.parent.name}/{self.folder.name}"
-
-    @property
-    def right(self) -> tuple[str, ...]:
-        return (self.label["cause"], *self.label["also"])
 
 
 @dataclass
 class Score:
     """What came of one case. None: the measure does not apply to it."""
 
-    case: Case
+    case: Ticket
     layer: str
     top1: bool
     recall: bool | None = None
@@ -87,30 +71,22 @@ class Score:
     notes: list[str] = field(default_factory=list)
 
 
-def cases_below(folders: Iterable[Path]) -> Iterator[Case]:
-    """All cases below the folders, by name."""
-    for folder in folders:
-        for label in sorted(folder.rglob("case.json")):
-            if (label.parent / "input.txt").is_file():
-                yield Case(label.parent, json.loads(label.read_text(encoding="utf-8")))
-
-
-def examine_in_process(case: Case) -> Mapping[str, Any]:
+def examine_in_process(case: Ticket) -> Mapping[str, Any]:
     """The report as --json has it, without a process for each case; made once for all who ask."""
-    return _examined(case.folder, case.label["date"])
+    return _examined(case.said, case.label["date"])
 
 
 @cache
-def _examined(folder: Path, date: str) -> Mapping[str, Any]:
+def _examined(text: bytes, date: str) -> Mapping[str, Any]:
     from doctor.pipeline import Request, examine
     from doctor.reports import json as json_report
 
-    request = Request(evidence=(("input.txt", (folder / "input.txt").read_bytes()),), as_of=date)
+    request = Request(evidence=(("input.txt", text),), as_of=date)
     said: Mapping[str, Any] = json.loads(json_report.render(examine(request)))
     return said
 
 
-def examine_by_command(case: Case) -> Mapping[str, Any]:
+def examine_by_command(case: Ticket) -> Mapping[str, Any]:
     """The report of the installed command."""
     done = subprocess.run(
         [
@@ -119,11 +95,12 @@ def examine_by_command(case: Case) -> Mapping[str, Any]:
             "doctor",
             "check",
             "--from",
-            str(case.folder / "input.txt"),
+            "-",
             "--as-of",
             case.label["date"],
             "--json",
         ],
+        input=case.text,
         capture_output=True,
         text=True,
         timeout=60,
@@ -136,7 +113,7 @@ def examine_by_command(case: Case) -> Mapping[str, Any]:
     return said
 
 
-def score(case: Case, report: Mapping[str, Any]) -> Score:
+def score(case: Ticket, report: Mapping[str, Any]) -> Score:
     """Compare a report with the label."""
     findings = [f for f in report["findings"] if f["id"] not in ONLY_TOLD]
     faults = [f["id"] for f in findings if f["severity"] == "fault"]
@@ -168,7 +145,7 @@ def alike(findings: Iterable[Mapping[str, Any]]) -> list[str]:
     return [f["id"] for f in told if f["id"] not in NO_FAULT]
 
 
-def _top1(case: Case, report: Mapping[str, Any], faults: list[str], ids: list[str]) -> bool:
+def _top1(case: Ticket, report: Mapping[str, Any], faults: list[str], ids: list[str]) -> bool:
     if faults:
         return faults[0] in case.right
     if report["verdict"] in case.right:  # "healthy", or "unknown" where the text cannot prove it
@@ -176,7 +153,7 @@ def _top1(case: Case, report: Mapping[str, Any], faults: list[str], ids: list[st
     return bool(ids) and (ids[0] in case.right or (ids[0] in NO_FAULT and "healthy" in case.right))
 
 
-def _score_fix(case: Case, report: Mapping[str, Any], result: Score) -> None:
+def _score_fix(case: Ticket, report: Mapping[str, Any], result: Score) -> None:
     wanted = case.label["fix"]
     offered = [f for fix in report["plan"]["fixes"][:2] for f in (fix, *fix["alternatives"][:1])]
     families = {_family(f["action"]) for f in offered}
@@ -269,7 +246,7 @@ def main() -> int:
     parser.add_argument("--brief", action="store_true", help="no table per cause")
     options = parser.parse_args()
     examine = examine_by_command if options.command else examine_in_process
-    if not any(cases_below(options.folders)):
+    if not any(tickets_below(options.folders)):
         parser.error("there are no cases below these folders")
     return scored(options.folders, options.floor, examine, brief=options.brief)
 
@@ -277,8 +254,8 @@ def main() -> int:
 def scored(folders: Iterable[Path], floor: Path | None, examine: Examine, *, brief: bool) -> int:
     """Print the tables, then what is below the floors of that file: exit code 1 if anything is."""
     groups: dict[str, list[Score]] = defaultdict(list)
-    for case in cases_below(folders):
-        groups[_collection(case.folder)].append(score(case, examine(case)))
+    for case in tickets_below(folders):
+        groups[_collection(case.collection)].append(score(case, examine(case)))
     floors = json.loads(floor.read_text(encoding="utf-8")) if floor else {}
     failed = []
     for name, scores in groups.items():
@@ -293,12 +270,12 @@ def scored(folders: Iterable[Path], floor: Path | None, examine: Examine, *, bri
 
 
 def _collection(folder: Path) -> str:
-    """ "bank" or "own": the folder below tests/cases; elsewhere the grandparent's name."""
+    """ "bank" or "own": the folder below tests/cases; elsewhere its own name."""
     parts = folder.resolve().parts
     for name in ("bank", "own"):
         if name in parts:
             return name
-    return folder.parent.parent.name
+    return folder.name
 
 
 if __name__ == "__main__":

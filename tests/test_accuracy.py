@@ -10,17 +10,16 @@ from typing import Any
 import pytest
 
 from scripts import accuracy
-from scripts.score_cases import Case
+from scripts.tickets import Ticket, digest, line_of, tickets_below
 
 UNSEEN = accuracy.CASES / accuracy.ROUNDS[-1]
 FIRST = json.loads((UNSEEN / accuracy.FIRST_RUN).read_text(encoding="utf-8"))
 
 
 def outcome(tmp_path: Path, cause: str, said: dict[str, Any], **label: Any) -> accuracy.Outcome:
-    (tmp_path / "input.txt").write_text("one\ntwo\n", encoding="utf-8")
     labelled = {"cause": cause, "also": [], "not": [], "fix": {"action": "none"}, **label}
     report = {"findings": [], "hypotheses": [], "questions": [], "plan": {"fixes": []}, **said}
-    return accuracy.outcome(Case(tmp_path, labelled), report)
+    return accuracy.outcome(Ticket(tmp_path, "run/x", labelled, b"one\ntwo\n", tmp_path / "input.txt"), report)
 
 
 def findings(*found: tuple[str, str]) -> list[dict[str, str]]:
@@ -30,14 +29,14 @@ def findings(*found: tuple[str, str]) -> list[dict[str, str]]:
 @pytest.mark.parametrize("name", accuracy.ROUNDS)
 def test_tickets_and_labels_are_those_of_the_first_run(name: str) -> None:
     first = json.loads((accuracy.CASES / name / accuracy.FIRST_RUN).read_text(encoding="utf-8"))
-    assert accuracy.digest(accuracy.CASES / name) == first["digest"]
+    assert digest(accuracy.CASES / name) == first["digest"]
 
 
 def test_no_unseen_ticket_is_in_another_collection() -> None:
-    sources = {}
-    for label in accuracy.CASES.glob("*/*/*/case.json"):
-        collection = label.relative_to(accuracy.CASES).parts[0]
-        sources.setdefault(json.loads(label.read_text(encoding="utf-8"))["source"].lower(), set()).add(collection)
+    sources: dict[str, set[str]] = {}
+    for ticket in tickets_below([accuracy.CASES]):
+        parts = ticket.file.relative_to(accuracy.CASES).parts
+        sources.setdefault(ticket.label["source"].lower(), set()).add(parts[0])
     assert not [source for source, found in sources.items() if found & {*accuracy.ROUNDS} and len(found) > 1]
 
 
@@ -103,3 +102,17 @@ def test_a_first_run_is_recorded_once(monkeypatch: pytest.MonkeyPatch, capsys: p
     with pytest.raises(SystemExit):
         accuracy.main()
     assert "there is one first run" in capsys.readouterr().err
+
+
+def test_both_forms_of_a_round_are_the_same(tmp_path: Path) -> None:
+    label = {"cause": "gpu-hidden", "also": [], "date": "2024"}
+    folder, file = tmp_path / "folder/driver/one-1", tmp_path / "file" / "tickets.jsonl"
+    folder.mkdir(parents=True)
+    file.parent.mkdir()
+    (folder / "input.txt").write_text("Grüße\n2", encoding="utf-8")
+    (folder / "case.json").write_text(json.dumps(label, indent=1) + "\n", encoding="utf-8")
+    (ticket,) = tickets_below([tmp_path / "folder"])
+    file.write_text(line_of(ticket), encoding="utf-8")
+    (read,) = tickets_below([file.parent])
+    assert (read.name, read.label, read.said) == ("driver/one-1", label, ticket.said)
+    assert digest(file.parent) == digest(tmp_path / "folder")

@@ -17,7 +17,7 @@ from doctor.formats import nvidia_smi, rocm
 from doctor.knowledge import lookup
 from doctor.model.facts import Amd, ErrorText, Facts, ImportFailure, ProbeResult, Source, Stage, StartFailure, Torch
 from doctor.model.finding import SAID_LAST
-from scripts.score_cases import cases_below
+from scripts.tickets import ROUND, tickets_below
 from tests.example_case import Case, facts_of
 from tests.table import table
 from tests.test_examples import IDS, examples_of
@@ -36,8 +36,6 @@ MEASURED = ("mps-differs", "mps-memory-grows", "container-run")  # no messages: 
 IMPORTING = ("ImportError", "OSError")
 # In a text a program asks for the GPU that cannot be there. Live it is torchdoctor that asks, and no one is at fault.
 OTHERWISE = {"backend-impossible-here": "no-accelerator"}
-# Rounds of tickets as they come: most tell in words what a machine would show.
-RETOLD = ("unseen8", "unseen9", "unseen10", "unseen11", "unseen12", "unseen13", "unseen14")
 # Known to differ: their texts tell in words what the facts of a live run do not hold.
 IN_WORDS = frozenset((
     "unseen/driver/cor-gs-23", "unseen3/libraries/onetrainer-487", "unseen4/driver/time-series-library-10",
@@ -71,11 +69,10 @@ def texts() -> Iterator[tuple[str, Facts]]:
             case = example if isinstance(example, Case) else Case(example)
             if isinstance(case.what, str):
                 yield f"{id}: {name}", facts_of(case.what, case.as_of)
-    for case in cases_below([CASES]):
-        if case.folder.relative_to(CASES).parts[0] in RETOLD:
-            continue
-        text = (case.folder / "input.txt").read_text(encoding="utf-8", errors="replace")
-        yield f"{case.folder.relative_to(CASES)}", facts_of(text, case.label["date"])
+    for ticket in tickets_below([CASES]):
+        if ticket.file.name != ROUND:  # rounds of tickets as they come tell in words what a machine would show
+            name = ticket.file.parent.relative_to(CASES).as_posix()
+            yield name, facts_of(ticket.text, ticket.label["date"])
 
 
 def as_live(facts: Facts) -> Facts | None:

@@ -4,7 +4,6 @@ finding rests on as it was. The suite draws some cases a day, TORCHDOCTOR_TEST_A
 from __future__ import annotations
 
 import importlib
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Finding
 from doctor.model.fix import Fix
+from scripts.tickets import tickets_below
 from tests.example_case import Case, facts_of
 from tests.examples import linux, mac, with_nvidia, with_packages, with_torch
 from tests.fixes.situations import finding
@@ -29,10 +29,9 @@ CASES = Path(__file__).parent.parent / "cases"
 
 
 def cases() -> Iterator[tuple[str, Facts]]:
-    for label in drawn(250, sorted(CASES.rglob("case.json")), "effective"):
-        facts = read((("input.txt", (label.parent / "input.txt").read_bytes()),)).facts
-        date = json.loads(label.read_text(encoding="utf-8"))["date"]
-        yield str(label.parent.relative_to(CASES)), replace(facts, live=False, as_of=date)
+    for ticket in drawn(250, list(tickets_below([CASES])), "effective"):
+        facts = read((("input.txt", ticket.said),)).facts
+        yield f"{ticket.collection.name}/{ticket.name}", replace(facts, live=False, as_of=ticket.label["date"])
 
 
 def examples(layer: str) -> Iterator[tuple[str, Facts]]:
