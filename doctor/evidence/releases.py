@@ -27,7 +27,8 @@ _DENIED = r"(?:does(?:n't| not)|did(?:n't| not)|do(?:n't| not)|is(?:n't| not)|no
 # What stands before a release of which something is said …
 _FAILED_BEFORE = Regex(
     r"(?:\b(?:not|never|fails?|failed|failing|crash(?:es|ed|ing)?|breaks?|broken|broke|wrong|errors?|regress\w*|"
-    r"(?<!not )(?<!n't )(?:happens?|occurs?|appears?)|get|got|seen?|reproduc\w+|since|starting|began|begins|started|introduced)|n't)"
+    r"(?<!not )(?<!n't )(?:happens?|occurs?|appears?)|get|got|seen?|reproduc\w+|since|starting|began|begins|started|"
+    r"introduced)|n't)"
     r"(?: work(?:s|ing)?)?(?:[ ]here)?,?[ ](?:(?:with|in|on|from|since|under|using|for)[ ])?(?:the[ ])?\Z|"
     r"\b(?:up(?:grad|dat)\w+|switch\w*|mov\w+)[ ](?:\w+[ ]){0,2}?(?:from[ ]\S+[ ])?to[ ]\Z|"
     r"\b(?:after|since)[ ](?:the[ ])?(?:up(?:grade|date)|switch)[ ](?:to|from)[ ](?:\S+[ ]to[ ])?\Z",

@@ -1,10 +1,10 @@
 """Which diagnoses the tickets had that read like a text: one logistic regression a cause over its words and over what
 was understood of it. The public name is lookup.py's.
 
-A term is a word, a number of three or four digits (a GPU's, an error's), two of these that follow each other, a word of
-the title, or a trait (doctor/accounting/traits.py); how often it stands is not counted. scripts/learn_words.py learns
-the table from the labelled tickets: how rare each term is, how much it speaks for or against each cause, and how often
-tickets with such odds did have the cause.
+A term is a word (of languages without spaces: two characters that follow each other), its letters without the digits, a
+number, two of these that follow each other, a word or a pair of the title or of the last exception, or a trait
+(doctor/accounting/traits.py); how often it stands is not counted. scripts/learn_words.py learns the table from the labelled tickets: how rare each term is, how much it
+speaks for or against each cause, and how often tickets with such odds did have the cause.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ ENOUGH = 12  # terms of a text that are known; of fewer nothing is concluded
 ACCEPTED = 2  # causes that a label counts as right, about: the shares are at most so much together
 READ = 200_000  # characters: what a ticket says of its cause is said by then
 BIAS_UNIT, RARITY_UNIT, WEIGHT_UNIT = 100, 100, 10  # the table holds whole numbers
-_TITLE = "title "
+_TITLE, _EXCEPTION = "title ", "exception "
 _ADDRESS = re.compile(r"https?://\S+")
-_WORD = re.compile(r"[a-z_][a-z_]+|(?<![\w.])\d{3,4}(?![\w.])")
-
-
+# Without spaces between words: Chinese, Japanese, Korean, taken apart into pairs of characters.
+_UNSPACED = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
+_WORD = re.compile(rf"[a-z_]\w*[a-z0-9_]|0x[0-9a-f]+|\d+\.\d+|(?<![\w.])\d{{1,5}}(?![\w.])|{_UNSPACED}|[^\W\d_a-z]\w{{2,}}", re.A)
 @dataclass(frozen=True, kw_only=True)
 class Resemblance:
     """A cause that tickets with such words had. `share`: 0 to 1, of the tickets with such odds for a cause those that
