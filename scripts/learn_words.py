@@ -24,17 +24,19 @@ sys.path.insert(0, str(ROOT))
 from doctor.accounting.symptoms import symptoms_of  # noqa: E402
 from doctor.accounting.traits import traits_of  # noqa: E402
 from doctor.evidence.read import read  # noqa: E402
-from doctor.knowledge.words import BIAS_UNIT, RARITY_UNIT, WEIGHT_UNIT, terms_of  # noqa: E402
+from doctor.knowledge.words import BIAS_UNIT, HEALTHY, RARITY_UNIT, WEIGHT_UNIT, bucket, terms_of  # noqa: E402
 from scripts.count_causes import command  # noqa: E402
 from scripts.tables import table_text  # noqa: E402
 from scripts.tickets import Ticket, tickets_below  # noqa: E402
 
 TABLE = ROOT / "doctor/knowledge/tables/words.json"
 AT_LEAST, AT_MOST = 3, 0.5  # tickets with a term: at least so many, at most this share
-STRENGTH = 30.0  # the inverse of the regularization
-RARE = 0.5  # a rare cause's tickets weigh more: the others' number over theirs, to this power
-WORTH = 0.5  # a smaller weight is left out
+STRENGTH = 10.0  # the inverse of the regularization
+RARE = 0.8  # a rare cause's tickets weigh more: the others' number over theirs, to this power
+WORTH = 0.2  # a smaller weight is left out
+BUCKETS = 4096  # of terms (doctor/knowledge/words.py)
 PARTS = 5  # the tickets are left out in so many parts in turn
+NO_FAULT_DESCRIBED = ("no-fault-described",)
 STEPS = 20  # of odds for which their worth is counted
 
 
@@ -44,9 +46,14 @@ def terms_and_traits(ticket: Ticket) -> frozenset[str]:
     return terms_of(seen.words) | traits_of(seen.facts, symptoms_of(seen.facts))
 
 
+def cause_of(ticket: Ticket) -> str:
+    """Its labelled cause; that it describes no fault says that nothing is wrong."""
+    return HEALTHY if ticket.label["cause"] in NO_FAULT_DESCRIBED else str(ticket.label["cause"])
+
+
 def accepted(ticket: Ticket) -> frozenset[str]:
     """The causes that its label counts as right."""
-    return frozenset(ticket.right)
+    return frozenset(HEALTHY if id in NO_FAULT_DESCRIBED else id for id in ticket.right)
 
 
 def labelled(collections: Iterable[Path]) -> list[Ticket]:
@@ -73,23 +80,27 @@ def source(tickets: list[Ticket]) -> str:
     return f"{len(tickets)} labelled tickets (tests/cases, {digest(tickets)}), learned by scripts/learn_words.py"
 
 
+def fitted(seen: Any, has: list[bool]) -> Any:
+    """The regression of the tickets that have a cause against those that do not."""
+    rarity = {False: 1.0, True: ((len(has) - sum(has)) / sum(has)) ** RARE}
+    linear = importlib.import_module("sklearn.linear_model")
+    made = linear.LogisticRegression(C=STRENGTH, solver="liblinear", random_state=0, class_weight=rarity)
+    made.fit(seen, has)
+    made.coef_[abs(made.coef_) < WORTH] = 0
+    return made
+
+
 class Model:
     """The regressions over tickets, each given as its terms."""
 
     def __init__(self, tickets: Sequence[Ticket], terms: Sequence[frozenset[str]]) -> None:
         text = importlib.import_module("sklearn.feature_extraction.text")
         self.vectors = text.TfidfVectorizer(analyzer=sorted, binary=True, min_df=AT_LEAST, max_df=AT_MOST)
-        self.causes = sorted({ticket.label["cause"] for ticket in tickets})
+        self.causes = sorted({cause_of(ticket) for ticket in tickets})
         seen = self.vectors.fit_transform(terms)
-        self.regressions = [self._fitted(seen, [cause in accepted(t) for t in tickets]) for cause in self.causes]
-
-    def _fitted(self, seen: Any, has: list[bool]) -> Any:
-        rarity = {False: 1.0, True: ((len(has) - sum(has)) / sum(has)) ** RARE}
-        linear = importlib.import_module("sklearn.linear_model")
-        made = linear.LogisticRegression(C=STRENGTH, solver="liblinear", random_state=0, class_weight=rarity)
-        made.fit(seen, has)
-        made.coef_[abs(made.coef_) < WORTH] = 0
-        return made
+        joblib = importlib.import_module("joblib")
+        has = ([cause in accepted(t) for t in tickets] for cause in self.causes)
+        self.regressions = joblib.Parallel(n_jobs=-1, max_nbytes=None)(joblib.delayed(fitted)(seen, one) for one in has)
 
     def odds(self, terms: Sequence[frozenset[str]]) -> Iterator[tuple[str, float, int]]:
         """(cause, its odds from 0 to 1, number of the ticket) for every ticket and cause."""
@@ -126,22 +137,22 @@ def learned(tickets: list[Ticket]) -> dict[str, Any]:
     number = Counter(cause for ticket in tickets for cause in accepted(ticket))
     cited = {"sources": ["cases"], "status": "verified"}
     causes: list[Mapping[str, Any]] = []
-    weights: dict[str, dict[int, int]] = {term: {} for term in model.vectors.get_feature_names_out()}
+    terms_known = list(model.vectors.get_feature_names_out())
+    weights: dict[str, dict[int, int]] = {term: {} for term in terms_known}
     for place, (cause, one) in enumerate(zip(model.causes, model.regressions, strict=True)):
         bias = round(float(one.intercept_[0]) * BIAS_UNIT)
         causes.append({"cause": cause, "tickets": number[cause], "bias": bias, **cited})
-        for term, weight in zip(weights, one.coef_[0], strict=True):
-            if weight:
-                weights[term][place] = round(float(weight) * WEIGHT_UNIT)
-    lines: dict[str, list[str]] = {}
+        for number_of_term in one.coef_[0].nonzero()[0]:
+            weights[terms_known[number_of_term]][place] = round(float(one.coef_[0][number_of_term]) * WEIGHT_UNIT)
+    buckets = ["\n"] * BUCKETS
     for (term, said), rarity in zip(weights.items(), model.vectors.idf_, strict=True):
         pairs = " ".join(f"{place}:{weight}" for place, weight in said.items())
-        lines.setdefault(term[0], []).append(f"{term}\t{round(float(rarity) * RARITY_UNIT)}\t{pairs}")
+        buckets[bucket(term, BUCKETS)] += f"{term}\t{round(float(rarity) * RARITY_UNIT)}\t{pairs}\n"
     return {
         "schema": 1, "table": "words", "date": date.today().isoformat(), "sources": {"cases": source(tickets)},
         "causes": causes,
         "shares": worth(tickets, terms),
-        "terms": [{"initial": initial, "lines": "\n".join(of)} for initial, of in sorted(lines.items())],
+        "terms": [{"lines": lines} for lines in buckets],
     }  # fmt: skip
 
 

@@ -22,19 +22,25 @@ from doctor.model.finding import ONLY_TOLD, Evidence, Finding
 from doctor.model.symptom import RESEMBLES, Hypothesis, Symptom
 
 AT_LEAST = 0.1  # the share of such tickets that had a cause, from which it is worth a hypothesis
-LEADS = 0.25  # … and from which the likeliest one is told
-ASKS = 0.4  # the same of tickets in which nothing was wrong, from which a text is called a question
-AGAINST = 0.65  # … and from which a cause is told in place of a guess that the program is at fault
-# A ticket has one of these words, or several of the others; else the text is compared with nothing.
+LEADS = 0.2  # … and from which the likeliest one is told
+ASKS = 0.2  # the same of tickets in which nothing was wrong, from which a text is called a question
+# A text with one of these words speaks of the field, or with several of the others. With only one of the others it may
+# be about anything, and with none it is compared with nothing.
 OF_THE_FIELD = frozenset(
-    ("torch", "pytorch", "cuda", "gpu", "gpus", "nvidia", "cudnn", "rocm", "radeon", "mps", "xpu", "geforce", "rtx",
-     "gtx", "vram", "tensor", "libtorch", "cublas", "nccl", "triton", "xformers")
+    ("torch", "pytorch", "cuda", "gpu", "gpus", "nvidia", "cudnn", "rocm", "radeon", "mps", "xpu", "npu", "geforce",
+     "rtx", "gtx", "gfx", "t4", "p40", "p100", "v100", "a100", "h100", "1660", "2080", "3060", "3090", "4090", "5070",
+     "5080", "5090", "vram", "tensor", "gradient", "libtorch", "cublas", "nccl", "triton", "tensorrt", "xformers",
+     "flash_attn", "flashattention", "colab", "whisper", "llama", "diffusion", "lora", "显存", "显卡", "顯卡")
 )  # fmt: skip
 OF_COMPUTERS = frozenset(
     ("amd", "cpu", "driver", "graphics", "error", "errors", "exception", "traceback", "python", "install", "installed",
-     "installation", "model", "models", "module", "memory", "crash", "crashes", "training", "inference", "dll", "py",
-     "bug", "windows", "linux", "macos", "build", "kernel", "slow", "stuck", "black", "image", "images", "import",
-     "importerror", "runtimeerror", "attributeerror", "modulenotfounderror", "line", "file")
+     "installation", "model", "models", "module", "memory", "ram", "crash", "crashes", "training", "train", "trained",
+     "inference", "infer", "dll", "py", "bug", "windows", "linux", "macos", "mac", "build", "kernel", "slow", "stuck",
+     "hangs", "killed", "black", "image", "images", "video", "import", "importerror", "runtimeerror", "attributeerror",
+     "modulenotfounderror", "line", "file", "epoch", "epochs", "loss", "nan", "batch", "fps", "dataset", "checkpoint",
+     "checkpoints", "pretrained", "weights", "results", "docker", "dockerfile", "pip", "conda", "version",
+     "instruction", "process", "server", "node", "nodes", "backend", "backends", "plugin", "demo", "comfyui", "jetson",
+     "raspberry", "训练", "推理", "模型", "报错", "错误", "环境", "版本", "代码", "数据", "内存")
 )  # fmt: skip
 SEVERAL = 2
 
@@ -43,18 +49,22 @@ def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[
     """The account of a text without a verdict, with the causes of tickets like it. `status`: of each check's
     outcome."""
     terms = lookup.terms_of(text)
-    if not _speak_of_torch(terms):
+    speaks = bool(OF_THE_FIELD & terms) or len(OF_COMPUTERS & terms) >= SEVERAL
+    if not speaks and OF_COMPUTERS.isdisjoint(terms):
         return account
     found = lookup.resemblances(terms, traits_of(facts, account.symptoms))
+    if not speaks and found and found[0].cause != lookup.HEALTHY and not is_programs_own(found[0].cause):
+        return account
     if found and found[0].cause == lookup.HEALTHY and found[0].share >= ASKS and _says_nothing(account):
-        return replace(account, findings=settle((*account.findings, _only_asks(found[0], facts)), all_checks()))
+        others = (f for f in account.findings if not is_programs_own(f.id))
+        return replace(account, findings=settle((*others, _only_asks(found[0], facts)), all_checks()))
     alike = {r.cause: r for r in found if r.share >= AT_LEAST and check_of(r.cause)}
     told = {h.symptom for h in account.hypotheses}
     symptom = next((s for s in account.left_over if s.id not in told), None) or Symptom(
         id=RESEMBLES, kind="unknown", subject="", text="Nothing in this text proves a cause", source="text"
     )
     about = weigh({id: r.share for id, r in alike.items()}, symptom, status, facts)
-    about = sorted((h for h in about if not h.speaks_against), key=lambda h: -alike[h.id].share)[:SHOWN]
+    about = sorted((h for h in about if not h.speaks_against), key=lambda h: -alike[h.id].odds)[:SHOWN]
     if not about:
         return account
     symptoms = account.symptoms if symptom in account.symptoms else (*account.symptoms, symptom)
@@ -95,12 +105,11 @@ def _only_asks(alike: Resemblance, facts: Facts) -> Finding:
 
 
 def _leader(alike: Mapping[str, Resemblance], about: Sequence[Hypothesis], account: Account) -> Hypothesis | None:
-    """The cause that most of such tickets had, if no check has found anything."""
+    """The cause that most of such tickets had, if no check has found anything: it takes the place of a guess that the
+    program is at fault."""
     first = about[0]
-    guessed = any(is_programs_own(f.id) for f in account.findings)
-    clear = alike[first.id].share >= (AGAINST if guessed else LEADS)
     known = any(f.id == first.id for f in account.findings)
-    return first if clear and not known and _nothing_found(account) else None
+    return first if alike[first.id].share >= LEADS and not known and _nothing_found(account) else None
 
 
 def _told(alike: Resemblance, hypothesis: Hypothesis, facts: Facts) -> Finding:
@@ -123,11 +132,6 @@ def _told(alike: Resemblance, hypothesis: Hypothesis, facts: Facts) -> Finding:
 def _of_ten(alike: Resemblance) -> str:
     """The share in words."""
     return f"about {max(1, round(alike.share * 10))} of 10"
-
-
-def _speak_of_torch(terms: frozenset[str]) -> bool:
-    """Whether the terms of a text hold words of the field."""
-    return not OF_THE_FIELD.isdisjoint(terms) or len(OF_COMPUTERS & terms) >= SEVERAL
 
 
 def _told_of(hypothesis: Hypothesis, alike: Resemblance) -> Hypothesis:

@@ -71,8 +71,10 @@ def _ratio(value: Any) -> bool:
 
 
 def _learned(value: Any) -> bool:
+    """Lines of terms, each between two line ends."""
     line = re.compile(r"[^\t\n]+\t\d+\t(?:\d{1,3}:-?\d{1,4}(?: |$))*")
-    return isinstance(value, str) and all(line.fullmatch(one) for one in value.split("\n"))
+    lines = value.split("\n") if isinstance(value, str) else []
+    return len(lines) > 1 and not lines[0] and not lines[-1] and all(line.fullmatch(one) for one in lines[1:-1])
 
 
 def _truth(value: Any) -> bool:
@@ -298,7 +300,7 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
     "words": {
         "causes": ({"cause": CAUSE, "tickets": _whole, "bias": _balance, **_CITED}, {}),
         "shares": ({"odds": _ratio, "share": _ratio}, {}),
-        "terms": ({"initial": _text, "lines": _learned}, {}),
+        "terms": ({"lines": _learned}, {}),
     },
     "interfaces": {
         "names": ({"name": _text, "since": VERSION, **_CITED}, {"note": _text}),

@@ -1,56 +1,100 @@
 """Which diagnoses the tickets had that read like a text: one logistic regression a cause over its words and over what
 was understood of it. The public name is lookup.py's.
 
-A term is a word (of languages without spaces: two characters that follow each other), its letters without the digits, a
-number, two of these that follow each other, a word or a pair of the title or of the last exception, or a trait
-(doctor/accounting/traits.py); how often it stands is not counted. scripts/learn_words.py learns the table from the labelled tickets: how rare each term is, how much it
-speaks for or against each cause, and how often tickets with such odds did have the cause.
+A term is a word, its letters without the digits, a number, or two of these that follow each other; a word or a pair of
+the title or of the last exception; or a trait (doctor/accounting/traits.py). How often it stands is not counted.
+Chinese, Japanese and Korean, which have no spaces between words, are taken apart into pairs of characters.
+scripts/learn_words.py learns the table from the labelled tickets: how rare each term is, how much it speaks for or
+against each cause, and how often tickets with such odds did have the cause.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import zlib
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, pairwise
 
 from doctor.knowledge.load import of_tables, table
 from doctor.model.values import dataclass
 
 HEALTHY = "healthy"  # the cause of tickets in which nothing was wrong
-ENOUGH = 12  # terms of a text that are known; of fewer nothing is concluded
+ENOUGH = 4  # words of a text that are known; of fewer nothing is concluded
 ACCEPTED = 2  # causes that a label counts as right, about: the shares are at most so much together
 READ = 200_000  # characters: what a ticket says of its cause is said by then
+EXCEPTION_WORDS = 40  # of the line of an exception
 BIAS_UNIT, RARITY_UNIT, WEIGHT_UNIT = 100, 100, 10  # the table holds whole numbers
 _TITLE, _EXCEPTION = "title ", "exception "
 _ADDRESS = re.compile(r"https?://\S+")
-# Without spaces between words: Chinese, Japanese, Korean, taken apart into pairs of characters.
-_UNSPACED = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
-_WORD = re.compile(rf"[a-z_]\w*[a-z0-9_]|0x[0-9a-f]+|\d+\.\d+|(?<![\w.])\d{{1,5}}(?![\w.])|{_UNSPACED}|[^\W\d_a-z]\w{{2,}}", re.A)
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_WORD = re.compile(
+    r"[a-z_][a-z_0-9]*[a-z_0-9]|\d+\.\d+|(?<![\w.])\d{1,5}(?![\w.])|0x[0-9a-f]+|"
+    + _UNSPACED.pattern
+    + r"|[\u0400-\u04ff]{3,}|[\u00e0-\u00ff]\w+"
+)
+_LETTERS = re.compile(r"[a-z]{2,}")
+_RAISED = re.compile(r"^\W*(?:[\w.]+\.)?\w*(?:error|exception|warning|interrupt|exit)\b\s*[:(]?.*$")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Resemblance:
     """A cause that tickets with such words had. `share`: 0 to 1, of the tickets with such odds for a cause those that
-    had it, each judged without having been learned. `tickets`: how many of the labelled ones had this cause."""
+    had it, each judged without having been learned. `tickets`: how many of the labelled ones had this cause. `odds`: 0
+    to 1, what the regression says; they tell apart causes of the same share."""
 
     cause: str
     share: float
     tickets: int
+    odds: float = 0.0
 
 
 def terms_of(text: str) -> frozenset[str]:
-    """The words of a text, its pairs of neighbouring words, and the words of its title, in lower case. The title is
-    the first line of several words: no «Hello», no mark of a block."""
+    """The terms of a text, in lower case. The title is the first line of several words: no «Hello», no mark of a
+    block."""
     said = _ADDRESS.sub(" ", text[:READ]).lower()
-    words = _WORD.findall(said)
-    title = next((found for line in said.split("\n") if len(found := _WORD.findall(line)) > 1), [])
-    return frozenset((*words, *map(" ".join, pairwise(words)), *(_TITLE + word for word in title)))
+    lines = said.split("\n")
+    words = _words(said)
+    title = next((found for line in lines if len(found := _words(line)) > 1), [])
+    raised = next((line for line in reversed(lines) if _RAISED.match(line.strip()[:600])), "")
+    letters = {part for word in {*words} if not word.isalpha() for part in _LETTERS.findall(word)}
+    return frozenset(
+        (*words, *letters, *map(" ".join, pairwise(words)), *_marked(_TITLE, title),
+         *_marked(_EXCEPTION, _words(raised)[:EXCEPTION_WORDS]))
+    )  # fmt: skip
 
 
-@of_tables
-def _terms() -> dict[str, str]:
-    """term -> how rare it is, and its weights, as the table has them: few of them are needed for one text."""
-    return dict(line.split("\t", 1) for row in table("words")["terms"] for line in row["lines"].split("\n"))
+def _words(text: str) -> list[str]:
+    found: list[str] = []
+    for word in _WORD.findall(text):
+        if word > "\u3000" and _UNSPACED.match(word):
+            found += [word[i : i + 2] for i in range(max(1, len(word) - 1))]
+        else:
+            found.append(word)
+    return found
+
+
+def _marked(mark: str, words: Sequence[str]) -> Iterator[str]:
+    """The words and pairs with what tells where they stand."""
+    yield from (mark + word for word in words)
+    yield from (f"{mark}{one} {next}" for one, next in pairwise(words))
+
+
+def bucket(term: str, buckets: int) -> int:
+    """In which of the table's buckets a term is found: the table is too large to be taken apart for one text."""
+    return zlib.crc32(term.encode()) % buckets
+
+
+def _said_of(terms: Iterable[str]) -> Iterator[str]:
+    """Of each term that the table has: how rare it is, and its weights, as the table has them."""
+    buckets = table("words")["terms"]
+    for term in sorted(terms):
+        held, sought = buckets[bucket(term, len(buckets))]["lines"], f"\n{term}\t"
+        place = held.find(sought)
+        if place >= 0:
+            start = place + len(sought)
+            yield held[start : held.index("\n", start)]
 
 
 @of_tables
@@ -71,25 +115,23 @@ def _shares() -> tuple[Sequence[float], Sequence[float]]:
 def resemblances(terms: frozenset[str], traits: Iterable[str] = ()) -> tuple[Resemblance, ...]:
     """The causes that tickets like a text had, the likeliest first, from its terms; () where too few of them are
     known."""
-    heard = [found for term in sorted(terms) if (found := _terms().get(term))]
-    if len(heard) < ENOUGH:
+    if sum(1 for _ in islice(_said_of(term for term in terms if " " not in term), ENOUGH)) < ENOUGH:
         return ()
-    understood = [found for trait in sorted(traits) if (found := _terms().get(trait))]
-    known = [_weights(found) for found in (*heard, *understood)]
+    known = [_weights(found) for found in _said_of((*terms, *traits))]
     length = math.sqrt(sum(rarity * rarity for rarity, _ in known))
     causes = table("words")["causes"]
     says = [row["bias"] / BIAS_UNIT for row in causes]
     for rarity, weights in known:
         for place, weight in weights:
             says[place] += weight * rarity / length
-    odds = [1 / (1 + math.exp(-max(-30.0, min(30.0, said)))) for said in says]
+    odds = [1 / (1 + math.exp(-max(-35.0, min(35.0, said)))) for said in says]
     shares = [_share(own) for own in odds]
     whole = max(1.0, sum(shares) / ACCEPTED)  # of a text with few words many causes have high odds
     made = (
-        Resemblance(cause=row["cause"], share=share / whole, tickets=row["tickets"])
-        for share, row in zip(shares, causes, strict=True)
+        Resemblance(cause=row["cause"], share=share / whole, tickets=row["tickets"], odds=own)
+        for share, own, row in zip(shares, odds, causes, strict=True)
     )
-    return tuple(sorted(made, key=lambda r: (-r.share, r.cause)))
+    return tuple(sorted(made, key=lambda r: (-r.odds, r.cause)))
 
 
 def _share(odds: float) -> float:

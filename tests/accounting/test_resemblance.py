@@ -81,7 +81,7 @@ def test_a_cause_that_leads_is_told_as_a_warning_and_is_no_verdict() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "rest", "told"), [(0.24, 0.1, ()), (0.26, 0.1, ("gpu-hidden",)), (0.9, 0.0, ("gpu-hidden",))]
+    ("share", "rest", "told"), [(0.19, 0.1, ()), (0.21, 0.1, ("gpu-hidden",)), (0.9, 0.0, ("gpu-hidden",))]
 )
 def test_only_a_clear_leader_is_told(
     share: float, rest: float, told: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
@@ -93,7 +93,7 @@ def test_only_a_clear_leader_is_told(
     assert report.verdict == "unknown"
 
 
-@pytest.mark.parametrize(("share", "told"), [(0.39, False), (0.41, True)])
+@pytest.mark.parametrize(("share", "told"), [(0.19, False), (0.21, True)])
 def test_a_text_that_reads_like_a_question_describes_no_fault(
     share: float, told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +109,22 @@ def test_a_known_message_is_no_question(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(lookup, "resemblances", lambda text, traits: alike)
     report = examined("Will this be fixed?\nRuntimeError: CUDA error: an illegal memory access was encountered")
     assert "no-fault-described" not in [f.id for f in report.findings]
+
+
+def test_a_text_that_hardly_speaks_of_computers_has_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "The windows of our kitchen are dirty again, and I wonder who could clean them before Sunday."
+    for cause, told in (("gpu-hidden", []), ("healthy", ["no-fault-described"])):
+        alike = (Resemblance(cause=cause, share=0.9, tickets=9),)
+        monkeypatch.setattr(lookup, "resemblances", lambda text, traits, alike=alike: alike)
+        assert [f.id for f in examined(text).findings] == told
+    assert examined("Apples, bread and a new lamp are what I want to buy on Saturday.").findings == ()
+
+
+def test_a_question_takes_the_place_of_a_guess_at_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nKeyError: 'x' on the GPU"
+    alike = (Resemblance(cause="healthy", share=0.9, tickets=9),)
+    monkeypatch.setattr(lookup, "resemblances", lambda text, traits: alike)
+    assert [f.id for f in examined(text).findings] in (["no-fault-described"], ["program-error"])
 
 
 @pytest.mark.parametrize("text", ["gpu?", "cuda", "windows slow", "printer says hello", ""])

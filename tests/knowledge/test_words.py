@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from doctor.checks import all_checks
 from doctor.knowledge.lookup import resemblances
-from doctor.knowledge.words import terms_of
+from doctor.knowledge.words import bucket, terms_of
 from scripts import learn_words
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
@@ -38,15 +38,29 @@ def test_every_cause_is_a_diagnosis() -> None:
     table = json.loads(learn_words.TABLE.read_text(encoding="utf-8"))
     assert {row["cause"] for row in table["causes"]} <= {c.id for c in all_checks()} | {"healthy"}
     places = range(len(table["causes"]))
-    lines = (line for row in table["terms"] for line in row["lines"].split("\n"))
-    named = {int(w.partition(":")[0]) for line in lines for w in line.split("\t")[2].split()}
-    assert named <= set(places)
+    lines = [line for row in table["terms"] for line in row["lines"].strip("\n").split("\n") if line]
+    assert {int(w.partition(":")[0]) for line in lines for w in line.split("\t")[2].split()} <= set(places)
 
 
-def test_terms_are_words_pairs_and_words_of_the_title_without_short_numbers_and_addresses() -> None:
-    found = terms_of("CUDA 12.4 error 999\nsee https://example.org/a/page")
-    title = {"title cuda", "title error", "title 999"}
-    assert found == {"cuda", "error", "999", "see", "cuda error", "error 999", "999 see", *title}
+def test_every_term_lies_in_its_bucket() -> None:
+    rows = json.loads(learn_words.TABLE.read_text(encoding="utf-8"))["terms"]
+    for place, row in enumerate(rows):
+        terms = [line.split("\t")[0] for line in row["lines"].strip("\n").split("\n") if line]
+        assert {bucket(term, len(rows)) for term in terms} <= {place}
+
+
+def test_terms_are_words_letters_pairs_and_words_of_the_title_and_the_exception_without_addresses() -> None:
+    found = terms_of("CUDA 12.4 error\nsee https://example.org/a/page\nValueError: cu121")
+    words = {"cuda", "12.4", "error", "see", "valueerror", "cu121", "cu"}
+    pairs = {"cuda 12.4", "12.4 error", "error see", "see valueerror", "valueerror cu121"}
+    title = {"title cuda", "title 12.4", "title error", "title cuda 12.4", "title 12.4 error"}
+    raised = {"exception valueerror", "exception cu121", "exception valueerror cu121"}
+    assert found == words | pairs | title | raised
+
+
+def test_languages_without_spaces_are_taken_apart() -> None:
+    assert {"显存", "存不", "不足"} <= terms_of("显存不足")
+    assert "видеокарта" in terms_of("Видеокарта не видна")
 
 
 @given(st.text(max_size=400))
