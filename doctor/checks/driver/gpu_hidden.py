@@ -68,6 +68,7 @@ MISSING = (
     "deserialize-without-cuda",
     "no-cuda-gpus",
 )  # messages of a program that finds no GPU
+NOT_SHOWN = Fit(0.3, "no variable that chooses GPUs is shown")
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,8 @@ def fits(facts: Facts) -> Fit | None:
     values = {name: value for name in VARIABLES if (value := (facts.environ or {}).get(name)) is not None}
     if not values:
         known = facts.live and facts.environ is not None
-        return Fit(0, "no variable that chooses GPUs is set") if known else None
+        of_any_cause = heard(facts, "no-cuda-device-detected") and not heard(facts, "no-cuda-gpus")
+        return Fit(0, "no variable that chooses GPUs is set") if known else NOT_SHOWN if of_any_cause else None
     name, value = next(((n, v) for n, v in values.items() if v.strip() not in PLAIN), (None, None))
     return Fit(3, f"{name} is {value!r}") if name else Fit(0.1, "the variables that choose GPUs begin with GPU 0")
 
@@ -295,15 +297,12 @@ def _by_message(facts: Facts) -> Judgement:
         if known_unset and facts.live:
             return None
         detail = "CUDA's start asks for a GPU with a number beyond those that there are."
-    elif (error := heard(facts, "no-cuda-device-detected")) and not (known_unset and facts.live):
-        detail = "CUDA sees no GPU" + (", while the driver has one." if driver else ".")
     elif (
-        (error := heard(facts, "no-cuda-gpus"))
-        and driver
+        (error := heard(facts, "no-cuda-device-detected") or (heard(facts, "no-cuda-gpus") if driver else None))
         and gpus_of(facts, "nvidia")
         and not (known_unset and facts.live)
     ):
-        detail = f"torch sees no GPU, while the driver shows {named(gpus_of(facts, 'nvidia'))}."
+        detail = f"CUDA sees no GPU, while {named(gpus_of(facts, 'nvidia'))} is there."
     else:
         return None
     name = "CUDA_VISIBLE_DEVICES"
