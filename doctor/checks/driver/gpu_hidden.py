@@ -162,9 +162,9 @@ def _hidden_by(facts: Facts, name: str) -> Hidden | None:
 
 
 def _only_named(facts: Facts) -> bool:
-    """Whether the GPUs are known from a sentence alone."""
+    """Whether the GPUs are known from a sentence alone, or a report that names the first."""
     origin = facts.origins.get("gpus")
-    return not facts.live and not facts.nvidia.gpus_seen and origin is not None and origin.source == "text"
+    return not facts.live and not facts.nvidia.gpus_seen and origin is not None and origin.source in ("text", "transcript")
 
 
 def _place(facts: Facts, entry: str, vendor: str, count: int) -> int | None:
