@@ -151,7 +151,7 @@ def _hidden_by(facts: Facts, name: str) -> Hidden | None:
         if place is None:
             return None  # what it names is not known
         if place < 0 and _only_named(facts) and not heard(facts, *MISSING):
-            return None  # a sentence names a model, and tells nothing of how many there are
+            return None  # a model is named, and nothing told of how many there are
         if place < 0:
             why = f"names {'GPU ' if entry.lstrip('-').isdigit() else ''}{entry}, which is not there,"
             return Hidden(name, plain, vendor, accelerator, outside=entry, why=why, left=tuple(seen))
@@ -164,7 +164,8 @@ def _hidden_by(facts: Facts, name: str) -> Hidden | None:
 def _only_named(facts: Facts) -> bool:
     """Whether the GPUs are known from a sentence alone, or a report that names the first."""
     origin = facts.origins.get("gpus")
-    return not facts.live and not facts.nvidia.gpus_seen and origin is not None and origin.source in ("text", "transcript")
+    named_only = origin is not None and origin.source in ("text", "transcript")
+    return named_only and not facts.live and not facts.nvidia.gpus_seen
 
 
 def _place(facts: Facts, entry: str, vendor: str, count: int) -> int | None:

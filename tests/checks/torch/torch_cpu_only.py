@@ -93,10 +93,6 @@ BAD = {
     ),
 }
 GOOD = {
-    "pasted: in a container on Windows, of which no build is shown": (
-        "OS: Windows 11\nGPU: NVIDIA GeForce RTX 3070\nI run it in docker, with docker compose up.\nUnable to find GPU\n"
-    ),
-    "pasted: a program that computes without torch": "GPU not detected in LM Studio\n\nOS: Windows 11\n",
     "torch uses an Intel GPU": (
         "AssertionError: Torch not compiled with CUDA enabled\n"
         "Is CUDA available: False\n"
