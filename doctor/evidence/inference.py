@@ -116,7 +116,9 @@ _BUILDING = Regex(
     r"pip-build-env|pep517|no-build-isolation|build dependency|build-system\.requires|Failed to build|"
     r"[Bb]uild backend|Building wheel for|originates from a subprocess|"
     r"\b(?:build|building|compil\w+)\b[^\n]{0,60}\bfails?\b|"
-    r"subprocess-exited-with-error|<string>\", line \d+, in <module>.{0,400}?setup",
+    r"subprocess-exited-with-error|<string>\", line \d+, in <module>.{0,400}?setup|"
+    r"\binstall (?!(?:-\S+ )?(?:py)?torch)[^\n]{0,200}No module named ['\"`]?torch\b(?!\.)|"
+    r"No module named ['\"`]?torch\b(?!\.)[^\n]{0,30} install(?:ing)? (?!(?:py)?torch)",
     re.I | re.S,
 )
 

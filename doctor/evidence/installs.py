@@ -36,6 +36,7 @@ _FAILED = Regex(
     r"OSError: \[Errno 28\][^\n]*|MemoryError|Killed|THESE PACKAGES DO NOT MATCH[^\n]*)",
     re.M,
 )
+_OF_ANY_PROGRAM = ("MemoryError", "Killed")  # an installer's only where one is at work
 _INDEX_OPTIONS = (
     "-i", "--index-url", "--extra-index-url", "--index", "--default-index", "-f", "--find-links", "-c", "--channel",
     "--torch-backend",
@@ -157,7 +158,7 @@ def _loose(document: Document, lines: list[int], notes: Notes) -> None:
     quoted = parse_command(text) if _COMMAND.search(text) else None
     if failed is None and not (wheel and "torch" in wheel) and not quoted:
         return
-    if failed is None and not wheel:
+    if not wheel and (failed is None or message in _OF_ANY_PROGRAM):
         # A command in prose is an advice as often as an attempt: not noted.
         return
     tool = next((tool for tool, sign in _FAILURES if sign.search(text)), base()).name

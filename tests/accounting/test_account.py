@@ -15,6 +15,7 @@ from doctor.evidence.read import read
 from doctor.knowledge import lookup
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, ImportFailure, InstallAttempt, ProbeResult, Torch
 from doctor.model.symptom import KINDS
+from tests.example_case import facts_of
 from tests.examples import device, linux, probe, proven, with_error, with_nvidia, with_torch
 from tests.table import table
 from tests.tickets import collect_env
@@ -228,3 +229,17 @@ def test_whether_a_gpu_is_new_depends_on_the_day_of_the_ticket(as_of: str, new: 
     said = b"With an RTX 3090: RuntimeError: CUDA error: no kernel image is available for execution on the device"
     facts = replace(read((("ticket", said),)).facts, live=False, as_of=as_of)
     assert ("gpu-too-new-for-build" in {f.id for f in judged(facts).account.findings}) is new
+
+
+def test_a_cpu_build_is_not_concluded_where_a_container_or_a_program_without_torch_is_named() -> None:
+    for text in (
+        "GPU not detected in LM Studio\n\nOS: Windows 11\n",
+        "I set it up in docker, but unfortunately `torch.cuda.is_available()` doesn't find the GPU inside docker. "
+        "`nvidia-smi` lists it in there.\n\nGPU: NVIDIA GeForce RTX 3080 Ti\n",
+    ):
+        assert "torch-cpu-only" not in {f.id for f in judged(facts_of(text)).account.findings if f.severity == "fault"}
+
+
+def test_a_report_that_names_the_first_gpu_does_not_say_how_many_there_are() -> None:
+    text = "- GPU type: NVIDIA GeForce RTX 2080 Ti\n\nCUDA_VISIBLE_DEVICES=1 llamafactory-cli train pretrain.yaml\n"
+    assert "gpu-hidden" not in {f.id for f in judged(facts_of(text)).account.findings}

@@ -68,6 +68,7 @@ MISSING = (
     "deserialize-without-cuda",
     "no-cuda-gpus",
 )  # messages of a program that finds no GPU
+NOT_SHOWN = Fit(0.3, "no variable that chooses GPUs is shown")
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,8 @@ def fits(facts: Facts) -> Fit | None:
     values = {name: value for name in VARIABLES if (value := (facts.environ or {}).get(name)) is not None}
     if not values:
         known = facts.live and facts.environ is not None
-        return Fit(0, "no variable that chooses GPUs is set") if known else None
+        of_any_cause = heard(facts, "no-cuda-device-detected") and not heard(facts, "no-cuda-gpus")
+        return Fit(0, "no variable that chooses GPUs is set") if known else NOT_SHOWN if of_any_cause else None
     name, value = next(((n, v) for n, v in values.items() if v.strip() not in PLAIN), (None, None))
     return Fit(3, f"{name} is {value!r}") if name else Fit(0.1, "the variables that choose GPUs begin with GPU 0")
 
@@ -149,7 +151,7 @@ def _hidden_by(facts: Facts, name: str) -> Hidden | None:
         if place is None:
             return None  # what it names is not known
         if place < 0 and _only_named(facts) and not heard(facts, *MISSING):
-            return None  # a sentence names a model, and tells nothing of how many there are
+            return None  # a model is named, and nothing told of how many there are
         if place < 0:
             why = f"names {'GPU ' if entry.lstrip('-').isdigit() else ''}{entry}, which is not there,"
             return Hidden(name, plain, vendor, accelerator, outside=entry, why=why, left=tuple(seen))
@@ -160,9 +162,10 @@ def _hidden_by(facts: Facts, name: str) -> Hidden | None:
 
 
 def _only_named(facts: Facts) -> bool:
-    """Whether the GPUs are known from a sentence alone."""
+    """Whether the GPUs are known from a sentence alone, or a report that names the first."""
     origin = facts.origins.get("gpus")
-    return not facts.live and not facts.nvidia.gpus_seen and origin is not None and origin.source == "text"
+    named_only = origin is not None and origin.source in ("text", "transcript")
+    return named_only and not facts.live and not facts.nvidia.gpus_seen
 
 
 def _place(facts: Facts, entry: str, vendor: str, count: int) -> int | None:
@@ -295,15 +298,12 @@ def _by_message(facts: Facts) -> Judgement:
         if known_unset and facts.live:
             return None
         detail = "CUDA's start asks for a GPU with a number beyond those that there are."
-    elif (error := heard(facts, "no-cuda-device-detected")) and not (known_unset and facts.live):
-        detail = "CUDA sees no GPU" + (", while the driver has one." if driver else ".")
     elif (
-        (error := heard(facts, "no-cuda-gpus"))
-        and driver
+        (error := heard(facts, "no-cuda-device-detected") or (heard(facts, "no-cuda-gpus") if driver else None))
         and gpus_of(facts, "nvidia")
         and not (known_unset and facts.live)
     ):
-        detail = f"torch sees no GPU, while the driver shows {named(gpus_of(facts, 'nvidia'))}."
+        detail = f"CUDA sees no GPU, while {named(gpus_of(facts, 'nvidia'))} is there."
     else:
         return None
     name = "CUDA_VISIBLE_DEVICES"

@@ -20,7 +20,7 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import kind_of, quote, search, wheel_platform
+from doctor.checks._torch import kind_of, numbers, quote, search, wheel_platform
 from doctor.fixes import tools
 from doctor.knowledge import lookup
 from doctor.model.facts import Facts, InstallAttempt
@@ -44,6 +44,7 @@ WANTED = Regex(r"^torch==(\d+(?:\.\d+)*)(?:\+(\w[\w.]*))?$")
 CHANNEL_CUDA = frozenset({"11.6", "11.7", "11.8", "12.1", "12.4"})  # of pytorch-cuda, torch 1.13 to 2.5
 CUDA_PACKAGES = frozenset({"cudatoolkit", "pytorch-cuda", "cuda-toolkit", "cudnn"})
 UNMET_PIN = Regex(r"there is no version of (nvidia-[\w-]+)(?:\{[^}]*\})?==([\w.]+) and torch==([\d.]+)\S* depends on")
+FIRST_WHEELS = (0, 3)  # what the package index has of older ones are sources: no wheel fits this Python
 INDEX = Regex(r"/whl(?:/(?:test|nightly))?/(cu\d+|cpu|rocm[\d.]+|xpu)/?$")
 
 
@@ -68,7 +69,7 @@ def _attempt(facts: Facts, attempt: InstallAttempt) -> Judgement:
     asked = [m[1] for url in attempt.indexes if (m := INDEX.search(url))]
     where = wheel_platform(facts) or "linux_x86_64"
     if local and local not in asked:
-        if not attempt.failed or (local and lookup.index_url(local, release) is None):
+        if not attempt.failed or lookup.index_url(local, release) is None or _was_asked(attempt, local):
             return None
         return _found(
             facts,
@@ -171,12 +172,12 @@ def _wanted(attempt: InstallAttempt) -> dict[str, str]:
 
 def _suffix(facts: Facts) -> Judgement:
     """A failed command of which only the message is known."""
-    if any(_indexes_named(a) for a in facts.attempts):
-        return None
     found = search(facts, WITH_SUFFIX)
     if found is None:
         return None
     release, local = found[1].groups()
+    if any(_indexes_named(a) or _was_asked(a, local) for a in facts.attempts):
+        return None
     return check.found(
         facts,
         f"{release}+{local} is on torch's own index for {local} only.",
@@ -185,6 +186,15 @@ def _suffix(facts: Facts) -> Judgement:
         release=release,
         backend=local,
     )
+
+
+def _was_asked(attempt: InstallAttempt, local: str) -> bool:
+    """Whether the index of those builds was asked, or torch's page of all, and what is offered is for other Pythons."""
+    offered = attempt.offered or ()
+    suffixes = {version.partition("+")[2] for version in offered} - {""}
+    by_wheel = bool(attempt.wheel) and re.search(rf"(?:\+|%2B){local}-", attempt.wheel or "") is not None
+    without_wheels = bool(offered) and all(numbers(version) < FIRST_WHEELS for version in offered)
+    return local in suffixes or len(suffixes) > 1 or by_wheel or without_wheels
 
 
 def _indexes_named(attempt: InstallAttempt) -> bool:

@@ -15,7 +15,7 @@ References
     https://pip.pypa.io/en/stable/topics/caching/
 """
 
-from doctor.checks import Check, Judgement
+from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard
 from doctor.checks._torch import quote, search
 from doctor.model.facts import ErrorText, Facts
@@ -33,13 +33,19 @@ check = Check(
     needs=("messages",),
     usual=(Remedy(action="free-disk-space"), SMALLER),
     explains=("torch-missing", "no-matching-wheel", "torch-install-broken"),
-    instead_of=("torch-missing", "shared-memory-too-small"),
+    instead_of=("torch-missing", "shared-memory-too-small", "process-limits"),
 )
 
 INSTALLING = Regex(
     r"Could not install packages due to an (?:OSError|EnvironmentError)|Failed to (?:download|"
     r"extract|install|fetch)|pip\S* install|Downloading torch"
 )
+
+
+@check.fit
+def fits(facts: Facts) -> Fit | None:
+    error = heard(facts, "memory-error-or-killed")
+    return None if error is None or _installing(facts, error) else Fit(0, "no installer is at work")
 
 
 @check

@@ -180,7 +180,7 @@ def _by_message(facts: Facts) -> Judgement:
 
 def _memory_full(facts: Facts) -> Judgement:
     """An allocation of the machine's own memory that was refused."""
-    error = heard(facts, "cpu-memory-full")
+    error = heard(facts, "cpu-memory-full", "memory-error-or-killed", "out-of-memory-killer")
     if error is None or facts.live:
         return None
     return check.found(

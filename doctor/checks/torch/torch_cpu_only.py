@@ -87,9 +87,11 @@ def fits(facts: Facts) -> Fit | None:
         return Fit(0, f"the installed build is for {found}")
     if facts.gpus and all(g.vendor == "amd" for g in facts.gpus):
         return Fit(0.3, "the GPU is AMD's, which a build for NVIDIA's leaves unused as well")
+    if facts.host.container:
+        return Fit(0.3, "a container's image mostly brings the build that it was made for")
     if heard(facts, "names-another-runtime"):
         return Fit(0.6, "a library is named that computes without torch")
-    if facts.host.system == "windows" and not facts.host.container:
+    if facts.host.system == "windows":
         return Fit(3, "for Windows the package index has CPU builds alone")
     return None
 

@@ -58,7 +58,11 @@ SUBMODULE = Regex(
     r"No module named 'torch\.(?:_C(?:\.\w+)?|_utils|_tensor|_tensor_str|_jit_internal|_namedtensor_internals|version|"
     r"torch_version|functional|nn|utils|cuda|autograd|storage|serialization|random|types)'"
 )
-MIXED = Regex(r"[/\\]torch[/\\](?:lib[/\\])?(?:lib(?:torch|c10)|_C)[^\s:]*: undefined symbol: _ZNK?(?:2at|3c10|5torch)")
+OF_TORCH = r"(?:_Z(?:T[ISV])?N?K?(?:2at|3c10|5torch|6caffe2|4thpp|4gloo|\d\dTH)|TH[A-Z]+_)"  # symbols
+MIXED = Regex(
+    r"[/\\]torch[/\\](?:lib[/\\])?(?:lib(?:torch|c10|shm|caffe2|ATen|TH)|_C)[^\s:]*: undefined symbol: " + OF_TORCH
+)
+OWN_NAME = Regex(r"\bmodule'? (?:'torch\._C'|object) has no attribute '\w+(?:Tensor|Storage)Base'")
 BASIC = Regex(
     r"module 'torch' has no attribute '(tensor|Tensor|nn|cuda|device|float32|zeros|ones|randn|"
     r"no_grad|load|save|optim|utils|"
@@ -163,7 +167,7 @@ def _message(facts: Facts) -> Judgement:
     if (found := search(facts, CANNOT_OPEN)) and not (found[1][1] and wanted_by_another(facts, *found)):
         error, match = found
         return _found(facts, f"{match[1] or match[2]}, a file of torch itself, is not there.", error)
-    if found := search(facts, MIXED):
+    if found := search(facts, MIXED) or search(facts, OWN_NAME):
         return _found(facts, "The libraries of torch are not of one release.", found[0])
     unusable = heard(facts, "no-torch-c-extension")
     if unusable is None and (found := search(facts, SUBMODULE)) and not _asked_by_another(found[0]):

@@ -46,6 +46,13 @@ BAD = {
     ),
 }
 GOOD = {
+    "pasted: CUDA has no device, and nothing shows a GPU or a variable": (
+        "RuntimeError: cuda runtime error (100) : no CUDA-capable device is detected at "
+        "/pytorch/aten/src/THC/THCGeneral.cpp:47\n"
+    ),
+    "pasted: the driver does not initialise": (
+        "RuntimeError: CUDA driver initialization failed, you might not have a CUDA gpu.\n"
+    ),
     "the first GPU is chosen": 'os.environ["CUDA_VISIBLE_DEVICES"]=\'0\'\n' + NONE + "\n",
     "nothing is set": replace(with_torch(with_nvidia(linux(), RTX), "2.6.0+cu124", cuda_available=True), environ={}),
     "0 hides nothing": replace(

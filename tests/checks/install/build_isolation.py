@@ -7,6 +7,10 @@ BUILDING = "Getting requirements to build wheel did not run successfully. Module
 PLAIN = "ModuleNotFoundError: No module named 'torch'"
 
 BAD = {
+    "pasted: in a sentence about another package's installation": (
+        "Hello, `pip install scgpt` gave me an error. It says \"No module named 'torch'\", but torch is installed.\n"
+    ),
+    "pasted: in a title": "ModuleNotFoundError: No module named 'torch' when I try to install xformers\n",
     "uv's hint": (
         "ModuleNotFoundError: No module named 'torch'\n\n"
         "hint: This error likely indicates that `flash-attn@2.8.1` depends on `torch`, but doesn't declare it as a build "

@@ -59,6 +59,15 @@ BAD = {
     ),
 }
 GOOD = {
+    "pasted: the page of all builds was asked, and has none for this Python": (
+        "$ pip install torch==1.3.1+cpu -f https://download.pytorch.org/whl/torch_stable.html\n"
+        "ERROR: Could not find a version that satisfies the requirement torch==1.3.1+cpu (from versions: 0.1.2, 1.4.0, "
+        "1.4.0+cpu, 1.4.0+cu100, 1.5.0, 1.5.0+cpu)\nERROR: No matching distribution found for torch==1.3.1+cpu\n"
+    ),
+    "pasted: no wheel at all fits this Python": (
+        "ERROR: Could not find a version that satisfies the requirement torch==1.5.1+cpu (from versions: 0.1.2, "
+        "0.1.2.post1, 0.1.2.post2)\nERROR: No matching distribution found for torch==1.5.1+cpu\n"
+    ),
     "the index is named, the Python is at fault": replace(
         windows(python="3.13.1"), attempts=(tried("torch==2.5.1", indexes=(CU124,), offered=("2.6.0+cu124",)),)
     ),

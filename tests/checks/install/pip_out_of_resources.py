@@ -38,6 +38,11 @@ BAD = {
     ),
 }
 GOOD = {
+    "pasted: a job that is killed": "The job stops without a word:\n\nReading data: 100%\nEpoch 1, loss 0.51\nKilled\n",
+    "pasted: a program's own, its command in prose": (
+        "I did pip install -r requirements.txt, then python train.py\n\nTraceback (most recent call last):\n"
+        '  File "train.py", line 9, in <module>\n    words = load()\nMemoryError\n'
+    ),
     "pasted: a program's own": (
         "Traceback (most recent call last):\n"
         '  File "predict.py", line 270, in predict\n    found = softmax.argmax(0)\nMemoryError\n'

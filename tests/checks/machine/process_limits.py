@@ -19,6 +19,7 @@ def limited(*, works: bool = False, said: tuple[str, str] | None = None, **limit
 
 
 BAD = {
+    "pasted: a job that is killed": "The job stops without a word:\n\nReading data: 100%\nEpoch 1, loss 0.51\nKilled\n",
     "pasted: the machine's memory is full": (
         "RuntimeError: [enforce fail at alloc_cpu.cpp:83] err == 0. DefaultCPUAllocator: can't allocate memory: you "
         "tried to allocate 1073741824 bytes. Error code 12 (Cannot allocate memory)\n"

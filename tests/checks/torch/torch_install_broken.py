@@ -25,6 +25,19 @@ GARBAGE = ImportFailure(
 )
 
 BAD = {
+    "pasted: its compiled part misses a symbol of its own libraries": (
+        "Traceback (most recent call last):\n"
+        '  File "/opt/conda/lib/python3.5/site-packages/torch/__init__.py", line 53, in <module>\n'
+        "    from torch._C import *\n"
+        "ImportError: /opt/conda/lib/python3.5/site-packages/torch/_C.cpython-35m-x86_64-linux-gnu.so: undefined symbol: "
+        "_ZN4thpp10THCSTensorIlEC1EP8THCStateP14THCSLongTensor\n"
+    ),
+    "pasted: it misses a name of its own": (
+        "Traceback (most recent call last):\n"
+        '  File "/opt/lib/python3.7/site-packages/torch/__init__.py", line 228, in <module>\n'
+        "    class BFloat16Storage(_C.BFloat16StorageBase, _StorageBase):\n"
+        "AttributeError: module 'torch._C' has no attribute 'BFloat16StorageBase'\n"
+    ),
     "an empty libnvrtc, which nothing has loaded yet": Case(
         damaged(with_torch(linux(), "2.14.1+cu130"), "nvidia-cuda-nvrtc", NVRTC, "empty"), severity="fault"
     ),
