@@ -51,11 +51,17 @@ COLLECTIONS = {
     "unseen13": "the thirteenth round: a fifth of the tickets that were collected with the eleventh, chosen by the "
     "digest of their addresses and held back until the work on the others was done; learned since then",
     "unseen14": "the fourteenth round, small, of all kinds of programs, as they come; learned since then",
+    "unseen15": "the fifteenth round, large, of all kinds of programs, as they come, many of them short questions; "
+    "learned and worked on since then",
+    "unseen16": "the sixteenth round: a fifth of the tickets that were collected with the fifteenth, chosen by the "
+    "digest of their addresses and held back; learned since then",
+    "unseen17": "the seventeenth round: faults of all kinds, as they come, and a fifth of questions and programs' own "
+    "errors, taken from the sixteenth by their digests; learned since then",
 }
 # with a recorded first run, in their order
 ROUNDS = (
     "unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7", "unseen8", "unseen9", "unseen10",
-    "unseen11", "unseen12", "unseen13", "unseen14",
+    "unseen11", "unseen12", "unseen13", "unseen14", "unseen15", "unseen16", "unseen17",
 )  # fmt: skip
 TOLD_OF = 3  # the last rounds, of which the page tells more
 SHORT = 8  # lines
