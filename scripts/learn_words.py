@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 from doctor.accounting.symptoms import symptoms_of  # noqa: E402
 from doctor.accounting.traits import traits_of  # noqa: E402
 from doctor.evidence.read import read  # noqa: E402
-from doctor.knowledge.words import BIAS_UNIT, HEALTHY, RARITY_UNIT, WEIGHT_UNIT, bucket, terms_of  # noqa: E402
+from doctor.knowledge.words import BIAS_UNIT, END, FIELD, HEALTHY, RARITY_UNIT, WEIGHT_UNIT, bucket, terms_of  # noqa: E402
 from scripts.count_causes import command  # noqa: E402
 from scripts.tables import table_text  # noqa: E402
 from scripts.tickets import Ticket, tickets_below  # noqa: E402
@@ -144,10 +144,10 @@ def learned(tickets: list[Ticket]) -> dict[str, Any]:
         causes.append({"cause": cause, "tickets": number[cause], "bias": bias, **cited})
         for number_of_term in one.coef_[0].nonzero()[0]:
             weights[terms_known[number_of_term]][place] = round(float(one.coef_[0][number_of_term]) * WEIGHT_UNIT)
-    buckets = ["\n"] * BUCKETS
+    buckets = [END] * BUCKETS
     for (term, said), rarity in zip(weights.items(), model.vectors.idf_, strict=True):
         pairs = " ".join(f"{place}:{weight}" for place, weight in said.items())
-        buckets[bucket(term, BUCKETS)] += f"{term}\t{round(float(rarity) * RARITY_UNIT)}\t{pairs}\n"
+        buckets[bucket(term, BUCKETS)] += f"{term}{FIELD}{round(float(rarity) * RARITY_UNIT)}{FIELD}{pairs}{END}"
     return {
         "schema": 1, "table": "words", "date": date.today().isoformat(), "sources": {"cases": source(tickets)},
         "causes": causes,
@@ -158,7 +158,7 @@ def learned(tickets: list[Ticket]) -> dict[str, Any]:
 
 def rendered(collections: Iterable[Path]) -> str:
     """The table learned from the tickets in these folders, as text."""
-    return table_text(learned(labelled(collections)))
+    return table_text(learned(labelled(collections)), ascii=True)
 
 
 if __name__ == "__main__":

@@ -71,10 +71,10 @@ def _ratio(value: Any) -> bool:
 
 
 def _learned(value: Any) -> bool:
-    """Lines of terms, each between two line ends."""
-    line = re.compile(r"[^\t\n]+\t\d+\t(?:\d{1,3}:-?\d{1,4}(?: |$))*")
-    lines = value.split("\n") if isinstance(value, str) else []
-    return len(lines) > 1 and not lines[0] and not lines[-1] and all(line.fullmatch(one) for one in lines[1:-1])
+    """Terms, each between two "|" (doctor/knowledge/words.py)."""
+    term = re.compile(r"[^~|]+~\d+~(?:\d{1,3}:-?\d{1,4}(?: |$))*")
+    terms = value.split("|") if isinstance(value, str) else []
+    return len(terms) > 1 and not terms[0] and not terms[-1] and all(term.fullmatch(one) for one in terms[1:-1])
 
 
 def _truth(value: Any) -> bool:

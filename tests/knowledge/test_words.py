@@ -38,14 +38,14 @@ def test_every_cause_is_a_diagnosis() -> None:
     table = json.loads(learn_words.TABLE.read_text(encoding="utf-8"))
     assert {row["cause"] for row in table["causes"]} <= {c.id for c in all_checks()} | {"healthy"}
     places = range(len(table["causes"]))
-    lines = [line for row in table["terms"] for line in row["lines"].strip("\n").split("\n") if line]
-    assert {int(w.partition(":")[0]) for line in lines for w in line.split("\t")[2].split()} <= set(places)
+    lines = [line for row in table["terms"] for line in row["lines"].split("|") if line]
+    assert {int(w.partition(":")[0]) for line in lines for w in line.split("~")[2].split()} <= set(places)
 
 
 def test_every_term_lies_in_its_bucket() -> None:
     rows = json.loads(learn_words.TABLE.read_text(encoding="utf-8"))["terms"]
     for place, row in enumerate(rows):
-        terms = [line.split("\t")[0] for line in row["lines"].strip("\n").split("\n") if line]
+        terms = [line.split("~")[0] for line in row["lines"].split("|") if line]
         assert {bucket(term, len(rows)) for term in terms} <= {place}
 
 
