@@ -7,7 +7,8 @@ wrong, and the fix. Rules:
     is claimed, the first warning or note counts for ids that claim none (program-error, backend-impossible-here, …);
     where `healthy` is right, so is a first finding harmless-warning or no-fault-described without a fault: it says
     of the text what the label says;
-  * recall: the id is among the findings; specificity: share of healthy cases without a fault;
+  * recall: the id is among the findings (where `healthy` is right, such a note, too);
+  * specificity: share of healthy cases without a fault;
   * wrong: share of the cases with a fault, or a cause that tickets like it had, whose id is in `not`;
   * action: one of the first two fixes, or the first alternative of each, is of the labelled family;
   * erratum: where the label has `errata`, one of these rows is the one that a finding names;
@@ -126,7 +127,7 @@ def score(case: Ticket, report: Mapping[str, Any]) -> Score:
     if healthy:
         result.specificity = not faults
     else:
-        result.recall = any(i in ids for i in case.right)
+        result.recall = any(i in ids or (i == "healthy" and not {*NO_FAULT}.isdisjoint(ids)) for i in case.right)
     if "errata" in case.label:
         named = [f.get("values", {}).get("erratum") for f in findings]
         result.erratum = any(row in named for row in case.label["errata"])

@@ -19,7 +19,8 @@ SPEC.loader.exec_module(score_cases)
 
 def case(cause: str, action: str = "none", **label: Any) -> Any:
     fix = {"action": action, **label.pop("fix", {})}
-    return score_cases.Case(Path("x/y"), {"cause": cause, "also": [], "not": [], "fix": fix, **label})
+    label = {"cause": cause, "also": [], "not": [], "fix": fix, **label}
+    return score_cases.Ticket(Path("x"), "run/y", label, b"", Path("x/run/y/input.txt"))
 
 
 def report(*findings: tuple[str, str], verdict: str = "faulty", fixes: Any = ()) -> dict[str, Any]:

@@ -38,7 +38,7 @@ OF_COMPUTERS = frozenset(
      "inference", "infer", "dll", "py", "bug", "windows", "linux", "macos", "mac", "build", "kernel", "slow", "stuck",
      "hangs", "killed", "black", "image", "images", "video", "import", "importerror", "runtimeerror", "attributeerror",
      "modulenotfounderror", "line", "file", "epoch", "epochs", "loss", "nan", "batch", "fps", "dataset", "checkpoint",
-     "checkpoints", "pretrained", "weights", "results", "docker", "dockerfile", "pip", "conda", "version",
+     "checkpoints", "pretrained", "weights", "results", "docker", "dockerfile", "version",
      "instruction", "process", "server", "node", "nodes", "backend", "backends", "plugin", "demo", "comfyui", "jetson",
      "raspberry", "训练", "推理", "模型", "报错", "错误", "环境", "版本", "代码", "数据", "内存")
 )  # fmt: skip
