@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 from doctor.accounting.symptoms import symptoms_of  # noqa: E402
 from doctor.accounting.traits import traits_of  # noqa: E402
+from doctor.checks.run import no_fault_described  # noqa: E402
 from doctor.evidence.read import read  # noqa: E402
 from doctor.knowledge.words import BIAS_UNIT, END, FIELD, HEALTHY, RARITY_UNIT, WEIGHT_UNIT, bucket, terms_of  # noqa: E402
 from scripts.count_causes import command  # noqa: E402
@@ -36,7 +37,6 @@ RARE = 0.8  # a rare cause's tickets weigh more: the others' number over theirs,
 WORTH = 0.2  # a smaller weight is left out
 BUCKETS = 4096  # of terms (doctor/knowledge/words.py)
 PARTS = 5  # the tickets are left out in so many parts in turn
-NO_FAULT_DESCRIBED = ("no-fault-described",)
 STEPS = 20  # of odds for which their worth is counted
 
 
@@ -46,14 +46,14 @@ def terms_and_traits(ticket: Ticket) -> frozenset[str]:
     return terms_of(seen.words) | traits_of(seen.facts, symptoms_of(seen.facts))
 
 
-def cause_of(ticket: Ticket) -> str:
-    """Its labelled cause; that it describes no fault says that nothing is wrong."""
-    return HEALTHY if ticket.label["cause"] in NO_FAULT_DESCRIBED else str(ticket.label["cause"])
+def learned_as(id: str) -> str:
+    """A labelled cause as it is learned: that a text describes no fault says that nothing is wrong."""
+    return HEALTHY if id == no_fault_described.check.id else id
 
 
 def accepted(ticket: Ticket) -> frozenset[str]:
     """The causes that its label counts as right."""
-    return frozenset(HEALTHY if id in NO_FAULT_DESCRIBED else id for id in ticket.right)
+    return frozenset(map(learned_as, ticket.right))
 
 
 def labelled(collections: Iterable[Path]) -> list[Ticket]:
@@ -96,7 +96,7 @@ class Model:
     def __init__(self, tickets: Sequence[Ticket], terms: Sequence[frozenset[str]]) -> None:
         text = importlib.import_module("sklearn.feature_extraction.text")
         self.vectors = text.TfidfVectorizer(analyzer=sorted, binary=True, min_df=AT_LEAST, max_df=AT_MOST)
-        self.causes = sorted({cause_of(ticket) for ticket in tickets})
+        self.causes = sorted({learned_as(ticket.label["cause"]) for ticket in tickets})
         seen = self.vectors.fit_transform(terms)
         joblib = importlib.import_module("joblib")
         has = ([cause in accepted(t) for t in tickets] for cause in self.causes)

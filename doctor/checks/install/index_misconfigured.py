@@ -192,7 +192,7 @@ def _was_asked(attempt: InstallAttempt, local: str) -> bool:
     """Whether the index of those builds was asked, or torch's page of all, and what is offered is for other Pythons."""
     offered = attempt.offered or ()
     suffixes = {version.partition("+")[2] for version in offered} - {""}
-    by_wheel = bool(attempt.wheel) and re.search(rf"(?:\+|%2B){local}-", attempt.wheel or "") is not None
+    by_wheel = re.search(rf"(?:\+|%2B){local}-", attempt.wheel or "") is not None
     without_wheels = bool(offered) and all(numbers(version) < FIRST_WHEELS for version in offered)
     return local in suffixes or len(suffixes) > 1 or by_wheel or without_wheels
 
