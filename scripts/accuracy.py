@@ -57,11 +57,13 @@ COLLECTIONS = {
     "digest of their addresses and held back; learned since then",
     "unseen17": "the seventeenth round: faults of all kinds, as they come, and a fifth of questions and programs' own "
     "errors, taken from the sixteenth by their digests; learned since then",
+    "unseen18": "the eighteenth round, large, nearly all of it faults, of all kinds of programs, as they come; learned "
+    "and worked on since then",
 }
 # with a recorded first run, in their order
 ROUNDS = (
     "unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7", "unseen8", "unseen9", "unseen10",
-    "unseen11", "unseen12", "unseen13", "unseen14", "unseen15", "unseen16", "unseen17",
+    "unseen11", "unseen12", "unseen13", "unseen14", "unseen15", "unseen16", "unseen17", "unseen18",
 )  # fmt: skip
 TOLD_OF = 3  # the last rounds, of which the page tells more
 SHORT = 8  # lines

@@ -12,7 +12,7 @@ findings of the checks ─→ what a passed probe refutes is only a warning
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -56,11 +56,13 @@ class Account:
         return tuple(s for s in self.symptoms if s.explained_by is None)
 
 
-def account(facts: Facts, outcomes: Iterable[Outcome], findings: Iterable[Finding]) -> Account:
-    """Account for all symptoms of these facts."""
+def account(
+    facts: Facts, outcomes: Iterable[Outcome], findings: Iterable[Finding], doubted: Collection[str] = ()
+) -> Account:
+    """Account for all symptoms of these facts. `doubted`: diagnoses that are hypotheses at most."""
     outcomes = tuple(outcomes)
     status = {o.id: o.status for o in outcomes}
-    found = outranked(tuple(findings), facts)
+    found = outranked(tuple(f for f in findings if f.id not in doubted), facts)
     symptoms = explained(symptoms_of(facts), found, facts, status)
 
     @cache
@@ -68,6 +70,7 @@ def account(facts: Facts, outcomes: Iterable[Outcome], findings: Iterable[Findin
         return weighed(symptom, status, facts)
 
     likely = _likely({s: about(s) for s in symptoms if s.explained_by is None}, found, facts)
+    likely = tuple(f for f in likely if f.id not in doubted)
     if likely:
         found = settle((*found, *likely), all_checks())
         symptoms = explained(symptoms, found, facts, status)
@@ -75,7 +78,7 @@ def account(facts: Facts, outcomes: Iterable[Outcome], findings: Iterable[Findin
         found = settle((*found, own), all_checks())
         symptoms = explained(symptoms, found, facts, status)
     unusable = _unusable(symptoms, found, facts)
-    if unusable:
+    if unusable and unusable.id not in doubted:
         found = settle((*found, unusable), all_checks())
         symptoms = explained(symptoms, found, facts, status)
     left = [h for s in symptoms if s.explained_by is None for h in about(s)[:SHOWN]]
@@ -182,9 +185,7 @@ def weighed(symptom: Symptom, status: Mapping[str, str], facts: Facts) -> list[H
     return weigh(usual, symptom, status, facts)
 
 
-def weigh(
-    usual: Mapping[str, float], symptom: Symptom, status: Mapping[str, str], facts: Facts
-) -> list[Hypothesis]:
+def weigh(usual: Mapping[str, float], symptom: Symptom, status: Mapping[str, str], facts: Facts) -> list[Hypothesis]:
     """Hypotheses about a symptom from how often each diagnosis is usually behind it, any unit: less what is ruled out,
     and times how well each fits these facts."""
     weights: dict[str, tuple[float, Fit | None]] = {}
@@ -284,8 +285,9 @@ def _programs_own(symptoms: Sequence[Symptom], findings: Sequence[Finding], fact
     if any(s.explained_by is None and (s.causes or not _is_elsewhere(s.text)) for s in symptoms):
         return None
     rows = [
-        s.text for s in symptoms if (s.explained_by == PROGRAM and s.id != "exception")
-        or (s.explained_by == WORKS and _complains(s))
+        s.text
+        for s in symptoms
+        if (s.explained_by == PROGRAM and s.id != "exception") or (s.explained_by == WORKS and _complains(s))
     ]
     if not rows and not symptoms and wants_no_gpu(facts):
         rows = [e.text for e in facts.errors if e.pattern == "wants-to-do-without-gpu"]

@@ -24,22 +24,25 @@ class Judgement:
     verdict: Verdict
 
 
-def judged(
-    facts: Facts, *, only: Iterable[str] = (), limits: tuple[str, ...] = (), words: str = ""
-) -> Judgement:
+def judged(facts: Facts, *, only: Iterable[str] = (), limits: tuple[str, ...] = (), words: str = "") -> Judgement:
     """Judge the facts. `only`: ids to which the judgement is limited; symptoms are then not accounted for. `limits`:
     the options that limited it, which keep it from being a verdict on the whole. `words`: the text that the facts were
-    read from, compared with labelled tickets where the facts decide nothing."""
+    read from, compared with labelled tickets where the facts decide nothing, or only make a fault likely."""
     wanted = tuple(only)
     outcomes, findings = judge(facts, wanted)
     if set(wanted) & set(SAID_LAST):
         findings = settle((*findings, *harmless(facts, findings, symptoms_of(facts))), all_checks())
     made = Account(findings=findings) if wanted else account(facts, outcomes, findings)
     said = verdict(facts, made, outcomes, limits)
-    if words and said.value == "unknown" and not wanted and not _only_harmless(facts, made):
-        from doctor.accounting.resemblance import with_resemblance
+    if words and not wanted and said.value != "healthy":
+        from doctor.accounting.resemblance import contradicted, with_resemblance
 
-        made = with_resemblance(made, words, facts, {o.id: o.status for o in outcomes})
+        status = {o.id: o.status for o in outcomes}
+        if doubted := contradicted(made, words, facts, status):
+            made = account(facts, outcomes, findings, {doubted})
+            said = verdict(facts, made, outcomes, limits)
+        if said.value == "unknown" and not _only_harmless(facts, made):
+            made = with_resemblance(made, words, facts, status)
     return Judgement(outcomes=outcomes, account=made, verdict=said)
 
 

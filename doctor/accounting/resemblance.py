@@ -2,12 +2,13 @@
 become hypotheses, and so the next question has an aim. Pure.
 
 Words and traits are compared (doctor/knowledge/words.py), and nothing is concluded from what they say. So a cause that
-clearly leads is told as a warning that is likely, and no fault comes of it: there is still no verdict.
+clearly leads is told as a warning that is likely, and no fault comes of it: there is still no verdict. They can take a
+verdict away: a fault that is only likely, and that tickets like the text did not have, is a hypothesis again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from doctor.accounting.account import SHOWN, Account, questions_about, weigh
@@ -24,6 +25,8 @@ from doctor.model.symptom import RESEMBLES, Hypothesis, Symptom
 AT_LEAST = 0.1  # the share of such tickets that had a cause, from which it is worth a hypothesis
 LEADS = 0.2  # … and from which the likeliest one is told
 ASKS = 0.2  # the same of tickets in which nothing was wrong, from which a text is called a question
+DOUBTED = 0.2  # the odds of a likely fault below which it is doubted …
+CONTRADICTS = 0.5  # … if another cause has these
 # A text with one of these words speaks of the field, or with several of the others. With only one of the others it may
 # be about anything, and with none it is compared with nothing.
 OF_THE_FIELD = frozenset(
@@ -48,13 +51,7 @@ SEVERAL = 2
 def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[str, str]) -> Account:
     """The account of a text without a verdict, with the causes of tickets like it. `status`: of each check's
     outcome."""
-    terms = lookup.terms_of(text)
-    speaks = bool(OF_THE_FIELD & terms) or len(OF_COMPUTERS & terms) >= SEVERAL
-    if not speaks and OF_COMPUTERS.isdisjoint(terms):
-        return account
-    found = lookup.resemblances(terms, traits_of(facts, account.symptoms))
-    if not speaks and found and found[0].cause != lookup.HEALTHY and not is_programs_own(found[0].cause):
-        return account
+    found = _compared(text, facts, account.symptoms)
     if found and found[0].cause == lookup.HEALTHY and found[0].share >= ASKS and _says_nothing(account):
         others = (f for f in account.findings if not is_programs_own(f.id))
         return replace(account, findings=settle((*others, _only_asks(found[0], facts)), all_checks()))
@@ -80,6 +77,28 @@ def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[
         hypotheses=hypotheses,
         questions=questions_about(symptoms, hypotheses, findings, facts),
     )
+
+
+def contradicted(account: Account, text: str, facts: Facts, status: Mapping[str, str]) -> str | None:
+    """The only fault of an account, where it is merely likely and tickets like the text had another cause."""
+    faults = [f for f in account.findings if f.severity == "fault"]
+    if len(faults) != 1 or faults[0].confidence != "likely":
+        return None
+    odds = {r.cause: r.odds for r in _compared(text, facts, account.symptoms) if status.get(r.cause) != "passed"}
+    id = faults[0].id
+    return id if odds.get(id, 1.0) < DOUBTED and max(odds.values()) > CONTRADICTS else None
+
+
+def _compared(text: str, facts: Facts, symptoms: Iterable[Symptom]) -> tuple[Resemblance, ...]:
+    """The causes of tickets like a text, the likeliest first; () where it is not known to speak of the field."""
+    terms = lookup.terms_of(text)
+    speaks = bool(OF_THE_FIELD & terms) or len(OF_COMPUTERS & terms) >= SEVERAL
+    if not speaks and OF_COMPUTERS.isdisjoint(terms):
+        return ()
+    found = lookup.resemblances(terms, traits_of(facts, symptoms))
+    if not speaks and found and found[0].cause != lookup.HEALTHY and not is_programs_own(found[0].cause):
+        return ()
+    return found
 
 
 def _nothing_found(account: Account) -> bool:

@@ -4,8 +4,8 @@ was understood of it. The public name is lookup.py's.
 A term is a word, its letters without the digits, a number, or two of these that follow each other; a word or a pair of
 the title or of the last exception; or a trait (doctor/accounting/traits.py). How often it stands is not counted.
 Chinese, Japanese and Korean, which have no spaces between words, are taken apart into pairs of characters.
-scripts/learn_words.py learns the table from the labelled tickets: how rare each term is, how much it speaks for or
-against each cause, and how often tickets with such odds did have the cause.
+scripts/learn_words.py learns the table from the labelled tickets: how rare each term is and how much it tells (one
+number), how much it speaks for or against each cause, and how often tickets with such odds did have the cause.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ READ = 200_000  # characters: what a ticket says of its cause is said by then
 EXCEPTION_WORDS = 40  # of the line of an exception
 BIAS_UNIT, RARITY_UNIT, WEIGHT_UNIT = 100, 100, 10  # the table holds whole numbers
 END, FIELD = "|", "~"  # of a term, and within it: no term holds them, and JSON need not escape them, which costs time
-_TITLE, _EXCEPTION = "title ", "exception "
+PLACES = _TITLE, _EXCEPTION = "title ", "exception "  # before a term of the title, and of the last exception
 _ADDRESS = re.compile(r"https?://\S+")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _WORD = re.compile(

@@ -13,7 +13,8 @@ Status = Literal["passed", "found", "skipped", "crashed"]  # of a check
 # Tells of the release, not of this machine: every torch has some. It gets no fix, and --strict does not count it.
 ONLY_TOLD = ("known-errata",)
 SAID_LAST = ("harmless-warning",)  # after what is left unexplained: nobody is to stop reading there
-NO_FAULT = (*SAID_LAST, "no-fault-described")  # what they say of a text is that it shows no fault
+ASKS_ONLY = "no-fault-described"  # a text that reads like a question
+NO_FAULT = (*SAID_LAST, ASKS_ONLY)  # what they say of a text is that it shows no fault
 OPEN_IF_NOTED = ("requirement-unmet",)  # a note of it: what was required is not known, so there is no verdict
 LAYERS = ("machine", "driver", "interpreter", "torch", "libraries", "install", "run")  # in causal order
 

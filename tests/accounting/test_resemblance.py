@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
-from doctor.checks import all_checks
+from doctor.accounting import judgement
+from doctor.checks import all_checks, check_of
 from doctor.knowledge import lookup
 from doctor.knowledge.lookup import Resemblance
+from doctor.model.facts import Facts
+from doctor.model.finding import Finding
 from doctor.model.report import Report
 from doctor.model.request import Request
 from doctor.pipeline import examine
@@ -138,3 +142,34 @@ def test_a_cause_that_is_told_takes_the_place_of_a_guess_at_the_program(monkeypa
     alike = (Resemblance(cause="gpu-hidden", share=0.9, tickets=9),)
     monkeypatch.setattr(lookup, "resemblances", lambda text, traits: alike)
     assert [f.id for f in examined(text).findings] == ["gpu-hidden"]
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "doubted"), [(0.1, 0.6, True), (0.3, 0.6, False), (0.1, 0.4, False), (None, 0.9, False)]
+)
+def test_a_likely_fault_that_tickets_like_it_did_not_have_is_a_hypothesis(
+    own: float | None, other: float, doubted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odds = {"torch-cpu-only": own, "extension-abi-mismatch": other}
+    alike = tuple(Resemblance(cause=c, share=o, tickets=9, odds=o) for c, o in odds.items() if o is not None)
+    monkeypatch.setattr(lookup, "resemblances", lambda text, traits: alike)
+    monkeypatch.setattr(judgement, "judge", lambda facts, only: ((), (likely_fault("torch-cpu-only", facts),)))
+    report = examined("On Windows with a GeForce RTX 3080 the program runs on the processor.")
+    assert report.verdict == ("unknown" if doubted else "faulty")
+    assert report.findings[0].id == ("extension-abi-mismatch" if doubted else "torch-cpu-only")
+
+
+def test_a_certain_fault_is_never_doubted(monkeypatch: pytest.MonkeyPatch) -> None:
+    alike = (Resemblance(cause="program-error", share=0.9, tickets=9, odds=0.9),
+             Resemblance(cause="torch-cpu-only", share=0.01, tickets=9, odds=0.01))  # fmt: skip
+    monkeypatch.setattr(lookup, "resemblances", lambda text, traits: alike)
+    certain = replace(likely_fault("torch-cpu-only", Facts()), confidence="certain")
+    monkeypatch.setattr(judgement, "judge", lambda facts, only: ((), (certain,)))
+    report = examined("On Windows with a GeForce RTX 3080 the program runs on the processor.")
+    assert (report.verdict, report.findings[0].id) == ("faulty", "torch-cpu-only")
+
+
+def likely_fault(id: str, facts: Facts) -> Finding:
+    check = check_of(id)
+    assert check is not None
+    return check.found(facts, "It seems so.", evidence=("torch.version",), remedies=check.usual, confidence="likely")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +16,7 @@ from doctor.checks import all_checks
 from doctor.knowledge.lookup import resemblances
 from doctor.knowledge.words import bucket, terms_of
 from scripts import learn_words
+from scripts.tickets import Ticket
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
 
@@ -32,6 +36,38 @@ def test_a_round_teaches_nothing_before_its_first_run(tmp_path: Path) -> None:
     assert [ticket.said for ticket in learn_words.labelled(tmp_path.iterdir())] == [b"a ticket of own"]
     (tmp_path / "unseen9" / "first-run.json").write_text("{}", encoding="utf-8")
     assert b"a ticket of unseen9" in [ticket.said for ticket in learn_words.labelled(tmp_path.iterdir())]
+
+
+def test_that_a_text_only_asks_is_learned_as_healthy_before_any_check_is_loaded() -> None:
+    code = "from scripts.learn_words import learned_as; print(learned_as('no-fault-described'))"
+    root = CASES.parents[1]
+    said = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60, check=True)
+    assert said.stdout == "healthy\n"
+
+
+def test_the_terms_of_a_ticket_tell_that_its_label_names_as_a_reason() -> None:
+    terms = terms_of("Training stops\nOSError: Too many open files\nany idea?")
+    label = {"cause": "process-limits", "also": [], "why": "Too many open files: a limit of the process."}
+    reason = learn_words.reason(Ticket(Path(), "run/one", label, b"", Path()))
+    assert {"limit", "of the", "open files"} <= reason
+    told = {"too", "many", "open", "files", "too many", "many open", "open files"}
+    assert set(learn_words.telling(terms, reason)) == told | {f"exception {term}" for term in told}
+
+
+def test_a_term_that_is_given_as_a_reason_counts_more_than_one_that_only_stands_there() -> None:
+    pytest.importorskip("sklearn")
+    said = ["Hello zombie gpu", "Hello pagefile gpu"] * 4
+    tickets = [
+        Ticket(Path(), f"run/{place}", {"cause": cause, "also": [], "why": f"It is a {why}."}, text.encode(), Path())
+        for place, (text, cause, why) in enumerate(
+            zip(said, ["gpu-busy", "windows-paging-file"] * 4, ["zombie", "pagefile"] * 4, strict=True)
+        )
+    ]
+    model = learn_words.Model(tickets, [terms_of(f"{text} {place % 3}") for place, text in enumerate(said)])
+    counts = dict(zip(model.vectors.get_feature_names_out(), model.rarity / model.vectors.idf_, strict=True))
+    assert counts["zombie"] > 1 > counts["hello zombie"]
+    odds = {cause: odds for cause, odds, place in model.odds([terms_of("zombie")])}
+    assert odds["gpu-busy"] > 0.5 > odds["windows-paging-file"]
 
 
 def test_every_cause_is_a_diagnosis() -> None:
