@@ -20,7 +20,7 @@ from __future__ import annotations
 from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard, in_container, on_mac, on_wsl, outside_containers
 from doctor.checks._torch import quote
-from doctor.model.facts import Facts
+from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
 
 UPGRADE = Remedy(
@@ -75,8 +75,8 @@ def judge(facts: Facts) -> Judgement:
         or not any(w in error.text for w in ("named symbol", "CUDA_ERROR_NOT_FOUND", "cudaGetDeviceCount"))
     ):
         return None
-    inside = in_container(facts) or on_wsl(facts) or bool(facts.host.container_gpus)
-    if not inside and facts.host.container is not None:
+    inside = _inside(facts)
+    if not inside and (facts.host.container is not None or not _of_the_start(error)):
         return None
     desktop = on_wsl(facts) or facts.host.system in (None, "windows") or "linuxkit" in (facts.host.kernel or "")
     return check.found(
@@ -89,8 +89,19 @@ def judge(facts: Facts) -> Judgement:
     )
 
 
+def _inside(facts: Facts) -> bool:
+    return in_container(facts) or on_wsl(facts) or bool(facts.host.container_gpus)
+
+
+def _of_the_start(error: ErrorText) -> bool:
+    """Whether CUDA's start ends with it. A kernel that a build lacks is a symbol that is not found, too."""
+    return any(words in error.text for words in ("cudaGetDeviceCount", "Error 500", "cuInit"))
+
+
 @check.fit
 def fits(facts: Facts) -> Fit | None:
+    if (error := heard(facts, "cuda-error-500")) and not _inside(facts) and not _of_the_start(error):
+        return Fit(0.05, "a kernel is what was not found, outside of a container")
     if in_container(facts):
         return Fit(2, f"this is a container ({facts.host.container})")
     if why := outside_containers(facts):

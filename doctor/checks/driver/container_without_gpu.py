@@ -87,9 +87,6 @@ LIMITS = Remedy(
     ),
 )
 AMD = Remedy(action="container-flag", details={"flag": "--device=/dev/kfd --device=/dev/dri"})
-HOST_DRIVER = Remedy(
-    action="install-driver", text="Install the NVIDIA driver on the host: the container uses the host's."
-)
 NO_CUDA = Remedy(
     action="none", details={"reason": "a Mac has no GPU that CUDA can use: run without asking for one, on the CPU"}
 )
@@ -137,14 +134,12 @@ def _refused_by_docker(facts: Facts) -> Judgement:
     if (error := heard(facts, "docker-no-gpu-driver")) and "CDI" in error.text:
         return _found(facts, "Docker or Podman finds no description of the GPU (CDI).", error, (SPECIFICATION, TOOLKIT))
     error = heard(facts, "docker-no-gpu-driver", "docker-unknown-runtime-nvidia")
-    if error and facts.host.system == "darwin":
+    if facts.host.system == "darwin" and (error := error or heard(facts, "container-cli-no-nvml")):
         return _found(facts, "Docker on a Mac has no NVIDIA GPU to give to a container.", error, (NO_CUDA,))
     if error:
         return _found(
             facts, "Docker has no GPU support installed: it can't give a container the GPU.", error, (TOOLKIT, GPUS)
         )
-    if error := heard(facts, "container-cli-no-nvml"):
-        return _found(facts, "The container toolkit finds no NVIDIA driver on the host.", error, (HOST_DRIVER, TOOLKIT))
     if error := heard(facts, "nvml-unknown-error"):
         return _found(
             facts,

@@ -52,6 +52,13 @@ INSTALL = Remedy(
     action="install-driver",
     text="Install the driver's compute libraries (libcuda) of the same version as the kernel module.",
 )
+ON_HOST = Remedy(action="install-driver", text="Install the NVIDIA driver on the host: the container uses the host's.")
+SEES_HOST = Remedy(
+    action="system-setting",
+    details={"setting": "docker", "value": "Docker Engine from the distribution's or Docker's own packages"},
+    text="With the driver installed: run Docker Engine itself, not Docker Desktop or the snap, which see another "
+    "system.",
+)
 
 check = Check(
     severity="fault",
@@ -87,7 +94,11 @@ def fits(facts: Facts) -> Fit | None:
 @check
 def judge(facts: Facts) -> Judgement:
     nvidia = facts.nvidia
-    if on_mac(facts) or on_wsl(facts) or facts.host.jetson or cuda_works(facts) or only_others(facts, "nvidia"):
+    if on_mac(facts) or on_wsl(facts) or facts.host.jetson:
+        return None
+    if said := _said(facts):
+        return said
+    if cuda_works(facts) or only_others(facts, "nvidia"):
         return None
     error = heard(facts, "libcuda-not-found", "found-no-nvidia-driver")
     runs = bool(nvidia.kernel_module) or (bool(nvidia.driver) and not nvidia.smi_error and bool(nvidia.gpus_seen))
@@ -118,6 +129,28 @@ def judge(facts: Facts) -> Judgement:
         confidence="certain" if absent(nvidia.libcuda) else "likely",
         library=elsewhere[0] if elsewhere else None,
     )
+
+
+def _said(facts: Facts) -> Judgement:
+    """A message that names the library which its program does not find."""
+    if error := heard(facts, "container-cli-no-nvml"):
+        return check.found(
+            facts,
+            "The container toolkit finds no libnvidia-ml.so.1 of a driver where Docker runs: none is installed on the "
+            "host, or Docker (its desktop program, its snap) does not look where it lies.",
+            evidence=(quote(error), "nvidia.driver", "host.container"),
+            remedies=(ON_HOST, SEES_HOST),
+            confidence="likely",
+        )
+    if error := heard(facts, "libcudnn-needs-libcuda"):
+        return check.found(
+            facts,
+            "cuDNN opens the driver's library under the name libcuda.so, and the loader does not find it.",
+            evidence=(quote(error), "nvidia.driver", "nvidia.libcuda", "nvidia.libcuda_elsewhere"),
+            remedies=_remedies(facts, facts.nvidia.libcuda_elsewhere or ()),
+            confidence="likely",
+        )
+    return None
 
 
 def _left_aside(facts: Facts) -> bool:

@@ -26,6 +26,7 @@ from doctor.checks._machine import (
     absent,
     cuda_refused,
     cuda_works,
+    driver_lists_gpus,
     heard,
     in_container,
     named,
@@ -111,6 +112,9 @@ def fits(facts: Facts) -> Fit | None:
     values = {name: value for name in VARIABLES if (value := (facts.environ or {}).get(name)) is not None}
     if not values:
         known = facts.live and facts.environ is not None
+        said = [error for error in facts.errors if error.pattern == "no-cuda-device-detected"]
+        if said and all(map(_start_failed, said)):
+            return Fit(0.05, "the driver's start failed, which no variable that chooses GPUs brings about")
         of_any_cause = heard(facts, "no-cuda-device-detected") and not heard(facts, "no-cuda-gpus")
         return Fit(0, "no variable that chooses GPUs is set") if known else NOT_SHOWN if of_any_cause else None
     name, value = next(((n, v) for n, v in values.items() if v.strip() not in PLAIN), (None, None))
@@ -279,6 +283,17 @@ def _by_assignment(facts: Facts, error: ErrorText) -> Judgement:
     )
 
 
+def _no_device(facts: Facts) -> ErrorText | None:
+    """CUDA counts no GPU. Where its start fails, that may have any reason, unless nvidia-smi lists the GPU."""
+    listed = driver_lists_gpus(facts)
+    said = (e for e in facts.errors if e.pattern == "no-cuda-device-detected")
+    return next((e for e in said if listed or not _start_failed(e)), None)
+
+
+def _start_failed(error: ErrorText) -> bool:
+    return "driver initialization failed" in error.text
+
+
 def _program_misses_it(facts: Facts) -> bool:
     torch = installed(facts)
     return heard(facts, *MISSING) is not None or bool(torch and torch.cuda_available is False and kind(facts) != "cpu")
@@ -299,7 +314,7 @@ def _by_message(facts: Facts) -> Judgement:
             return None
         detail = "CUDA's start asks for a GPU with a number beyond those that there are."
     elif (
-        (error := heard(facts, "no-cuda-device-detected") or (heard(facts, "no-cuda-gpus") if driver else None))
+        (error := _no_device(facts) or (heard(facts, "no-cuda-gpus") if driver else None))
         and gpus_of(facts, "nvidia")
         and not (known_unset and facts.live)
     ):

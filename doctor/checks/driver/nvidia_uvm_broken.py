@@ -23,6 +23,7 @@ from doctor.checks._machine import absent, cuda_works, driver_answers, heard, in
 from doctor.checks._torch import installed, quote
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Remedy
+from doctor.regex import Regex
 
 RELOAD = Remedy(
     action="load-module",
@@ -42,6 +43,7 @@ check = Check(
 )
 
 UNKNOWN_ERROR = 999
+START = Regex(r"[/\\]torch[/\\]cuda[/\\]__init__\.py$")  # where torch starts CUDA
 SYSTEM_CALL_FAILED = 304
 
 
@@ -50,8 +52,8 @@ def judge(facts: Facts) -> Judgement:
     if on_mac(facts) or facts.host.jetson:
         return None
     error = heard(facts, "cuda-unknown-error", "cuda-error-999")
-    if error and error.pattern == "cuda-error-999" and on_wsl(facts):
-        error = None  # there is no such module there, and later calls say the same of other failures
+    if error and error.pattern == "cuda-error-999" and (on_wsl(facts) or _while_computing(facts, error)):
+        error = None  # there is no such module in WSL, and later calls say the same of other failures
     without_node = facts.nvidia.uvm_node is False and facts.nvidia.cuinit == SYSTEM_CALL_FAILED
     if error or facts.nvidia.cuinit == UNKNOWN_ERROR or without_node:
         return _found(facts, error)
@@ -69,8 +71,17 @@ def judge(facts: Facts) -> Judgement:
     return None
 
 
+def _while_computing(facts: Facts, error: ErrorText) -> bool:
+    """Whether nothing shows that it was CUDA's start that failed: any call ends so whose kernel broke off."""
+    without_gpu = facts.gpus == () and not facts.live
+    words = "CUDA error: unknown error" in error.text and "initialization" not in error.text
+    return without_gpu or (words and not START.search(error.path or ""))
+
+
 @check.fit
 def fits(facts: Facts) -> Fit | None:
+    if (error := heard(facts, "cuda-error-999")) and not facts.live and _while_computing(facts, error):
+        return Fit(0.1, "nothing shows that it is CUDA's start that fails")
     if facts.nvidia.cuinit == 0:
         return Fit(0.02, "CUDA starts")
     if facts.nvidia.cuinit is not None:

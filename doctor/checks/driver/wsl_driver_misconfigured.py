@@ -85,14 +85,12 @@ def judge(facts: Facts) -> Judgement:
         return _found(
             facts, "The container toolkit finds no driver of Windows in this WSL.", error, (WINDOWS_DRIVER, UPDATE)
         )
-    error = heard(facts, "libcudnn-needs-libcuda")
-    if error and (wsl or (wsl is None and facts.host.system in (None, "linux") and not in_container(facts))):
+    if wsl and (error := heard(facts, "libcudnn-needs-libcuda")):
         return _found(
             facts,
             f"libcuda.so is not found: under WSL it lies in {FOLDER}, which is not on the library path.",
             error,
             (PATH, UPDATE),
-            confidence="certain" if wsl else "likely",
         )
     if error := heard(facts, "wsl-gpu-access-blocked"):
         if facts.nvidia.packages:

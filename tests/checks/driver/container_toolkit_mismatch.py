@@ -29,3 +29,11 @@ GOOD = {
 BAD["the toolkit does not know cgroup v2"] = """\
 docker: Error response from daemon: OCI runtime create failed: container_linux.go:367: starting container process caused: process_linux.go:495: container init caused: Running hook #1:: error running hook: exit status 1, stdout: , stderr: nvidia-container-cli: container error: cgroup subsystem devices not found: unknown.
 """
+GOOD["a kernel that a build lacks"] = """\
+Ubuntu 22.04, TITAN RTX
+RuntimeError: CUDA error: "named symbol not found" at attention.cu:160
+"""
+GOOD["a kernel under a layer for another vendor's GPUs"] = """\
+Windows 11, RX 7900 GRE
+CUDA error: named symbol not found
+"""

@@ -32,7 +32,6 @@ BAD = {
     ),
     "the image's banner": BANNER,
     "Docker without the toolkit": NO_TOOLKIT,
-    "no driver on the host": "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file\n",
     "lost while running": with_error(IN, "nvml-unknown-error", "Failed to initialize NVML: Unknown Error"),
     "a prompt of a container": f"root@3f2a9c0b1d4e:/workspace# python train.py\n{NONE}\n",
     "AMD": ROCM,

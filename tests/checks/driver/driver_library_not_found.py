@@ -34,6 +34,13 @@ BAD = {
         "$ python -c 'import torch; torch.cuda.init()'\nImportError: " + NO_FILE + "\n"
     ),
 }
+TOOLKIT = "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file\n"
+BAD["the container toolkit finds none on the host"] = TOOLKIT
+BAD["cuDNN opens it by its other name"] = (
+    "The first convolution stops:\n"
+    "Could not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object file: No such file or "
+    "directory\nAborted\n"
+)
 GOOD = {
     "it is found": with_torch(with_nvidia(linux(), L4), "2.6.0+cu124", cuda_available=True),
     "no driver at all": with_torch(with_nvidia(linux(), L4, driver=ABSENT), "2.6.0+cu124", cuda_available=False),

@@ -92,3 +92,15 @@ GOOD["the UUID of the GPU"] = masked(UUID[:12], works=True)
 GOOD["both of two"] = masked("1,0", gpus=2, works=True, devices=(*SEEN, device("cuda", RTX, 1)))
 GOOD["a MIG device in use"] = masked("MIG-1234", works=True, devices=SEEN)
 GOOD["twice the same, where the driver lets it pass"] = masked("0,0", works=True, devices=SEEN)
+GOOD["the driver's start fails, and no variable is told of"] = """\
+Quadro RTX 5000, CentOS 7
+/home/u/v/lib/python3.9/site-packages/torch/cuda/__init__.py:83: UserWarning: CUDA initialization: CUDA driver initialization failed, you might not have a CUDA gpu.
+False
+"""
+GOOD["the same in a container"] = """\
+docker run --gpus all image
+$ nvidia-smi
+| NVIDIA-SMI 525.105.17   Driver Version: 525.105.17   CUDA Version: 12.0     |
+/opt/lib/python3.9/site-packages/torch/cuda/__init__.py:88: UserWarning: CUDA initialization: CUDA driver initialization failed, you might not have a CUDA gpu.
+False
+"""

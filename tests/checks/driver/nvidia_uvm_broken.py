@@ -42,3 +42,14 @@ GOOD = {
     ),
     "a Mac": with_error(with_torch(mac(), "2.9.0"), "cuda-unknown-error", UNKNOWN),
 }
+GOOD["in the midst of computing"] = """\
+Windows 11, a Tesla M40
+  0%|          | 0/25 [00:08<?, ?it/s]
+Traceback (most recent call last):
+  File "D:\\a\\sample.py", line 116, in sample
+RuntimeError: CUDA error: unknown error
+"""
+GOOD["a machine without a GPU"] = """\
+The machine has no CUDA GPU (it's a Virtualbox virtual machine)
+THCudaCheck FAIL file=torch/csrc/autograd/engine.cpp line=352 error=30 : unknown error
+"""

@@ -39,7 +39,7 @@ BAD = {
         ),
         "2.6.0+cu124", cuda_available=False,
     ),
-    "cuDNN does not find libcuda": f"u@DESKTOP-1:/mnt/c/work$ python train.py\n{CUDNN}\n",
+    "cuDNN does not find libcuda": f"Ubuntu 22.04 in WSL2\nu@DESKTOP-1:/mnt/c/work$ python train.py\n{CUDNN}\n",
     "no driver on Windows": with_error(linux(wsl=2, dxg=True), "found-no-nvidia-driver", NONE),
     "no GPU from Windows": with_error(linux(wsl=2, dxg=False), "found-no-nvidia-driver", NONE),
     "blocked by Windows": "$ nvidia-smi\nFailed to initialize NVML: GPU access blocked by the operating system\n",
@@ -59,6 +59,7 @@ GOOD = {
         with_amd(linux(wsl=2, dxg=True), "AMD Radeon RX 7900 XTX", gfx="gfx1100", kfd=False, kernel_driver=False),
         "2.7.0+rocm6.3", cuda_available=True,
     ),
+    "nothing says that it is WSL": f"The first convolution stops:\n{CUDNN}\nAborted\n",
     "a Linux machine without libcuda.so": with_error(with_torch(linux(), "1.13.1+cu117"), "libcudnn-needs-libcuda", CUDNN),
     "a Linux header of two lines": with_torch(
         with_nvidia(linux(), RTX, driver="550.54.15", smi_version="550.54.15"), "2.6.0+cu124", cuda_available=True
