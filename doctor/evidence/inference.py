@@ -26,7 +26,7 @@ _WHEEL_PLATFORM = Regex(
     r"universal2|i686|32)(?=\.whl|\b)"
 )
 # uv's hint of the platforms that there are wheels for, to the end of its paragraph
-_OFFERED = Regex(r"on the following\s{1,20}platforms?(?:[^\n]|\n(?![ \t]*\n)){0,1000}")
+_OFFERED = Regex(r"\b(?:on|for) the following\s{1,20}platforms?(?:[^\n]|\n(?![ \t]*\n)){0,1000}")
 # What speaks for a system, by words and by patterns; a word counts as often as it occurs.
 _SYSTEMS: Mapping[str, tuple[tuple[str, ...], tuple[Regex, ...]]] = {
     "windows": (

@@ -457,6 +457,8 @@ def _shell(command: Block, document: Document, notes: Notes) -> None:
             "host.architecture", arch if arch != "x86" else None, source=program,
             rank=Trust.ANSWERED if arch == "arm64" else Trust.NAMED,
         )
+    elif program == "uname" and first.startswith("Darwin ") and machine.architecture(first.split()[-1]) == "arm64":
+        put("host.architecture", "arm64", source="uname", rank=Trust.ANSWERED)
     elif program == "uname" and "-r" in words and first:
         put("host.kernel", first, source="uname")
         machine.note_kernel(first, notes, source="uname", rank=Trust.TOOL, line=at)

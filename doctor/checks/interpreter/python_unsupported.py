@@ -52,6 +52,7 @@ NOTHING_FOUND = ("torch-from-versions-none", "no-matching-torch", "uv-no-solutio
 NOT_THERE = ("module-not-found-torch", "no-module-named-torch")
 FIRST_WHEELS = "0.3"  # the package index has 0.1.2 as sources that only say where to look
 OF_TORCH = Regex(r"torch(?![\w.-])")
+OF_FAMILY = Regex(r"(?:py)?torch(?:vision|audio)?(?![\w.-])")
 PLATFORMS = ("linux_x86_64", "win_amd64", "macos_arm64", "linux_aarch64")
 
 
@@ -78,7 +79,7 @@ def judge(facts: Facts) -> Judgement:
     torch, error = installed(facts), heard(facts, *NOTHING_FOUND)
     if torch is not None and (torch.imports or error is None):
         return None
-    failed = [a for a in facts.attempts if a.failed or a.offered is not None]
+    failed = [a for a in facts.attempts if (a.failed or a.offered is not None) and _may_be_torch(a)]
     if facts.torch is not ABSENT and error is None and not failed and not heard(facts, *NOT_THERE):
         return None
     if (facts.interpreter.implementation or "cpython").lower() not in ("cpython", "python"):
@@ -95,6 +96,11 @@ def judge(facts: Facts) -> Judgement:
 def fits(facts: Facts) -> Fit | None:
     if imported(facts):
         return Fit(0.1, "torch imports in this Python")
+    if _before_the_tables(facts):
+        return None  # which Pythons torch served in those days is not known
+    failed = [a for a in facts.attempts if a.failed]
+    if failed and not any(map(_may_be_torch, failed)):
+        return Fit(0.1, "it was another package that could not be installed")
     python, platforms = python_minor(facts), _platforms(facts)
     if python is None or not platforms:
         return None
@@ -102,6 +108,11 @@ def fits(facts: Facts) -> Fit | None:
     return (
         Fit(0.3, f"torch has wheels for Python {python}") if served else Fit(5, f"torch has none for Python {python}")
     )
+
+
+def _may_be_torch(attempt: InstallAttempt) -> bool:
+    """False where it is known that other packages were to be installed."""
+    return not attempt.requirements or any(OF_FAMILY.match(requirement) for requirement in attempt.requirements)
 
 
 def _platforms(facts: Facts) -> tuple[str, ...]:

@@ -41,7 +41,8 @@ check = Check(
 
 # /usr/lib/python3.8/random.py, C:\\Python311\\Lib\\random.py, …/lib/python3.10/asyncio/__init__.py, and frozen ones.
 STANDARD_LIBRARY = Regex(
-    r"(?:[/\\]lib(?:64)?[/\\]python\d\.\d+[a-z]?|[/\\]Lib|python\d+\.zip)[/\\](?!(?:site|dist)-packages)|^(?:frozen|unknown)"
+    r"(?:[/\\]lib(?:64)?[/\\]python\d\.\d+[a-z]?|[/\\]Lib|^[A-Za-z]:\\[^/]*\\lib|python\d+\.zip)"
+    r"[/\\](?!(?:site|dist)-packages)|^(?:frozen|unknown)"
 )
 
 

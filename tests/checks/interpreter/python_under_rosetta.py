@@ -61,3 +61,9 @@ ERROR: No matching distribution found for torch==2.3.0
 platform: macOS 14.3
 chip: Apple M3
 """
+GOOD["uv lists the wheels that there are"] = """\
+uv sync
+error: Distribution `torch==2.9.1 @ registry+https://index.example/simple` can't be installed because it doesn't have a source distribution or wheel for the current platform
+
+hint: You're on macOS (`macosx_14_0_x86_64`), but `torch` (v2.9.1) only has wheels for the following platforms: `manylinux_2_28_aarch64`, `macosx_11_0_arm64`, `win_amd64`
+"""

@@ -60,3 +60,11 @@ Traceback (most recent call last):
     raise ValueError("no user")
 ValueError: no user
 """
+GOOD["the standard library of an environment on Windows"] = """\
+Traceback (most recent call last):
+  File "D:\\envs\\a\\lib\\site-packages\\geometry\\download.py", line 3, in <module>
+    import ssl
+  File "D:\\envs\\a\\lib\\ssl.py", line 100, in <module>
+    from _ssl import OPENSSL_VERSION_NUMBER
+ImportError: DLL load failed while importing _ssl: The specified module could not be found.
+"""

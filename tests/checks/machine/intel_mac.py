@@ -38,3 +38,9 @@ GOOD = {
     "Linux on Intel": with_torch(replace(linux(), host=replace(linux().host, cpu_model=I9)), "2.9.0+cpu"),
     "an Apple chip whose offer ends at 2.2.2": "% sysctl -n machdep.cpu.brand_string\nApple M2\n" + PIP,
 }
+BAD["uv lists the wheels that there are"] = """\
+uv sync
+error: Distribution `torch==2.9.1 @ registry+https://index.example/simple` can't be installed because it doesn't have a source distribution or wheel for the current platform
+
+hint: You're on macOS (`macosx_14_0_x86_64`), but `torch` (v2.9.1) only has wheels for the following platforms: `manylinux_2_28_aarch64`, `macosx_11_0_arm64`, `win_amd64`
+"""
