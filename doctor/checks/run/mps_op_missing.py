@@ -40,12 +40,14 @@ UNSUPPORTED = Regex(
     r"\bMPS\b(?! autocast)[^.]{0,60}(?:[Uu]nsupported|(?:not|n't) (?:yet |currently )?(?:implement|support))|"
     r"not (?:yet |currently )?(?:implemented|supported) (?:for|on|in) (?:the )?'?MPS\b"
 )
+# a type, a system or a warning: not an operator
+OF_ANOTHER_KIND = Regex(r"float\d{2}|\bdtype|[Dd]ata ?type|UserWarning|backend is not supported|MPS version", re.I)
 
 
 @check
 def judge(facts: Facts) -> Judgement:
     error = heard(facts, "mps-operator-not-implemented", "mps-conv3d-not-supported", "mps-adaptive-pool")
-    if error is None and (found := search(facts, UNSUPPORTED)):
+    if error is None and (found := search(facts, UNSUPPORTED)) and not OF_ANOTHER_KIND.search(found[0].text):
         error = found[0]
     if error is None:
         return None

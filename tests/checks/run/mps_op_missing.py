@@ -32,3 +32,10 @@ GOOD = {
 BAD["more channels than MPS takes"] = """\
 NotImplementedError: Output channels > 65536 not supported at the MPS device.
 """
+GOOD["a type"] = """\
+MacBook Air, M2
+[Bug] MPS and PyTorch (BFloat16 Unsupported)
+"""
+GOOD["a warning"] = """\
+UserWarning: MPS: The constant padding of more than 3 dimensions is not currently supported natively.
+"""
