@@ -16,6 +16,8 @@ SAID_BY_CUDA_BUILDS = (
     "nvidia-driver-too-old-for-torch",
     "found-no-nvidia-driver",
     "cuda-error-804",
+    "cuda-unknown-error",
+    "no-cuda-device-detected",
 )  # of the driver; a CPU build says that it has no CUDA
 SPLIT_LIBRARIES = ("libtorch_cuda_cu", "libtorch_cuda_cpp", "libtorch_hip")  # which few releases or builds have
 PLATFORMS = ("linux_x86_64", "win_amd64", "linux_aarch64")
@@ -199,8 +201,30 @@ def wanted_by_another(facts: Facts, error: ErrorText, match: re.Match[str]) -> b
         return True
     if owner(error.path) == "torch":
         return False
+    if error.text.startswith("ImportError"):  # of an extension module that is linked to it; torch opens it itself
+        return True
     has = lookup.has_own_library(match[1], release_of(facts), kind(facts))
     return has is False or (has is None and match[1].startswith(SPLIT_LIBRARIES))
+
+
+# Packages that hold kernels of their own for the GPU. In any other a missing kernel is one of torch's.
+_WITH_KERNELS = frozenset(
+    ("flash_attn", "flash_attn_interface", "flashinfer", "xformers", "bitsandbytes", "torch_scatter", "torch_sparse",
+     "torch_cluster", "torch_spline_conv", "pyg_lib", "dgl", "spconv", "cumm", "mmcv", "detectron2", "apex", "vllm",
+     "sgl_kernel", "sglang", "deepspeed", "mamba_ssm", "causal_conv1d", "auto_gptq", "awq", "exllama", "exllamav2",
+     "torchvision", "torchaudio", "pytorch3d", "kaolin", "nvdiffrast", "gsplat", "tinycudann", "MinkowskiEngine",
+     "transformer_engine", "natten", "sageattention", "cupy", "torchsparse", "fbgemm_gpu", "kornia_rs", "ctranslate2",
+     "diff_gaussian_rasterization", "simple_knn", "inplace_abn", "correlation_cuda", "pcdet")
+)  # fmt: skip
+
+
+def has_kernels(name: str | None) -> bool:
+    """Whether an import package has code for GPUs of its own: it is known for that, or is an extension module itself.
+
+    >>> has_kernels("flash_attn"), has_kernels("deform_conv_cuda"), has_kernels("transformers"), has_kernels(None)
+    (True, True, False, False)
+    """
+    return name is not None and (name in _WITH_KERNELS or name.endswith(("_cuda", "_ext", "_kernels", "_gpu")))
 
 
 def package(facts: Facts, name: str) -> Package | None:

@@ -28,6 +28,7 @@ from doctor.checks._torch import (
     architectures,
     capability_of,
     gpus_of,
+    has_kernels,
     imports_fail,
     installed,
     kind_of,
@@ -61,7 +62,8 @@ NOT_BUILT = Regex(r"No module named '([\w.]+)'")  # of the compiled part: the pa
 CUDART = Regex(r"libcudart\.so\.(\d+)\S*: cannot open shared object")
 # of Windows, Pillow, OpenCV …: nothing in these modules is built against torch
 FOREIGN = (
-    r"(?:_imaging\w*|cv2|_multiarray_umath|_ssl|_ctypes|_sqlite3|_psutil_\w+|onnxruntime\w*|etree|win32\w+|libtriton)\b"
+    r"(?:_imaging\w*|cv2|_multiarray_umath|_ssl|_ctypes|_sqlite3|_psutil_\w+|onnxruntime\w*|etree|win32\w+|libtriton|"
+    r"_pywrap_t\w+|onnx_cpp2py_export|_c_internal_utils|libpaddle)\b"
 )
 DLL = Regex(rf"DLL load failed while importing (?!_C\b|torch_python|{FOREIGN})(\w+)")
 WINDOWS_LOADER = Regex(r"\[WinError (?:126|127|182|193|1114)\](?!.*[/\\]torch[/\\]lib[/\\])")
@@ -91,7 +93,10 @@ SAYS = {
 FILE = Regex(r"(?<!\w)(\w+)(?!\w)[\w.-]*\.(?:so|pyd)\b")
 BUILT_FOR = Regex(r"PyTorch (([\d.]+)\+?(\w*)) with CUDA (?:\d+|None) \(you have ([\d.]+\+?\w*)\)")
 # packages with machine code of their own that knows nothing of torch
-UNRELATED = frozenset({"PIL", "numpy", "scipy", "pandas", "sklearn", "matplotlib", "cv2", "h5py", "tokenizers"})
+UNRELATED = frozenset(
+    {"PIL", "numpy", "scipy", "pandas", "sklearn", "matplotlib", "cv2", "h5py", "tokenizers", "tensorflow", "keras",
+     "onnx", "onnxruntime", "paddle", "jaxlib"}
+)  # fmt: skip
 BASE = frozenset({"torch", "torchvision", "torchaudio", "torchtext", "triton", "numpy", "nvidia"})
 # import names whose distribution is called otherwise
 DISTRIBUTIONS = {
@@ -175,13 +180,13 @@ def _message(facts: Facts) -> ErrorText | None:
             return found[0]
     no_kernel = heard(facts, "no-kernel-image") or (found[0] if (found := search(facts, NO_FUNCTION)) else None)
     if no_kernel and (
-        owner(no_kernel.path) not in (None, "torch")
+        has_kernels(owner(no_kernel.path))
         or SOURCE_OF_OTHERS.search(no_kernel.text)
         or PRINTED.search(no_kernel.text)
         or _torch_serves_the_gpus(facts)
     ):
         return no_kernel
-    if (found := search(facts, WINDOWS_LOADER)) and owner(found[0].path) not in (None, "torch"):
+    if (found := search(facts, WINDOWS_LOADER)) and owner(found[0].path) not in (None, "torch", *UNRELATED):
         return found[0]
     error = heard(
         facts,

@@ -41,6 +41,7 @@ CANNOT_OPEN = Regex(
 CANNOT_LOAD = Regex(
     r"(?:Could not load library |Unable to load any of \{|Library (?=\S+ is not found))(lib\w+\.so[.\d]*)"
 )
+OF_ANDROID = Regex(r"dlopen failed: library \"(lib[\w+.-]+?\.so[.\d]*)\" not found")
 NOT_LOCATED = Regex(r"failed to open ((?:lib)?nvrtc-builtins[\w.-]*\w)")
 NOT_LOADED = Regex(r"Library not loaded: (\S+\.dylib)")
 OF_NEWER_MACOS = Regex(r"load command 0x\w+ is unknown|built for macOS [\d.]+ which is newer")
@@ -50,12 +51,14 @@ DRIVER = Regex(r"^lib(?:cuda|nvidia-ml|nvcuvid)\.so")
 
 @check
 def judge(facts: Facts) -> Judgement:
-    regexes = (CANNOT_OPEN, NOT_LOADED, CANNOT_LOAD, NOT_LOCATED)
+    regexes = (CANNOT_OPEN, NOT_LOADED, CANNOT_LOAD, OF_ANDROID, NOT_LOCATED)
     found = next((f for regex in regexes if (f := search(facts, regex))), None)
     if found is None:
         return _link_of_the_driver(facts) or _ffmpeg(facts) or _of_others(facts)
     error, match = found
     library = next(g for g in match.groups() if g).rsplit("/", 1)[-1]
+    if OWN.match(library) and "error while loading" in error.text:
+        return _of_torch_elsewhere(facts, error, library)
     if OWN.match(library) or DRIVER.match(library):
         return None  # torch-install-broken; the driver's own checks
     if library.endswith(".dll"):
@@ -70,6 +73,24 @@ def judge(facts: Facts) -> Judgement:
         f"{library} can't be found.",
         evidence=(quote(error), "torch.version", "environ.LD_LIBRARY_PATH"),
         remedies=remedies,
+        library=library,
+    )
+
+
+def _of_torch_elsewhere(facts: Facts, error: ErrorText, library: str) -> Judgement:
+    """A program, no Python, that is linked to torch's libraries: the loader is not told where they lie."""
+    return check.found(
+        facts,
+        f"The program is linked to {library} of libtorch, and the loader does not look where that lies.",
+        evidence=(quote(error), "environ.LD_LIBRARY_PATH"),
+        remedies=(
+            Remedy(
+                action="set-env",
+                details={"name": "LD_LIBRARY_PATH", "value": "the folder libtorch/lib"},
+                text="Name the folder that holds the libraries of libtorch in LD_LIBRARY_PATH.",
+            ),
+        ),
+        confidence="likely",
         library=library,
     )
 

@@ -22,7 +22,8 @@ import re
 
 from doctor.checks import Check, Judgement
 from doctor.checks._machine import heard
-from doctor.checks._torch import owner, quote, release_of, same_kind, search
+from doctor.checks._torch import imports_fail, owner, quote, release_of, same_kind, search
+from doctor.checks.libraries.extension_abi_mismatch import FOREIGN
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Finding, Remedy
 from doctor.regex import Regex
@@ -46,12 +47,17 @@ OF_ONNX = (
     Remedy(action="install-system-package", details={"package": "cudnn"}),
     Remedy(action="reinstall-package", details={"package": "onnxruntime-gpu"}),
 )
+# what ctypes and torch say of a file of torch's, without the number of the error
+OF_TORCH = Regex(
+    r"(?:Could not find module|Error loading) ['\"][^'\"\n]*?((?:c10|caffe2|torch|shm|fbgemm|asmjit)\w*\.dll)['\"]"
+)
 # what torch's own loader says, where the text leaves the file out
 UNNAMED = Regex(r"\[WinError (126|127|182|1114)\]")
 RUNTIME = Regex(r"Microsoft Visual C\+\+ Redistributable is not installed")
 ZLIB = Regex(r"Could not locate (zlibwapi\.dll)")
 # of NVIDIA's, by name
 NOT_LOCATED = Regex(r"(?:Could not locate |Library (?=\S+ is not found)|failed to open (?=nvrtc-))([\w-]+\.dll)")
+OF_FOREIGN = Regex(rf"DLL load failed while importing (?!libtriton)({FOREIGN})")
 OF_OTHERS = Regex(r"DLL load failed while importing (?!_C\b|torch_python|libtriton)\w+")
 
 
@@ -74,8 +80,10 @@ def judge(facts: Facts) -> Judgement:
     if located := search(facts, NOT_LOCATED):
         return _of_nvidia(facts, *located)
     found = search(facts, RUNTIME) or search(facts, NOT_LOADED) or _while_torch_loads(facts)
+    if of_foreign := search(facts, OF_FOREIGN):
+        return _of_foreign(facts, *of_foreign)
     if found is None:
-        return None
+        return _of_torch(facts)
     error, match = found
     if search(facts, OF_OTHERS) is not None or _belongs_to_companion(f"{error.path} {error.text}"):
         return None  # an extension's own DLL: extension-abi-mismatch, companion-mismatch
@@ -90,6 +98,29 @@ def judge(facts: Facts) -> Judgement:
         )
     detail = f"Windows can't load {dll or 'a library of torch'}" + (f" (error {match[1]})." if dll else ".")
     return _found(facts, detail, error, (VC_REDIST, Remedy(action="reinstall-torch", details=same_kind(facts))))
+
+
+def _of_torch(facts: Facts) -> Judgement:
+    named = search(facts, OF_TORCH)
+    if named is None or not (imports_fail(facts) or facts.host.system == "windows"):
+        return None
+    again = Remedy(action="reinstall-torch", details=same_kind(facts))
+    return _found(facts, f"Windows can't load {named[1][1]}, or a DLL that it needs.", named[0], (VC_REDIST, again))
+
+
+def _of_foreign(facts: Facts, error: ErrorText, match: re.Match[str]) -> Finding:
+    """A module of a package that knows nothing of torch."""
+    name = owner(error.path)
+    package = {"package": name} if name else {}
+    again = Remedy(action="reinstall-package", details=package, text="Install the package of that module again.")
+    return check.found(
+        facts,
+        f"Windows can't load the module {match[1]}, or a DLL that it needs. It is not built against torch.",
+        evidence=(quote(error), "host.os_name"),
+        remedies=(VC_REDIST, again),
+        title="Windows can't load a DLL of a package, or one that it needs.",
+        confidence="likely",
+    )
 
 
 def _of_nvidia(facts: Facts, error: ErrorText, match: re.Match[str]) -> Finding:

@@ -101,3 +101,15 @@ GOOD = {
     ),
     "healthy": with_torch(linux(), "2.6.0+cpu"),
 }
+BAD["an extension that is linked to libtorch"] = """\
+ImportError: libtorch_cuda.so: cannot open shared object file: No such file or directory
+"""
+GOOD["a module that is not built against torch"] = """\
+Windows 10
+ImportError: DLL load failed while importing onnx_cpp2py_export: A dynamic link library (DLL) initialization routine failed.
+"""
+GOOD["a library without kernels of its own stands last in the traceback"] = """\
+  File "/opt/v/lib/python3.8/site-packages/gpytorch/utils/cholesky.py", line 21, in psd_safe_cholesky
+    L = torch.cholesky(A)
+RuntimeError: CUDA error: invalid device function
+"""

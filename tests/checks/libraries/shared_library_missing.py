@@ -93,3 +93,12 @@ GOOD = {
     ),
     "nothing was said": with_torch(linux(), "2.6.0+cpu"),
 }  # fmt: skip
+BAD["a program that is linked to libtorch"] = """\
+./plugin: error while loading shared libraries: libtorch_cpu.so: cannot open shared object file: No such file or directory
+"""
+BAD["on Android"] = """\
+Traceback (most recent call last):
+  File "/data/usr/lib/python3.12/site-packages/torch/__init__.py", line 405, in <module>
+    from torch._C import *
+ImportError: dlopen failed: library "libabsl_log.so" not found
+"""

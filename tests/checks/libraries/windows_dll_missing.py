@@ -76,3 +76,13 @@ GOOD = {
     "Linux": with_error(linux(), "exception", "ImportError: libgomp.so.1: cannot open shared object file"),
     "healthy": with_torch(windows(), "2.6.0+cpu"),
 }  # fmt: skip
+BAD["a module that is not built against torch"] = """\
+Windows 10
+ImportError: DLL load failed while importing onnx_cpp2py_export: A dynamic link library (DLL) initialization routine failed.
+"""
+BAD["ctypes tells no number"] = """\
+Traceback (most recent call last):
+  File "c:\\py\\lib\\site-packages\\torch\\__init__.py", line 81, in <module>
+    ctypes.CDLL(dll)
+FileNotFoundError: Could not find module 'c:\\py\\lib\\site-packages\\torch\\lib\\caffe2_nvrtc.dll' (or one of its dependencies).
+"""
