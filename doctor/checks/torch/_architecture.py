@@ -11,6 +11,7 @@ from doctor.checks._torch import (
     build,
     capability_of,
     gpus_of,
+    has_kernels,
     import_failure,
     installed,
     kind,
@@ -42,6 +43,8 @@ TORCH_1_2 = (
 NAMED = Regex(r"([^\n:]*?) with CUDA capability sm_(\d+)(\d) is not compatible")
 FOUND = Regex(r"Found GPU\d+ (.*?) which is of (?:cuda |compute )?capability (?:\(CC\) )?(\d+)\.(\d)")
 KEPLER_ENDS = (5, 0)  # below it: 3.x, of which the published builds dropped one after the other from torch 1.3 on
+# What ptxas and nvcc say of an architecture that they do not know. «ptxas» alone stands in many commands.
+UNKNOWN_TO_PTXAS = Regex(r"is not defined for option|[Uu]nsupported gpu architecture|PTX \.version|\bsm_1\d\da?\b")
 SUPPORTED = Regex(r"supports CUDA capabilities ((?:(?:sm|compute)_\w+ ?)+)")
 
 
@@ -56,7 +59,7 @@ class Device:
 
 def unserved(check: Check, facts: Facts, *, newer: bool) -> Judgement:
     """The finding for the first GPU that the build has no code for and that is newer (older) than its code."""
-    if kind(facts) not in (None, "cuda") or import_failure(facts):
+    if _kind(facts) not in (None, "cuda") or import_failure(facts):
         return None
     archs = _architectures(facts)
     message = _message(facts)
@@ -99,7 +102,7 @@ WAS_NEW = (("2023-06", (8, 0)), ("2025-01", (9, 0)))
 
 def fits_age(facts: Facts, *, newer: bool) -> Fit | None:
     """How well it fits the facts that the build lacks code for a GPU because that is too new (too old)."""
-    found = kind(facts)
+    found = _kind(facts)
     if found not in (None, "cuda"):
         return Fit(0, f"the installed build is for {found}")
     devices = _devices(facts)
@@ -169,7 +172,13 @@ def _devices(facts: Facts) -> list[Device]:
 
 def _message(facts: Facts) -> ErrorText | None:
     error = heard(facts, *INCOMPATIBLE)
-    return None if error and error.pattern == "no-kernel-image" and owner(error.path) not in (None, "torch") else error
+    return None if error and error.pattern == "no-kernel-image" and has_kernels(owner(error.path)) else error
+
+
+def _kind(facts: Facts) -> str | None:
+    """What the build was made for. A missing kernel is said by a CUDA build, whatever other torch the text names."""
+    found = kind(facts)
+    return None if found == "cpu" and not facts.live and heard(facts, "no-kernel-image") else found
 
 
 def _failed(facts: Facts) -> bool:
@@ -197,6 +206,9 @@ def _by_message(check: Check, facts: Facts, devices: list[Device], *, newer: boo
             else ("capability-too-old", "gpu-no-longer-supported")
         ),
     )
+    if error and error.pattern == "ptxas-unknown-architecture":
+        named = (e for e in facts.errors if e.pattern == error.pattern)
+        error = next((e for e in named if UNKNOWN_TO_PTXAS.search(e.text)), None)
     oldest = min(devices, key=lambda d: numbers(d.capability), default=None)
     if error is None and not newer and oldest and numbers(oldest.capability) < KEPLER_ENDS:
         error = _message(facts)

@@ -21,11 +21,12 @@ from dataclasses import replace
 
 from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard, on_mac
-from doctor.checks._torch import capability_of, gpus_of, installed, kind, numbers, quote, served_by
+from doctor.checks._torch import capability_of, gpus_of, installed, kind, numbers, quote, search, served_by
 from doctor.checks.torch._architecture import KEPLER_ENDS as FIRST
 from doctor.checks.torch._architecture import fits_age, unserved
-from doctor.model.facts import Facts, Interpreter, Nvidia
+from doctor.model.facts import ErrorText, Facts, Interpreter, Nvidia
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -37,6 +38,9 @@ check = Check(
 )
 
 
+NEEDED = Regex(r"requires \.target sm_(\d+)(\d) or higher")
+
+
 @check
 def judge(facts: Facts) -> Judgement:
     return unserved(check, facts, newer=False) or _never_served(facts) or _said(facts)
@@ -44,7 +48,9 @@ def judge(facts: Facts) -> Judgement:
 
 def _said(facts: Facts) -> Judgement:
     """Kernels that a GPU is too old for: Triton's, or a package's own."""
-    error = heard(facts, "gpu-too-old-for-kernels")
+    error, confidence = heard(facts, "gpu-too-old-for-kernels"), "certain"
+    if error is None:
+        error, confidence = _needs_newer(facts), "likely"
     if error is None:
         return None
     return check.found(
@@ -58,7 +64,18 @@ def _said(facts: Facts) -> Judgement:
             ),
         ),
         title="The GPU is too old for the kernels that are asked for.",
+        confidence=confidence,
     )
+
+
+def _needs_newer(facts: Facts) -> ErrorText | None:
+    """ptxas refuses an instruction that only newer GPUs have, and with it the code that was made for this one."""
+    found = search(facts, NEEDED)
+    asked = found and f"{found[1][1]}.{found[1][2]}"
+    known = [c for g in gpus_of(facts, "nvidia") if (c := capability_of(g))]
+    if found is None or (known and all(numbers(c) >= numbers(str(asked)) for c in known)):
+        return None  # the code was made for another GPU than that
+    return found[0]
 
 
 @check.fit

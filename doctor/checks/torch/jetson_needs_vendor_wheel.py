@@ -17,7 +17,7 @@ References
 """
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._machine import absent, heard
+from doctor.checks._machine import CUDA_WANTED, absent, heard
 from doctor.checks._torch import installed, kind, numbers, quote
 from doctor.model.facts import ErrorText, Facts, Torch
 from doctor.model.finding import Remedy
@@ -51,6 +51,8 @@ TEGRA = frozenset({"sm_53", "sm_62", "sm_72", "sm_87"})
 @check
 def judge(facts: Facts) -> Judgement:
     torch, l4t = installed(facts), facts.host.jetson
+    if facts.host.system not in (None, "linux"):
+        return None
     message = heard(facts, "tegra-with-generic-torch") or _arm_library(facts)
     message = message or (heard(facts, "torch-of-2017-fetched") if l4t else None)
     if (not l4t and message is None) or (torch and torch.cuda_available and not _no_kernels(facts)):
@@ -58,6 +60,9 @@ def judge(facts: Facts) -> Judgement:
     unused = isinstance(facts.torch, Torch) and facts.torch.cuda_available is False
     if message is None and ((torch is None and not unused) or (l4t and numbers(l4t)[:1] >= (SERVER_WHEELS_FIT,))):
         return None
+    cpu_build = torch is not None and (absent(torch.cuda) or "+cpu" in (torch.version or ""))
+    if message is None and not (unused or cpu_build or heard(facts, *CUDA_WANTED)):
+        return None  # a Jetson and a release are named, and nothing says that torch leaves the GPU unused
     own_build = bool(torch and torch.arch_list and TEGRA & set(torch.arch_list)) or bool(
         torch and ".nv" in (torch.version or "")
     )

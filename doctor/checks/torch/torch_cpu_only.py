@@ -21,6 +21,7 @@ from dataclasses import replace
 from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard, no_gpu_given, wants_no_gpu
 from doctor.checks._torch import (
+    SAID_BY_CUDA_BUILDS,
     capability_of,
     gfx_of,
     gpus_of,
@@ -46,6 +47,8 @@ check = Check(
 )
 
 REINSTALL_FOR_XPU = Remedy(action="reinstall-torch", details={"backend": "xpu"})
+# said of its kernels by a CUDA build alone: a CPU build that is named beside it is not the one that runs
+OF_KERNELS = ("no-kernel-image", "capability-too-new", "capability-too-old", "no-kernels-for-this-gpu")
 HIDDEN = frozenset({"", "-1", "NoDevFiles"})
 DISCRETE_INTEL = Regex(r"\bArc\b.*\b[AB]\d{2,3}|Data Center GPU|Iris.*Max", re.IGNORECASE)
 BUILT_FOR_CUDA = Regex(r"built for[\s\S]*?([\d.]+)\+(cu\d+)[\s\S]*?you have ([\d.]+\+cpu)")
@@ -54,7 +57,7 @@ BUILT_FOR_CUDA = Regex(r"built for[\s\S]*?([\d.]+)\+(cu\d+)[\s\S]*?you have ([\d
 @check
 def judge(facts: Facts) -> Judgement:
     torch = installed(facts)
-    if import_failure(facts) or facts.host.system == "darwin":
+    if import_failure(facts) or facts.host.system == "darwin" or _another_build_ran(facts):
         return None
     if torch is None or kind(facts) is None:
         return _by_message(facts)
@@ -79,6 +82,10 @@ def judge(facts: Facts) -> Judgement:
 @check.fit
 def fits(facts: Facts) -> Fit | None:
     found, torch = kind(facts), installed(facts)
+    if import_failure(facts):
+        return Fit(0.05, "torch does not import, whatever it was built for")
+    if _another_build_ran(facts) or heard(facts, *SAID_BY_CUDA_BUILDS):
+        return Fit(0.05, "what is said is said by a CUDA build")
     if no_gpu_given(facts):
         return Fit(0, "no GPU is there that another build could use")
     if found == "cpu":
@@ -94,6 +101,10 @@ def fits(facts: Facts) -> Fit | None:
     if facts.host.system == "windows":
         return Fit(3, "for Windows the package index has CPU builds alone")
     return None
+
+
+def _another_build_ran(facts: Facts) -> bool:
+    return not facts.live and heard(facts, *OF_KERNELS) is not None
 
 
 def _could_serve(facts: Facts, accelerator: str) -> bool:
@@ -174,8 +185,11 @@ def _by_message(facts: Facts) -> Judgement:
         facts,
         f"The program wants a GPU, but torch{f' {version}' if version else ''} is a CPU build.",
         evidence=(quote(error), "torch.version", "torch.cuda"),
-        remedies=(REINSTALL_FOR_XPU if error.pattern != "not-compiled-with-cuda" and usable_gpu(facts)[0] == "xpu"
-                  else _reinstall(wanted),),
+        remedies=(
+            REINSTALL_FOR_XPU
+            if error.pattern != "not-compiled-with-cuda" and usable_gpu(facts)[0] == "xpu"
+            else _reinstall(wanted),
+        ),
         confidence="likely",
         torch=version,
     )
@@ -190,7 +204,8 @@ def _uses_a_gpu(facts: Facts) -> bool:
 def _not_compiled(facts: Facts) -> ErrorText | None:
     """CUDA is asked for. Of a machine with Intel's GPUs alone that tells nothing: no build could give it."""
     only_intel = bool(facts.gpus) and all(g.vendor == "intel" for g in facts.gpus or ())
-    return None if only_intel else heard(facts, "not-compiled-with-cuda")
+    without_cuda = heard(facts, "names-another-runtime") and bool(facts.gpus) and not gpus_of(facts, "nvidia")
+    return None if only_intel or without_cuda else heard(facts, "not-compiled-with-cuda")
 
 
 def _gpu_is_missed(facts: Facts) -> ErrorText | None:

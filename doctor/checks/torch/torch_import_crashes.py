@@ -21,6 +21,7 @@ from doctor.checks._machine import imported
 from doctor.checks._torch import import_failure, same_kind
 from doctor.model.facts import Facts, ImportFailure
 from doctor.model.finding import Evidence, Remedy
+from doctor.regex import Regex
 
 check = Check(
     severity="fault",
@@ -30,6 +31,8 @@ check = Check(
     explains=("device-crashes",),
 )
 
+LOADER = Regex(r"^dlopen|cannot open shared object|Could not find module")
+
 
 @check
 def judge(facts: Facts) -> Judgement:
@@ -38,6 +41,8 @@ def judge(facts: Facts) -> Judgement:
         failure.kind == "exception" and failure.exception in ("ModuleNotFoundError",) and facts.torch is None
     ):
         return None
+    if not facts.live and _names_a_library(failure):
+        return None  # what the text says of it, and which library it is, tells more than that the import fails
     return check.found(
         facts,
         f"import torch {_how(failure)}{f' in stage «{failure.stage}»' if failure.stage else ''}"
@@ -58,6 +63,13 @@ def judge(facts: Facts) -> Judgement:
 @check.fit
 def fits(facts: Facts) -> Fit | None:
     return Fit(0, "torch imports") if imported(facts) else None
+
+
+def _names_a_library(failure: ImportFailure) -> bool:
+    """Whether the loader found no library, or no symbol in one. The place for thread-local data runs out otherwise."""
+    of_loader = failure.kind == "exception" and failure.exception in ("ImportError", "OSError", "FileNotFoundError")
+    said = failure.message
+    return of_loader and (not said or bool(LOADER.search(said))) and "static TLS" not in said
 
 
 def _how(failure: ImportFailure) -> str:

@@ -63,6 +63,7 @@ MIXED = Regex(
     r"[/\\]torch[/\\](?:lib[/\\])?(?:lib(?:torch|c10|shm|caffe2|ATen|TH)|_C)[^\s:]*: undefined symbol: " + OF_TORCH
 )
 OWN_NAME = Regex(r"\bmodule'? (?:'torch\._C'|object) has no attribute '\w+(?:Tensor|Storage)Base'")
+OF_TORCH_FAMILY = Regex(r"(?:py)?torch(?:vision|audio)?(?![\w-])|torch(?:vision|audio)?-\d")
 BASIC = Regex(
     r"module 'torch' has no attribute '(tensor|Tensor|nn|cuda|device|float32|zeros|ones|randn|"
     r"no_grad|load|save|optim|utils|"
@@ -164,7 +165,7 @@ def _stand_in(facts: Facts, files: list[DamagedFile]) -> str | None:
 
 def _message(facts: Facts) -> Judgement:
     """What an error says."""
-    if (found := search(facts, CANNOT_OPEN)) and not (found[1][1] and wanted_by_another(facts, *found)):
+    if (found := search(facts, CANNOT_OPEN)) and not _of_another(facts, *found):
         error, match = found
         return _found(facts, f"{match[1] or match[2]}, a file of torch itself, is not there.", error)
     if found := search(facts, MIXED) or search(facts, OWN_NAME):
@@ -190,12 +191,23 @@ def _message(facts: Facts) -> Judgement:
     if part and (part.path is None or owner(part.path) == "torch"):  # a part that others miss may be of another release
         detail = "A part of torch that belongs to every installation is not there."
         return _found(facts, detail, part, confidence="likely")
-    if damaged := heard(facts, "wheel-corrupted"):
+    if (damaged := heard(facts, "wheel-corrupted")) and _torch_was_fetched(facts):
         return _found(facts, "The downloaded package is damaged.", damaged)
     left = heard(facts, "invalid-distribution-orch")
     if left and installed(facts) is not None:
         return _found(facts, "An upgrade that was cut short left a folder behind.", left, severity="warning")
     return None
+
+
+def _of_another(facts: Facts, error: ErrorText, match: re.Match[str]) -> bool:
+    """Whether a package built for another torch, or a program that is linked to torch's libraries, misses the file."""
+    return "error while loading" in error.text or bool(match[1] and wanted_by_another(facts, error, match))
+
+
+def _torch_was_fetched(facts: Facts) -> bool:
+    """Whether it is torch, or a package of its family, whose download is damaged, as far as the text tells."""
+    asked = [r for a in facts.attempts for r in (*a.requirements, a.wheel or "")]
+    return any(OF_TORCH_FAMILY.match(r) for r in asked) if asked else isinstance(facts.torch, Torch)
 
 
 def _asked_by_another(error: ErrorText) -> bool:

@@ -18,7 +18,7 @@ References
 import re
 
 from doctor.checks import Check, Judgement
-from doctor.checks._machine import heard
+from doctor.checks._machine import heard, wants
 from doctor.checks._torch import is_mac_arm, numbers, owner, quote, release_of, search
 from doctor.checks.torch.torch_install_broken import BASIC
 from doctor.knowledge import lookup
@@ -73,7 +73,9 @@ def _said(facts: Facts) -> Judgement:
 
 def _no_mps(facts: Facts) -> Judgement:
     release = release_of(facts)
-    if not release or not is_mac_arm(facts) or lookup.mps_minimum(release) is not None or numbers(release) >= (1, 12):
+    if not _misses_mps(facts) or not release or not is_mac_arm(facts):
+        return None
+    if lookup.mps_minimum(release) is not None or numbers(release) >= (1, 12):
         return None
     return check.found(
         facts,
@@ -84,6 +86,14 @@ def _no_mps(facts: Facts) -> Judgement:
         torch=release,
         needed="1.12",
     )
+
+
+def _misses_mps(facts: Facts) -> bool:
+    """Whether the GPU is asked for: a text that only names an old release on a Mac may be about anything."""
+    torch = facts.torch
+    refused = isinstance(torch, Torch) and (torch.mps_built is False or torch.mps_available is False)
+    complaints = ("complaint-gpu-unused", "complaint-runs-on-cpu", "app-finds-no-gpu", "complaint-mps-fails")
+    return facts.live or refused or wants(facts, "mps") or heard(facts, *complaints) is not None
 
 
 def _missing_name(facts: Facts) -> Judgement:

@@ -77,3 +77,12 @@ GOOD = {
     ),
     "a build and a GPU that the tables don't know": with_torch(with_nvidia(linux(), "NVIDIA Something 1"), "9.9.9+cu199"),
 }  # fmt: skip
+GOOD["an instruction that only newer GPUs have"] = """\
+GeForce RTX 2080 Ti
+RuntimeError: Internal Triton PTX codegen error
+ptxas /tmp/a.ptx, line 217; error   : Feature '.bf16' requires .target sm_80 or higher
+"""
+GOOD["an option of the compiler"] = """\
+pycuda.driver.CompileError: nvcc --cubin --ptxas-options=-v -arch sm_61 -m64
+nvcc fatal   : Cannot find compiler 'cl.exe' in PATH
+"""

@@ -81,3 +81,12 @@ BAD["nor an older one, whatever its driver"] = Case(
 GOOD["a CPU build beside a GPU that a build serves"] = with_torch(
     with_nvidia(linux(), "NVIDIA GeForce RTX 3060"), "2.6.0+cpu", cuda_available=False
 )
+BAD["ptxas refuses an instruction"] = """\
+GeForce RTX 2080 Ti
+RuntimeError: Internal Triton PTX codegen error
+ptxas /tmp/a.ptx, line 217; error   : Feature '.bf16' requires .target sm_80 or higher
+"""
+GOOD["the code was made for another GPU"] = """\
+NVIDIA A100
+ptxas /tmp/a.ptx, line 217; error   : Feature '.bf16' requires .target sm_80 or higher
+"""

@@ -46,3 +46,15 @@ GOOD = {
     "Thor runs server wheels": with_torch(jetson("38.2.0"), "2.9.1+cu130", cuda_available=True),
     "an ARM server": with_torch(linux(architecture="arm64"), "2.9.0+cpu", cuda_available=False),
 }
+GOOD["results that differ on it"] = """\
+Jetson Orin, JetPack 6.2
+PyTorch: 2.5.0
+The same model acts rightly on a laptop, and wrongly here.
+"""
+GOOD["a header that a newer torch does not have"] = """\
+My Jetson Orin has CUDA 12.6 and PyTorch 2.5.0, and THC/THC.h is not there any longer.
+"""
+GOOD["an integrated GPU of another kind"] = """\
+Windows 10, Intel(R) HD Graphics P530 Integrated Graphics
+Torch 2.0.0+cpu
+"""

@@ -118,3 +118,18 @@ GOOD = {
         )
     ),
 }
+GOOD["a CUDA build runs, and a CPU build is named beside it"] = """\
+Windows, NVIDIA GeForce RTX 5080
+The Python that I use otherwise has torch 2.11.0+cpu.
+CUDA error: no kernel image is available for execution on the device
+"""
+GOOD["the driver's start fails, in a CUDA build"] = """\
+Windows 10
+RuntimeError: Torch is not able to use GPU
+venv\\lib\\site-packages\\torch\\cuda\\__init__.py:83: UserWarning: CUDA initialization: CUDA driver initialization failed, you might not have a CUDA gpu.
+"""
+GOOD["DirectML computes"] = """\
+RX 480 with DirectML
+Warning: caught exception 'Torch not compiled with CUDA enabled', memory monitor disabled
+RuntimeError: Could not allocate tensor with 9850880 bytes. There is not enough GPU video memory available!
+"""

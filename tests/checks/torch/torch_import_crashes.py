@@ -22,3 +22,16 @@ GOOD = {
     ),
     "not known": linux(),
 }
+GOOD["the loader names the file"] = """\
+Traceback (most recent call last):
+  File "/data/usr/lib/python3.12/site-packages/torch/__init__.py", line 405, in <module>
+    from torch._C import *
+ImportError: dlopen failed: library "libabsl_log.so" not found
+"""
+GOOD["no word is left of the error"] = """\
+Windows 10
+Traceback (most recent call last):
+  File "C:\\v\\lib\\site-packages\\torch\\__init__.py", line 140, in <module>
+    raise err
+OSError: 
+"""

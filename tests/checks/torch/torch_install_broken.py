@@ -71,6 +71,7 @@ BAD = {
         "exception",
         "ImportError: libc10.so: cannot open shared object file: No such file or directory",
         "ImportError",
+        path="/home/u/v/lib/python3.12/site-packages/torch/__init__.py",
     ),
     "metadata without files": with_torch(
         linux(), "2.6.0", imports=False, copies=(TorchCopy(path=SITE, version="2.6.0", has_files=False),)
@@ -152,3 +153,14 @@ GOOD = {
         path="/pytorch/torch/torch_version.py",
     ),
 }
+GOOD["the hashes of a lock file"] = """\
+$ pipenv sync
+THESE PACKAGES DO NOT MATCH THE HASHES FROM Pipfile.lock! If you have updated the package versions, please update the hashes.
+    a-package==1.4.7
+"""
+GOOD["a program that is linked to libtorch"] = """\
+./plugin: error while loading shared libraries: libtorch_cpu.so: cannot open shared object file: No such file or directory
+"""
+GOOD["an extension that is linked to libtorch"] = """\
+ImportError: libtorch_cuda.so: cannot open shared object file: No such file or directory
+"""

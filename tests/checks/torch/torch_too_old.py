@@ -83,3 +83,17 @@ GOOD = {
         with_torch(linux(), "2.6.0+cpu"), "exception", "AttributeError: module 'torch' has no attribute 'compile'"
     ),
 }
+GOOD["an old torch that has no build for Apple silicon"] = """\
+On a Mac (M1):
+$ conda env create -f environment.yml
+Solving environment: failed
+
+ResolvePackageNotFound:
+  - pytorch=1.6.0
+  - torchvision=0.7.0
+"""
+GOOD["a build for Linux, made on a Mac"] = """\
+torch version: 1.10.0+cpu
+Mac OS 12.0.1, M1
+The image is not built.
+"""
