@@ -43,6 +43,7 @@ IN_WORDS = frozenset((
     "backend-impossible-here: somebody asks how to do without a GPU", "unseen5/driver/comfyui-zluda-201",
     "unseen5/driver/cyclegan-610", "unseen5/torch/voicebox-540", "unseen5/machine/i2l-meshnet-105",
     "unseen6/driver/fedora-guide-9", "unseen6/torch/dreambooth-114", "unseen7/torch/voice-pro-75",
+    "unseen/torch/interiordesign-5",
 ))  # fmt: skip
 FROM_A_PROBE = frozenset((
     "no-kernel-image", "ptx-unsupported-toolchain", "hip-invalid-device-function", "hip-no-binary-for-gpu",
