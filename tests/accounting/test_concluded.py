@@ -51,7 +51,14 @@ Traceback (most recent call last):
     raise err
 OSError:
 """
+INTEL_CPU = "Only to say it: on a mac with an Intel CPU torch 2.6 can't be installed.\n"
+HASHES = """\
+Collecting a-package==1.4.7
+ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.
+"""
 NOT_SO = {
+    "the hashes of another package": (HASHES, "2022-04-19", "torch-install-broken"),
+    "an Intel CPU is no build of torch": (INTEL_CPU, "2025-04-08", "torch-cpu-only"),
     "a Python of before the tables": (NO_WHEEL, "2019-07-21", "python-unsupported"),
     "another package": (TOO_LONG, "2025-09-01", "python-unsupported"),
     "groups matter little in WSL": (IN_WSL, "2024-09-04", "gpu-permission-denied"),

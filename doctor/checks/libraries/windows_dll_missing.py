@@ -49,7 +49,8 @@ OF_ONNX = (
 )
 # what ctypes and torch say of a file of torch's, without the number of the error
 OF_TORCH = Regex(
-    r"(?:Could not find module|Error loading) ['\"][^'\"\n]*?((?:c10|caffe2|torch|shm|fbgemm|asmjit)\w*\.dll)['\"]"
+    r"(?:Could not find module|Error loading) "
+    r"['\"][^'\"\n]{0,300}?((?:c10|caffe2|torch|shm|fbgemm|asmjit)\w*\.dll)['\"]"
 )
 # what torch's own loader says, where the text leaves the file out
 UNNAMED = Regex(r"\[WinError (126|127|182|1114)\]")

@@ -83,7 +83,10 @@ def judge(facts: Facts) -> Judgement:
 
 @check.fit
 def fits(facts: Facts) -> Fit | None:
-    return Fit(0.05, "torch imports") if imported(facts) else None
+    if imported(facts):
+        return Fit(0.05, "torch imports")
+    another = heard(facts, "wheel-corrupted") and not _torch_was_fetched(facts)
+    return Fit(0.1, "nothing says that the damaged package is torch") if another else None
 
 
 def _files(facts: Facts, torch: Torch | Absent | None) -> Judgement:
