@@ -11,7 +11,6 @@ number), how much it speaks for or against each cause, and how often tickets wit
 from __future__ import annotations
 
 import math
-import re
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +18,7 @@ from itertools import islice, pairwise
 
 from doctor.knowledge.load import of_tables, table
 from doctor.model.values import dataclass
+from doctor.regex import Regex
 
 HEALTHY = "healthy"  # the cause of tickets in which nothing was wrong
 ENOUGH = 4  # words of a text that are known; of fewer nothing is concluded
@@ -28,15 +28,15 @@ EXCEPTION_WORDS = 40  # of the line of an exception
 BIAS_UNIT, RARITY_UNIT, WEIGHT_UNIT = 100, 100, 10  # the table holds whole numbers
 END, FIELD = "|", "~"  # of a term, and within it: no term holds them, and JSON need not escape them, which costs time
 PLACES = _TITLE, _EXCEPTION = "title ", "exception "  # before a term of the title, and of the last exception
-_ADDRESS = re.compile(r"https?://\S+")
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-_WORD = re.compile(
+_ADDRESS = Regex(r"https?://\S+")
+_UNSPACED = Regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_WORD = Regex(
     r"[a-z_][a-z_0-9]*[a-z_0-9]|\d+\.\d+|(?<![\w.])\d{1,5}(?![\w.])|0x[0-9a-f]+|"
     + _UNSPACED.pattern
     + r"|[\u0400-\u04ff]{3,}|[\u00e0-\u00ff]\w+"
 )
-_LETTERS = re.compile(r"[a-z]{2,}")
-_RAISED = re.compile(r"^\W*(?:[\w.]+\.)?\w*(?:error|exception|warning|interrupt|exit)\b\s*[:(]?.*$")
+_LETTERS = Regex(r"[a-z]{2,}")
+_RAISED = Regex(r"^\W*(?:[\w.]+\.)?\w*(?:error|exception|warning|interrupt|exit)\b\s*[:(]?.*$")
 
 
 @dataclass(frozen=True, kw_only=True)
