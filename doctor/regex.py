@@ -174,6 +174,8 @@ class Regex:
     def may_match(self, text: str) -> bool:
         """Whether the words that a match holds are in the text."""
         sets = self.sets if self._sets is None else self._sets
+        if not (sets or self._alternatives):
+            return True
         if len(text) > _LONG:
             holds = searched(text).holds
             return all(any(map(holds, words)) for words in sets)
@@ -182,7 +184,10 @@ class Regex:
 
     def _one_may_match(self, low: str) -> bool:
         """Whether the words of an alternative are in a text (lower case)."""
-        return any(_holds_one_of_each(low, sets) for sets in self._alternatives)
+        for sets in self._alternatives:  # noqa: SIM110  # asked too often for a generator
+            if _holds_one_of_each(low, sets):
+                return True
+        return False
 
     def _places(self, text: str) -> list[tuple[int, int]] | None:
         """The parts of a text that may match where a match can lie; None for the whole."""

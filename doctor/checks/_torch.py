@@ -165,7 +165,7 @@ def search(facts: Facts, regex: Regex) -> tuple[ErrorText, re.Match[str]] | None
     """The first message, recognised or not, that an expression finds, with the match. A line that is known to be a
     harmless warning shows nothing, whatever its words, nor does a sentence that nobody understood."""
     messages, together = _said(facts)
-    if not regex.may_match(together):
+    if not (messages and regex.may_match(together)):
         return None
     return next(((error, found) for error in messages if (found := regex.search(error.text))), None)
 
