@@ -11,6 +11,7 @@ from doctor.model.facts import Facts
 About = ParamSpec("About")
 Worked = TypeVar("Worked")
 _KEPT = "_worked_out"  # beside the fields of the facts: it goes with them
+_NOTHING = object()  # None is an answer, too
 
 
 def once_for_facts(
@@ -22,8 +23,9 @@ def once_for_facts(
     def ask(facts: Facts, /, *about: Hashable) -> Worked:
         key = (function, *about) if about else function
         kept: dict[Any, object] = facts.__dict__.get(_KEPT) or facts.__dict__.setdefault(_KEPT, {})
-        if key not in kept:
-            kept[key] = function(facts, *about)  # type: ignore[call-arg, arg-type]
-        return kept[key]  # type: ignore[return-value]
+        worked = kept.get(key, _NOTHING)
+        if worked is _NOTHING:
+            worked = kept[key] = function(facts, *about)  # type: ignore[call-arg, arg-type]
+        return worked  # type: ignore[return-value]
 
     return ask  # type: ignore[return-value]

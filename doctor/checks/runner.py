@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from doctor.checks import Check, Judgement, Rule, Unknown, all_checks, gap_of, is_known
 from doctor.checks._accelerators import accelerators
@@ -34,24 +34,24 @@ def _is_asked(check: Check, facts: Facts) -> bool:
 
 def run_check(check: Check, facts: Facts) -> tuple[Outcome, tuple[Finding, ...]]:
     """One check alone. A check that raises is `crashed` and never stops the others."""
-    outcome = partial(_outcome, check.id, check.layer)
+    id, layer = check.id, check.layer
     try:
         said = _apply(check, check.rule, facts) if check.rule and facts.errors else None
         if not said and check.judge:
             said = check.judge(facts)
         if isinstance(said, Unknown):
-            return outcome("skipped", said.reason), ()
+            return _outcome(id, layer, "skipped", said.reason), ()
         found = () if said is None else (said,) if isinstance(said, Finding) else tuple(said)
     except Exception as error:
         where = error.__traceback__
         while where and where.tb_next:
             where = where.tb_next
         place = f" (line {where.tb_lineno} of {where.tb_frame.f_code.co_filename})" if where else ""
-        return outcome("crashed", f"{type(error).__name__}: {error}{place}"), ()
+        return _outcome(id, layer, "crashed", f"{type(error).__name__}: {error}{place}"), ()
     if found:
-        return outcome("found"), found
+        return _outcome(id, layer, "found"), found
     why = cannot_say(check, facts)
-    return (outcome("skipped", why) if why else outcome("passed")), ()
+    return _outcome(id, layer, "skipped", why) if why else _outcome(id, layer, "passed"), ()
 
 
 @lru_cache(maxsize=2048)  # most outcomes are those of every ticket
@@ -66,13 +66,21 @@ def cannot_say(check: Check, facts: Facts) -> str | None:
         return None
     if check.keeps_from and _refuted(check, facts):
         return None
+    reasons = _reasons(facts)
     for need in check.needs:
-        if why := _unknown(facts, need):
+        if need not in reasons:
+            reasons[need] = _unknown(facts, need)
+        if why := reasons[need]:
             return why
     return None if check.needs else "it does not say what rules it out"
 
 
 @once_for_facts
+def _reasons(facts: Facts) -> dict[str, str | None]:
+    """By the needs that were asked for, why they are not met."""
+    return {}
+
+
 def _unknown(facts: Facts, need: str) -> str | None:
     """Why a need of many checks is not met; None where it is."""
     if is_known(facts, need):
@@ -124,8 +132,10 @@ def settle(findings: Iterable[Finding], checks: Iterable[Check]) -> tuple[Findin
     A replaced finding disappears; a consequence stays, names its root, and is no second fault in the reader's eyes.
     Only a finding at least as severe replaces or explains another one.
     """
-    by_id = {c.id: c for c in checks}
     kept = list(findings)
+    if not kept:
+        return ()
+    by_id = {c.id: c for c in checks}
     rank = {s: i for i, s in enumerate(SEVERITIES)}
 
     def beats(winner: Finding, loser: Finding) -> bool:
