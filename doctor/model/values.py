@@ -58,12 +58,12 @@ def _init(self: Any, /, *args: Any, **given: Any) -> None:
             raise TypeError(f"{name}() takes at most {len(positional)} positional arguments, each once")
         given.update(zip(positional, args))  # noqa: B905
     values = self.__dict__
-    values.update(defaults)
-    values.update(given)
+    values |= defaults
+    values |= given
     for name, factory in factories:
         if name not in given:
             values[name] = factory()
-    if len(values) != len(names) or not given.keys() <= names:
+    if len(values) != len(names) or not names.issuperset(given):
         missing, unknown = sorted(names - values.keys()), sorted(values.keys() - names)
         raise TypeError(f"{self.__class__.__name__}() lacks {missing} or does not know {unknown}")
 
