@@ -161,7 +161,7 @@ def read_evidence(request: Request) -> tuple[Target, Facts, dict[str, Any]]:
     if stated and stated.messages:
         texts = (*texts, (stated.name, encoded("\n".join(stated.messages))))
     seen = read(texts)
-    facts = replace(seen.facts, as_of=request.as_of or seen.facts.as_of)
+    facts = replace(seen.facts, as_of=request.as_of) if request.as_of else seen.facts
     if stated:
         from doctor.evidence.stated import over
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from enum import IntEnum
+from functools import cache
 from typing import Any
 
 from doctor.evidence.text import Document
@@ -284,22 +285,19 @@ class Notes:
 
     def facts(self) -> Facts:
         """All that was noted, as Facts."""
-        made: dict[str, Any] = {}
-        for group, kind in _GROUPS.items():
-            values = {
-                name.partition(".")[2]: noted.value
-                for name, noted in self.noted.items()
-                if name.startswith(group + ".")
-            }
-            known = {f.name for f in fields(kind)}
-            made[group] = kind(**{k: v for k, v in values.items() if k in known})
+        values: dict[str, dict[str, Any]] = {group: {} for group in _GROUPS}
+        for fact, noted in self.noted.items():
+            group, _, name = fact.partition(".")
+            if group in values and name in _names_of(_GROUPS[group]):
+                values[group][name] = noted.value
+        values["interpreter"]["others"] = tuple(self.others)
+        made: dict[str, Any] = {group: kind(**values[group]) for group, kind in _GROUPS.items()}
         if self.get("torch") is ABSENT:
             made["torch"] = ABSENT
         elif not any(name.startswith("torch.") for name in self.noted):
             made["torch"] = None
         if self.get("metal.device") is None and not any(n.startswith("metal.") for n in self.noted):
             made["metal"] = Metal()
-        made["interpreter"] = replace(made["interpreter"], others=tuple(self.others))
         packages = tuple(self._with_wishes(p) for _, (_, p) in sorted(self.packages.items()))
         origins = {name: noted.origin for name, noted in self.noted.items() if noted.origin.source}
         return Facts(
@@ -325,6 +323,11 @@ class Notes:
             rest = [g for key, found in lists.items() if key != best for g in found]
             chosen += [_completed(gpu, rest, alone=len(lists[best]) == 1) for gpu in lists[best]]
         return tuple(chosen)
+
+
+@cache
+def _names_of(kind: type) -> frozenset[str]:
+    return frozenset(f.name for f in fields(kind))
 
 
 def _completed(gpu: Gpu, rest: list[Gpu], *, alone: bool) -> Gpu:

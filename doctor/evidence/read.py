@@ -156,7 +156,7 @@ def _read(texts: tuple[tuple[str, bytes], ...]) -> Seen:
     facts = notes.facts()
     gaps = (*facts.gaps, *long)
     return Seen(
-        facts=replace(facts, gaps=gaps, live=False),
+        facts=replace(facts, gaps=gaps) if long else facts,
         others=others,
         unread=(*(gap.detail for gap in gaps if gap.fact.startswith("evidence")), *_unread(chosen, notes)),
         recognised=notes.recognised,

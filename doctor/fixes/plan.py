@@ -33,7 +33,7 @@ def plan(
     """The fixes for all root findings, in the order in which to do them. Of notes only «nothing to do» is said:
     they are no reason to change a machine. `wheels`: names of the wheel files that alone can be installed (None: any).
     """
-    facts = replace(facts, wheels=wheels)
+    facts = facts if wheels == facts.wheels else replace(facts, wheels=wheels)
     wanted = (finding for finding in findings if finding.id not in ONLY_TOLD)
     roots = [finding for finding in wanted if finding.root and finding.explained_by is None]
     draft = _Draft(situation=situation_of(as_found(facts, roots), tool, shell))

@@ -82,6 +82,8 @@ def as_found(facts: Facts, findings: Iterable[Finding]) -> Facts:
             host = replace(host, system=system)
         if id == "intel-mac" and host.architecture is None:
             host = replace(host, architecture="x86_64")
+    if host is facts.host and gpus is facts.gpus and interpreter is facts.interpreter:
+        return facts  # with what was worked out of them
     return replace(facts, host=host, gpus=gpus, interpreter=interpreter)
 
 
