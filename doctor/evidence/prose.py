@@ -283,8 +283,11 @@ def is_of_this(clause: str) -> bool:
 def _places(blocks: Iterable[Block], notes: Notes) -> None:
     """That the machine has no GPU, and that what is told happens in a container."""
     heard = Heard(block.text.lower() for block in blocks)
+    told = heard.any(_NO_GPU, *(regex for _, _, regex in _PLACES))
     for block in blocks:
         said, low = block.text, block.text.lower()
+        if low not in told:
+            continue
         if (m := heard.search(_NO_GPU, low)) and not _SUPPOSED.search(_sentence(said, m.start())):
             notes.origin(SOURCE, block.line)
             notes.no_gpu = True

@@ -83,7 +83,8 @@ def told(sentence: str) -> Iterator[ReleaseMention]:
 def read(document: Document, notes: Notes) -> None:
     """Note the releases that sentences name; settling.py decides between them."""
     if document.has("torch"):
-        sentences = ((block.line, said) for block in prose(document) for said in _SENTENCE.split(block.text))
+        blocks = (block for block in prose(document) if _MENTION.may_match(block.text))
+        sentences = ((block.line, said) for block in blocks for said in _SENTENCE.split(block.text))
         for line, one in ((line, one) for line, said in sentences for one in told(said)):
             if len(notes.releases) < _AT_MOST and any(map(lookup.is_release, (one.release, f"{one.release}.0"))):
                 notes.releases.setdefault(one, notes.origin(SOURCE, line, in_passing=True))
