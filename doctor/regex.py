@@ -76,7 +76,7 @@ def _ends(word: str) -> tuple[int, int]:
     return first, last
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)  # a text of some hundred lines is gone through more than once
 def _line(text: str) -> str:
     """A short text, to which many expressions are put, in lower case."""
     return folded(text)

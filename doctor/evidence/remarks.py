@@ -144,7 +144,7 @@ def speaks(line: str, *, traceback: bool = True) -> bool:
 
 
 def _fails(text: str) -> bool:
-    return any(words.search(text) for words in (_FAILURE, _IN_OTHER_LANGUAGES))
+    return (_FAILURE.search(text) or _IN_OTHER_LANGUAGES.search(text)) is not None
 
 
 def _is_more_than_it_seems(error: ErrorText, notes: Notes) -> bool:

@@ -313,7 +313,8 @@ def _tidy(line: str) -> str:
         line = _ANSI.sub("", line)
     if "m" in line and "[" in line:
         line = _BARE_COLOUR.sub("", line)
-    line = _CONTROL.sub("", line)
+    if not line.isprintable():  # no control character is
+        line = _CONTROL.sub("", line)
     if "&" in line and _ENTITY.search(line):
         import html  # its table of entities is seldom needed
 

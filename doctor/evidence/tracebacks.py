@@ -161,12 +161,13 @@ def _shadowed(document: Document, notes: Notes, found: list[Frame]) -> None:
 
 def _lines(document: Document, notes: Notes, found: list[Frame]) -> None:
     """Lines that tell of a failure and that nothing else recognised."""
-    if not document.has(*_TELLING_WORDS):
+    words = [word for word in _TELLING_WORDS if word in document.lower]
+    if not words:
         return
     telling = (
         i
         for i, low in enumerate(document.lower.split("\n"))
-        if any(word in low for word in _TELLING_WORDS) and _TELLING.search(document.lines[i][:_REACH])
+        if any(word in low for word in words) and _TELLING.search(document.lines[i][:_REACH])
     )
     for line in islice(telling, _LINES_AT_MOST):
         said = document.lines[line].strip()
