@@ -59,11 +59,14 @@ COLLECTIONS = {
     "errors, taken from the sixteenth by their digests; learned since then",
     "unseen18": "the eighteenth round, large, nearly all of it faults, of all kinds of programs, as they come; learned "
     "and worked on since then",
+    "unseen19": "the nineteenth round, nearly all of it faults, of all kinds of programs, as they come; learned since "
+    "then",
 }
 # with a recorded first run, in their order
 ROUNDS = (
     "unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7", "unseen8", "unseen9", "unseen10",
     "unseen11", "unseen12", "unseen13", "unseen14", "unseen15", "unseen16", "unseen17", "unseen18",
+    "unseen19",
 )  # fmt: skip
 TOLD_OF = 3  # the last rounds, of which the page tells more
 SHORT = 8  # lines

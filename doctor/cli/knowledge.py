@@ -12,7 +12,7 @@ import click
 from doctor.cli.codes import USAGE
 
 FOLDER_VARIABLE = "TORCHDOCTOR_KNOWLEDGE"
-MAX_BYTES = 8 << 20
+MAX_BYTES = 32 << 20
 TIMEOUT_S = 30
 
 

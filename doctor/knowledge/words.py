@@ -14,7 +14,7 @@ import math
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 
 from doctor.knowledge.load import of_tables, table
 from doctor.model.values import dataclass
@@ -87,15 +87,15 @@ def bucket(term: str, buckets: int) -> int:
     return zlib.crc32(term.encode()) % buckets
 
 
-def _said_of(terms: Iterable[str]) -> Iterator[str]:
-    """Of each term that the table has: how rare it is, and its weights, as the table has them."""
+def _said_of(terms: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Each term that the table has, with what it says of it: how rare it is, and its weights."""
     buckets = table("words")["terms"]
     for term in sorted(terms):
         held, sought = buckets[bucket(term, len(buckets))]["lines"], f"{END}{term}{FIELD}"
         place = held.find(sought)
         if place >= 0:
             start = place + len(sought)
-            yield held[start : held.index(END, start)]
+            yield term, held[start : held.index(END, start)]
 
 
 @of_tables
@@ -116,9 +116,10 @@ def _shares() -> tuple[Sequence[float], Sequence[float]]:
 def resemblances(terms: frozenset[str], traits: Iterable[str] = ()) -> tuple[Resemblance, ...]:
     """The causes that tickets like a text had, the likeliest first, from its terms; () where too few of them are
     known."""
-    if sum(1 for _ in islice(_said_of(term for term in terms if " " not in term), ENOUGH)) < ENOUGH:
+    found = dict(_said_of((*terms, *traits)))
+    if sum(1 for term in found if term in terms and " " not in term) < ENOUGH:
         return ()
-    known = [_weights(found) for found in _said_of((*terms, *traits))]
+    known = [_weights(said) for said in found.values()]
     length = math.sqrt(sum(rarity * rarity for rarity, _ in known))
     causes = table("words")["causes"]
     says = [row["bias"] / BIAS_UNIT for row in causes]

@@ -11,6 +11,7 @@ from doctor.accounting.judgement import judged
 from doctor.checks.runner import judge
 from doctor.facts.said import with_messages
 from doctor.fixes.plan import plan
+from doctor.knowledge import lookup
 from doctor.model.facts import Facts, ProbeResult, Stage
 from doctor.model.finding import ONLY_TOLD, Finding
 from tests.checks.run import device_crashes, feature_fails
@@ -52,6 +53,14 @@ def graver(findings: Iterable[Finding]) -> list[Finding]:
 def test_a_known_reason_is_named(stage: str, text: str, id: str, severity: str, action: str) -> None:
     _, findings = judge(with_messages(with_failures(CPU, stage, text)))
     assert [(f.id, f.severity, f.remedies[0].action) for f in graver(findings)] == [(id, severity, action)]
+
+
+def test_a_row_whose_causes_hold_this_diagnosis_tells_no_more_than_it() -> None:
+    facts = with_messages(with_failures(CPU, "compile", "torch.compile: Compiler: RuntimeError: PassManager::run failed"))
+    rows = [row for e in facts.errors if (row := lookup.error_pattern(e.pattern))]
+    assert rows
+    assert all("feature-fails" in row.causes for row in rows)
+    assert "feature-fails" in [f.id for f in graver(judge(facts)[1])]
 
 
 @pytest.mark.parametrize(

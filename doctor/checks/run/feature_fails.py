@@ -29,6 +29,7 @@ from doctor.checks._features import Failure, failures, source, tried
 from doctor.checks._machine import heard
 from doctor.checks._torch import quote
 from doctor.checks.machine.folder_not_writable import unwritable
+from doctor.knowledge import lookup
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Finding, Remedy
 from doctor.regex import Regex
@@ -99,10 +100,17 @@ def _refused(facts: Facts, error: ErrorText) -> Finding:
 
 
 def _told_elsewhere(facts: Facts, failure: Failure) -> bool:
-    """Whether a row of the messages knows it, whose diagnosis tells more; or a folder can't be written."""
+    """Whether a row of the messages knows it, whose diagnosis tells more than this one; or a folder can't be
+    written."""
     place = source(failure.device, failure.stage)
     said = f"{failure.what}: {failure.text}"
-    return unwritable(facts, failure) is not None or any(e.source == place and e.text in said for e in facts.errors)
+    known = (e for e in facts.errors if e.source == place and e.text in said)
+    return unwritable(facts, failure) is not None or any(_tells_more(e.pattern) for e in known)
+
+
+def _tells_more(row: str) -> bool:
+    known = lookup.error_pattern(row)
+    return known is None or check.id not in known.causes
 
 
 def _found(facts: Facts, failed: list[Failure]) -> Finding:
