@@ -11,7 +11,7 @@ from doctor.accounting.verdict import Verdict, verdict
 from doctor.checks import all_checks
 from doctor.checks.runner import judge, settle
 from doctor.model.facts import REMARK, Facts
-from doctor.model.finding import SAID_LAST, Outcome
+from doctor.model.finding import SAID_LAST, Finding, Outcome
 from doctor.model.values import dataclass
 
 
@@ -34,16 +34,23 @@ def judged(facts: Facts, *, only: Iterable[str] = (), limits: tuple[str, ...] = 
         findings = settle((*findings, *harmless(facts, findings, symptoms_of(facts))), all_checks())
     made = Account(findings=findings) if wanted else account(facts, outcomes, findings)
     said = verdict(facts, made, outcomes, limits)
-    if words and not wanted and said.value != "healthy":
-        from doctor.accounting.resemblance import contradicted, with_resemblance
+    unsure = said.value == "unknown" or _only_likely(made)
+    if words and unsure and not wanted:
+        from doctor.accounting.resemblance import contradicts, with_resemblance
 
         status = {o.id: o.status for o in outcomes}
-        if doubted := contradicted(made, words, facts, status):
-            made = account(facts, outcomes, findings, {doubted})
+        if (fault := _only_likely(made)) and contradicts(fault.id, made, words, facts, status):
+            made = account(facts, outcomes, findings, {fault.id})
             said = verdict(facts, made, outcomes, limits)
         if said.value == "unknown" and not _only_harmless(facts, made):
             made = with_resemblance(made, words, facts, status)
     return Judgement(outcomes=outcomes, account=made, verdict=said)
+
+
+def _only_likely(made: Account) -> Finding | None:
+    """The only fault, if it is merely likely."""
+    faults = [f for f in made.findings if f.severity == "fault"]
+    return faults[0] if len(faults) == 1 and faults[0].confidence == "likely" else None
 
 
 def _only_harmless(facts: Facts, made: Account) -> bool:

@@ -79,14 +79,10 @@ def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[
     )
 
 
-def contradicted(account: Account, text: str, facts: Facts, status: Mapping[str, str]) -> str | None:
-    """The only fault of an account, where it is merely likely and tickets like the text had another cause."""
-    faults = [f for f in account.findings if f.severity == "fault"]
-    if len(faults) != 1 or faults[0].confidence != "likely":
-        return None
+def contradicts(id: str, account: Account, text: str, facts: Facts, status: Mapping[str, str]) -> bool:
+    """Whether tickets like a text had another cause than this likely one."""
     odds = {r.cause: r.odds for r in _compared(text, facts, account.symptoms) if status.get(r.cause) != "passed"}
-    id = faults[0].id
-    return id if odds.get(id, 1.0) < DOUBTED and max(odds.values()) > CONTRADICTS else None
+    return odds.get(id, 1.0) < DOUBTED and max(odds.values()) > CONTRADICTS
 
 
 def _compared(text: str, facts: Facts, symptoms: Iterable[Symptom]) -> tuple[Resemblance, ...]:
