@@ -36,6 +36,7 @@ COLLECTIONS = {
     "bank": "pytorch's own tracker and large projects; the tool was made with them",
     "own": "further tickets; the tool was made with them",
     "blind": "labelled before the tool first read them; since then, what it missed has been worked on",
+    "hard": "tickets of the kinds that are hard to tell; worked on, and learned",
     "unseen": "the first round from users' projects, labelled before the first run; worked on since then",
     "unseen2": "the second round; worked on since then",
     "unseen3": "the third round; worked on since then",
