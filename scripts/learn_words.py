@@ -139,7 +139,8 @@ class Model:
         seen = self.seen([*terms, *reasons])
         weights = [1.0] * len(terms) + [REASONS] * len(reasons)
         joblib = importlib.import_module("joblib")
-        has = ([cause in accepted(t) for t in (*tickets, *tickets)] for cause in self.causes)
+        right = [accepted(ticket) for ticket in tickets] * 2  # of the tickets, then of their reasons
+        has = ([cause in one for one in right] for cause in self.causes)
         self.regressions = joblib.Parallel(n_jobs=-1, max_nbytes=None)(
             joblib.delayed(fitted)(seen, one, weights) for one in has
         )

@@ -34,12 +34,12 @@ def judged(facts: Facts, *, only: Iterable[str] = (), limits: tuple[str, ...] = 
         findings = settle((*findings, *harmless(facts, findings, symptoms_of(facts))), all_checks())
     made = Account(findings=findings) if wanted else account(facts, outcomes, findings)
     said = verdict(facts, made, outcomes, limits)
-    unsure = said.value == "unknown" or _only_likely(made)
-    if words and unsure and not wanted:
+    fault = _only_likely(made)
+    if words and not wanted and (fault or said.value == "unknown"):
         from doctor.accounting.resemblance import contradicts, with_resemblance
 
         status = {o.id: o.status for o in outcomes}
-        if (fault := _only_likely(made)) and contradicts(fault.id, made, words, facts, status):
+        if fault and contradicts(fault.id, made, words, facts, status):
             made = account(facts, outcomes, findings, {fault.id})
             said = verdict(facts, made, outcomes, limits)
         if said.value == "unknown" and not _only_harmless(facts, made):

@@ -66,21 +66,13 @@ def cannot_say(check: Check, facts: Facts) -> str | None:
         return None
     if check.keeps_from and _refuted(check, facts):
         return None
-    reasons = _reasons(facts)
     for need in check.needs:
-        if need not in reasons:
-            reasons[need] = _unknown(facts, need)
-        if why := reasons[need]:
+        if why := _unknown(facts, need):
             return why
     return None if check.needs else "it does not say what rules it out"
 
 
 @once_for_facts
-def _reasons(facts: Facts) -> dict[str, str | None]:
-    """By the needs that were asked for, why they are not met."""
-    return {}
-
-
 def _unknown(facts: Facts, need: str) -> str | None:
     """Why a need of many checks is not met; None where it is."""
     if is_known(facts, need):
