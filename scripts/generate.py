@@ -154,7 +154,7 @@ def known_words() -> str:
     """doctor/redaction/known.txt: the words of the knowledge tables that words.txt lacks; not those of tickets,
     among which names may be."""
     tables = sorted((ROOT / "doctor" / "knowledge" / "tables").glob("*.json"))
-    tables = [table for table in tables if table.stem != "words"]
+    tables = [table for table in tables if table.stem not in ("words", "phrases")]
     found = {word for table in tables for word in re.findall(r"[a-z]{2,}", table.read_text(encoding="utf-8").lower())}
     found -= set((ROOT / "doctor" / "redaction" / "words.txt").read_text(encoding="utf-8").split())
     said = "# Words of the knowledge tables. Made by scripts/generate.py; do not edit.\n"

@@ -1,7 +1,7 @@
 """What a text resembles, where nothing in it that is understood decides: the causes that labelled tickets like it had
 become hypotheses, and so the next question has an aim. Pure.
 
-Words and traits are compared (doctor/knowledge/words.py), and nothing is concluded from what they say. So a cause that
+Words, phrases and traits are compared (doctor/knowledge/words.py), and nothing is concluded from what they say. So a cause that
 clearly leads is told as a warning that is likely, and no fault comes of it: there is still no verdict. They can take a
 verdict away: a fault that is only likely, and that tickets like the text did not have, is a hypothesis again.
 """
@@ -91,7 +91,7 @@ def _compared(text: str, facts: Facts, symptoms: Iterable[Symptom]) -> tuple[Res
     speaks = bool(OF_THE_FIELD & terms) or len(OF_COMPUTERS & terms) >= SEVERAL
     if not speaks and OF_COMPUTERS.isdisjoint(terms):
         return ()
-    found = lookup.resemblances(terms, traits_of(facts, symptoms))
+    found = lookup.resemblances(text, terms, traits_of(facts, symptoms))
     if not speaks and found and found[0].cause != lookup.HEALTHY and not is_programs_own(found[0].cause):
         return ()
     return found

@@ -28,6 +28,7 @@ TABLES = (
     "codes",
     "causes",
     "words",
+    "phrases",
     "interfaces",
     "libraries",
     "pins",

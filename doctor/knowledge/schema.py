@@ -77,6 +77,15 @@ def _learned(value: Any) -> bool:
     return len(terms) > 1 and not terms[0] and not terms[-1] and all(term.fullmatch(one) for one in terms[1:-1])
 
 
+def _real(value: Any) -> bool:
+    return isinstance(value, float)
+
+
+def _numbers(value: Any) -> bool:
+    """Bytes in base 64 (doctor/knowledge/phrases.py)."""
+    return isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9+/]+=*", value) is not None
+
+
 def _truth(value: Any) -> bool:
     return isinstance(value, bool)
 
@@ -299,8 +308,13 @@ SPECS: Mapping[str, Mapping[str, tuple[Mapping[str, Rule], Mapping[str, Rule]]]]
     },
     "words": {
         "causes": ({"cause": CAUSE, "tickets": _whole, "bias": _balance, **_CITED}, {}),
-        "shares": ({"odds": _ratio, "share": _ratio}, {}),
         "terms": ({"lines": _learned}, {}),
+    },
+    "phrases": {
+        "causes": ({"cause": CAUSE, "begins": _real, **_CITED}, {}),
+        "shares": ({"odds": _ratio, "share": _ratio}, {}),
+        "pieces": ({"lines": _text}, {}),
+        "network": ({"part": NAME, "numbers": _numbers}, {"scale": _real}),
     },
     "interfaces": {
         "names": ({"name": _text, "since": VERSION, **_CITED}, {"note": _text}),

@@ -1,11 +1,13 @@
 """Which diagnoses the tickets had that read like a text: one logistic regression a cause over its words and over what
-was understood of it. The public name is lookup.py's.
+was understood of it, and the network over its phrases (phrases.py), whose logarithms of odds are averaged. The public
+name is lookup.py's.
 
 A term is a word, its letters without the digits, a number, or two of these that follow each other; a word or a pair of
 the title or of the last exception; or a trait (doctor/accounting/traits.py). How often it stands is not counted.
 Chinese, Japanese and Korean, which have no spaces between words, are taken apart into pairs of characters.
 scripts/learn_words.py learns the table from the labelled tickets: how rare each term is and how much it tells (one
-number), how much it speaks for or against each cause, and how often tickets with such odds did have the cause.
+number), and how much it speaks for or against each cause. scripts/learn_phrases.py learns the network, and how often
+tickets with such odds did have the cause.
 """
 
 from __future__ import annotations
@@ -16,11 +18,14 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from doctor.knowledge import phrases
 from doctor.knowledge.load import of_tables, table
 from doctor.model.values import dataclass
 from doctor.regex import Regex
 
 HEALTHY = "healthy"  # the cause of tickets in which nothing was wrong
+PHRASES = 0.6  # what the network's logarithm of the odds counts; that of the words counts the rest
+SUREST = 9.2  # the highest logarithm of odds of each: neither outweighs the other for good
 ENOUGH = 4  # words of a text that are known; of fewer nothing is concluded
 ACCEPTED = 2  # causes that a label counts as right, about: the shares are at most so much together
 READ = 200_000  # characters: what a ticket says of its cause is said by then
@@ -109,13 +114,13 @@ def _weights(said: str) -> tuple[int, tuple[tuple[int, float], ...]]:
 @of_tables
 def _shares() -> tuple[Sequence[float], Sequence[float]]:
     """(odds, share of the tickets with such odds that had the cause), both rising, from 0 to 1."""
-    rows = table("words")["shares"]
+    rows = table("phrases")["shares"]
     return [row["odds"] for row in rows], [row["share"] for row in rows]
 
 
-def resemblances(terms: frozenset[str], traits: Iterable[str] = ()) -> tuple[Resemblance, ...]:
-    """The causes that tickets like a text had, the likeliest first, from its terms; () where too few of them are
-    known."""
+def resemblances(text: str, terms: frozenset[str], traits: Iterable[str] = ()) -> tuple[Resemblance, ...]:
+    """The causes that tickets like a text had, the likeliest first, from its phrases and its terms; () where too few
+    of the terms are known."""
     found = dict(_said_of((*terms, *traits)))
     if sum(1 for term in found if term in terms and " " not in term) < ENOUGH:
         return ()
@@ -126,7 +131,8 @@ def resemblances(terms: frozenset[str], traits: Iterable[str] = ()) -> tuple[Res
     for rarity, weights in known:
         for place, weight in weights:
             says[place] += weight * rarity / length
-    odds = [1 / (1 + math.exp(-max(-35.0, min(35.0, said)))) for said in says]
+    of_phrases = phrases.says(text)
+    odds = [joined_odds(said, of_phrases.get(row["cause"], said)) for said, row in zip(says, causes, strict=True)]
     shares = [_share(own) for own in odds]
     whole = max(1.0, sum(shares) / ACCEPTED)  # of a text with few words many causes have high odds
     made = (
@@ -134,6 +140,12 @@ def resemblances(terms: frozenset[str], traits: Iterable[str] = ()) -> tuple[Res
         for share, own, row in zip(shares, odds, causes, strict=True)
     )
     return tuple(sorted(made, key=lambda r: (-r.odds, r.cause)))
+
+
+def joined_odds(of_words: float, of_phrases: float) -> float:
+    """The odds, 0 to 1, from both logarithms of them."""
+    words, network = (max(-SUREST, min(SUREST, said)) for said in (of_words, of_phrases))
+    return 1 / (1 + math.exp(-((1 - PHRASES) * words + PHRASES * network)))
 
 
 def _share(odds: float) -> float:

@@ -1,0 +1,170 @@
+"""How much the phrases of a text speak for each cause: a network of one layer, learned from the labelled tickets.
+
+A text is cut into sentences and these into pieces of words. At each piece every unit of the layer adds up what the piece
+itself says, what the one before and the one after say, and what the seven on either side of those say together; it
+passes on the highest sum of the whole text and that of the first sentence. So «the card is not used» counts as what it
+says, whatever stands between its words. scripts/learn_phrases.py teaches it what a language model says that was trained
+with the same tickets (distillation), since nothing of that size may be needed to read a ticket.
+
+There is no NumPy here, so Python's integers do the work: one of them holds the 512 units side by side, 32 bits each, and
+is multiplied and added as one. The table says which numbers; docs/design.md, «Resemblance», how good it is.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from operator import mul
+
+from doctor.knowledge.load import of_tables, table
+from doctor.model.values import dataclass
+from doctor.regex import Regex
+
+READ = 8000  # characters of a text
+SENTENCE = 600  # characters of a sentence …
+SENTENCE_PIECES = 64  # … and its pieces
+PLACES = 448  # pieces of a text, each sentence with GAP more
+GAP = 8  # how far a unit sees
+LONGEST = 100  # characters of a word that is taken apart
+UNKNOWN, INNER = "[UNK]", "##"  # a word of no known pieces; before a piece that begins no word
+TABLES = SELF, BEFORE, AFTER, AROUND = range(4)  # what a piece says at its own place, and at its neighbours'
+LANE = 32  # bits of a unit
+MIDDLE = 1 << (LANE - 1)  # is added to a unit's sum, so that none is negative
+KEPT = 1024  # pieces of which the sums are kept
+_ADDRESS = Regex(r"https?://\S+")
+_SENTENCE_END = Regex(r"(?<=[.!?])\s+|(?<=[。！？])")
+_IDEOGRAPHS = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_PUNCTUATION = r"!-/:-@\[-`{-~\u00a1\u00a7\u00ab\u00b6\u00b7\u00bb\u00bf\u2010-\u2027\u2030-\u205e\u3001-\u3003\u3008-\u3011\u3014-\u301f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff3d\uff5b-\uff65"
+_TOKEN = Regex(rf"[{_IDEOGRAPHS}]|[{_PUNCTUATION}]|[^\s{_IDEOGRAPHS}{_PUNCTUATION}]+")
+
+
+@dataclass(frozen=True)
+class _Network:
+    """The numbers of the table. `vectors`: of each piece, a byte a dimension. `layer`: for each of TABLES, what a
+    dimension gives to all units, as one integer. `start`: what every unit begins with. `last`: of each cause, what a
+    unit of the text, then of the first sentence, gives to it. `begins`: what each cause begins with."""
+
+    places: Mapping[str, int]  # of each piece
+    causes: Sequence[str]
+    units: int
+    vectors: memoryview
+    layer: Sequence[Sequence[int]]
+    start: int
+    last: Sequence[Sequence[int]]
+    begins: Sequence[float]
+    scale: float  # of what the last layer adds up
+
+
+def says(text: str) -> dict[str, float]:
+    """Cause -> how much the text speaks for it, as logarithm of the odds; {} for a text without words."""
+    sentences = tuple(pieces_of(text))
+    if not sentences:
+        return {}
+    network = _network()
+    seen: list[tuple[int, ...]] = [_heard(sentence) for sentence in sentences]
+    first, whole = seen[0], tuple(map(max, *seen)) if len(seen) > 1 else seen[0]
+    units = [max(0, one - MIDDLE) for one in (*whole, *first)]
+    return {
+        cause: begins + sum(map(mul, units, last)) * network.scale
+        for cause, begins, last in zip(network.causes, network.begins, network.last, strict=True)
+    }
+
+
+def pieces_of(text: str) -> Iterator[tuple[int, ...]]:
+    """The known pieces of each sentence, by their places in the table, as far as a text is read."""
+    places = _network().places
+    used = GAP
+    for line in _ADDRESS.sub(" ", text[:READ]).split("\n"):
+        for sentence in _SENTENCE_END.split(line):
+            pieces = tuple(_pieces(sentence[:SENTENCE], places))[:SENTENCE_PIECES]
+            if not pieces:
+                continue
+            if used + len(pieces) + GAP > PLACES:
+                return
+            used += len(pieces) + GAP
+            yield pieces
+
+
+def _pieces(sentence: str, places: Mapping[str, int]) -> Iterator[int]:
+    """The pieces of its words: of each the longest that is known, then the longest of the rest."""
+    low = sentence.lower()
+    if not low.isascii():
+        low = "".join(c for c in unicodedata.normalize("NFD", low) if unicodedata.category(c) != "Mn")
+    for word in _TOKEN.findall(low):
+        if word in places:
+            yield places[word]
+        else:
+            yield from _parts(word, places)
+
+
+def _parts(word: str, places: Mapping[str, int]) -> list[int]:
+    found: list[int] = []
+    start = 0
+    while start < len(word) <= LONGEST:
+        mark = INNER if start else ""
+        end = next((end for end in range(len(word), start, -1) if mark + word[start:end] in places), start)
+        if end == start:
+            break
+        found.append(places[mark + word[start:end]])
+        start = end
+    return found if found and start == len(word) else [places[UNKNOWN]]
+
+
+def _heard(sentence: Sequence[int]) -> tuple[int, ...]:
+    """The highest sum of every unit in a sentence."""
+    network = _network()
+    said = [_sums(piece) for piece in sentence]
+    around = (0, *accumulate(sums[AROUND] for sums in said))
+    last = len(said) - 1
+    best: Sequence[int] = ()
+    for place, sums in enumerate(said):
+        near = said[max(0, place - 1) : place + 2]
+        whole = network.start + sums[SELF] + around[min(last, place + GAP) + 1] - around[max(0, place - GAP)]
+        whole -= sum(one[AROUND] for one in near)
+        if place:
+            whole += said[place - 1][BEFORE]
+        if place < last:
+            whole += said[place + 1][AFTER]
+        lanes = struct.unpack(f"<{network.units}I", whole.to_bytes(network.units * LANE // 8, "little"))
+        best = tuple(map(max, best, lanes)) if best else lanes
+    return tuple(best)
+
+
+def _sums_of(piece: int) -> tuple[int, ...]:
+    """What a piece says, for each of TABLES: its vector times the layer, all units at once."""
+    network = _network()
+    size = len(network.layer[SELF])
+    vector = network.vectors[piece * size : (piece + 1) * size].tolist()
+    return tuple(sum(map(mul, vector, rows)) for rows in network.layer)
+
+
+_sums = of_tables(_sums_of, KEPT)
+
+
+@of_tables
+def _network() -> _Network:
+    data = table("phrases")
+    parts = {row["part"]: base64.b64decode(row["numbers"]) for row in data["network"]}
+    causes = tuple(row["cause"] for row in data["causes"])
+    start = struct.unpack(f"<{len(parts['start']) // 4}i", parts["start"])
+    units, width = len(start), len(start) * LANE // 8
+    middle = sum(MIDDLE << (LANE * unit) for unit in range(units))
+    rows = [
+        int.from_bytes(parts["layer"][place : place + width], "little") - middle
+        for place in range(0, len(parts["layer"]), width)
+    ]
+    last = struct.unpack(f"<{len(parts['last']) // 2}h", parts["last"])
+    return _Network(
+        places={piece: place for place, piece in enumerate(data["pieces"][0]["lines"].split(" "))},
+        causes=causes,
+        units=units,
+        vectors=memoryview(parts["vectors"]).cast("b"),
+        layer=tuple(rows[place :: len(TABLES)] for place in TABLES),
+        start=middle + sum(one << (LANE * unit) for unit, one in enumerate(start)),
+        last=tuple(last[place : place + 2 * units] for place in range(0, len(last), 2 * units)),
+        begins=tuple(row["begins"] for row in data["causes"]),
+        scale=data["network"][0]["scale"],
+    )
