@@ -4,9 +4,8 @@ Writes doctor/knowledge/tables/words.json, by which a text that nothing else exp
 tickets (doctor/knowledge/words.py): one logistic regression a cause, against all others, over the words and the traits
 weighted by how rare they are, and by how often they tell: a label says why its cause is the right one, and words of the
 ticket that are in this reason are those that a reader goes by. The reasons are learned from, too. A cause that a label
-accepts beside its own counts as one. Weights near zero are left out. What odds are worth is learned from tickets that
-were left out in turn. A round of new tickets teaches nothing before its first run is recorded. Takes some minutes.
-Needs scikit-learn: uv sync --group learn, or pip install --group learn.
+accepts beside its own counts as one. Weights near zero are left out. A round of new tickets teaches nothing before its
+first run is recorded. Takes a minute or two. Needs scikit-learn: uv sync --group learn, or pip install --group learn.
 """
 
 from __future__ import annotations
@@ -51,8 +50,6 @@ TELLS_LEAST = 0.2  # what a term counts that is in no reason; one that is in eac
 TRAITS_TELL = 0.3  # the share of reasons that a trait is taken to be in: they are written in words
 DOUBT = 2, 0.02  # so many tickets more are taken to have each term, and this share of them to name it as a reason
 BUCKETS = 4096  # of terms (doctor/knowledge/words.py)
-PARTS = 5  # the tickets are left out in so many parts in turn
-STEPS = 20  # of odds for which their worth is counted
 
 
 def terms_and_traits(ticket: Ticket) -> frozenset[str]:
@@ -170,26 +167,6 @@ class Model:
                 yield cause, float(odds), place
 
 
-def worth(tickets: Sequence[Ticket], terms: Sequence[frozenset[str]]) -> list[dict[str, float]]:
-    """What odds are worth: rows of odds and of the share of tickets that had the cause, judged by what was learned
-    from the others. Both rise."""
-    seen, right = [0] * STEPS, [0] * STEPS
-    for part in range(PARTS):
-        learned_from = [place for place in range(len(tickets)) if place % PARTS != part]
-        left_out = [place for place in range(len(tickets)) if place % PARTS == part]
-        model = Model([tickets[i] for i in learned_from], [terms[i] for i in learned_from])
-        for cause, odds, place in model.odds([terms[i] for i in left_out]):
-            step = min(int(odds * STEPS), STEPS - 1)
-            seen[step] += 1
-            right[step] += cause in accepted(tickets[left_out[place]])
-    rows, least = [{"odds": 0.0, "share": 0.0}], 0.0
-    for step in range(STEPS):
-        if seen[step]:
-            least = max(least, round(right[step] / seen[step], 3))
-            rows.append({"odds": round((step + 0.5) / STEPS, 4), "share": least})
-    return [*rows, {"odds": 1.0, "share": least}]
-
-
 def learned(tickets: list[Ticket]) -> dict[str, Any]:
     """The content of the table."""
     terms = [terms_and_traits(ticket) for ticket in tickets]
@@ -211,7 +188,6 @@ def learned(tickets: list[Ticket]) -> dict[str, Any]:
     return {
         "schema": 1, "table": "words", "date": date.today().isoformat(), "sources": {"cases": source(tickets)},
         "causes": causes,
-        "shares": worth(tickets, terms),
         "terms": [{"lines": lines} for lines in buckets],
     }  # fmt: skip
 

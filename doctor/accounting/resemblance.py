@@ -1,9 +1,10 @@
 """What a text resembles, where nothing in it that is understood decides: the causes that labelled tickets like it had
 become hypotheses, and so the next question has an aim. Pure.
 
-Words, phrases and traits are compared (doctor/knowledge/words.py), and nothing is concluded from what they say. So a cause that
-clearly leads is told as a warning that is likely, and no fault comes of it: there is still no verdict. They can take a
-verdict away: a fault that is only likely, and that tickets like the text did not have, is a hypothesis again.
+Words, phrases and traits are compared (doctor/knowledge/words.py), and nothing is concluded from what they say. So a
+cause that clearly leads is told as a warning that is likely, and no fault comes of it: there is still no verdict. They
+can take a verdict away: a fault that is only likely, and that tickets like the text did not have, is a hypothesis
+again.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from doctor.model.symptom import RESEMBLES, Hypothesis, Symptom
 AT_LEAST = 0.1  # the share of such tickets that had a cause, from which it is worth a hypothesis
 LEADS = 0.2  # … and from which the likeliest one is told
 ASKS = 0.2  # the same of tickets in which nothing was wrong, from which a text is called a question
-DOUBTED = 0.2  # the odds of a likely fault below which it is doubted …
+DOUBTED = 0.3  # the odds of a likely fault below which it is doubted …
 CONTRADICTS = 0.5  # … if another cause has these
+SURE = 0.95  # the odds from which a fault is believed of a text that hardly speaks of the field
 # A text with one of these words speaks of the field, or with several of the others. With only one of the others it may
 # be about anything, and with none it is compared with nothing.
 OF_THE_FIELD = frozenset(
@@ -92,9 +94,9 @@ def _compared(text: str, facts: Facts, symptoms: Iterable[Symptom]) -> tuple[Res
     if not speaks and OF_COMPUTERS.isdisjoint(terms):
         return ()
     found = lookup.resemblances(text, terms, traits_of(facts, symptoms))
-    if not speaks and found and found[0].cause != lookup.HEALTHY and not is_programs_own(found[0].cause):
-        return ()
-    return found
+    if speaks or not found or found[0].cause == lookup.HEALTHY or is_programs_own(found[0].cause):
+        return found
+    return found if found[0].odds >= SURE else ()
 
 
 def _nothing_found(account: Account) -> bool:

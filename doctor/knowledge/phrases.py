@@ -1,13 +1,13 @@
 """How much the phrases of a text speak for each cause: a network of one layer, learned from the labelled tickets.
 
-A text is cut into sentences and these into pieces of words. At each piece every unit of the layer adds up what the piece
-itself says, what the one before and the one after say, and what the seven on either side of those say together; it
-passes on the highest sum of the whole text and that of the first sentence. So «the card is not used» counts as what it
-says, whatever stands between its words. scripts/learn_phrases.py teaches it what a language model says that was trained
-with the same tickets (distillation), since nothing of that size may be needed to read a ticket.
+A text is cut into sentences and these into pieces of words. At each piece every unit of the layer adds up what the
+piece itself says, what the one before and the one after say, and what the seven on either side of those say together;
+it passes on the highest sum of the whole text and that of the first sentence. So «the card is not used» counts as what
+it says, whatever stands between its words. scripts/learn_phrases.py teaches it to say what a language model says that
+was trained with the same tickets (distillation), since nothing of that size may be needed to read a ticket.
 
-There is no NumPy here, so Python's integers do the work: one of them holds the 512 units side by side, 32 bits each, and
-is multiplied and added as one. The table says which numbers; docs/design.md, «Resemblance», how good it is.
+There is no NumPy here, so Python's integers do the work: one of them holds the 512 units side by side, 32 bits each,
+and is multiplied and added as one. docs/design.md, «Resemblance», says how good it is.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ KEPT = 1024  # pieces of which the sums are kept
 _ADDRESS = Regex(r"https?://\S+")
 _SENTENCE_END = Regex(r"(?<=[.!?])\s+|(?<=[。！？])")
 _IDEOGRAPHS = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_PUNCTUATION = r"!-/:-@\[-`{-~\u00a1\u00a7\u00ab\u00b6\u00b7\u00bb\u00bf\u2010-\u2027\u2030-\u205e\u3001-\u3003\u3008-\u3011\u3014-\u301f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff3d\uff5b-\uff65"
+_PUNCTUATION = (
+    r"!-/:-@\[-`{-~\u00a1\u00a7\u00ab\u00b6\u00b7\u00bb\u00bf\u2010-\u2027\u2030-\u205e\u3001-\u3003\u3008-\u3011"
+    r"\u3014-\u301f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff3d\uff5b-\uff65"
+)
 _TOKEN = Regex(rf"[{_IDEOGRAPHS}]|[{_PUNCTUATION}]|[^\s{_IDEOGRAPHS}{_PUNCTUATION}]+")
 
 
@@ -60,12 +63,12 @@ class _Network:
 
 def says(text: str) -> dict[str, float]:
     """Cause -> how much the text speaks for it, as logarithm of the odds; {} for a text without words."""
-    sentences = tuple(pieces_of(text))
+    network = _network()
+    sentences = tuple(sentences_of(text, network.places))
     if not sentences:
         return {}
-    network = _network()
-    seen: list[tuple[int, ...]] = [_heard(sentence) for sentence in sentences]
-    first, whole = seen[0], tuple(map(max, *seen)) if len(seen) > 1 else seen[0]
+    heard = [_heard(sentence) for sentence in sentences]
+    first, whole = heard[0], tuple(map(max, *heard)) if len(heard) > 1 else heard[0]
     units = [max(0, one - MIDDLE) for one in (*whole, *first)]
     return {
         cause: begins + sum(map(mul, units, last)) * network.scale
@@ -73,13 +76,12 @@ def says(text: str) -> dict[str, float]:
     }
 
 
-def pieces_of(text: str) -> Iterator[tuple[int, ...]]:
-    """The known pieces of each sentence, by their places in the table, as far as a text is read."""
-    places = _network().places
+def sentences_of(text: str, places: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
+    """The pieces of each sentence, by their `places` among those that are known, as far as a text is read."""
     used = GAP
     for line in _ADDRESS.sub(" ", text[:READ]).split("\n"):
         for sentence in _SENTENCE_END.split(line):
-            pieces = tuple(_pieces(sentence[:SENTENCE], places))[:SENTENCE_PIECES]
+            pieces = tuple(pieces_of(sentence[:SENTENCE], places))[:SENTENCE_PIECES]
             if not pieces:
                 continue
             if used + len(pieces) + GAP > PLACES:
@@ -88,8 +90,8 @@ def pieces_of(text: str) -> Iterator[tuple[int, ...]]:
             yield pieces
 
 
-def _pieces(sentence: str, places: Mapping[str, int]) -> Iterator[int]:
-    """The pieces of its words: of each the longest that is known, then the longest of the rest."""
+def pieces_of(sentence: str, places: Mapping[str, int]) -> Iterator[int]:
+    """The pieces of the words of a sentence: of each the longest that is known, then the longest of the rest."""
     low = sentence.lower()
     if not low.isascii():
         low = "".join(c for c in unicodedata.normalize("NFD", low) if unicodedata.category(c) != "Mn")

@@ -93,7 +93,7 @@ class Low:
 @check.fit
 def fits(facts: Facts) -> Fit | None:
     if facts.host.limits is None:
-        return Fit(0.1, "limits are seldom that low")
+        return None
     low = next(iter(_low(facts.host.limits)), None)
     return Fit(5, f"this process may have {low.said}") if low else Fit(0.02, "the limits of this process are wide")
 
