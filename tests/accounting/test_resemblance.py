@@ -131,6 +131,11 @@ def test_a_question_takes_the_place_of_a_guess_at_the_program(monkeypatch: pytes
     assert [f.id for f in examined(text).findings] in (["no-fault-described"], ["program-error"])
 
 
+def test_limits_that_are_not_known_do_not_speak_against_a_full_memory() -> None:
+    report = examined("Colab uses all the RAM there is and crashes\n\nIt happens in the step that loads the model")
+    assert [f.id for f in report.findings] == ["process-limits"]
+
+
 @pytest.mark.parametrize("text", ["gpu?", "cuda", "windows slow", "printer says hello", ""])
 def test_of_a_few_words_nothing_is_concluded(text: str) -> None:
     assert examined(text).findings == ()
