@@ -62,12 +62,18 @@ COLLECTIONS = {
     "and worked on since then",
     "unseen19": "the nineteenth round, nearly all of it faults, of all kinds of programs, as they come; learned since "
     "then",
+    "unseen20": "the twentieth round, large, of all kinds of programs, also such as only resemble torch's; learned since "
+    "then",
+    "unseen21": "the twenty-first round: a quarter of the tickets that were collected with the twentieth, chosen by the "
+    "digest of their addresses and held back, a fifth of them questions and programs' own errors; worked on since then",
+    "unseen22": "the twenty-second round, small, collected after the network of phrases had learned, from programs that "
+    "use torch, a fifth of it questions and programs' own errors; learned since then",
 }
 # with a recorded first run, in their order
 ROUNDS = (
     "unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7", "unseen8", "unseen9", "unseen10",
     "unseen11", "unseen12", "unseen13", "unseen14", "unseen15", "unseen16", "unseen17", "unseen18",
-    "unseen19",
+    "unseen19", "unseen20", "unseen21", "unseen22",
 )  # fmt: skip
 TOLD_OF = 3  # the last rounds, of which the page tells more
 SHORT = 8  # lines

@@ -32,8 +32,9 @@ LONGEST = 100  # characters of a word that is taken apart
 UNKNOWN, INNER = "[UNK]", "##"  # a word of no known pieces; before a piece that begins no word
 TABLES = SELF, BEFORE, AFTER, AROUND = range(4)  # what a piece says at its own place, and at its neighbours'
 LANE = 32  # bits of a unit
-MIDDLE = 1 << (LANE - 1)  # is added to a unit's sum, so that none is negative
-KEPT = 1024  # pieces of which the sums are kept
+OFFSET = 1 << (LANE - 1)  # is added to every number of the table's layer, so that none is negative
+MIDDLE = 1 << (LANE - 2)  # is added to every sum: none is negative, and the highest bit stays free for comparing
+KEPT = 2048  # pieces of which the sums are kept
 _ADDRESS = Regex(r"https?://\S+")
 _SENTENCE_END = Regex(r"(?<=[.!?])\s+|(?<=[。！？])")
 _IDEOGRAPHS = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -53,6 +54,7 @@ class _Network:
     places: Mapping[str, int]  # of each piece
     causes: Sequence[str]
     units: int
+    free: int  # the highest bit of every lane
     vectors: memoryview
     layer: Sequence[Sequence[int]]
     start: int
@@ -68,8 +70,10 @@ def says(text: str) -> dict[str, float]:
     if not sentences:
         return {}
     heard = [_heard(sentence) for sentence in sentences]
-    first, whole = heard[0], tuple(map(max, *heard)) if len(heard) > 1 else heard[0]
-    units = [max(0, one - MIDDLE) for one in (*whole, *first)]
+    first, whole = heard[0], heard[0]
+    for one in heard[1:]:
+        whole = _higher(whole, one, network.free)
+    units = [max(0, one - MIDDLE) for lanes in (whole, first) for one in _lanes(lanes, network.units)]
     return {
         cause: begins + sum(map(mul, units, last)) * network.scale
         for cause, begins, last in zip(network.causes, network.begins, network.last, strict=True)
@@ -115,13 +119,13 @@ def _parts(word: str, places: Mapping[str, int]) -> list[int]:
     return found if found and start == len(word) else [places[UNKNOWN]]
 
 
-def _heard(sentence: Sequence[int]) -> tuple[int, ...]:
+def _heard(sentence: Sequence[int]) -> int:
     """The highest sum of every unit in a sentence."""
     network = _network()
     said = [_sums(piece) for piece in sentence]
     around = (0, *accumulate(sums[AROUND] for sums in said))
     last = len(said) - 1
-    best: Sequence[int] = ()
+    best = 0
     for place, sums in enumerate(said):
         near = said[max(0, place - 1) : place + 2]
         whole = network.start + sums[SELF] + around[min(last, place + GAP) + 1] - around[max(0, place - GAP)]
@@ -130,9 +134,20 @@ def _heard(sentence: Sequence[int]) -> tuple[int, ...]:
             whole += said[place - 1][BEFORE]
         if place < last:
             whole += said[place + 1][AFTER]
-        lanes = struct.unpack(f"<{network.units}I", whole.to_bytes(network.units * LANE // 8, "little"))
-        best = tuple(map(max, best, lanes)) if best else lanes
-    return tuple(best)
+        best = _higher(best, whole, network.free)
+    return best
+
+
+def _higher(one: int, other: int, free: int) -> int:
+    """The higher number of every lane. Where `one` is not below, their difference leaves the free bit set; it becomes a
+    mask of the lane's other bits."""
+    not_below = ((one | free) - other) & free
+    mask = not_below - (not_below >> (LANE - 1))
+    return other ^ ((one ^ other) & mask)
+
+
+def _lanes(whole: int, units: int) -> tuple[int, ...]:
+    return struct.unpack(f"<{units}I", whole.to_bytes(units * LANE // 8, "little"))
 
 
 def _sums_of(piece: int) -> tuple[int, ...]:
@@ -153,9 +168,9 @@ def _network() -> _Network:
     causes = tuple(row["cause"] for row in data["causes"])
     start = struct.unpack(f"<{len(parts['start']) // 4}i", parts["start"])
     units, width = len(start), len(start) * LANE // 8
-    middle = sum(MIDDLE << (LANE * unit) for unit in range(units))
+    ones = sum(1 << (LANE * unit) for unit in range(units))
     rows = [
-        int.from_bytes(parts["layer"][place : place + width], "little") - middle
+        int.from_bytes(parts["layer"][place : place + width], "little") - ones * OFFSET
         for place in range(0, len(parts["layer"]), width)
     ]
     last = struct.unpack(f"<{len(parts['last']) // 2}h", parts["last"])
@@ -163,9 +178,10 @@ def _network() -> _Network:
         places={piece: place for place, piece in enumerate(data["pieces"][0]["lines"].split(" "))},
         causes=causes,
         units=units,
+        free=ones * OFFSET,
         vectors=memoryview(parts["vectors"]).cast("b"),
         layer=tuple(rows[place :: len(TABLES)] for place in TABLES),
-        start=middle + sum(one << (LANE * unit) for unit, one in enumerate(start)),
+        start=ones * MIDDLE + sum(one << (LANE * unit) for unit, one in enumerate(start)),
         last=tuple(last[place : place + 2 * units] for place in range(0, len(last), 2 * units)),
         begins=tuple(row["begins"] for row in data["causes"]),
         scale=data["network"][0]["scale"],

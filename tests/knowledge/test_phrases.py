@@ -116,7 +116,7 @@ def test_every_cause_is_a_diagnosis_and_no_sum_leaves_its_lane(table: dict[str, 
     for place, number in enumerate(numbers):
         by = place // network.units % 4
         at_most[place % network.units] += 127 * number * (1 if by < 3 else 2 * GAP - 2)
-    assert max(at_most) < 1 << 31
+    assert max(at_most) < phrases.MIDDLE
 
 
 def test_what_odds_are_worth_rises(table: dict[str, Any]) -> None:
