@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from doctor.model.finding import ONLY_TOLD  # noqa: E402
-from scripts.score_cases import alike, examine_in_process, score, scored  # noqa: E402
+from scripts.score_cases import alike, examine_all, examine_in_process, score, scored  # noqa: E402
 from scripts.tickets import Ticket, digest, tickets_below  # noqa: E402
 
 CASES = ROOT / "tests/cases"
@@ -62,12 +62,13 @@ COLLECTIONS = {
     "and worked on since then",
     "unseen19": "the nineteenth round, nearly all of it faults, of all kinds of programs, as they come; learned since "
     "then",
-    "unseen20": "the twentieth round, large, of all kinds of programs, also such as only resemble torch's; learned since "
+    "unseen20": "the twentieth round, large, of all kinds of programs, also such as only resemble torch's; learned "
+    "since then",
+    "unseen21": "the twenty-first round: a quarter of the tickets that were collected with the twentieth, chosen by "
+    "the digest of their addresses and held back, a fifth of them questions and programs' own errors; worked on since "
     "then",
-    "unseen21": "the twenty-first round: a quarter of the tickets that were collected with the twentieth, chosen by the "
-    "digest of their addresses and held back, a fifth of them questions and programs' own errors; worked on since then",
-    "unseen22": "the twenty-second round, small, collected after the network of phrases had learned, from programs that "
-    "use torch, a fifth of it questions and programs' own errors; learned since then",
+    "unseen22": "the twenty-second round, small, collected after the network of phrases had learned, from programs "
+    "that use torch, a fifth of it questions and programs' own errors; learned since then",
 }
 # with a recorded first run, in their order
 ROUNDS = (
@@ -302,6 +303,7 @@ def main() -> int:
             parser.error("--record needs --tool COMMIT")
         target.write_text(json.dumps(record(options.record, options.tool), indent=1) + "\n", encoding="utf-8")
         return 0
+    examine_all(tickets_below([CASES]))
     text, code = page(), 0
     if options.check and options.floor:
         code = scored([CASES], options.floor, examine_in_process, brief=True)

@@ -340,7 +340,7 @@ def numbers_of(network: Network) -> tuple[Mapping[str, bytes], float]:
         "vectors": (vectors / unit).round().to(torch.int8).numpy().tobytes(),
         "layer": lanes.numpy().astype("<u4").tobytes(),
         "start": (start * times).round().numpy().astype("<i4").tobytes(),
-        "last": (last * last_times).round().numpy().astype("<i2").tobytes(),
+        "last": ((last.T * last_times).round().numpy().astype("<i8").view("<u8") ^ (1 << 63)).tobytes(),
     }, float(1 / (times * last_times))
 
 

@@ -24,8 +24,8 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -74,17 +74,28 @@ class Score:
 
 def examine_in_process(case: Ticket) -> Mapping[str, Any]:
     """The report as --json has it, without a process for each case; made once for all who ask."""
-    return _examined(case.said, case.label["date"])
+    key = (case.said, case.label["date"])
+    if key not in _made:
+        _made[key] = _examined(*key)
+    said: Mapping[str, Any] = json.loads(_made[key])
+    return said
 
 
-@cache
-def _examined(text: bytes, date: str) -> Mapping[str, Any]:
+def examine_all(cases: Iterable[Ticket]) -> None:
+    """Make the reports of all cases, on all cores, before they are asked for."""
+    keys = list(dict.fromkeys((case.said, case.label["date"]) for case in cases))
+    with ProcessPoolExecutor() as workers:
+        _made.update(zip(keys, workers.map(_examined, *zip(*keys, strict=True), chunksize=64), strict=True))
+
+
+_made: dict[tuple[bytes, str], str] = {}  # text and date of a case -> its report as JSON
+
+
+def _examined(text: bytes, date: str) -> str:
     from doctor.pipeline import Request, examine
     from doctor.reports import json as json_report
 
-    request = Request(evidence=(("input.txt", text),), as_of=date)
-    said: Mapping[str, Any] = json.loads(json_report.render(examine(request)))
-    return said
+    return json_report.render(examine(Request(evidence=(("input.txt", text),), as_of=date)))
 
 
 def examine_by_command(case: Ticket) -> Mapping[str, Any]:

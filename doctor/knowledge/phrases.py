@@ -34,6 +34,8 @@ TABLES = SELF, BEFORE, AFTER, AROUND = range(4)  # what a piece says at its own 
 LANE = 32  # bits of a unit
 OFFSET = 1 << (LANE - 1)  # is added to every number of the table's layer, so that none is negative
 MIDDLE = 1 << (LANE - 2)  # is added to every sum: none is negative, and the highest bit stays free for comparing
+CAUSE_LANE = 64  # the same of a cause, of which a unit's sum is a part
+CAUSE_OFFSET = 1 << (CAUSE_LANE - 1)
 KEPT = 2048  # pieces of which the sums are kept
 _ADDRESS = Regex(r"https?://\S+")
 _SENTENCE_END = Regex(r"(?<=[.!?])\s+|(?<=[。！？])")
@@ -48,8 +50,9 @@ _TOKEN = Regex(rf"[{_IDEOGRAPHS}]|[{_PUNCTUATION}]|[^\s{_IDEOGRAPHS}{_PUNCTUATIO
 @dataclass(frozen=True)
 class _Network:
     """The numbers of the table. `vectors`: of each piece, a byte a dimension. `layer`: for each of TABLES, what a
-    dimension gives to all units, as one integer. `start`: what every unit begins with. `last`: of each cause, what a
-    unit of the text, then of the first sentence, gives to it. `begins`: what each cause begins with."""
+    dimension gives to all units, as one integer. `start`: what every unit begins with. `last`: what each unit of the
+    text, then of the first sentence, gives to all causes, as one integer. `finish`: CAUSE_OFFSET for every cause.
+    `begins`: what each cause begins with."""
 
     places: Mapping[str, int]  # of each piece
     causes: Sequence[str]
@@ -58,7 +61,8 @@ class _Network:
     vectors: memoryview
     layer: Sequence[Sequence[int]]
     start: int
-    last: Sequence[Sequence[int]]
+    last: Sequence[int]
+    finish: int
     begins: Sequence[float]
     scale: float  # of what the last layer adds up
 
@@ -74,9 +78,11 @@ def says(text: str) -> dict[str, float]:
     for one in heard[1:]:
         whole = _higher(whole, one, network.free)
     units = [max(0, one - MIDDLE) for lanes in (whole, first) for one in _lanes(lanes, network.units)]
+    said = network.finish + sum(map(mul, units, network.last))
+    sums = struct.unpack(f"<{len(network.causes)}Q", said.to_bytes(len(network.causes) * CAUSE_LANE // 8, "little"))
     return {
-        cause: begins + sum(map(mul, units, last)) * network.scale
-        for cause, begins, last in zip(network.causes, network.begins, network.last, strict=True)
+        cause: begins + (one - CAUSE_OFFSET) * network.scale
+        for cause, begins, one in zip(network.causes, network.begins, sums, strict=True)
     }
 
 
@@ -173,7 +179,8 @@ def _network() -> _Network:
         int.from_bytes(parts["layer"][place : place + width], "little") - ones * OFFSET
         for place in range(0, len(parts["layer"]), width)
     ]
-    last = struct.unpack(f"<{len(parts['last']) // 2}h", parts["last"])
+    of_causes = sum(CAUSE_OFFSET << (CAUSE_LANE * place) for place in range(len(causes)))
+    long = len(causes) * CAUSE_LANE // 8
     return _Network(
         places={piece: place for place, piece in enumerate(data["pieces"][0]["lines"].split(" "))},
         causes=causes,
@@ -182,7 +189,11 @@ def _network() -> _Network:
         vectors=memoryview(parts["vectors"]).cast("b"),
         layer=tuple(rows[place :: len(TABLES)] for place in TABLES),
         start=ones * MIDDLE + sum(one << (LANE * unit) for unit, one in enumerate(start)),
-        last=tuple(last[place : place + 2 * units] for place in range(0, len(last), 2 * units)),
+        last=tuple(
+            int.from_bytes(parts["last"][place : place + long], "little") - of_causes
+            for place in range(0, len(parts["last"]), long)
+        ),
+        finish=of_causes,
         begins=tuple(row["begins"] for row in data["causes"]),
         scale=data["network"][0]["scale"],
     )

@@ -55,7 +55,7 @@ def plainly(text: str, table: dict[str, Any]) -> dict[str, float]:
     start = memoryview(parts["start"]).cast("i").tolist()
     units = len(start)
     layer = [one - (1 << 31) for one in memoryview(parts["layer"]).cast("I").tolist()]
-    vectors, last = memoryview(parts["vectors"]).cast("b").tolist(), memoryview(parts["last"]).cast("h").tolist()
+    vectors, last = memoryview(parts["vectors"]).cast("b").tolist(), memoryview(parts["last"]).cast("Q").tolist()
     size = len(layer) // (4 * units)
 
     def told(piece: int, by: int, unit: int) -> int:
@@ -77,7 +77,8 @@ def plainly(text: str, table: dict[str, Any]) -> dict[str, float]:
     row = [one for one, _ in most] + [one for _, one in most]
     scale = table["network"][0]["scale"]
     return {
-        cause["cause"]: cause["begins"] + scale * sum(a * b for a, b in zip(row, last[2 * units * n :], strict=False))
+        cause["cause"]: cause["begins"]
+        + scale * sum(a * (b - (1 << 63)) for a, b in zip(row, last[n :: len(table["causes"])], strict=True))
         for n, cause in enumerate(table["causes"])
     }
 
