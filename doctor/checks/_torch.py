@@ -18,6 +18,7 @@ SAID_BY_CUDA_BUILDS = (
     "cuda-error-804",
     "cuda-unknown-error",
     "no-cuda-device-detected",
+    "cuda-driver-initialization-failed",
 )  # of the driver; a CPU build says that it has no CUDA
 SPLIT_LIBRARIES = ("libtorch_cuda_cu", "libtorch_cuda_cpp", "libtorch_hip")  # which few releases or builds have
 PLATFORMS = ("linux_x86_64", "win_amd64", "linux_aarch64")

@@ -150,7 +150,7 @@ def test_a_cause_that_is_told_takes_the_place_of_a_guess_at_the_program(monkeypa
 
 
 @pytest.mark.parametrize(
-    ("own", "other", "doubted"), [(0.1, 0.6, True), (0.3, 0.6, False), (0.1, 0.4, False), (None, 0.9, False)]
+    ("own", "other", "doubted"), [(0.1, 0.8, True), (0.3, 0.8, False), (0.1, 0.7, False), (None, 0.9, False)]
 )
 def test_a_likely_fault_that_tickets_like_it_did_not_have_is_a_hypothesis(
     own: float | None, other: float, doubted: bool, monkeypatch: pytest.MonkeyPatch
