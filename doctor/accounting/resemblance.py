@@ -26,7 +26,7 @@ from doctor.model.symptom import RESEMBLES, Hypothesis, Symptom
 AT_LEAST = 0.1  # the share of such tickets that had a cause, from which it is worth a hypothesis
 LEADS = 0.2  # … and from which the likeliest one is told
 ASKS = 0.2  # the same of tickets in which nothing was wrong, from which a text is called a question
-DOUBTED = 0.15  # the odds of a likely fault below which it is doubted …
+DOUBTED = 0.2  # the odds of a likely fault below which it is doubted …
 CONTRADICTS = 0.75  # … if another cause has these
 SURE = 0.95  # the odds from which a fault is believed of a text that hardly speaks of the field
 # A text with one of these words speaks of the field, or with several of the others. With only one of the others it may
