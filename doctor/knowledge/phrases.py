@@ -175,12 +175,8 @@ def _network() -> _Network:
     start = struct.unpack(f"<{len(parts['start']) // 4}i", parts["start"])
     units, width = len(start), len(start) * LANE // 8
     ones = sum(1 << (LANE * unit) for unit in range(units))
-    rows = [
-        int.from_bytes(parts["layer"][place : place + width], "little") - ones * OFFSET
-        for place in range(0, len(parts["layer"]), width)
-    ]
+    rows = _rows(parts["layer"], width, ones * OFFSET)
     of_causes = sum(CAUSE_OFFSET << (CAUSE_LANE * place) for place in range(len(causes)))
-    long = len(causes) * CAUSE_LANE // 8
     return _Network(
         places={piece: place for place, piece in enumerate(data["pieces"][0]["lines"].split(" "))},
         causes=causes,
@@ -189,11 +185,14 @@ def _network() -> _Network:
         vectors=memoryview(parts["vectors"]).cast("b"),
         layer=tuple(rows[place :: len(TABLES)] for place in TABLES),
         start=ones * MIDDLE + sum(one << (LANE * unit) for unit, one in enumerate(start)),
-        last=tuple(
-            int.from_bytes(parts["last"][place : place + long], "little") - of_causes
-            for place in range(0, len(parts["last"]), long)
-        ),
+        last=_rows(parts["last"], len(causes) * CAUSE_LANE // 8, of_causes),
         finish=of_causes,
         begins=tuple(row["begins"] for row in data["causes"]),
         scale=data["network"][0]["scale"],
     )
+
+
+def _rows(numbers: bytes, width: int, offset: int) -> tuple[int, ...]:
+    """The rows of `width` bytes as integers, without the offset that the table gives to each of their lanes."""
+    places = range(0, len(numbers), width)
+    return tuple(int.from_bytes(numbers[place : place + width], "little") - offset for place in places)
