@@ -4,6 +4,7 @@ for one ticket. What each needs in a text stands in needs.py, which scripts/gene
 from __future__ import annotations
 
 import re
+import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import cache, cached_property, lru_cache
@@ -16,7 +17,7 @@ _SHORT = 300  # characters of a text that is searched as a whole
 _LONG = 2_000  # characters of a text of which an index is made …
 _FEW = 50  # … once more words than these were looked for
 _LINES = 40  # that are searched one by one; where more hold a word, the whole text is
-_HEAD = 4  # characters by which a word is found: as many bytes as an "I" of a memoryview has
+_HEAD = 4  # characters by which a word is found: as many bytes as an "I" of struct has
 # What IGNORECASE takes for the same letter, and lower() does not.
 _FOLD = str.maketrans(
     "\u0130\u0131\u017f\u03a3\u03c2\u1c80\u1c81\u1c82\u1c83\u1c84\u1c85\u1c86", "iis\u03c3\u03c3вдосттъ"
@@ -38,8 +39,9 @@ class Text:
     @cached_property
     def heads(self) -> frozenset[int]:
         """All that stands in _HEAD characters, as numbers: who knows them need not look for most words."""
-        low, count = self.low, len(self.low)
-        return frozenset(chain.from_iterable(_numbers(low[i : count - (count - i) % _HEAD]) for i in range(_HEAD)))
+        said = self.low.encode("ascii", "replace")
+        counts = ((len(said) - at) // _HEAD for at in range(min(_HEAD, len(said))))
+        return frozenset(chain.from_iterable(struct.unpack_from(f"{n}I", said, at) for at, n in enumerate(counts)))
 
     def holds(self, word: str) -> bool:
         """Whether the word (lower case) occurs."""
@@ -64,9 +66,9 @@ class Text:
         return sorted(found)
 
 
-def _numbers(text: str) -> memoryview:
+def _numbers(text: str) -> tuple[int, ...]:
     """Each _HEAD characters of a text as a number."""
-    return memoryview(text.encode("ascii", "replace")).cast("I")
+    return struct.unpack(f"{len(text) // _HEAD}I", text.encode("ascii", "replace"))
 
 
 @cache
@@ -126,8 +128,8 @@ class Vocabulary:
     def __init__(self, words: Iterable[str]) -> None:
         words = tuple(words)
         self._short = [word for word in words if len(word) < _HEAD]
-        self._by_head: dict[int, list[tuple[int, str]]] = {}  # by the first characters the last ones, and the word
         words = [word for word in words if len(word) >= _HEAD]
+        self._by_head: dict[int, list[tuple[int, str]]] = {}  # by the first characters the last ones, and the word
         ends = (_numbers("".join(pieces)) for pieces in ([w[:_HEAD] for w in words], [w[-_HEAD:] for w in words]))
         for first, last, word in zip(*ends, words, strict=True):
             self._by_head.setdefault(first, []).append((last, word))

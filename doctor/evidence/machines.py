@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from doctor.evidence import inference, makers
 from doctor.evidence.blocks import reports
 from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.text import Document
@@ -23,6 +24,7 @@ from doctor.model.values import dataclass
 from doctor.regex import Regex
 
 Take = Callable[[list[Document]], Notes]
+Settle = Callable[[Notes], object]
 
 _ANOTHER_PYTHON = 2
 # (fact, how much it says that two texts agree, how much that they don't)
@@ -38,6 +40,7 @@ _SAID_OF_ANOTHER = Regex(
     r"(?:colleague|coworker|friend)'s)",
     re.I,
 )
+OF_THE_WHOLE = (inference, makers)  # what they note rests on no line
 BLOCKS_AT_MOST = 12  # of a text; a thirteenth is read with the text that follows the twelfth
 _MESSAGE = 4  # weight of a message in what speaks of an error on a machine
 _OTHER_MACHINE = 4  # one strong contradiction, or two weak ones
@@ -50,13 +53,13 @@ class _Part:
     document: Document
     first: int
     block: bool
-    take: Take
+    take: Callable[[_Part], Notes]
     of_another: bool = False  # the words before the block say that it is of another machine, where all is well
 
     @cached_property
     def notes(self) -> Notes:
         """What it says; read when somebody asks."""
-        return self.take([self.document])
+        return self.take(self)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -66,6 +69,28 @@ class _Part:
     def is_silent(self) -> bool:
         """Whether it says nothing of a machine."""
         return not (self.notes.noted or self.notes.gpus)
+
+
+def may_be_several(documents: list[Document], notes: Notes, settle: Settle) -> bool:
+    """Whether the text may be of more than one machine, by what `notes` has of the lines of its parts: a look that
+    costs little, where `choose` reads each part for itself. `settle` adds what follows from the notes of a part."""
+    document = documents[0]
+    if len(documents) != 1 or not document.text:
+        return False
+
+    def noted(part: _Part) -> Notes:
+        found = notes.of_part(part.document, part.first)
+        for reader in OF_THE_WHOLE:
+            reader.read(part.document, found)
+        settle(found)
+        return found
+
+    parts = _cut(document, noted)
+    blocks = [part for part in parts if part.block]
+    if len(blocks) != 1:
+        return bool(blocks)
+    block = blocks[0]
+    return block.of_another or any(_distance(part, block)[1] for part in parts if part is not block)
 
 
 def choose(documents: list[Document], take: Take) -> tuple[list[Document], tuple[Other, ...]]:
@@ -81,7 +106,7 @@ def choose(documents: list[Document], take: Take) -> tuple[list[Document], tuple
 
 
 def _choose(documents: list[Document], take: Take) -> tuple[list[Document], tuple[Other, ...]]:
-    parts = _cut(documents[0], take)
+    parts = _cut(documents[0], lambda part: take([part.document]))
     blocks = [p for p in parts if p.block]
     if not blocks:
         return documents, ()
@@ -126,7 +151,7 @@ def _is_another(text: _Part, block: _Part) -> bool:
     return bool(contradiction and _works(block) and _trouble([text]) >= _MESSAGE)
 
 
-def _cut(document: Document, take: Take) -> list[_Part]:
+def _cut(document: Document, take: Callable[[_Part], Notes]) -> list[_Part]:
     found_reports = reports(document)[:BLOCKS_AT_MOST]
     if not found_reports:
         return []

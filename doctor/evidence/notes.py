@@ -78,9 +78,11 @@ class _Noted:
 
 @dataclass(frozen=True)
 class Mention:
-    """A GPU that a sentence names. `maker_only`: «an AMD GPU», without a model; `fails`: it is the one that fails."""
+    """A GPU that a sentence names. `line`: its index; `maker_only`: «an AMD GPU», without a model; `fails`: it is the
+    one that fails."""
 
     name: str
+    line: int
     maker_only: bool = False
     fails: bool = False
 
@@ -95,6 +97,16 @@ class ReleaseMention:
     def is_of(self, version: str) -> bool:
         """Whether a version is this release, or a patch or a build of it."""
         return version == self.release or version.startswith((f"{self.release}.", f"{self.release}+"))
+
+
+@dataclass(frozen=True)
+class _Saying:
+    """A call of `put`, or of `gpu` (then `fact` is the list): what one line says, be it believed or not."""
+
+    line: int | None
+    fact: str
+    value: Any
+    rank: Trust
 
 
 @dataclass
@@ -128,6 +140,26 @@ class Notes:
     disputed: set[str] = field(default_factory=set)  # facts of which sentences say different things
     no_gpu: bool = False  # the PCI bus was listed, and none is on it
     linux_paths: bool = False  # paths that only a Linux has
+    sayings: list[_Saying] = field(default_factory=list)
+
+    def of_part(self, document: Document, first: int) -> Notes:
+        """What the lines of a part of the text say of a machine, as if nothing else had been read: its messages,
+        facts, and GPUs, but for what rests on no line. `first`: the part's first line in the whole."""
+        lines = range(first, first + len(document.lines))
+        numbers = {*document.numbers}
+        part = Notes(
+            document=document,
+            errors=[one for one in self.errors if one.line in numbers],
+            mentions=[one for one in self.mentions if one.line in lines],
+        )
+        for one in self.sayings:
+            if one.line not in lines:
+                continue
+            if isinstance(one.value, Gpu):
+                part.gpu(one.value, group=one.fact, rank=one.rank, source="")
+            else:
+                part.put(one.fact, one.value, source="", rank=one.rank)
+        return part
 
     def origin(self, source: str, line: int | None, *, in_passing: bool = False) -> Origin:
         """The Origin of something read from line index `line` of the present document. The line is understood by it,
@@ -161,6 +193,7 @@ class Notes:
         else the line says is not understood by it."""
         if value is None or value == "" or (fact == "torch.version" and taken_apart(value) is None):
             return
+        self.sayings.append(_Saying(line, fact, value, rank))
         before = self.noted.get(fact)
         wins = before is None or rank > before.rank or (rank == before.rank and last)
         if not wins and value is not False:
@@ -214,6 +247,7 @@ class Notes:
         """Note a GPU as one of the list `group`."""
         if len(self.gpus) >= GPUS_AT_MOST:
             return
+        self.sayings.append(_Saying(line, group, gpu, rank))
         origin = self.origin(source, line)
         if rank > self.rank_of("gpus"):
             self.noted["gpus"] = _Noted(None, rank, origin)

@@ -244,7 +244,7 @@ def read(document: Document, notes: Notes) -> None:
             hears = Heard((own,))
         if not denied:
             if of_gpu:
-                _gpus(clause, notes, hears, fails=fails)
+                _gpus(clause, line, notes, hears, fails=fails)
             if of_computer:
                 _machine(clause, line, notes, hears, mac=mac)
             if of_version and not _ASKED_FOR.search(clause):
@@ -329,14 +329,15 @@ def _sentence(line: str, at: int) -> str:
     return re.split(r"[.!?](?=\s)", line[:at])[-1]
 
 
-def _gpus(clause: str, notes: Notes, heard: Heard, *, fails: bool) -> None:
+def _gpus(clause: str, line: int, notes: Notes, heard: Heard, *, fails: bool) -> None:
     names = [name for m in heard.finditer(_MODEL, clause) if (name := _name(m)) is not None]
     for regex in (_BARE, _SUFFIXED):
         names += [name for m in heard.finditer(regex, clause) if (name := _of_number(m)) and name not in names]
     if not names:
         names = [_card(m["card"]) for m in heard.finditer(_CARD, clause) if lookup.gpu_model(m["card"])]
-    mentions = [Mention(name, fails=fails) for name in names]
-    mentions = mentions or [Mention(m["maker"], maker_only=True, fails=fails) for m in heard.finditer(_MAKER, clause)]
+    mentions = [Mention(name, line, fails=fails) for name in names]
+    if not mentions:
+        mentions = [Mention(m["maker"], line, maker_only=True, fails=fails) for m in heard.finditer(_MAKER, clause)]
     for one in mentions:
         model = one.name.split()[-1]
         if len(notes.mentions) < _AT_MOST and all(

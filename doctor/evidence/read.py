@@ -143,14 +143,17 @@ def _read(texts: tuple[tuple[str, bytes], ...]) -> Seen:
         for name, data in texts
         if own_report.is_cut(data)
     ]
+    notes = take_notes(documents)
     chosen, others, crashed = documents, tuple[Other, ...](), Notes()
 
     def tell_apart() -> None:
         nonlocal chosen, others
-        chosen, others = machines.choose(documents, partial(take_notes, readers=OF_A_MACHINE))
+        if machines.may_be_several(documents, notes, settle):
+            chosen, others = machines.choose(documents, partial(take_notes, readers=OF_A_MACHINE))
 
     _guarded("machines", tell_apart, crashed)
-    notes = take_notes(chosen)
+    if chosen is not documents:
+        notes = take_notes(chosen)
     notes.gaps.update(crashed.gaps)
     _guarded("remarks", lambda: notes.remarks.extend(remarks.read(chosen, notes)), notes)
     facts = notes.facts()
@@ -172,9 +175,14 @@ def take_notes(documents: list[Document], readers: Iterable[ModuleType] = READER
         for reader in readers:
             _guarded(reader.__name__, partial(reader.read, one, notes), notes)
     notes.document = Document("", "", ())
+    settle(notes)
+    return notes
+
+
+def settle(notes: Notes) -> None:
+    """What follows from all that was noted."""
     for step in settling.STEPS:
         _guarded(f"settling.{step.__name__}", partial(step, notes), notes)
-    return notes
 
 
 def _guarded(name: str, work: Callable[[], None], notes: Notes) -> None:

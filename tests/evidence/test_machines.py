@@ -1,7 +1,13 @@
+from pathlib import Path
+
 import pytest
 
+from doctor.evidence.machines import choose, may_be_several
+from doctor.evidence.read import settle, take_notes
+from doctor.evidence.text import document
 from tests.evidence.tickets import COLLECT_ENV, MAC, OLD_DRIVER, facts, seen
 
+BANK = Path(__file__).parent.parent / "cases" / "bank"
 OLD = (
     COLLECT_ENV.replace("545.23.08", "470.86")
     .replace("Ubuntu 20.04.6", "Ubuntu 18.04.6")
@@ -82,3 +88,18 @@ def test_a_greeting_with_the_word_here_is_of_this_machine(said: str) -> None:
     result = seen(text)
     assert not result.others
     assert result.facts.torch is not None
+
+
+def test_a_look_at_the_lines_finds_every_text_of_several_machines() -> None:
+    """Each part is read for itself only where that look doubts: texts and blocks of different tickets, put together."""
+    texts = [path.read_text(encoding="utf-8") for path in sorted(BANK.glob("*/*/input.txt"))]
+    blocks = [text for text in texts if "PyTorch version:" in text and "OS:" in text]
+    found = 0
+    for place, text in enumerate(texts):
+        said = f"{text}\n\n{blocks[place % len(blocks)]}".encode()
+        documents = [document("ticket", said)]
+        chosen, _ = choose(documents, take_notes)
+        if chosen is not documents:
+            found += 1
+            assert may_be_several(documents, take_notes(documents), settle), text
+    assert found > len(texts) / 10

@@ -97,7 +97,7 @@ def test_a_reader_that_fails_is_a_gap_and_the_others_are_read(monkeypatch: pytes
         raise ValueError("no such row")
 
     monkeypatch.setattr(read_module.nvidia, "read", fail)
-    monkeypatch.setattr(read_module.machines, "choose", fail)
+    monkeypatch.setattr(read_module.machines, "may_be_several", fail)
     monkeypatch.setattr(read_module.settling, "STEPS", (fail, *read_module.settling.STEPS))
     seen = read_module.read([("ticket", COLLECT_ENV.encode())])
     gaps = {gap.fact: gap for gap in seen.facts.gaps}
