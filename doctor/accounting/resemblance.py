@@ -82,7 +82,11 @@ def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[
 
 
 def contradicts(id: str, account: Account, text: str, facts: Facts, status: Mapping[str, str]) -> bool:
-    """Whether tickets like a text had another cause than this likely one."""
+    """Whether tickets like a text had another cause than this likely one. Where the words alone make it likelier than
+    not, the phrases, which take longer, are not asked."""
+    terms = lookup.terms_of(text)
+    if lookup.words_say(terms, traits_of(facts, account.symptoms)).get(id, 0.0) >= 0:
+        return False
     odds = {r.cause: r.odds for r in _compared(text, facts, account.symptoms) if status.get(r.cause) != "passed"}
     return odds.get(id, 1.0) < DOUBTED and max(odds.values()) > CONTRADICTS
 
@@ -90,7 +94,7 @@ def contradicts(id: str, account: Account, text: str, facts: Facts, status: Mapp
 def _compared(text: str, facts: Facts, symptoms: Iterable[Symptom]) -> tuple[Resemblance, ...]:
     """The causes of tickets like a text, the likeliest first; () where it is not known to speak of the field."""
     terms = lookup.terms_of(text)
-    speaks = bool(OF_THE_FIELD & terms) or len(OF_COMPUTERS & terms) >= SEVERAL
+    speaks = not OF_THE_FIELD.isdisjoint(terms) or len(OF_COMPUTERS & terms) >= SEVERAL
     if not speaks and OF_COMPUTERS.isdisjoint(terms):
         return ()
     found = lookup.resemblances(text, terms, traits_of(facts, symptoms))

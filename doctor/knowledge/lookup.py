@@ -85,6 +85,7 @@ from doctor.knowledge.system import (
 from doctor.knowledge.variables import HarmfulVariable, allocator_option_since, harmful_variables
 from doctor.knowledge.versions import release_of
 from doctor.knowledge.words import HEALTHY, Resemblance, resemblances, terms_of
+from doctor.knowledge.words import says as words_say
 
 __all__ = [
     "HEALTHY",
@@ -167,4 +168,5 @@ __all__ = [
     "what_is",
     "wheel_minimum_glibc",
     "wheel_minimum_macos",
+    "words_say",
 ]  # fmt: skip

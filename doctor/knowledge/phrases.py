@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from operator import mul
 
+from doctor.knowledge import lanes
 from doctor.knowledge.load import of_tables, table
 from doctor.model.values import dataclass
 from doctor.regex import Regex
@@ -34,8 +35,6 @@ TABLES = SELF, BEFORE, AFTER, AROUND = range(4)  # what a piece says at its own 
 LANE = 32  # bits of a unit
 OFFSET = 1 << (LANE - 1)  # is added to every number of the table's layer, so that none is negative
 MIDDLE = 1 << (LANE - 2)  # is added to every sum: none is negative, and the highest bit stays free for comparing
-CAUSE_LANE = 64  # the same of a cause, of which a unit's sum is a part
-CAUSE_OFFSET = 1 << (CAUSE_LANE - 1)
 KEPT = 2048  # pieces of which the sums are kept
 _ADDRESS = Regex(r"https?://\S+")
 _SENTENCE_END = Regex(r"(?<=[.!?])\s+|(?<=[。！？])")
@@ -51,8 +50,8 @@ _TOKEN = Regex(rf"[{_IDEOGRAPHS}]|[{_PUNCTUATION}]|[^\s{_IDEOGRAPHS}{_PUNCTUATIO
 class _Network:
     """The numbers of the table. `vectors`: of each piece, a byte a dimension. `layer`: for each of TABLES, what a
     dimension gives to all units, as one integer. `start`: what every unit begins with. `last`: what each unit of the
-    text, then of the first sentence, gives to all causes, as one integer. `finish`: CAUSE_OFFSET for every cause.
-    `begins`: what each cause begins with."""
+    text, then of the first sentence, gives to all causes, as one integer (lanes.py). `begins`: what each cause begins
+    with."""
 
     places: Mapping[str, int]  # of each piece
     causes: Sequence[str]
@@ -62,12 +61,11 @@ class _Network:
     layer: Sequence[Sequence[int]]
     start: int
     last: Sequence[int]
-    finish: int
     begins: Sequence[float]
     scale: float  # of what the last layer adds up
 
 
-def says(text: str) -> dict[str, float]:
+def _says(text: str) -> dict[str, float]:
     """Cause -> how much the text speaks for it, as logarithm of the odds; {} for a text without words."""
     network = _network()
     sentences = tuple(sentences_of(text, network.places))
@@ -76,12 +74,12 @@ def says(text: str) -> dict[str, float]:
     heard = [_heard(sentence) for sentence in sentences]
     first, whole = heard[0], heard[0]
     for one in heard[1:]:
-        whole = _higher(whole, one, network.free)
-    units = [max(0, one - MIDDLE) for lanes in (whole, first) for one in _lanes(lanes, network.units)]
-    said = network.finish + sum(map(mul, units, network.last))
-    sums = struct.unpack(f"<{len(network.causes)}Q", said.to_bytes(len(network.causes) * CAUSE_LANE // 8, "little"))
+        whole = _higher(one | network.free, whole, network.free)
+    units = (*_units(whole, network.units), *_units(first, network.units))
+    own = sum((unit - MIDDLE) * row for unit, row in zip(units, network.last, strict=True) if unit > MIDDLE)
+    sums = lanes.unpacked(own, len(network.causes))
     return {
-        cause: begins + (one - CAUSE_OFFSET) * network.scale
+        cause: begins + one * network.scale
         for cause, begins, one in zip(network.causes, network.begins, sums, strict=True)
     }
 
@@ -127,44 +125,42 @@ def _parts(word: str, places: Mapping[str, int]) -> list[int]:
 
 def _heard(sentence: Sequence[int]) -> int:
     """The highest sum of every unit in a sentence."""
-    network = _network()
-    said = [_sums(piece) for piece in sentence]
-    around = (0, *accumulate(sums[AROUND] for sums in said))
-    last = len(said) - 1
+    free = _network().free
+    own, before, after, around = zip(*map(_sums, sentence), strict=True)
+    before, after = (0, *before), (*after[1:], 0)  # what the neighbour says at each place
+    until = (0, *accumulate(around))
+    last = len(sentence)
     best = 0
-    for place, sums in enumerate(said):
-        near = said[max(0, place - 1) : place + 2]
-        whole = network.start + sums[SELF] + around[min(last, place + GAP) + 1] - around[max(0, place - GAP)]
-        whole -= sum(one[AROUND] for one in near)
-        if place:
-            whole += said[place - 1][BEFORE]
-        if place < last:
-            whole += said[place + 1][AFTER]
-        best = _higher(best, whole, network.free)
+    for place in range(last):
+        whole = own[place] + before[place] + after[place]
+        whole += until[min(last, place + GAP + 1)] - until[max(0, place - GAP)]
+        best = _higher(whole, best, free)
     return best
 
 
 def _higher(one: int, other: int, free: int) -> int:
-    """The higher number of every lane. Where `one` is not below, their difference leaves the free bit set; it becomes a
-    mask of the lane's other bits."""
-    not_below = ((one | free) - other) & free
-    mask = not_below - (not_below >> (LANE - 1))
-    return other ^ ((one ^ other) & mask)
+    """The higher number of every lane. The free bits of `one` are set: where it is not below the other, their
+    difference leaves that bit, which becomes a mask of the lane's other bits."""
+    not_below = (one - other) & free
+    return other ^ ((one ^ other) & (not_below - (not_below >> (LANE - 1))))
 
 
-def _lanes(whole: int, units: int) -> tuple[int, ...]:
+def _units(whole: int, units: int) -> tuple[int, ...]:
     return struct.unpack(f"<{units}I", whole.to_bytes(units * LANE // 8, "little"))
 
 
-def _sums_of(piece: int) -> tuple[int, ...]:
-    """What a piece says, for each of TABLES: its vector times the layer, all units at once."""
+def _sums_of(piece: int) -> tuple[int, int, int, int]:
+    """What a piece says, all units at once (its vector times the layer): at its own place, with what every unit begins
+    with and its free bit; at the next place and at the one before, where it is then not of those around; and around."""
     network = _network()
     size = len(network.layer[SELF])
     vector = network.vectors[piece * size : (piece + 1) * size].tolist()
-    return tuple(sum(map(mul, vector, rows)) for rows in network.layer)
+    own, before, after, around = (sum(map(mul, vector, rows)) for rows in network.layer)
+    return network.start + network.free + own - around, before - around, after - around, around
 
 
 _sums = of_tables(_sums_of, KEPT)
+says = of_tables(_says, 1)  # a text is compared once more where its likely fault is doubted
 
 
 @of_tables
@@ -176,7 +172,6 @@ def _network() -> _Network:
     units, width = len(start), len(start) * LANE // 8
     ones = sum(1 << (LANE * unit) for unit in range(units))
     rows = _rows(parts["layer"], width, ones * OFFSET)
-    of_causes = sum(CAUSE_OFFSET << (CAUSE_LANE * place) for place in range(len(causes)))
     return _Network(
         places={piece: place for place, piece in enumerate(data["pieces"][0]["lines"].split(" "))},
         causes=causes,
@@ -185,8 +180,7 @@ def _network() -> _Network:
         vectors=memoryview(parts["vectors"]).cast("b"),
         layer=tuple(rows[place :: len(TABLES)] for place in TABLES),
         start=ones * MIDDLE + sum(one << (LANE * unit) for unit, one in enumerate(start)),
-        last=_rows(parts["last"], len(causes) * CAUSE_LANE // 8, of_causes),
-        finish=of_causes,
+        last=_rows(parts["last"], len(causes) * lanes.LANE // 8, lanes.halves(len(causes))),
         begins=tuple(row["begins"] for row in data["causes"]),
         scale=data["network"][0]["scale"],
     )

@@ -17,10 +17,10 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
-from doctor.knowledge import phrases
+from doctor.knowledge import lanes, phrases
 from doctor.knowledge.load import of_tables, table
-from doctor.model.values import dataclass
 from doctor.regex import Regex
 
 HEALTHY = "healthy"  # the cause of tickets in which nothing was wrong
@@ -44,8 +44,7 @@ _LETTERS = Regex(r"[a-z]{2,}")
 _RAISED = Regex(r"^\W*(?:[\w.]+\.)?\w*(?:error|exception|warning|interrupt|exit)\b\s*[:(]?.*$")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Resemblance:
+class Resemblance(NamedTuple):
     """A cause that tickets with such words had. `share`: 0 to 1, of the tickets with such odds for a cause those that
     had it, each judged without having been learned. `tickets`: how many of the labelled ones had this cause. `odds`: 0
     to 1, what the regression says; they tell apart causes of the same share."""
@@ -95,8 +94,9 @@ def bucket(term: str, buckets: int) -> int:
 def _said_of(terms: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Each term that the table has, with what it says of it: how rare it is, and its weights."""
     buckets = table("words")["terms"]
-    for term in sorted(terms):
-        held, sought = buckets[bucket(term, len(buckets))]["lines"], f"{END}{term}{FIELD}"
+    count = len(buckets)
+    for term in terms:
+        held, sought = buckets[bucket(term, count)]["lines"], f"{END}{term}{FIELD}"
         place = held.find(sought)
         if place >= 0:
             start = place + len(sought)
@@ -104,11 +104,11 @@ def _said_of(terms: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 @of_tables
-def _weights(said: str) -> tuple[int, tuple[tuple[int, float], ...]]:
-    """ "547~3:-12 7:40" -> (how rare, (place of a cause, weight) each)."""
+def _weights(said: str) -> tuple[int, int]:
+    """ "547~3:-12 7:40" -> (how rare, its weight for each cause, times the rarity, side by side)."""
     rarity, _, weights = said.partition(FIELD)
     pairs = (pair.split(":") for pair in weights.split())
-    return int(rarity), tuple((int(place), int(weight) / WEIGHT_UNIT) for place, weight in pairs)
+    return int(rarity), int(rarity) * lanes.packed((int(place), int(weight)) for place, weight in pairs)
 
 
 @of_tables
@@ -118,26 +118,32 @@ def _shares() -> tuple[Sequence[float], Sequence[float]]:
     return [row["odds"] for row in rows], [row["share"] for row in rows]
 
 
+def says(terms: frozenset[str], traits: Iterable[str] = ()) -> dict[str, float]:
+    """Cause -> how much the terms and traits of a text speak for it, as logarithm of the odds; {} where too few of the
+    terms are known."""
+    found = dict(_said_of((*terms, *traits)))
+    if sum(1 for term in found if term in terms and " " not in term) < ENOUGH:
+        return {}
+    known = [_weights(said) for said in found.values()]
+    length = WEIGHT_UNIT * math.sqrt(sum(rarity * rarity for rarity, _ in known))
+    causes = table("words")["causes"]
+    sums = lanes.unpacked(sum(weights for _, weights in known), len(causes))
+    return {row["cause"]: row["bias"] / BIAS_UNIT + own / length for row, own in zip(causes, sums, strict=True)}
+
+
 def resemblances(text: str, terms: frozenset[str], traits: Iterable[str] = ()) -> tuple[Resemblance, ...]:
     """The causes that tickets like a text had, the likeliest first, from its phrases and its terms; () where too few
     of the terms are known."""
-    found = dict(_said_of((*terms, *traits)))
-    if sum(1 for term in found if term in terms and " " not in term) < ENOUGH:
+    of_words = says(terms, traits)
+    if not of_words:
         return ()
-    known = [_weights(said) for said in found.values()]
-    length = math.sqrt(sum(rarity * rarity for rarity, _ in known))
-    causes = table("words")["causes"]
-    says = [row["bias"] / BIAS_UNIT for row in causes]
-    for rarity, weights in known:
-        for place, weight in weights:
-            says[place] += weight * rarity / length
     of_phrases = phrases.says(text)
-    odds = [joined_odds(said, of_phrases.get(row["cause"], said)) for said, row in zip(says, causes, strict=True)]
+    odds = [joined_odds(said, of_phrases.get(cause, said)) for cause, said in of_words.items()]
     shares = [_share(own) for own in odds]
     whole = max(1.0, sum(shares) / ACCEPTED)  # of a text with few words many causes have high odds
     made = (
         Resemblance(cause=row["cause"], share=share / whole, tickets=row["tickets"], odds=own)
-        for share, own, row in zip(shares, odds, causes, strict=True)
+        for share, own, row in zip(shares, odds, table("words")["causes"], strict=True)
     )
     return tuple(sorted(made, key=lambda r: (-r.odds, r.cause)))
 
