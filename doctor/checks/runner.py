@@ -64,7 +64,7 @@ def cannot_say(check: Check, facts: Facts) -> str | None:
     or torch uses every GPU that it would keep from it, or all facts that it needs are known."""
     if check.systems and facts.host.system and facts.host.system not in check.systems:
         return None
-    if check.keeps_from and _refuted(check, facts):
+    if check.keeps_from and _refuted(facts, check.keeps_from, check.even_if_listed):
         return None
     for need in check.needs:
         if why := _unknown(facts, need):
@@ -84,10 +84,11 @@ def _unknown(facts: Facts, need: str) -> str | None:
     return f"{name} is not known: {gap.detail or gap.reason.replace('-', ' ')}"
 
 
-def _refuted(check: Check, facts: Facts) -> bool:
-    """Whether torch uses every GPU that the diagnosis would keep from it."""
-    kept = [a for a in accelerators(facts) if a.vendor in check.keeps_from]
-    enough = ("proven",) if check.even_if_listed else ("proven", "used")
+@once_for_facts
+def _refuted(facts: Facts, keeps_from: tuple[str, ...], even_if_listed: bool) -> bool:
+    """Whether torch uses every GPU that a diagnosis would keep from it."""
+    kept = [a for a in accelerators(facts) if a.vendor in keeps_from]
+    enough = ("proven",) if even_if_listed else ("proven", "used")
     return bool(kept) and all(a.state in enough for a in kept)
 
 

@@ -12,11 +12,10 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from doctor.evidence.text import Document
 from doctor.fixes.tools import spellings, tags
-from doctor.model.values import dataclass
 from doctor.regex import Regex
 
 Kind = Literal["shell", "python", "report", "table", "prose"]
@@ -84,8 +83,7 @@ _SMALL_WORDS = frozenset(
 _SENTENCE = 3  # small words
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """Lines `line` to `last` (last not included) of a document. Of a session `text` is the command, which stands on
     the first line, and the others are its output."""
 

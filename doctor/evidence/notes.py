@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from enum import IntEnum
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from doctor.evidence.text import Document
 from doctor.fixes.tools import normalised
@@ -69,8 +69,7 @@ class Trust(IntEnum):
         return Trust(max(self - 1, Trust.SAID))
 
 
-@dataclass
-class _Noted:
+class _Noted(NamedTuple):
     value: Any
     rank: Trust
     origin: Origin
@@ -99,8 +98,7 @@ class ReleaseMention:
         return version == self.release or version.startswith((f"{self.release}.", f"{self.release}+"))
 
 
-@dataclass(frozen=True)
-class _Saying:
+class _Saying(NamedTuple):
     """A call of `put`, or of `gpu` (then `fact` is the list): what one line says, be it believed or not."""
 
     line: int | None

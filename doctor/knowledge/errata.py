@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from doctor.knowledge.load import of_tables, table
 from doctor.knowledge.releases import newest_torch, release_date, torch_versions
@@ -106,8 +106,7 @@ class Place:
     imported: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Match:
+class Match(NamedTuple):
     """An erratum that holds at a place, or may. `unknown`: what would have to be known to say; () it holds. `backends`:
     those of the place that meet it. `exact`: the build is a published release, not one judged by those around it."""
 
