@@ -143,7 +143,7 @@ def _load_what_judges() -> None:
         import_module(module)
     all_checks()
     lookup.errata()
-    messages.error_patterns()
+    messages.harmless_rows()
     releases.torch_versions()
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import struct
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache, cached_property, lru_cache
 from itertools import accumulate, chain
 from zlib import crc32
@@ -125,22 +125,27 @@ class Lines:
 class Vocabulary:
     """Words (lower case) that are looked for all at once."""
 
-    def __init__(self, words: Iterable[str]) -> None:
-        words = tuple(words)
+    def __init__(self, words: Collection[str]) -> None:
         self._short = [word for word in words if len(word) < _HEAD]
         words = [word for word in words if len(word) >= _HEAD]
-        self._by_head: dict[int, list[tuple[int, str]]] = {}  # by the first characters the last ones, and the word
-        ends = (_numbers("".join(pieces)) for pieces in ([w[:_HEAD] for w in words], [w[-_HEAD:] for w in words]))
-        for first, last, word in zip(*ends, words, strict=True):
-            self._by_head.setdefault(first, []).append((last, word))
+        self._by_head: dict[int, list[str]] = {}
+        for head, word in zip(_numbers("".join([word[:_HEAD] for word in words])), words, strict=True):
+            self._by_head.setdefault(head, []).append(word)
+        self._with_ends: dict[int, list[tuple[int, str]]] = {}  # the same with their last characters, once met
 
     def within(self, text: Text) -> frozenset[str]:
         """Those that occur in a text."""
-        by_head, heads, low = self._by_head, text.heads, text.low
+        heads, low = text.heads, text.low
         found = [word for word in self._short if word in low]
-        for head in by_head.keys() & heads:
-            found += [word for last, word in by_head[head] if last in heads and word in low]
+        for head in self._by_head.keys() & heads:
+            words = self._with_ends.get(head) or self._met(head)
+            found += [word for last, word in words if last in heads and word in low]
         return frozenset(found)
+
+    def _met(self, head: int) -> list[tuple[int, str]]:
+        words = self._by_head[head]
+        lasts = _numbers("".join([word[-_HEAD:] for word in words]))
+        return self._with_ends.setdefault(head, list(zip(lasts, words, strict=True)))
 
 
 class Regex:

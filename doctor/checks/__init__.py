@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from functools import cache
@@ -24,6 +23,7 @@ from typing import Any
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, Gpu, ImportFailure, Package, Source, TorchCopy
 from doctor.model.finding import LAYERS, Evidence, Finding, Remedy, Severity
 from doctor.model.values import dataclass
+from doctor.modules import names_in
 
 PROGRAM = "program"  # explains a symptom that is the program's own without being a finding
 
@@ -245,7 +245,7 @@ def all_checks() -> tuple[Check, ...]:
     found = []
     for layer in LAYERS:
         package = importlib.import_module(f"doctor.checks.{layer}")
-        for module in sorted(m.name for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_")):
+        for module in names_in(package.__path__):
             found.append(_declared(layer, module))
     return tuple(found)
 

@@ -168,7 +168,7 @@ def tables(document: Document) -> Iterator[Block]:
 @lru_cache(maxsize=4)
 def prose(document: Document) -> tuple[Block, ...]:
     """The lines that a person wrote, each for itself."""
-    lines = enumerate(document.lines)
+    lines = ((i, document.lines[i]) for i in document.new_lines)
     return tuple(Block("prose", document, i, i + 1, line) for i, line in lines if line.strip() and is_prose(line))
 
 

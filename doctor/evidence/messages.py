@@ -58,9 +58,9 @@ def read(document: Document, notes: Notes) -> None:
     may_wrap = len(low) <= _WRAPPED_TEXT
     vocabulary, places, always = _literals()
     said = vocabulary.within(Text(f" {' '.join(low.split())} " if may_wrap else low))  # no literal holds two spaces
-    rows = lookup.error_patterns()
     found = tracebacks.frames(document)
-    for pattern in (rows[i] for i in sorted({place for literal in said for place in places[literal]} | always)):
+    for place in sorted({place for literal in said for place in places[literal]} | always):
+        pattern = lookup.error_pattern_at(place)
         if pattern.unless and compiled(pattern.unless, "i").search(document.text):
             continue
         if "s" in pattern.flags:
@@ -83,10 +83,10 @@ def _literals() -> tuple[Vocabulary, dict[str, list[int]], set[int]]:
     """All literals; by the literal, the places of its rows; and the places of the rows that have none."""
     places: dict[str, list[int]] = {}
     always = set()
-    for place, row in enumerate(lookup.error_patterns()):
-        for literal in row.literals:
+    for place, row in enumerate(lookup.message_rows()):
+        for literal in row["literals"]:
             places.setdefault(literal, []).append(place)
-        if not row.literals:
+        if not row["literals"]:
             always.add(place)
     return Vocabulary(places), places, always
 

@@ -84,7 +84,8 @@ def read(documents: Iterable[Document], notes: Notes) -> tuple[ErrorText, ...]:
     for one in documents:
         known = _lines_of_messages(one, notes)
         excused = _RAISED.search(one.text) is not None
-        for i, line in enumerate(one.lines):
+        for i in one.new_lines:
+            line = one.lines[i]
             if len(said) >= AT_MOST:
                 return tuple(said[:AT_MOST])
             if (one.name, i) not in notes.understood:
@@ -104,7 +105,8 @@ def _statement(documents: Iterable[Document], notes: Notes) -> tuple[ErrorText, 
     """The first sentence of a person that tells what happens, if there is one."""
     for one in documents:
         known = _lines_of_messages(one, notes)
-        for line, number in zip(one.lines, one.numbers, strict=False):  # a text that is none has no numbers
+        for i in one.new_lines if one.numbers else ():  # a text that is none has no numbers
+            line, number = one.lines[i], one.numbers[i]
             output = line[:2].isspace() or _RAISED.match(line)
             if number in known or output or not is_sentence(line) or _NO_STATEMENT.search(line.casefold()):
                 continue

@@ -31,6 +31,8 @@ _SMALL_WORDS = frozenset(
     ["a", "an", "and", "as", "at", "be", "by", "can", "for", "from", "has", "in", "is", "it", "no", "not", "of", "on",
      "or", "that", "the", "this", "to", "was", "with"]
 )  # fmt: skip
+_DIGITS = str.maketrans("123456789", "000000000")
+_ALIKE = 3  # lines that differ in their digits alone and are read
 _DOUBLE_SPACED = 4  # this many lines, none beside another, are no paragraphs
 
 _ANSI = Regex(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,500}(?:\x07|\x1b\\)|\x1b[@-_]|\x1b")
@@ -97,6 +99,19 @@ class Document:
         for line in self.lines:
             found.append(at)
             at += len(line) + 1
+        return tuple(found)
+
+    @cached_property
+    def new_lines(self) -> tuple[int, ...]:
+        """The lines, by index, but for those of a log that only count on: of lines that differ in their digits alone,
+        the first few."""
+        met: dict[str, int] = {}
+        found = []
+        for i, line in enumerate(self.lines):
+            shape = line.translate(_DIGITS)
+            met[shape] = times = met.get(shape, 0) + 1
+            if times <= _ALIKE:
+                found.append(i)
         return tuple(found)
 
     def line_at(self, position: int) -> int:

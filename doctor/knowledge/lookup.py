@@ -42,9 +42,11 @@ from doctor.knowledge.load import refused, use
 from doctor.knowledge.messages import (
     ErrorPattern,
     error_pattern,
+    error_pattern_at,
     error_patterns,
     macos_named,
     macos_of_darwin,
+    message_rows,
     times_behind,
 )
 from doctor.knowledge.releases import (
@@ -125,6 +127,7 @@ __all__ = [
     "errata_for",
     "erratum_of",
     "error_pattern",
+    "error_pattern_at",
     "error_patterns",
     "fix_is_ahead",
     "gfx_runs_on",
@@ -137,6 +140,7 @@ __all__ = [
     "is_release",
     "macos_named",
     "macos_of_darwin",
+    "message_rows",
     "mps_minimum",
     "name_removed",
     "name_since",

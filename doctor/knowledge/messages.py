@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from doctor.knowledge.load import of_tables, table
 from doctor.knowledge.versions import numbers
 from doctor.model.symptom import Kind, Subject
@@ -53,48 +56,58 @@ def times_behind(symptom: str, subject: str, cause: str) -> int:
     return _counts().get((f"{symptom}/{subject}", cause), 0) or _counts().get((symptom, cause), 0)
 
 
+def message_rows() -> Sequence[Mapping[str, Any]]:
+    """The rows of the table as they are: most are never needed for one ticket."""
+    rows: Sequence[Mapping[str, Any]] = table("messages")["rows"]
+    return rows
+
+
 @of_tables
+def error_pattern_at(place: int) -> ErrorPattern:
+    """The row at a place of the table."""
+    row = message_rows()[place]
+    return ErrorPattern(
+        id=row["id"],
+        regex=row["regex"],
+        flags=row["flags"],
+        causes=tuple(row["causes"]),
+        kind=row["kind"],
+        subject=row["subject"],
+        example=row["example"],
+        harmless=row.get("harmless", False),
+        literals=tuple(row["literals"]),
+        versions=row["versions"],
+        source=row["source"],
+        status=row["status"],
+        states=tuple(row.get("states", {}).items()),
+        unless=row.get("unless", ""),
+        means=row.get("means", ""),
+        matters=row.get("matters", ""),
+        remedy=row.get("remedy", ""),
+        doubtful=row.get("doubtful", False),
+    )
+
+
 def error_patterns() -> tuple[ErrorPattern, ...]:
     """All of them."""
-    return tuple(
-        ErrorPattern(
-            id=row["id"],
-            regex=row["regex"],
-            flags=row["flags"],
-            causes=tuple(row["causes"]),
-            kind=row["kind"],
-            subject=row["subject"],
-            example=row["example"],
-            harmless=row.get("harmless", False),
-            literals=tuple(row["literals"]),
-            versions=row["versions"],
-            source=row["source"],
-            status=row["status"],
-            states=tuple(row.get("states", {}).items()),
-            unless=row.get("unless", ""),
-            means=row.get("means", ""),
-            matters=row.get("matters", ""),
-            remedy=row.get("remedy", ""),
-            doubtful=row.get("doubtful", False),
-        )
-        for row in table("messages")["rows"]
-    )
+    return tuple(error_pattern_at(place) for place in range(len(message_rows())))
 
 
 @of_tables
 def harmless_rows() -> dict[str, ErrorPattern]:
     """The rows of harmless warnings by their ids."""
-    return {row.id: row for row in error_patterns() if row.means}
+    return {row["id"]: error_pattern_at(place) for place, row in enumerate(message_rows()) if row.get("means")}
 
 
 @of_tables
-def _by_id() -> dict[str, ErrorPattern]:
-    return {row.id: row for row in error_patterns()}
+def _places() -> dict[str, int]:
+    return {row["id"]: place for place, row in enumerate(message_rows())}
 
 
 def error_pattern(id: str) -> ErrorPattern | None:
     """The row of that id."""
-    return _by_id().get(id)
+    place = _places().get(id)
+    return None if place is None else error_pattern_at(place)
 
 
 @of_tables

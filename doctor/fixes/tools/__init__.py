@@ -8,7 +8,6 @@ may need it (get a pip, forget a build, list what is there).
 from __future__ import annotations
 
 import importlib
-import pkgutil
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -28,6 +27,7 @@ from doctor.fixes.tools._tool import (
     of_list,
     table_at,
 )
+from doctor.modules import names_in
 
 __all__ = [
     "REPORT", "Asking", "Change", "Kind", "Order", "Projects", "Resolution", "Said", "Tool", "Variables", "all_tools",
@@ -39,8 +39,7 @@ __all__ = [
 @cache
 def all_tools() -> tuple[Tool, ...]:
     """Every tool, in the order in which they are listed."""
-    files = (found.name for found in pkgutil.iter_modules(__path__) if not found.name.startswith("_"))
-    tools = (importlib.import_module(f"{__name__}.{name}").tool for name in files)
+    tools = (importlib.import_module(f"{__name__}.{name}").tool for name in names_in(__path__))
     return tuple(sorted(tools, key=lambda tool: tool.rank))
 
 
