@@ -17,8 +17,8 @@ from doctor.accounting.traits import traits_of
 from doctor.checks import all_checks, check_of, is_programs_own
 from doctor.checks.run import no_fault_described
 from doctor.checks.runner import settle
-from doctor.knowledge import lookup
-from doctor.knowledge.lookup import Resemblance
+from doctor.knowledge import words
+from doctor.knowledge.words import HEALTHY, Resemblance
 from doctor.model.facts import Facts
 from doctor.model.finding import ONLY_TOLD, Evidence, Finding
 from doctor.model.symptom import RESEMBLES, Hypothesis, Symptom
@@ -54,7 +54,7 @@ def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[
     """The account of a text without a verdict, with the causes of tickets like it. `status`: of each check's
     outcome."""
     found = _compared(text, facts, account.symptoms)
-    if found and found[0].cause == lookup.HEALTHY and found[0].share >= ASKS and _says_nothing(account):
+    if found and found[0].cause == HEALTHY and found[0].share >= ASKS and _says_nothing(account):
         others = (f for f in account.findings if not is_programs_own(f.id))
         return replace(account, findings=settle((*others, _only_asks(found[0], facts)), all_checks()))
     alike = {r.cause: r for r in found if r.share >= AT_LEAST and check_of(r.cause)}
@@ -84,8 +84,8 @@ def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[
 def contradicts(id: str, account: Account, text: str, facts: Facts, status: Mapping[str, str]) -> bool:
     """Whether tickets like a text had another cause than this likely one. Where the words alone make it likelier than
     not, the phrases, which take longer, are not asked."""
-    terms = lookup.terms_of(text)
-    if lookup.words_say(terms, traits_of(facts, account.symptoms)).get(id, 0.0) >= 0:
+    terms = words.terms_of(text)
+    if words.says(terms, traits_of(facts, account.symptoms)).get(id, 0.0) >= 0:
         return False
     odds = {r.cause: r.odds for r in _compared(text, facts, account.symptoms) if status.get(r.cause) != "passed"}
     return odds.get(id, 1.0) < DOUBTED and max(odds.values()) > CONTRADICTS
@@ -93,12 +93,12 @@ def contradicts(id: str, account: Account, text: str, facts: Facts, status: Mapp
 
 def _compared(text: str, facts: Facts, symptoms: Iterable[Symptom]) -> tuple[Resemblance, ...]:
     """The causes of tickets like a text, the likeliest first; () where it is not known to speak of the field."""
-    terms = lookup.terms_of(text)
+    terms = words.terms_of(text)
     speaks = not OF_THE_FIELD.isdisjoint(terms) or len(OF_COMPUTERS & terms) >= SEVERAL
     if not speaks and OF_COMPUTERS.isdisjoint(terms):
         return ()
-    found = lookup.resemblances(text, terms, traits_of(facts, symptoms))
-    if speaks or not found or found[0].cause == lookup.HEALTHY or is_programs_own(found[0].cause):
+    found = words.resemblances(text, terms, traits_of(facts, symptoms))
+    if speaks or not found or found[0].cause == HEALTHY or is_programs_own(found[0].cause):
         return found
     return found if found[0].odds >= SURE else ()
 

@@ -23,23 +23,32 @@ AT_MOST = 5
 _READ = 400  # characters of a line
 _AVAILABLE = ("torch.cuda_available", "torch.mps_available", "torch.xpu_available")
 
-_FAILURE = Regex(
+# What tells of a failure wherever it stands.
+_FAILURES = (
     # how a process ends
-    r"segmentation|segfault|dumped|kill|crash|stuck|freez|froze|deadlock|panic|lockup|terminat|stopped|worker|canceled|"
-    r"exit(?:ed)? ?(?:with|code|status)|exitcode|return ?code|"
+    "segmentation", "segfault", "dumped", "kill", "crash", "stuck", "freez", "froze", "deadlock", "panic", "lockup",
+    "terminat", "stopped", "worker", "canceled", "exitcode", "exit with", "exit code", "exit status", "exited with",
+    "exited code", "exited status", "returncode", "return code",
     # what a message says
-    r"fail|error|exception|traceback|fatal|fault\b|violation|corrupt|invalid|illegal|bad_alloc|out of memory|"
-    r"time(?:d )?-?out|unexpected|unhandled|uncorr|assert|undefined|unsupported|incompatib|too (?:old|new)|refus|"
-    r"denied|reject|cudaerror|cuda_error|status_not|cuinit|nvrm|unknown|mismatch|[✗✘❌×⛔]|!!|"
+    "fail", "error", "exception", "traceback", "fatal", "violation", "corrupt", "invalid", "illegal", "bad_alloc",
+    "out of memory", "timeout", "time-out", "timed out", "unexpected", "unhandled", "uncorr", "assert",
+    "undefined", "unsupported", "incompatib", "too old", "too new", "refus", "denied", "reject", "status_not", "cuinit",
+    "nvrm", "unknown", "mismatch", "!!", *"✗✘❌×⛔",
     # what is not so
-    r"unable|cannot|can ?not|could not|n['´]t\b(?<=\wn.t)|never|nothing|missing|: no\b|stays? at 0|"
+    "unable", "cannot", "can not", "could not", "never", "nothing", "missing",
+    # what a person says
+    "wrong", "incorrect", "differ", "zeros", "garbage", "slow", "worse", "broken", "problem", "disconnect",
+    "connection lost", "vanish", "disappear", "unresponsive", "not respon", "not able", "unusable", "not working",
+    "only cpu", "only the cpu", "cpu device", "cpu only",
+)  # fmt: skip
+_FAILURE = Regex(
+    r"exit(?:ed)?(?:with|code|status)|fault\b|time(?:d )?-out|"
+    r"n['´]t\b(?<=\wn.t)|: no\b|stays? at 0|"
     r"(?:count|gpus?|devices?|available)(?:\(\))?\W{0,3}[=:>]\W{0,3}(?:0|false)\b|"
     r"is_available\W{0,4}(?:is |->|returns? )?\W{0,4}false|visible_devices ?= ?(?:-1|['\"]{0,2}$)|"
-    # what a person says
-    r"wrong|incorrect|differ|zeros|garbage|slow|worse|blue ?screen|broken|problem|issues?\b|"
-    r"halts?\b|closes\b|drops? (?:out|off)|restarts\b|disconnect|connection lost|re-?boot|shuts? ?down|"
-    r"black ?out|vanish|disappear|unresponsive|not respon|not able|unusable|not working|paus(?:e|ed|es)\b|"
-    r"fall(?:s|ing)? ?back|only (?:the )?cpu|cpu (?:device|only)|device ?[:=] ?['\"]?cpu|"
+    r"blue ?screen|issues?\b|"
+    r"halts?\b|closes\b|drops? (?:out|off)|restarts\b|re-?boot|shuts? ?down|black ?out|paus(?:e|ed|es)\b|"
+    r"fall(?:s|ing)? ?back|device ?[:=] ?['\"]?cpu|"
     # the same at the start of a word: tried there alone, which keeps the expression fast
     r"\b(?:"
     r"sig[a-z]{3,4}\b|core\b.{0,4}\bdump|abort|trap\b|hang|hung\b|dead\b|died\b|dies?\b|quit\b|signal\b|exit \d|"
@@ -146,6 +155,9 @@ def speaks(line: str, *, traceback: bool = True) -> bool:
 
 
 def _fails(text: str) -> bool:
+    for word in _FAILURES:
+        if word in text:
+            return True
     return (_FAILURE.search(text) or _IN_OTHER_LANGUAGES.search(text)) is not None
 
 

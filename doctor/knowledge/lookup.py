@@ -86,11 +86,8 @@ from doctor.knowledge.system import (
 )  # fmt: skip
 from doctor.knowledge.variables import HarmfulVariable, allocator_option_since, harmful_variables
 from doctor.knowledge.versions import release_of
-from doctor.knowledge.words import HEALTHY, Resemblance, resemblances, terms_of
-from doctor.knowledge.words import says as words_say
 
 __all__ = [
-    "HEALTHY",
     "Build",
     "Distribution",
     "DistributionDriver",
@@ -104,7 +101,6 @@ __all__ = [
     "Packages",
     "Peaks",
     "Place",
-    "Resemblance",
     "affects",
     "allocator_option_since",
     "arch_list_of",
@@ -159,12 +155,10 @@ __all__ = [
     "refused",
     "release_date",
     "release_of",
-    "resemblances",
     "runs_on",
     "system_package",
     "system_packages",
     "tables_date",
-    "terms_of",
     "times_behind",
     "torch_of_companion",
     "torch_versions",
@@ -172,5 +166,4 @@ __all__ = [
     "what_is",
     "wheel_minimum_glibc",
     "wheel_minimum_macos",
-    "words_say",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """Which diagnoses the tickets had that read like a text: one logistic regression a cause over its words and over what
-was understood of it, and the network over its phrases (phrases.py), whose logarithms of odds are averaged. The public
-name is lookup.py's.
+was understood of it, and the network over its phrases (phrases.py), whose logarithms of odds are averaged.
+Only what compares texts loads it: most texts are not compared.
 
 A term is a word, its letters without the digits, a number, or two of these that follow each other; a word or a pair of
 the title or of the last exception; or a trait (doctor/accounting/traits.py). How often it stands is not counted.

@@ -9,8 +9,8 @@ import pytest
 
 from doctor.accounting import judgement
 from doctor.checks import all_checks, check_of
-from doctor.knowledge import lookup
-from doctor.knowledge.lookup import Resemblance
+from doctor.knowledge import words
+from doctor.knowledge.words import Resemblance
 from doctor.model.facts import Facts
 from doctor.model.finding import Finding
 from doctor.model.report import Report
@@ -91,7 +91,7 @@ def test_only_a_clear_leader_is_told(
     share: float, rest: float, told: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alike = (Resemblance(cause="gpu-hidden", share=share, tickets=9), Resemblance(cause="x", share=rest, tickets=1))
-    monkeypatch.setattr(lookup, "resemblances", lambda text, terms, traits: alike)
+    monkeypatch.setattr(words, "resemblances", lambda text, terms, traits: alike)
     report = examined("On Ubuntu 22.04 with a GeForce RTX 3080 my program does odd things.")
     assert tuple(f.id for f in report.findings) == told
     assert report.verdict == "unknown"
@@ -102,7 +102,7 @@ def test_a_text_that_reads_like_a_question_describes_no_fault(
     share: float, told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alike = (Resemblance(cause="healthy", share=share, tickets=9),)
-    monkeypatch.setattr(lookup, "resemblances", lambda text, terms, traits: alike)
+    monkeypatch.setattr(words, "resemblances", lambda text, terms, traits: alike)
     report = examined("May there be packages for Ubuntu 24.04 on a GeForce RTX 3080 some day?")
     assert [f.id for f in report.findings] == ["no-fault-described"] * told
     assert report.verdict == "unknown"
@@ -110,7 +110,7 @@ def test_a_text_that_reads_like_a_question_describes_no_fault(
 
 def test_a_known_message_is_no_question(monkeypatch: pytest.MonkeyPatch) -> None:
     alike = (Resemblance(cause="healthy", share=0.9, tickets=9),)
-    monkeypatch.setattr(lookup, "resemblances", lambda text, terms, traits: alike)
+    monkeypatch.setattr(words, "resemblances", lambda text, terms, traits: alike)
     report = examined("Will this be fixed?\nRuntimeError: CUDA error: an illegal memory access was encountered")
     assert "no-fault-described" not in [f.id for f in report.findings]
 
@@ -119,7 +119,7 @@ def test_a_text_that_hardly_speaks_of_computers_has_no_fault(monkeypatch: pytest
     text = "The windows of our kitchen are dirty again, and I wonder who could clean them before Sunday."
     for cause, told in (("gpu-hidden", []), ("healthy", ["no-fault-described"])):
         alike = (Resemblance(cause=cause, share=0.9, tickets=9),)
-        monkeypatch.setattr(lookup, "resemblances", lambda text, terms, traits, alike=alike: alike)
+        monkeypatch.setattr(words, "resemblances", lambda text, terms, traits, alike=alike: alike)
         assert [f.id for f in examined(text).findings] == told
     assert examined("Apples, bread and a new lamp are what I want to buy on Saturday.").findings == ()
 
@@ -127,7 +127,7 @@ def test_a_text_that_hardly_speaks_of_computers_has_no_fault(monkeypatch: pytest
 def test_a_question_takes_the_place_of_a_guess_at_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nKeyError: 'x' on the GPU"
     alike = (Resemblance(cause="healthy", share=0.9, tickets=9),)
-    monkeypatch.setattr(lookup, "resemblances", lambda text, terms, traits: alike)
+    monkeypatch.setattr(words, "resemblances", lambda text, terms, traits: alike)
     assert [f.id for f in examined(text).findings] in (["no-fault-described"], ["program-error"])
 
 
@@ -145,7 +145,7 @@ def test_a_cause_that_is_told_takes_the_place_of_a_guess_at_the_program(monkeypa
     text = "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nKeyError: 'x' on the GPU"
     assert [f.id for f in examined(text).findings] == ["program-error"]
     alike = (Resemblance(cause="gpu-hidden", share=0.9, tickets=9),)
-    monkeypatch.setattr(lookup, "resemblances", lambda text, terms, traits: alike)
+    monkeypatch.setattr(words, "resemblances", lambda text, terms, traits: alike)
     assert [f.id for f in examined(text).findings] == ["gpu-hidden"]
 
 
@@ -157,7 +157,7 @@ def test_a_likely_fault_that_tickets_like_it_did_not_have_is_a_hypothesis(
 ) -> None:
     odds = {"torch-cpu-only": own, "extension-abi-mismatch": other}
     alike = tuple(Resemblance(cause=c, share=o, tickets=9, odds=o) for c, o in odds.items() if o is not None)
-    monkeypatch.setattr(lookup, "resemblances", lambda text, terms, traits: alike)
+    monkeypatch.setattr(words, "resemblances", lambda text, terms, traits: alike)
     monkeypatch.setattr(judgement, "judge", lambda facts, only: ((), (likely_fault("torch-cpu-only", facts),)))
     report = examined("On Windows with a GeForce RTX 3080 the program runs on the processor.")
     assert report.verdict == ("unknown" if doubted else "faulty")
@@ -167,7 +167,7 @@ def test_a_likely_fault_that_tickets_like_it_did_not_have_is_a_hypothesis(
 def test_a_certain_fault_is_never_doubted(monkeypatch: pytest.MonkeyPatch) -> None:
     alike = (Resemblance(cause="program-error", share=0.9, tickets=9, odds=0.9),
              Resemblance(cause="torch-cpu-only", share=0.01, tickets=9, odds=0.01))  # fmt: skip
-    monkeypatch.setattr(lookup, "resemblances", lambda text, terms, traits: alike)
+    monkeypatch.setattr(words, "resemblances", lambda text, terms, traits: alike)
     certain = replace(likely_fault("torch-cpu-only", Facts()), confidence="certain")
     monkeypatch.setattr(judgement, "judge", lambda facts, only: ((), (certain,)))
     report = examined("On Windows with a GeForce RTX 3080 the program runs on the processor.")
