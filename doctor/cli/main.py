@@ -101,7 +101,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def run(argv: Sequence[str]) -> int:
     """Run a command line; its exit code. Prints what went wrong, never raises but for SystemExit."""
-    gc.set_threshold(50_000)  # a start makes many objects that stay: looking through them each 700 takes a tenth of it
+    gc.set_threshold(200_000)  # a start makes many objects that stay: to look through them each 700 takes a tenth of it
     _open_what_is_closed()
     _replace_what_the_terminal_cannot_encode()
     with _ending_children():

@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -93,6 +92,8 @@ class Screen(_Line):
 
         if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):  # terminals that cannot erase a line
             return
+        import shutil  # which loads what it packs with
+
         columns = shutil.get_terminal_size((80, 24)).columns - 1
         lines = [safe(f"     {layer:<13}{text}")[:columns] for layer, text in first_rows(facts)]
         if not all(line.isascii() for line in lines):  # it may be wider than its characters, and wrap

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor.checks import all_checks
-from doctor.knowledge.lookup import resemblances
-from doctor.knowledge.words import bucket, terms_of
+from doctor.knowledge.words import bucket, resemblances, terms_of
 from scripts import learn_words
 from scripts.tickets import Ticket
 

@@ -9,7 +9,6 @@ default index away; unlike `==` it cannot contradict what the project itself ask
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import sys
@@ -53,6 +52,7 @@ class Hatch(Tool):
     def names_environment(self, folder: str, real: str, prefix: str) -> bool:
         """…/demo/AbC_12-x/demo. Source: hatch.utils.fs.Path.id."""
         path = real.casefold() if sys.platform in ("win32", "darwin") else real
+        import base64
         import hashlib  # loads OpenSSL
 
         known = base64.urlsafe_b64encode(hashlib.sha256(path.encode()).digest()).decode()[:8]

@@ -6,7 +6,6 @@ No command of PDM writes such a source: `pdm config` stores single words, and `i
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
@@ -79,6 +78,7 @@ class Pdm(Tool):
     def names_environment(self, folder: str, real: str, prefix: str) -> bool:
         """demo-AbC_12-x-3.12, or with a name that the user gave in place of the version. Source:
         pdm.cli.commands.venv.utils.get_venv_prefix."""
+        import base64
         import hashlib  # loads OpenSSL
 
         digest = hashlib.md5(folder.replace("\\", "/").encode(), usedforsecurity=False).digest()

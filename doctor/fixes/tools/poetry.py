@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -87,6 +86,7 @@ class Poetry(Tool):
 
     def names_environment(self, folder: str, real: str, prefix: str) -> bool:
         """demo-AbC_12-x-py3.12. Source: poetry's EnvManager.generate_env_name."""
+        import base64
         import hashlib  # loads OpenSSL
 
         digest = hashlib.sha256(os.path.normcase(real).encode()).digest()
