@@ -1302,6 +1302,7 @@ NEEDS: dict[int, tuple[bool, tuple[tuple[str, ...], ...]]] = {
     4057557701: (True, (('compute_cap', 'compute_mode', 'count', 'driver_version', 'index', 'memory.', 'name', 'pci.', 'temperature.', 'utilization.', 'uuid'),)),
     4064207740: (True, (('torch',),)),
     4064597475: (True, (('core', 'cpu', 'epyc', 'fpga', 'processor', 'ryzen', 'xeon'),)),
+    4065498252: (True, ((' ', '-', '/', ':', '[', 'pid='),)),
     4068577224: (True, (('.py in ', '.py:'),)),
     4075481675: (True, (('nd (try using -rpath',),)),
     4079268665: (True, (('us_error_invalid_isa',),)),

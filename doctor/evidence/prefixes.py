@@ -43,6 +43,11 @@ _CERTAIN = Regex(
     r")"
 )
 _SIGNS = frozenset("[(0123456789JFMASONDTICWE")  # what the forms but those of names and tabs begin with
+# And how they go on: of most texts no line needs the long expression.
+_BEGINS = Regex(
+    r"[ \t]{0,8}(?:\[?\d{4}[-/]\d|\[(?:\d|pod/|rank|default)|\(\w[^)\n]{0,80}pid=|\d\d:\d\d:|[IWEF]\d{4}[ ]|"
+    r"[JFMASOND][a-z]{2}[ ]{1,2}\d|[A-Z]{4,8}[ ]{1,4}\d\d-)"
+)
 _FAILED = {"ERROR": "ERROR", "CRITICAL": "ERROR", "FATAL": "FATAL", "WARN": "WARNING", "WARNING": "WARNING"}
 _GLOG = {"E": "ERROR", "F": "FATAL", "W": "WARNING"}
 _OF_TRACEBACK = Regex(r"[ \t]|$|Traceback \(|(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)\b")
@@ -68,7 +73,7 @@ def without_prefixes(lines: list[str]) -> list[str]:
 
 
 def _certain(line: str) -> str:
-    if not line or ("|" not in line and "\t" not in line and line.lstrip(" \t")[:1] not in _SIGNS):
+    if not line or ("|" not in line and "\t" not in line and not _may_begin(line)):
         return line
     m = _CERTAIN.match(line)
     if m is None:
@@ -79,6 +84,10 @@ def _certain(line: str) -> str:
     level = m["level"] or m["webui"] or m["vllm"] or _GLOG.get(m["glog"] or "", "")
     said = _FAILED.get(level)
     return f"{said}: {rest}" if said and not _OF_TRACEBACK.match(rest) else rest
+
+
+def _may_begin(line: str) -> bool:
+    return line.lstrip(" \t")[:1] in _SIGNS and _BEGINS.match(line) is not None
 
 
 def _of_numbers(lines: list[str]) -> list[tuple[int, int]]:

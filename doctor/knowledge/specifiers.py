@@ -32,13 +32,22 @@ class Specifier(Protocol):
 @dataclass(frozen=True)
 class _Plain:
     text: str
-    clauses: tuple[tuple[str, tuple[int, ...]], ...]
+    clauses: tuple[tuple[Callable[[Any, Any], bool], tuple[int, ...]], ...]
 
     def contains(self, item: str, prereleases: bool | None = None) -> bool:
-        if not _NUMBERS.fullmatch(item):
+        number = _number(item)
+        if number is None:
             return _full(self.text).contains(item, prereleases)
-        number = compared(item)
-        return all(_COMPARED[sign](number, limit) for sign, limit in self.clauses)
+        for holds, limit in self.clauses:  # noqa: SIM110  # asked too often for a generator
+            if not holds(number, limit):
+                return False
+        return True
+
+
+@cache
+def _number(item: str) -> tuple[int, ...] | None:
+    """A version of numbers alone, comparable; None for any other."""
+    return compared(item) if _NUMBERS.fullmatch(item) else None
 
 
 @cache
@@ -47,7 +56,7 @@ def specifier(text: str) -> Specifier:
     text = text if text[0] in "<>=!~" else f"=={text}"
     clauses = [_CLAUSE.fullmatch(clause) for clause in text.split(",")]
     if all(clauses):
-        return _Plain(text, tuple((c[1], compared(c[2])) for c in clauses if c))
+        return _Plain(text, tuple((_COMPARED[c[1]], compared(c[2])) for c in clauses if c))
     return _full(text)
 
 

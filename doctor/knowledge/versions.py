@@ -23,6 +23,7 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, match[1].split("."))) if match else ()
 
 
+@cache
 def compared(version: str) -> tuple[int, ...]:
     """numbers() without trailing zeros, so that "580" and "580.0" are the same."""
     parts = numbers(version)
