@@ -161,24 +161,16 @@ def _how_common() -> Mapping[str, int]:
     return Counter(name for e in lookup.errata() for name in {_name(op) for op in e.ops})
 
 
-@of_tables
-def _by_thread() -> Mapping[str, Mapping[str, int]]:
-    """Thread -> the ids of the errata that have it as a source, each with its place among their sources."""
-    found: dict[str, dict[str, int]] = {}
-    for erratum in lookup.errata():
-        for place, source in enumerate(erratum.sources):
-            for thread in threads.of(source):
-                found.setdefault(thread, {}).setdefault(erratum.id, place)
-    return found
-
-
 def _of_threads(facts: Facts) -> dict[str, int]:
     """The ids of the errata whose threads the text cites, each with that thread's place among its sources: the first
     is the report of the fault itself."""
     found: dict[str, int] = {}
-    for thread in facts.threads:
-        for id, place in _by_thread().get(thread, {}).items():
-            found[id] = min(place, found.get(id, place))
+    cited = frozenset(facts.threads)
+    numbers = {thread.rpartition("#")[2] for thread in cited}
+    for erratum in lookup.errata() if cited else ():
+        for place, source in enumerate(erratum.sources):
+            if any(number in source for number in numbers) and not cited.isdisjoint(threads.of(source)):
+                found.setdefault(erratum.id, place)
     return found
 
 

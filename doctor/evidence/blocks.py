@@ -55,11 +55,11 @@ KEYS = {
     "Is XPU available", "XPU used to build PyTorch", "Intel GPU driver version", "Intel GPU models onboard",
     "Intel GPU models detected", "Versions of relevant libraries", "CPU", "CUDA SDK version",
 }  # fmt: skip
-# Lines of a block: its own keys, what lscpu and wmic say in it, lists of packages and libraries.
+_KEYS = tuple(sorted(KEYS))
+_TAGGED = Regex(rf"\[(?:{tags()})\]")
+# Other lines of a block: what lscpu and wmic say in it, lists of libraries.
 _BLOCK_LINE = Regex(
-    rf"[ \t]*(?:\[(?:{tags()})\]|"
-    + "|".join(re.escape(key) for key in sorted(KEYS))
-    + r"|GPU \d+: |\* |/\S*libcudnn|"
+    r"(?:GPU \d+: |\* |/\S*libcudnn|"
     r"Apple M\d|Intel\(R\) |AMD (?:Ryzen|EPYC)|(?:Architecture|Address sizes|Byte Order|On-line CPU|Vendor ID|Model(?"
     r": name)?|Thread|Core|Socket|"
     r"Stepping|BogoMIPS|Flags|Virtualization|Hypervisor vendor|L\d\w? cache|NUMA node|Vulnerability|Frequency boost|"
@@ -145,10 +145,16 @@ def _end_of_report(document: Document, start: int, limit: int) -> int:
         line = document.lines[i]
         if not line.strip():
             continue
-        if not _BLOCK_LINE.match(line) or re.match(r"[ \t]*(?:\w+\.)*\w*(?:Error|Warning|Exception)\b|Traceback", line):
+        if not _is_of_block(line) or re.match(r"[ \t]*(?:\w+\.)*\w*(?:Error|Warning|Exception)\b|Traceback", line):
             break
         last = i
     return last + 1
+
+
+def _is_of_block(line: str) -> bool:
+    """Whether a report has such lines."""
+    said = line.lstrip(" \t")
+    return said.startswith(_KEYS) or (_TAGGED if said.startswith("[") else _BLOCK_LINE).match(said) is not None
 
 
 def tables(document: Document) -> Iterator[Block]:
@@ -197,6 +203,6 @@ def is_sentence(line: str) -> bool:
     """
     line = _TAG.sub("", line)
     words = line.lower().replace("'", " ").split()
-    if _BLOCK_LINE.match(line):  # «Is debug build: No»
+    if len(words) <= _SENTENCE or sum(word in _SMALL_WORDS for word in words) < 2:
         return False
-    return len(words) > _SENTENCE and sum(word in _SMALL_WORDS for word in words) >= 2 and is_prose(line)
+    return not _is_of_block(line) and is_prose(line)  # «Is debug build: No»
