@@ -174,7 +174,8 @@ def tables(document: Document) -> Iterator[Block]:
 @lru_cache(maxsize=4)
 def prose(document: Document) -> tuple[Block, ...]:
     """The lines that a person wrote, each for itself."""
-    lines = ((i, document.lines[i]) for i in document.new_lines)
+    printed = {i for report in reports(document) for i in range(report.line, report.last)}
+    lines = ((i, document.lines[i]) for i in document.new_lines if i not in printed)
     return tuple(Block("prose", document, i, i + 1, line) for i, line in lines if line.strip() and is_prose(line))
 
 

@@ -75,6 +75,7 @@ def read(document: Document, notes: Notes) -> None:
 
 def _torch(values: dict[str, tuple[str, int]], notes: Notes) -> None:
     version, line = values.get("PyTorch version", ("", 0))
+    version = version.removeprefix("torch").lstrip(" =")  # where a person filled it in: «torch2.8.0+cu128»
     imported = version not in UNKNOWN and version[:1].isdigit()
     if version == "N/A":
         notes.put("torch.imports", False, source=SOURCE, rank=RANK, line=line)

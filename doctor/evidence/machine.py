@@ -320,7 +320,7 @@ _CPU = (
         words=("apple m", "virtualapple", "intel(r) ", "amd ryzen", "amd epyc", "apple processor"),
     ),
     Says(
-        cpuinfo.MODEL, "lscpu", Trust.TOOL, {"host.cpu_model": "{1}{2}"}, words=("model name", "name="),
+        cpuinfo.MODEL, "lscpu", Trust.TOOL, {"host.cpu_model": "{1}{2}"}, words=("model name", "name=", "name: "),
     ),
     Says(
         Regex(r"^[ \t]*Architecture[ \t]*[:=][ \t]*(\w+)[ \t]*$", re.M),

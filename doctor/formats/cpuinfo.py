@@ -8,7 +8,7 @@ from doctor.model.values import dataclass
 from doctor.regex import Regex
 
 # Lines of these tools in a text
-MODEL = Regex(r"^[ \t]*Model name[ \t]*:[ \t]*(.+)$|^Name=(.+(?:CPU|Processor|Core).*)$", re.M)
+MODEL = Regex(r"^[ \t]*Model name[ \t]*:[ \t]*(.+)$|^Name(?:=|:[ ])(.+(?:CPU|Processor|Core).*)$", re.M)
 FLAGS = Regex(r"^[ \t]*(?:Flags|flags|Features)[ \t]*:[ \t]*([a-z0-9_.-][a-z0-9_. -]{39,})$", re.M)
 
 # The ISA extensions that matter to torch's kernels or to whether it starts at all, in the kernel's spelling.
