@@ -154,7 +154,9 @@ def _end_of_report(document: Document, start: int, limit: int) -> int:
 def _is_of_block(line: str) -> bool:
     """Whether a report has such lines."""
     said = line.lstrip(" \t")
-    return said.startswith(_KEYS) or (_TAGGED if said.startswith("[") else _BLOCK_LINE).match(said) is not None
+    if said.startswith("["):
+        return _TAGGED.match(said) is not None
+    return said.startswith(_KEYS) or _BLOCK_LINE.match(said) is not None
 
 
 def tables(document: Document) -> Iterator[Block]:

@@ -59,6 +59,9 @@ def read(document: Document, notes: Notes) -> None:
     elif not document.has(*_MARKS):
         return
     for i, line in enumerate(document.lines):
+        if line.startswith("Collecting environment information"):
+            notes.understand(i)
+            continue
         match = _LINE.match(line)
         if match and match[1] in KEYS:
             notes.understand(i)
