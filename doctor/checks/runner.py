@@ -18,7 +18,8 @@ SEVERITIES = ("fault", "warning", "note")
 def judge(facts: Facts, only: Iterable[str] = ()) -> tuple[tuple[Outcome, ...], tuple[Finding, ...]]:
     """All outcomes, and the findings in the order in which to read them. `only` limits the judgement to those ids."""
     wanted = frozenset(only)
-    checks = [c for c in all_checks() if (_is_asked(c, facts) if c.on_request else not wanted or c.id in wanted)]
+    asked = [c for c in all_checks() if c.on_request or c.id in wanted] if wanted else all_checks()
+    checks = [c for c in asked if not c.on_request or _is_asked(c, facts)]
     outcomes: list[Outcome] = []
     findings: list[Finding] = []
     for check in checks:

@@ -28,6 +28,7 @@ PHRASES = 0.6  # what the network's logarithm of the odds counts; that of the wo
 SUREST = 9.2  # the highest logarithm of odds of each: neither outweighs the other for good
 ENOUGH = 4  # words of a text that are known; of fewer nothing is concluded
 ACCEPTED = 2  # causes that a label counts as right, about: the shares are at most so much together
+KEPT = 20_000  # terms of which is kept what the table says
 READ = 200_000  # characters: what a ticket says of its cause is said by then
 EXCEPTION_WORDS = 40  # of the line of an exception
 BIAS_UNIT, RARITY_UNIT, WEIGHT_UNIT = 100, 100, 10  # the table holds whole numbers
@@ -91,16 +92,19 @@ def bucket(term: str, buckets: int) -> int:
     return zlib.crc32(term.encode()) % buckets
 
 
-def _said_of(terms: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Each term that the table has, with what it says of it: how rare it is, and its weights."""
+def _said_of(term: str) -> str | None:
+    """What the table says of a term: how rare it is, and its weights; None where it has none of that name."""
     buckets = table("words")["terms"]
-    count = len(buckets)
-    for term in terms:
-        held, sought = buckets[bucket(term, count)]["lines"], f"{END}{term}{FIELD}"
-        place = held.find(sought)
-        if place >= 0:
-            start = place + len(sought)
-            yield term, held[start : held.index(END, start)]
+    held, sought = buckets[bucket(term, len(buckets))]["lines"], f"{END}{term}{FIELD}"
+    place = held.find(sought)
+    if place < 0:
+        return None
+    start = place + len(sought)
+    found: str = held[start : held.index(END, start)]
+    return found
+
+
+_said = of_tables(_said_of, KEPT)
 
 
 @of_tables
@@ -121,7 +125,7 @@ def _shares() -> tuple[Sequence[float], Sequence[float]]:
 def says(terms: frozenset[str], traits: Iterable[str] = ()) -> dict[str, float]:
     """Cause -> how much the terms and traits of a text speak for it, as logarithm of the odds; {} where too few of the
     terms are known."""
-    found = dict(_said_of((*terms, *traits)))
+    found = {term: said for term in (*terms, *traits) if (said := _said(term)) is not None}
     if sum(1 for term in found if term in terms and " " not in term) < ENOUGH:
         return {}
     known = [_weights(said) for said in found.values()]
