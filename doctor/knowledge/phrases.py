@@ -48,16 +48,16 @@ _TOKEN = Regex(rf"[{_IDEOGRAPHS}]|[{_PUNCTUATION}]|[^\s{_IDEOGRAPHS}{_PUNCTUATIO
 
 @dataclass(frozen=True)
 class _Network:
-    """The numbers of the table. `vectors`: of each piece, a byte a dimension. `layer`: for each of TABLES, what a
-    dimension gives to all units, as one integer. `start`: what every unit begins with. `last`: what each unit of the
-    text, then of the first sentence, gives to all causes, as one integer (lanes.py). `begins`: what each cause begins
-    with."""
+    """The numbers of the table. `vectors`: of each piece, a byte a dimension, in base 64: most are never needed.
+    `layer`: for each of TABLES, what a dimension gives to all units, as one integer. `start`: what every unit begins
+    with. `last`: what each unit of the text, then of the first sentence, gives to all causes, as one integer
+    (lanes.py). `begins`: what each cause begins with."""
 
     places: Mapping[str, int]  # of each piece
     causes: Sequence[str]
     units: int
     free: int  # the highest bit of every lane
-    vectors: memoryview
+    vectors: str
     layer: Sequence[Sequence[int]]
     start: int
     last: Sequence[int]
@@ -153,10 +153,17 @@ def _sums_of(piece: int) -> tuple[int, int, int, int]:
     """What a piece says, all units at once (its vector times the layer): at its own place, with what every unit begins
     with and its free bit; at the next place and at the one before, where it is then not of those around; and around."""
     network = _network()
-    size = len(network.layer[SELF])
-    vector = network.vectors[piece * size : (piece + 1) * size].tolist()
+    vector = _vector(network.vectors, piece, len(network.layer[SELF]))
     own, before, after, around = (sum(map(mul, vector, rows)) for rows in network.layer)
     return network.start + network.free + own - around, before - around, after - around, around
+
+
+def _vector(numbers: str, piece: int, size: int) -> tuple[int, ...]:
+    """The numbers of a piece: four characters are three bytes."""
+    start = piece * size
+    first, last = start // 3, -(-(start + size) // 3)
+    held = base64.b64decode(numbers[first * 4 : last * 4])
+    return struct.unpack_from(f"{size}b", held, start - first * 3)
 
 
 _sums = of_tables(_sums_of, KEPT)
@@ -166,7 +173,8 @@ says = of_tables(_says, 1)  # a text is compared once more where its likely faul
 @of_tables
 def _network() -> _Network:
     data = table("phrases")
-    parts = {row["part"]: base64.b64decode(row["numbers"]) for row in data["network"]}
+    numbers = {row["part"]: row["numbers"] for row in data["network"]}
+    parts = {part: base64.b64decode(numbers[part]) for part in ("start", "layer", "last")}
     causes = tuple(row["cause"] for row in data["causes"])
     start = struct.unpack(f"<{len(parts['start']) // 4}i", parts["start"])
     units, width = len(start), len(start) * LANE // 8
@@ -177,7 +185,7 @@ def _network() -> _Network:
         causes=causes,
         units=units,
         free=ones * OFFSET,
-        vectors=memoryview(parts["vectors"]).cast("b"),
+        vectors=numbers["vectors"],
         layer=tuple(rows[place :: len(TABLES)] for place in TABLES),
         start=ones * MIDDLE + sum(one << (LANE * unit) for unit, one in enumerate(start)),
         last=_rows(parts["last"], len(causes) * lanes.LANE // 8, lanes.halves(len(causes))),
