@@ -2,13 +2,13 @@
 [--try] [--write]
 
 Three steps. A language model is trained with the labelled tickets and the reasons of their labels. Then it says what it
-thinks of a hundred thousand texts more, made of these tickets' sentences by leaving some out and by joining two
+thinks of 150,000 texts more, made of these tickets' sentences by leaving some out and by joining two
 tickets. Then the small network learns to say the same of all of them (Hinton et al., Distilling the Knowledge in a
 Neural Network, https://arxiv.org/abs/1503.02531). Before that all is done once with a fifth of the tickets left out:
 they show what odds are worth, joined with those of the words (scripts/learn_words.py). Writes
 doctor/knowledge/tables/phrases.json.
 
-FOLDER holds model.safetensors and vocab.txt of all-MiniLM-L6-v2. Needs torch, a CUDA GPU, some ten minutes of it, and
+FOLDER holds model.safetensors and vocab.txt of all-MiniLM-L6-v2. Needs torch, a CUDA GPU for eleven minutes (H100), and
 what learn_words.py needs. --try: a few steps on 200 tickets with whatever device there is, to see that all of it runs.
 """
 
