@@ -158,10 +158,19 @@ def test_a_likely_fault_that_tickets_like_it_did_not_have_is_a_hypothesis(
     odds = {"torch-cpu-only": own, "extension-abi-mismatch": other}
     alike = tuple(Resemblance(cause=c, share=o, tickets=9, odds=o) for c, o in odds.items() if o is not None)
     monkeypatch.setattr(words, "resemblances", lambda text, terms, traits: alike)
+    monkeypatch.setattr(words, "says", lambda terms, traits: {"torch-cpu-only": -1.0})
     monkeypatch.setattr(judgement, "judge", lambda facts, only: ((), (likely_fault("torch-cpu-only", facts),)))
     report = examined("On Windows with a GeForce RTX 3080 the program runs on the processor.")
     assert report.verdict == ("unknown" if doubted else "faulty")
     assert report.findings[0].id == ("extension-abi-mismatch" if doubted else "torch-cpu-only")
+
+
+def test_a_fault_that_its_words_make_likelier_than_not_is_not_doubted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words, "resemblances", lambda text, terms, traits: pytest.fail("the phrases were asked"))
+    monkeypatch.setattr(words, "says", lambda terms, traits: {"torch-cpu-only": 0.1})
+    monkeypatch.setattr(judgement, "judge", lambda facts, only: ((), (likely_fault("torch-cpu-only", facts),)))
+    report = examined("On Windows with a GeForce RTX 3080 the program runs on the processor.")
+    assert (report.verdict, report.findings[0].id) == ("faulty", "torch-cpu-only")
 
 
 def test_a_certain_fault_is_never_doubted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,3 +148,19 @@ def test_as_json() -> None:
     assert (found.torch.version, found.torch.cuda, found.torch.cuda_available) == ("2.2.0+cu121", "12.1", True)
     assert (found.host.system, found.interpreter.version, found.nvidia.driver) == ("windows", "3.10.6", "546.33")
     assert [g.name for g in found.gpus] == ["NVIDIA GeForce RTX 3060"]
+
+
+@pytest.mark.parametrize("said", ["torch2.8.0+cu128", "torch==2.8.0+cu128", "2.8.0+cu128"])
+def test_a_version_that_a_person_filled_in(said: str) -> None:
+    found = facts(f"* PyTorch version: {said}\n* OS: Linux\n* Python version: 3.12\n")
+    assert (found.torch.version, found.torch.cuda) == ("2.8.0+cu128", "12.8")
+
+
+def test_lines_of_a_report_are_no_prose() -> None:
+    text = "PyTorch version: 2.4.0\nOS: Debian GNU/Linux trixie/sid\nGCC version: (Debian 13.2.0-13) 13.2.0\n"
+    assert facts(text).host.os_version is None
+
+
+def test_the_processor_as_windows_lists_it() -> None:
+    text = "PyTorch version: 2.8.0\nOS: Microsoft Windows 11\n\nCPU:\nName: 12th Gen Intel(R) Core(TM) i7-12700H\n"
+    assert facts(text).host.cpu_model == "12th Gen Intel(R) Core(TM) i7-12700H"

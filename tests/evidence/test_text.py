@@ -90,3 +90,9 @@ def test_a_binary_is_empty() -> None:
 
 def test_full_width_punctuation() -> None:
     assert document("x", "CUDA版本：12.4（驱动），好".encode()).text == "CUDA版本:12.4(驱动),好"
+
+
+def test_of_lines_that_differ_in_their_digits_alone_the_first_few_are_new() -> None:
+    said = [f"step {i:05}  loss 0.{i}" for i in range(10, 60)]
+    found = document("x", "\n".join(["it slows down", *said, "killed", *said]).encode())
+    assert [found.lines[i] for i in found.new_lines] == ["it slows down", *said[:3], "killed"]
