@@ -47,6 +47,7 @@ _TAG_LINE = Regex(
 )
 _TAGS = Regex(r"</?(?:details|summary|pre|code|blockquote|br|span|div)\b[^<>\n]{0,200}>")
 _PYTEST = Regex(r"^[ \t]*E {3,11}(?=\S)")
+_BLANKS = str.maketrans("", "", "\t\n\r")
 _TYPOGRAPHY = str.maketrans({
     "\u00a0": " ", "\u2007": " ", "\u202f": " ", "\u3000": " ", "\u2018": "'", "\u2019": "'", "\u201c": '"',
     "\u201d": '"', "\uff08": "(", "\uff09": ")", "\uff0c": ",", "\uff1a": ":",
@@ -267,7 +268,9 @@ def decode(data: bytes) -> str:
 
 def _looks_binary(text: str) -> bool:
     head = text[:20_000]
-    odd = len(_CONTROL.findall(head)) - head.count("\x1b") + head.count("\ufffd")
+    odd = head.count("\ufffd")
+    if not head.translate(_BLANKS).isprintable():  # no control character is
+        odd += len(_CONTROL.findall(head)) - head.count("\x1b")
     return odd > max(8, len(head) // 10)
 
 

@@ -35,7 +35,7 @@ TABLES = SELF, BEFORE, AFTER, AROUND = range(4)  # what a piece says at its own 
 LANE = 32  # bits of a unit
 OFFSET = 1 << (LANE - 1)  # is added to every number of the table's layer, so that none is negative
 MIDDLE = 1 << (LANE - 2)  # is added to every sum: none is negative, and the highest bit stays free for comparing
-KEPT = 2048  # pieces of which the sums are kept
+KEPT = 4096  # pieces of which the sums are kept, 9 kB each
 _ADDRESS = Regex(r"https?://\S+")
 _SENTENCE_END = Regex(r"(?<=[.!?])\s+|(?<=[。！？])")
 _IDEOGRAPHS = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
