@@ -74,9 +74,9 @@ class _Part:
 def may_be_several(documents: list[Document], notes: Notes, settle: Settle) -> bool:
     """Whether the text may be of more than one machine, by what `notes` has of the lines of its parts: a look that
     costs little, where `choose` reads each part for itself. `settle` adds what follows from the notes of a part."""
-    document = documents[0]
-    if len(documents) != 1 or not document.text:
+    if len(documents) != 1 or not documents[0].text:
         return False
+    document = documents[0]
 
     def noted(part: _Part) -> Notes:
         found = notes.of_part(part.document, part.first)

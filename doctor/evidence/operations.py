@@ -23,22 +23,17 @@ def _names() -> tuple[tuple[str, str], ...]:
 
 
 @of_tables
-def _words() -> tuple[Vocabulary, dict[str, list[int]]]:
-    """The names, and by the name its places in _names()."""
-    places: dict[str, list[int]] = {}
-    for place, (_, name) in enumerate(_names()):
-        places.setdefault(name, []).append(place)
-    return Vocabulary(places), places
+def _words() -> Vocabulary:
+    return Vocabulary(dict.fromkeys(name for _, name in _names()))
 
 
 def read(document: Document, notes: Notes) -> None:
     """Note the operations."""
     if not document.has("torch", "tensor(", "device='mps"):
         return
-    vocabulary, places = _words()
-    said = vocabulary.within(searched(document.text)) | {"matmul"}
-    for op, _ in (_names()[place] for place in sorted(place for name in said for place in places.get(name, ()))):
-        if _is_named(op.rpartition(".")[2], document):
+    said = _words().within(searched(document.text))
+    for op, name in _names():
+        if (name in said or name == "matmul") and _is_named(op.rpartition(".")[2], document):
             notes.operations.append(op)
 
 

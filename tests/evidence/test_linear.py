@@ -19,7 +19,7 @@ from doctor.evidence.text import LINE_LIMIT
 from tests.evidence.adversaries import LINE, adversaries
 from tests.evidence.patterns import Used, elsewhere, of_readers, of_redaction
 
-PER_100_KB_S = 0.06
+PER_100_KB_S = 0.05
 VALUE = 500  # characters of a value, a quote or a message that a check sees
 YARDSTICK_S = 0.00005  # what the plain expression takes on a machine of 2023
 CLOCK = time.perf_counter if sys.platform == "win32" else time.thread_time

@@ -43,6 +43,10 @@ def test_any_damaged_line(line: str, first: int, last: int, inserted: str) -> No
     read([("x", (line[:first] + inserted + line[last:]).encode("utf-8", "replace"))])
 
 
+def test_no_text_at_all_is_read_without_a_gap() -> None:
+    assert read([]).facts.gaps == ()
+
+
 @pytest.mark.parametrize(
     "text",
     [

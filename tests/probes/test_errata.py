@@ -55,4 +55,4 @@ def test_what_an_answer_says(kind: str, answer: ProbeResult, outcome: str, detai
 
 def test_a_trial_keeps_its_match() -> None:
     one = match("cpu")
-    assert judged(Trial(one, "cpu"), result(seen="x")).match == one
+    assert judged(Trial(one, "cpu"), result(seen="x")).match == one._replace()
