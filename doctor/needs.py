@@ -890,6 +890,7 @@ NEEDS: dict[int, tuple[bool, tuple[tuple[str, ...], ...]]] = {
     2813439908: (True, ((' it is not installed',),)),
     2814330593: (True, (('aredobjectinitfailed', 'hiperrorinvalidimage', 'nel image is invalid', 'nitialization failed', 'rorinvalidkernelfile'),)),
     2815771184: (True, (('dkms', 'lsmod', 'modprobe', 'yum '),)),
+    2816743568: (True, (('bool', 'float', 'int', 'none'),)),
     2821726544: (True, (('ndefined symbol: _zn',),)),
     2822618322: (True, (('each process to be 1',),)),
     2823063901: (True, (('module named "torch.', "module named 'torch."),)),

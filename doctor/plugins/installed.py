@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import lru_cache
 
 from doctor.model.shapes import KEBAB
 from doctor.model.values import dataclass
@@ -25,7 +26,7 @@ class Installed:
 def installed() -> tuple[Installed, ...]:
     """All plugins, by name. Nothing of them is imported. Of two of a name neither is used: it is not known whose
     findings would be whose."""
-    if not _declared_by_any():
+    if not _declared_by_any(tuple(sys.path)):
         return ()
     from importlib import metadata  # takes longer than to read a short ticket
 
@@ -45,12 +46,13 @@ def installed() -> tuple[Installed, ...]:
     )
 
 
-def _declared_by_any() -> bool:
+@lru_cache(maxsize=1)  # a folder of tickets is judged in one process
+def _declared_by_any(folders: tuple[str, ...]) -> bool:
     """Whether a distribution on sys.path declares the group, by the files that importlib.metadata would read. What is
     no folder (a zip, an egg), or comes from a finder of its own, may hold one."""
     if sum(hasattr(finder, "find_distributions") for finder in sys.meta_path) > 1:  # PathFinder is one
         return True
-    for path in dict.fromkeys(sys.path):
+    for path in dict.fromkeys(folders):
         try:
             with os.scandir(path or ".") as entries:
                 names = [entry.name for entry in entries]

@@ -34,6 +34,8 @@ class How(Enum):
     PATH = "a path from the root of a project: as TEXT, each of its parts also by itself"
     UUID = "an identity as a whole: replaced whatever it is"
 
+    __hash__ = object.__hash__  # each is one object, and asked for with every text
+
 
 OWN, NAME, VERSION, TEXT, WORDS, LINES, COMMIT, PATH, UUID = How
 

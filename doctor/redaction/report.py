@@ -12,7 +12,8 @@ import dataclasses
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from operator import is_
 from typing import Any
 
 from doctor.model.bench import BenchReport
@@ -96,9 +97,10 @@ def redaction(report: Report, *, names: Iterable[tuple[str, str]] = ()) -> Redac
     if report.redacted:
         return Redaction(report)
     known = _Known(names)
-    _walk(report, known.learn)
+    redacted: Report = _walk(report, known.learn)
     rewriter = _Rewriter(known)
-    redacted: Report = _walk(report, rewriter.rewrite)
+    if known.anything:
+        redacted = _walk(report, rewriter.rewrite)
     if report.target.python:
         python = rewriter.rewrite(report.target.python, How.TEXT, "", "target.python")
         fixes = tuple(_with_placeholder(f, python) for f in redacted.plan.fixes)
@@ -186,6 +188,7 @@ class _Known:
         self.homes: dict[str, str] = {}
         self.ordinary_users: list[str] = []
         self._counts: Counter[str] = Counter()
+        self._learned: set[tuple[str, How, str]] = set()
         for kind, name in names:
             self._add_known(kind, name)
 
@@ -204,6 +207,11 @@ class _Known:
             and not (is_public_host(name) or is_public_account(name) or is_ordinary(name))
         ):
             self.stand_in("host", name, "this machine")
+
+    @property
+    def anything(self) -> bool:
+        """Whether there is something to replace."""
+        return bool(self.name_of or self.homes or self.ordinary_users)
 
     def stand_in(self, kind: Kind, text: str, field: str) -> str:
         """The stand-in of a text: the same for the same, in any letter case where it is a name."""
@@ -234,6 +242,9 @@ class _Known:
             self.secrets[text] = name
 
     def learn(self, text: str, how: How, before: str, field: str) -> str:
+        if (text, how, before) in self._learned:
+            return text
+        self._learned.add((text, how, before))
         if how is How.UUID:
             self.stand_in("gpu", text, field)
         elif not _is_own(text, how):
@@ -255,6 +266,7 @@ class _Rewriter:
     def __init__(self, known: _Known) -> None:
         self._known = known
         self._times: Counter[str] = Counter()
+        self._kept: set[tuple[str, How, str]] = set()  # in which nothing is replaced
         self._names = _any_of(
             known.alone, r"(?<![A-Za-z0-9_])(?<![A-Za-z0-9][-.+])", r"(?![A-Za-z0-9_])(?![-.+][A-Za-z0-9])", re.I
         )
@@ -273,13 +285,16 @@ class _Rewriter:
         )
 
     def rewrite(self, text: str, how: How, before: str, field: str) -> str:
-        if not text or _is_own(text, how):
+        if not text or (text, how, before) in self._kept or _is_own(text, how):
             return text
         if how is How.UUID:
             return self._counted(self._known.stand_in("gpu", text, field))
         spans = find(text, how, before)
         taken = [(s.start, s.end, self._known.stand_in(s.kind, text[s.start : s.end], field)) for s in spans]
         taken += [m for m in self._learned(text, how) if all(m[1] <= t[0] or m[0] >= t[1] for t in taken)]
+        if not taken:
+            self._kept.add((text, how, before))
+            return text
         parts, place = [], 0
         for start, end, name in sorted(taken):
             parts += [text[place:start], self._counted(name)]
@@ -344,24 +359,42 @@ def _walk(report: Report | BenchReport | FleetReport | Comparison, rewrite: Rewr
     return _dataclass(report, rewrite, "")
 
 
+@cache
+def _ways(kind: type) -> tuple[tuple[str, How | None, bool], ...]:
+    """The fields of a type that are gone through: (name, how it leaves, whether it is emptied). Numbers and booleans
+    stay as they are."""
+    how_of = declared(kind)
+    names = [f.name for f in dataclasses.fields(kind) if not _NUMBER.fullmatch(str(f.type))]
+    return tuple((n, how_of.get(n), n not in how_of and can_hold_text(kind, n)) for n in names)
+
+
+_NUMBER = Regex(r"(?:(?:bool|int|float|None)(?: \| )?)+")
+
+
 def _dataclass(value: Any, rewrite: Rewrite, where: str, label: str = "") -> Any:
     """`label`: what the `text` in it, or in what it holds, is the value of."""
     kind = type(value)
     label = value.label if kind in LABELLED else label
-    how_of = declared(kind)  # type: ignore[arg-type]
     changed = {}
-    for field in dataclasses.fields(kind):
-        name = f"{where}.{field.name}".lstrip(".")
-        how = how_of.get(field.name)
-        if how is None and can_hold_text(kind, field.name):  # type: ignore[arg-type]
-            changed[field.name] = _emptied(getattr(value, field.name))
-        elif label and field.name == "text":
-            changed[field.name] = _entry(label, getattr(value, field.name), how, rewrite, where)
-        elif label and field.name == "values":
-            changed[field.name] = tuple(_dataclass(v, rewrite, name, label) for v in getattr(value, field.name))
+    new: Any
+    for field, how, emptied in _ways(kind):  # type: ignore[arg-type]
+        old = getattr(value, field)
+        if old is None or old == ():
+            continue
+        name = f"{where}.{field}" if where else field
+        if how is None and isinstance(old, str):  # a word of a closed vocabulary
+            new = NOT_DECLARED if emptied else old
+        elif emptied:
+            new = _emptied(old)
+        elif label and field == "text":
+            new = _entry(label, old, how, rewrite, where)
+        elif label and field == "values":
+            new = tuple(_dataclass(v, rewrite, name, label) for v in old)
         else:
-            changed[field.name] = _value(getattr(value, field.name), how, rewrite, name, "")
-    return dataclasses.replace(value, **changed)
+            new = _value(old, how, rewrite, name, "")
+        if new is not old:
+            changed[field] = new
+    return dataclasses.replace(value, **changed) if changed else value
 
 
 def _emptied(value: Any) -> Any:
@@ -376,22 +409,25 @@ def _emptied(value: Any) -> Any:
 
 
 def _value(value: Any, how: How | None, rewrite: Rewrite, where: str, before: str) -> Any:
+    """What is not changed comes back as the same object."""
     if isinstance(value, str):
         return value if how is None else rewrite(value, how, before, where)  # None: a word of a closed vocabulary
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _dataclass(value, rewrite, where)
-    if isinstance(value, Mapping):
-        return {_key(k, rewrite, where): _entry(k, v, how, rewrite, where) for k, v in value.items()}
     if isinstance(value, (tuple, list)):
         if how is How.LINES:
             return type(value)(_lines(value, rewrite, where))
         if how is How.WORDS:
             heads = [" ".join(value[max(0, at - WORDS_BEFORE) : at]) for at in range(len(value))]
-            return type(value)(
+            new = [
                 rewrite(word, How.TEXT, f"{seen} " if seen else "", where)
                 for word, seen in zip(value, heads, strict=True)
-            )
-        return type(value)(_value(v, how, rewrite, where, before) for v in value)
+            ]
+        else:
+            new = [_value(v, how, rewrite, where, before) for v in value]
+        return value if all(map(is_, new, value)) else type(value)(new)
+    if isinstance(value, Mapping):
+        return {_key(k, rewrite, where): _entry(k, v, how, rewrite, where) for k, v in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _dataclass(value, rewrite, where)
     return value
 
 
