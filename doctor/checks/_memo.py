@@ -10,22 +10,23 @@ from doctor.model.facts import Facts
 
 About = ParamSpec("About")
 Worked = TypeVar("Worked")
-_KEPT = "_worked_out"  # beside the fields of the facts: it goes with them
-_NOTHING = object()  # None is an answer, too
-
-
 def once_for_facts(
     function: Callable[Concatenate[Facts, About], Worked],
 ) -> Callable[Concatenate[Facts, About], Worked]:
-    """A decorator: the function runs once for the same facts and, where it takes more, the same arguments by place."""
+    """A decorator: the function runs once for the same facts and, where it takes more, the same arguments by place.
+    What it says is kept beside the fields of the facts, and goes with them."""
+    name = f"{function.__module__}.{function.__qualname__}"
 
     @wraps(function)
     def ask(facts: Facts, /, *about: Hashable) -> Worked:
-        key = (function, *about) if about else function
-        kept: dict[Any, object] = facts.__dict__.get(_KEPT) or facts.__dict__.setdefault(_KEPT, {})
-        worked = kept.get(key, _NOTHING)
-        if worked is _NOTHING:
+        kept: dict[Any, Any] = facts.__dict__
+        key: Hashable = name
+        if about:
+            kept, key = kept.get(name) or kept.setdefault(name, {}), about
+        try:
+            worked: Worked = kept[key]
+        except KeyError:
             worked = kept[key] = function(facts, *about)  # type: ignore[call-arg, arg-type]
-        return worked  # type: ignore[return-value]
+        return worked
 
     return ask  # type: ignore[return-value]
