@@ -4,14 +4,16 @@ Writes doctor/knowledge/tables/words.json, by which a text that nothing else exp
 tickets (doctor/knowledge/words.py): one logistic regression a cause, against all others, over the words and the traits
 weighted by how rare they are, and by how often they tell: a label says why its cause is the right one, and words of the
 ticket that are in this reason are those that a reader goes by. The reasons are learned from, too. A cause that a label
-accepts beside its own counts as one. Weights near zero are left out. A round of new tickets teaches nothing before its
-first run is recorded. Takes a minute or two. Needs scikit-learn: uv sync --group learn, or pip install --group learn.
+accepts beside its own counts as one. Texts about something else (tests/elsewhere) are one more cause. Weights near zero
+are left out. A round of new tickets teaches nothing before its first run is recorded. Takes a minute or two. Needs
+scikit-learn: uv sync --group learn, or pip install --group learn.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib
+import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,6 +28,7 @@ from doctor.accounting.traits import MARK, traits_of  # noqa: E402
 from doctor.evidence.read import read  # noqa: E402
 from doctor.knowledge.words import (  # noqa: E402
     BIAS_UNIT,
+    ELSEWHERE,
     END,
     FIELD,
     HEALTHY,
@@ -41,6 +44,7 @@ from scripts.tables import table_text  # noqa: E402
 from scripts.tickets import Ticket, tickets_below  # noqa: E402
 
 TABLE = ROOT / "doctor/knowledge/tables/words.json"
+OTHER_TEXTS = ROOT / "tests/elsewhere/texts.jsonl"
 AT_LEAST, AT_MOST = 3, 0.5  # tickets with a term: at least so many, at most this share
 STRENGTH = 10.0  # the inverse of the regularization
 RARE = 0.8  # a rare cause's tickets weigh more: the others' number over theirs, to this power
@@ -96,6 +100,17 @@ def labelled(collections: Iterable[Path]) -> list[Ticket]:
     return list(found.values())
 
 
+def elsewhere() -> list[Ticket]:
+    """The texts that have nothing to do with torch, each as a ticket of that cause."""
+    rows = map(json.loads, OTHER_TEXTS.read_text(encoding="utf-8").splitlines())
+    label = {"cause": ELSEWHERE, "also": []}
+    return [
+        Ticket(OTHER_TEXTS.parent, f"{ELSEWHERE}/{place}", {**label, "source": row["source"]}, row["text"].encode(),
+               OTHER_TEXTS)
+        for place, row in enumerate(rows)
+    ]  # fmt: skip
+
+
 def digest(tickets: Iterable[Ticket]) -> str:
     """What tells whether the table was learned from exactly these tickets."""
     made = hashlib.sha256()
@@ -107,6 +122,12 @@ def digest(tickets: Iterable[Ticket]) -> str:
 def source(tickets: list[Ticket]) -> str:
     """What the table says of its origin."""
     return f"{len(tickets)} labelled tickets (tests/cases, {digest(tickets)}), learned by scripts/learn_words.py"
+
+
+def other_source() -> str:
+    """The same of the texts about something else."""
+    texts = elsewhere()
+    return f"{len(texts)} texts about something else (tests/elsewhere, {digest(texts)})"
 
 
 def fitted(seen: Any, has: Sequence[bool], weights: Sequence[float]) -> Any:
@@ -169,16 +190,19 @@ class Model:
 
 def learned(tickets: list[Ticket]) -> dict[str, Any]:
     """The content of the table."""
+    origin = {"cases": source(tickets), ELSEWHERE: other_source()}
+    tickets = [*tickets, *elsewhere()]
     terms = [terms_and_traits(ticket) for ticket in tickets]
     model = Model(tickets, terms)
     number = Counter(cause for ticket in tickets for cause in accepted(ticket))
-    cited = {"sources": ["cases"], "status": "verified"}
     causes: list[Mapping[str, Any]] = []
     terms_known = list(model.vectors.get_feature_names_out())
     weights: dict[str, dict[int, int]] = {term: {} for term in terms_known}
     for place, (cause, one) in enumerate(zip(model.causes, model.regressions, strict=True)):
         bias = round(float(one.intercept_[0]) * BIAS_UNIT)
-        causes.append({"cause": cause, "tickets": number[cause], "bias": bias, **cited})
+        cited = [ELSEWHERE if cause == ELSEWHERE else "cases"]
+        counted = {"cause": cause, "tickets": number[cause], "bias": bias}
+        causes.append({**counted, "sources": cited, "status": "verified"})
         for number_of_term in one.coef_[0].nonzero()[0]:
             weights[terms_known[number_of_term]][place] = round(float(one.coef_[0][number_of_term]) * WEIGHT_UNIT)
     buckets = [END] * BUCKETS
@@ -186,7 +210,7 @@ def learned(tickets: list[Ticket]) -> dict[str, Any]:
         pairs = " ".join(f"{place}:{weight}" for place, weight in said.items())
         buckets[bucket(term, BUCKETS)] += f"{term}{FIELD}{round(float(rarity) * RARITY_UNIT)}{FIELD}{pairs}{END}"
     return {
-        "schema": 1, "table": "words", "date": date.today().isoformat(), "sources": {"cases": source(tickets)},
+        "schema": 1, "table": "words", "date": date.today().isoformat(), "sources": origin,
         "causes": causes,
         "terms": [{"lines": lines} for lines in buckets],
     }  # fmt: skip

@@ -28,26 +28,6 @@ LEADS = 0.2  # … and from which the likeliest one is told
 ASKS = 0.2  # the same of tickets in which nothing was wrong, from which a text is called a question
 DOUBTED = 0.2  # the odds of a likely fault below which it is doubted …
 CONTRADICTS = 0.75  # … if another cause has these
-SURE = 0.95  # the odds from which a fault is believed of a text that hardly speaks of the field
-# A text with one of these words speaks of the field, or with several of the others. With only one of the others it may
-# be about anything, and with none it is compared with nothing.
-OF_THE_FIELD = frozenset(
-    ("torch", "pytorch", "cuda", "gpu", "gpus", "nvidia", "cudnn", "rocm", "radeon", "mps", "xpu", "npu", "geforce",
-     "rtx", "gtx", "gfx", "t4", "p40", "p100", "v100", "a100", "h100", "1660", "2080", "3060", "3090", "4090", "5070",
-     "5080", "5090", "vram", "tensor", "gradient", "libtorch", "cublas", "nccl", "triton", "tensorrt", "xformers",
-     "flash_attn", "flashattention", "colab", "whisper", "llama", "diffusion", "lora", "显存", "显卡", "顯卡")
-)  # fmt: skip
-OF_COMPUTERS = frozenset(
-    ("amd", "cpu", "driver", "graphics", "error", "errors", "exception", "traceback", "python", "install", "installed",
-     "installation", "model", "models", "module", "memory", "ram", "crash", "crashes", "training", "train", "trained",
-     "inference", "infer", "dll", "py", "bug", "windows", "linux", "macos", "mac", "build", "kernel", "slow", "stuck",
-     "hangs", "killed", "black", "image", "images", "video", "import", "importerror", "runtimeerror", "attributeerror",
-     "modulenotfounderror", "line", "file", "epoch", "epochs", "loss", "nan", "batch", "fps", "dataset", "checkpoint",
-     "checkpoints", "pretrained", "weights", "results", "docker", "dockerfile", "version",
-     "instruction", "process", "server", "node", "nodes", "backend", "backends", "plugin", "demo", "comfyui", "jetson",
-     "raspberry", "训练", "推理", "模型", "报错", "错误", "环境", "版本", "代码", "数据", "内存")
-)  # fmt: skip
-SEVERAL = 2
 
 
 def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[str, str]) -> Account:
@@ -92,15 +72,8 @@ def contradicts(id: str, account: Account, text: str, facts: Facts, status: Mapp
 
 
 def _compared(text: str, facts: Facts, symptoms: Iterable[Symptom]) -> tuple[Resemblance, ...]:
-    """The causes of tickets like a text, the likeliest first; () where it is not known to speak of the field."""
-    terms = words.terms_of(text)
-    speaks = not OF_THE_FIELD.isdisjoint(terms) or len(OF_COMPUTERS & terms) >= SEVERAL
-    if not speaks and OF_COMPUTERS.isdisjoint(terms):
-        return ()
-    found = words.resemblances(text, terms, traits_of(facts, symptoms))
-    if speaks or not found or found[0].cause == HEALTHY or is_programs_own(found[0].cause):
-        return found
-    return found if found[0].odds >= SURE else ()
+    """The causes of tickets like a text, the likeliest first; () where it speaks of something else."""
+    return words.resemblances(text, words.terms_of(text), traits_of(facts, symptoms))
 
 
 def _nothing_found(account: Account) -> bool:

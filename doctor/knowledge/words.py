@@ -24,6 +24,7 @@ from doctor.knowledge.load import of_tables, table
 from doctor.regex import Regex
 
 HEALTHY = "healthy"  # the cause of tickets in which nothing was wrong
+ELSEWHERE = "elsewhere"  # what stands for a cause in texts that have nothing to do with torch
 PHRASES = 0.6  # what the network's logarithm of the odds counts; that of the words counts the rest
 SUREST = 9.2  # the highest logarithm of odds of each: neither outweighs the other for good
 ENOUGH = 4  # words of a text that are known; of fewer nothing is concluded
@@ -137,18 +138,16 @@ def says(terms: frozenset[str], traits: Iterable[str] = ()) -> dict[str, float]:
 
 def resemblances(text: str, terms: frozenset[str], traits: Iterable[str] = ()) -> tuple[Resemblance, ...]:
     """The causes that tickets like a text had, the likeliest first, from its phrases and its terms; () where too few
-    of the terms are known."""
+    of the terms are known, or they speak of something else than torch."""
     of_words = says(terms, traits)
-    if not of_words:
+    if not of_words or of_words.pop(ELSEWHERE) > 0:
         return ()
     of_phrases = phrases.says(text)
-    odds = [joined_odds(said, of_phrases.get(cause, said)) for cause, said in of_words.items()]
-    shares = [_share(own) for own in odds]
-    whole = max(1.0, sum(shares) / ACCEPTED)  # of a text with few words many causes have high odds
-    made = (
-        Resemblance(cause=row["cause"], share=share / whole, tickets=row["tickets"], odds=own)
-        for share, own, row in zip(shares, odds, table("words")["causes"], strict=True)
-    )
+    odds = {cause: joined_odds(said, of_phrases.get(cause, said)) for cause, said in of_words.items()}
+    shares = {cause: _share(own) for cause, own in odds.items()}
+    whole = max(1.0, sum(shares.values()) / ACCEPTED)  # of a text with few words many causes have high odds
+    number = {row["cause"]: row["tickets"] for row in table("words")["causes"]}
+    made = (Resemblance(cause, shares[cause] / whole, number[cause], own) for cause, own in odds.items())
     return tuple(sorted(made, key=lambda r: (-r.odds, r.cause)))
 
 

@@ -115,13 +115,25 @@ def test_a_known_message_is_no_question(monkeypatch: pytest.MonkeyPatch) -> None
     assert "no-fault-described" not in [f.id for f in report.findings]
 
 
-def test_a_text_that_hardly_speaks_of_computers_has_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "The windows of our kitchen are dirty again, and I wonder who could clean them before Sunday."
-    for cause, told in (("gpu-hidden", []), ("healthy", ["no-fault-described"])):
-        alike = (Resemblance(cause=cause, share=0.9, tickets=9),)
-        monkeypatch.setattr(words, "resemblances", lambda text, terms, traits, alike=alike: alike)
-        assert [f.id for f in examined(text).findings] == told
-    assert examined("Apples, bread and a new lamp are what I want to buy on Saturday.").findings == ()
+@pytest.mark.parametrize("text", [
+    "The windows of our kitchen are dirty again, and I wonder who could clean them before Sunday.",
+    "My washing machine stops in the middle of the program and shows error E21. What else can I do?",
+    "npm ERR! code ERESOLVE\nnpm ERR! ERESOLVE unable to resolve dependency tree\nnpm ERR! Found: react@18.2.0",
+    "ERROR 1045 (28000): Access denied for user 'root'@'localhost' (using password: YES)",
+    "Le train de 8 h 12 est encore en retard, combien de temps faut-il attendre avant d'être remboursé ?",
+])  # fmt: skip
+def test_a_text_about_something_else_has_no_cause(text: str) -> None:
+    report = examined(text)
+    assert (report.findings, report.hypotheses) == ((), ())
+
+
+@pytest.mark.parametrize(("text", "cause"), [
+    ("Segmentation Fault\nI started your code with the default parameters and what I got is a segmentation fault.",
+     "device-crashes"),
+    ("Converting is stuck\n\nThe conversion has been stuck at 52% for an hour, nothing moves any more", "device-slow"),
+])  # fmt: skip
+def test_a_text_need_not_name_the_field(text: str, cause: str) -> None:
+    assert [f.id for f in examined(text).findings] == [cause]
 
 
 def test_a_question_takes_the_place_of_a_guess_at_the_program(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor.checks import all_checks
-from doctor.knowledge.words import bucket, resemblances, terms_of
+from doctor.knowledge.words import ELSEWHERE, HEALTHY, bucket, resemblances, terms_of
 from scripts import learn_words
 from scripts.tickets import Ticket
 
@@ -22,7 +22,8 @@ CASES = Path(__file__).resolve().parents[1] / "cases"
 def test_the_table_is_learned_from_the_labelled_tickets_that_there_are() -> None:
     table = json.loads(learn_words.TABLE.read_text(encoding="utf-8"))
     current = learn_words.source(learn_words.labelled(CASES.iterdir()))
-    assert table["sources"] == {"cases": current}, "run scripts/learn_words.py tests/cases/* --write"
+    others = learn_words.other_source()
+    assert table["sources"] == {"cases": current, ELSEWHERE: others}, "run scripts/learn_words.py tests/cases/* --write"
 
 
 def test_a_round_teaches_nothing_before_its_first_run(tmp_path: Path) -> None:
@@ -70,7 +71,7 @@ def test_a_term_that_is_given_as_a_reason_counts_more_than_one_that_only_stands_
 
 def test_every_cause_is_a_diagnosis() -> None:
     table = json.loads(learn_words.TABLE.read_text(encoding="utf-8"))
-    assert {row["cause"] for row in table["causes"]} <= {c.id for c in all_checks()} | {"healthy"}
+    assert {row["cause"] for row in table["causes"]} <= {c.id for c in all_checks()} | {HEALTHY, ELSEWHERE}
     places = range(len(table["causes"]))
     lines = [line for row in table["terms"] for line in row["lines"].split("|") if line]
     assert {int(w.partition(":")[0]) for line in lines for w in line.split("~")[2].split()} <= set(places)
