@@ -70,12 +70,14 @@ COLLECTIONS = {
     "unseen22": "the twenty-second round, small, collected after the network of phrases had learned, from programs "
     "that use torch, a fifth of it questions and programs' own errors; learned since then",
     "unseen23": "the twenty-third round, collected in the same way; learned since then",
+    "unseen24": "the twenty-fourth round, collected in the same way, but without tickets whose deciding message is cut "
+    "off or only in a picture; learned since then",
 }
 # with a recorded first run, in their order
 ROUNDS = (
     "unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7", "unseen8", "unseen9", "unseen10",
     "unseen11", "unseen12", "unseen13", "unseen14", "unseen15", "unseen16", "unseen17", "unseen18",
-    "unseen19", "unseen20", "unseen21", "unseen22", "unseen23",
+    "unseen19", "unseen20", "unseen21", "unseen22", "unseen23", "unseen24",
 )  # fmt: skip
 TOLD_OF = 3  # the last rounds, of which the page tells more
 SHORT = 8  # lines

@@ -20,7 +20,7 @@ from __future__ import annotations
 from doctor.checks import Check, Fit, Judgement
 from doctor.checks._machine import heard, refused_tag
 from doctor.checks._torch import installed, quote
-from doctor.model.facts import Facts
+from doctor.model.facts import Facts, Torch
 from doctor.model.finding import Remedy
 
 check = Check(
@@ -57,8 +57,8 @@ def judge(facts: Facts) -> Judgement:
         or (python.platform_tag or "") in NARROW
         or refused_tag(facts) in ("win32", "linux_i686", "linux_armv7l", "linux_armv6l")
     )
-    if not known and (loader is None or (torch and not facts.live)):
-        return None  # a torch that is installed has a wheel, so this is a 64-bit Python: the file is damaged
+    if not known and (loader is None or (_has_torch(facts) and not facts.live)):
+        return None  # the file is damaged
     error = banner or loader
     version = f"Python {python.version}" if python.version else "The Python"
     detail = f"{version} is a 32-bit one" if known else "A 64-bit library was loaded into a program of another width"
@@ -78,4 +78,12 @@ def judge(facts: Facts) -> Judgement:
 
 @check.fit
 def fits(facts: Facts) -> Fit | None:
-    return Fit(0, "this Python is a 64-bit one") if facts.interpreter.bits == 64 else None
+    if facts.interpreter.bits == 64:
+        return Fit(0, "this Python is a 64-bit one")
+    return Fit(0.1, "torch is installed, and has wheels for 64-bit Pythons only") if _has_torch(facts) else None
+
+
+def _has_torch(facts: Facts) -> bool:
+    """Whether torch is installed, by its version or its place: it has a wheel for this Python, then."""
+    torch = facts.torch
+    return isinstance(torch, Torch) and bool(torch.version or torch.path)

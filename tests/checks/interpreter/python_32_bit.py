@@ -28,3 +28,8 @@ BAD["uv names the platform"] = """\
 error: Distribution `torch==2.6.0` can't be installed because it doesn't have a source distribution or wheel for the current platform
 hint: You're on Linux (`linux_armv7l`), but `torch` (v2.6.0) only has wheels for the following platforms: `manylinux1_x86_64`, `manylinux_2_28_aarch64`, `win_amd64`
 """
+GOOD["a file of the torch that is installed is damaged"] = """\
+  File "C:\\app\\env\\lib\\site-packages\\torch\\__init__.py", line 122, in <module>
+    raise err
+OSError: [WinError 193] %1 is not a valid Win32 application. Error loading "C:\\app\\env\\lib\\site-packages\\torch\\lib\\cublas64_11.dll" or one of its dependencies.
+"""
