@@ -143,7 +143,7 @@ def _load_what_judges() -> None:
         import_module(module)
     all_checks()
     lookup.errata()
-    messages.harmless_rows()
+    messages.harmless_ids()
     releases.torch_versions()
 
 

@@ -18,6 +18,7 @@ _LONG = 2_000  # characters of a text of which an index is made …
 _FEW = 50  # … once more words than these were looked for
 _LINES = 40  # that are searched one by one; where more hold a word, the whole text is
 _HEAD = 4  # characters by which a word is found: as many bytes as an "I" of struct has
+WORD, SET, ALTERNATIVE = "\x1f", "\x1e", "\x1d"  # between these in a row of needs.py
 # What IGNORECASE takes for the same letter, and lower() does not.
 _FOLD = str.maketrans(
     "\u0130\u0131\u017f\u03a3\u03c2\u1c80\u1c81\u1c82\u1c83\u1c84\u1c85\u1c86", "iis\u03c3\u03c3вдосттъ"
@@ -174,8 +175,9 @@ class Regex:
         """Of each set one word at least (lower case) is in every match."""
         if self._sets is None:
             number = key(self.pattern, self.flags)
-            self._alternatives = ALTERNATIVES.get(number, ())
-            self._within, self._sets = NEEDS.get(number, (False, ()))
+            if each := ALTERNATIVES.get(number):
+                self._alternatives = tuple(map(_sets, each.split(ALTERNATIVE)))
+            self._within, self._sets = needed(number) or (False, ())
         return self._sets
 
     def may_match(self, text: str) -> bool:
@@ -257,10 +259,9 @@ class Regexes(tuple[Regex, ...]):
         places: dict[str, list[int]] = {}
         always = set()
         for place, one in enumerate(self):
-            words = next(iter(NEEDS.get(key(one.pattern, one.flags), (False, ()))[1]), ())
-            for word in words:
+            for word in one.sets[0] if one.sets else ():
                 places.setdefault(word, []).append(place)
-            if not words:
+            if not one.sets:
                 always.add(place)
         return Vocabulary(places), places, always
 
@@ -268,6 +269,17 @@ class Regexes(tuple[Regex, ...]):
 def key(pattern: str, flags: int) -> int:
     """Under which an expression stands in needs.py."""
     return crc32(f"{int(flags)}:{pattern}".encode())
+
+
+def needed(key: int) -> tuple[bool, tuple[tuple[str, ...], ...]] | None:
+    """Whether a match of that expression lies in one line, and sets of words of which each has one in every match;
+    None where needs.py does not know it."""
+    row = NEEDS.get(key)
+    return (row[0] == "1", _sets(row[1:])) if row else None
+
+
+def _sets(joined: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(words.split(WORD)) for words in joined.split(SET))
 
 
 def search_spanning(pattern: str, flags: int, text: str) -> tuple[int, int, tuple[str, ...]] | None:

@@ -8,15 +8,14 @@ import gc
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
 import doctor
 from doctor.knowledge import lookup
 from doctor.knowledge.literals import flags_of, required_of_each, required_sets, shortest, within_line
-from doctor.needs import NEEDS
-from doctor.regex import Regex, folded, key, spanning_pieces
+from doctor.regex import ALTERNATIVE, SET, WORD, Regex, folded, key, needed, spanning_pieces
 
 TICKETS = Path(__file__).resolve().parent.parent / "tests" / "cases" / "bank"
 EVERY = 5  # how many tickets there are for one that is counted
@@ -25,14 +24,15 @@ LONGEST = 20  # characters of a word
 EXPENSIVE = 150  # characters of an expression whose alternatives are looked at one by one
 OF_EACH = 2  # sets of an alternative
 GAIN = 0.9  # a further set must leave at most this share of the tickets
-HEAD = '''"""What each regular expression needs in a text, by the hash of the expression: whether a match lies in
-one line, and sets of words of which each has one in every match. Made by scripts/generate.py; do not edit."""
+HEAD = '''"""What each regular expression needs in a text, by the hash of the expression: «1» where a match lies in one
+line, else «0», and sets of words of which each has one in every match, in one text (see needed() of regex.py): a module
+of texts is loaded four times as fast as one of tuples. Made by scripts/generate.py; do not edit."""
 
 # ruff: noqa: E501
-NEEDS: dict[int, tuple[bool, tuple[tuple[str, ...], ...]]] = {
+NEEDS: dict[int, str] = {
 '''
 BETWEEN = '''# Of expensive expressions the sets of each alternative.
-ALTERNATIVES: dict[int, tuple[tuple[tuple[str, ...], ...], ...]] = {
+ALTERNATIVES: dict[int, str] = {
 '''
 Alternatives = tuple[tuple[tuple[str, ...], ...], ...]
 
@@ -97,12 +97,16 @@ def text() -> str:
     rows, alternatives = {}, {}
     for pattern, flags in expressions():
         number = key(pattern, flags)
-        needs = NEEDS.get(number) or needs_of(pattern, flags)
-        if needs[1]:
-            rows[number] = needs
+        within, sets = needed(number) or needs_of(pattern, flags)
+        if sets:
+            rows[number] = f"{within:d}{_joined(sets)}"
             if each := alternatives_of(pattern, flags):
-                alternatives[number] = each
+                alternatives[number] = ALTERNATIVE.join(map(_joined, each))
     return HEAD + _lines(rows) + BETWEEN + _lines(alternatives)
+
+
+def _joined(sets: Iterable[Iterable[str]]) -> str:
+    return SET.join(map(WORD.join, sets))
 
 
 def _lines(rows: Mapping[int, object]) -> str:

@@ -708,7 +708,6 @@ KNOW_A_TOOL = {
     "inside/collect.py": "runs alone in the target: reads conda's records and uv's receipt, and looks for pip itself",
     "evidence/packages.py": "reads the lists that pip, uv and conda print, by their shape",
     "evidence/systems.py": "reads what `conda info` prints",
-    "needs.py": "generated: the expressions of all rooms, with the words that each needs",
 }  # fmt: skip
 
 

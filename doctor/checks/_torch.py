@@ -7,7 +7,7 @@ import re
 from doctor.checks._memo import once_for_facts
 from doctor.checks.runner import quoted
 from doctor.knowledge import choose, lookup
-from doctor.knowledge.messages import harmless_rows
+from doctor.knowledge.messages import harmless_ids
 from doctor.model.facts import ABSENT, STATEMENT, ErrorText, Facts, Gpu, ImportFailure, InstallAttempt, Package, Torch
 from doctor.model.finding import Evidence
 from doctor.regex import Regex
@@ -174,7 +174,7 @@ def search(facts: Facts, regex: Regex) -> tuple[ErrorText, re.Match[str]] | None
 @once_for_facts
 def _said(facts: Facts) -> tuple[tuple[ErrorText, ...], str]:
     """The messages but for harmless ones and mere statements, and their texts as one."""
-    silent = {*harmless_rows(), STATEMENT}
+    silent = harmless_ids() | {STATEMENT}
     messages = tuple(error for error in facts.errors if error.pattern not in silent)
     return messages, "\n".join(error.text for error in messages)
 

@@ -83,10 +83,10 @@ def _literals() -> tuple[Vocabulary, dict[str, list[int]], set[int]]:
     """All literals; by the literal, the places of its rows; and the places of the rows that have none."""
     places: dict[str, list[int]] = {}
     always = set()
-    for place, row in enumerate(lookup.message_rows()):
-        for literal in row["literals"]:
+    for place, literals in enumerate(lookup.literals_of_messages()):
+        for literal in literals:
             places.setdefault(literal, []).append(place)
-        if not row["literals"]:
+        if not literals:
             always.add(place)
     return Vocabulary(places), places, always
 

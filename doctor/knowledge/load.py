@@ -100,6 +100,15 @@ def table(name: str) -> Table:
     return newer if newer["date"] > own["date"] else own
 
 
+def row_lines(name: str) -> list[bytes]:
+    """The rows of a table that has no others, each as JSON in UTF-8: whoever needs a few of many need not take all
+    apart. The files hold a row a line (scripts/tables.py)."""
+    if _updates.folder is not None:
+        return [f"  {json.dumps(row)}".encode() for row in table(name)["rows"]]
+    lines = _bytes(BUILT_IN / f"{name}.json").split(b"\n")
+    return [line for line in lines if line.startswith(b"  {")]
+
+
 def cited(name: str, row: Mapping[str, Any]) -> str:
     """The sources of a row of that table, which it names by their keys."""
     sources = table(name)["sources"]
@@ -156,10 +165,17 @@ def store(tables: dict[str, Table], folder: str | Path) -> None:
         part.replace(Path(folder, f"{name}.json"))
 
 
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise KnowledgeError(path.name, f"cannot be read: {error}") from None
+
+
 def _read(path: Path) -> Any:
     try:
-        return json.loads(path.read_bytes().decode("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+        return json.loads(_bytes(path).decode("utf-8"))
+    except UnicodeDecodeError as error:
         raise KnowledgeError(path.name, f"cannot be read: {error}") from None
     except (ValueError, RecursionError) as error:
         raise KnowledgeError(path.name, f"is not JSON, or is cut off: {error}") from None

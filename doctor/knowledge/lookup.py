@@ -44,9 +44,9 @@ from doctor.knowledge.messages import (
     error_pattern,
     error_pattern_at,
     error_patterns,
+    literals_of_messages,
     macos_named,
     macos_of_darwin,
-    message_rows,
     times_behind,
 )
 from doctor.knowledge.releases import (
@@ -134,9 +134,9 @@ __all__ = [
     "index_url",
     "is_name",
     "is_release",
+    "literals_of_messages",
     "macos_named",
     "macos_of_darwin",
-    "message_rows",
     "mps_minimum",
     "name_removed",
     "name_since",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import json
 
-from doctor.knowledge.load import of_tables, table
+from doctor.knowledge.load import of_tables, row_lines, table
 from doctor.knowledge.versions import numbers
 from doctor.model.symptom import Kind, Subject
 from doctor.model.values import dataclass
@@ -56,16 +55,32 @@ def times_behind(symptom: str, subject: str, cause: str) -> int:
     return _counts().get((f"{symptom}/{subject}", cause), 0) or _counts().get((symptom, cause), 0)
 
 
-def message_rows() -> Sequence[Mapping[str, Any]]:
-    """The rows of the table as they are: most are never needed for one ticket."""
-    rows: Sequence[Mapping[str, Any]] = table("messages")["rows"]
-    return rows
+@of_tables
+def _rows() -> list[bytes]:
+    """The rows as JSON: most are never needed for one ticket."""
+    return row_lines("messages")
+
+
+# How a row begins, and keys of it. No text of a row holds one, for there the quotes are escaped.
+_ID, _LITERALS, _MEANS = b'  {"id": "', b'"literals": ', b'"means": '
+
+
+@of_tables
+def _ids() -> list[str]:
+    """The id of each row."""
+    return [row[len(_ID) : row.index(b'"', len(_ID))].decode() for row in _rows()]
+
+
+def literals_of_messages() -> list[list[str]]:
+    """The literals of each row, in the order of the table."""
+    read = json.JSONDecoder().raw_decode
+    return [read(row[row.index(_LITERALS) + len(_LITERALS) :].decode())[0] for row in _rows()]
 
 
 @of_tables
 def error_pattern_at(place: int) -> ErrorPattern:
     """The row at a place of the table."""
-    row = message_rows()[place]
+    row = json.loads(_rows()[place].rstrip(b","))
     return ErrorPattern(
         id=row["id"],
         regex=row["regex"],
@@ -90,18 +105,18 @@ def error_pattern_at(place: int) -> ErrorPattern:
 
 def error_patterns() -> tuple[ErrorPattern, ...]:
     """All of them."""
-    return tuple(error_pattern_at(place) for place in range(len(message_rows())))
+    return tuple(error_pattern_at(place) for place in range(len(_rows())))
 
 
 @of_tables
-def harmless_rows() -> dict[str, ErrorPattern]:
-    """The rows of harmless warnings by their ids."""
-    return {row["id"]: error_pattern_at(place) for place, row in enumerate(message_rows()) if row.get("means")}
+def harmless_ids() -> frozenset[str]:
+    """The ids of the rows of harmless warnings."""
+    return frozenset(id for id, row in zip(_ids(), _rows(), strict=True) if _MEANS in row)
 
 
 @of_tables
 def _places() -> dict[str, int]:
-    return {row["id"]: place for place, row in enumerate(message_rows())}
+    return {id: place for place, id in enumerate(_ids())}
 
 
 def error_pattern(id: str) -> ErrorPattern | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 
 import pytest
 
-from doctor.knowledge import lookup
+from doctor.knowledge import load, lookup
 from doctor.knowledge.literals import flags_of, parser, sre
+from doctor.knowledge.messages import harmless_ids
 from doctor.model.symptom import KINDS, SUBJECTS
 from tests.table import table
 
@@ -123,3 +125,11 @@ def test_every_row_names_causes_and_they_are_checks() -> None:
 
 def test_the_program_is_the_first_cause_of_its_own_errors() -> None:
     assert not [p.id for p in PATTERNS if (p.kind == "program") != (p.causes[0] == "program-error")]
+
+
+def test_rows_that_are_read_alone_are_those_of_the_table() -> None:
+    rows = load.table("messages")["rows"]
+    assert [json.loads(line.rstrip(b",")) for line in load.row_lines("messages")] == rows
+    assert lookup.literals_of_messages() == [row["literals"] for row in rows]
+    assert [row.id for row in PATTERNS] == [row["id"] for row in rows]
+    assert harmless_ids() == {row["id"] for row in rows if row.get("means")}

@@ -21,7 +21,7 @@ References
 
 from doctor.checks import Check, Judgement, Unknown
 from doctor.checks.runner import quoted
-from doctor.knowledge.messages import ErrorPattern, harmless_rows
+from doctor.knowledge.messages import ErrorPattern, harmless_ids
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import Finding, Remedy
 from doctor.regex import Regex
@@ -46,7 +46,7 @@ check = Check(
 @check
 def judge(facts: Facts) -> Judgement:
     """Nothing is found here: whether another finding speaks of the line is known last (doctor/accounting)."""
-    if not facts.live and any(e.pattern in harmless_rows() for e in facts.errors):
+    if not facts.live and any(e.pattern in harmless_ids() for e in facts.errors):
         return Unknown("whether another finding speaks of its line is known when all have answered")
     return None
 
