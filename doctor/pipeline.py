@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from doctor import __version__
 from doctor.model.facts import DamagedFile, Facts, Gap
+from doctor.model.fix import Plan
 from doctor.model.report import Report, Target
 from doctor.model.request import Request
 
 if TYPE_CHECKING:
+    from doctor.model.finding import Finding
     from doctor.fleet.rank.options import Options
     from doctor.model.bench import BenchOptions, BenchReport, Row
     from doctor.model.fleet import FleetReport
@@ -43,7 +45,6 @@ def examine(request: Request, progress: Callable[[str], None] = _silent) -> Repo
     words = extra.pop("words", "")
 
     from doctor.accounting.judgement import judged
-    from doctor.fixes.plan import plan
 
     facts = replace(facts, required=request.require) if request.require else facts
     limits = (*limits_of(request), *extra.pop("limits", ()))
@@ -63,10 +64,19 @@ def examine(request: Request, progress: Callable[[str], None] = _silent) -> Repo
         symptoms=account.symptoms,
         hypotheses=account.hypotheses,
         questions=account.questions,
-        plan=plan(account.findings, facts, tool=request.tool, shell=request.shell),
+        plan=_planned(account.findings, facts, request),
         **extra,
     )
     return report if request.plugins == () else _with_plugins(report, request, started)
+
+
+def _planned(findings: tuple[Finding, ...], facts: Facts, request: Request) -> Plan:
+    """What to do about the findings, if somebody wants to know."""
+    if not request.fixes:
+        return Plan()
+    from doctor.fixes.plan import plan
+
+    return plan(findings, facts, tool=request.tool, shell=request.shell)
 
 
 def _with_plugins(report: Report, request: Request, started: float) -> Report:

@@ -201,10 +201,10 @@ def is_known(facts: Facts, need: str) -> bool:
     >>> is_known(Facts(), "nvidia.driver"), is_known(Facts(gpus=()), "nvidia.driver|gpus")
     (False, True)
     """
-    return any(
-        _everything_was_heard(facts) if name == "messages" else look_up(facts, name) is not None
-        for name in need.split("|")
-    )
+    for name in need.split("|"):
+        if _everything_was_heard(facts) if name == "messages" else look_up(facts, name) is not None:
+            return True
+    return False
 
 
 def _everything_was_heard(facts: Facts) -> bool:
@@ -225,7 +225,7 @@ def origin_of(facts: Facts, name: str) -> Any:
 
 def gap_of(facts: Facts, name: str) -> Gap:
     """Why a dotted fact is not known: its own Gap, or that of a fact above it."""
-    part = name
+    part = name if facts.gaps else ""
     while part:
         for gap in facts.gaps:
             if gap.fact == part:

@@ -42,7 +42,9 @@ def with_message(facts: Facts, diagnosis: str) -> tuple[Match, ErrorText] | None
     rows = ((e, lookup.error_pattern(e.pattern)) for e in facts.errors)
     meant = {e.text for e, row in rows if row and diagnosis not in row.causes}
     spoken = [(" ".join(e.text.lower().split()), e) for e in facts.errors if not any(m in e.text for m in meant)]
-    heard = {id: e for id, message in _messages() for text, e in reversed(spoken) if message in text}
+    together = "\n".join(text for text, _ in spoken)
+    said = [(id, message) for id, message in _messages() if message in together]
+    heard = {id: e for id, message in said for text, e in reversed(spoken) if message in text}
     if not heard:
         return None
     unknown = isinstance(facts.torch, Torch | None) and (facts.torch is None or facts.torch.version is None)

@@ -104,6 +104,7 @@ def _check_each(machines: Machines, format: str, options: dict[str, Any]) -> int
         else:
             lines.append(line)
 
+    options = {**options, "fixes": format == "json"}  # the other lines name the causes only
     if format == "markdown":
         say("| file | verdict | faults |\n|---|---|---|\n")
     for files in machines.files:

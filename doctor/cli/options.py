@@ -236,16 +236,17 @@ def request_from(
     tool: str | None = None,
     shell: Literal["sh", "fish", "powershell", "cmd"] | None = None,
     verbose: bool = False,
+    fixes: bool = True,
     **_: object,
 ) -> Request:
     """The request of one machine. Takes all options of a command (others than these are ignored); the contents of the
-    --from files come as `evidence`: see `machines_of` and `read_all`."""
+    --from files come as `evidence`: see `machines_of` and `read_all`. `fixes`: whether what to do is wanted, too."""
     from doctor.model.request import Request
 
     return Request(
         python=python, evidence=evidence, stated=stated, as_of=as_of, probe=not no_probe, devices=device, only=only,
-        require=require, plugins=plugins, limit_s=timeout, run_limit_s=time_limit, every_file=verbose, tool=tool,
-        shell=shell,
+        require=require, plugins=plugins, limit_s=timeout, run_limit_s=time_limit, every_file=verbose, fixes=fixes,
+        tool=tool, shell=shell,
     )  # fmt: skip
 
 

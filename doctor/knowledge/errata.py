@@ -80,6 +80,11 @@ class Erratum:
         return severity, not self.silent, conditions, self.status != "verified", kind, self.id
 
     @cached_property
+    def is_conditional(self) -> bool:
+        """Whether it takes more than a build and a backend."""
+        return bool(self.devices or self.cpu or self.needs or self.systems)
+
+    @cached_property
     def is_over_once_imported(self) -> bool:
         """Whether it keeps torch from being installed or imported."""
         return self.kind == "install" or (self.kind == "import" and set(self.ops) <= {"torch", "import torch"})
@@ -138,25 +143,37 @@ def erratum_of(id: str) -> Erratum | None:
 
 def errata_for(place: Place) -> tuple[Match, ...]:
     """The errata that hold at a place, and those that may, the gravest first."""
-    return _matching(_of_build(place.version), place)
+    return _matching(place)
 
 
 def grave_for(place: Place) -> tuple[Match, ...]:
     """Of errata_for only those that are grave and verified: what the choice of a build asks of every candidate."""
-    return _matching(_of_build(place.version, grave=True), place)
+    return _matching(place, grave=True)
 
 
-def _matching(rows: Iterable[tuple[Erratum, bool | None]], place: Place) -> tuple[Match, ...]:
+def _matching(place: Place, *, grave: bool = False) -> tuple[Match, ...]:
     build = _build(place.version) if place.version else None
-    here = frozenset(BACKENDS if place.backends is None else place.backends)
-    found = [
-        match
-        for erratum, hit in rows
-        if not here.isdisjoint(erratum.backends)
-        and not (place.imported and erratum.is_over_once_imported)
-        and (match := _match(erratum, place, build, hit))
-    ]
+    found = []
+    for erratum, hit, made in _of_place(place.version, place.backends, imported=place.imported, grave=grave):
+        if match := made or _match(erratum, place, build, hit):
+            found.append(match)
     return tuple(sorted(found, key=gravity))
+
+
+@of_tables
+def _of_place(
+    version: str | None, backends: tuple[str, ...] | None, *, imported: bool, grave: bool
+) -> tuple[tuple[Erratum, bool | None, Match | None], ...]:
+    """The errata that a build has or may have on these backends, each with whether it is known to have it, and with the
+    match where nothing else of a place counts."""
+    place = Place(version=version, backends=backends, imported=imported)
+    build = _build(version) if version else None
+    here = frozenset(BACKENDS if backends is None else backends)
+    return tuple(
+        (erratum, hit, None if erratum.is_conditional else _match(erratum, place, build, hit))
+        for erratum, hit in _of_build(version, grave=grave)
+        if not here.isdisjoint(erratum.backends) and not (imported and erratum.is_over_once_imported)
+    )
 
 
 @of_tables

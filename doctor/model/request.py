@@ -38,6 +38,7 @@ class Request:
     limit_s: float | None = None  # --timeout: for each stage of a child
     run_limit_s: float | None = None  # --time-limit: for all that is started to look at the machine
     every_file: bool = False  # -v: each .py of torch's family is compared with what was installed
+    fixes: bool = True  # whether to plan what to do about the findings
     tool: str | None = None  # --tool: pip, uv, conda, … for the commands
     shell: Literal["sh", "fish", "powershell", "cmd"] | None = None  # --shell: whose lines the commands are
 

@@ -20,7 +20,7 @@ def merged(report: Report, ran: Ran, request: Request) -> Report:
     faults = [f for f in ran.findings if f.severity == "fault"]
     symptoms = tuple(_explained(symptom, faults) for symptom in report.symptoms)
     still_open = {s.id for s in symptoms if s.explained_by is None}
-    own = plan(ran.findings, report.facts, tool=request.tool, shell=request.shell)
+    own = plan(ran.findings, report.facts, tool=request.tool, shell=request.shell) if request.fixes else Plan()
     facts = replace(report.facts, gaps=(*report.facts.gaps, *ran.gaps))
     changed = replace(
         report,
