@@ -19,9 +19,9 @@ from doctor.model.report import Report, Target
 from doctor.model.request import Request
 
 if TYPE_CHECKING:
-    from doctor.model.finding import Finding
     from doctor.fleet.rank.options import Options
     from doctor.model.bench import BenchOptions, BenchReport, Row
+    from doctor.model.finding import Finding
     from doctor.model.fleet import FleetReport
 
 PATIENCE_S = 0.6  # for a tool of the driver, where everything else has answered

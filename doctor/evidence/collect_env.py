@@ -26,7 +26,7 @@ SOURCE = "collect_env"
 RANK = Trust.COLLECTED
 UNKNOWN = ("Could not collect", "N/A", "No CUDA", "")
 
-_LINE = Regex(r"^[ \t]*(?:[-*•][ \t]+)?\**([A-Za-z][A-Za-z_ -]{1,40}?)\**[ \t]*:\**[ \t]*(.*)$")
+_LINE = Regex(r"^[ \t]*(?:[-*][ \t]+)?\**([A-Za-z][A-Za-z_ -]{1,40}?)\**[ \t]*:\**[ \t]*(.*)$")
 _MARKS = ("pytorch version", "cuda used to build pytorch", "is cuda available", "gpu models and configuration",
           "nvidia driver version", "python platform", "versions of relevant libraries", "is debug build",
           "rocm used to build pytorch", "is xpu available", "cuda runtime version", "libc version:")  # fmt: skip

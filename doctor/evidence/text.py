@@ -51,7 +51,7 @@ _BLANKS = str.maketrans("", "", "\t\n\r")
 _TYPOGRAPHY = str.maketrans({
     "\u00a0": " ", "\u2007": " ", "\u202f": " ", "\u3000": " ", "\u2018": "'", "\u2019": "'", "\u201c": '"',
     "\u201d": '"', "\uff08": "(", "\uff09": ")", "\uff0c": ",", "\uff1a": ":",
-    "\u2028": "\n", "\u2029": "\n", "\x85": "\n",
+    "\u2022": "*", "\u2028": "\n", "\u2029": "\n", "\x85": "\n",
 })  # fmt: skip
 _TELLING = (
     "error", "exception", "traceback", "failed", "fatal", "warning", "not found", "no module", "torch", "cuda",

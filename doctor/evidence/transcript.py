@@ -249,7 +249,7 @@ def _pair(wanted: list[str], said: str, notes: Notes, line: int) -> None:
 
 # --------------------------------------------------------------------------------------------- lines of other programs
 
-_ITEM = r"^[ \t*\-•]{0,24}(?![ \t*\-•])"
+_ITEM = r"^[ \t*\-]{0,24}(?![ \t*\-])"
 _LOGGED = r"(?:[^\n]{0,90}\b(?:INFO|DEBUG|WARNING)\b[\]: -]+)?"  # what a logging program puts before its words
 _BOOL = r"\??[ \t]{0,15}[:=]?[ \t]{0,15}(true|false|yes|no)\b"
 _IN_USE = Regex(r" : (?:cudaMallocAsync|native)\b")

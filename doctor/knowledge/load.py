@@ -88,25 +88,51 @@ def refused() -> tuple[KnowledgeError, ...]:
 def table(name: str) -> Table:
     """The table of that name. Raises KnowledgeError if the built-in one is broken."""
     own = _built_in(name)
-    if _updates.folder is None or not (_updates.folder / f"{name}.json").is_file():
+    if not _has_update(name):
         return own
     from doctor.knowledge.schema import check_table
 
     try:
-        newer = check_table(_read(_updates.folder / f"{name}.json"), name)
+        newer = check_table(_read(_update_of(name)), name)
     except KnowledgeError as error:
         _updates.refused.append(error)
         return own
     return newer if newer["date"] > own["date"] else own
 
 
-def row_lines(name: str) -> list[bytes]:
-    """The rows of a table that has no others, each as JSON in UTF-8: whoever needs a few of many need not take all
-    apart. The files hold a row a line (scripts/tables.py)."""
-    if _updates.folder is not None:
-        return [f"  {json.dumps(row)}".encode() for row in table(name)["rows"]]
-    lines = _bytes(BUILT_IN / f"{name}.json").split(b"\n")
-    return [line for line in lines if line.startswith(b"  {")]
+def _update_of(name: str) -> Path:
+    return Path(_updates.folder or "", f"{name}.json")
+
+
+def _has_update(name: str) -> bool:
+    return _updates.folder is not None and _update_of(name).is_file()
+
+
+def row_lines(name: str, group: str = "rows") -> list[bytes]:
+    """The rows of one list of a table, each as JSON in UTF-8: whoever needs a few of many need not take all apart."""
+    return _lines(name)[group]
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """One of them."""
+    row: dict[str, Any] = json.loads(line.rstrip(b","))
+    return row
+
+
+@of_tables
+def _lines(name: str) -> dict[str, list[bytes]]:
+    """The lines of each list of a table. The built-in files hold a row a line (scripts/tables.py)."""
+    if _has_update(name):
+        lists = {group: rows for group, rows in table(name).items() if isinstance(rows, list)}
+        return {group: [f"  {json.dumps(row)}".encode() for row in rows] for group, rows in lists.items()}
+    found: dict[str, list[bytes]] = {}
+    rows: list[bytes] = []
+    for line in _bytes(BUILT_IN / f"{name}.json").split(b"\n"):
+        if line.startswith(b"  {"):
+            rows.append(line)
+        elif line.endswith(b"["):
+            rows = found.setdefault(line.split(b'"')[1].decode(), [])
+    return found
 
 
 def cited(name: str, row: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from doctor.knowledge.load import of_tables, row_lines, table
+from doctor.knowledge.load import of_tables, parsed, row_lines, table
 from doctor.knowledge.versions import numbers
 from doctor.model.symptom import Kind, Subject
 from doctor.model.values import dataclass
@@ -55,7 +55,6 @@ def times_behind(symptom: str, subject: str, cause: str) -> int:
     return _counts().get((f"{symptom}/{subject}", cause), 0) or _counts().get((symptom, cause), 0)
 
 
-@of_tables
 def _rows() -> list[bytes]:
     """The rows as JSON: most are never needed for one ticket."""
     return row_lines("messages")
@@ -67,8 +66,11 @@ _ID, _LITERALS, _MEANS = b'  {"id": "', b'"literals": ', b'"means": '
 
 @of_tables
 def _ids() -> list[str]:
-    """The id of each row."""
-    return [row[len(_ID) : row.index(b'"', len(_ID))].decode() for row in _rows()]
+    """The id of each row, which begins it in the built-in table."""
+    first = len(_ID)
+    return [
+        row[first : row.index(b'"', first)].decode() if row.startswith(_ID) else parsed(row)["id"] for row in _rows()
+    ]
 
 
 def literals_of_messages() -> list[list[str]]:
@@ -80,7 +82,7 @@ def literals_of_messages() -> list[list[str]]:
 @of_tables
 def error_pattern_at(place: int) -> ErrorPattern:
     """The row at a place of the table."""
-    row = json.loads(_rows()[place].rstrip(b","))
+    row = parsed(_rows()[place])
     return ErrorPattern(
         id=row["id"],
         regex=row["regex"],

@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from doctor.knowledge import lanes, phrases
-from doctor.knowledge.load import of_tables, table
+from doctor.knowledge.load import of_tables, parsed, row_lines, table
 from doctor.regex import Regex
 
 HEALTHY = "healthy"  # the cause of tickets in which nothing was wrong
@@ -30,6 +30,7 @@ SUREST = 9.2  # the highest logarithm of odds of each: neither outweighs the oth
 ENOUGH = 4  # words of a text that are known; of fewer nothing is concluded
 ACCEPTED = 2  # causes that a label counts as right, about: the shares are at most so much together
 KEPT = 20_000  # terms of which is kept what the table says
+KEPT_BUCKETS = 256  # and buckets, some kB each
 READ = 200_000  # characters: what a ticket says of its cause is said by then
 EXCEPTION_WORDS = 40  # of the line of an exception
 BIAS_UNIT, RARITY_UNIT, WEIGHT_UNIT = 100, 100, 10  # the table holds whole numbers
@@ -37,11 +38,8 @@ END, FIELD = "|", "~"  # of a term, and within it: no term holds them, and JSON 
 PLACES = _TITLE, _EXCEPTION = "title ", "exception "  # before a term of the title, and of the last exception
 _ADDRESS = Regex(r"https?://\S+")
 _UNSPACED = Regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-_WORD = Regex(
-    r"[a-z_][a-z_0-9]*[a-z_0-9]|\d+\.\d+|(?<![\w.])\d{1,5}(?![\w.])|0x[0-9a-f]+|"
-    + _UNSPACED.pattern
-    + r"|[\u0400-\u04ff]{3,}|[\u00e0-\u00ff]\w+"
-)
+_ASCII_WORD = Regex(r"[a-z_][a-z_0-9]*[a-z_0-9]|\d+\.\d+|(?<![\w.])\d{1,5}(?![\w.])|0x[0-9a-f]+")
+_WORD = Regex(rf"{_ASCII_WORD.pattern}|{_UNSPACED.pattern}|[\u0400-\u04ff]{{3,}}|[\u00e0-\u00ff]\w+")
 _LETTERS = Regex(r"[a-z]{2,}")
 _RAISED = Regex(r"^\W*(?:[\w.]+\.)?\w*(?:error|exception|warning|interrupt|exit)\b\s*[:(]?.*$")
 
@@ -73,6 +71,8 @@ def terms_of(text: str) -> frozenset[str]:
 
 
 def _words(text: str) -> list[str]:
+    if text.isascii():  # sets of so many letters take a millisecond to compile
+        return _ASCII_WORD.findall(text)
     found: list[str] = []
     for word in _WORD.findall(text):
         if word > "\u3000" and _UNSPACED.match(word):
@@ -95,8 +95,8 @@ def bucket(term: str, buckets: int) -> int:
 
 def _said_of(term: str) -> str | None:
     """What the table says of a term: how rare it is, and its weights; None where it has none of that name."""
-    buckets = table("words")["terms"]
-    held, sought = buckets[bucket(term, len(buckets))]["lines"], f"{END}{term}{FIELD}"
+    buckets = row_lines("words", "terms")
+    held, sought = _bucket(bucket(term, len(buckets))), f"{END}{term}{FIELD}"
     place = held.find(sought)
     if place < 0:
         return None
@@ -106,6 +106,22 @@ def _said_of(term: str) -> str | None:
 
 
 _said = of_tables(_said_of, KEPT)
+
+
+def _bucket_at(place: int) -> str:
+    """The terms of a bucket and what the table says of them."""
+    lines: str = parsed(row_lines("words", "terms")[place])["lines"]
+    return lines
+
+
+_bucket = of_tables(_bucket_at, KEPT_BUCKETS)
+
+
+@of_tables
+def _causes() -> tuple[tuple[str, int, int], ...]:
+    """(cause, tickets that had it, its bias) of each cause."""
+    rows = map(parsed, row_lines("words", "causes"))
+    return tuple((row["cause"], row["tickets"], row["bias"]) for row in rows)
 
 
 @of_tables
@@ -131,9 +147,8 @@ def says(terms: frozenset[str], traits: Iterable[str] = ()) -> dict[str, float]:
         return {}
     known = [_weights(said) for said in found.values()]
     length = WEIGHT_UNIT * math.sqrt(sum(rarity * rarity for rarity, _ in known))
-    causes = table("words")["causes"]
-    sums = lanes.unpacked(sum(weights for _, weights in known), len(causes))
-    return {row["cause"]: row["bias"] / BIAS_UNIT + own / length for row, own in zip(causes, sums, strict=True)}
+    sums = lanes.unpacked(sum(weights for _, weights in known), len(_causes()))
+    return {cause: bias / BIAS_UNIT + own / length for (cause, _, bias), own in zip(_causes(), sums, strict=True)}
 
 
 def resemblances(text: str, terms: frozenset[str], traits: Iterable[str] = ()) -> tuple[Resemblance, ...]:
@@ -146,7 +161,7 @@ def resemblances(text: str, terms: frozenset[str], traits: Iterable[str] = ()) -
     odds = {cause: joined_odds(said, of_phrases.get(cause, said)) for cause, said in of_words.items()}
     shares = {cause: _share(own) for cause, own in odds.items()}
     whole = max(1.0, sum(shares.values()) / ACCEPTED)  # of a text with few words many causes have high odds
-    number = {row["cause"]: row["tickets"] for row in table("words")["causes"]}
+    number = {cause: tickets for cause, tickets, _ in _causes()}
     made = (Resemblance(cause, shares[cause] / whole, number[cause], own) for cause, own in odds.items())
     return tuple(sorted(made, key=lambda r: (-r.odds, r.cause)))
 

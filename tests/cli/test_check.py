@@ -241,10 +241,11 @@ def test_a_folder_is_one_machine_a_file(examined, tmp_path, capsys) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert [parse(line).verdict for line in lines] == ["faulty", "faulty"]
     assert [r.evidence[0][1] for r in requests] == [b"a.txt", b"b.txt"]
+    assert all(r.fixes for r in requests)
 
 
 def test_a_folder_is_summed_up_and_its_folders_are_named(examined, tmp_path, capsys) -> None:
-    examined(FAULTY)
+    requests = examined(FAULTY)
     (tmp_path / "a.txt").write_text("a")
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "b.txt").write_text("b")
@@ -253,6 +254,7 @@ def test_a_folder_is_summed_up_and_its_folders_are_named(examined, tmp_path, cap
     assert len(said.out.splitlines()) == 1
     assert "1 folder in" in said.err
     assert "torchdoctor: 1 file: 1 faulty." in said.err
+    assert not any(r.fixes for r in requests), "a line names no fix"
 
 
 def test_each_line_of_a_folder_is_printed_at_once(examined, tmp_path, capsys, monkeypatch) -> None:

@@ -96,3 +96,7 @@ def test_of_lines_that_differ_in_their_digits_alone_the_first_few_are_new() -> N
     said = [f"step {i:05}  loss 0.{i}" for i in range(10, 60)]
     found = document("x", "\n".join(["it slows down", *said, "killed", *said]).encode())
     assert [found.lines[i] for i in found.new_lines] == ["it slows down", *said[:3], "killed"]
+
+
+def test_a_bullet_is_a_star() -> None:
+    assert document("t", "\u2022 GPU: Tesla T4\n".encode()).lines[0] == "* GPU: Tesla T4"

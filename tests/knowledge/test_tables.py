@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.knowledge import load, lookup, vendors
+from doctor.knowledge import load, lookup, messages, vendors
 from doctor.knowledge.form import KnowledgeError
 from doctor.knowledge.load import BUILT_IN, TABLES
 from doctor.knowledge.schema import check_patterns, check_table
@@ -208,6 +208,21 @@ def test_updated_tables_are_preferred_where_they_are_newer(tmp_path: Path) -> No
     assert lookup.companion("2.15.0", "torchvision") == "0.29.2", "the other tables are the built-in ones"
     load.use(None)
     assert lookup.newest_torch() == "2.15.0"
+
+
+def test_rows_that_are_read_alone_are_those_of_an_update(tmp_path: Path) -> None:
+    data = newer("messages")
+    row = {**data["rows"][0], "id": "a-new-message", "literals": ["frobnicated"], "means": "It means nothing."}
+    data["rows"].append(dict(reversed(row.items())))
+    load.store({"messages": data}, tmp_path)
+    load.use(tmp_path)
+    assert lookup.literals_of_messages()[-1] == ["frobnicated"]
+    assert "a-new-message" in messages.harmless_ids()
+    found = lookup.error_pattern("a-new-message")
+    assert found is not None
+    assert found.means == "It means nothing."
+    load.use(None)
+    assert lookup.error_pattern("a-new-message") is None
 
 
 def test_what_vendors_publish_is_updated_too(tmp_path: Path) -> None:

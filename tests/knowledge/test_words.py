@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor.checks import all_checks
+from doctor.knowledge import phrases, words
 from doctor.knowledge.words import ELSEWHERE, HEALTHY, bucket, resemblances, terms_of
 from scripts import learn_words
 from scripts.tickets import Ticket
@@ -91,6 +92,13 @@ def test_terms_are_words_letters_pairs_and_words_of_the_title_and_the_exception_
     title = {"title cuda", "title 12.4", "title error", "title cuda 12.4", "title 12.4 error"}
     raised = {"exception valueerror", "exception cu121", "exception valueerror cu121"}
     assert found == words | pairs | title | raised
+
+
+@given(st.text(alphabet=st.characters(codec="ascii"), max_size=200))
+def test_an_ascii_text_has_the_same_words_and_pieces_by_the_shorter_expressions(text: str) -> None:
+    low = text.lower()
+    assert words._ASCII_WORD.compiled.findall(low) == words._WORD.compiled.findall(low)
+    assert phrases._ASCII_TOKEN.compiled.findall(low) == phrases._TOKEN.compiled.findall(low)
 
 
 def test_languages_without_spaces_are_taken_apart() -> None:
