@@ -22,7 +22,7 @@ EVERY = 5  # how many tickets there are for one that is counted
 SETS = 3  # of an expression
 LONGEST = 20  # characters of a word
 EXPENSIVE = 150  # characters of an expression whose alternatives are looked at one by one
-OF_EACH = 2  # sets of an alternative
+OF_EACH = 3  # sets of an alternative, those of the fewest words
 GAIN = 0.9  # a further set must leave at most this share of the tickets
 HEAD = '''"""What each regular expression needs in a text, by the hash of the expression: «1» where a match lies in one
 line, else «0», and sets of words of which each has one in every match, in one text (see needed() of regex.py): a module
@@ -88,7 +88,7 @@ def alternatives_of(pattern: str, flags: int) -> Alternatives:
     each = required_of_each(pattern, flags) if len(pattern) >= EXPENSIVE else []
     if not all(each) or all(len(sets) < 2 for sets in each):
         return ()
-    short = ((shortest(frozenset(w[-LONGEST:] for w in words)) for words in sets[:OF_EACH]) for sets in each)
+    short = ((shortest(frozenset(w[-LONGEST:] for w in words)) for words in sorted(sets, key=len)[:OF_EACH]) for sets in each)
     return tuple(tuple(tuple(sorted(words)) for words in sets) for sets in short)
 
 
