@@ -24,6 +24,8 @@ LONGEST = 20  # characters of a word
 EXPENSIVE = 150  # characters of an expression whose alternatives are looked at one by one
 OF_EACH = 3  # sets of an alternative, those of the fewest words
 GAIN = 0.9  # a further set must leave at most this share of the tickets
+SEARCH = 25  # what it costs to search one line, in words that are looked for
+SHORTEST = 4  # characters that stand for several words
 HEAD = '''"""What each regular expression needs in a text, by the hash of the expression: «1» where a match lies in one
 line, else «0», and sets of words of which each has one in every match, in one text (see needed() of regex.py): a module
 of texts is loaded four times as fast as one of tuples. Made by scripts/generate.py; do not edit."""
@@ -69,9 +71,37 @@ def _places(words: frozenset[str]) -> list[int]:
     return [sum(counts) for counts in zip(*map(_lines_with, words), strict=True)]
 
 
+@cache
+def _cost(part: str) -> float:
+    """What it costs to look for it, and to search the lines of a ticket that hold it, in words."""
+    counts = [sum(part in line for line in ticket.split("\n")) for ticket in _tickets()]
+    return 1 + SEARCH * sum(counts) / len(counts)
+
+
+def compact(words: frozenset[str]) -> frozenset[str]:
+    """Parts of the words that stand for all of them, at the least cost: few, and in few lines of the tickets."""
+    parts: dict[str, set[str]] = {word: {word} for word in words}
+    for word in words:
+        for begin in range(len(word)):
+            for end in range(begin + SHORTEST, len(word)):
+                parts.setdefault(word[begin:end], set()).add(word)
+    left, chosen = set(words), set[str]()
+    while left:
+        of_left = ((part, len(held & left)) for part, held in parts.items())
+        worth = {part: number / _cost(part) for part, number in of_left if number > (part not in words)}
+        best = max(worth, key=lambda part: (worth[part], len(part), part))
+        chosen.add(best)
+        left -= parts[best]
+    return frozenset(chosen)
+
+
+def _few(words: frozenset[str], longest: int = LONGEST) -> frozenset[str]:
+    return shortest(compact(shortest(frozenset(word[-longest:] for word in words))))
+
+
 def needs_of(pattern: str, flags: int, longest: int = LONGEST) -> tuple[bool, tuple[tuple[str, ...], ...]]:
     """The row of an expression, with words of at most that many characters."""
-    short = {shortest(frozenset(word[-longest:] for word in words)) for words in required_sets(pattern, flags)}
+    short = {_few(words, longest) for words in required_sets(pattern, flags)}
     sets = {words: _places(words) for words in short}
     chosen: list[frozenset[str]] = []
     left = [1] * len(_tickets())
@@ -88,7 +118,7 @@ def alternatives_of(pattern: str, flags: int) -> Alternatives:
     each = required_of_each(pattern, flags) if len(pattern) >= EXPENSIVE else []
     if not all(each) or all(len(sets) < 2 for sets in each):
         return ()
-    short = ((shortest(frozenset(w[-LONGEST:] for w in words)) for words in sorted(sets, key=len)[:OF_EACH]) for sets in each)
+    short = (sorted(map(_few, sets), key=len)[:OF_EACH] for sets in each)
     return tuple(tuple(tuple(sorted(words)) for words in sets) for sets in short)
 
 
