@@ -81,7 +81,7 @@ def may_be_several(documents: list[Document], notes: Notes, settle: Settle) -> b
     def noted(part: _Part) -> Notes:
         found = notes.of_part(part.document, part.first)
         for reader in OF_THE_WHOLE:
-            reader.read(part.document, found)
+            reader.read(part.document.brief, found)
         settle(found)
         return found
 

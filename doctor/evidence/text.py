@@ -115,6 +115,14 @@ class Document:
                 found.append(i)
         return tuple(found)
 
+    @property
+    def brief(self) -> Document:
+        """The same with the `new_lines` only."""
+        kept = self.new_lines
+        if len(kept) == len(self.lines):
+            return self
+        return Document(self.name, "\n".join(self.lines[i] for i in kept), tuple(self.numbers[i] for i in kept))
+
     def line_at(self, position: int) -> int:
         """Index of the line that holds that character."""
         return bisect_right(self.starts, position) - 1

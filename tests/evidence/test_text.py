@@ -100,3 +100,10 @@ def test_of_lines_that_differ_in_their_digits_alone_the_first_few_are_new() -> N
 
 def test_a_bullet_is_a_star() -> None:
     assert document("t", "\u2022 GPU: Tesla T4\n".encode()).lines[0] == "* GPU: Tesla T4"
+
+
+def test_what_is_brief_has_three_of_the_lines_of_a_log_that_count_on() -> None:
+    text = document("t", "".join(f"step {i}\n" for i in range(9)).encode() + b"it failed\n")
+    brief = text.brief
+    assert (brief.lines, brief.numbers) == (("step 0", "step 1", "step 2", "it failed", ""), (1, 2, 3, 10, 11))
+    assert brief.brief is brief
