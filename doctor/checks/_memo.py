@@ -10,6 +10,8 @@ from doctor.model.facts import Facts
 
 About = ParamSpec("About")
 Worked = TypeVar("Worked")
+
+
 def once_for_facts(
     function: Callable[Concatenate[Facts, About], Worked],
 ) -> Callable[Concatenate[Facts, About], Worked]:

@@ -166,12 +166,14 @@ _ON_DEVICE = Regex(
 )
 _PRINT = re.compile(r"[ \t]*print[ ]?\([^\n]{1,200}\)[ \t]*;?")
 PRINTS, OUTPUT_BELOW = 12, 6  # lines
+_WARNING = Regex(r"(?P<file>[^\s:][^:\n]{0,300}|[A-Z]:[^:\n]{1,300}):\d{1,6}: \w{0,60}Warning: ")
 _FAILED = Regex(r"Traceback|Error|Warning|rror:|not found")
 
 
 def _note_code(code: str, output: list[str], notes: Notes, at: int, *, interactive: bool) -> None:
     """Pair the expressions of a statement (or of its print calls) with the lines that follow."""
     lines = [(i, s) for i, s in enumerate(output, at + 1) if s]
+    lines = [one for place, one in enumerate(lines) if not _warns(lines, place)]
     if not lines:
         return
     device = _ON_DEVICE.search(code)
@@ -193,6 +195,14 @@ def _note_code(code: str, output: list[str], notes: Notes, at: int, *, interacti
         for expression, value in zip(wanted, values, strict=False):
             if _EXPRESSION.fullmatch(expression.strip()):
                 note_value(expression, value, notes, line=i)
+
+
+def _warns(lines: list[tuple[int, str]], place: int) -> bool:
+    """Whether a line is a warning of Python's, or the line of the source that it shows below."""
+    if _WARNING.match(lines[place][1]):
+        return True
+    above = _WARNING.match(lines[place - 1][1]) if place else None
+    return above is not None and above["file"].endswith(".py") and lines[place][1] not in ("True", "False")
 
 
 def _script(document: Document, notes: Notes) -> None:

@@ -33,6 +33,8 @@ _NAME_ROW = Regex(
 _MEMORY = Regex(r"(?<!\d)(\d{1,9})\s{0,9}MiB\s{0,9}/\s{0,9}(\d{1,9})\s{0,9}MiB")
 _MODE = Regex(r"(Default|E\. Process|E\. Thread|Prohibited)\s*\|\s*$")
 _PROCESS = Regex(r"^\|\s*\d+\s+(?:\S+\s+\S+\s+)?\d+\s+(?P<type>C|G|C\+G|M\+C)\s")
+_MIG = Regex(r"\b(Enabled|Disabled)\*?\s*\|\s*$")
+_INSTANCE = Regex(r"^\|\s*\d+\s+\d+\s+\d+\s+\d+\s*\|")  # GPU, GI, CI, MIG device
 _MODES = {"E. Process": "Exclusive_Process", "E. Thread": "Exclusive_Thread"}
 
 
@@ -49,6 +51,7 @@ class SmiGpu:
     memory_bytes: int | None = None
     memory_used_bytes: int | None = None
     compute_mode: str | None = None  # Default, Exclusive_Process, Prohibited
+    mig: bool | None = None  # MIG mode
     capability: str | None = None
     driver: str | None = None
 
@@ -63,6 +66,7 @@ class Smi:
     library: str | None = None  # «NVML library version» of the mismatch error
     gpus: tuple[SmiGpu, ...] = ()
     processes: int | None = None
+    mig_instances: int | None = None  # of all GPUs
     error: str | None = None
     header: str = ""  # the line with the versions, as it stood
 
@@ -73,7 +77,7 @@ def parse(text: str) -> Smi:
     return Smi(
         smi_version=_first(_SMI, header), driver=_first(_DRIVER, header), cuda=_first(_CUDA, header),
         library=_first(_NVML_VERSION, text), gpus=_table(text), processes=_processes(text), error=error_of(text),
-        header=header.strip(" |\t"),
+        mig_instances=_instances(text), header=header.strip(" |\t"),
     )
 
 
@@ -100,6 +104,8 @@ def _table(text: str) -> tuple[SmiGpu, ...]:
         second = lines[number + 1] if number + 1 < len(lines) else ""
         memory = _MEMORY.search(second)
         mode = _MODE.search(second)
+        third = lines[number + 2] if number + 2 < len(lines) else ""
+        mig = _MIG.search(third)
         name = row["name"].strip()
         gpus.append(
             SmiGpu(
@@ -107,6 +113,7 @@ def _table(text: str) -> tuple[SmiGpu, ...]:
                 pci_address=pci_address(row["bus"]), memory_used_bytes=int(memory[1]) * MIB if memory else None,
                 memory_bytes=int(memory[2]) * MIB if memory else None,
                 compute_mode=_MODES.get(mode[1], mode[1]) if mode else None,
+                mig=mig[1] == "Enabled" if mig else None,
             )
         )
     return tuple(gpus)
@@ -119,6 +126,18 @@ def _processes(text: str) -> int | None:
         return None
     rows = [_PROCESS.match(line) for line in rest.splitlines()]
     return sum(1 for row in rows if row and "C" in row["type"])
+
+
+def _instances(text: str) -> int | None:
+    """MIG instances; None where the table has no list of them."""
+    _, found, rest = text.partition("MIG devices:")
+    return sum(_INSTANCE.match(line) is not None for line in rest.splitlines()) if found else None
+
+
+def mig_of(gpus: tuple[SmiGpu, ...]) -> bool | None:
+    """Whether MIG mode is on for all of them; None where that is not said of any."""
+    said = [gpu.mig for gpu in gpus]
+    return None if all(mig is None for mig in said) else all(said)
 
 
 def pci_address(text: str) -> str | None:

@@ -365,6 +365,8 @@ class Nvidia:
     fabric_manager_version: str | None = None  # must equal the driver's
     toolkit: str | Absent | None = None  # nvcc: says nothing about the driver
     compute_mode: str | None = None  # "Default", "Exclusive_Process", "Prohibited"
+    mig: bool | None = None  # MIG mode is on for all GPUs that nvidia-smi lists: CUDA sees MIG instances only
+    mig_instances: int | None = None  # how many of them it lists
     xids: tuple[int, ...] | None = None  # Xid errors in the kernel log
     processes: int | None = None  # compute processes of others
     sources: tuple[Source, ...] = ()  # how each source of these facts answered

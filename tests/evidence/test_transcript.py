@@ -149,3 +149,17 @@ def test_what_a_sentence_says_of_cuda() -> None:
     assert facts("with pip, torch.cuda.is_available() is false.\n").torch.cuda_available is False
     assert facts("`torch.cuda.is_available()` returns True\n").torch.cuda_available is True
     assert facts("if torch.cuda.is_available() is the right question\n").torch is None
+
+
+def test_a_warning_above_a_value_is_none() -> None:
+    said = """\
+>>> torch.cuda.is_available()
+/usr/lib/python3.10/dist-packages/torch/cuda/__init__.py:115: UserWarning: CUDA initialization: it failed
+  return torch._C._cuda_getDeviceCount() > 0
+False
+>>> torch.backends.mps.is_available()
+<stdin>:1: UserWarning: there is no Mac
+True
+"""
+    torch = facts(said).torch
+    assert (torch.cuda_available, torch.mps_available) == (False, True)

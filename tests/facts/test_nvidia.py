@@ -307,3 +307,24 @@ def test_the_child_tells_an_empty_library_from_none(tmp_path: Path) -> None:
     assert {"broken": f"{tmp_path}/libcuda.so.1: file too short"} in lines
     assert not any("absent" in line for line in lines)
     assert lines[-1] == {"done": True}
+
+
+@pytest.mark.parametrize(
+    ("devices", "instances"),
+    [
+        ("|  No MIG devices found                                                                 |", 0),
+        ("|  0    1   0   0  |     11MiB / 20224MiB | 42      0 |  3   0    2    0    0 |", 1),
+    ],
+)
+def test_mig_mode_and_its_instances(machine, devices: str, instances: int) -> None:
+    table = f"""cat <<'END'
+| NVIDIA-SMI 530.41.03              Driver Version: 530.41.03    CUDA Version: 12.1     |
+|   0  NVIDIA A100-SXM4-80GB           Off| 00000000:40:00.0 Off |                   On |
+| N/A   27C    P0               31W / 400W|      0MiB / 81920MiB |     N/A      Default |
+|                                         |                      |              Enabled |
+| MIG devices:                                                                          |
+{devices}
+END
+"""
+    found, _, _ = machine({"nvidia-smi": table})
+    assert (found.mig, found.mig_instances) == (True, instances)

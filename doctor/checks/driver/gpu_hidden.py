@@ -5,16 +5,19 @@ What it means
     GPUs that programs may see. Empty, -1, an index or a UUID that does not exist, or the same GPU twice hides all of
     them; after a first entry that is right, a wrong one hides the rest. nvidia-smi shows them all the same. A program
     or notebook may set it itself. Where some GPUs stay visible, that is a choice, and only a note.
+    In MIG mode a GPU is divided, and CUDA sees its instances only: without an instance it sees nothing.
 
 How to see it yourself
-    echo "[$CUDA_VISIBLE_DEVICES]"; nvidia-smi -L lists the GPUs and their numbers.
+    echo "[$CUDA_VISIBLE_DEVICES]"; nvidia-smi -L lists the GPUs and their numbers, and the MIG instances.
 
 What to do
-    Unset the variable, or name a GPU that exists; in a program before torch is imported.
+    Unset the variable, or name a GPU that exists; in a program before torch is imported. In MIG mode make an instance,
+    or turn the mode off.
 
 References
     https://docs.nvidia.com/cuda/cuda-c-programming-guide/ (CUDA environment variables)
     https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html
+    https://docs.nvidia.com/datacenter/tesla/mig-user-guide/
 """
 
 from __future__ import annotations
@@ -69,6 +72,12 @@ MISSING = (
     "deserialize-without-cuda",
     "no-cuda-gpus",
 )  # messages of a program that finds no GPU
+INSTANCE = Remedy(
+    action="system-setting",
+    details={"setting": "mig", "value": "an instance, or off"},
+    text="Make a MIG instance (sudo nvidia-smi mig -lgip lists the profiles, sudo nvidia-smi mig -cgi PROFILE -C makes "
+    "one) and let the program see it, or turn MIG mode off: sudo nvidia-smi -mig 0.",
+)
 NOT_SHOWN = Fit(0.3, "no variable that chooses GPUs is shown")
 
 
@@ -104,7 +113,7 @@ def judge(facts: Facts) -> Judgement:
         return _partly(facts, hidden)
     if hidden is None and (error := heard(facts, "visible-devices-empty")) and _program_misses_it(facts):
         return _by_assignment(facts, error)
-    return _by_message(facts)
+    return _by_mig(facts) or _by_message(facts)
 
 
 @check.fit
@@ -119,6 +128,22 @@ def fits(facts: Facts) -> Fit | None:
         return Fit(0, "no variable that chooses GPUs is set") if known else NOT_SHOWN if of_any_cause else None
     name, value = next(((n, v) for n, v in values.items() if v.strip() not in PLAIN), (None, None))
     return Fit(3, f"{name} is {value!r}") if name else Fit(0.1, "the variables that choose GPUs begin with GPU 0")
+
+
+def _by_mig(facts: Facts) -> Judgement:
+    """All GPUs are in MIG mode, and no instance is there."""
+    nvidia = facts.nvidia
+    if not (nvidia.mig and not nvidia.mig_instances and cuda_refused(facts) and kind(facts) in (None, "cuda")):
+        return None
+    seen = "there is no MIG instance" if nvidia.mig_instances == 0 else "no MIG instance is shown"
+    return check.found(
+        facts,
+        f"MIG mode is on, and {seen}: CUDA sees instances only.",
+        evidence=("nvidia.mig", "nvidia.mig_instances", "torch.cuda_available", shown(facts, "nvidia")),
+        remedies=(INSTANCE,),
+        confidence="certain" if nvidia.mig_instances == 0 else "likely",
+        title="MIG mode hides the GPU: there is no instance for CUDA.",
+    )
 
 
 def _hidden(facts: Facts) -> Hidden | None:

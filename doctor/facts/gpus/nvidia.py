@@ -431,6 +431,8 @@ def _write_smi(seen: nvidia_smi.Smi, gpus: tuple[SmiGpu, ...], error: str | None
     )
     notes.set("nvidia.smi_library", seen.library, SMI)
     notes.set("nvidia.processes", seen.processes, SMI)
+    notes.set("nvidia.mig", nvidia_smi.mig_of(seen.gpus), SMI)
+    notes.set("nvidia.mig_instances", seen.mig_instances, SMI)
     if gpus:
         notes.set("gpus.nvidia", gpus, SMI)
         notes.set("nvidia.gpus_seen", len(gpus), SMI)

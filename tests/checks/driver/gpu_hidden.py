@@ -104,3 +104,25 @@ $ nvidia-smi
 /opt/lib/python3.9/site-packages/torch/cuda/__init__.py:88: UserWarning: CUDA initialization: CUDA driver initialization failed, you might not have a CUDA gpu.
 False
 """
+MIG = """\
+>>> torch.cuda.is_available()
+False
+$ nvidia-smi
++---------------------------------------------------------------------------------------+
+| NVIDIA-SMI 530.41.03              Driver Version: 530.41.03    CUDA Version: 12.1     |
+|-----------------------------------------+----------------------+----------------------+
+|   0  NVIDIA A100-SXM4-80GB           Off| 00000000:40:00.0 Off |                   On |
+| N/A   27C    P0               31W / 400W|      0MiB / 81920MiB |     N/A      Default |
+|                                         |                      |              Enabled |
++-----------------------------------------+----------------------+----------------------+
+| MIG devices:                                                                          |
+{devices}
++---------------------------------------------------------------------------------------+
+"""
+BAD["MIG mode without an instance"] = Case(MIG.format(devices="|  No MIG devices found                   |"), severity="fault")
+BAD["MIG mode, and no instance is shown"] = MIG.partition("| MIG devices")[0]
+GOOD["a MIG instance"] = MIG.format(devices="|  0    1   0   0  |     11MiB / 20224MiB | 42      0 |  3   0    2    0    0 |")
+GOOD["MIG mode, and torch computes"] = replace(
+    with_torch(with_nvidia(linux(), "NVIDIA A100-SXM4-80GB"), "2.6.0+cu124", cuda_available=True),
+    nvidia=replace(with_nvidia(linux(), "NVIDIA A100-SXM4-80GB").nvidia, mig=True),
+)
