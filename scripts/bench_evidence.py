@@ -42,7 +42,7 @@ SIZE = 10_000  # bytes of the single ticket
 def main() -> int:
     """Measure, print, compare with the limits."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=10, help="of reading all tickets; the best one counts")
+    parser.add_argument("--rounds", type=int, default=25, help="of reading all tickets; the best one counts")
     options = parser.parse_args()
     gc.set_threshold(COLLECTED_EVERY)
     tickets = [p.read_bytes() for p in sorted((ROOT / "tests/cases/bank").glob("*/*/input.txt"))]
@@ -71,7 +71,7 @@ def one_ticket_ms(tickets: list[bytes], *options: str) -> float:
         return best_ms(["check", "--from", str(path), *options])
 
 
-def best_ms(arguments: list[str], rounds: int = 15) -> float:
+def best_ms(arguments: list[str], rounds: int = 25) -> float:
     """Best time of the command, in ms."""
     with tempfile.TemporaryDirectory() as byte_code:
         environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": byte_code}
