@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 from doctor.cli import check  # noqa: E402
 from doctor.cli.main import COLLECTED_EVERY  # noqa: E402
+from doctor.evidence.read import read  # noqa: E402
 from doctor.model.report import Report  # noqa: E402
 from doctor.pipeline import Request, examine  # noqa: E402
 
@@ -119,8 +120,6 @@ def loops_a_ticket(tickets: list[bytes], rounds: int = 3) -> float:
 
 
 def _read(ticket: bytes) -> object:
-    from doctor.evidence.read import read
-
     return read((("ticket", ticket),))
 
 

@@ -124,9 +124,8 @@ def source(tickets: list[Ticket]) -> str:
     return f"{len(tickets)} labelled tickets (tests/cases, {digest(tickets)}), learned by scripts/learn_words.py"
 
 
-def other_source() -> str:
+def other_source(texts: list[Ticket]) -> str:
     """The same of the texts about something else."""
-    texts = elsewhere()
     return f"{len(texts)} texts about something else (tests/elsewhere, {digest(texts)})"
 
 
@@ -190,8 +189,9 @@ class Model:
 
 def learned(tickets: list[Ticket]) -> dict[str, Any]:
     """The content of the table."""
-    origin = {"cases": source(tickets), ELSEWHERE: other_source()}
-    tickets = [*tickets, *elsewhere()]
+    others = elsewhere()
+    origin = {"cases": source(tickets), ELSEWHERE: other_source(others)}
+    tickets = [*tickets, *others]
     terms = [terms_and_traits(ticket) for ticket in tickets]
     model = Model(tickets, terms)
     number = Counter(cause for ticket in tickets for cause in accepted(ticket))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from doctor.checks.run.harmless_warning import check, told
 from doctor.checks.runner import quoted
-from doctor.knowledge.messages import ErrorPattern, error_pattern, harmless_ids
+from doctor.knowledge.messages import ErrorPattern, harmless_row
 from doctor.model.facts import ErrorText, Facts
 from doctor.model.finding import ONLY_TOLD, Finding
 from doctor.model.symptom import Symptom
@@ -35,7 +35,7 @@ def harmless(facts: Facts, findings: Iterable[Finding], symptoms: Sequence[Sympt
 def harmless_lines(facts: Facts, symptoms: Sequence[Symptom]) -> Iterator[tuple[ErrorText, ErrorPattern]]:
     """The lines that are harmless warnings, in the order of the text, each with its row; none is a symptom, too."""
     for error in facts.errors:
-        row = error_pattern(error.pattern) if error.pattern in harmless_ids() else None
+        row = harmless_row(error.pattern)
         if row and not _is_a_symptom(error, symptoms):
             yield error, row
 

@@ -13,7 +13,7 @@ from typing import Literal
 from doctor.accounting.account import Account
 from doctor.checks import is_programs_own
 from doctor.checks._accelerators import Accelerator, accelerators, torch_runs
-from doctor.knowledge.messages import error_pattern, harmless_ids
+from doctor.knowledge.messages import harmless_row
 from doctor.model.facts import ABSENT, REMARK, STATEMENT, Absent, Facts, ProbeResult, Torch
 from doctor.model.finding import OPEN_IF_NOTED, Outcome
 from doctor.model.values import dataclass
@@ -92,10 +92,8 @@ def _not_understood(facts: Facts) -> Iterator[str]:
     for error in facts.errors:
         if error.pattern in (REMARK, STATEMENT):
             yield f"«{error.text[:120]}» was not understood"
-        elif not facts.live and error.pattern in harmless_ids():
-            row = error_pattern(error.pattern)
-            if row and row.doubtful:
-                yield f"«{error.text[:120]}» is harmless only if the program went on"
+        elif not facts.live and (row := harmless_row(error.pattern)) and row.doubtful:
+            yield f"«{error.text[:120]}» is harmless only if the program went on"
     for gap in facts.gaps:
         if gap.fact.partition(".")[0] == "evidence":
             yield gap.detail or "a part of the text was not read"

@@ -67,21 +67,13 @@ def cannot_say(check: Check, facts: Facts) -> str | None:
         return None
     if check.keeps_from and _refuted(facts, check.keeps_from, check.even_if_listed):
         return None
-    told = _told_of_needs(facts)
     for need in check.needs:
-        if need not in told:
-            told[need] = _unknown(facts, need)
-        if why := told[need]:
+        if why := _unknown(facts, need):
             return why
     return None if check.needs else "it does not say what rules it out"
 
 
 @once_for_facts
-def _told_of_needs(facts: Facts) -> dict[str, str | None]:
-    """What was found out of the needs of the checks before: many have the same."""
-    return {}
-
-
 def _unknown(facts: Facts, need: str) -> str | None:
     """Why a need of many checks is not met; None where it is."""
     if is_known(facts, need):

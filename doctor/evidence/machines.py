@@ -79,9 +79,9 @@ def may_be_several(documents: list[Document], notes: Notes, settle: Settle) -> b
     document = documents[0]
 
     def noted(part: _Part) -> Notes:
-        found = notes.of_part(part.document, part.first)
+        found, brief = notes.of_part(part.document, part.first), part.document.brief
         for reader in OF_THE_WHOLE:
-            reader.read(part.document.brief, found)
+            reader.read(brief, found)
         settle(found)
         return found
 

@@ -212,7 +212,7 @@ def _table(smi: nvidia_smi.Smi, notes: Notes, line: int) -> None:
         put("nvidia.sources", (Source(name=SMI, status="ok"),))
     if smi.gpus:
         put("nvidia.gpus_seen", len(smi.gpus))
-        put("nvidia.mig", nvidia_smi.mig_of(smi.gpus))
+        put("nvidia.mig", smi.mig)
         put("nvidia.mig_instances", smi.mig_instances)
     for gpu in smi.gpus:
         put("nvidia.compute_mode", gpu.compute_mode)

@@ -70,6 +70,12 @@ class Smi:
     error: str | None = None
     header: str = ""  # the line with the versions, as it stood
 
+    @property
+    def mig(self) -> bool | None:
+        """Whether MIG mode is on for all GPUs; None where that is not said of any."""
+        said = [gpu.mig for gpu in self.gpus]
+        return None if all(mig is None for mig in said) else all(said)
+
 
 def parse(text: str) -> Smi:
     """The table, or the error that stands in its place."""
@@ -132,12 +138,6 @@ def _instances(text: str) -> int | None:
     """MIG instances; None where the table has no list of them."""
     _, found, rest = text.partition("MIG devices:")
     return sum(_INSTANCE.match(line) is not None for line in rest.splitlines()) if found else None
-
-
-def mig_of(gpus: tuple[SmiGpu, ...]) -> bool | None:
-    """Whether MIG mode is on for all of them; None where that is not said of any."""
-    said = [gpu.mig for gpu in gpus]
-    return None if all(mig is None for mig in said) else all(said)
 
 
 def pci_address(text: str) -> str | None:

@@ -116,6 +116,11 @@ def harmless_ids() -> frozenset[str]:
     return frozenset(id for id, row in zip(_ids(), _rows(), strict=True) if _MEANS in row)
 
 
+def harmless_row(id: str) -> ErrorPattern | None:
+    """The row of that id, if it is of a harmless warning."""
+    return error_pattern(id) if id in harmless_ids() else None
+
+
 @of_tables
 def _places() -> dict[str, int]:
     return {id: place for place, id in enumerate(_ids())}

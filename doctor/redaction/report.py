@@ -96,11 +96,7 @@ def redaction(report: Report, *, names: Iterable[tuple[str, str]] = ()) -> Redac
     """The same, with what was replaced."""
     if report.redacted:
         return Redaction(report)
-    known = _Known(names)
-    redacted: Report = _walk(report, known.learn)
-    rewriter = _Rewriter(known)
-    if known.anything:
-        redacted = _walk(report, rewriter.rewrite)
+    redacted, rewriter = _replaced(report, names)
     if report.target.python:
         python = rewriter.rewrite(report.target.python, How.TEXT, "", "target.python")
         fixes = tuple(_with_placeholder(f, python) for f in redacted.plan.fixes)
@@ -111,9 +107,7 @@ def redaction(report: Report, *, names: Iterable[tuple[str, str]] = ()) -> Redac
 def redact_bench(report: BenchReport, *, names: Iterable[tuple[str, str]] = ()) -> BenchReport:
     """A benchmark's report with stand-ins. It has no place for a name of a person or a path; what a library said of an
     error may hold one."""
-    known = _Known(names)
-    _walk(report, known.learn)
-    redacted: BenchReport = _walk(report, _Rewriter(known).rewrite)
+    redacted: BenchReport = _replaced(report, names)[0]
     return redacted
 
 
@@ -121,10 +115,7 @@ def comparison_redaction(
     comparison: Comparison, *, names: Iterable[tuple[str, str]] = ()
 ) -> tuple[Comparison, tuple[StandIn, ...]]:
     """A comparison with stand-ins, the same for all its machines, and what was replaced."""
-    known = _Known(names)
-    _walk(comparison, known.learn)
-    rewriter = _Rewriter(known)
-    redacted: Comparison = _walk(comparison, rewriter.rewrite)
+    redacted, rewriter = _replaced(comparison, names)
     return dataclasses.replace(redacted, redacted=True), rewriter.stand_ins()
 
 
@@ -144,10 +135,18 @@ def redact_fleet(report: FleetReport, *, names: Iterable[tuple[str, str]] = ()) 
         return named.sub(lambda match: stand_ins[match[0]], text) if named and how is How.TEXT else text
 
     replaced: FleetReport = _walk(report, rewrite)
-    known = _Known(names)
-    _walk(replaced, known.learn)
-    redacted: FleetReport = _walk(replaced, _Rewriter(known).rewrite)
+    redacted: FleetReport = _replaced(replaced, names)[0]
     return redacted
+
+
+def _replaced(
+    report: Report | BenchReport | FleetReport | Comparison, names: Iterable[tuple[str, str]]
+) -> tuple[Any, _Rewriter]:
+    """The report with stand-ins, and what has put them there."""
+    known = _Known(names)
+    shown = _walk(report, known.learn)
+    rewriter = _Rewriter(known)
+    return _walk(report, rewriter.rewrite) if known.anything else shown, rewriter
 
 
 _PART = Regex(r"[^/]+")
@@ -382,9 +381,7 @@ def _dataclass(value: Any, rewrite: Rewrite, where: str, label: str = "") -> Any
         if old is None or old == ():
             continue
         name = f"{where}.{field}" if where else field
-        if how is None and isinstance(old, str):  # a word of a closed vocabulary
-            new = NOT_DECLARED if emptied else old
-        elif emptied:
+        if emptied:
             new = _emptied(old)
         elif label and field == "text":
             new = _entry(label, old, how, rewrite, where)

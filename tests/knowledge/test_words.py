@@ -23,7 +23,7 @@ CASES = Path(__file__).resolve().parents[1] / "cases"
 def test_the_table_is_learned_from_the_labelled_tickets_that_there_are() -> None:
     table = json.loads(learn_words.TABLE.read_text(encoding="utf-8"))
     current = learn_words.source(learn_words.labelled(CASES.iterdir()))
-    others = learn_words.other_source()
+    others = learn_words.other_source(learn_words.elsewhere())
     assert table["sources"] == {"cases": current, ELSEWHERE: others}, "run scripts/learn_words.py tests/cases/* --write"
 
 

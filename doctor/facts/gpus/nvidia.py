@@ -431,7 +431,7 @@ def _write_smi(seen: nvidia_smi.Smi, gpus: tuple[SmiGpu, ...], error: str | None
     )
     notes.set("nvidia.smi_library", seen.library, SMI)
     notes.set("nvidia.processes", seen.processes, SMI)
-    notes.set("nvidia.mig", nvidia_smi.mig_of(seen.gpus), SMI)
+    notes.set("nvidia.mig", seen.mig, SMI)
     notes.set("nvidia.mig_instances", seen.mig_instances, SMI)
     if gpus:
         notes.set("gpus.nvidia", gpus, SMI)
