@@ -142,7 +142,7 @@ def _by_mig(facts: Facts) -> Judgement:
         evidence=("nvidia.mig", "nvidia.mig_instances", "torch.cuda_available", shown(facts, "nvidia")),
         remedies=(INSTANCE,),
         confidence="certain" if nvidia.mig_instances == 0 else "likely",
-        title="MIG mode hides the GPU: there is no instance for CUDA.",
+        title="MIG mode hides the GPU from CUDA.",
     )
 
 
