@@ -150,6 +150,25 @@ def needs() -> str:
     return needs.text()
 
 
+def only_on() -> str:
+    """doctor/checks/_only_on.py: the systems to which checks limit themselves."""
+    from doctor.checks import check_of, layers
+
+    checks = (check for id in layers() if (check := check_of(id)))
+    rows = [f"    {check.id!r}: {check.systems!r},".replace("'", '"') for check in checks if check.systems]
+    return "\n".join(
+        [
+            '"""The systems to which checks limit themselves, so that what cannot occur need not be loaded. Made by',
+            'scripts/generate.py from `systems` of each check; do not edit."""',
+            "",
+            "ONLY_ON: dict[str, tuple[str, ...]] = {",
+            *rows,
+            "}",
+            "",
+        ]
+    )
+
+
 def known_words() -> str:
     """doctor/redaction/known.txt: the words of the knowledge tables that words.txt lacks; not those of tickets,
     among which names may be."""
@@ -199,6 +218,7 @@ def exit_codes() -> str:
 
 MADE = {
     "doctor/needs.py": needs,  # first: what others are made of reads it
+    "doctor/checks/_only_on.py": only_on,
     "doctor/redaction/known.txt": known_words,
     "docs/bench.md": bench_page,
     "docs/checks.md": catalogue,

@@ -19,7 +19,7 @@ from functools import cache
 from doctor.accounting import questions
 from doctor.accounting.harmless import harmless
 from doctor.accounting.symptoms import is_warning, symptoms_of
-from doctor.checks import PROGRAM, Check, Fit, all_checks, check_of, is_known, the_programs_own
+from doctor.checks import PROGRAM, Check, Fit, check_of, is_known, the_programs_own
 from doctor.checks._accelerators import Accelerator, accelerators
 from doctor.checks._machine import wants_no_gpu
 from doctor.checks.runner import settle
@@ -72,19 +72,19 @@ def account(
     likely = _likely({s: about(s) for s in symptoms if s.explained_by is None}, found, facts)
     likely = tuple(f for f in likely if f.id not in doubted)
     if likely:
-        found = settle((*found, *likely), all_checks())
+        found = settle((*found, *likely))
         symptoms = explained(symptoms, found, facts, status)
     if own := _programs_own(symptoms, found, facts):
-        found = settle((*found, own), all_checks())
+        found = settle((*found, own))
         symptoms = explained(symptoms, found, facts, status)
     unusable = _unusable(symptoms, found, facts)
     if unusable and unusable.id not in doubted:
-        found = settle((*found, unusable), all_checks())
+        found = settle((*found, unusable))
         symptoms = explained(symptoms, found, facts, status)
     left = [h for s in symptoms if s.explained_by is None for h in about(s)[:SHOWN]]
     asks = questions_about(symptoms, left, found, facts)
     return Account(
-        findings=settle((*found, *harmless(facts, found, symptoms)), all_checks()),
+        findings=settle((*found, *harmless(facts, found, symptoms))),
         symptoms=symptoms,
         hypotheses=tuple(dict.fromkeys(left)),
         questions=asks,
@@ -108,7 +108,7 @@ def outranked(findings: Sequence[Finding], facts: Facts) -> tuple[Finding, ...]:
                 finding, severity="warning", detail=f"{finding.detail} But the probe of {names} passed: torch uses it."
             )
         kept.append(finding)
-    return tuple(kept) if kept == list(findings) else settle(kept, all_checks())
+    return tuple(kept) if kept == list(findings) else settle(kept)
 
 
 # ---- which finding explains which symptom
@@ -191,8 +191,8 @@ def weigh(usual: Mapping[str, float], symptom: Symptom, status: Mapping[str, str
     weights: dict[str, tuple[float, Fit | None]] = {}
     known = {gpu.vendor for gpu in facts.gpus or ()}
     for id, weight in usual.items():
-        check = check_of(id)
-        if check is None or status.get(id) == "passed":
+        check = check_of(id) if status.get(id) != "passed" else None
+        if check is None:
             continue
         fit = check.fits(facts) if check.fits else None
         weight *= fit.factor if fit else 1.0

@@ -8,7 +8,6 @@ from doctor.accounting.account import Account, account
 from doctor.accounting.harmless import harmless
 from doctor.accounting.symptoms import symptoms_of
 from doctor.accounting.verdict import Verdict, verdict
-from doctor.checks import all_checks
 from doctor.checks.runner import judge, settle
 from doctor.model.facts import REMARK, Facts
 from doctor.model.finding import SAID_LAST, Finding, Outcome
@@ -31,7 +30,7 @@ def judged(facts: Facts, *, only: Iterable[str] = (), limits: tuple[str, ...] = 
     wanted = tuple(only)
     outcomes, findings = judge(facts, wanted)
     if set(wanted) & set(SAID_LAST):
-        findings = settle((*findings, *harmless(facts, findings, symptoms_of(facts))), all_checks())
+        findings = settle((*findings, *harmless(facts, findings, symptoms_of(facts))))
     made = Account(findings=findings) if wanted else account(facts, outcomes, findings)
     said = verdict(facts, made, outcomes, limits)
     fault = _only_likely(made)

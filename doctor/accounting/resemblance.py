@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from doctor.accounting.account import SHOWN, Account, questions_about, weigh
 from doctor.accounting.traits import traits_of
-from doctor.checks import all_checks, check_of, is_programs_own
+from doctor.checks import check_of, is_programs_own
 from doctor.checks.run import no_fault_described
 from doctor.checks.runner import settle
 from doctor.knowledge import words
@@ -36,7 +36,7 @@ def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[
     found = _compared(text, facts, account.symptoms)
     if found and found[0].cause == HEALTHY and found[0].share >= ASKS and _says_nothing(account):
         others = (f for f in account.findings if not is_programs_own(f.id))
-        return replace(account, findings=settle((*others, _only_asks(found[0], facts)), all_checks()))
+        return replace(account, findings=settle((*others, _only_asks(found[0], facts))))
     alike = {r.cause: r for r in found if r.share >= AT_LEAST and check_of(r.cause)}
     told = {h.symptom for h in account.hypotheses}
     symptom = next((s for s in account.left_over if s.id not in told), None) or Symptom(
@@ -51,7 +51,7 @@ def with_resemblance(account: Account, text: str, facts: Facts, status: Mapping[
     findings = account.findings
     if leader := _leader(alike, about, account):
         others = (f for f in findings if not is_programs_own(f.id))
-        findings = settle((*others, _told(alike[leader.id], leader, facts)), all_checks())
+        findings = settle((*others, _told(alike[leader.id], leader, facts)))
     return replace(
         account,
         findings=findings,

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from doctor.checks import _causes, all_checks, the_programs_own
+from doctor.checks import _causes, checks_for, the_programs_own
 from doctor.checks._accelerators import accelerators, torch_runs
 from doctor.fixes.tools import pip
 from doctor.knowledge import codes, lookup
@@ -113,9 +113,9 @@ def not_known_whether_a_gpu(facts: Facts) -> bool:
 def keep_from(vendor: str, facts: Facts) -> tuple[str, ...]:
     """The diagnoses that keep torch from that vendor's GPUs, in causal order. Where torch imports, those are left out
     that do it by making the import fail."""
-    ruled_out = _causes.import_fails() if torch_runs(facts) else ()
+    ruled_out = _causes.import_fails(facts) if torch_runs(facts) else ()
     return tuple(
-        c.id for c in all_checks()
+        c.id for c in checks_for(facts)
         if vendor in c.keeps_from and not c.concluded and (c.even_if_imported or c.id not in ruled_out)
     )  # fmt: skip
 
@@ -138,7 +138,7 @@ def _import(facts: Facts) -> Iterator[Symptom]:
         subject="torch",
         text=failure.message if failure and failure.message else "import torch fails",
         source="import torch",
-        causes=_causes.import_fails(),
+        causes=_causes.import_fails(facts),
     )
 
 
@@ -232,7 +232,7 @@ def _installs(facts: Facts) -> Iterator[Symptom]:
         if attempt.failed:
             text = attempt.message or attempt.command or f"{attempt.tool} failed"
             yield Symptom(id="install-failed", kind="install", subject="package", text=text[:300], source=attempt.tool,
-                          causes=_causes.install_fails())  # fmt: skip
+                          causes=_causes.install_fails(facts))  # fmt: skip
 
 
 def _probes(facts: Facts) -> Iterator[Symptom]:

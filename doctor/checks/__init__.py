@@ -20,6 +20,7 @@ from dataclasses import field
 from functools import cache
 from typing import Any
 
+from doctor.checks._only_on import ONLY_ON
 from doctor.model.facts import ABSENT, ErrorText, Facts, Gap, Gpu, ImportFailure, Package, Source, TorchCopy
 from doctor.model.finding import LAYERS, Evidence, Finding, Remedy, Severity
 from doctor.model.values import dataclass
@@ -77,7 +78,6 @@ class Check:
     candidate for each GPU of theirs that torch does not use, and refuted where torch uses all of them.
     `even_if_listed`: torch may list such a GPU all the same, so that only a passed probe of each refutes it.
     `even_if_imported`: it can make `import torch` fail, and can also keep torch from the GPU while the import succeeds.
-    `programs_own`: the error belongs to the user's program; the environment is in order. One check declares it.
     `usual`: the remedies that are tried where only the diagnosis is concluded, and no detail known.
     """
 
@@ -87,7 +87,6 @@ class Check:
     keeps_from: tuple[str, ...] = ()
     even_if_listed: bool = False
     even_if_imported: bool = False
-    programs_own: bool = False
     usual: tuple[Remedy, ...] = ()
     on_request: bool = False  # judged only where the user asked for it: where all that it needs is known
     concluded: bool = False  # found by doctor/accounting when the others have answered, never by a judge of its own
@@ -240,41 +239,58 @@ def _nothing_said(name: str, live: bool) -> Gap:
 
 
 @cache
-def all_checks() -> tuple[Check, ...]:
-    """Every check, found by being there, in causal order (layer, then file name)."""
-    found = []
+def layers() -> dict[str, str]:
+    """Of each check, found by being there, its layer; in causal order (layer, then file name)."""
+    found: dict[str, str] = {}
     for layer in LAYERS:
         package = importlib.import_module(f"doctor.checks.{layer}")
-        for module in names_in(package.__path__):
-            found.append(_declared(layer, module))
-    return tuple(found)
+        found |= {module.replace("_", "-"): layer for module in names_in(package.__path__)}
+    return found
 
 
-def _declared(layer: str, module: str) -> Check:
-    loaded = importlib.import_module(f"doctor.checks.{layer}.{module}")
+@cache
+def check_of(id: str) -> Check | None:
+    """The check of that id, or None. Its file is loaded when somebody asks for it."""
+    if (layer := layers().get(id)) is None:
+        return None
+    loaded = importlib.import_module(f"doctor.checks.{layer}.{id.replace('-', '_')}")
     check = loaded.check
     assert isinstance(check, Check), f"{loaded.__name__} declares no check"
-    check.id = module.replace("_", "-")
+    check.id = id
     check.layer = layer
     title, _, docs = (loaded.__doc__ or "").strip().partition("\n")
     check.title, check.docs = title.strip(), docs.strip("\n")
     return check
 
 
-def check_of(id: str) -> Check | None:
-    """The check of that id, or None."""
-    return _by_id().get(id)
+def all_checks() -> tuple[Check, ...]:
+    """Every check, in causal order."""
+    return checks_on(None, wsl=False)
+
+
+def checks_for(facts: Facts) -> tuple[Check, ...]:
+    """The checks of all that can occur on that machine, in causal order. The others are not even loaded."""
+    return checks_on(facts.host.system, wsl=bool(facts.host.wsl))
 
 
 @cache
-def _by_id() -> dict[str, Check]:
-    return {check.id: check for check in all_checks()}
+def checks_on(system: str | None, *, wsl: bool) -> tuple[Check, ...]:
+    """The same for a system ("linux", "darwin", "windows"; None: not known)."""
+    ids = (id for id in layers() if occurs_on(ONLY_ON.get(id, ()), system, wsl=wsl))
+    return tuple(check for id in ids if (check := check_of(id)))
+
+
+def occurs_on(systems: tuple[str, ...], system: str | None, *, wsl: bool) -> bool:
+    """Whether what occurs on these systems, () for all, can occur on that one. WSL is a Linux, whichever system is
+    named beside it."""
+    return not systems or system is None or system in systems or (wsl and "linux" in systems)
 
 
 @cache
 def the_programs_own() -> Check:
-    """The one check that stands for errors of the user's program."""
-    (check,) = (c for c in all_checks() if c.programs_own)
+    """The check that stands for errors of the user's program."""
+    check = check_of("program-error")
+    assert check is not None
     return check
 
 

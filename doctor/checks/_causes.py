@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from doctor.checks import all_checks
+from doctor.checks import checks_for
+from doctor.checks._memo import once_for_facts
+from doctor.model.facts import Facts
 
 PYTHON_DOES_NOT_START = ("interpreter-broken", "python-unsupported", "process-limits")
 OUT_OF_HOST_MEMORY = ("pip-out-of-resources", "program-error")
@@ -16,17 +16,17 @@ PROBE_CRASHED = ("process-limits", "amd-gpu-unsupported", *_CRASH)
 PROBE_FAILED = ("process-limits", "folder-not-writable", "amd-gpu-unsupported", *_CRASH)
 
 
-@cache
-def import_fails() -> tuple[str, ...]:
+@once_for_facts
+def import_fails(facts: Facts) -> tuple[str, ...]:
     """`import torch` fails: the diagnoses that replace or explain torch-import-crashes, then it."""
     last = "torch-import-crashes"
-    causes = tuple(c.id for c in all_checks() if last in (*c.explains, *c.instead_of))
+    causes = tuple(c.id for c in checks_for(facts) if last in (*c.explains, *c.instead_of))
     return (*causes, "torch-missing", last)
 
 
-@cache
-def install_fails() -> tuple[str, ...]:
+@once_for_facts
+def install_fails(facts: Facts) -> tuple[str, ...]:
     """An installation fails: the diagnoses of the layer `install`, after those that replace one of them."""
-    own = tuple(c.id for c in all_checks() if c.layer == "install")
-    deeper = tuple(c.id for c in all_checks() if {"no-matching-wheel", "index-misconfigured"} & {*c.instead_of})
+    own = tuple(c.id for c in checks_for(facts) if c.layer == "install")
+    deeper = tuple(c.id for c in checks_for(facts) if {"no-matching-wheel", "index-misconfigured"} & {*c.instead_of})
     return tuple(dict.fromkeys((*deeper, *own, "pip-missing", "cuda-toolkit-mismatch", "compiler-missing")))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from doctor.checks import Check, Judgement, Rule, Unknown, all_checks, gap_of, is_known
+from doctor.checks import Check, Judgement, Rule, Unknown, check_of, checks_on, gap_of, is_known, layers, occurs_on
 from doctor.checks._accelerators import accelerators
 from doctor.checks._memo import once_for_facts
 from doctor.model.facts import ErrorText, Facts
@@ -18,15 +18,25 @@ SEVERITIES = ("fault", "warning", "note")
 def judge(facts: Facts, only: Iterable[str] = ()) -> tuple[tuple[Outcome, ...], tuple[Finding, ...]]:
     """All outcomes, and the findings in the order in which to read them. `only` limits the judgement to those ids."""
     wanted = frozenset(only)
-    asked = [c for c in all_checks() if c.on_request or c.id in wanted] if wanted else all_checks()
-    checks = [c for c in asked if not c.on_request or _is_asked(c, facts)]
     outcomes: list[Outcome] = []
     findings: list[Finding] = []
-    for check in checks:
-        outcome, found = run_check(check, facts)
-        outcomes.append(outcome)
-        findings.extend(found)
-    return tuple(outcomes), settle(findings, checks)
+    for one in _in_order(facts.host.system, bool(facts.host.wsl)):
+        if isinstance(one, Outcome):
+            if not wanted or one.id in wanted:
+                outcomes.append(one)
+        elif _is_asked(one, facts) if one.on_request else not wanted or one.id in wanted:
+            outcome, found = run_check(one, facts)
+            outcomes.append(outcome)
+            findings.extend(found)
+    return tuple(outcomes), settle(findings)
+
+
+@cache
+def _in_order(system: str | None, wsl: bool) -> tuple[Check | Outcome, ...]:
+    """The checks of what can occur on that system; in place of each other one, which is not even loaded, its
+    outcome."""
+    can = {check.id: check for check in checks_on(system, wsl=wsl)}
+    return tuple(can.get(id) or _outcome(id, layer, "passed") for id, layer in layers().items())
 
 
 def _is_asked(check: Check, facts: Facts) -> bool:
@@ -63,7 +73,7 @@ def _outcome(id: str, layer: str, status: Status, reason: str = "") -> Outcome:
 def cannot_say(check: Check, facts: Facts) -> str | None:
     """Why a check that found nothing cannot rule its diagnosis out; None where it can: it cannot occur on this system,
     or torch uses every GPU that it would keep from it, or all facts that it needs are known."""
-    if check.systems and facts.host.system and facts.host.system not in check.systems:
+    if not occurs_on(check.systems, facts.host.system, wsl=bool(facts.host.wsl)):
         return None
     if check.keeps_from and _refuted(facts, check.keeps_from, check.even_if_listed):
         return None
@@ -120,16 +130,16 @@ def quoted(error: ErrorText) -> Evidence:
     return Evidence(fact="message", value=error.text, source=source, quote=error.text)
 
 
-def settle(findings: Iterable[Finding], checks: Iterable[Check]) -> tuple[Finding, ...]:
+def settle(findings: Iterable[Finding], of: Callable[[str], Check | None] = check_of) -> tuple[Finding, ...]:
     """Apply the borders (`instead_of`), mark consequences (`explains`), and order: severity, roots first, layer.
 
     A replaced finding disappears; a consequence stays, names its root, and is no second fault in the reader's eyes.
-    Only a finding at least as severe replaces or explains another one.
+    Only a finding at least as severe replaces or explains another one. `of`: the check of an id.
     """
     kept = list(findings)
     if not kept:
         return ()
-    by_id = {c.id: c for c in checks}
+    by_id = {f.id: check for f in kept if (check := of(f.id))}
     rank = {s: i for i, s in enumerate(SEVERITIES)}
 
     def beats(winner: Finding, loser: Finding) -> bool:

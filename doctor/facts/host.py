@@ -310,9 +310,9 @@ def _mac(system: System, notes: Notes) -> Finish:
 
 
 def _windows(system: System, notes: Notes) -> Finish:
-    for fact in ("macos", "wsl", "jetson", "container", "cgroup_cpus", "cgroup_memory_bytes", "sandbox"):
+    for fact in ("macos", "wsl", "jetson", "container", "cgroup_cpus", "cgroup_memory_bytes", "sandbox", "limits"):
         notes.set(f"host.{fact}", ABSENT, "uname")
-    for fact in ("libc", "libc_version", "shm_bytes", "cpu_flags", "limits"):
+    for fact in ("libc", "libc_version", "shm_bytes", "cpu_flags"):
         notes.gap(f"host.{fact}", "not-applicable", "this is Windows")
     notes.set("host.os_id", "windows", "uname")
     notes.set("host.architecture", architecture(system.uname().machine), "uname")

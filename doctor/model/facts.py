@@ -110,7 +110,7 @@ class Host:
     virtual_machine: str | Absent | None = None  # "kvm", "vmware", "hyper-v"; "unknown": it is one, of whatever kind
     jetson: str | Absent | None = None  # L4T release "36.4.0"
     sandbox: str | Absent | None = None  # "seatbelt", "gvisor": what confines this process
-    limits: Limits | None = None  # what the system allows this process
+    limits: Limits | Absent | None = None  # what the system allows this process
     tools: Mapping[str, str] | None = None  # gcc, clang, cmake: the first line of their --version; others are not there
     no_new_privileges: bool | None = None  # Linux: sudo and other setuid programs gain nothing in this process
     root: bool | None = None  # whether this process's user is root (of Windows: not asked)

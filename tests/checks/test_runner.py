@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 from doctor.checks import Check, Rule, Unknown, gap_of, look_up
@@ -14,6 +16,10 @@ def made(id: str, layer: str = "torch", **more: object) -> Check:
     check = Check(**{"severity": "fault", **more})
     check.id, check.layer, check.title = id, layer, f"The title of {id}."
     return check
+
+
+def settled(findings: list[Finding], *checks: Check) -> tuple[Finding, ...]:
+    return settle(findings, {check.id: check for check in checks}.get)
 
 
 def finding(check: Check, severity: str = "fault") -> Finding:
@@ -75,6 +81,25 @@ def test_what_cannot_occur_on_this_system_is_ruled_out() -> None:
     assert run_check(check, Facts(host=Host(system="windows")))[0].status == "skipped"
 
 
+def test_wsl_is_a_linux_even_where_the_text_names_windows() -> None:
+    check = made("a", needs=("messages",), systems=("linux",))
+    check(lambda facts: None)
+    assert run_check(check, Facts(host=Host(system="windows")))[0].status == "passed"
+    assert run_check(check, Facts(host=Host(system="windows", wsl=2)))[0].status == "skipped"
+
+
+def test_a_check_is_loaded_only_where_its_diagnosis_can_occur() -> None:
+    """Asked in a fresh process. What is not loaded is ruled out all the same."""
+    code = (
+        "import sys; from doctor.checks.runner import judge; from doctor.model.facts import Facts, Host;"
+        "said = judge(Facts(host=Host(system='linux'), live=False))[0];"
+        "print([o.status for o in said if o.id == 'mps-op-missing'],"
+        "*('doctor.checks.run.' + name in sys.modules for name in ('mps_op_missing', 'device_slow')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "['passed'] False True"
+
+
 def test_a_gpu_in_use_rules_out_what_would_keep_torch_from_it() -> None:
     check = made("a", needs=("nvidia.cuinit",), keeps_from=("nvidia",))
     check(lambda facts: None)
@@ -85,32 +110,31 @@ def test_a_gpu_in_use_rules_out_what_would_keep_torch_from_it() -> None:
 
 def test_a_border_replaces() -> None:
     a, b = made("a", instead_of=("b",)), made("b", "driver")
-    assert [f.id for f in settle([finding(a), finding(b)], [a, b])] == ["a"]
+    assert [f.id for f in settled([finding(a), finding(b)], a, b)] == ["a"]
 
 
 def test_a_note_replaces_no_fault() -> None:
     a, b = made("a", instead_of=("b",), explains=("b",)), made("b")
-    settled = settle([finding(a, "note"), finding(b)], [a, b])
-    assert [(f.id, f.root) for f in settled] == [("b", True), ("a", True)]
+    said = settled([finding(a, "note"), finding(b)], a, b)
+    assert [(f.id, f.root) for f in said] == [("b", True), ("a", True)]
 
 
 def test_consequences_name_their_root_and_come_after_it() -> None:
     a, b, c = made("a", "run", explains=("b",)), made("b", "machine", explains=("c",)), made("c", "machine")
-    settled = settle([finding(c), finding(b), finding(a)], [a, b, c])
-    assert [(f.id, f.explained_by) for f in settled] == [("a", None), ("c", "b"), ("b", "a")]
+    said = settled([finding(c), finding(b), finding(a)], a, b, c)
+    assert [(f.id, f.explained_by) for f in said] == [("a", None), ("c", "b"), ("b", "a")]
 
 
 def test_two_that_explain_each_other_both_stay_roots() -> None:
     a, b = made("a", explains=("b",)), made("b", explains=("a",))
-    assert all(f.root for f in settle([finding(a), finding(b)], [a, b]))
+    assert all(f.root for f in settled([finding(a), finding(b)], a, b))
 
 
 def test_faults_come_before_warnings_and_layers_in_causal_order() -> None:
     run, driver, note = made("r", "run"), made("d", "driver"), made("n", "machine")
-    settled = settle(
-        [finding(note, "note"), finding(run), finding(driver), finding(note, "warning")], [run, driver, note]
-    )
-    assert [(f.id, f.severity) for f in settled] == [("d", "fault"), ("r", "fault"), ("n", "warning"), ("n", "note")]
+    findings = [finding(note, "note"), finding(run), finding(driver), finding(note, "warning")]
+    said = [(f.id, f.severity) for f in settled(findings, run, driver, note)]
+    assert said == [("d", "fault"), ("r", "fault"), ("n", "warning"), ("n", "note")]
 
 
 def test_look_up_and_gap_of() -> None:

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.checks import Check, Fit, Judgement
-from doctor.checks._machine import heard, named, on_mac, shown
+from doctor.checks._machine import heard, named, shown
 from doctor.checks._torch import gpus_of, imports_fail, installed, kind, quote
 from doctor.model.facts import Absent, ErrorText, Facts, Limits, StartFailure
 from doctor.model.finding import Evidence, Remedy
@@ -41,7 +41,7 @@ check = Check(
         "host.limits.cgroup_processes",
         "messages",
     ),
-    systems=("linux",),
+    systems=("linux", "windows"),
     keeps_from=("nvidia", "amd", "intel"),
     even_if_imported=True,
     even_if_listed=True,
@@ -92,7 +92,7 @@ class Low:
 
 @check.fit
 def fits(facts: Facts) -> Fit | None:
-    if facts.host.limits is None:
+    if not isinstance(facts.host.limits, Limits):
         return None
     low = next(iter(_low(facts.host.limits)), None)
     return Fit(5, f"this process may have {low.said}") if low else Fit(0.02, "the limits of this process are wide")
@@ -100,7 +100,7 @@ def fits(facts: Facts) -> Fit | None:
 
 @check
 def judge(facts: Facts) -> Judgement:
-    if on_mac(facts) or facts.host.limits is None:
+    if not isinstance(facts.host.limits, Limits):
         return _by_message(facts)
     low = list(_low(facts.host.limits))
     for one in low:
@@ -200,7 +200,8 @@ def _found(facts: Facts, low: Low, error: ErrorText | None, confidence: str) -> 
         if low.said
         else "The process came to a limit that the system sets it: " + (error.text if error else "")
     )
-    others = [one for one in _low(facts.host.limits or Limits()) if one.limit != low.limit]
+    limits = facts.host.limits if isinstance(facts.host.limits, Limits) else Limits()
+    others = [one for one in _low(limits) if one.limit != low.limit]
     return check.found(
         facts,
         detail,

@@ -34,7 +34,6 @@ check = Check(
     severity="warning",
     needs=("messages",),
     usual=(CHANGE_IT,),
-    programs_own=True,
 )
 
 # what torch says -> what that means

@@ -24,6 +24,10 @@ BAD = {
         "RuntimeError: [enforce fail at alloc_cpu.cpp:83] err == 0. DefaultCPUAllocator: can't allocate memory: you "
         "tried to allocate 1073741824 bytes. Error code 12 (Cannot allocate memory)\n"
     ),
+    "pasted: the memory of a Windows machine is full": (
+        "Windows 11, 16 GB RAM\n\nRuntimeError: [enforce fail at C:\\ci\\alloc_cpu.cpp:80] data. DefaultCPUAllocator: "
+        "not enough memory: you tried to allocate 134217728 bytes.\n"
+    ),
     "30 files": limited(open_files=30, said=BUSY),
     "4 GB of addresses": limited(address_space_bytes=4 << 30, said=FULL),
     "4 GB of addresses, and torch does not import": replace(
