@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from doctor import __version__
@@ -25,6 +24,11 @@ if TYPE_CHECKING:
     from doctor.model.fleet import FleetReport
 
 PATIENCE_S = 0.6  # for a tool of the driver, where everything else has answered
+
+
+def _now() -> str:
+    """UTC, in ISO 8601."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def _silent(stage: str) -> None:
@@ -52,7 +56,7 @@ def examine(request: Request, progress: Callable[[str], None] = _silent) -> Repo
     account = judgement.account
     report = Report(
         tool=f"torchdoctor {__version__}",
-        taken_at=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        taken_at=_now(),
         duration_ms=round((time.monotonic() - started) * 1000, 1),
         target=target,
         verdict=judgement.verdict.value,
@@ -246,7 +250,7 @@ def benchmark(
         interrupted = True
     return report.report_of(
         tool=f"torchdoctor {__version__}",
-        taken_at=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        taken_at=_now(),
         duration_ms=round((time.monotonic() - started) * 1000, 1),
         facts=facts,
         machine=report.machine_of(facts, devices, answers.environ),

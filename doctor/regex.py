@@ -136,11 +136,14 @@ class Vocabulary:
 
     def within(self, text: Text) -> frozenset[str]:
         """Those that occur in a text."""
-        heads, low = text.heads, text.low
+        heads, low, met = text.heads, text.low, self._with_ends
         found = [word for word in self._short if word in low]
-        for head in self._by_head.keys() & heads:
-            words = self._with_ends.get(head) or self._met(head)
-            found += [word for last, word in words if last in heads and word in low]
+        found += [
+            word
+            for head in self._by_head.keys() & heads
+            for last, word in met.get(head) or self._met(head)
+            if last in heads and word in low
+        ]
         return frozenset(found)
 
     def _met(self, head: int) -> list[tuple[int, str]]:

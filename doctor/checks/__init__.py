@@ -190,7 +190,7 @@ def look_up(facts: Facts, name: str) -> Any:
     for part in name.split("."):
         if value is None or value is ABSENT:
             return value
-        value = value.get(part) if isinstance(value, Mapping) else getattr(value, part)
+        value = value.get(part) if isinstance(value, dict) else getattr(value, part)
     return value
 
 

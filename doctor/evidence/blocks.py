@@ -68,6 +68,7 @@ _BLOCK_LINE = Regex(
     r"ProcessorType|DeviceID|"
     r"CurrentClockSpeed|MaxClockSpeed|L2Cache\w+|Revision)[=:]|Collecting environment|[-=]{5,}[ \t]*$|[A-Z_]{3,40}=\S)"
 )
+_RAISED = Regex(r"[ \t]*(?:\w+\.)*\w*(?:Error|Warning|Exception)\b|Traceback")
 _TABLE = Regex(r"NVIDIA-SMI\s+\d")
 _LONGEST = 600  # characters of a line that a person writes; a log's may be longer
 _OUTPUT = Regex(
@@ -145,7 +146,7 @@ def _end_of_report(document: Document, start: int, limit: int) -> int:
         line = document.lines[i]
         if not line.strip():
             continue
-        if not _is_of_block(line) or re.match(r"[ \t]*(?:\w+\.)*\w*(?:Error|Warning|Exception)\b|Traceback", line):
+        if not _is_of_block(line) or _RAISED.match(line):
             break
         last = i
     return last + 1
