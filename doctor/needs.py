@@ -733,6 +733,7 @@ NEEDS: dict[int, str] = {
     2284559706: '1library not loaded: ',
     2286374519: '1ymbol lookup error: ',
     2303732730: '1 symbol: __nvjitlink',
+    2304998983: '1error\x1fexception\x1ftraceback\x1fwarning',
     2306972929: '1ed with cuda enabled\x1fund no nvidia driver',
     2319473714: '1n flat namespace \x1fymbol not found',
     2319694815: '1amazonaws.com',

@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 import struct
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property, lru_cache
 from itertools import accumulate, chain
 from zlib import crc32
@@ -124,32 +125,60 @@ class Lines:
 
 
 class Vocabulary:
-    """Words (lower case) that are looked for all at once."""
+    """Words (lower case) that are looked for all at once, each with the places of the things in a list that it
+    stands for. Told as by_part() makes it."""
 
-    def __init__(self, words: Collection[str]) -> None:
-        self._short = [word for word in words if len(word) < _HEAD]
-        words = [word for word in words if len(word) >= _HEAD]
-        self._by_head: dict[int, list[str]] = {}
-        for head, word in zip(_numbers("".join([word[:_HEAD] for word in words])), words, strict=True):
-            self._by_head.setdefault(head, []).append(word)
-        self._with_ends: dict[int, list[tuple[int, str]]] = {}  # the same with their last characters, once met
+    def __init__(self, parts: Mapping[str, str]) -> None:
+        self._short = _with_places(parts.get("", ""))
+        keys = [part for part in parts if part]
+        self._by_part = dict(zip(_numbers("".join(keys)), map(parts.__getitem__, keys), strict=True))
+        self._met: dict[int, list[tuple[str, list[int]]]] = {}  # the same, taken apart
 
-    def within(self, text: Text) -> frozenset[str]:
-        """Those that occur in a text."""
-        heads, low, met = text.heads, text.low, self._with_ends
-        found = [word for word in self._short if word in low]
-        found += [
-            word
-            for head in self._by_head.keys() & heads
-            for last, word in met.get(head) or self._met(head)
-            if last in heads and word in low
-        ]
-        return frozenset(found)
+    def within(self, text: Text) -> dict[str, list[int]]:
+        """Those that occur in a text, with the places of each."""
+        low, met = text.low, self._met
+        found = {word: places for word, places in self._short if word in low}
+        found |= {
+            word: places
+            for part in self._by_part.keys() & text.heads
+            for word, places in met.get(part) or self._taken_apart(part)
+            if word in low
+        }
+        return found
 
-    def _met(self, head: int) -> list[tuple[int, str]]:
-        words = self._by_head[head]
-        lasts = _numbers("".join([word[-_HEAD:] for word in words]))
-        return self._with_ends.setdefault(head, list(zip(lasts, words, strict=True)))
+    def _taken_apart(self, part: int) -> list[tuple[str, list[int]]]:
+        return self._met.setdefault(part, _with_places(self._by_part[part]))
+
+
+def _with_places(row: str) -> list[tuple[str, list[int]]]:
+    words = (word.split(WORD) for word in row.split(SET)) if row else ()
+    return [(word, [int(place) for place in places]) for word, *places in words]
+
+
+def by_part(words: Iterable[tuple[str, int]], *, rarest: bool = False) -> dict[str, str]:
+    """(word, place) of a list: by _HEAD characters of each word, "" where it is shorter, the words and their places.
+    `rarest`: by those that the fewest of the words hold, which takes longer to work out; else by those in their
+    middle."""
+    places: dict[str, list[int]] = {}
+    for word, place in words:
+        places.setdefault(word, []).append(place)
+    # as Text knows them: of other letters than ASCII's it tells none from another
+    plain = {word: word.encode("ascii", "replace").decode() for word in places}
+    counts = Counter(part for word in plain.values() for part in _parts(word)) if rarest else Counter[str]()
+    found: dict[str, list[str]] = {}
+    for word, its in places.items():
+        parts = sorted(_parts(plain[word]), key=counts.__getitem__) if rarest else [_middle(plain[word])]
+        found.setdefault(parts[0] if parts else "", []).append(WORD.join([word, *map(str, its)]))
+    return {part: SET.join(rows) for part, rows in found.items()}
+
+
+def _parts(word: str) -> list[str]:
+    return [word[at : at + _HEAD] for at in range(len(word) - _HEAD + 1)]
+
+
+def _middle(word: str) -> str:
+    begin = (len(word) - _HEAD) // 2
+    return word[begin : begin + _HEAD] if begin >= 0 else ""
 
 
 class Regex:
@@ -251,22 +280,15 @@ class Regexes(tuple[Regex, ...]):
 
     def in_text(self, text: str) -> list[Regex]:
         """Those that may match."""
-        vocabulary, places, always = self._by_word
-        found = {place for word in vocabulary.within(searched(text)) for place in places[word]}
+        vocabulary, always = self._by_word
+        found = {place for places in vocabulary.within(searched(text)).values() for place in places}
         return [one for place in sorted(found | always) if (one := self[place]).may_match(text)]
 
     @cached_property
-    def _by_word(self) -> tuple[Vocabulary, dict[str, list[int]], set[int]]:
-        """The words of the first set of each expression, by the word the places of the expressions, and the places of
-        those that need none."""
-        places: dict[str, list[int]] = {}
-        always = set()
-        for place, one in enumerate(self):
-            for word in one.sets[0] if one.sets else ():
-                places.setdefault(word, []).append(place)
-            if not one.sets:
-                always.add(place)
-        return Vocabulary(places), places, always
+    def _by_word(self) -> tuple[Vocabulary, set[int]]:
+        """The words of the first set of each expression, and the places of those that need none."""
+        words = ((word, place) for place, one in enumerate(self) for word in (one.sets[0] if one.sets else ()))
+        return Vocabulary(by_part(words)), {place for place, one in enumerate(self) if not one.sets}
 
 
 def key(pattern: str, flags: int) -> int:

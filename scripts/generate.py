@@ -150,6 +150,27 @@ def needs() -> str:
     return needs.text()
 
 
+def literals() -> str:
+    """doctor/knowledge/_literals.py: the literals of the messages by their rarest part."""
+    from doctor.knowledge.load import table
+    from doctor.knowledge.messages import literals_of
+    from doctor.regex import by_part
+
+    rows = by_part(literals_of(table("messages")["rows"]), rarest=True)
+    return "\n".join(
+        [
+            '"""The literals of the built-in messages, each with the places of its rows, by the part that the fewest',
+            'others hold (see Vocabulary of regex.py). Made by scripts/generate.py; do not edit."""',
+            "",
+            "# ruff: noqa: E501",
+            "BY_PART = {",
+            *(f"    {part!r}: {rows[part]!r}," for part in sorted(rows)),
+            "}",
+            "",
+        ]
+    )
+
+
 def only_on() -> str:
     """doctor/checks/_only_on.py: the systems to which checks limit themselves."""
     from doctor.checks import check_of, layers
@@ -218,6 +239,7 @@ def exit_codes() -> str:
 
 MADE = {
     "doctor/needs.py": needs,  # first: what others are made of reads it
+    "doctor/knowledge/_literals.py": literals,
     "doctor/checks/_only_on.py": only_on,
     "doctor/redaction/known.txt": known_words,
     "docs/bench.md": bench_page,

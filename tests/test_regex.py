@@ -9,7 +9,7 @@ import pytest
 
 from doctor.knowledge.literals import parser, required_sets, within_line
 from doctor.needs import NEEDS
-from doctor.regex import Lines, Regex, Text, Vocabulary, key
+from doctor.regex import Lines, Regex, Text, Vocabulary, by_part, key
 from scripts.needs import expressions
 from tests.knowledge.test_messages import matching
 
@@ -130,5 +130,9 @@ def test_of_many_lines_those_that_may_match_hold_all_that_match() -> None:
 @pytest.mark.parametrize("low", ["", "abc", "abcd", "the abcdé of it", "\ud800bcd\nabcd"])
 def test_words_are_found_at_once_as_one_by_one(low: str) -> None:
     words = ("ab", "abc", "abcd", "bcdé", "f it", "the abcdé", "zzzz", "d\nabc", "\ud800bcd", "?bcd")
-    assert Vocabulary(words).within(Text(low)) == {word for word in words if word in low}
+    for rarest in (False, True):
+        made = Vocabulary(by_part(((word, place) for place, word in enumerate((*words, "abc"))), rarest=rarest))
+        found = made.within(Text(low))
+        assert found.keys() == {word for word in words if word in low}
+        assert found.get("abc", [1, 10]) == [1, 10], "a word that stands for two things"
     assert all(Text(low).may_hold(word) for word in words if word in low)

@@ -13,17 +13,15 @@ from doctor.evidence import tracebacks
 from doctor.evidence.notes import Notes, Trust
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
-from doctor.knowledge.load import of_tables
-from doctor.knowledge.messages import ErrorPattern
+from doctor.knowledge.messages import ErrorPattern, vocabulary_of_messages
 from doctor.model.facts import ABSENT, ErrorText
-from doctor.regex import Regex, Text, Vocabulary, folded, search_spanning
+from doctor.regex import Regex, Text, folded, search_spanning
 
 RANK = Trust.PRINTED  # of what a program says in its own words
 _AT_MOST = 5  # of one pattern
 _GROUP = 500  # characters of a group
 _WRAPPED = 3  # lines over which a console or a mail program breaks one message
 _WRAPPED_LINE = 400  # characters: longer lines were not broken by anything
-_WRAPPED_TEXT = 60_000  # characters of a text in which broken messages are looked for
 _PATH_IN_MESSAGE = Regex(r"(?<![\w/.])((?:/|[A-Za-z]:[\\/])[^\s:'\"<>|]{2,200}\.(?:so[.\d]*|dylib|dll|pyd|py))")
 
 
@@ -54,12 +52,9 @@ def recognised(text: str, source: str) -> tuple[ErrorText, ...]:
 
 def read(document: Document, notes: Notes) -> None:
     """Note every message that the tables know."""
-    low = folded(document.text)
-    may_wrap = len(low) <= _WRAPPED_TEXT
-    vocabulary, places, always = _literals()
-    said = vocabulary.within(Text(f" {' '.join(low.split())} " if may_wrap else low))  # no literal holds two spaces
+    said = vocabulary_of_messages().within(document.flat)  # no literal holds two spaces
     found = tracebacks.frames(document)
-    for place in sorted({place for literal in said for place in places[literal]} | always):
+    for place in sorted({place for places in said.values() for place in places}):
         pattern = lookup.error_pattern_at(place)
         if pattern.unless and compiled(pattern.unless, "i").search(document.text):
             continue
@@ -74,21 +69,8 @@ def read(document: Document, notes: Notes) -> None:
                 break
             _note(pattern.id, m.start(), m.end(), m.groups(), document, notes, found)
             _state(pattern, m, document, notes)
-        if count < 0 and may_wrap and pattern.literals and not pattern.flags.strip("i"):
-            _read_wrapped(pattern.id, regex, said.intersection(pattern.literals), document, notes, found)
-
-
-@of_tables
-def _literals() -> tuple[Vocabulary, dict[str, list[int]], set[int]]:
-    """All literals; by the literal, the places of its rows; and the places of the rows that have none."""
-    places: dict[str, list[int]] = {}
-    always = set()
-    for place, literals in enumerate(lookup.literals_of_messages()):
-        for literal in literals:
-            places.setdefault(literal, []).append(place)
-        if not literals:
-            always.add(place)
-    return Vocabulary(places), places, always
+        if count < 0 and document.may_wrap and pattern.literals and not pattern.flags.strip("i"):
+            _read_wrapped(pattern.id, regex, said.keys() & set(pattern.literals), document, notes, found)
 
 
 def _state(row: ErrorPattern, m: re.Match[str], document: Document, notes: Notes) -> None:

@@ -10,7 +10,7 @@ from doctor.evidence.notes import Notes
 from doctor.evidence.text import Document
 from doctor.knowledge import lookup
 from doctor.knowledge.load import of_tables
-from doctor.regex import Regex, Vocabulary, searched
+from doctor.regex import Regex, Vocabulary, by_part
 
 _INFIX = Regex(r"[\w\])] @ [\w(]")  # x @ y is matmul
 
@@ -23,17 +23,25 @@ def _names() -> tuple[tuple[str, str], ...]:
 
 
 @of_tables
-def _words() -> Vocabulary:
-    return Vocabulary(dict.fromkeys(name for _, name in _names()))
+def _vocabulary() -> Vocabulary:
+    """The names, with their places among them."""
+    return Vocabulary(by_part((name, place) for place, (_, name) in enumerate(_names())))
+
+
+@of_tables
+def _written_otherwise() -> frozenset[int]:
+    """The places of what a text can hold without its name."""
+    return frozenset(place for place, (_, name) in enumerate(_names()) if name == "matmul")
 
 
 def read(document: Document, notes: Notes) -> None:
     """Note the operations."""
     if not document.has("torch", "tensor(", "device='mps"):
         return
-    said = _words().within(searched(document.text))
-    for op, name in _names():
-        if (name in said or name == "matmul") and _is_named(op.rpartition(".")[2], document):
+    said = _vocabulary().within(document.flat).values()
+    for place in sorted(_written_otherwise().union(*said)):
+        op, _ = _names()[place]
+        if _is_named(op.rpartition(".")[2], document):
             notes.operations.append(op)
 
 

@@ -15,7 +15,7 @@ from itertools import islice, pairwise
 from doctor.evidence import prefixes
 from doctor.fixes.tools import tags
 from doctor.model.values import dataclass
-from doctor.regex import Regex
+from doctor.regex import Regex, Text, folded
 
 LINE_LIMIT = 4_000  # longer lines are cut into pieces: bounds the work of every regex
 BIG = 400_000  # characters; of a longer text only the ends and the telling lines of the middle are read
@@ -23,6 +23,7 @@ END = 150_000
 PIECES = 2_000
 MIDDLE = 1 << 20  # bytes of the telling lines between the ends of a source of many megabytes
 _SAMPLE = 50_000  # characters by which a code page is told
+WRAPPED_TEXT = 60_000  # characters of a text in which messages that are broken over lines are looked for
 COLUMNS = 80
 _LONG = 38  # characters of a word that leaves a line short
 _PROSE = 120  # characters of two lines that are no rows of a table with two columns
@@ -88,6 +89,18 @@ class Document:
     @cached_property
     def lower(self) -> str:
         return self.text.lower()
+
+    @cached_property
+    def flat(self) -> Text:
+        """In lower case, and with one blank for each run of blanks, so that a message which is broken over lines is
+        whole; but for a long text, in which none is looked for."""
+        low = folded(self.text)
+        return Text(f" {' '.join(low.split())} " if self.may_wrap else low)
+
+    @property
+    def may_wrap(self) -> bool:
+        """Whether messages that are broken over lines are looked for."""
+        return len(self.text) <= WRAPPED_TEXT
 
     @cached_property
     def lines(self) -> tuple[str, ...]:

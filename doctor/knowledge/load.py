@@ -88,7 +88,7 @@ def refused() -> tuple[KnowledgeError, ...]:
 def table(name: str) -> Table:
     """The table of that name. Raises KnowledgeError if the built-in one is broken."""
     own = _built_in(name)
-    if not _has_update(name):
+    if not has_update(name):
         return own
     from doctor.knowledge.schema import check_table
 
@@ -104,7 +104,8 @@ def _update_of(name: str) -> Path:
     return Path(_updates.folder or "", f"{name}.json")
 
 
-def _has_update(name: str) -> bool:
+def has_update(name: str) -> bool:
+    """Whether there is another table of that name than the built-in one; it may be older, or refused."""
     return _updates.folder is not None and _update_of(name).is_file()
 
 
@@ -122,7 +123,7 @@ def parsed(line: bytes) -> dict[str, Any]:
 @of_tables
 def _lines(name: str) -> dict[str, list[bytes]]:
     """The lines of each list of a table. The built-in files hold a row a line (scripts/tables.py)."""
-    if _has_update(name):
+    if has_update(name):
         lists = {group: rows for group, rows in table(name).items() if isinstance(rows, list)}
         return {group: [f"  {json.dumps(row)}".encode() for row in rows] for group, rows in lists.items()}
     found: dict[str, list[bytes]] = {}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from doctor.knowledge.load import of_tables, parsed, row_lines, table
+from doctor.knowledge.load import has_update, of_tables, parsed, row_lines, table
 from doctor.knowledge.versions import numbers
 from doctor.model.symptom import Kind, Subject
 from doctor.model.values import dataclass
+from doctor.regex import Vocabulary, by_part
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +62,8 @@ def _rows() -> list[bytes]:
     return row_lines("messages")
 
 
-# How a row begins, and keys of it. No text of a row holds one, for there the quotes are escaped.
-_ID, _LITERALS, _MEANS = b'  {"id": "', b'"literals": ', b'"means": '
+# How a row begins, and a key of it. No text of a row holds one, for there the quotes are escaped.
+_ID, _MEANS = b'  {"id": "', b'"means": '
 
 
 @of_tables
@@ -73,10 +75,22 @@ def _ids() -> list[str]:
     ]
 
 
-def literals_of_messages() -> list[list[str]]:
-    """The literals of each row, in the order of the table."""
-    read = json.JSONDecoder().raw_decode
-    return [read(row[row.index(_LITERALS) + len(_LITERALS) :].decode())[0] for row in _rows()]
+@of_tables
+def vocabulary_of_messages() -> Vocabulary:
+    """The literals of all rows, each with the places of its rows in the table. Of the built-in table they are worked
+    out beforehand."""
+    if not has_update("messages"):
+        from doctor.knowledge._literals import BY_PART
+
+        return Vocabulary(BY_PART)
+    return Vocabulary(by_part(literals_of(parsed(row) for row in _rows())))
+
+
+def literals_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
+    """Each literal of rows of messages with the place of its row. Where a row has none, "" stands for it, which every
+    text holds."""
+    for place, row in enumerate(rows):
+        yield from ((literal, place) for literal in row["literals"] or ("",))
 
 
 @of_tables

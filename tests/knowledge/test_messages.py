@@ -10,8 +10,9 @@ import pytest
 
 from doctor.knowledge import load, lookup
 from doctor.knowledge.literals import flags_of, parser, sre
-from doctor.knowledge.messages import harmless_ids
+from doctor.knowledge.messages import harmless_ids, vocabulary_of_messages
 from doctor.model.symptom import KINDS, SUBJECTS
+from doctor.regex import Text
 from tests.table import table
 
 PATTERNS = lookup.error_patterns()
@@ -130,6 +131,7 @@ def test_the_program_is_the_first_cause_of_its_own_errors() -> None:
 def test_rows_that_are_read_alone_are_those_of_the_table() -> None:
     rows = load.table("messages")["rows"]
     assert [json.loads(line.rstrip(b",")) for line in load.row_lines("messages")] == rows
-    assert lookup.literals_of_messages() == [row["literals"] for row in rows]
+    literals = {literal for row in rows for literal in row["literals"]}
+    assert vocabulary_of_messages().within(Text("\n".join(literals))).keys() == literals
     assert [row.id for row in PATTERNS] == [row["id"] for row in rows]
     assert harmless_ids() == {row["id"] for row in rows if row.get("means")}

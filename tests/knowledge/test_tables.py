@@ -14,6 +14,7 @@ from doctor.knowledge import load, lookup, messages, vendors
 from doctor.knowledge.form import KnowledgeError
 from doctor.knowledge.load import BUILT_IN, TABLES
 from doctor.knowledge.schema import check_patterns, check_table
+from doctor.regex import Text
 from scripts import prove_knowledge
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -216,7 +217,8 @@ def test_rows_that_are_read_alone_are_those_of_an_update(tmp_path: Path) -> None
     data["rows"].append(dict(reversed(row.items())))
     load.store({"messages": data}, tmp_path)
     load.use(tmp_path)
-    assert lookup.literals_of_messages()[-1] == ["frobnicated"]
+    found = messages.vocabulary_of_messages().within(Text("it was frobnicated"))
+    assert found == {"frobnicated": [len(data["rows"]) - 1]}
     assert "a-new-message" in messages.harmless_ids()
     found = lookup.error_pattern("a-new-message")
     assert found is not None
