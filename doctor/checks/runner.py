@@ -77,15 +77,25 @@ def cannot_say(check: Check, facts: Facts) -> str | None:
         return None
     if check.keeps_from and _refuted(facts, check.keeps_from, check.even_if_listed):
         return None
+    asked = _asked_before(facts)
     for need in check.needs:
-        if why := _unknown(facts, need):
+        try:
+            why = asked[need]
+        except KeyError:
+            why = asked[need] = _unknown(facts, need)
+        if why:
             return why
     return None if check.needs else "it does not say what rules it out"
 
 
 @once_for_facts
+def _asked_before(facts: Facts) -> dict[str, str | None]:
+    """What _unknown says of each need: many checks have the same ones."""
+    return {}
+
+
 def _unknown(facts: Facts, need: str) -> str | None:
-    """Why a need of many checks is not met; None where it is."""
+    """Why a need is not met; None where it is."""
     if is_known(facts, need):
         return None
     if need == "messages":
