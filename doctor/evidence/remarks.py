@@ -9,7 +9,6 @@ for a complaint and is none costs a verdict, one that is missed makes the doctor
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -135,10 +134,15 @@ def speaks(line: str, *, traceback: bool = True) -> bool:
     >>> [speaks(line) for line in ("Segmentation fault (core dumped)", "Product name: Pi 5", "False", "段错误")]
     [True, False, True, True]
     """
-    text = unicodedata.normalize("NFKC", line[:_READ])
+    text = line[:_READ]
+    if not text.isascii():
+        import unicodedata  # most texts do not need it
+
+        text = unicodedata.normalize("NFKC", text)
+        names = (unicodedata.name(c, "") for c in text if c.isalpha())
+        if not all(name.startswith(_LATIN) for name in names):
+            return True
     raised = _RAISED.match(text)
-    if not text.isascii() and any(c.isalpha() and not _is_latin(c) for c in text):
-        return True
     text = _FORM.sub(" ", text.casefold())
     if _HEAD.match(text):
         text = _OF_A_HEAD.sub(" ", text)
@@ -171,10 +175,6 @@ def _is_more_than_it_seems(error: ErrorText, notes: Notes) -> bool:
         return False
     said = text.partition(":")[2] if error.pattern == "exception" else text
     return (_DEVICE.search(said) is not None and speaks(said)) or _VIOLENT.search(said) is not None
-
-
-def _is_latin(character: str) -> bool:
-    return unicodedata.name(character, "").startswith(_LATIN)
 
 
 def _disputed(notes: Notes) -> Iterable[str]:

@@ -32,7 +32,7 @@ _SMALL_WORDS = frozenset(
     ["a", "an", "and", "as", "at", "be", "by", "can", "for", "from", "has", "in", "is", "it", "no", "not", "of", "on",
      "or", "that", "the", "this", "to", "was", "with"]
 )  # fmt: skip
-_DIGITS = str.maketrans("123456789", "000000000")
+_DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _ALIKE = 3  # lines that differ in their digits alone and are read
 _DOUBLE_SPACED = 4  # this many lines, none beside another, are no paragraphs
 
@@ -119,10 +119,10 @@ class Document:
     def new_lines(self) -> tuple[int, ...]:
         """The lines, by index, but for those of a log that only count on: of lines that differ in their digits alone,
         the first few."""
-        met: dict[str, int] = {}
+        met: dict[bytes, int] = {}
         found = []
         for i, line in enumerate(self.lines):
-            shape = line.translate(_DIGITS)
+            shape = line.encode("utf-8", "surrogatepass").translate(_DIGITS)  # three times as fast as of a str
             met[shape] = times = met.get(shape, 0) + 1
             if times <= _ALIKE:
                 found.append(i)
@@ -158,7 +158,9 @@ def document(name: str, data: bytes) -> Document:
     text = decode(data)
     if _looks_binary(text):
         return Document(name, "", ())
-    text = text.translate(_TYPOGRAPHY).replace("\r\n", "\n").replace("\r", "\n")
+    if not text.isascii():
+        text = text.translate(_TYPOGRAPHY)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines, numbers = _split(text)
     left_out = _left_out(name, text, sum(map(len, lines)) + len(lines))
     numbers = _numbered(text, numbers)

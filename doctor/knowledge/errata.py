@@ -30,6 +30,7 @@ Kind = Literal["wrong-result", "nan", "crash", "leak", "hang", "slow", "import",
 SILENT = ("wrong-result", "nan", "leak")  # what no message tells
 GRAVITY = ("grave", "moderate", "minor")
 _KINDS = ("wrong-result", "nan", "leak", "crash", "hang", "error", "import", "install", "slow")
+KEPT = 512  # versions, which texts name, and places: of so many is kept what was worked out
 BACKENDS = ("cpu", "cuda", "rocm", "mps", "xpu")
 _PLAIN_LOCAL = Regex(
     r"(cpu|xpu|cu\d+|rocm\d+(\.\d+)*)?(\.?with\.pypi\.cudnn|\.?cxx11\.abi|\.?cudnn[\d.]+|\.?full)*"
@@ -160,30 +161,27 @@ def _matching(place: Place, *, grave: bool = False) -> tuple[Match, ...]:
     return tuple(sorted(found, key=gravity))
 
 
-@of_tables
-def _of_place(
+def _of_place_asked(
     version: str | None, backends: tuple[str, ...] | None, *, imported: bool, grave: bool
 ) -> tuple[tuple[Erratum, bool | None, Match | None], ...]:
     """The errata that a build has or may have on these backends, each with whether it is known to have it, and with the
-    match where nothing else of a place counts."""
+    match where nothing else of a place counts. `grave`: only those that are grave and verified."""
     place = Place(version=version, backends=backends, imported=imported)
     build = _build(version) if version else None
     here = frozenset(BACKENDS if backends is None else backends)
-    return tuple(
-        (erratum, hit, None if erratum.is_conditional else _match(erratum, place, build, hit))
-        for erratum, hit in _of_build(version, grave=grave)
-        if not here.isdisjoint(erratum.backends) and not (imported and erratum.is_over_once_imported)
-    )
+    found = []
+    for erratum in errata():
+        if here.isdisjoint(erratum.backends) or (imported and erratum.is_over_once_imported):
+            continue
+        if grave and (erratum.severity != "grave" or erratum.status != "verified"):
+            continue
+        hit = build.has(erratum) if build else None
+        if hit is not False:
+            found.append((erratum, hit, None if erratum.is_conditional else _match(erratum, place, build, hit)))
+    return tuple(found)
 
 
-@of_tables
-def _of_build(version: str | None, *, grave: bool = False) -> tuple[tuple[Erratum, bool | None], ...]:
-    """The errata that a build has or may have, each with whether it is known to have it. `grave`: only those that are
-    grave and verified."""
-    build = _build(version) if version else None
-    asked = (e for e in errata() if not grave or (e.severity == "grave" and e.status == "verified"))
-    rows = ((erratum, build.has(erratum) if build else None) for erratum in asked)
-    return tuple(row for row in rows if row[1] is not False)
+_of_place = of_tables(_of_place_asked, KEPT)
 
 
 def gravity(match: Match) -> tuple[object, ...]:
@@ -310,11 +308,13 @@ class _Build:
         return answers.pop() if len(answers) == 1 else None
 
 
-@of_tables
-def _build(version: str) -> _Build:
+def _build_of(version: str) -> _Build:
     stand_ins = stands_for(version)
     exact = len(stand_ins) == 1 and _is_published(version)
     return _Build(stand_ins, nightly_date(version), is_early(version), exact)
+
+
+_build = of_tables(_build_of, KEPT)
 
 
 def _has(erratum: Erratum, release: str) -> bool | None:

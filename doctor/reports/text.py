@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from doctor.hidden import shows_nothing, without_commands
@@ -45,6 +45,8 @@ def wrapped(text: str, width: int, *, indent: str = "", hang: str = "", break_lo
 
 
 def _safe_character(character: str, keep_lines: bool) -> str:
+    if " " <= character <= "~" or character == "…":
+        return character
     if character == "\n":
         return "\n" if keep_lines else " "
     if character in "\t\r":
@@ -53,7 +55,14 @@ def _safe_character(character: str, keep_lines: bool) -> str:
         return "?"
     if "\ufe00" <= character <= "\ufe0f":  # chooses the look of the emoji before it
         return ""
-    return "?" if unicodedata.category(character) in _UNSAFE or shows_nothing(character) else character
+    return "?" if _category(character) in _UNSAFE or shows_nothing(character) else character
+
+
+@lru_cache(maxsize=1024)
+def _category(character: str) -> str:
+    import unicodedata  # most reports do not need it
+
+    return unicodedata.category(character)
 
 
 _STACKED = 4  # marks on one letter; no script needs more, and a tower of them covers the lines around
@@ -62,7 +71,7 @@ _STACKED = 4  # marks on one letter; no script needs more, and a tower of them c
 def _without_towers(text: str) -> str:
     parts, marks = [], 0
     for character in text:
-        marks = marks + 1 if unicodedata.category(character) in ("Mn", "Me") else 0
+        marks = marks + 1 if _category(character) in ("Mn", "Me") else 0
         if marks <= _STACKED:
             parts.append(character)
     return "".join(parts)
