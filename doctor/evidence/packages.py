@@ -4,6 +4,7 @@ satisfied»."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from doctor.evidence.notes import Notes, Trust, normalise
 from doctor.evidence.text import Document
@@ -24,9 +25,9 @@ _TABLE_HEAD = Regex(r"^[ \t]*Package[ \t]+Version\b.*$|^[ \t]*-{4,}[ \t]+-{4,}",
 _ROW = Regex(rf"^[ \t]*([A-Za-z][\w.-]*)[ \t]+({_VERSION})(?:[ \t]+(/\S+|[A-Z]:\\\S+|pip|uv|conda))?[ \t]*$")
 _CONDA_ROW = Regex(
     rf"^[ \t]*([a-z_][\w.-]*)[ \t]+({_VERSION})[ \t]+((?:py|cuda|cpu|h|\d|pypi|mkl|nomkl|gpu|rocm|generic|release|"
-    rf"intel|openmp|blas)[\w.]*)(?:[ \t]+([\w./:-]+))?[ \t]*$",
-    re.M,
+    rf"intel|openmp|blas)[\w.]*)(?:[ \t]+([\w./:-]+))?[ \t]*$"
 )
+_COLUMNS = 4  # of its row
 _SHOW = Regex(r"^[ \t]*Name:[ \t]*([\w.-]+)[ \t]*$", re.M)
 _SHOWN = Regex(r"^[ \t]*(Version|Location|Installer|Requires|Editable project location):[ \t]*(.*)$")
 _SATISFIED = Regex(r"^[ \t]*Requirement already satisfied: ([\w.-]+)(?=[\[<>=!~ ,])([^\n]*)$", re.M)
@@ -35,8 +36,7 @@ _UV_AUDIT = Regex(rf"^[ \t]*[+~][ \t]+([a-z][\w.-]*)==({_VERSION})(?:[ \t].*)?$"
 _SUCCESS = Regex(r"^[ \t]*Successfully installed (\S[^\n]*)$", re.M)
 _GREP_ROW = Regex(
     rf"^[ \t]*((?:torch|torchvision|torchaudio|torchtext|numpy|triton|pytorch|xformers|flash|nvidia|transformers|"
-    rf"tensorflow|accelerate|bitsandbytes|intel|mkl|pytorch-\w)[\w.-]*)(?:[ \t]{{2,}}|\t)({_VERSION})[ \t]*$",
-    re.M,
+    rf"tensorflow|accelerate|bitsandbytes|intel|mkl|pytorch-\w)[\w.-]*)(?:[ \t]{{2,}}|\t)({_VERSION})[ \t]*$"
 )
 _CONFLICT = Regex(  # pip's resolver, of packages that stay
     r"^(?:ERROR: )?([A-Za-z][\w.-]{0,60}) (\d[\w.+!-]{0,40}) requires (torch *[=<>!~][=<>!~\d.,* ]{0,60}?)"
@@ -83,10 +83,10 @@ def read(document: Document, notes: Notes) -> None:
         for m in _FREEZE_AT.finditer(text):
             put(m[1], m[2].replace("%2B", "+").replace("%2b", "+"), "pip", m.start(), Trust.LISTED)
     _tables(document, put)
-    if document.has("conda", "pypi", "py3", "cuda", "# name", "h"):
-        for m in _CONDA_ROW.finditer(text):
-            if _is_conda_row(m):
-                put(m[1], m[2], "conda", m.start(), Trust.LISTED, f"{m[3]} {m[4] or ''}".strip())
+    rows = list(_rows(document))
+    for at, line in rows:
+        if (row := _CONDA_ROW.match(line)) and _is_conda_row(row):
+            put(row[1], row[2], "conda", at, Trust.LISTED, f"{row[3]} {row[4] or ''}".strip())
     if "Name:" in text:
         _shown(document, put, notes)
     if "already satisfied" in text:
@@ -105,9 +105,18 @@ def read(document: Document, notes: Notes) -> None:
         for m in _UV_AUDIT.finditer(text):
             put(m[1], m[2], "uv", m.start(), Trust.LISTED)
     if document.has("torch", "numpy"):
-        for m in _GREP_ROW.finditer(text):
-            put(m[1], m[2], "pip", m.start(), Trust.LISTED)
+        for at, line in rows:
+            if row := _GREP_ROW.match(line):
+                put(row[1], row[2], "pip", at, Trust.LISTED)
     _note_copies(seen, notes)
+
+
+def _rows(document: Document) -> Iterator[tuple[int, str]]:
+    """Where each line begins that has two to four columns, of which the second begins with a digit; and the line."""
+    for at, line in zip(document.starts, document.lines, strict=True):
+        columns = line.split(None, _COLUMNS)
+        if 1 < len(columns) <= _COLUMNS and columns[1][0].isdigit():
+            yield at, line
 
 
 def _is_conda_row(m: re.Match[str]) -> bool:

@@ -27,9 +27,7 @@ _LEVEL = (
     r"(?:[ ]{0,8}\|[ ][^|\s]{1,120}[ ]-[ ]?|[ ]{0,8}[-|][ ]?|[ ]{0,8}\[[\w./-]{1,80}:\d{1,6}\][ ]?|[ ]{1,8}|$)"
 )
 _CERTAIN = Regex(
-    r"[ \t]{0,8}(?:"
-    r"(?:[^\t\n]{1,80}\t[^\t\n]{1,80}\t(?=\d{4}-\d\d-))?"  # gh run view --log: job, step
-    + _STAMP
+    r"[ \t]{0,8}(?:" + _STAMP
     + r"(?:[ ](?:stdout|stderr)[ ][FP](?:[ ]|$)|" + _LEVEL + r"|[ \t]?(?P<hub>##\[\w{1,12}\])|:?[ \t]|$)|"
     r"\d\d:\d\d:\d\d-\d{6}[ ]{1,4}(?P<webui>" + _LEVELS + r")[ ]{1,8}|"
     r"(?P<vllm>" + _LEVELS + r")[ ]{1,4}\d\d-\d\d[ ]\d\d:\d\d:\d\d(?:\.\d{1,6})?[ ]\[[\w./-]{1,80}:\d{1,6}\](?:[ ]|$)|"
@@ -38,11 +36,11 @@ _CERTAIN = Regex(
     r"[\w.-]{1,64}[ ][\w./@-]{1,64}(?:\[\d{1,8}\])?:(?:[ ]|$)|"
     r"\[pod/[\w.-]{1,100}(?:/[\w.-]{1,64})?\](?:[ ]|$)|"
     r"\[(?:rank|default)\d{1,5}\]:(?:[ ]|$)|\[\d{1,4},\d{1,5}\]<std(?:err|out)>:[ ]?|"
-    r"\(\w[\w.-]{0,60}(?:[ ]rank=\d{1,5})?[ ]pid=\d{1,9}(?:,[ ]ip=[\w.:]{1,45})?\)(?:[ ]|$)|"
-    r"[\w.-]{1,60}[-_]\d{1,3}[ ]{1,30}\|(?:[ ]|$)"  # docker compose
-    r")"
+    r"\(\w[\w.-]{0,60}(?:[ ]rank=\d{1,5})?[ ]pid=\d{1,9}(?:,[ ]ip=[\w.:]{1,45})?\)(?:[ ]|$))"
 )
-_SIGNS = frozenset("[(0123456789JFMASONDTICWE")  # what the forms but those of names and tabs begin with
+_JOB = Regex(r"[^\t\n]{1,80}\t[^\t\n]{1,80}\t(?=\d{4}-\d\d-)")  # gh run view --log: job, step
+_COMPOSE = Regex(r"[ \t]{0,8}[\w.-]{1,60}[-_]\d{1,3}[ ]{1,30}\|(?:[ ]|$)")
+_SIGNS = frozenset("[(0123456789JFMASONDTICWE")  # what _CERTAIN begins with
 # And how they go on: of most texts no line needs the long expression.
 _BEGINS = Regex(
     r"[ \t]{0,8}(?:\[?\d{4}[-/]\d|\[(?:\d|pod/|rank|default)|\(\w[^)\n]{0,80}pid=|\d\d:\d\d:|[IWEF]\d{4}[ ]|"
@@ -73,9 +71,12 @@ def without_prefixes(lines: list[str]) -> list[str]:
 
 
 def _certain(line: str) -> str:
-    if not line or ("|" not in line and "\t" not in line and not _may_begin(line)):
-        return line
-    m = _CERTAIN.match(line)
+    if "|" in line and (named := _COMPOSE.match(line)):
+        return line[named.end() :]
+    job = _JOB.match(line) if "\t" in line else None
+    m = _CERTAIN.match(line, job.end()) if job else None
+    if m is None and _may_begin(line):
+        m = _CERTAIN.match(line)
     if m is None:
         return line
     rest = line[m.end() :]
@@ -92,7 +93,8 @@ def _may_begin(line: str) -> bool:
 
 def _of_numbers(lines: list[str]) -> list[tuple[int, int]]:
     """(index, end of the prefix) of the lines that are numbered one by one."""
-    numbered = [(i, m) for i, line in enumerate(lines) if (m := _NUMBER.match(line))]
+    begun = ((i, line) for i, line in enumerate(lines) if line.lstrip(" \t")[:1].isdigit())
+    numbered = [(i, m) for i, line in begun if (m := _NUMBER.match(line))]
     filled = sum(1 for line in lines if line)
 
     def is_run(run: list[tuple[int, re.Match[str]]]) -> bool:
