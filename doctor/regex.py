@@ -7,7 +7,7 @@ import re
 import struct
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cache, cached_property, lru_cache
 from itertools import accumulate, chain
 from zlib import crc32
@@ -20,6 +20,7 @@ _FEW = 50  # … once more words than these were looked for
 _LINES = 40  # that are searched one by one; where more hold a word, the whole text is
 _HEAD = 4  # characters by which a word is found: as many bytes as an "I" of struct has
 WORD, SET, ALTERNATIVE = "\x1f", "\x1e", "\x1d"  # between these in a row of needs.py
+PART = "\x1c"  # between the parts of what a Vocabulary is told
 # What IGNORECASE takes for the same letter, and lower() does not.
 _FOLD = str.maketrans(
     "\u0130\u0131\u017f\u03a3\u03c2\u1c80\u1c81\u1c82\u1c83\u1c84\u1c85\u1c86", "iis\u03c3\u03c3вдосттъ"
@@ -128,10 +129,10 @@ class Vocabulary:
     """Words (lower case) that are looked for all at once, each with the places of the things in a list that it
     stands for. Told as by_part() makes it."""
 
-    def __init__(self, parts: Mapping[str, str]) -> None:
-        self._short = _with_places(parts.get("", ""))
-        keys = [part for part in parts if part]
-        self._by_part = dict(zip(_numbers("".join(keys)), map(parts.__getitem__, keys), strict=True))
+    def __init__(self, told: str) -> None:
+        short, *parts = told.split(PART)
+        self._short = _with_places(short)
+        self._by_part = dict(zip(_numbers("".join([part[:_HEAD] for part in parts])), parts, strict=True))
         self._met: dict[int, list[tuple[str, list[int]]]] = {}  # the same, taken apart
 
     def within(self, text: Text) -> dict[str, list[int]]:
@@ -147,7 +148,7 @@ class Vocabulary:
         return found
 
     def _taken_apart(self, part: int) -> list[tuple[str, list[int]]]:
-        return self._met.setdefault(part, _with_places(self._by_part[part]))
+        return self._met.setdefault(part, _with_places(self._by_part[part][_HEAD:]))
 
 
 def _with_places(row: str) -> list[tuple[str, list[int]]]:
@@ -155,21 +156,21 @@ def _with_places(row: str) -> list[tuple[str, list[int]]]:
     return [(word, [int(place) for place in places]) for word, *places in words]
 
 
-def by_part(words: Iterable[tuple[str, int]], *, rarest: bool = False) -> dict[str, str]:
-    """(word, place) of a list: by _HEAD characters of each word, "" where it is shorter, the words and their places.
-    `rarest`: by those that the fewest of the words hold, which takes longer to work out; else by those in their
-    middle."""
+def by_part(words: Iterable[tuple[str, int]], *, rarest: bool = False) -> str:
+    """(word, place) of a list, for a Vocabulary: the words that are too short, then by each _HEAD characters the words
+    that are known by them. `rarest`: they are those that the fewest words hold, which takes longer to work out; else
+    those in the middle of a word."""
     places: dict[str, list[int]] = {}
     for word, place in words:
         places.setdefault(word, []).append(place)
     # as Text knows them: of other letters than ASCII's it tells none from another
     plain = {word: word.encode("ascii", "replace").decode() for word in places}
     counts = Counter(part for word in plain.values() for part in _parts(word)) if rarest else Counter[str]()
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {"": []}
     for word, its in places.items():
         parts = sorted(_parts(plain[word]), key=counts.__getitem__) if rarest else [_middle(plain[word])]
         found.setdefault(parts[0] if parts else "", []).append(WORD.join([word, *map(str, its)]))
-    return {part: SET.join(rows) for part, rows in found.items()}
+    return PART.join(part + SET.join(rows) for part, rows in found.items())
 
 
 def _parts(word: str) -> list[str]:

@@ -151,21 +151,27 @@ def needs() -> str:
 
 
 def literals() -> str:
-    """doctor/knowledge/_literals.py: the literals of the messages by their rarest part."""
+    """doctor/knowledge/_literals.py: the literals of the messages by their rarest part, and the harmless ones."""
     from doctor.knowledge.load import table
     from doctor.knowledge.messages import literals_of
-    from doctor.regex import by_part
+    from doctor.regex import PART, by_part
 
-    rows = by_part(literals_of(table("messages")["rows"]), rarest=True)
+    rows = table("messages")["rows"]
+    parts = by_part(literals_of(rows), rarest=True).split(PART)
+    harmless = sorted(row["id"] for row in rows if row.get("means"))
     return "\n".join(
         [
             '"""The literals of the built-in messages, each with the places of its rows, by the part that the fewest',
             'others hold (see Vocabulary of regex.py). Made by scripts/generate.py; do not edit."""',
             "",
             "# ruff: noqa: E501",
-            "BY_PART = {",
-            *(f"    {part!r}: {rows[part]!r}," for part in sorted(rows)),
-            "}",
+            "BY_PART = (",
+            *(f"    {part!r}" for part in (parts[0], *(PART + part for part in sorted(parts[1:])))),
+            ")",
+            "# The ids of harmless warnings.",
+            "HARMLESS = frozenset(",
+            f"    {harmless!r}",
+            ")",
             "",
         ]
     )

@@ -2,2145 +2,2149 @@
 others hold (see Vocabulary of regex.py). Made by scripts/generate.py; do not edit."""
 
 # ruff: noqa: E501
-BY_PART = {
-    '': "l4t\x1f103\x1e- \x1f175\x1e137\x1f182\x1e::\x1f188\x1e' (\x1f253\x1e.h\x1f359\x1e闪退\x1f434\x1e-cp\x1f454\x1e`)\x1f459\x1ecpu\x1f521\x1f548\x1egpu\x1f521\x1f548\x1e显存\x1f529\x1e能不用\x1f545\x1e训练\x1f546\x1e0%\x1f547\x1e为0\x1f547\x1e低\x1f547\x1e是0\x1f547\x1e零\x1f547\x1e显卡\x1f548\x1e无n卡\x1f549\x1e没n卡\x1f549\x1e非n卡\x1f549\x1ea卡用\x1f550\x1ea卡的\x1f550\x1ea卡能\x1f550\x1e为a卡\x1f550\x1e是a卡\x1f550\x1e用a卡\x1f550\x1e的a卡\x1f550\x1edml\x1f551\x1ejax\x1f551\x1esay\x1f557",
-    ' "ap': 'no module named "apex\x1f308',
-    ' "au': 'no module named "auto_gptq\x1f308',
-    ' "aw': 'no module named "awq\x1f308',
-    ' "co': 'unsupported gpu architecture "compute_\x1f160',
-    ' "cu': 'error: namespace "cub" has no member\x1f354\x1eerror: namespace "cub\' has no member\x1f354\x1eerror: namespace "cub’ has no member\x1f354',
-    ' "da': 'has no member named "data_ptr"\x1f355\x1ehas no member named "data_ptr\'\x1f355\x1ehas no member named "data_ptr’\x1f355',
-    ' "di': 'no module named "diff_gaussian_rasterization\x1f308',
-    ' "ma': 'no module named "mamba_ssm\x1f308',
-    ' "mm': 'no module named "mmcv\x1f308',
-    ' "mu': 'no module named "multiscaledeformableattention\x1f308',
-    ' "nc': 'identifier "nccl\x1f292',
-    ' "po': 'no module named "pointnet2_ops\x1f308',
-    ' "py': 'no module named "pytorch3d\x1f308',
-    ' "sa': 'no module named "sageattention\x1f308',
-    ' "si': 'no module named "simple_knn\x1f308',
-    ' "sp': 'no module named "spconv\x1f308',
-    ' "ti': 'no module named "tinycudann\x1f308',
-    ' "tr': 'no module named "triton"\x1f162\x1eno module named "triton\'\x1f162',
-    " '__": "torch has no attribute '__version__\x1f71\x1f97",
-    " '_s": "module 'torch' has no attribute '_six'\x1f424",
-    " '_u": "module 'torch' has no attribute '_utils'\x1f98",
-    " 'ab": "module 'abc' has no attribute '\x1f217",
-    " 'ap": "no module named 'apex\x1f308",
-    " 'aw": "no module named 'awq\x1f308",
-    " 'bo": "module 'numpy' has no attribute 'bool'\x1f140",
-    " 'br": "cannot import name 'broadcastinglist\x1f360",
-    " 'cd": 'could not select device driver \'cdi" with capabilities: [[gpu]]\x1f46\x1ecould not select device driver \'cdi" with capabilities: []\x1f46\x1ecould not select device driver \'cdi\' with capabilities: [[gpu]]\x1f46\x1ecould not select device driver \'cdi\' with capabilities: []\x1f46',
-    " 'cs": "cannot import name 'csrc' from '\x1f338",
-    " 'da": 'has no member named \'data_ptr"\x1f355\x1ehas no member named \'data_ptr\'\x1f355\x1ehas no member named \'data_ptr’\x1f355',
-    " 'ds": "object has no attribute 'ds_opt_\x1f339",
-    " 'ei": "module 'torch' has no attribute 'eig'\x1f424",
-    " 'he": "module 'heapq' has no attribute '\x1f217",
-    " 'io": "partially initialized module 'io' has no attribute\x1f216\x1emodule 'io' has no attribute '\x1f217\x1e' has no attribute 'io'\x1f428",
-    " 'ir": "module 'torch' has no attribute 'irfft'\x1f424",
-    " 'li": "cannot import name 'list\x1f360",
-    " 'ls": "module 'torch' has no attribute 'lstsq'\x1f424",
-    " 'mm": "no module named 'mmcv\x1f308",
-    " 'mu": "no module named 'multiscaledeformableattention\x1f308",
-    " 'na": "module 'numpy' has no attribute 'nan'\x1f140",
-    " 'nn": "module 'torch' has no attribute 'nn'\x1f97",
-    " 'ob": "module 'numpy' has no attribute 'object'\x1f140",
-    " 'po": "no module named 'pointnet2_ops\x1f308",
-    " 'pr": "partially initialized module 'profile' has no attribute\x1f216\x1emodule 'profile' has no attribute '\x1f217",
-    " 'ra": "partially initialized module 'random' has no attribute\x1f216\x1emodule 'random' has no attribute '\x1f217",
-    " 'rf": "module 'torch' has no attribute 'rfft'\x1f424",
-    " 'sa": "no module named 'sageattention\x1f308",
-    " 'sp": "no module named 'spconv\x1f308",
-    " 'ss": "partially initialized module 'ssl' has no attribute\x1f216\x1emodule 'ssl' has no attribute '\x1f217",
-    " 'sy": "module 'torch' has no attribute 'symeig'\x1f424",
-    " 'te": "module 'torch' has no attribute 'tensor'\x1f97",
-    " 'th": 'error: namespace \'thrust" has no member\x1f354\x1eerror: namespace \'thrust\' has no member\x1f354\x1eerror: namespace \'thrust’ has no member\x1f354',
-    " 'ti": "no module named 'tinycudann\x1f308",
-    " 'tu": "cannot import name 'tuple\x1f360",
-    ' (sy': ' (system error: 10049\x1f590',
-    ' (vi': ' (virtual)\x1f5',
-    ' --b': 'no such option: --break-system-packages\x1f264',
-    ' --c': 'no such option: --config-setting\x1f264',
-    ' --d': 'no such option: --dry-run\x1f264',
-    ' --n': 'no such option: --no-build-isolation\x1f264',
-    ' --p': 'no such option: --prefer-binary\x1f264',
-    ' --r': 'no such option: --report\x1f264',
-    ' -9)': '(exit code: -9)\x1f492\x1e(exitcode: -9)\x1f492',
-    ' -> ': " -> python[version='\x1f248",
-    ' -lt': 'cannot find -ltorch\x1f357',
-    ' / l': 'driver / librar\x1f518',
-    ' / t': 'driver / the librar\x1f518',
-    ' 126': 'winerror 126\x1f120',
-    ' 127': 'winerror 127\x1f121',
-    ' 13.': 'the mps backend is supported on mac os 13.\x1f0\x1ethe mps backend is supported on macos 13.\x1f0',
-    ' 14+': 'fft operations are only supported on macos 14+\x1f2',
-    ' 14.': 'the mps backend is supported on macos 14.\x1f0',
-    ' 5] ': '[winerror 5] access is denied\x1f186',
-    ' 803': 'error 803: system has unsupported display driver / cuda driver combination\x1f23',
-    ' 804': 'error 804: forward compatibility was attempted on non supported hw\x1f24',
-    ' : l': 'cublas runtime error : library not initialized\x1f478',
-    ' : r': 'cublas runtime error : resource allocation failed\x1f478',
-    ' : t': 'cublas runtime error : the gpu program failed to execute\x1f477',
-    ' ?? ': '지정된 모듈을 찾을 수 없습니다\x1f659',
-    ' ?cu': 'error: namespace ‘cub" has no member\x1f354\x1eerror: namespace ‘cub\' has no member\x1f354\x1eerror: namespace ‘cub’ has no member\x1f354',
-    ' `so': 'failed assertion `source ndarray\x1f501',
-    ' a _': ' from a __\x1f293',
-    ' a e': 'without a error\x1f433',
-    ' a g': 'without a gpu\x1f545',
-    ' a o': 'without a output\x1f433\x1eplan failed with a outofmemoryerror\x1f583',
-    ' a u': 'attempting to use hipblaslt on a unsupported architecture\x1f93',
-    ' a w': 'cannot find a working triton installation\x1f162\x1ewithout a warning\x1f433',
-    ' as_': 'cannot import name as_tensor\x1f361',
-    ' asy': 'unable to pre-compile async_io\x1f332',
-    ' ate': ' compatible compiler is required to use aten\x1f164',
-    ' bef': 'detected the gpu before\x1f565\x1erecognized the gpu before\x1f565\x1eused the gpu before\x1f565',
-    ' beg': 'amdgpu: gpu reset begin\x1f407',
-    ' buf': 'failed to allocate memory for requested buffer of size \x1f201',
-    ' cle': 'profiler clears events at the end of each cycle\x1f620',
-    ' cub': 'undefined symbol: cublas\x1f131\x1eunable to register cublas factory: attempting to register factory for plugin\x1f623',
-    ' cuc': 'undefined symbol: cuctx\x1f128',
-    ' cue': 'undefined symbol: cuevent\x1f128',
-    ' cug': 'undefined symbol: cugraph\x1f128',
-    ' cui': 'undefined symbol: cuinit\x1f128',
-    ' cut': 'undefined symbol: cutensor\x1f128',
-    ' dec': ' was not declared\x1f425',
-    ' den': 'permission denied\x1f268',
-    ' dlo': 'tf-trt warning: cannot dlopen some tensorrt libraries\x1f626',
-    ' don': " don't match with driver version \x1f223",
-    ' eng': 'unable to find an engine to execute this computation\x1f473',
-    ' eno': 'not enough\x1f530',
-    ' es ': 'n es demasiado peque\x1f206',
-    ' fau': 'segmentation fault\x1f255',
-    ' fun': ': invalid device function\x1f82\x1f468\x1ehip error: invalid device function\x1f87',
-    ' fur': 'without further error\x1f433',
-    ' gb,': ' gb, other allocations: \x1f219',
-    ' gre': ' or greater not found\x1f349',
-    ' hat': 'because hatchling was not found in the package registry\x1f455',
-    ' ill': 'instruction illegale\x1f10',
-    ' is-': 'numpy is-not ava\x1f139\x1enumpy is-not-ava\x1f139',
-    ' its': 'declare its dependencies\x1f211',
-    ' lit': 'too little\x1f530',
-    ' los': 'gpu is lost\x1f453',
-    ' mak': 'could not make\x1f567',
-    ' map': 'failed to map segment from shared object\x1f417',
-    ' mb,': ' mb, other allocations: \x1f219',
-    ' mes': 'with no message\x1f433\x1ewithout a message\x1f433',
-    ' mib': ' mib, other allocations: \x1f219',
-    ' mic': 'unsupported microsoft visual studio version\x1f161',
-    ' mio': 'fatal error: miopen/\x1f354',
-    ' mix': 'used mix of the legacy and new apis to set the tf32 status\x1f390',
-    ' mkl': ' mkl fatal error\x1f134',
-    ' mpi': 'neither mpi nor gloo support has been built\x1f311',
-    ' nex': 'free(): invalid next size\x1f487',
-    ' nou': 'the nouveau kernel driver is currently in use by your system\x1f20',
-    ' nvc': 'was requested, but nvcc was not found\x1f343',
-    ' op ': ' op due to it not being compatible\x1f339',
-    ' orc': 'warning: ignoring invalid distribution orch\x1f99',
-    ' ord': ': invalid device ordinal\x1f45',
-    ' ori': 'error originates from a subprocess\x1f210\x1eerror originates from the build backend\x1f210',
-    ' os ': 'the mps backend is supported on mac os 14.\x1f0',
-    ' py_': 'fatal python error: py_initialize\x1f226',
-    ' pyn': 'the pynvml package is deprecated. please install nvidia-ml-py instead\x1f622',
-    ' pyv': 'failed to locate pyvenv.cfg\x1f226',
-    ' re-': 'cannot re-initialize cuda in forked subprocess\x1f526',
-    ' ren': 'is not a member of render group\x1f55\x1eis not a member of render" group\x1f55\x1eis not a member of render\' group\x1f55\x1eis not member of render group\x1f55\x1eis not member of render" group\x1f55\x1eis not member of render\' group\x1f55',
-    ' rus': "can't find rust compiler\x1f166",
-    ' sec': ' seconds\x1f534',
-    ' ste': 'exceeded step memory limit\x1f535',
-    ' sud': 'with sudo\x1f505',
-    ' sui': 'no suitable gpu \x1f442\x1eno suitable gpus \x1f442',
-    ' tea': 'have different team ids\x1f114',
-    ' tex': 'no readable text\x1f430',
-    ' tok': 'no readable token\x1f430',
-    ' tor': 'no module named torch\x1f512',
-    ' unt': 'detected my gpu until\x1f565\x1edetected the gpu until\x1f565\x1efound the gpu until\x1f565\x1erecognised my gpu until\x1f565\x1erecognised the gpu until\x1f565\x1erecognized my gpu until\x1f565\x1erecognized the gpu until\x1f565\x1eused my gpu until\x1f565\x1eused the gpu until\x1f565',
-    ' var': 'cuda_home environment variable is not set\x1f159',
-    ' win': 'nccl is not available on windows\x1f479\x1enccl is not supported on windows\x1f479',
-    '" ma': '" may not be initialized\x1f427',
-    '", r': 'found architecture "x86_64", required architecture "arm64"\x1f498\x1efound architecture "x86_64", required architecture "arm64\'\x1f498\x1efound architecture "x86_64", required architecture \'arm64"\x1f498\x1efound architecture "x86_64", required architecture \'arm64\'\x1f498\x1efound architecture \'x86_64", required architecture "arm64"\x1f498\x1efound architecture \'x86_64", required architecture "arm64\'\x1f498\x1efound architecture \'x86_64", required architecture \'arm64"\x1f498\x1efound architecture \'x86_64", required architecture \'arm64\'\x1f498',
-    '": n': '": no such file or directory\x1f232',
-    '"_c"': 'cannot import name "_c" from "torch\x1f96\x1ecannot import name "_c" from \'torch\x1f96',
-    '"_c\'': 'cannot import name "_c\' from "torch\x1f96\x1ecannot import name "_c\' from \'torch\x1f96',
-    '"dee': 'no module named "deepspeed\x1f308',
-    '"det': 'no module named "detectron2\x1f308',
-    '"nvd': 'no module named "nvdiffrast\x1f308',
-    "' (u": "' (unknown location)\x1f388",
-    "' al": "' already has a docstring\x1f421",
-    "' ar": "' are deprecated since 0.13\x1f642",
-    "' co": "' codec can't decode byte\x1f380",
-    "' fa": "' failed with exit code\x1f342\x1e' failed with exit status\x1f342",
-    "' no": "' not found\x1f6",
-    "' ob": "' object has no attribute\x1f394\x1e' object has no attribute '\x1f395",
-    "' wh": "' which is not on path\x1f655",
-    "', r": 'found architecture "x86_64\', required architecture "arm64"\x1f498\x1efound architecture "x86_64\', required architecture "arm64\'\x1f498\x1efound architecture "x86_64\', required architecture \'arm64"\x1f498\x1efound architecture "x86_64\', required architecture \'arm64\'\x1f498\x1efound architecture \'x86_64\', required architecture "arm64"\x1f498\x1efound architecture \'x86_64\', required architecture "arm64\'\x1f498\x1efound architecture \'x86_64\', required architecture \'arm64"\x1f498\x1efound architecture \'x86_64\', required architecture \'arm64\'\x1f498',
-    "': n": "': no such file or directory\x1f232",
-    "'; d": "'; dlerror: \x1f629",
-    "'['n": "command '['ninja', '-v'\x1f340",
-    "'['w": "command '['where', 'cl']' returned non-zero\x1f163",
-    '\'_c"': 'cannot import name \'_c" from "torch\x1f96\x1ecannot import name \'_c" from \'torch\x1f96',
-    "'_c'": 'cannot import name \'_c\' from "torch\x1f96\x1ecannot import name \'_c\' from \'torch\x1f96',
-    "'_im": "cannot import name '_imaging' from 'pil'\x1f384",
-    "'_in": "module 'torch._c' has no attribute '_init_names'\x1f389",
-    "'as_": "cannot import name 'as_tensor\x1f361",
-    "'ass": "module 'numpy' has no attribute 'asscalar'\x1f140",
-    "'att": "cannot import name 'attrsdescriptor' from 'triton\x1f148",
-    "'aud": "' has no attribute 'audiometadata'\x1f428",
-    "'aut": "no module named 'auto_gptq\x1f308",
-    "'bar": "name 'bare_metal_version' is not defined\x1f343",
-    "'bis": "module 'bisect' has no attribute '\x1f217",
-    "'cal": "partially initialized module 'calendar' has no attribute\x1f216\x1emodule 'calendar' has no attribute '\x1f217",
-    "'cl.": "cannot find compiler 'cl.exe' in path\x1f166",
-    "'cod": "partially initialized module 'code' has no attribute\x1f216\x1emodule 'code' has no attribute '\x1f217",
-    "'com": "unsupported gpu architecture 'compute_\x1f160",
-    "'cop": "partially initialized module 'copy' has no attribute\x1f216\x1emodule 'copy' has no attribute '\x1f217",
-    "'cub": 'error: namespace \'cub" has no member\x1f354\x1eerror: namespace \'cub\' has no member\x1f354\x1eerror: namespace \'cub’ has no member\x1f354',
-    "'dee": "no module named 'deepspeed\x1f308",
-    "'det": "no module named 'detectron2\x1f308\x1emodule 'torchvision.models' has no attribute 'detection'\x1f361",
-    "'dev": "module 'torch' has no attribute 'device'\x1f97",
-    "'dif": "no module named 'diff_gaussian_rasterization\x1f308",
-    "'dis": "partially initialized module 'dis' has no attribute\x1f216\x1emodule 'dis' has no attribute '\x1f217",
-    "'enu": "partially initialized module 'enum' has no attribute\x1f216\x1emodule 'enum' has no attribute '\x1f217",
-    "'gel": "module 'torch' has no attribute 'gels'\x1f424",
-    "'get": "' has no attribute 'get_audio_backend'\x1f428",
-    "'int": "module 'numpy' has no attribute 'int'\x1f140",
-    "'log": "partially initialized module 'logging' has no attribute\x1f216\x1emodule 'logging' has no attribute '\x1f217",
-    "'lon": "module 'numpy' has no attribute 'long'\x1f140",
-    "'mam": "no module named 'mamba_ssm\x1f308",
-    "'mod": "'module' object has no attribute '_init_names'\x1f389",
-    "'ncc": "'nccl\x1f292",
-    "'nma": "'nmake' '-?'\x1f353",
-    "'opc": "module 'opcode' has no attribute '\x1f217",
-    "'ope": "module 'operator' has no attribute '\x1f217",
-    "'opt": "cannot import name 'optional\x1f360",
-    "'pin": "'pin_memory' argument is set as true but not supported on mps now\x1f580",
-    "'pyc": "include file 'pyconfig.h' not found\x1f333",
-    "'pyt": "no module named 'pytorch3d\x1f308",
-    "'qua": "module 'torchvision.models' has no attribute 'quantization'\x1f361",
-    "'que": "partially initialized module 'queue' has no attribute\x1f216\x1emodule 'queue' has no attribute '\x1f217",
-    "'seg": "module 'torchvision.models' has no attribute 'segmentation'\x1f361",
-    "'sel": "partially initialized module 'select' has no attribute\x1f216\x1emodule 'select' has no attribute '\x1f217",
-    "'set": "' has no attribute 'set_audio_backend'\x1f428",
-    "'sig": "partially initialized module 'signal' has no attribute\x1f216\x1emodule 'signal' has no attribute '\x1f217",
-    "'sim": "no module named 'simple_knn\x1f308",
-    "'soc": "partially initialized module 'socket' has no attribute\x1f216\x1emodule 'socket' has no attribute '\x1f217",
-    "'sol": "module 'torch' has no attribute 'solve'\x1f424",
-    "'t a": "cuda_path is set but cuda wasn't able to be loaded\x1f328\x1edefaultcpuallocator: can't allocate memory\x1f491",
-    "'t c": " wasn't compiled with cuda support\x1f316\x1e wasn't compiled with gpu support\x1f316",
-    "'t d": "isn't detected\x1f548",
-    "'t e": "couldn't enable\x1f567",
-    "'t g": "couldn't get\x1f567",
-    "'t m": "doesn't match\x1f518\x1ecouldn't make\x1f567",
-    "'t r": "doesn't run\x1f548\x1eisn't recognised\x1f548\x1eisn't recognized\x1f548\x1ecouldn't run\x1f567",
-    "'t t": "doesn't train\x1f548",
-    "'t u": "doesn't use\x1f548\x1eisn't used\x1f548\x1ecouldn't use\x1f567",
-    "'t w": "doesn't work\x1f548\x1eisn't working\x1f548",
-    '(-4:': '(-4:insufficient memory)\x1f541',
-    '(1) ': 'cuda runtime error (1) : invalid argument\x1f470',
-    '(1):': 'cuda runtime error (1): invalid argument\x1f470',
-    '(2) ': 'cuda runtime error (2) : out of memory\x1f199',
-    '(2):': 'cuda runtime error (2): out of memory\x1f199',
-    '(fro': '(from versions: none)\x1f65',
-    '(mos': '(most likely due to a circular import)\x1f101',
-    '(sm8': '(sm80)\x1f497',
-    '(sm_': '(sm_80)\x1f497',
-    ') (t': ') (too new)\x1f366',
-    ') do': ') does not satisfy python\x1f245',
-    ') ex': ') exited unexpectedly\x1f563',
-    ') mi': ') mismatches the version that was used to compile\x1f158',
-    ') mu': ') must match the size of tensor b\x1f524',
-    ') re': ') requires python \x1f249',
-    ') sh': ') should be the same\x1f523',
-    ') th': ') that has tensor cores\x1f571',
-    '): c': 'malloc(): corrupted\x1f487',
-    '): d': 'free(): double free detected\x1f487',
-    '++ 1': 'microsoft visual c++ 14.\x1f165',
-    '++ r': 'microsoft visual c++ redistributable is not installed\x1f122',
-    '+: c': 'g++: command not found\x1f166',
-    '+: n': 'g++: not found\x1f166',
-    ', de': ', device: cpu, n_gpu: 0\x1f440',
-    ', no': ', not found (try using -rpath\x1f420',
-    ', pc': ', pci rejects atomics\x1f261',
-    ', pr': 'unable to import torch, pre-compiling ops will be disabled\x1f356',
-    ', wh': ', which may not\x1f272',
-    '-com': 'no cuda-compatible gpu \x1f442\x1eno cuda-compatible gpus \x1f442',
-    '-is ': 'numpy-is not ava\x1f139\x1enumpy-is not-ava\x1f139',
-    '-is-': 'numpy-is-not ava\x1f139\x1enumpy-is-not-ava\x1f139',
-    '-lc1': 'cannot find -lc10\x1f357',
-    '-lcu': 'cannot find -lcuda\x1f298',
-    '-spa': "' requires 'torch-sparse'\x1f325\x1e' requires either 'torch-sparse'\x1f325",
-    '-spl': "' requires 'torch-spline-conv'\x1f325\x1e' requires either 'torch-spline-conv'\x1f325",
-    '.13 ': "' is deprecated since 0.13 and may be removed in the future, please use\x1f642",
-    '._c"': 'no module named "torch._c"\x1f96\x1eno module named \'torch._c"\x1f96',
-    "._c'": 'no module named "torch._c\'\x1f96\x1eno module named \'torch._c\'\x1f96',
-    '._c.': 'torch._c._cuda_\x1f72',
-    '.dat': '.data_ptr<\x1f355',
-    '.dyl': '.dylib\x1f111\x1f112',
-    '.hip': '.hip\x1f87',
-    '.lib': '.lib\x1f332',
-    ".nn'": "module 'torch.nn' has no attribute 'backends'\x1f424",
-    ".py'": ".py' since it has the same name as the standard library module\x1f228",
-    '.pyd': '.pyd: cannot open shared object file\x1f667',
-    '.whl': '.whl is not a supported wheel on this platform\x1f287',
-    '/bin': '/bin/nvcc: no such file or directory\x1f294\x1e/bin/nvcc: not found\x1f294\x1e/bin\\nvcc: no such file or directory\x1f294\x1e/bin\\nvcc: not found\x1f294',
-    '/lin': '/linux-32\x1f277',
-    '/pri': '/private/var/folders/\x1f346',
-    '/tcc': '/tcc.exe"\x1f333\x1e/tcc.exe\'\x1f333',
-    '/usr': '/usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link\x1f51',
-    '/win': '/win-32\x1f277',
-    '0, a': 'none of pytorch, tensorflow >= 2.0, and flax have been found\x1f376',
-    '0, o': 'none of pytorch, tensorflow >= 2.0, or flax have been found\x1f376',
-    '0.0 ': 'unsupported cuda version: driver 0.0 <\x1f259',
-    '0.0<': 'unsupported cuda version: driver 0.0<\x1f259',
-    '0001': '0xc000001d\x1f10',
-    '0004': '0xc0000409\x1f488',
-    '0005': '0xc00000005\x1f488\x1e0xc0000005\x1f488',
-    '0033': 'load command 0x80000033 is unknown\x1f220',
-    '0034': 'load command 0x80000034 is unknown\x1f220',
-    '01) ': 'cuda runtime error (801) : operation not supported\x1f469',
-    '01):': 'cuda runtime error (801): operation not supported\x1f469',
-    '09) ': 'cuda runtime error (209) : no kernel image\x1f80',
-    '09):': 'cuda runtime error (209): no kernel image\x1f80',
-    '0???': '50系列卡\x1f511\x1e50系列显卡\x1f511\x1e50系列的卡\x1f511\x1e50系显卡\x1f511\x1e50系的卡\x1f511',
-    '0xx ': '50xx series\x1f509',
-    '0xx-': '50xx-series\x1f509',
-    '10_l': 'c10_library \x1f350\x1ec10_library-\x1f350\x1ec10_library:\x1f350',
-    '11) ': 'cuda runtime error (11) : invalid argument\x1f470',
-    '11):': 'cuda runtime error (11): invalid argument\x1f470',
-    '1225': '3221225477\x1f488',
-    '1226': '3221226505\x1f488',
-    '140_': 'vcruntime140_1.dll\x1f517',
-    '14_a': 'manylinux2014_aarch64.whl is not a supported wheel on this platform\x1f7',
-    '14_x': 'manylinux2014_x86_64.whl is not a supported wheel on this platform\x1f7',
-    '16 t': 'mps bfloat16 type is only supported on macos 14\x1f194\x1emps bfloat16 type is supported on macos 14\x1f194',
-    '16) ': 'cuda runtime error (716) : misaligned address\x1f471',
-    '16):': 'cuda runtime error (716): misaligned address\x1f471',
-    '28_a': 'manylinux_2_28_aarch64.whl is not a supported wheel on this platform\x1f7',
-    '28_x': 'manylinux_2_28_x86_64.whl is not a supported wheel on this platform\x1f7',
-    '32 b': '32 bit (intel)\x1f63',
-    '32 t': 'tensorfloat32 tensor cores for float32 matrix multiplication available but not enabled\x1f570',
-    '3740': '-1073740791\x1f488',
-    '3: c': 'pip3: command not found\x1f262',
-    '3: n': 'pip3: not found\x1f262',
-    '4.0 ': 'mps complex types are only supported on macos 14.0 or newer\x1f2',
-    '4.0+': 'complex types are supported starting from macos 14.0+\x1f2',
-    '403 ': '403 client error\x1f179',
-    '48) ': 'cuda runtime error (48) : no kernel image\x1f80',
-    '48):': 'cuda runtime error (48): no kernel image\x1f80',
-    '50 s': '50 series\x1f509',
-    '50-s': '50-series\x1f509',
-    '50??': '50系卡\x1f511',
-    '64e"': 'incompatible architecture (have "arm64e", need \x1f60\x1eincompatible architecture (have \'arm64e", need \x1f60\x1eincompatible architecture (have arm64e", need \x1f60',
-    "64e'": 'incompatible architecture (have "arm64e\', need \x1f60\x1eincompatible architecture (have \'arm64e\', need \x1f60\x1eincompatible architecture (have arm64e\', need \x1f60',
-    '64e,': 'incompatible architecture (have "arm64e, need \x1f60\x1eincompatible architecture (have \'arm64e, need \x1f60\x1eincompatible architecture (have arm64e, need \x1f60',
-    '71) ': 'cuda runtime error (71) : operation not supported\x1f469',
-    '71):': 'cuda runtime error (71): operation not supported\x1f469',
-    '74) ': 'cuda runtime error (74) : misaligned address\x1f471',
-    '74):': 'cuda runtime error (74): misaligned address\x1f471',
-    '7417': '-1073741795\x1f10',
-    '7418': '-1073741819\x1f488',
-    '90 o': "using rtx 3090 or 4000 series doesn't support faster communication\x1f462\x1eusing rtx 3090 or 4000 series which doesn't support faster communication\x1f462",
-    '90 s': "using rtx 3090 series doesn't support faster communication\x1f462\x1eusing rtx 3090 series which doesn't support faster communication\x1f462",
-    ": 'a": "cannot open include file: 'aten/\x1f426",
-    ": 'c": "cannot open include file: 'c10/\x1f426",
-    ": 'h": "fatal error: 'hipblas/\x1f354",
-    ": 'm": "fatal error: 'miopen/\x1f354",
-    ": 't": "cannot open include file: 'torch/\x1f426",
-    ': -7': '(exitcode: -7)\x1f205',
-    ': 0 ': 'mps backend out of memory (mps allocated: 0 bytes\x1f4',
-    ': ??': ': 无法打开共享对象文件\x1f110\x1e: 无法打开共享目标文件\x1f110',
-    ': am': ': amd-vi: event logged [io_page_fault\x1f392',
-    ': de': 'hip error: device kernel image is invalid\x1f90',
-    ': fi': ': file too short\x1f419',
-    ': ij': 'undefined symbol: ijit_\x1f132',
-    ': lo': 'initialization error: load library failed: libnvidia-ml.so.1\x1f47',
-    ': me': 'malloc(): memory corruption\x1f487',
-    ': nc': 'undefined symbol: nccl\x1f129',
-    ': nv': 'unknown or invalid runtime name: nvidia\x1f230',
-    ': ou': ': out of memory\x1f536',
-    ': pe': ': permission denied\x1f233',
-    ': pl': 'torch.utils.checkpoint: please pass in use_reentrant=true\x1f616',
-    ': ty': 'generic_type: type "\x1f320',
-    ': ve': ": version magic '\x1f20",
-    '= -7': 'exits with return code = -7\x1f205',
-    '= -9': 'exits with return code = -9\x1f492',
-    '>: c': '>: cannot allocate memory\x1f543',
-    '?\tcp': '用\tcpu\x1f545',
-    '? cp': '用 cpu\x1f545',
-    '??\tc': '仅有\tcpu\x1f545\x1e只有\tcpu\x1f545',
-    '?? (': '動態連結程式庫 (dll) 初始化例行程序失敗\x1f661\x1e動態連結程式庫 (dll)初始化例行程序失敗\x1f661',
-    '?? 5': '英伟达 50系\x1f511',
-    '?? ?': 'недопустимая инструкция\x1f10\x1eфайл подкачки слишком мал\x1f206\x1eページング ファイルが小さすぎる\x1f206\x1eне хватает видеопамяти\x1f529\x1eнедостаточно видеопамяти\x1f529\x1eнехватка видеопамяти\x1f529\x1e비디오 메모리 부족\x1f529\x1e비디오 메모리가 부족\x1f529\x1e비디오 메모리가부족\x1f529\x1e비디오 메모리부족\x1f529\x1e비디오 메모리이 부족\x1f529\x1e비디오 메모리이부족\x1f529\x1e비디오메모리 부족\x1f529\x1e비디오메모리가 부족\x1f529\x1e비디오메모리이 부족\x1f529\x1eне найден указанный модуль\x1f659\x1eне найдена указанная процедура\x1f660',
-    '?? c': '仅有 cpu\x1f545\x1e只有 cpu\x1f545\x1e我用的是 cpu\x1f545',
-    '?? g': 'не хватает памяти gpu\x1f529\x1eнедостаточно памяти gpu\x1f529\x1eнехватка памяти gpu\x1f529',
-    '?? v': 'не хватает vram\x1f529\x1eнедостаточно vram\x1f529\x1eнехватка vram\x1f529',
-    '???\t': '我用的是\tcpu\x1f545',
-    '???(': '動態連結程式庫(dll) 初始化例行程序失敗\x1f661\x1e動態連結程式庫(dll)初始化例行程序失敗\x1f661',
-    '???0': '百分之0\x1f547',
-    '???5': '英伟达50系\x1f511',
-    '????': 'コアダンプ\x1f10\x1e不正な命令\x1f10\x1e非法指令\x1f10\x1e僵尸进程\x1f37\x1e頁面檔案太小\x1f206\x1e页面文件太小\x1f206\x1e很遗憾您这没有能用的显卡来支持您训练\x1f441\x1e找不到显卡\x1f510\x1e没有用上显卡\x1f510\x1e没有用到显卡\x1f510\x1e没用上显卡\x1f510\x1e没用到显卡\x1f510\x1e用不了显卡\x1f510\x1eビデオメモリが不足\x1f529\x1eビデオメモリが足り\x1f529\x1eビデオメモリの不足\x1f529\x1eビデオメモリの足り\x1f529\x1eビデオメモリーが不足\x1f529\x1eビデオメモリーが足り\x1f529\x1eビデオメモリーの不足\x1f529\x1eビデオメモリーの足り\x1f529\x1eビデオメモリー不足\x1f529\x1eビデオメモリー足り\x1f529\x1eビデオメモリ不足\x1f529\x1eビデオメモリ足り\x1f529\x1e显卡内存不足\x1f529\x1e顯存不夠\x1f529\x1e顯存不足\x1f529\x1e顯示存不夠\x1f529\x1e顯示存不足\x1f529\x1e顯示記憶體不夠\x1f529\x1e顯示記憶體不足\x1f529\x1e顯記憶體不夠\x1f529\x1e顯記憶體不足\x1f529\x1e비디오메모리가부족\x1f529\x1e비디오메모리부족\x1f529\x1e비디오메모리이부족\x1f529\x1e可以不用\x1f545\x1e如何不用\x1f545\x1e怎么不用\x1f545\x1e没有显卡\x1f545\x1e没有独立显卡\x1f545\x1e不是任何英伟达\x1f549\x1e不是英伟达\x1f549\x1e无任何英伟达\x1f549\x1e无英伟达\x1f549\x1e没任何英伟达\x1f549\x1e没有任何英伟达\x1f549\x1e没有英伟达\x1f549\x1e没英伟达\x1f549\x1e非任何英伟达\x1f549\x1e非英伟达\x1f549\x1e엔비디아\x1f549\x1e找不到指定的模块\x1f659\x1e找不到指定的模組\x1f659\x1e指定されたモジュールが見つかりません\x1f659\x1e找不到指定的程序\x1f660\x1e指定されたプロシージャが見つかりません\x1f660\x1e初始化例程失败\x1f661',
-    '???c': '用的是cpu\x1f510\x1e跑的是cpu\x1f510\x1e我用的是cpu\x1f545',
-    '???g': '找不到gpu\x1f510\x1e没有用上gpu\x1f510\x1e没有用到gpu\x1f510\x1e没用上gpu\x1f510\x1e没用到gpu\x1f510\x1e用不了gpu\x1f510\x1e没有独立gpu\x1f545',
-    '???n': '不是任何n卡\x1f549\x1e无任何n卡\x1f549\x1e没任何n卡\x1f549\x1e没有任何n卡\x1f549\x1e非任何n卡\x1f549',
-    '??cp': '仅有cpu\x1f545\x1e只有cpu\x1f545',
-    '??cu': '用不了cuda\x1f510',
-    '??gp': '没有gpu\x1f545',
-    '??n?': '不是n卡\x1f549\x1e没有n卡\x1f549',
-    '?cpu': '用cpu\x1f545',
-    '?ncc': '‘nccl\x1f292',
-    '?t a': 'defaultcpuallocator: can’t allocate memory\x1f491',
-    '?t d': "' codec can’t decode byte\x1f380",
-    '[msc': '[msc v.\x1f63',
-    '\\" i': 'no runtime for "nvidia\\" is configured\x1f231\x1eno runtime for \'nvidia\\" is configured\x1f231\x1eno runtime for \\"nvidia\\" is configured\x1f231\x1eno runtime for \\\'nvidia\\" is configured\x1f231',
-    '\\" n': 'runtimehandler "nvidia\\" not supported\x1f231\x1eruntimehandler \'nvidia\\" not supported\x1f231\x1eruntimehandler \\"nvidia\\" not supported\x1f231\x1eruntimehandler \\\'nvidia\\" not supported\x1f231',
-    "\\' i": 'no runtime for "nvidia\\\' is configured\x1f231\x1eno runtime for \'nvidia\\\' is configured\x1f231\x1eno runtime for \\"nvidia\\\' is configured\x1f231\x1eno runtime for \\\'nvidia\\\' is configured\x1f231',
-    "\\' n": 'runtimehandler "nvidia\\\' not supported\x1f231\x1eruntimehandler \'nvidia\\\' not supported\x1f231\x1eruntimehandler \\"nvidia\\\' not supported\x1f231\x1eruntimehandler \\\'nvidia\\\' not supported\x1f231',
-    '\\bin': '\\bin/nvcc: no such file or directory\x1f294\x1e\\bin/nvcc: not found\x1f294\x1e\\bin\\nvcc: no such file or directory\x1f294\x1e\\bin\\nvcc: not found\x1f294',
-    '\\tcc': '\\tcc.exe"\x1f333\x1e\\tcc.exe\'\x1f333',
-    '] ((': '] ((unknown error))\x1f33',
-    '] va': '] value\x1f556',
-    '], t': '], thread: [\x1f558',
-    '_ no': '_ not implemented on cpu\x1f327',
-    '_12_': '_12_\x1f126',
-    '_64,': 'incompatible architecture (have "x86_64, need "arm64\x1f61\x1eincompatible architecture (have "x86_64, need \'arm64\x1f61\x1eincompatible architecture (have "x86_64, need arm64\x1f61\x1eincompatible architecture (have \'x86_64, need "arm64\x1f61\x1eincompatible architecture (have \'x86_64, need \'arm64\x1f61\x1eincompatible architecture (have \'x86_64, need arm64\x1f61',
-    '__fl': '__floordiv__ is deprecated, and its behavior will change\x1f608',
-    '_arr': '_array_api not found\x1f138',
-    '_c,"': 'hasattr(torch._c,"_cuda_\x1f72',
-    "_c,'": "hasattr(torch._c,'_cuda_\x1f72",
-    '_io ': 'async_io requires the dev libaio .so object and headers but these were not found\x1f632',
-    '_lis': 'torch_cuda_arch_list is not set, all archs for visible cards are included\x1f576',
-    '_loa': '_load_dll_libraries\x1f124',
-    '_rem': 'dxgi_error_device_removed\x1f489',
-    '_sm9': 'expected is_sm90 || is_sm8x\x1f371',
-    '_spa': 'no module named "torch_sparse\x1f308\x1eno module named \'torch_sparse\x1f308',
-    '_spl': 'no module named "torch_spline_conv\x1f308\x1eno module named \'torch_spline_conv\x1f308',
-    '_z2a': '_z2at\x1f151',
-    '_z3c': '_z3c10\x1f151',
-    '_z5t': '_z5torch\x1f151',
-    '_zk2': '_zk2at\x1f151',
-    '_zk3': '_zk3c10\x1f151',
-    '_zk5': '_zk5torch\x1f151',
-    '_zn2': 'undefined symbol: _zn2at\x1f150\x1e_zn2at\x1f151',
-    '_zn3': 'undefined symbol: _zn3c10\x1f150\x1e_zn3c10\x1f151',
-    '_zn5': 'undefined symbol: _zn5torch\x1f150\x1e_zn5torch\x1f151',
-    '`cle': '`clean_up_tokenization_spaces` was not set\x1f645',
-    '`ncc': '`nccl\x1f292',
-    'a ba': 'dnn module was not built with cuda backend\x1f317',
-    'a be': 'cuda setup failed despite cuda being available\x1f155',
-    'a ca': 'no cuda capable gpu \x1f442\x1eno cuda capable gpus \x1f442',
-    'a co': 'no cuda compatible gpu \x1f442\x1eno cuda compatible gpus \x1f442',
-    'a cp': 'only have a cpu\x1f545',
-    'a cu': 'without a cuda\x1f545',
-    'a dy': 'a dynamic link library (dll) initialization routine failed\x1f661',
-    'a en': 'torch not compiled with cuda enabled\x1f209\x1eno cuda enabled gpu \x1f442\x1eno cuda enabled gpus \x1f442',
-    'a er': 'cuda error: invalid argument\x1f470',
-    'a ex': 'cuda extension not installed\x1f318',
-    'a gr': 'none of the nvidia graphics adapters were initialized\x1f402',
-    'a li': 'creating a tensor from a list of numpy.ndarrays is extremely slow\x1f606',
-    'a mi': 'used a mix of the legacy and new apis to set the tf32 status\x1f390',
-    'a mo': 'a module that was compiled using numpy 1.x cannot be run in\x1f137',
-    'a nv': 'without a nvidia\x1f545',
-    'a si': 'only a single torch_library can be used to register the namespace\x1f102',
-    'a sl': 'using a slow image processor as `use_fast` is unset\x1f647',
-    'a so': 't have a source distribution or wheel for the current platform\x1f171',
-    'a tr': 'without a traceback\x1f433',
-    'a ty': ' does not name a type\x1f425',
-    'a va': 'unable to find a valid cudnn algorithm\x1f473',
-    'a" i': 'no runtime for "nvidia" is configured\x1f231\x1eno runtime for \'nvidia" is configured\x1f231\x1eno runtime for \\"nvidia" is configured\x1f231\x1eno runtime for \\\'nvidia" is configured\x1f231',
-    'a" n': 'runtimehandler "nvidia" not supported\x1f231\x1eruntimehandler \'nvidia" not supported\x1f231\x1eruntimehandler \\"nvidia" not supported\x1f231\x1eruntimehandler \\\'nvidia" not supported\x1f231',
-    'a" w': 'could not select device driver "nvidia" with capabilities: [[gpu]]\x1f46\x1ecould not select device driver "nvidia" with capabilities: []\x1f46\x1ecould not select device driver \'nvidia" with capabilities: [[gpu]]\x1f46\x1ecould not select device driver \'nvidia" with capabilities: []\x1f46',
-    "a' i": 'no runtime for "nvidia\' is configured\x1f231\x1eno runtime for \'nvidia\' is configured\x1f231\x1eno runtime for \\"nvidia\' is configured\x1f231\x1eno runtime for \\\'nvidia\' is configured\x1f231',
-    "a' n": 'runtimehandler "nvidia\' not supported\x1f231\x1eruntimehandler \'nvidia\' not supported\x1f231\x1eruntimehandler \\"nvidia\' not supported\x1f231\x1eruntimehandler \\\'nvidia\' not supported\x1f231',
-    "a' w": 'could not select device driver "nvidia\' with capabilities: [[gpu]]\x1f46\x1ecould not select device driver "nvidia\' with capabilities: []\x1f46\x1ecould not select device driver \'nvidia\' with capabilities: [[gpu]]\x1f46\x1ecould not select device driver \'nvidia\' with capabilities: []\x1f46',
-    'a-ca': 'no cuda-capable device is detected\x1f39\x1eno cuda-capable gpu \x1f442\x1eno cuda-capable gpus \x1f442',
-    'a???': 'a卡可以\x1f550\x1ea卡怎么\x1f550\x1ea卡支持\x1f550',
-    'a_al': 'pytorch_cuda_alloc_conf is deprecated, use pytorch_alloc_conf instead\x1f582',
-    'abor': ' aborting execution\x1f369',
-    'abov': 'ignore above cudart dlerror if you do not have a gpu set up\x1f629',
-    'acti': 'active\x1f207',
-    'ad f': 'dll load failed\x1f125',
-    'ad i': 'failed to load image python extension\x1f147',
-    'ad n': 'could not load nvml library\x1f260',
-    'ad o': 'cpu instead of \x1f508',
-    'ad r': 'bad return status for module build on kernel\x1f20',
-    'ad w': 'you are using torch.load with `weights_only=false (the current default value)\x1f595\x1eyou are using torch.load with `weights_only=false` (the current default value)\x1f595\x1eyou are using torch.load with weights_only=false (the current default value)\x1f595\x1eyou are using torch.load with weights_only=false` (the current default value)\x1f595',
-    'adeo': 'radeon\x1f549',
-    'afte': 'after \x1f504',
-    'ail ': 'fail to \x1f508\x1f548\x1efail to\x1f567',
-    'ails': 'fails to \x1f508\x1f548\x1efails to\x1f567',
-    'aini': 'training\x1f546',
-    'akes': 'makes nonsense\x1f430\x1emakes only gibberish\x1f430\x1emakes only nonsense\x1f430',
-    'al 7': 'signal 7 (sigbus)\x1f205',
-    'al 9': 'was terminated by signal 9\x1f492',
-    'al e': 'fatal error:\x1f336\x1f425\x1f426',
-    'al g': 'nonsensical generation\x1f430',
-    'al h': 'ilegal hardware instruction\x1f10\x1eillegal hardware instruction\x1f10',
-    'al i': 'ilegal instruction\x1f10\x1eillegal instruction\x1f10',
-    'al m': 'illegal memory access was encountered\x1f486',
-    'al t': 'killed signal terminated program \x1f391\x1enonsensical text\x1f430\x1enonsensical token\x1f430',
-    'al:9': 'was terminated by signal:9\x1f492',
-    'al:s': 'was terminated by signal:sigkill\x1f492',
-    'allb': 'fallback on cpu\x1f437\x1efallback on the cpu\x1f437\x1efallback to cpu\x1f437\x1efallback to the cpu\x1f437',
-    'alle': ' is not installed\x1f226',
-    'alli': 'falling back on cpu\x1f437\x1efalling back on the cpu\x1f437\x1efalling back to cpu\x1f437\x1efalling back to the cpu\x1f437\x1efallingback on cpu\x1f437\x1efallingback on the cpu\x1f437\x1efallingback to cpu\x1f437\x1efallingback to the cpu\x1f437',
-    'alls': 'falls back to cpu\x1f437\x1efalls back to the cpu\x1f437',
-    'alpi': 'alpine\x1f9',
-    'alsi': 'was terminated by signalsigkill\x1f492',
-    'alwa': 'always\x1f548',
-    'am ?': 'vram 부족\x1f529',
-    'am a': 'vram are too low\x1f530\x1evram are too small\x1f530',
-    'am i': 'vram is too low\x1f530\x1evram is too small\x1f530',
-    'am m': 'your program may be hanging, this may be caused by a collective mismatch\x1f561',
-    'am t': 'am the root user\x1f505',
-    'am? ': 'vram가 부족\x1f529\x1evram이 부족\x1f529',
-    'am??': 'vram不足\x1f529\x1evram足り\x1f529\x1evram부족\x1f529',
-    'ama-': 'llama-cpp\x1f553',
-    'ama.': 'llama.cpp\x1f553',
-    'ama_': 'llama_cpp\x1f553',
-    'amac': 'llamacpp\x1f553',
-    'amdg': 'amdgpu不支持\x1f550\x1eamdgpu可以\x1f550\x1eamdgpu怎么\x1f550\x1eamdgpu支持\x1f550\x1eamdgpu的支持\x1f550\x1eamdgpu能\x1f550',
-    'ame:': 'has different name: \x1f379',
-    'amo ': 'dynamo is not supported on python 3.1\x1f67',
-    'an a': 'can a cpu be used\x1f545\x1ecan an cpu be used\x1f545',
-    'an c': 'than cpu\x1f430\x1eonly has an cpu\x1f545',
-    'an e': 'without an error\x1f433',
-    'an g': 'without an gpu\x1f545',
-    'an m': 'without an message\x1f433\x1ecan my cpu be used\x1f545',
-    'an n': 'can not \x1f548',
-    'an o': 'than on cpu\x1f430\x1ethan on the cpu\x1f430',
-    'an t': 'than the cpu\x1f430\x1ecan the cpu be used\x1f545',
-    'an w': 'than with cpu\x1f430\x1ethan with the cpu\x1f430\x1ewithout an warning\x1f433',
-    'angs': 'hangs\x1f431',
-    'anom': 'anomaly detection has been enabled. this mode will increase the runtime\x1f618',
-    'anym': 'anymore\x1f565',
-    'appr': "couldn't find appropriate backend to handle uri\x1f383",
-    'ar/l': '/var/lib/dkms/nvidia\x1f19',
-    'arav': 'apple paravirtual device\x1f5',
-    'arba': 'garbage\x1f429',
-    'arbl': 'garbled\x1f429\x1egarbled output\x1f430\x1egarbled result\x1f430\x1egarbled token\x1f430',
-    'ardl': 'failed to hardlink files; falling back to full copy\x1f652',
-    'ares': 'declares its dependencies\x1f211',
-    'arn.': 'incompatible_device_warn.format\x1f76',
-    'arqu': 'arquivo de pagina\x1f206',
-    'arsi': 'error parsing cachingallocator\x1f411',
-    'ary-': 'torch_library-\x1f350',
-    'as b': 'torch was built with cuda\x1f513\x1etorch was built without cuda\x1f513\x1etorch was built without gpu\x1f513',
-    'as c': 'torch was compiled with cuda\x1f513\x1etorch was compiled without cuda\x1f513',
-    'as e': 'ocblas error: could not initialize tensile\x1f92',
-    'as m': 'only has my cpu\x1f545',
-    'as o': 'has only cpu\x1f545',
-    'as u': 'cuda gpu was unavailable\x1f442\x1ecuda was unavailable\x1f442',
-    'as w': 'only has wheels with the following python\x1f246\x1eonly has wheels for the following platform\x1f247',
-    'aseo': 'baseoperation = eglinitialize\x1f490',
-    'ash-': 'flash-attn is not installed. will only run the manual pytorch version\x1f631',
-    'asha': 'flashattention is only supported on cuda \x1f345\x1eflashattention only supports cuda \x1f345',
-    "asn'": " wasn't built with cuda support\x1f316",
-    'asnt': 'cuda_path is set but cuda wasnt able to be loaded\x1f328',
-    'assm': 'passmanager::run failed\x1f335\x1f372',
-    'ata ': 'data loader\x1f546\x1edata loading\x1f546',
-    'ate:': 'state:d\x1f537',
-    'ates': 'generates nonsense\x1f430\x1egenerates only nonsense\x1f430',
-    'ateu': 'privateuse1 internal assert failed\x1f484',
-    'atta': 'error while attaching to shared memory segment\x1f295',
-    'aw m': 'saw my gpu before\x1f565\x1esaw my gpu previously\x1f565\x1esaw my gpu until\x1f565',
-    'aw t': 'saw the gpu before\x1f565\x1esaw the gpu previously\x1f565\x1esaw the gpu until\x1f565',
-    'ay s': 'numpy.ndarray size changed, may indicate binary incompatibility\x1f141',
-    'b" c': '.dylib" can\'t be opened because apple cannot check it\x1f114\x1e.dylib" cannot be opened because the developer cannot be verified\x1f114\x1e.dylib" can’t be opened because apple cannot check it\x1f114',
-    'b" i': '.dylib" is damaged and can\'t be opened\x1f114\x1e.dylib" is damaged and can’t be opened\x1f114',
-    'b? c': ".dylib“ can't be opened because apple cannot check it\x1f114\x1e.dylib“ cannot be opened because the developer cannot be verified\x1f114\x1e.dylib“ can’t be opened because apple cannot check it\x1f114\x1e.dylib” can't be opened because apple cannot check it\x1f114\x1e.dylib” cannot be opened because the developer cannot be verified\x1f114\x1e.dylib” can’t be opened because apple cannot check it\x1f114",
-    'b? i': ".dylib“ is damaged and can't be opened\x1f114\x1e.dylib“ is damaged and can’t be opened\x1f114\x1e.dylib” is damaged and can't be opened\x1f114\x1e.dylib” is damaged and can’t be opened\x1f114",
-    'badz': 'badzipfile\x1f100',
-    'basi': 'zluda device failed to pass basic operation test\x1f374',
-    'be f': 'the specified module could not be found\x1f659',
-    'be l': ' could not be located\x1f451',
-    'be q': 'could not be queried due to a lack of valid authentication\x1f456',
-    'be s': 'which is too old to be supported by the triton\x1f368',
-    'be u': 'can cpu be used\x1f545',
-    'bers': "partially initialized module 'numbers' has no attribute\x1f216\x1emodule 'numbers' has no attribute '\x1f217",
-    'blel': 'cmake_c_compiler not set, after enablelanguage\x1f166\x1ecmake_cxx_compiler not set, after enablelanguage\x1f166',
-    'bnvp': 'libnvpl_lapack_lp64_gomp.so.0\x1f104',
-    'bnvr': 'nvrtc: error: failed to open libnvrtc-builtins\x1f297',
-    'bott': 'bottleneck\x1f546',
-    'bsod': 'bsod\x1f408',
-    'bus:': 'died with <signals.sigbus: 7>\x1f205',
-    'by c': 'could not find a package configuration file provided by caffe2\x1f350',
-    'by o': 'installed in this system is not supported by open\x1f399',
-    "c' h": "module 'torch._c' has no attribute '_cuda_\x1f72",
-    'c, "': 'hasattr(torch._c, "_cuda_\x1f72',
-    "c, '": "hasattr(torch._c, '_cuda_\x1f72",
-    'c10.': 'c10.dll\x1f517',
-    'c: c': 'gcc: command not found\x1f166',
-    'c_cp': 'alloc_cpu.cpp:\x1f491',
-    "can'": "can't \x1f548\x1ecan't\x1f567",
-    'can?': 'can’t \x1f548',
-    'cand': 'unable to find installation candidates for torch\x1f275',
-    'cann': 'cannot \x1f548\x1ecannot\x1f567',
-    'cant': 'cant \x1f548',
-    'ccee': 'amdgpu: gpu reset succeeded\x1f407',
-    'cci?': 'instrucción ilegal\x1f10',
-    'ccio': 'instruccion ilegal\x1f10',
-    'cclr': 'ncclremoteerror\x1f481',
-    'ccls': 'ncclsystemerror\x1f481',
-    'ce c': '_impl: implementation for device cuda\x1f314',
-    'ce h': 'unable to determine the device handle for gpu\x1f32',
-    'ce i': 'cuda device is not available\x1f442\x1ecuda device is not detected\x1f442\x1ecuda device is not found\x1f442\x1ecuda device is unavailable\x1f442',
-    'ce k': 'device kernel image is invalid\x1f467',
-    'ce l': 'no space left\x1f184',
-    'ce m': 'since macos 13\x1f500',
-    'ce n': 'cuda device not available\x1f442\x1ecuda device not detected\x1f442\x1ecuda device not found\x1f442',
-    'ce u': 'cuda device unavailable\x1f442',
-    'ce v': 'this function was deprecated since version \x1f424',
-    'ce w': 'cuda device was not available\x1f442\x1ecuda device was not detected\x1f442\x1ecuda device was not found\x1f442\x1ecuda device was unavailable\x1f442',
-    'ce x': '_impl: implementation for device xpu\x1f314',
-    'ce_h': 'dxgi_error_device_hung\x1f489',
-    'ce_n': 'pi_error_device_not_found\x1f235',
-    'ce_r': 'dxgi_error_device_reset\x1f489',
-    'ces=': 'cuda_visible_devices=\x1f463',
-    'ch (': 'could not find torch (missing\x1f350',
-    'ch >': 'requires torch >=\x1f271',
-    'ch c': 'torch compiled with cuda\x1f513\x1etorch compiled without cuda\x1f513\x1etorch compiled without gpu\x1f513',
-    'ch f': ': no such file\x1f657',
-    'ch n': 'torch not compiled\x1f72',
-    'ch" ': 'imported target "torch" includes non-existent path\x1f351',
-    "ch' ": "partially initialized module 'torch' has no attribute\x1f101",
-    'ch-0': 'torch-0.1\x1f562',
-    'ch.m': 'torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument\x1f597',
-    'ch.s': 'torch.set_default_tensor_type() is deprecated as of pytorch 2.1\x1f599',
-    'ch_d': '`torch_dtype` is deprecated! use `dtype` instead\x1f644',
-    'ch_h': 'pytorch_hip_alloc_conf is deprecated, use pytorch_alloc_conf instead\x1f582',
-    'ch_l': 'torch_library \x1f350\x1etorch_library:\x1f350',
-    'ch_p': 'dll load failed while importing torch_python\x1f123',
-    'ch_x': 'cuda is not available or torch_xla is imported\x1f439',
-    'chao': ' for torchao version \x1f278',
-    'chau': "no module named 'torchaudio\x1f302\x1eno module named torchaudio\x1f302",
-    'che-': 'cache-system uses symlinks by default to efficiently store duplicated files but your machine does not support\x1f634',
-    'chsh': "uses torchsharp but does not contain a reference to\x1f663\x1euses torchsharp but doesn't contain a reference to\x1f663",
-    'ck p': 'black picture\x1f429',
-    'cked': ' blocked for more than \x1f224',
-    'cl e': 'nccl error \x1f481\x1enccl error in:\x1f482',
-    'cl i': 'nccl is not available on macos\x1f479\x1enccl is not supported on macos\x1f479',
-    'cli.': 'nvidia-container-cli.real: \x1f265\x1envidia-container-cli.real: initialization error: cuda error\x1f281',
-    'cli:': 'nvidia-container-cli: \x1f265',
-    'cloc': 'clock_watchdog_timeout\x1f408',
-    'come': 'output come out \x1f429',
-    'conn': 'reconnecting\x1f493',
-    'cosx': 'macosx_14_0_arm64.whl is not a supported wheel on this platform\x1f1',
-    'cpu_': 'torch_cpu_library \x1f350\x1etorch_cpu_library-\x1f350\x1etorch_cpu_library:\x1f350',
-    'cpub': ' cpubuild\x1f503\x1e(cpubuild\x1f503',
-    'cpuo': ' cpuonly\x1f503\x1e(cpuonly\x1f503',
-    'cpuv': ' cpuversion\x1f503\x1e(cpuversion\x1f503',
-    'crc-': 'crc-32\x1f100',
-    'cs m': "graphics memory isn't enough\x1f530\x1egraphics memory issue\x1f530\x1egraphics memory overflow\x1f530\x1egraphics memory problem\x1f530",
-    'ct m': 'direct ml\x1f551',
-    'ct o': ' was incorrect on entry to \x1f135',
-    'ct v': "can't detect vectorized isa for cpu\x1f105",
-    'ct_b': 'incorrect_binary_warn\x1f76',
-    'ct_t': 'garbage_collect_threshold too \x1f411',
-    'ctra': 'ctranslate2\x1f551',
-    'cude': 'undefined symbol: cudevice\x1f128',
-    'cuds': 'libcudss.so.0\x1f104',
-    'cufu': 'undefined symbol: cufunc\x1f128',
-    'cuin': 'cuinit\x1f39',
-    'culi': 'undefined symbol: culibrary\x1f128',
-    'cume': 'undefined symbol: cumem\x1f128',
-    'cumo': 'undefined symbol: cumodule\x1f128',
-    'cumu': 'undefined symbol: cumulticast\x1f128',
-    'cuto': 'a worker process managed by the executor was unexpectedly terminated\x1f492',
-    'cv::': 'cv::outofmemoryerror\x1f541',
-    'cxxa': 'cxxabi_1.3.\x1f136',
-    'd "a': 'incompatible architecture (have "x86_64", need "arm64\x1f61\x1eincompatible architecture (have "x86_64\', need "arm64\x1f61\x1eincompatible architecture (have \'x86_64", need "arm64\x1f61\x1eincompatible architecture (have \'x86_64\', need "arm64\x1f61',
-    'd "b': 'no module named "bitsandbytes\x1f308',
-    'd "c': 'no module named "causal_conv1d\x1f308',
-    'd "f': 'no module named "flash_attn\x1f308',
-    'd "n': 'unknown runtime specified "nvidia\x1f230',
-    'd "t': 'no module named "torch\'\x1f70\x1f210\x1eno module named "torchaudio\x1f302\x1eno module named "torchvision\x1f302\x1eno module named "torch.\x1f452\x1eno module named "torch\x1f512',
-    'd "x': 'no module named "xformers\x1f308',
-    "d 'a": 'incompatible architecture (have "x86_64", need \'arm64\x1f61\x1eincompatible architecture (have "x86_64\', need \'arm64\x1f61\x1eincompatible architecture (have \'x86_64", need \'arm64\x1f61\x1eincompatible architecture (have \'x86_64\', need \'arm64\x1f61',
-    "d 'b": "no module named 'bitsandbytes\x1f308",
-    "d 'c": "no module named 'causal_conv1d\x1f308",
-    "d 'e": "no module named 'encodings\x1f226",
-    "d 'f": "no module named 'flash_attn\x1f308",
-    "d 'n": "no module named 'nvdiffrast\x1f308",
-    "d 't": "no module named 'torch.\x1f452\x1eno module named 'torch\x1f512",
-    "d 'x": "no module named 'xformers\x1f308",
-    'd : ': 'duplicate gpu detected : rank \x1f482',
-    'd :r': 'duplicate gpu detected :rank \x1f482',
-    'd ??': 'amd 显卡不支持\x1f550\x1eamd 显卡可以\x1f550\x1eamd 显卡怎么\x1f550\x1eamd 显卡支持\x1f550\x1eamd 显卡的支持\x1f550\x1eamd 显卡能\x1f550\x1eamd 的显卡不支持\x1f550\x1eamd 的显卡可以\x1f550\x1eamd 的显卡怎么\x1f550\x1eamd 的显卡支持\x1f550\x1eamd 的显卡的支持\x1f550\x1eamd 的显卡能\x1f550',
-    'd ?d': 'has no member named ‘data_ptr"\x1f355\x1ehas no member named ‘data_ptr\'\x1f355\x1ehas no member named ‘data_ptr’\x1f355',
-    'd ?g': 'amd 的gpu不支持\x1f550\x1eamd 的gpu可以\x1f550\x1eamd 的gpu怎么\x1f550\x1eamd 的gpu支持\x1f550\x1eamd 的gpu的支持\x1f550\x1eamd 的gpu能\x1f550',
-    'd ?t': 'no module named ‘torchaudio\x1f302\x1eno module named ‘torchvision\x1f302',
-    'd ab': "wheel(s) were skipped as your project's environment does not support the identified abi tag\x1f276",
-    'd af': 'crashed after using all available ram\x1f539',
-    'd al': 'expected all tensors to be on the same device\x1f522',
-    'd at': 'registered at \x1f386',
-    'd av': 'torch did not find available gpus on this system\x1f344',
-    'd bu': ' is required but found \x1f271',
-    'd c ': 'failed to find c compiler\x1f164',
-    'd cp': 'cannot load cpu or cuda kernel, quantization failed\x1f312',
-    'd cu': 'could not find cudnn\x1f349',
-    'd dy': 'failed to set the allowed dynamic shared\x1f372',
-    'd en': 'no module named ensurepip\x1f215\x1eno module named encodings\x1f226',
-    'd ge': 'garbled generation\x1f430',
-    'd jo': 'exceeded job memory limit\x1f535',
-    'd la': 'unspecified launch failure\x1f465',
-    'd m1': 'expected m1 and m2 to have the same dtype\x1f525',
-    'd my': 'detected my gpu before\x1f565\x1erecognized my gpu before\x1f565\x1eused my gpu before\x1f565',
-    'd np': 'expected np.ndarray (got numpy.ndarray)\x1f397',
-    'd nv': 'unknown runtime specified nvidia\x1f230',
-    'd or': ' is not found or cannot be loaded\x1f116\x1e.dll is not found or cannot be loaded\x1f117',
-    'd pi': 'no module named pip\x1f215',
-    'd pt': 'provided ptx was compiled with an unsupported toolchain\x1f85',
-    'd sc': 'expected scalar type \x1f525',
-    'd te': 'garbled text\x1f430',
-    'd ty': 'no device of requested type available\x1f235',
-    'd wo': 'applied workaround for cudnn issue, install nvrtc.so\x1f584',
-    'd, b': 'gradscaler is enabled, but cuda is not available\x1f439',
-    'd, y': 'cuda driver initialization failed, you might not have a cuda gpu\x1f40\x1f218',
-    'd. a': 'no gpu found. a gpu is needed for quantization\x1f241',
-    'd. c': 'no gpu being used. careful, inference might be very slow\x1f438',
-    'd: "': 'unknown runtime specified: "nvidia\x1f230',
-    "d: '": "==> error: module not found: 'nvidia\x1f19",
-    'd: `': '==> error: module not found: `nvidia\x1f19',
-    'd: f': ', used: false\x1f447',
-    'd: h': 'cudamalloc failed: hiperroroutofmemory\x1f203',
-    'd: n': 'unknown runtime specified: nvidia\x1f230',
-    'd: o': 'cudamalloc failed: out of memory\x1f199\x1f203',
-    'd: r': 'duplicate gpu detected: rank \x1f482',
-    'd; f': 'triton not found; flop counting will not work for triton kernels\x1f575',
-    'd; r': 'python was not found; run without arguments\x1f226',
-    'da (': 'could not find cuda (missing:\x1f347',
-    'da >': 'unsatisfied condition: cuda >=\x1f257',
-    'da a': 'failed to detect a default cuda architecture\x1f347',
-    'da g': 'cuda gpu is unavailable\x1f442\x1ecuda gpu unavailable\x1f442\x1eno cuda gpu \x1f442\x1eno cuda gpus \x1f442',
-    'da i': 'cuda is not available\x1f442\x1ecuda is not detected\x1f442\x1ecuda is not found\x1f442\x1ecuda is unavailable\x1f442\x1ecuda is no longer working\x1f565',
-    'da n': 'cuda not available\x1f442\x1ecuda not detected\x1f442\x1ecuda not found\x1f442\x1ecuda no longer available\x1f565\x1ecuda no longer found\x1f565\x1ecuda no longer working\x1f565\x1ecuda no longer works\x1f565',
-    'da o': 'cuda out of memory\x1f199',
-    'da s': 'not compiled with cuda support\x1f305\x1e was not built with cuda support\x1f316\x1e was not compiled with cuda support\x1f316',
-    'da t': 'compiler requires the cuda toolkit\x1f347',
-    'da u': 'cuda unavailable\x1f442',
-    'da v': 'unsupported cuda version: \x1f258\x1ecuda version:\x1f554',
-    'da w': 'cuda was not available\x1f442\x1ecuda was not detected\x1f442\x1ecuda was not found\x1f442\x1ecuda was no longer found\x1f565\x1ecuda was no longer working\x1f565',
-    'da-e': 'no cuda-enabled gpu \x1f442\x1eno cuda-enabled gpus \x1f442',
-    'da-g': 'no cuda-gpu \x1f442\x1eno cuda-gpus \x1f442',
-    'da.a': 'torch.cuda.amp.autocast(args...) is deprecated\x1f594\x1etorch.cuda.amp.autocast(args...)` is deprecated\x1f594\x1etorch.cuda.amp.gradscaler(args...) is deprecated\x1f594\x1etorch.cuda.amp.gradscaler(args...)` is deprecated\x1f594',
-    'da.d': 'c10_cuda.dll\x1f517',
-    'da.i': 'attempting to deserialize object on a cuda device but torch.cuda.is_available() is false\x1f73',
-    'da.o': 'torch.cuda.outofmemoryerror\x1f199',
-    'da_b': 'get_cuda_bare_metal_version\x1f344',
-    'da_c': 'no cmake_cuda_compiler could be found\x1f347',
-    'da_l': 'c10_cuda_library \x1f350\x1ec10_cuda_library-\x1f350\x1ec10_cuda_library:\x1f350',
-    'da_p': 'cuda_path is set but cuda was not able to be loaded\x1f328',
-    'da_s': "cannot import name 'get_cuda_stream' from 'triton\x1f148",
-    'da_v': 'cuda_visible_devices\x1f44',
-    'daca': 'no cudacapable gpu \x1f442\x1eno cudacapable gpus \x1f442',
-    'daco': 'no cudacompatible gpu \x1f442\x1eno cudacompatible gpus \x1f442',
-    'daen': 'no cudaenabled gpu \x1f442\x1eno cudaenabled gpus \x1f442',
-    'daex': "specified provider 'cudaexecutionprovider' is not in available provider names\x1f330\x1ecudaexecutionprovider\x1f551",
-    'das ': 'das angegebene modul wurde nicht gefunden\x1f659',
-    'de -': 'error code -9\x1f391\x1eexit code -9\x1f492',
-    'de i': 'pytorch code is not compiled with mps enabled\x1f94',
-    'de k': ' does not include kernels for this gpu\x1f79',
-    'de o': 'unable to find code object for all current devices\x1f88',
-    'debu': 'debug check failed: \x1f68',
-    'ded:': 'library not loaded: \x1f113\x1f226',
-    'deo2': 'video2x\x1f551',
-    'deom': "videomemory isn't enough\x1f530\x1evideomemory issue\x1f530\x1evideomemory overflow\x1f530\x1evideomemory problem\x1f530",
-    'depr': ' is deprecated\x1f637',
-    'derl': 'was the underlying python interpreter removed\x1f226',
-    'dese': 'failed to deserialize cache entry\x1f381',
-    'devi': 'device\x1f437',
-    'dia-': 'nvidia-\x1f214',
-    'dia.': 'insufficient nvidia.com/\x1f516',
-    'dia/': 'no nvidia/amd gpu detected. ollama will run in cpu-only mode\x1f15',
-    "dio'": "partially initialized module 'torchaudio' has no attribute\x1f301",
-    'dio/': 'torchaudio/\x1f145',
-    'dio=': 'could not find a version that satisfies the requirement torchaudio==\x1f178\x1eno matching distribution found for torchaudio==\x1f178',
-    'dio\\': 'torchaudio\\\x1f145',
-    'dlib': 'dlib\x1f551',
-    "dll'": ".dll'\x1f299",
-    'dll.': '.dll. please make sure it is in your library path\x1f296',
-    'do n': 'do not\x1f567',
-    'dog ': 'watchdog caught collective operation timeout\x1f533',
-    "don'": "don't\x1f567",
-    'dont': 'dont \x1f548',
-    'dor/': '_vendor/cachecontrol/\x1f183\x1e_vendor/cachecontrol\\\x1f183',
-    'dor\\': '_vendor\\cachecontrol/\x1f183\x1e_vendor\\cachecontrol\\\x1f183',
-    'dpc_': 'dpc_watchdog_violation\x1f408',
-    'dpcp': 'dpcpp device count is zero\x1f58',
-    'dr_e': 'video_tdr_error\x1f408',
-    'dr_f': 'video_tdr_failure\x1f408',
-    'dr_t': 'video_tdr_timeout_detected\x1f408',
-    "ds' ": "cannot import name 'list_audio_backends' from 'torchaudio\x1f428",
-    'e "/': 'adding custom device "/dev/kfd": no such file or directory\x1f499\x1eadding custom device "/dev/kfd\': no such file or directory\x1f499',
-    'e "n': 'unknown or invalid runtime name "nvidia\x1f230',
-    'e "t': 'error: namespace "thrust" has no member\x1f354\x1eerror: namespace "thrust\' has no member\x1f354\x1eerror: namespace "thrust’ has no member\x1f354',
-    "e '/": 'adding custom device \'/dev/kfd": no such file or directory\x1f499\x1eadding custom device \'/dev/kfd\': no such file or directory\x1f499',
-    "e 'j": "partially initialized module 'json' has no attribute\x1f216\x1emodule 'json' has no attribute '\x1f217",
-    "e 'k": "module 'keyword' has no attribute '\x1f217",
-    "e 'm": "partially initialized module 'math' has no attribute\x1f216",
-    "e 'u": "module 'numpy' has no attribute 'unicode'\x1f140",
-    "e 'v": "module 'torchvision.models' has no attribute 'video'\x1f361",
-    "e 'z": "cannot import name 'zero_gradients\x1f424",
-    'e ?t': 'error: namespace ‘thrust" has no member\x1f354\x1eerror: namespace ‘thrust\' has no member\x1f354\x1eerror: namespace ‘thrust’ has no member\x1f354',
-    'e `c': 'unsupported gpu architecture `compute_\x1f160',
-    'e an': 'only have an cpu\x1f545',
-    'e au': 'die auslagerungsdatei ist zu klein\x1f206',
-    'e av': 'no cuda gpu are available\x1f218',
-    'e bl': 'no available memory for the cache blocks\x1f199',
-    'e cm': 'because cmake was not found in the package registry\x1f455',
-    'e cr': 'error while creating shared memory segment\x1f295',
-    'e da': 'loading the data\x1f546',
-    'e dy': ' could not be located in the dynamic link library \x1f450',
-    'e ec': 'uncorrectable ecc error encountered\x1f34',
-    'e ep': 'the epoch parameter in `scheduler.step()` was not necessary\x1f612',
-    'e ge': 'unreadable generation\x1f430',
-    'e gi': 'generate gibberish\x1f430',
-    'e go': 'drive got full\x1f184',
-    'e hi': 'attempting to use hipblaslt on an unsupported architecture\x1f93',
-    'e la': 'the launch timed out and was terminated\x1f466',
-    'e ml': '_impl: implementation for device mlu\x1f314',
-    'e mp': ' to the mps backend\x1f193',
-    'e my': 'only have my cpu\x1f545',
-    'e np': '_impl: implementation for device npu\x1f314',
-    'e nu': 'failed to initialize numpy\x1f138',
-    'e pu': 'no se puede encontrar el módulo especificado\x1f659',
-    'e py': ' compatible compiler is required to use pytorch\x1f164',
-    'e ro': 'as the root\x1f505\x1euse the root user\x1f505',
-    'e se': 'because setuptools was not found in the package registry\x1f455',
-    'e tu': 'cannot import name tuple\x1f360',
-    'e ty': 'failed to infer device type\x1f443',
-    'e va': 'cmake_cuda_architectures must be valid if set\x1f347',
-    'e vo': 'loaded the voice encoder model on cpu\x1f438',
-    'e we': 'picture were \x1f429',
-    'e" f': 'nvcc.exe" failed with exit code\x1f340\x1envcc.exe" failed with exit status\x1f340',
-    'e" i': 'python.exe" is not recognized as an internal\x1f263',
-    "e' f": "nvcc.exe' failed with exit code\x1f340\x1envcc.exe' failed with exit status\x1f340",
-    "e' i": "python.exe' is not recognized as an internal\x1f263",
-    'e()i': 'istuple()internal assert failed\x1f361',
-    'e, s': 'a matching triton is not available, some optimizations will not be enabled\x1f630',
-    'e. p': 'e. process\x1f38',
-    'e: "': 'unknown or invalid runtime name: "nvidia\x1f230',
-    'e: -': 'error code: -9\x1f391',
-    'e: 3': 'code: 30, reason: unknown error\x1f27',
-    'e: 9': 'code: 999, reason: unknown error\x1f27',
-    'e: b': 'unable to open /dev/kfd read-write: bad address\x1f234',
-    'e: c': 'unable to open /dev/kfd read-write: cannot allocate memory\x1f54',
-    'e: e': 'modprobe: error\x1f18',
-    'e: i': 'unable to open /dev/kfd read-write: invalid argument\x1f234',
-    'e: n': 'unable to open /dev/kfd read-write: no such file or directory\x1f225',
-    'e: o': 'unable to open /dev/kfd read-write: operation not permitted\x1f234',
-    'e: p': 'unable to open /dev/kfd read-write: permission denied\x1f54',
-    'e:-7': '(exitcode:-7)\x1f205',
-    'e:-9': '(exit code:-9)\x1f492\x1e(exitcode:-9)\x1f492',
-    'e_c_': 'cmake_c_compiler not set\x1f353',
-    'e_cx': 'cmake_cxx_compiler not set\x1f353',
-    'ead ': 'thread \x1f460',
-    'eada': 'no readable output\x1f430',
-    'ecam': 'drive became full\x1f184',
-    'eck?': '"torch_check’ was not declared in this scope\x1f355\x1e\'torch_check’ was not declared in this scope\x1f355\x1e‘torch_check’ was not declared in this scope\x1f355',
-    'ect-': 'direct-ml\x1f551',
-    'ectm': 'directml\x1f551',
-    "ed '": "no module named '\x1f338",
-    'ed (': 'driver not initialized (amdgpu not found in modules)\x1f285',
-    'ed `': 'no module named `torch\x1f512',
-    'ed g': 'no supported gpu \x1f442\x1eno supported gpus \x1f442',
-    'ed k': 'required key not available\x1f18',
-    'ed:r': 'duplicate gpu detected:rank \x1f482',
-    'ed_e': 'attempted_execute_of_noexecute_memory\x1f408',
-    'edir': 'redirects are currently not supported in macos\x1f587',
-    'ee o': 'double free or corruption\x1f487',
-    'ee s': 'not enough free space\x1f184',
-    'eep ': 'sleep mode\x1f435',
-    'eft ': 'no space left on device\x1f185\x1f204',
-    'efus': 'refuses to \x1f508',
-    'el .': 'getting requirements to build wheel ... error\x1f358',
-    'el b': 'tensorflow was not built with cuda kernel binaries compatible with compute capability\x1f365',
-    'el i': ' kernel is not available\x1f319',
-    'el s': 'kernel seems to have died\x1f540',
-    'els.': "no module named 'torchvision.models.utils'\x1f428",
-    'em i': 'installed in this system is not supported by the\x1f400',
-    'em n': 'system not yet initialized\x1f29\x1f222',
-    'em_s': 'system_service_exception\x1f408',
-    'en d': ' has not been declared\x1f425',
-    'en e': 'miopen error:\x1f485',
-    'ent.': "could not find suitable distribution for requirement.parse('\x1f458",
-    'ente': 'not implemented on the cpu\x1f327\x1e" not implemented for \x1f495\x1e\' not implemented for \x1f495',
-    'eo m': "video memory isn't enough\x1f530\x1evideo memory issue\x1f530\x1evideo memory overflow\x1f530\x1evideo memory problem\x1f530",
-    'eo_d': 'video_dxgkrnl_fatal_error\x1f408',
-    'eo_m': 'video_memory_management_internal\x1f408',
-    'eo_s': 'video_scheduler_internal_error\x1f408',
-    'epor': 'report\x1f557',
-    'er b': 'never being recognised\x1f548\x1enever being recognized\x1f548',
-    'er d': 'never detected\x1f548\x1eno longer detect\x1f565',
-    'er l': 'cuda driver library failed to get device context\x1f43\x1ecuda driver library init failure\x1f43',
-    'er r': 'never recognised\x1f548\x1enever recognized\x1f548\x1eno longer recognise\x1f565\x1eno longer recognize\x1f565',
-    'er_w': 'faster_whisper\x1f551',
-    'ero ': 'returned non-zero exit status\x1f215',
-    'ero!': 'xpu device count is zero!\x1f58',
-    'err!': 'err!\x1f269',
-    'ers:': "applied providers: ['cpuexecutionprovider']\x1f330",
-    'ert_': 'in assert_no_cuda_mismatch\x1f343',
-    'es a': 'images are \x1f429',
-    'es c': 'images come out \x1f429',
-    'es g': 'generates gibberish\x1f430\x1emakes gibberish\x1f430',
-    'es h': 'the following packages have unmet dependencies:\x1f457',
-    'es i': 'images is \x1f429',
-    'es p': 'requires pytorch \x1f271',
-    'es/1': 'issues/141287\x1f189',
-    'es/7': 'issues/77764\x1f189',
-    'esen': 'an nvidia gpu may be present on this machine, but a cuda-enabled jaxlib is not installed\x1f649',
-    "esn'": "doesn't\x1f567",
-    'esnt': 'doesnt \x1f548',
-    'esse': ' worker processes in total\x1f578',
-    'este': "' requested\x1f555",
-    'estr': 'destroy_process_group() was not called before program exit\x1f589',
-    'et f': 'amdgpu: gpu reset failed\x1f407',
-    'et s': 'get stuck\x1f431',
-    'etec': 'detected \x1f535',
-    'ets ': 'gets stuck\x1f431',
-    'ew r': 'a new release of pip is available\x1f654',
-    'ew t': "can't start new thread\x1f416",
-    'exe?': 'python.exe’ is not recognized as an internal\x1f263',
-    "ext'": "partially initialized module 'torchtext' has no attribute\x1f301",
-    'ext/': 'torchtext/\x1f145',
-    'ext\\': 'torchtext\\\x1f145',
-    'ey w': 'key was rejected by service\x1f18',
-    'f "r': 'is not a member of "render group\x1f55\x1eis not a member of "render" group\x1f55\x1eis not a member of "render\' group\x1f55\x1eis not member of "render group\x1f55\x1eis not member of "render" group\x1f55\x1eis not member of "render\' group\x1f55',
-    'f "v': 'is not a member of "video group\x1f55\x1eis not a member of "video" group\x1f55\x1eis not a member of "video\' group\x1f55\x1eis not member of "video group\x1f55\x1eis not member of "video" group\x1f55\x1eis not member of "video\' group\x1f55',
-    "f 'r": 'is not a member of \'render group\x1f55\x1eis not a member of \'render" group\x1f55\x1eis not a member of \'render\' group\x1f55\x1eis not member of \'render group\x1f55\x1eis not member of \'render" group\x1f55\x1eis not member of \'render\' group\x1f55',
-    "f 'v": 'is not a member of \'video group\x1f55\x1eis not a member of \'video" group\x1f55\x1eis not a member of \'video\' group\x1f55\x1eis not member of \'video group\x1f55\x1eis not member of \'video" group\x1f55\x1eis not member of \'video\' group\x1f55',
-    'f `x': 'the use of `x.t` on tensors of dimension other than 2\x1f609',
-    'f a ': 'of a machine that has no gpu\x1f545\x1eof a machine with no gpu\x1f545',
-    'f co': ' which is of compute capability (cc) \x1f77',
-    'f cp': 'expected one of cpu, cuda\x1f208',
-    'f cu': ' which is of cuda capability \x1f77\x1f585',
-    'f dp': 'number of dpcpp devices should be greater than zero\x1f58',
-    'f vi': 'is not a member of video group\x1f55\x1eis not a member of video" group\x1f55\x1eis not a member of video\' group\x1f55\x1eis not member of video group\x1f55\x1eis not member of video" group\x1f55\x1eis not member of video\' group\x1f55',
-    'fbge': 'fbgemm.dll\x1f517',
-    'fe2 ': 'caffe2 python run does not have gpu support\x1f514',
-    'fell': 'fell back to cpu\x1f437\x1efell back to the cpu\x1f437',
-    'ffmp': 'ffmpeg\x1f551',
-    'fft_': 'cufft_internal_error\x1f238',
-    'fi? ': 'le module spécifié est introuvable\x1f659',
-    'fich': 'fichier de pagination est insuffisant\x1f206',
-    'forh': 'makedeviceforhostname(): unsupported gloo device\x1f480',
-    'fori': 'makedeviceforinterface(): unsupported gloo device\x1f480',
-    'froz': 'froze\x1f431',
-    'ft f': 'unable to register cufft factory: attempting to register factory for plugin\x1f623',
-    'g "b': 'using "bitsandbytes\x1f240',
-    'g "l': 'using "load_in_8bit=true\x1f240',
-    "g 'b": "using 'bitsandbytes\x1f240",
-    "g 'l": "using 'load_in_8bit=true\x1f240",
-    'g _c': 'dll load failed while importing _c\x1f123',
-    'g _i': 'dll load failed while importing _imaging\x1f384',
-    'g `b': 'using `bitsandbytes\x1f240',
-    'g `l': 'using `load_in_8bit=true\x1f240',
-    'g `t': 'you are using `torch.load with `weights_only=false (the current default value)\x1f595\x1eyou are using `torch.load with `weights_only=false` (the current default value)\x1f595\x1eyou are using `torch.load with weights_only=false (the current default value)\x1f595\x1eyou are using `torch.load with weights_only=false` (the current default value)\x1f595\x1eyou are using `torch.load` with `weights_only=false (the current default value)\x1f595\x1eyou are using `torch.load` with `weights_only=false` (the current default value)\x1f595\x1eyou are using `torch.load` with weights_only=false (the current default value)\x1f595\x1eyou are using `torch.load` with weights_only=false` (the current default value)\x1f595',
-    'g a ': 'using a cpu\x1f545',
-    'g bi': 'using bitsandbytes\x1f240',
-    'g cp': 'using cpu for inference\x1f438\x1eusing cpu\x1f545',
-    'g da': 'loading data\x1f546',
-    'g de': "isn't being detected\x1f548\x1enever being detected\x1f548\x1enot being detected\x1f548",
-    'g di': 'no matching distribution found for torch\x1f3\x1f169\x1eno matching distribution found for \x1f170',
-    'g fa': 'version solving failed\x1f544',
-    'g fi': 'paging file is too small\x1f206',
-    'g no': 'generating nonsense\x1f430\x1eusing non-full backward hook \x1f614',
-    'g om': 'setting omp_num_threads environment variable for each process to be 1\x1f586',
-    'g on': 'generating only gibberish\x1f430\x1egenerating only nonsense\x1f430\x1eloading on\x1f437\x1erunning on\x1f437\x1eusing only cpu\x1f545',
-    'g os': ' which is newer than running os\x1f220',
-    'g pi': "running pip as the 'root' user can result in broken permissions\x1f653",
-    'g re': "isn't being recognised\x1f548\x1eisn't being recognized\x1f548\x1enot being recognised\x1f548\x1enot being recognized\x1f548",
-    'g se': "isn't being seen\x1f548\x1enever being seen\x1f548\x1enot being seen\x1f548",
-    'g sp': 'the following specifications were found to be incompatible\x1f177',
-    'g th': 'using the root user\x1f505\x1eusing the cpu\x1f545',
-    'g us': "isn't being used\x1f548\x1enever being used\x1f548\x1enot being used\x1f548",
-    'g ut': "isn't being utilised\x1f548\x1eisn't being utilized\x1f548\x1enever being utilised\x1f548\x1enever being utilized\x1f548\x1enot being utilised\x1f548\x1enot being utilized\x1f548",
-    'g wo': "isn't being working\x1f548\x1enever being working\x1f548\x1enot being working\x1f548",
-    'g: t': 'warning: the nvidia driver was not detected\x1f49',
-    'gcc:': 'gcc: not found\x1f166',
-    'ge a': 'image are \x1f429',
-    'ge c': 'image come out \x1f429',
-    'ge i': 'image is \x1f429',
-    'ge t': 'image too big to run face detection on gpu\x1f202',
-    'ge v': 'because these package versions have conflicting dependencies\x1f173',
-    'ge w': 'image were \x1f429',
-    'ges ': 'images were \x1f429',
-    'gesh': 'storagesharing.cpp\x1f560',
-    'gesn': 'packagesnotfounderror\x1f174',
-    'ggml': 'ggml\x1f553',
-    'gh c': 'not enough cuda cores to use max_autotune mode\x1f569\x1enot enough cuda cores to use max_autotune_gemm mode\x1f569',
-    'gh d': 'not enough disk space\x1f184',
-    'gh f': 'not enough free disk space\x1f184',
-    'gh g': 'not enough gpu video memory available\x1f200',
-    'gh m': 'defaultcpuallocator: not enough memory\x1f491',
-    'gib,': ' gib, other allocations: \x1f219',
-    'gibb': 'gibberish\x1f429',
-    'glib': 'glibcxx_3.4.\x1f136',
-    'gnis': 'not recognised\x1f548\x1erecognised my gpu before\x1f565\x1erecognised my gpu previously\x1f565\x1erecognised the gpu before\x1f565\x1erecognised the gpu previously\x1f565',
-    'got ': 'got stuck\x1f431',
-    'gpu.': 'insufficient gpu.intel.com/\x1f516',
-    'gpu/': 'no gpu/tpu found, falling back to cpu\x1f552',
-    'gpul': 'gpuload\x1f546',
-    'gpum': "gpumemory isn't enough\x1f530\x1egpumemory issue\x1f530\x1egpumemory overflow\x1f530\x1egpumemory problem\x1f530",
-    'gpuu': 'gpuusage\x1f546',
-    'gues': 'guessing device id based on global rank\x1f588',
-    'h a ': 'with a cpu\x1f545',
-    'h ap': 'the pytorch api of nested tensors is in prototype stage\x1f617',
-    'h be': 'detected mismatch between collectives on ranks\x1f561',
-    'h bu': 'torch built with cuda\x1f513\x1etorch built without cuda\x1f513\x1etorch built without gpu\x1f513',
-    'h c ': 'failed to load pytorch c extensions\x1f96',
-    'h cp': 'but not with cpu\x1f430\x1ewith cpu\x1f545',
-    'h cu': 'torch is compiled with cuda\x1f513',
-    'h dt': 'mismatch dtype between input and weight: input dtype = \x1f574',
-    'h er': 'cuda failed with error out of memory\x1f199',
-    'h fl': 'torch was not compiled with flash attention\x1f568',
-    'h in': ' is not compatible with the current pytorch installation\x1f75\x1f77',
-    'h mp': 'torch not compiled with mps enabled\x1f208',
-    'h my': 'with my cpu\x1f545',
-    'h na': 'failed to load pytorch native library\x1f662',
-    'h nc': 'torch is not built with nccl\x1f479\x1etorch is not compiled with nccl\x1f479\x1etorch was not built with nccl\x1f479\x1etorch was not compiled with nccl\x1f479',
-    'h of': 'switch off\x1f432',
-    'h py': " was not built with pytorch support\x1f316\x1e was not compiled with pytorch support\x1f316\x1e wasn't built with pytorch support\x1f316\x1e wasn't compiled with pytorch support\x1f316",
-    'h ro': 'with root permission\x1f505',
-    'h sm': 'not enough sms to use max_autotune mode\x1f569\x1enot enough sms to use max_autotune_gemm mode\x1f569',
-    'h sp': 'not enough space\x1f184',
-    'h st': 'exit with status -9\x1f492\x1eexited with status -9\x1f492',
-    "h' (": " from 'torch' (unknown location)\x1f97",
-    'h-cl': "' requires 'torch-cluster'\x1f325\x1e' requires either 'torch-cluster'\x1f325",
-    'h-cu': 'pytorch-cuda\x1f180',
-    'h-sc': "' requires 'torch-scatter'\x1f325\x1e' requires either 'torch-scatter'\x1f325",
-    'h._s': "no module named 'torch._six\x1f424",
-    'h._t': "no module named 'torch._thnn\x1f424",
-    'h.co': ' not yet supported for torch.compile\x1f67',
-    'h.cp': 'torch.cpu.amp.autocast(args...) is deprecated\x1f594\x1etorch.cpu.amp.autocast(args...)` is deprecated\x1f594\x1etorch.cpu.amp.gradscaler(args...) is deprecated\x1f594\x1etorch.cpu.amp.gradscaler(args...)` is deprecated\x1f594',
-    'h.le': "no module named 'torch.legacy\x1f424",
-    'h.on': "no module named 'torch.onnx.symbolic_registry\x1f424",
-    'h.ou': 'torch.outofmemoryerror\x1f199',
-    'h: p': 'cudnn version mismatch: pytorch was compiled\x1f130',
-    'h: t': 'api mismatch: the client has the version\x1f22',
-    'h_cl': 'no module named "torch_cluster\x1f308\x1eno module named \'torch_cluster\x1f308',
-    'h_cu': 'torch_cuda.dll\x1f517',
-    'h_sc': 'no module named "torch_scatter\x1f308\x1eno module named \'torch_scatter\x1f308',
-    'hann': 'output channels > 65536 not supported at the mps device\x1f192',
-    "he '": "unable to load the 'nvidia\x1f20",
-    'he h': 'these packages do not match the hashes\x1f100',
-    'he k': "unable to load the kernel module 'nvidia\x1f20",
-    'he o': 'could not find the operator torchvision::nms\x1f142',
-    'hibe': 'hibernat\x1f435',
-    'hip/': "fatal error: 'hip/\x1f354\x1efatal error: hip/\x1f354",
-    'hipc': "fatal error: 'hipcub/\x1f354\x1efatal error: hipcub/\x1f354",
-    'hon"': 'python" is not recognized as an internal\x1f263',
-    "hon'": "python' is not recognized as an internal\x1f263",
-    'hon?': 'python’ is not recognized as an internal\x1f263',
-    'hts_': 'weights_only\x1f520',
-    'hung': 'hung\x1f431',
-    'hut ': 'shut down\x1f432\x1eshut off\x1f432',
-    'huts': 'shuts down\x1f432\x1eshuts off\x1f432',
-    'hw e': 'hw exception by gpu node\x1f407',
-    "i' i": "'nvidia-smi' is not recognized as an internal or external command\x1f14",
-    'i386': 'i386\x1f449',
-    'i: c': 'nvidia-smi: command not found\x1f14',
-    'i: i': 'nvidia-container-cli: initialization error: driver error: failed to process request\x1f280\x1envidia-container-cli: initialization error: cuda error\x1f281',
-    'i: n': 'nvidia-smi: not found\x1f14',
-    'ia c': 'nvidia cuda toolkit detected\x1f564',
-    'ia g': 'no nvidia gpu \x1f442\x1eno nvidia gpus \x1f442',
-    'ia o': 'requires use of the nvidia open kernel modules\x1f250',
-    'ia p': 'the nvidia probe routine failed for \x1f402\x1ethe nvidia probe routine was not called for \x1f402',
-    'ia t': 'nvidia toolkit detected\x1f564',
-    'ia-s': 'nvidia-smi\x1f254',
-    'ib c': ".dylib can't be opened because apple cannot check it\x1f114\x1e.dylib cannot be opened because the developer cannot be verified\x1f114\x1e.dylib can’t be opened because apple cannot check it\x1f114",
-    'ib i': ".dylib is damaged and can't be opened\x1f114\x1e.dylib is damaged and can’t be opened\x1f114",
-    'ib w': 'dlib will not use cuda\x1f349',
-    'ibgl': 'libgl error: failed to load driver: \x1f666',
-    'ibsn': 'libsndfile is not found\x1f382',
-    'ice(': 'cuda-capable device(s) is/are busy or unavailable\x1f36',
-    'icsm': "graphicsmemory isn't enough\x1f530\x1egraphicsmemory issue\x1f530\x1egraphicsmemory overflow\x1f530\x1egraphicsmemory problem\x1f530",
-    'id (': 'invalid device id (\x1f490',
-    'id c': 'cuda error: invalid configuration argument\x1f559',
-    'id e': ': invalid elf header\x1f419',
-    'id h': 'invalid high watermark ratio\x1f198',
-    'id l': 'invalid low watermark ratio\x1f198',
-    'id m': ' since it has invalid metadata\x1f379',
-    'id p': 'free(): invalid pointer\x1f487',
-    'id s': 'free(): invalid size\x1f487',
-    'id v': 'nvrtc: error: invalid value for --gpu-architecture\x1f83',
-    'id w': 'invalid wheel\x1f100',
-    'id_i': 'hsa_status_error_invalid_isa\x1f404',
-    'id_v': 'cublas_status_invalid_value when calling\x1f393',
-    'idco': 'cudaerrorinvalidconfiguration\x1f559',
-    'idcx': 'invalidcxxcompiler\x1f164',
-    'iedl': 'unsatisfiedlinkerror: \x1f662',
-    'ier(': 'barrier(): using the device under current context\x1f588',
-    'ieve': 'mesa-loader: failed to retrieve\x1f666',
-    'ildi': 'failed building wheel for \x1f341',
-    'ilel': 'tensilelibrary\x1f92',
-    'ill?': 'instruction illégale\x1f10',
-    'ilt-': 'built-in\x1f479',
-    'ilt.': ' not built.\x1f385',
-    'ilti': 'builtin\x1f479',
-    'imeo': ' timeout\x1f407',
-    'in 0': 'the torchvision.transforms.functional_tensor module is deprecated in 0.15\x1f641',
-    'in c': 'but not in cpu\x1f430\x1ethan in cpu\x1f430',
-    'in k': 'not supported in kfd\x1f261',
-    'in s': 'cannot allocate memory in static tls block\x1f417',
-    'in w': 'redirects are currently not supported in windows or macos\x1f587',
-    'in: ': 'expected in: \x1f221',
-    'ind_': 'find_unused_parameters=true was specified in ddp constructor, but did not find any unused parameters\x1f592',
-    "inf'": "module 'numpy' has no attribute 'inf'\x1f140",
-    'ing[': 'warning[xformers]\x1f153',
-    'inga': 'cachingallocator option \x1f411',
-    'insp': "partially initialized module 'inspect' has no attribute\x1f216",
-    'insu': 'insufficient\x1f530',
-    'int ': 'print nonsense\x1f430',
-    'io b': 'no audio backend is available\x1f383',
-    'io i': 'no audio i/o backend is available\x1f383',
-    'io m': 'torchaudio missing, ace model will be broken\x1f303',
-    'io w': 'detected that pytorch and torchaudio were compiled with different cuda major versions\x1f144\x1edetected that pytorch and torchaudio were compiled with different cuda versions\x1f144',
-    'io.b': "no module named 'torchaudio.backend'\x1f428",
-    'io.i': "no module named 'torchaudio.io'\x1f428",
-    'io.s': "no module named 'torchaudio.sox_effects'\x1f428",
-    "ion'": "partially initialized module 'torchvision' has no attribute\x1f301",
-    'ion/': 'torchvision/\x1f145',
-    'ion\\': 'torchvision\\\x1f145',
-    'iona': 'cannot import name optional\x1f360',
-    'ioni': 'resolutionimpossible\x1f173',
-    'ip d': 'pytorch is not linked with support for hip devices\x1f74',
-    'ip e': 'hip error: no kernel image is available\x1f89\x1ehip error: invalid argument\x1f91',
-    'ip o': 'hip out of memory\x1f199',
-    "ip3'": "'pip3' is not recognized as an internal or external command\x1f262\x1ethe term 'pip3' is not recognized\x1f262",
-    'ip_v': 'hip_visible_devices\x1f44',
-    'iple': 'multiple copies of the openmp runtime have been linked\x1f157',
-    'ipro': 'iprogress not found. please update jupyter and ipywidgets\x1f639',
-    'irql': 'irql_not_less_or_equal\x1f408',
-    'is a': ' not supported in this architecture\x1f367',
-    'is b': 'torch is built with cuda\x1f513\x1etorch is built without cuda\x1f513\x1etorch is built without gpu\x1f513',
-    'is h': "is higher than the checker's\x1f378",
-    'is n': 'is not\x1f567',
-    'is u': ' is undefined\x1f425',
-    'is v': ' but this version of numpy\x1f397',
-    'is_a': 'is_available\x1f95',
-    'isco': 'no compatible gpus were discovered\x1f42',
-    "isn'": "isn't\x1f567",
-    'ist,': 'cuda_home does not exist, unable to compile cuda op\x1f343',
-    'ist_': "' has no attribute 'list_audio_backends'\x1f428",
-    'istu': 'istuple() internal assert failed\x1f361',
-    'it a': " but doesn't declare it as a build dependency\x1f211",
-    'it w': 'exit with code -9\x1f492',
-    'it_f': 'fatal python error: init_fs_encoding\x1f226',
-    'it_i': 'fatal python error: init_import_site\x1f226',
-    'it_s': 'fatal python error: init_sys_streams\x1f226',
-    'itfs': 'fatal python error: initfsencoding\x1f226',
-    "ize'": "partially initialized module 'tokenize' has no attribute\x1f216\x1emodule 'tokenize' has no attribute '\x1f217",
-    'ize_': 'size_average and reduce args will be deprecated\x1f601',
-    'ja i': 'ninja is required to load c++ extensions\x1f168',
-    'jets': 'jetson\x1f103',
-    'k im': 'black image\x1f429',
-    'k sc': 'black screen\x1f429',
-    'k sq': 'black square\x1f429',
-    'k" i': 'identifier \'torch_check" is undefined\x1f355',
-    'k" w': '"torch_check" was not declared in this scope\x1f355\x1e\'torch_check" was not declared in this scope\x1f355\x1e‘torch_check" was not declared in this scope\x1f355',
-    "k' i": "identifier 'torch_check' is undefined\x1f355",
-    "k' w": '"torch_check\' was not declared in this scope\x1f355\x1e\'torch_check\' was not declared in this scope\x1f355\x1e‘torch_check\' was not declared in this scope\x1f355',
-    'kagi': 'because packaging was not found in the package registry\x1f455',
-    'ke e': 'cmake error at cmakelists.txt:\x1f353',
-    'ke g': 'make gibberish\x1f430',
-    'ke m': 'cmake must be installed to build\x1f166',
-    'ke n': 'make nonsense\x1f430',
-    'ke o': 'make only gibberish\x1f430\x1emake only nonsense\x1f430',
-    "ken'": "partially initialized module 'token' has no attribute\x1f216\x1emodule 'token' has no attribute '\x1f217",
-    'kens': ' output tokens are\x1f430',
-    'kera': 'keras\x1f553',
-    'kill': 'killed\x1f181',
-    'kit-': 'because scikit-build was not found in the package registry\x1f455',
-    'kit_': 'because scikit_build was not found in the package registry\x1f455',
-    'kl_i': 'mkl_include_dir-notfound\x1f351',
-    'kl_t': 'mkl_threading_layer=intel is incompatible with libgomp\x1f133',
-    'l an': 'the model and loaded state dict do not match exactly\x1f436',
-    'l ap': 'kernel appears to have died\x1f540',
-    'l ba': 'fall back on cpu\x1f437\x1efall back on the cpu\x1f437\x1efall back to cpu\x1f437\x1efall back to the cpu\x1f437',
-    'l cr': 'the kernel crashed while executing code\x1f540',
-    'l cu': 'all cuda-capable devices are busy or unavailable\x1f36',
-    'l di': 'getting requirements to build wheel did not run successfully\x1f358',
-    'l ig': 'driver will ignore this gpu\x1f401',
-    'l ir': 'unsupported model ir version: \x1f378',
-    'l it': 'unable to import torch, please install it if you want\x1f356',
-    'l of': 'detected call of `lr_scheduler.step()` before `optimizer.step()`\x1f611',
-    'l ou': 'nonsensical output\x1f430',
-    'l re': 'nonsensical result\x1f430',
-    'l si': 'was terminated by signal sigkill\x1f492',
-    'l: 9': 'was terminated by signal: 9\x1f492',
-    'l: _': 'undefined symbol: _zn\x1f149',
-    'l: b': ') is killed by signal: bus error\x1f204',
-    'l: c': 'undefined symbol: cudnn\x1f130',
-    'l: d': 'failed to initialize nvml: driver/library version mismatch\x1f21\x1efailed to initialize nvml: driver not loaded\x1f256',
-    'l: k': ') is killed by signal: killed\x1f494',
-    'l: n': 'undefined symbol: nvrtc\x1f127',
-    'l: s': 'was terminated by signal: sigkill\x1f492',
-    'l: u': 'failed to initialize nvml: unknown error\x1f48',
-    'la p': 'la procédure spécifiée est introuvable\x1f660',
-    'lant': 'lantern is not loaded. please use\x1f377',
-    'lazy': 'lazy modules are a new feature under heavy development\x1f602',
-    'ld p': 'unable to find a build program corresponding to\x1f353',
-    'ld-m': 'ld-musl\x1f8',
-    'le <': 'unable to open file </torch_\x1f204',
-    'le n': 'no module named \x1f306',
-    'le r': 'unreadable result\x1f430',
-    'le u': 'low volatile usage\x1f546\x1epoor volatile usage\x1f546',
-    'le-l': 'low volatile-load\x1f546\x1epoor volatile-load\x1f546',
-    'le-u': 'low volatile-usage\x1f546\x1epoor volatile-usage\x1f546',
-    'le_n': 'enable_nested_tensor is true, but\x1f572',
-    'lel ': 'compile parallel cpu kernel failed\x1f312',
-    'lena': 'the filename or extension is too long\x1f187',
-    'lent': 'silently\x1f433',
-    'ler:': 'compiler: cl is not found\x1f163',
-    "lex'": "module 'numpy' has no attribute 'complex'\x1f140",
-    'libb': 'libbitsandbytes_cuda\x1f155',
-    'libe': 'libegl warning: failed to open /dev/dri/\x1f490',
-    'libi': 'libiomp5md.dll\x1f517',
-    'libm': 'libmambaunsatisfiableerror\x1f174',
-    'libt': 'libtorch not found\x1f350',
-    'lidd': 'cudaerrorinvaliddevicefunction\x1f468',
-    'lidi': 'hiperrorinvalidimage\x1f90',
-    'lidk': 'cudaerrorinvalidkernelimage\x1f467',
-    'lint': 'ncclinternalerror\x1f481',
-    'linv': 'ncclinvalidusage\x1f482',
-    'lit-': 'because flit-core was not found in the package registry\x1f455',
-    'lit_': 'because flit_core was not found in the package registry\x1f455',
-    'lizi': 'initializing zero-element tensors is a no-op\x1f604',
-    'll f': 'is not currently supported on the mps backend and will fall back to run on the cpu\x1f190',
-    'll w': 'mps not available because the current pytorch install was not built with mps enabled\x1f94',
-    'll z': 'failed to install zluda\x1f374',
-    'll: ': 'died with <signals.sigkill: 9>\x1f492',
-    'llen': 'fallen off the bus\x1f31\x1egpu has fallen off the bus\x1f453',
-    'llvm': 'llvm error: failed to infer result type\x1f195',
-    'lm s': 'lm studio\x1f551',
-    'lm-s': 'lm-studio\x1f551',
-    'lmst': 'lmstudio\x1f551',
-    'loc(': 'malloc(): invalid\x1f487',
-    'log ': 'all log messages before absl::initializelog() is called are written to stderr\x1f625',
-    'loss': 'loss\x1f556',
-    'ls._': 'torch.utils._pytree._register_pytree_node is deprecated\x1f598',
-    'ls.f': "no module named 'torch.utils.ffi\x1f424",
-    'lse,': 'gpu available: false, used: 0\x1f442\x1egpu available: false, used: false\x1f442',
-    'lset': 'no cuda toolset found\x1f347',
-    'lt a': 'result are \x1f429',
-    'lt c': 'result come out \x1f429',
-    'lt f': 'which was built for mac os \x1f220\x1ewhich was built for macos \x1f220',
-    'lt i': 'result is \x1f429\x1ebuilt in\x1f479',
-    'lt_i': 'page_fault_in_nonpaged_area\x1f408',
-    'ltin': 'defaulting back on cpu\x1f437\x1edefaulting back on the cpu\x1f437\x1edefaulting back to cpu\x1f437\x1edefaulting back to the cpu\x1f437\x1edefaulting to cpu\x1f437\x1edefaulting to the cpu\x1f437\x1edefaultingback on cpu\x1f437\x1edefaultingback on the cpu\x1f437\x1edefaultingback to cpu\x1f437\x1edefaultingback to the cpu\x1f437',
-    'lunh': 'ncclunhandledcudaerror\x1f481',
-    'lvep': 'resolvepackagenotfound\x1f174',
-    'lver': 'solverproblemerror\x1f544',
-    'ly c': 'on only cpu\x1f545',
-    'ly g': 'generates only gibberish\x1f430',
-    'ly h': 'only has the cpu\x1f545',
-    'ly p': 'pytorch does not currently provide packages for pypi\x1f562',
-    'ly t': 'has only the cpu\x1f545\x1ehave only the cpu\x1f545',
-    'ly z': 'generates only zeros\x1f430',
-    "m 'n": "the term 'nvidia-smi' is not recognized\x1f14",
-    'm c+': "couldn't load custom c++ ops\x1f143",
-    'm cp': 'from cpu\x1f430',
-    'm en': 'torch not compiled with rocm enabled\x1f208',
-    'm in': 'from in cpu\x1f430\x1efrom in the cpu\x1f430',
-    'm it': 'from it is cpu\x1f430\x1efrom it is the cpu\x1f430',
-    'm on': 'from on cpu\x1f430\x1efrom on the cpu\x1f430',
-    'm to': 'vram too low\x1f530\x1evram too small\x1f530',
-    'm vl': 'failed to import from vllm._c\x1f307',
-    'm wa': 'vram was too low\x1f530\x1evram was too small\x1f530',
-    'm, a': 'vram, are too low\x1f530\x1evram, are too small\x1f530',
-    'm, i': 'vram, is too low\x1f530\x1evram, is too small\x1f530',
-    'm, t': 'vram, too low\x1f530\x1evram, too small\x1f530',
-    'm, w': 'vram, was too low\x1f530\x1evram, was too small\x1f530',
-    'm64"': 'incompatible architecture (have "arm64", need \x1f60\x1eincompatible architecture (have \'arm64", need \x1f60',
-    "m64'": 'incompatible architecture (have "arm64\', need \x1f60\x1eincompatible architecture (have \'arm64\', need \x1f60',
-    'm64,': 'incompatible architecture (have "arm64, need \x1f60\x1eincompatible architecture (have \'arm64, need \x1f60\x1eincompatible architecture (have arm64, need \x1f60',
-    'm: a': 'nvrm: api mismatch\x1f22',
-    'm: x': 'nvrm: xid \x1f30',
-    'm???': 'vramが不足\x1f529\x1evramが足り\x1f529\x1evramの不足\x1f529\x1evramの足り\x1f529\x1evram가부족\x1f529\x1evram이부족\x1f529',
-    'mac ': 'nccl is not available on mac os\x1f479\x1enccl is not supported on mac os\x1f479',
-    'maxi': 'maximum supported version for reading is \x1f361',
-    'md g': 'amd gpu不支持\x1f550\x1eamd gpu可以\x1f550\x1eamd gpu怎么\x1f550\x1eamd gpu支持\x1f550\x1eamd gpu的支持\x1f550\x1eamd gpu能\x1f550',
-    'md??': 'amd显卡不支持\x1f550\x1eamd显卡可以\x1f550\x1eamd显卡怎么\x1f550\x1eamd显卡支持\x1f550\x1eamd显卡的支持\x1f550\x1eamd显卡能\x1f550\x1eamd的显卡不支持\x1f550\x1eamd的显卡可以\x1f550\x1eamd的显卡怎么\x1f550\x1eamd的显卡支持\x1f550\x1eamd的显卡的支持\x1f550\x1eamd的显卡能\x1f550',
-    'md?g': 'amd的gpu不支持\x1f550\x1eamd的gpu可以\x1f550\x1eamd的gpu怎么\x1f550\x1eamd的gpu支持\x1f550\x1eamd的gpu的支持\x1f550\x1eamd的gpu能\x1f550',
-    'me "': 'name "\x1f313',
-    "me '": "name '\x1f313",
-    'me ?': 'name ‘\x1f313\x1ename ’\x1f313',
-    'me `': 'name `\x1f313',
-    'me b': 'cannot import name broadcastinglist\x1f360',
-    'me i': 'has different name in metadata\x1f379',
-    'me l': 'cannot import name list\x1f360',
-    'me p': 'cannot import name pillow_version\x1f384',
-    'me v': 'cuda driver version is insufficient for cuda runtime version\x1f86',
-    'me z': 'cannot import name zero_gradients\x1f424',
-    'me="': 'name="torch", version="0.1.2\x1f562\x1ename="torch", version=\'0.1.2\x1f562\x1ename="torch\', version="0.1.2\x1f562\x1ename="torch\', version=\'0.1.2\x1f562',
-    "me='": 'name=\'torch", version="0.1.2\x1f562\x1ename=\'torch", version=\'0.1.2\x1f562\x1ename=\'torch\', version="0.1.2\x1f562\x1ename=\'torch\', version=\'0.1.2\x1f562',
-    'mes ': 'frames are \x1f429\x1eframes come out \x1f429\x1eframes is \x1f429\x1eframes were \x1f429',
-    'mesa': 'mesa-loader: failed to open\x1f666',
-    'mi c': "nvidia-smi couldn't find libnvidia-ml.so\x1f229",
-    'mi h': "nvidia-smi has failed because it couldn't communicate with the nvidia driver\x1f17",
-    'mis-': 'mis-match\x1f518',
-    'mise': 'instruction non permise\x1f10',
-    'mism': 'mismatch\x1f518',
-    'mite': 'is under development and support for this is limited\x1f378',
-    'ml e': 'nvml error: insufficient permissions\x1f233\x1envml error: driver not loaded\x1f256',
-    'ml s': 'nvml shared library not found\x1f260',
-    'ml u': 'failed to initialize nvml unknown error\x1f48',
-    'ml: ': 'failed to initialize nvml: insufficient permissions\x1f233',
-    'ml:u': 'failed to initialize nvml:unknown error\x1f48',
-    'modp': 'modprobe: fatal\x1f18',
-    'mpli': 'implicit dimension choice for \x1f603',
-    'mpsa': "mpsaccelerator can not run on your system since the accelerator is not available\x1f448\x1empsaccelerator can't run on your system since the accelerator is not available\x1f448\x1empsaccelerator cannot run on your system since the accelerator is not available\x1f448\x1empsaccelerator` can not run on your system since the accelerator is not available\x1f448\x1empsaccelerator` can't run on your system since the accelerator is not available\x1f448\x1empsaccelerator` cannot run on your system since the accelerator is not available\x1f448",
-    'mpsg': 'mpsgraphutilities.mm\x1f195',
-    'ms b': 'dkms build\x1f19',
-    'ms i': 'dkms install\x1f19',
-    'msvc': 'msvcp140.dll\x1f517',
-    'munm': 'munmap_chunk(): invalid pointer\x1f487',
-    'musa': '_impl: implementation for device musa\x1f314',
-    'mxne': 'mxnet\x1f553',
-    "n '[": "failed assertion '[mps\x1f501",
-    "n 'd": "failed assertion 'destination ndarray\x1f501",
-    "n 'e": "failed assertion 'error: mlir pass manager failed\x1f501",
-    "n 'g": "' is not defined for option 'gpu-name'\x1f84",
-    "n 'i": "torch is not installed, please run 'install_torch\x1f377",
-    "n 'p": "failed assertion 'placeholder\x1f501",
-    "n 's": "failed assertion 'source ndarray\x1f501",
-    "n 't": "could not run 'torchvision::\x1f387",
-    "n 'u": "failed assertion 'unsupported datatype for constant\x1f196",
-    'n -m': 'neither python -m pip nor uv are available\x1f262\x1eneither python -m pip nor uv is available\x1f262',
-    'n -o': 'warning: ignoring invalid distribution -orch\x1f99',
-    'n -~': 'warning: ignoring invalid distribution -~orch\x1f99',
-    'n : ': 'reason : gpu hang\x1f407',
-    'n :g': 'reason :gpu hang\x1f407',
-    'n `[': 'failed assertion `[mps\x1f501',
-    'n `d': 'failed assertion `destination ndarray\x1f501',
-    'n `e': 'failed assertion `error: mlir pass manager failed\x1f501',
-    'n `p': 'failed assertion `placeholder\x1f501',
-    'n `u': 'failed assertion `unsupported datatype for constant\x1f196',
-    'n a ': 'on a cpu\x1f545',
-    'n ad': 'dropout option adds dropout after all but last recurrent layer\x1f610',
-    'n ar': 'incompatible function arguments\x1f321',
-    'n cu': 'without an cuda\x1f545',
-    'n go': 'partition got full\x1f184',
-    'n gp': 'bfloat16 is only supported on gpus with compute capability\x1f370',
-    'n ho': 'extension horovod.torch has not been built\x1f311',
-    'n it': 'than it is cpu\x1f430\x1ethan it is the cpu\x1f430',
-    'n la': 'fatal error in launcher: unable to create process\x1f226',
-    'n me': 'has different version in metadata\x1f379',
-    'n mp': 'bfloat16 is not supported on mps\x1f194',
-    'n my': 'on my cpu\x1f545',
-    'n nu': 'the given numpy array is not writable, and pytorch does not support non-writable tensors\x1f607\x1ethe given numpy array is not writable, and pytorch does not support non-writeable tensors\x1f607\x1ethe given numpy array is not writeable, and pytorch does not support non-writable tensors\x1f607\x1ethe given numpy array is not writeable, and pytorch does not support non-writeable tensors\x1f607',
-    'n nv': 'without an nvidia\x1f545',
-    'n ou': 'without an output\x1f433',
-    'n pl': 'computation placer already registered\x1f624',
-    'n pt': 'function pthread_mutex_init failed\x1f157',
-    'n sh': ': cannot open shared object file\x1f106\x1f107\x1f108\x1f109\x1f110\x1f252\x1eunable to open shared memory\x1f204',
-    'n sy': 'broken symlink at \x1f226',
-    'n ta': "wheel(s) were skipped as your project's environment does not support the identified python tag\x1f276",
-    'n to': ' does not match the version torch was compiled with \x1f289',
-    'n tr': 'without an traceback\x1f433',
-    'n we': 'detected that pytorch and torchvision were compiled with different cuda major versions\x1f144\x1edetected that pytorch and torchvision were compiled with different cuda versions\x1f144',
-    "n't ": "n't \x1f508",
-    'n-em': 'cmake_cuda_architectures must be non-empty if set\x1f347',
-    "n.h'": "include file 'python.h' not found\x1f333",
-    'n.h:': 'fatal error: python.h: no such file or directory\x1f167',
-    'n: g': 'reason: gpu hang\x1f407',
-    'n::n': 'no such operator torchvision::nms\x1f142',
-    'n? 5': 'n卡 50系\x1f511',
-    'n?50': 'n卡50系\x1f511',
-    'n?o ': 'não foi possível encontrar o módulo especificado\x1f659',
-    "n__'": "module 'torch' has no attribute '__version__'\x1f97",
-    'nal9': 'was terminated by signal9\x1f492',
-    'nce_': "cannot import name 'inference_mode\x1f361\x1ecannot import name inference_mode\x1f361",
-    'ncnn': 'ncnn\x1f551',
-    'ncoh': 'incoherent token\x1f430',
-    "nd '": "error: command '\x1f166",
-    'nd e': 'did not find executable at "\x1f226\x1edid not find executable at \'\x1f226',
-    'nd l': 'driver and librar\x1f518',
-    'nd m': "could not find module '\x1f300\x1efound my gpu before\x1f565\x1efound my gpu previously\x1f565\x1efound my gpu until\x1f565",
-    'nd t': 'found the gpu before\x1f565',
-    'nd v': 'unable to find vcvarsall.bat\x1f165\x1f166',
-    "nd' ": "cannot import name 'set_audio_backend' from 'torchaudio\x1f428",
-    'ndab': 'expandable_segments not supported on this platform\x1f581',
-    'ndec': 'the package has an undeclared dependency on \x1f211',
-    'ndep': 'could not find platform independent libraries <\x1f226',
-    'nds ': ' depends on torch\x1f279',
-    'ne a': 'gpu is none available\x1f442\x1egpu none available\x1f442\x1egpu was none available\x1f442',
-    'ne d': 'none detected\x1f442',
-    'ne f': 'gpu is none found\x1f442\x1egpu none found\x1f442\x1egpu was none found\x1f442',
-    'ne m': 'build backend failed to determine metadata\x1f172',
-    'ne o': 'none of the nvidia devices were initialized\x1f402',
-    'ne p': 'die angegebene prozedur wurde nicht gefunden\x1f660',
-    'ne r': 'build backend failed to determine requirements\x1f172\x1ebuild backend failed to determine requires\x1f172',
-    'ne v': 'gpu is none visible\x1f442\x1egpu none visible\x1f442\x1egpu was none visible\x1f442',
-    'nel_': 'kernel_security_check_failure\x1f408',
-    'nelf': 'hiperrorinvalidkernelfile\x1f90',
-    'neri': 'generic_type: cannot initialize type "\x1f320',
-    'neve': 'never \x1f508\x1enever\x1f567',
-    'nfir': 'confirm\x1f557',
-    "nfo'": "' has no attribute 'info'\x1f428",
-    'ng g': 'generating gibberish\x1f430',
-    'ng l': 'using load_in_8bit=true\x1f240',
-    'ng m': 'using my cpu\x1f545',
-    'nie ': 'nie można odnaleźć określonego modułu\x1f659',
-    'niep': 'nieprawidłowa instrukcja\x1f10',
-    'nita': 'rminitadapter failed!\x1f284',
-    'nk i': 'link interface of target "torch::nvtoolsext"\x1f352',
-    'nk w': 'attempting to link with file built for macos-x86_64\x1f498',
-    'nked': 'pytorch is not linked with support for cuda devices\x1f74',
-    'nms ': 'operator torchvision::nms does not exist\x1f142',
-    'nn f': 'unable to register cudnn factory: attempting to register factory for plugin\x1f623',
-    'nn v': 'cudnn version incompatibility\x1f130',
-    'nn._': "no module named 'torch.nn._functions\x1f424",
-    'nn.b': "no module named 'torch.nn.backends\x1f424",
-    'nn.c': 'nn.conv3d\x1f461',
-    'nn.u': 'torch.nn.utils.weight_norm is deprecated in favor of\x1f621',
-    'nn_b': "module 'torch._c' has no attribute '_cudnn_batch_norm_forward'\x1f424",
-    'nn_c': 'could not load library libcudnn_cnn_infer.so.8. error: libcuda.so: cannot open shared object file\x1f50',
-    'nn_g': 'libcudnn_graph.so\x1f130',
-    'nner': 'plan failed with a cudnnerror\x1f583',
-    'nnex': 'plan failed with a cudnnexception\x1f583',
-    'nnpa': 'nnpack.cpp\x1f11',
-    'nnx ': 'onnx runtime\x1f551',
-    'nnx-': 'onnx-runtime\x1f551',
-    'nnx_': 'onnx_gpu\x1f551',
-    'nnxg': 'onnxgpu\x1f551',
-    'nnxr': 'onnxruntime\x1f551',
-    'no 2': 'errno 2] no such file or directory: \x1f187',
-    'no e': 'with no error\x1f433',
-    'no g': 'no gpu \x1f442\x1eno gpus \x1f442',
-    'no n': 'found no nvidia driver\x1f209',
-    'no t': 'with no traceback\x1f433',
-    'no u': 'no usable gpu \x1f442\x1eno usable gpus \x1f442',
-    'no x': 'no xpu devices are available\x1f58',
-    'nois': 'noise\x1f429',
-    'not ': 'not \x1f508',
-    'noth': 'nothing provides\x1f174',
-    'noti': 'miopenstatusnotimplemented\x1f485',
-    'nouv': 'nouveau\x1f16',
-    'nrea': 'unreadable output\x1f430\x1eunreadable text\x1f430\x1eunreadable token\x1f430',
-    'nrec': 'unrecognized \x1f410',
-    'nres': 'unresolvable cdi devices \x1f46',
-    'ns f': 'duplicate registrations for operator\x1f102',
-    'nt g': ' is not supported for the current gpu\x1f368\x1eincoherent generation\x1f430',
-    'nt o': 'print only gibberish\x1f430\x1eprint only nonsense\x1f430',
-    'nt r': 'incoherent result\x1f430',
-    'nt s': 'insufficient shared memory (shm)\x1f204',
-    "nv' ": "module 'spconv' has no attribute '\x1f325",
-    'nvid': 'nvidia\x1f549',
-    'ny c': 'without any cuda\x1f545',
-    'ny e': 'without any error\x1f433',
-    'ny g': 'without any gpu\x1f545',
-    'ny l': 'any longer\x1f565',
-    'ny m': 'any more\x1f565',
-    'ny n': 'without any nvidia\x1f545',
-    'ny t': 'without any traceback\x1f433',
-    'ny w': 'without any warning\x1f433',
-    'nylo': 'anylonger\x1f565',
-    'o "a': 'undefined reference to "at::\x1f664',
-    'o "c': 'undefined reference to "c10::\x1f664',
-    'o "i': 'undefined reference to "ijit_\x1f132',
-    'o "t': 'undefined reference to "torch::\x1f664',
-    "o 'a": "undefined reference to 'at::\x1f664",
-    "o 'c": "undefined reference to 'c10::\x1f664",
-    "o 'i": "undefined reference to 'ijit_\x1f132",
-    "o 't": "undefined reference to 'torch::\x1f664",
-    'o 12': '[errno 12] cannot allocate memory\x1f542',
-    'o 13': '[errno 13] permission denied\x1f186',
-    'o ?a': 'undefined reference to ‘at::\x1f664',
-    'o ?c': 'undefined reference to ‘c10::\x1f664',
-    'o ?t': 'undefined reference to ‘torch::\x1f664',
-    'o `a': 'undefined reference to `at::\x1f664',
-    'o `c': 'undefined reference to `c10::\x1f664',
-    'o `i': 'undefined reference to `ijit_\x1f132',
-    'o `t': 'undefined reference to `torch::\x1f664',
-    'o al': 'unable to allocate \x1f491',
-    'o av': 'no available gpu \x1f442\x1eno available gpus \x1f442',
-    'o cm': 'no cmake_c_compiler could be found\x1f166\x1f353\x1eno cmake_cxx_compiler could be found\x1f166\x1f353',
-    'o co': 'no compatible gpu \x1f442\x1eno compatible gpus \x1f442',
-    'o cp': ' to cpu\x1f438',
-    'o cr': 'failed to create process\x1f227\x1efailed to create cudaexecutionprovider\x1f329',
-    'o di': 'no discrete gpu \x1f442\x1eno discrete gpus \x1f442',
-    'o en': 'failed to enable\x1f567\x1eunable to enable\x1f567',
-    'o ex': 'unable to execute \x1f166',
-    'o ge': 'failed to get\x1f567\x1eunable to get\x1f567',
-    'o hi': 'no hip gpus are available\x1f56',
-    'o ou': 'with no output\x1f433',
-    'o pl': 'no platform detected, vllm is running on unspecifiedplatform\x1f443',
-    'o po': 'call to posix_fallocate failed\x1f295',
-    'o pr': 'nvidia-container-cli.real: initialization error: driver error: failed to process request\x1f280',
-    'o pu': 'no published pytorch cuda builds for release \x1f79',
-    'o py': 'no python at "\x1f226\x1eno python at \'\x1f226',
-    'o ro': 'no rocm-capable device is detected\x1f57',
-    'o so': 'no solution found when resolving dependencies\x1f171',
-    'o wh': 'has no wheels with a matching platform\x1f171\x1ehas no wheels with a matching python\x1f171',
-    'o wo': 'no working c++ compiler found\x1f164',
-    'o" c': '.so" can\'t be opened because apple cannot check it\x1f114\x1e.so" cannot be opened because the developer cannot be verified\x1f114\x1e.so" can’t be opened because apple cannot check it\x1f114',
-    'o" i': '.so" is damaged and can\'t be opened\x1f114\x1e.so" is damaged and can’t be opened\x1f114',
-    'o.11': 'libcublaslt.so.11: undefined symbol\x1f131',
-    'o.12': 'libcublaslt.so.12: undefined symbol\x1f131',
-    'o.13': 'libcublaslt.so.13: undefined symbol\x1f131',
-    'o.1:': 'libcuda.so.1: cannot open shared object file\x1f237',
-    'o: c': '.so: cannot open shared object file\x1f667',
-    'o: u': '.so: undefined symbol\x1f519',
-    'o? c': ".so“ can't be opened because apple cannot check it\x1f114\x1e.so“ cannot be opened because the developer cannot be verified\x1f114\x1e.so“ can’t be opened because apple cannot check it\x1f114\x1e.so” can't be opened because apple cannot check it\x1f114\x1e.so” cannot be opened because the developer cannot be verified\x1f114\x1e.so” can’t be opened because apple cannot check it\x1f114",
-    'o? i': ".so“ is damaged and can't be opened\x1f114\x1e.so“ is damaged and can’t be opened\x1f114\x1e.so” is damaged and can't be opened\x1f114\x1e.so” is damaged and can’t be opened\x1f114",
-    'oad(': "load() missing 1 required positional argument: 'github'\x1f361",
-    'oad`': 'you are using torch.load` with `weights_only=false (the current default value)\x1f595\x1eyou are using torch.load` with `weights_only=false` (the current default value)\x1f595\x1eyou are using torch.load` with weights_only=false (the current default value)\x1f595\x1eyou are using torch.load` with weights_only=false` (the current default value)\x1f595',
-    "oat'": "module 'numpy' has no attribute 'float'\x1f140",
-    'oat_': "module 'numpy' has no attribute 'float_'\x1f140",
-    'oati': 'floating point exception\x1f406',
-    'ocal': 'no local packages or working download links found for \x1f458',
-    'oced': 'the specified procedure could not be found\x1f660',
-    'ocm ': 'rocm error: invalid device function\x1f87',
-    'ocr_': 'rocr_visible_devices\x1f44',
-    'ocra': "fatal error: 'rocrand/\x1f354\x1efatal error: rocrand/\x1f354",
-    'odes': 'some nodes were not assigned to the preferred execution providers\x1f650',
-    'oes ': 'does not\x1f567',
-    'of {': 'unable to load any of {lib\x1f273',
-    'of_d': 'pi_error_out_of_device_memory\x1f531',
-    'of_m': 'cuda_error_out_of_memory\x1f199',
-    'ok i': 'full backward hook is firing when gradients are computed with respect to module outputs\x1f615',
-    'ol l': 'symbol lookup error: \x1f152',
-    'ol n': ': symbol not found\x1f8\x1enamed symbol not found\x1f212',
-    'olla': 'ollama\x1f553',
-    'om l': "' from ld_preload cannot be preloaded\x1f414",
-    'om m': 'starting from macos 13\x1f500',
-    'om t': 'from the cpu\x1f430',
-    'om w': 'from with cpu\x1f430\x1efrom with the cpu\x1f430',
-    'on ?': 'failed assertion ‘unsupported datatype for constant\x1f196',
-    'on b': 'partition became full\x1f184',
-    'on c': 'on cpu\x1f545',
-    'on d': ' allocation on device\x1f199',
-    'on l': 'failed to find python libs\x1f333',
-    'on t': 'on the cpu\x1f545',
-    'on ~': 'warning: ignoring invalid distribution ~orch\x1f99',
-    'on.c': 'triton.compiler.errors.compilationerror\x1f335',
-    'on.d': 'torch_python.dll\x1f517',
-    'on.t': "no module named 'torchvision.transforms.functional_tensor'\x1f428",
-    'on3"': 'python3" is not recognized as an internal\x1f263',
-    "on3'": "python3' is not recognized as an internal\x1f263",
-    'on3?': 'python3’ is not recognized as an internal\x1f263',
-    'on:g': 'reason:gpu hang\x1f407',
-    'on==': 'could not find a version that satisfies the requirement torchvision==\x1f178\x1eno matching distribution found for torchvision==\x1f178',
-    'on["': 'os.environ["cuda_visible_devices"]\x1f463\x1eos.environ["cuda_visible_devices\']\x1f463',
-    "on['": 'os.environ[\'cuda_visible_devices"]\x1f463\x1eos.environ[\'cuda_visible_devices\']\x1f463',
-    'on_t': 'garbage_collection_threshold too \x1f411',
-    'once': 'once \x1f504',
-    'ond ': 'the gpu will not respond to more commands\x1f489',
-    'one,': 'gpu available: none, used: 0\x1f442\x1egpu available: none, used: false\x1f442',
-    'onea': 'this tensorflow binary is optimized with oneapi\x1f628',
-    'oned': 'onednn custom operations are on.\x1f627',
-    'onem': 'ntel onemkl error\x1f134',
-    'onli': 'online softmax is disabled on the fly\x1f573',
-    'onsi': 'has inconsistent name in metadata\x1f379\x1ehas inconsistent name: \x1f379\x1ehas inconsistent version in metadata\x1f379\x1ehas inconsistent version: \x1f379',
-    'onv3': 'conv3d\x1f191',
-    'onve': 'could not convert default argument \x1f320',
-    'onvt': 'convtranspose 3d\x1f191',
-    'oo m': 'too many open files\x1f415',
-    'ook ': 'using a non-full backward hook \x1f614',
-    'ooks': 'using a non-full backward hooks \x1f614\x1eusing non-full backward hooks \x1f614',
-    'oom-': 'oom-kill:constraint=\x1f535',
-    'oomk': 'oomkilled\x1f535',
-    'opy ': 'to copy construct from a tensor, it is recommended to use\x1f605',
-    'opyi': ': copying a param with shape\x1f436',
-    'or 2': '[winerror 206]\x1f187',
-    'or 3': 'error 304: os call failed\x1f242',
-    'or 9': 'error 999: unknown error\x1f26',
-    'or `': 'no operator found for `memory_efficient_attention\x1f154',
-    'or a': ': no locator available\x1f324',
-    'or h': ' or higher\x1f367',
-    'or l': 'driver or librar\x1f518',
-    'or n': 'or newer\x1f497',
-    'or s': 'is for sm\x1f364',
-    'or x': 'pytorch is not linked with support for xpu devices\x1f74',
-    'or=1': ' error=11 : invalid argument\x1f81',
-    'or=2': 'error=2 : out of memory\x1f199',
-    'or=3': 'error=30 : unknown error\x1f26\x1f28',
-    'or=9': 'error=999 : unknown error\x1f26\x1f28',
-    'or_g': 'error_gpu_is_lost\x1f453',
-    'or_j': 'cuda_error_jit_compilation_disabled\x1f412',
-    'or_m': 'cuda_error_mps_connection_failed\x1f413',
-    'or_n': 'cuda_error_not_found\x1f212',
-    'or_s': 'cuda_error_system_not_ready\x1f29',
-    'or_u': 'cuda_error_unknown\x1f26',
-    'ored': 'ignored the following versions that require a different python version\x1f66',
-    'oril': 'cudaerrorillegaladdress\x1f486\x1ehiperrorillegaladdress\x1f486',
-    'ork:': 'fork: resource temporarily unavailable\x1f416',
-    'orki': 'never working\x1f548\x1egpu is no longer working\x1f565',
-    'orks': 'cuda is no longer works\x1f565\x1ecuda was no longer works\x1f565\x1egpu is no longer works\x1f565\x1egpu no longer works\x1f565\x1egpu was no longer works\x1f565',
-    "orm'": "partially initialized module 'platform' has no attribute\x1f216",
-    'orm`': 'torch.nn.utils.weight_norm` is deprecated in favor of\x1f621',
-    'ormi': 'cudaerrormisalignedaddress\x1f471',
-    'ormp': 'cudaerrormpsconnectionfailed\x1f413',
-    'ors=': 'torch._dynamo.config.suppress_errors=true\x1f334',
-    'orsh': 'hiperrorsharedobjectinitfailed\x1f90',
-    'orta': 'portaudio library not found\x1f382',
-    'ory.': 'xpu out of memory. tried to allocate\x1f528',
-    'orye': 'memoryerror\x1f181',
-    'ost ': 'lost value\x1f556',
-    'ost.': 'gpu is lost.\x1f31',
-    'ot d': 'not detected\x1f548',
-    'ot e': 'could not enable\x1f567',
-    'ot g': 'could not get\x1f567',
-    'ot o': 'but not on cpu\x1f430\x1ebut not on the cpu\x1f430',
-    'ot t': 'but not the cpu\x1f430\x1edoes not train\x1f548',
-    'ot u': 'does not use\x1f548\x1enot used\x1f548\x1ecould not use\x1f567',
-    'ot v': 'gpu is not visible\x1f442\x1egpu not visible\x1f442\x1egpu was not visible\x1f442',
-    'ot_i': 'cudnn_status_not_initialized\x1f472\x1ecublas_status_not_initialized\x1f474',
-    'ou c': 'you can suppress this exception and fall back to eager\x1f334',
-    'ours': ', yours is \x1f464',
-    'outo': 'outofmemoryerror: cuda\x1f199',
-    'ow b': 'this tensorflow binary is optimized to use available cpu instructions\x1f628',
-    'ow v': 'low volatile load\x1f546',
-    'p av': 'a new release of pip available\x1f654',
-    'p in': 'hip initialization: unexpected error from hipgetdevicecount\x1f56',
-    'p: c': 'pip: command not found\x1f262',
-    'p: e': 'omp: error #179\x1f157',
-    'p: i': 'omp: info #\x1f651',
-    'p: n': 'pip: not found\x1f262',
-    'p: s': 'omp: system error #11: resource temporarily unavailable\x1f416',
-    'p: t': 'libgomp: thread creation failed: resource temporarily unavailable\x1f416',
-    'padd': 'paddle\x1f553',
-    'pat.': 'tf.compat.\x1f553',
-    'pe c': 'using device_type cpu\x1f438',
-    'pe o': "user provided device_type of 'cuda', but cuda is not available\x1f439",
-    'pedi': "module 'numpy' has no attribute 'typedict'\x1f140",
-    'peds': 'typedstorage is deprecated\x1f596',
-    'pen(': 'miopen(hip): error\x1f485',
-    'pen-': ' for open-end generation\x1f646',
-    'penc': 'no opencl device found which would match\x1f236',
-    'per.': 'whisper.cpp\x1f553',
-    'peru': 'unless superuser\x1f505',
-    "pes'": "partially initialized module 'types' has no attribute\x1f216\x1emodule 'types' has no attribute '\x1f217",
-    'pi c': 'device api cuda is not enabled\x1f315',
-    'pi g': 'device api gpu is not enabled\x1f315',
-    'pi_e': 'pi_error_out_of_resources\x1f531\x1epi_error_device_lost\x1f532',
-    'pict': 'picture are \x1f429\x1epicture come out \x1f429\x1epicture is \x1f429',
-    'pil.': "no module named 'pil._imaging'\x1f384",
-    'pili': 'torch is required for pre-compiling ops\x1f356',
-    'pill': "cannot import name 'pillow_version\x1f384",
-    "pip'": "'pip' is not recognized as an internal or external command\x1f262\x1ethe term 'pip' is not recognized\x1f262",
-    'pkg_': 'pkg_resources is deprecated as an api\x1f638',
-    'poor': 'poor volatile load\x1f546',
-    'powe': 'power off\x1f432',
-    'prod': "module 'numpy' has no attribute 'product'\x1f140",
-    'ps f': "mps framework doesn't support float64\x1f193",
-    'ptic': "module 'torchvision.models' has no attribute 'optical_flow'\x1f361",
-    'ptxa': 'ptxas\x1f84',
-    'pu ?': 'gpu メモリが不足\x1f529\x1egpu メモリが足り\x1f529\x1egpu メモリの不足\x1f529\x1egpu メモリの足り\x1f529\x1egpu メモリーが不足\x1f529\x1egpu メモリーが足り\x1f529\x1egpu メモリーの不足\x1f529\x1egpu メモリーの足り\x1f529\x1egpu メモリー不足\x1f529\x1egpu メモリー足り\x1f529\x1egpu メモリ不足\x1f529\x1egpu メモリ足り\x1f529\x1egpu 메모리 부족\x1f529\x1egpu 메모리가 부족\x1f529\x1egpu 메모리가부족\x1f529\x1egpu 메모리부족\x1f529\x1egpu 메모리이 부족\x1f529\x1egpu 메모리이부족\x1f529',
-    'pu f': 'no cuda gpu found\x1f218',
-    'pu g': 'is unsupported on this gpu generation\x1f368',
-    'pu l': 'gpu load\x1f546',
-    'pu n': 'gpu not available\x1f442\x1egpu not detected\x1f442\x1egpu not found\x1f442\x1egpu no longer working\x1f565',
-    'pu p': 'detected my gpu previously\x1f565\x1edetected the gpu previously\x1f565\x1efound the gpu previously\x1f565\x1erecognized my gpu previously\x1f565\x1erecognized the gpu previously\x1f565\x1eused my gpu previously\x1f565\x1eused the gpu previously\x1f565',
-    'pu-b': ' cpu-build\x1f503\x1e(cpu-build\x1f503',
-    'pu-l': 'gpu-load\x1f546',
-    'pu-o': ' cpu-only\x1f503\x1e(cpu-only\x1f503\x1ecpu-only\x1f545',
-    'pu-u': 'gpu-usage\x1f546',
-    'pu-v': ' cpu-version\x1f503\x1e(cpu-version\x1f503',
-    'pu.d': 'torch_cpu.dll\x1f517',
-    'pu??': 'gpu使用\x1f546\x1egpu利用\x1f546\x1egpu占用\x1f546',
-    'pu_j': 'amdgpu_job_timedout\x1f407',
-    'pus:': 'you requested gpus: [\x1f444',
-    'puts': 'outputs are \x1f429',
-    'pxgc': 'pxgcudadevicememoryallocator fail to allocate memory\x1f199',
-    'py 2': 'was removed in the numpy 2.0 release\x1f140',
-    'py h': 'but the running numpy has\x1f397',
-    'py i': 'numpy is not ava\x1f139\x1enumpy is not-ava\x1f139',
-    'py n': 'numpy not ava\x1f139\x1enumpy not-ava\x1f139',
-    'py-n': 'numpy-not ava\x1f139\x1enumpy-not-ava\x1f139',
-    'py.d': 'numpy.dtype size changed, may indicate binary incompatibility\x1f141',
-    'py.u': 'numpy.ufunc size changed, may indicate binary incompatibility\x1f141',
-    'r ""': 'could not select device driver "" with capabilities: [[gpu]]\x1f46\x1ecould not select device driver "" with capabilities: []\x1f46',
-    'r "\'': 'could not select device driver "\' with capabilities: [[gpu]]\x1f46\x1ecould not select device driver "\' with capabilities: []\x1f46',
-    'r "c': 'could not select device driver "cdi" with capabilities: [[gpu]]\x1f46\x1ecould not select device driver "cdi" with capabilities: []\x1f46\x1ecould not select device driver "cdi\' with capabilities: [[gpu]]\x1f46\x1ecould not select device driver "cdi\' with capabilities: []\x1f46',
-    'r "m': 'no operator found for "memory_efficient_attention\x1f154',
-    'r "t': 'identifier "torch_check" is undefined\x1f355\x1eidentifier "torch_check\' is undefined\x1f355',
-    'r \'"': 'could not select device driver \'" with capabilities: [[gpu]]\x1f46\x1ecould not select device driver \'" with capabilities: []\x1f46',
-    "r ''": "could not select device driver '' with capabilities: [[gpu]]\x1f46\x1ecould not select device driver '' with capabilities: []\x1f46",
-    "r 'd": "specified provider 'dmlexecutionprovider' is not in available provider names\x1f330",
-    "r 'm": "no operator found for 'memory_efficient_attention\x1f154",
-    "r 'p": "' requires either 'pyg-lib'\x1f325",
-    "r 'r": "specified provider 'rocmexecutionprovider' is not in available provider names\x1f330",
-    'r (3': 'cuda runtime error (30) : unknown error\x1f26',
-    'r (9': 'cuda runtime error (999) : unknown error\x1f26',
-    'r (c': 'bus error (core dumped)\x1f205',
-    'r - ': 'cuda unknown error - this may be due to an incorrectly set up environment\x1f25',
-    'r -9': 'error -9\x1f391',
-    'r -l': 'library not found for -lc10\x1f357\x1elibrary not found for -ltorch\x1f357',
-    'r 10': 'error 101: invalid device ordinal\x1f243',
-    'r 11': 'winerror 1114\x1f121',
-    'r 14': '[winerror 1455]\x1f206',
-    'r 18': 'winerror 182\x1f121',
-    'r 19': 'winerror 193\x1f64',
-    'r 50': 'error 500\x1f212',
-    'r an': 'driver and the librar\x1f518',
-    'r au': 'cuda kernels for auto_gptq are not installed\x1f318',
-    'r av': 'cuda is no longer available\x1f565\x1ecuda was no longer available\x1f565\x1egpu is no longer available\x1f565\x1egpu no longer available\x1f565\x1egpu was no longer available\x1f565',
-    'r bu': "error building extension '\x1f338",
-    'r c1': 'fatal error c1083:\x1f336\x1f425\x1f426',
-    'r ch': 'error checking compiler version for cl\x1f163',
-    'r di': 'no such file or directory\x1f226\x1e: no such file or directory\x1f291',
-    'r ex': 'no kernel image is available for execution\x1f80',
-    'r fi': 'no longer find\x1f565',
-    'r fo': 'cuda is no longer found\x1f565\x1egpu is no longer found\x1f565\x1egpu no longer found\x1f565\x1egpu was no longer found\x1f565',
-    'r gp': ': no such file or directory for gpu arch\x1f92',
-    'r id': 'cuda compiler identification is unknown\x1f347',
-    'r me': 'no operator found for memory_efficient_attention\x1f154\x1ewithout further message\x1f433',
-    'r mp': 'pytorch is not linked with support for mps devices\x1f74',
-    'r on': 'nvidia driver on your system is too old\x1f12\x1efound no nvidia driver on your system\x1f13',
-    'r or': 'driver or the librar\x1f518',
-    'r ou': 'without further output\x1f433',
-    'r pi': 'neither pip nor uv are available\x1f262\x1eneither pip nor uv is available\x1f262',
-    'r ro': 'for roundups, the divisions has to be power of 2\x1f411',
-    'r rp': 'nvidia-container-cli.real: initialization error: driver rpc error: timed out\x1f282\x1envidia-container-cli: initialization error: driver rpc error: timed out\x1f282\x1envidia-container-cli.real: initialization error: driver rpc error: failed to process request\x1f283\x1envidia-container-cli: initialization error: driver rpc error: failed to process request\x1f283',
-    'r ru': 'error running hook\x1f266',
-    'r se': 'never seen\x1f548\x1eno longer see\x1f565',
-    'r si': 'invalid buffer size: \x1f288',
-    'r sp': "user specified an unsupported autocast device_type '\x1f362",
-    'r st': 'placeholder storage has not been allocated on mps device\x1f527',
-    'r su': 'pytorch no longer supports this gpu because it is too old\x1f78',
-    'r tr': 'no matching distribution found for triton\x1f337\x1ewithout further traceback\x1f433',
-    'r us': 'never used\x1f548\x1eno longer use\x1f565\x1eno longer using\x1f565',
-    'r ut': 'never utilised\x1f548\x1enever utilized\x1f548',
-    'r wa': 'without further warning\x1f433',
-    'r: -': 'error: -9\x1f391',
-    'r: [': 'permissionerror: [winerror 5]\x1f186',
-    'r: a': '): error: a member with an in-class initializer must be const\x1f427',
-    'r: h': 'fatal error: hipblas/\x1f354',
-    'r: k': 'internal compiler error: killed\x1f391',
-    'r: m': 'cuda error: misaligned address\x1f471',
-    'r: o': 'cuda driver error: out of memory\x1f199\x1ecuda error: out of memory\x1f199\x1ehip error: out of memory\x1f199\x1ecuda error: operation not supported\x1f469',
-    'r: s': 'hip error: shared object initialization failed\x1f90',
-    'r: t': 'nvidia-container-cli.real: initialization error: driver error: timed out\x1f282\x1envidia-container-cli: initialization error: driver error: timed out\x1f282',
-    'r: u': 'cuda error: unknown error\x1f26',
-    'r_il': 'cuda_error_illegal_address\x1f486',
-    'r_la': 'cuda_error_launch_timeout\x1f466',
-    'r_op': 'cuda_error_operating_system\x1f242',
-    'ra m': 'build backend failed to determine extra metadata\x1f172',
-    'ra r': 'build backend failed to determine extra requirements\x1f172\x1ebuild backend failed to determine extra requires\x1f172',
-    'ract': 'ractor\x1f551',
-    'rad ': 'grad strides do not match bucket view strides\x1f591',
-    'radi': 'gradient\x1f556',
-    'rce:': 'out of resource: shared memory, required\x1f372',
-    'rch"': 'no module named "torch"\x1f70\x1f210\x1eno module named \'torch"\x1f70\x1f210',
-    "rch'": "no module named 'torch'\x1f70\x1f210",
-    'rch-': ' torch-\x1f566',
-    'rch=': 'could not find a version that satisfies the requirement torch==\x1f178\x1eno matching distribution found for torch==\x1f178',
-    'rch>': 'assertionerror: requires pytorch>=\x1f271\x1erequires torch>=\x1f271',
-    'rchc': 'could not load libtorchcodec\x1f299',
-    'rchg': 'no module named "torchgen\x1f389\x1eno module named \'torchgen\x1f389\x1eno module named torchgen\x1f389',
-    'rchv': "no module named 'torchvision\x1f302\x1eno module named torchvision\x1f302",
-    're 2': 'cuda failure 2: out of memory\x1f199',
-    're ?': 'unsupported gpu architecture ‘compute_\x1f160\x1eunsupported gpu architecture ’compute_\x1f160',
-    're f': 'no devices were found\x1f35',
-    're m': 'tried to allocate more memory than is available. it has restarted\x1f539',
-    're n': ' are not supported\x1f161',
-    're._': 'numpy.core._exceptions.\x1f491',
-    're.m': 'numpy.core.multiarray failed to import\x1f397',
-    'reac': 'reactor\x1f551',
-    'rebo': 'reboot\x1f432',
-    'rece': 'received 0 items of ancdata\x1f415',
-    'red,': 'no hardware acceleration could be configured, running in cpu mode\x1f441',
-    'reez': 'freezes\x1f431',
-    'remb': 'rembg\x1f551',
-    'rest': 'restart\x1f432',
-    'reve': 'reverting back on cpu\x1f437\x1ereverting back on the cpu\x1f437\x1ereverting back to cpu\x1f437\x1ereverting back to the cpu\x1f437\x1ereverting to cpu\x1f437\x1ereverting to the cpu\x1f437\x1erevertingback on cpu\x1f437\x1erevertingback on the cpu\x1f437\x1erevertingback to cpu\x1f437\x1erevertingback to the cpu\x1f437',
-    'rivi': 'with root privileges\x1f505',
-    'rk w': 'no longer work with\x1f565',
-    'rks ': 'no longer works with\x1f565',
-    'rm b': 'to perform barrier as devices used by this process are currently unknown\x1f588',
-    'rm d': 'could not find platform dependent libraries <\x1f226',
-    'rm h': 'rm has detected an nvml/rm version mismatch\x1f21',
-    'rm t': "wheel(s) were skipped as your project's environment does not support the identified platform tag\x1f276",
-    'rm.m': 'platform.machine()\x1f449',
-    'rm.p': 'platform.processor()\x1f449',
-    'rm_i': 'rm_init_adapter failed\x1f284',
-    'rman': ' performance may degrade\x1f633',
-    'rmit': ': operation not permitted\x1f233\x1eoperation not permitted\x1f268',
-    'rn o': 'turn off\x1f432',
-    'rn(i': 'arnings.warn(incompatible_device_warn\x1f75',
-    'rn(o': 'warnings.warn(old_gpu_warn\x1f77',
-    'rnn ': 'rnn module weights are not part of single contiguous chunk of memory\x1f577',
-    'rnob': 'hiperrornobinaryforgpu\x1f88',
-    'rnod': 'hiperrornodevice\x1f57',
-    'rnok': 'cudaerrornokernelimagefordevice\x1f80',
-    'rocb': "fatal error: 'rocblas/\x1f354\x1efatal error: rocblas/\x1f354",
-    'rock': 'rock module is not loaded, possibly no gpu devices\x1f53',
-    'rocp': "fatal error: 'rocprim/\x1f354\x1efatal error: rocprim/\x1f354",
-    'ror(': 'error(s) in loading state_dict for \x1f436',
-    'rord': 'errordevicelost\x1f409',
-    'rorj': 'cudaerrorjitcompilationdisabled\x1f412',
-    'rorl': 'cudaerrorlaunchtimeout\x1f466',
-    'roru': 'cudaerrorunsupportedptxversion\x1f85',
-    'rrte': "specified provider 'tensorrtexecutionprovider' is not in available provider names\x1f330",
-    'rs a': 'named tensors and all their associated apis are an experimental feature\x1f600',
-    'rs c': "xformers can't load c++/cuda extensions\x1f153",
-    'rs= ': 'torch._dynamo.config.suppress_errors= true\x1f334',
-    'rs_c': 'onnxruntime_providers_cuda.dll\x1f328',
-    'rs_s': 'onnxruntime_providers_shared.dll\x1f328',
-    'rt a': 'cannot convert a mps tensor to float64\x1f193',
-    'rt b': "does not support bfloat16\x1f370\x1edoesn't support bfloat16\x1f370",
-    'rt c': ' does not support cuda device\x1f315',
-    'rt m': 'gpu support may not be enabled, check that you have installed gpu drivers\x1f42',
-    'rt y': 'there is no compatible gpu available to support your training\x1f441',
-    'rtc-': 'nvrtc: error: failed to open nvrtc-builtins\x1f297',
-    'rtio': 'failed assertion\x1f195',
-    'rtit': 'partition is full\x1f184\x1epartition was full\x1f184',
-    'rtx5': 'rtx50系\x1f511',
-    'ru??': 'instrução ilegal\x1f10',
-    'ru?a': 'instruçao ilegal\x1f10',
-    'ruc?': 'instrucão ilegal\x1f10',
-    'ruca': 'instrucao ilegal\x1f10',
-    'rue,': 'gpu available: true, used: true\x1f515',
-    'ry e': 'torch was not compiled with memory efficient attention\x1f568',
-    "s 'p": "' requires 'pyg-lib'\x1f325",
-    's 12': 'the mps backend is supported on mac os 12.\x1f0\x1ethe mps backend is supported on macos 12.\x1f0',
-    's 13': 'in macos 13\x1f500\x1eon macos 13\x1f500',
-    's = ': 'torch._dynamo.config.suppress_errors = true\x1f334',
-    's =t': 'torch._dynamo.config.suppress_errors =true\x1f334',
-    's a ': 'only has a cpu\x1f545',
-    's as': 'was asked to gather along dimension 0, but all input tensors were scalars\x1f593',
-    's bf': 'mps bfloat16 is only supported on macos 14\x1f194\x1emps bfloat16 is supported on macos 14\x1f194',
-    's cl': 'mps client failed to connect to the mps control daemon\x1f413',
-    's cp': 'only has cpu\x1f545',
-    's di': 'has different version: \x1f379',
-    's i ': 'unless i use sudo\x1f505',
-    's it': ' as it is not installed\x1f656',
-    's le': 'is less than desired gpu memory utilization\x1f199',
-    's li': 'could not load this library: \x1f300',
-    's nv': ' requires nvidia-\x1f213',
-    's ou': ' is out of bounds: \x1f502',
-    's pc': 'this pci i/o region assigned to your nvidia device is invalid\x1f403',
-    's ro': 'as root\x1f505\x1eunless root\x1f505',
-    's so': 'as soon as \x1f504',
-    's st': 'is stuck\x1f431',
-    's wa': "xformers wasn't build with cuda support\x1f153\x1ebitsandbytes was compiled without gpu support\x1f155",
-    's. 0': ' vs. 0)\x1f670',
-    's.se': "no module named 'torch.utils.serialization\x1f424",
-    's: i': 'adaptive pool mps: input sizes must be divisible\x1f192',
-    's: l': 'error while loading shared libraries: libpython3\x1f226',
-    's: o': 'adaptive pool mps: output sizes must be divisible\x1f192',
-    's_ _': 'cublas_status_ _not_supported\x1f475',
-    's_ n': 'cublas_status_ not_supported\x1f475',
-    's_ex': 'cudnn_status_execution_failed\x1f472\x1ecublas_status_execution_failed\x1f476',
-    's_th': 'blas_thread_init: pthread_create\x1f416',
-    'sa_i': 'hsa_init failed, possibly no supported gpu devices\x1f286',
-    'sa_s': 'hsa_status_error_out_of_resources\x1f234',
-    'sam ': 'failed to build the sam 2 cuda extension\x1f338',
-    'se d': 'use device: cpu\x1f438',
-    'se e': 'no se encontró el proceso especificado\x1f660',
-    'se g': 'torch is not able to use gpu\x1f445',
-    'se n': 'because ninja was not found in the package registry\x1f455',
-    'se w': 'because wheel was not found in the package registry\x1f455',
-    'se-f': 'no such option: --use-feature\x1f264',
-    'se-p': 'no such option: --use-pep517\x1f264',
-    'seem': ' seems to be not installed\x1f375',
-    'seen': "isn't seen\x1f548\x1enot seen\x1f548",
-    'sers': 'require users to upgrade torch to at least v\x1f271',
-    'sfia': 'unsatisfiableerror\x1f177',
-    'shm.': 'shm.dll\x1f517',
-    'show': 'show\x1f557',
-    'sibi': 'impossibile trovare il modulo specificato\x1f659',
-    'sigi': 'sigill\x1f10',
-    'sk b': 'disk became full\x1f184',
-    'sk g': 'disk got full\x1f184',
-    'sk i': 'disk is full\x1f184',
-    'sk w': 'disk was full\x1f184',
-    'sly ': 'the following packages were previously imported in this runtime\x1f422',
-    'smi ': 'nvidia-smi \x1f506\x1f507',
-    'smi"': 'nvidia-smi" \x1f506\x1f507',
-    "smi'": "nvidia-smi' \x1f506\x1f507",
-    'smi`': 'nvidia-smi` \x1f506\x1f507',
-    'sndf': 'sndfile library not found\x1f382',
-    'so c': ".so can't be opened because apple cannot check it\x1f114\x1e.so cannot be opened because the developer cannot be verified\x1f114\x1e.so can’t be opened because apple cannot check it\x1f114",
-    'so i': ".so is damaged and can't be opened\x1f114\x1e.so is damaged and can’t be opened\x1f114",
-    'so u': '.so undefined symbol\x1f519',
-    'sorf': 'tensorflow\x1f553',
-    'soun': "'soundfile' backend is not available\x1f383",
-    'ss f': 'memory access fault by gpu node-\x1f405',
-    'ss j': 'the current process just got forked, after parallelism has already been used. disabling parallelism\x1f636',
-    'ss s': 'unless super user\x1f505',
-    'stac': 'cannot enable executable stack as shared object requires\x1f418',
-    'star': "does not start\x1f548\x1edoesn't start\x1f548",
-    'std:': 'std::bad_alloc\x1f538',
-    'stft': 'stft requires the return_complex parameter be given for real inputs\x1f363',
-    'stil': 'still\x1f548',
-    "str'": "module 'numpy' has no attribute 'str'\x1f140",
-    'sts ': ' exists and is not empty\x1f640',
-    'sue ': 'cudnn compatibility issue detected\x1f461',
-    'sumi': 'resuming from\x1f435',
-    'sunk': 'miopenstatusunknownerror\x1f485',
-    'suns': 'miopenstatusunsupportedop\x1f485',
-    'susp': 'suspend\x1f435',
-    'swit': 'switching back on cpu\x1f437\x1eswitching back on the cpu\x1f437\x1eswitching back to cpu\x1f437\x1eswitching back to the cpu\x1f437\x1eswitchingback on cpu\x1f437\x1eswitchingback on the cpu\x1f437\x1eswitchingback to cpu\x1f437\x1eswitchingback to the cpu\x1f437',
-    't "c': 'imported target "caffe2::mkl" includes non-existent path\x1f351',
-    't am': 'insufficient amd.com/\x1f516',
-    't ar': 'output are \x1f429',
-    't cp': 'compile default cpu kernel failed\x1f312\x1ebut not cpu\x1f430',
-    't cr': 'could not create a primitive\x1f658',
-    't di': 'insufficient disk space\x1f184',
-    't ef': 'do not support efficient \x1f496',
-    't ex': 'cannot execute \x1f164',
-    't fo': ' not found\x1f118',
-    't gi': 'print gibberish\x1f430',
-    't i ': 'uses cuda but i cannot find the cuda\x1f352',
-    't im': 'cannot import name \x1f306\x1f326',
-    't in': ' not in\x1f244\x1e is not initialized\x1f274',
-    't it': 'but not it is cpu\x1f430\x1ebut not it is the cpu\x1f430',
-    't ma': 'does not match\x1f518',
-    't nv': 'without nvidia\x1f545',
-    't ou': 'incoherent output\x1f430\x1ewithout output\x1f433',
-    't re': 'not recognized\x1f548',
-    't ri': 'with root rights\x1f505',
-    't ru': 'does not run\x1f548\x1ecould not run\x1f567',
-    't te': 'incoherent text\x1f430',
-    't tr': 'requirement triton\x1f337\x1ewithout traceback\x1f433',
-    't ut': "isn't utilised\x1f548\x1eisn't utilized\x1f548\x1enot utilised\x1f548\x1enot utilized\x1f548",
-    't we': 'result were \x1f429',
-    't wo': 'does not work\x1f548\x1enot working\x1f548',
-    't2 m': 'mat1 and mat2 must have the same dtype\x1f525',
-    't2 s': 'mat1 and mat2 shapes cannot be multiplied\x1f524',
-    "t32'": "module 'torch' has no attribute 'float32'\x1f97",
-    't: t': 'torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly\x1f616',
-    "ta' ": "cannot import name 'audiometadata' from 'torchaudio\x1f428",
-    'talo': 'dataloader\x1f546\x1edataloading\x1f546',
-    'tanc': 'gpu device instance has been suspended\x1f489',
-    'tay ': 'stay stuck\x1f431',
-    'tays': 'stays stuck\x1f431',
-    'tcc:': 'tcc: error: \x1f333',
-    'tch:': 'version mismatch: \x1f322',
-    'tche': 'switches off\x1f432',
-    "te '": "' has no attribute '\x1f71\x1f309",
-    'te _': 'torch has no attribute __version__\x1f71\x1f97',
-    'te a': 'could not execute a primitive\x1f658',
-    'te f': 'unable to allocate file </torch_\x1f204',
-    'te n': 'generate nonsense\x1f430',
-    'te o': 'generate only gibberish\x1f430\x1egenerate only nonsense\x1f430',
-    'te r': 'duplicate registration for operator\x1f102',
-    'te s': 'unable to allocate shared memory\x1f204',
-    'te z': 'could not locate zlibwapi.dll\x1f119',
-    'te_1': "unsupported gpu architecture 'compute_1\x1f84",
-    'tedt': 'deprecatedtypeproperties\x1f425',
-    'tegr': 'tegra\x1f103',
-    'ter,': 'did not find cuda device on your computer, fallback to cpu\x1f441',
-    'ter-': 'faster-whisper\x1f551',
-    'tf-t': 'tf-trt warning: could not find tensorrt\x1f626',
-    'tf.c': 'tf.config.\x1f553',
-    'tf.t': 'tf.test.\x1f553',
-    'th "': 'parameter packs not expanded with "...\x1f427',
-    "th '": "parameter packs not expanded with '...\x1f427",
-    'th ?': 'parameter packs not expanded with ‘...\x1f427',
-    'th _': 'conflicting with __cuda-\x1f176',
-    'th d': ' were compiled with different cuda\x1f304',
-    'th g': "not compiled with gpu support\x1f305\x1e was not built with gpu support\x1f316\x1e was not compiled with gpu support\x1f316\x1e wasn't built with gpu support\x1f316",
-    'th o': 'with only cpu\x1f545',
-    'th t': 'but not with the cpu\x1f430\x1ewith the cpu\x1f545',
-    'th x': 'torch not compiled with xpu enabled\x1f208',
-    'than': 'than in the cpu\x1f430',
-    'thro': 'supported through the nvidia \x1f401',
-    'tn_2': 'assert flash_attn_2_available\x1f310',
-    'tn_3': 'assert flash_attn_3_available\x1f310',
-    'tn_a': 'assert flash_attn_available\x1f310',
-    'to j': 'unable to jit load the \x1f290',
-    'to m': 'failed to make\x1f567\x1eunable to make\x1f567',
-    'to r': 'failed to run\x1f567\x1eunable to run\x1f567',
-    'to u': 'failed to use\x1f567\x1eunable to use\x1f567',
-    'to w': 'unable to write to file </torch_\x1f204\x1eunable to write to shared memory\x1f204',
-    'ton"': 'no module named \'triton"\x1f162',
-    "ton'": "no module named 'triton'\x1f162",
-    'ton.': "no module named 'triton.\x1f396",
-    'ton_': "cannot import name 'triton_key' from 'triton\x1f148",
-    'tonm': 'tritonmissing\x1f162',
-    'torc': 'torch\x1f503\x1f548',
-    'trin': "partially initialized module 'string' has no attribute\x1f216\x1emodule 'string' has no attribute '\x1f217",
-    'truz': 'istruzione non consentita\x1f10',
-    'try-': 'because poetry-core was not found in the package registry\x1f455',
-    'try:': 'fork: retry: resource temporarily unavailable\x1f416',
-    'try_': 'because poetry_core was not found in the package registry\x1f455',
-    'ts c': 'outputs come out \x1f429\x1eresults come out \x1f429',
-    'ts g': 'prints gibberish\x1f430',
-    'ts i': 'outputs is \x1f429\x1eresults is \x1f429',
-    'ts n': 'prints nonsense\x1f430',
-    'ts o': 'prints only gibberish\x1f430\x1eprints only nonsense\x1f430',
-    'ts t': 'defaults to cpu\x1f437\x1edefaults to the cpu\x1f437',
-    'ts w': 'outputs were \x1f429\x1eresults were \x1f429',
-    'tup:': 'cuda setup: warning! libcuda.so not found\x1f239',
-    'tusa': 'miopenstatusallocfailed\x1f485',
-    'tusi': 'miopenstatusinternalerror\x1f485',
-    'tusn': 'cublas_statusnot_supported\x1f475',
-    'tx 4': "using rtx 4000 series doesn't support faster communication\x1f462\x1eusing rtx 4000 series which doesn't support faster communication\x1f462",
-    'tx 5': 'rtx 50系\x1f511',
-    'tx j': 'ptx jit compilation was disabled\x1f412',
-    'ty >': 'requires device with capability > (\x1f371',
-    'ty a': 'gpu with compute capability at least \x1f370\x1egpu with cuda compute capability at least \x1f370\x1egpus with compute capability at least \x1f370\x1egpus with cuda compute capability at least \x1f370',
-    'ty o': 'gpu with compute capability of at least \x1f370\x1egpu with cuda compute capability of at least \x1f370\x1egpus with compute capability of at least \x1f370\x1egpus with cuda compute capability of at least \x1f370',
-    'typi': "partially initialized module 'typing' has no attribute\x1f216",
-    'u ac': 'gpu access blocked by the operating system\x1f52',
-    'u au': 'in cpu autocast, but the target dtype is not supported. disabling autocast\x1f619',
-    'u av': 'no cuda gpu available\x1f218',
-    'u ba': 'no supported gpu backend found\x1f446',
-    'u bu': ' cpu build\x1f503\x1e(cpu build\x1f503',
-    'u is': 'gpu is not available\x1f442\x1egpu is not detected\x1f442\x1egpu is not found\x1f442',
-    'u me': "gpu memory isn't enough\x1f530\x1egpu memory issue\x1f530\x1egpu memory overflow\x1f530\x1egpu memory problem\x1f530",
-    'u on': ' cpu only\x1f503\x1e(cpu only\x1f503\x1ecpu only\x1f545',
-    'u op': 'only cpu ops can be compiled\x1f343',
-    'u ou': 'xpu out of memory\x1f199',
-    'u ra': 'cpu rather than \x1f508',
-    'u us': 'gpu usage\x1f546',
-    'u ve': ' cpu version\x1f503\x1e(cpu version\x1f503',
-    'u wa': 'gpu was not available\x1f442\x1egpu was not detected\x1f442\x1egpu was not found\x1f442\x1egpu was no longer working\x1f565',
-    'u: [': 'you requested gpu: [\x1f444',
-    'u: n': 'gpu: none\x1f442\x1egpu: not available\x1f442\x1egpu: not detected\x1f442\x1egpu: not found\x1f442',
-    'u???': 'gpu也用不了\x1f510\x1egpu完全用不了\x1f510\x1egpu根本用不了\x1f510\x1egpu用不了\x1f510\x1egpu还是用不了\x1f510\x1egpu都用不了\x1f510\x1egpuメモリが不足\x1f529\x1egpuメモリが足り\x1f529\x1egpuメモリの不足\x1f529\x1egpuメモリの足り\x1f529\x1egpuメモリーが不足\x1f529\x1egpuメモリーが足り\x1f529\x1egpuメモリーの不足\x1f529\x1egpuメモリーの足り\x1f529\x1egpuメモリー不足\x1f529\x1egpuメモリー足り\x1f529\x1egpuメモリ不足\x1f529\x1egpuメモリ足り\x1f529\x1egpu内存不足\x1f529\x1egpu메모리 부족\x1f529\x1egpu메모리가 부족\x1f529\x1egpu메모리가부족\x1f529\x1egpu메모리부족\x1f529\x1egpu메모리이 부족\x1f529\x1egpu메모리이부족\x1f529\x1egpu的使用\x1f546\x1egpu的利用\x1f546\x1egpu的占用\x1f546',
-    'uala': 'virtualapple @ 2.50ghz\x1f62',
-    'ualm': 'virtualmac2,1\x1f5',
-    "uct'": "partially initialized module 'struct' has no attribute\x1f216\x1emodule 'struct' has no attribute '\x1f217",
-    "uda'": "module 'torch' has no attribute 'cuda'\x1f97",
-    'uda>': 'unsatisfied condition: cuda>=\x1f257',
-    'uda?': 'cuda也用不了\x1f510\x1ecuda完全用不了\x1f510\x1ecuda根本用不了\x1f510\x1ecuda用不了\x1f510\x1ecuda还是用不了\x1f510\x1ecuda都用不了\x1f510',
-    'udaa': "cudaaccelerator can not run on your system since the accelerator is not available\x1f446\x1ecudaaccelerator can't run on your system since the accelerator is not available\x1f446\x1ecudaaccelerator cannot run on your system since the accelerator is not available\x1f446\x1ecudaaccelerator` can not run on your system since the accelerator is not available\x1f446\x1ecudaaccelerator` can't run on your system since the accelerator is not available\x1f446\x1ecudaaccelerator` cannot run on your system since the accelerator is not available\x1f446",
-    'udag': 'no cudagpu \x1f442\x1eno cudagpus \x1f442',
-    'udas': 'cudasetup\x1f155',
-    'udat': 'could not find cudatoolkit (missing:\x1f347',
-    'ue (': 'gpu available: true (cuda), used: true\x1f515',
-    'ue o': 'the default value of the antialias parameter of all the resizing transforms\x1f643',
-    'ulau': 'undefined symbol: culaunch\x1f128',
-    'ulen': "modulenotfounderror: no module named 'torch'\x1f69",
-    'ults': 'results are \x1f429',
-    'umba': 'numba needs numpy \x1f398',
-    'ume ': 'resume from\x1f435',
-    'umed': 'resumed from\x1f435',
-    'un "': 'torch is not installed, please run "install_torch\x1f377',
-    "un '": "could not run '\x1f484",
-    'un `': 'torch is not installed, please run `install_torch\x1f377',
-    'un i': 'torch is not installed, please run install_torch\x1f377',
-    'unab': 'unable to \x1f508\x1f548',
-    'und!': 'libcuda.so cannot found!\x1f298',
-    'und,': 'no cuda runtime is found, using cuda_home\x1f668',
-    'ung?': 'ungültiger maschinenbefehl\x1f10',
-    'ungu': 'ungultiger maschinenbefehl\x1f10',
-    'up d': "your setup doesn't support bf16/gpu\x1f370",
-    'up f': 'cuda setup failed despite gpu being available\x1f155',
-    'up n': 'setting up nccl communicator and retrieving nccluniqueid from [\x1f483',
-    'up p': 'setting up pytorch plugin "\x1f338',
-    'ur c': 'did not find cuda device on your computer\x1f438',
-    'ur d': 'your device does not support the current version of torch/cuda\x1f373',
-    'ur e': 'packages that were not found in your environment: \x1f375',
-    'ur l': '.dll is in your library path\x1f331',
-    'ur m': 'cannot use gpu because there is no gpu detected on your machine\x1f41',
-    'ur_r': 'ur_result_error_out_of_device_memory\x1f531\x1eur_result_error_out_of_resources\x1f531\x1eur_result_error_device_lost\x1f532',
-    'urep': 'ensurepip is not\x1f215',
-    'ures': 'pictures are \x1f429\x1epictures come out \x1f429\x1epictures is \x1f429\x1epictures were \x1f429',
-    'urns': 'turns off\x1f432',
-    'us -': 'exit status -9\x1f492\x1eexited status -9\x1f492',
-    'us _': 'cublas_status _not_supported\x1f475',
-    'us a': 'no cuda gpus are available\x1f218\x1eno cuda gpus available\x1f218',
-    'us f': 'no cuda gpus found\x1f218',
-    'us n': 'cublas_status not_supported\x1f475',
-    'us__': 'cublas_status__not_supported\x1f475',
-    'us_a': 'cublas_status_alloc_failed\x1f199',
-    'us_b': 'cudnn_status_bad_param\x1f665',
-    'us_i': 'cudnn_status_internal_error\x1f472\x1ecublas_status_internal_error\x1f476',
-    'us_m': 'cudnn_status_mapping_error\x1f472\x1ecublas_status_mapping_error\x1f476',
-    'us_n': 'cublas_status_not_supported\x1f475',
-    'us_s': 'cudnn_status_sublibrary_version_mismatch\x1f130',
-    'us_v': 'cudnn_status_version_mismatch\x1f130',
-    'usin': 'using\x1f437\x1eusing \x1f669',
-    'usl ': 'musl libc\x1f8',
-    'ustr': 'undefined symbol: custream\x1f128',
-    'ut c': 'torch is compiled without cuda\x1f513\x1ewithout cuda\x1f545',
-    'ut e': 'without error\x1f433',
-    'ut f': ', but found\x1f156',
-    'ut g': 'torch is compiled without gpu\x1f513\x1etorch was compiled without gpu\x1f513\x1ewithout gpu\x1f545',
-    'ut h': ' but have numpy version\x1f397',
-    'ut i': ' is used but incompatible\x1f323\x1eoutput is \x1f429',
-    'ut m': 'without message\x1f433',
-    'ut n': 'but not in the cpu\x1f430',
-    'ut t': 'without the cuda\x1f545\x1ewithout the gpu\x1f545\x1ewithout the nvidia\x1f545',
-    'ut w': 'output were \x1f429\x1ewithout warning\x1f433',
-    'ut y': ', but you have torch \x1f146',
-    'ute_': 'unsupported gpu architecture compute_\x1f160',
-    'util': 'util\x1f546',
-    'vcc"': 'nvcc" failed with exit code\x1f340\x1envcc" failed with exit status\x1f340',
-    "vcc'": "nvcc' failed with exit code\x1f340\x1envcc' failed with exit status\x1f340",
-    'vcru': 'vcruntime140.dll\x1f517',
-    've "': 'incompatible architecture (have "x86_64", need arm64\x1f61\x1eincompatible architecture (have "x86_64\', need arm64\x1f61',
-    "ve '": 'incompatible architecture (have \'x86_64", need arm64\x1f61\x1eincompatible architecture (have \'x86_64\', need arm64\x1f61',
-    've a': 'incompatible architecture (have arm64", need \x1f60\x1eincompatible architecture (have arm64\', need \x1f60',
-    've c': 'only have cpu\x1f545',
-    've h': 'you have held broken packages\x1f457',
-    've i': 'drive is full\x1f184',
-    've o': 'have only cpu\x1f545',
-    've t': 'only have the cpu\x1f545',
-    've w': 'drive was full\x1f184',
-    've x': 'incompatible architecture (have x86_64", need "arm64\x1f61\x1eincompatible architecture (have x86_64", need \'arm64\x1f61\x1eincompatible architecture (have x86_64", need arm64\x1f61\x1eincompatible architecture (have x86_64\', need "arm64\x1f61\x1eincompatible architecture (have x86_64\', need \'arm64\x1f61\x1eincompatible architecture (have x86_64\', need arm64\x1f61\x1eincompatible architecture (have x86_64, need "arm64\x1f61\x1eincompatible architecture (have x86_64, need \'arm64\x1f61\x1eincompatible architecture (have x86_64, need arm64\x1f61',
-    've-p': 'exclusive-process mode\x1f38',
-    've-t': 'exclusive-thread mode\x1f38',
-    'ver/': 'nvml error: driver/library version mismatch\x1f21',
-    'verb': 'the verbose parameter is deprecated. please use get_last_lr()\x1f613',
-    'veri': 'verified\x1f557',
-    'viso': 'for roundups, the divisons has to be power of 2\x1f411',
-    'vk::': 'vk::devicelosterror\x1f409',
-    'vk_e': 'vk_error_device_lost\x1f409',
-    'vkre': 'vkresult: error_device_lost\x1f409',
-    'vmle': 'nvmlerror_librarynotfound\x1f260',
-    'vmlu': 'failed to initialize nvmlunknown error\x1f48',
-    'vrmm': 'nvrmmeminitnvmap failed with permission denied\x1f233',
-    'wake': 'wake\x1f435',
-    'waki': 'waking\x1f435',
-    'went': 'went to sleep\x1f435',
-    'wers': 'powers off\x1f432',
-    'whea': 'whea_uncorrectable_error\x1f408',
-    'when': 'when \x1f504',
-    'whet': 'pytorch is checking whether allow_tf32\x1f390',
-    'whis': 'faster whisper\x1f551',
-    'wn a': 'unknown allocator backend, options are native\x1f411',
-    'wn d': 'unknown device\x1f267',
-    'wn o': 'unknown or invalid runtime name nvidia\x1f230',
-    'woke': 'woke\x1f435',
-    "won'": "won't \x1f548\x1ewon't\x1f567",
-    'wont': 'wont \x1f548',
-    'ws f': 'windows fatal exception: access violation\x1f488',
-    'ws h': 'windows has stopped this device because it has reported problems. (code 43)\x1f270',
-    'ws l': 'windows long path support enabled\x1f187',
-    'ws n': 'windows not yet supported for torch.compile\x1f361',
-    'wsl ': 'wsl environment detected but no adapters were found\x1f251',
-    'x86_': 'x86_64\x1f449',
-    'xcru': 'xcrun: error: invalid active developer path\x1f166',
-    'xet ': "xet storage is enabled for this repo, but the 'hf_xet' package is not installed\x1f635",
-    'xite': 'exited code -9\x1f492\x1eexited with code -9\x1f492',
-    'xten': ' extension for compute capability \x1f319',
-    'y "c': 'could not find a package configuration file provided by "caffe2\x1f350',
-    'y "t': 'could not find a package configuration file provided by "torch\x1f350',
-    "y 'c": "ld: library 'c10\x1f357",
-    "y 't": "ld: library 'torch\x1f357",
-    'y (m': 'mps backend out of memory (mps allocated: \x1f197',
-    'y (n': ': no such file or directory (needed by\x1f8',
-    'y a ': 'has only a cpu\x1f545\x1ehave only a cpu\x1f545',
-    'y an': 'has only an cpu\x1f545\x1ehave only an cpu\x1f545',
-    'y cg': 'memory cgroup out of memory: kill\x1f535',
-    'y cu': 'could not load library cudnn\x1f331',
-    'y li': 'could not load library libcudnn_\x1f115',
-    'y me': 'without any message\x1f433',
-    'y my': 'has only my cpu\x1f545\x1ehave only my cpu\x1f545',
-    'y ne': 'you may need to restart the kernel to use updated packages\x1f423',
-    'y ou': 'without any output\x1f433',
-    'y sy': 'library load disallowed by system policy\x1f114',
-    'y to': 'could not find a package configuration file provided by torch\x1f350',
-    'y wo': 'does not have many workers which may be a bottleneck\x1f579',
-    'y. e': 'unknown compute capability. ensure\x1f348',
-    'y. s': 'unknown compute capability. specify\x1f348',
-    "y: '": "no such file or directory: '\x1f294",
-    'y: k': 'out of memory: killed process \x1f535',
-    "you'": ", but you'll have torch \x1f146",
-    'ze m': 'cannot initialize model with low cpu memory usage because `accelerate` was not found\x1f648',
-    'ze p': 'fatal error while attempting to resize pcie bars\x1f403',
-    'ze v': 'corrupted size vs. prev_size\x1f487',
-    'ze x': 'failed to initialize xpu devices. the driver may not be installed\x1f59',
-    'ze_r': 'ze_result_error_out_of_device_memory\x1f531\x1eze_result_error_out_of_resources\x1f531\x1eze_result_error_device_lost\x1f532',
-    'znk2': '_znk2at\x1f151',
-    'znk3': 'undefined symbol: _znk3c10\x1f150\x1e_znk3c10\x1f151',
-    'znk5': '_znk5torch\x1f151',
-    'zomb': 'zombie process\x1f37',
-}
+BY_PART = (
+    "l4t\x1f103\x1e- \x1f175\x1e137\x1f182\x1e::\x1f188\x1e' (\x1f253\x1e.h\x1f359\x1e闪退\x1f434\x1e-cp\x1f454\x1e`)\x1f459\x1ecpu\x1f521\x1f548\x1egpu\x1f521\x1f548\x1e显存\x1f529\x1e能不用\x1f545\x1e训练\x1f546\x1e0%\x1f547\x1e为0\x1f547\x1e低\x1f547\x1e是0\x1f547\x1e零\x1f547\x1e显卡\x1f548\x1e无n卡\x1f549\x1e没n卡\x1f549\x1e非n卡\x1f549\x1ea卡用\x1f550\x1ea卡的\x1f550\x1ea卡能\x1f550\x1e为a卡\x1f550\x1e是a卡\x1f550\x1e用a卡\x1f550\x1e的a卡\x1f550\x1edml\x1f551\x1ejax\x1f551\x1esay\x1f557"
+    '\x1c "apno module named "apex\x1f308'
+    '\x1c "auno module named "auto_gptq\x1f308'
+    '\x1c "awno module named "awq\x1f308'
+    '\x1c "counsupported gpu architecture "compute_\x1f160'
+    '\x1c "cuerror: namespace "cub" has no member\x1f354\x1eerror: namespace "cub\' has no member\x1f354\x1eerror: namespace "cub’ has no member\x1f354'
+    '\x1c "dahas no member named "data_ptr"\x1f355\x1ehas no member named "data_ptr\'\x1f355\x1ehas no member named "data_ptr’\x1f355'
+    '\x1c "dino module named "diff_gaussian_rasterization\x1f308'
+    '\x1c "mano module named "mamba_ssm\x1f308'
+    '\x1c "mmno module named "mmcv\x1f308'
+    '\x1c "muno module named "multiscaledeformableattention\x1f308'
+    '\x1c "ncidentifier "nccl\x1f292'
+    '\x1c "pono module named "pointnet2_ops\x1f308'
+    '\x1c "pyno module named "pytorch3d\x1f308'
+    '\x1c "sano module named "sageattention\x1f308'
+    '\x1c "sino module named "simple_knn\x1f308'
+    '\x1c "spno module named "spconv\x1f308'
+    '\x1c "tino module named "tinycudann\x1f308'
+    '\x1c "trno module named "triton"\x1f162\x1eno module named "triton\'\x1f162'
+    "\x1c '__torch has no attribute '__version__\x1f71\x1f97"
+    "\x1c '_smodule 'torch' has no attribute '_six'\x1f424"
+    "\x1c '_umodule 'torch' has no attribute '_utils'\x1f98"
+    "\x1c 'abmodule 'abc' has no attribute '\x1f217"
+    "\x1c 'apno module named 'apex\x1f308"
+    "\x1c 'awno module named 'awq\x1f308"
+    "\x1c 'bomodule 'numpy' has no attribute 'bool'\x1f140"
+    "\x1c 'brcannot import name 'broadcastinglist\x1f360"
+    '\x1c \'cdcould not select device driver \'cdi" with capabilities: [[gpu]]\x1f46\x1ecould not select device driver \'cdi" with capabilities: []\x1f46\x1ecould not select device driver \'cdi\' with capabilities: [[gpu]]\x1f46\x1ecould not select device driver \'cdi\' with capabilities: []\x1f46'
+    "\x1c 'cscannot import name 'csrc' from '\x1f338"
+    '\x1c \'dahas no member named \'data_ptr"\x1f355\x1ehas no member named \'data_ptr\'\x1f355\x1ehas no member named \'data_ptr’\x1f355'
+    "\x1c 'dsobject has no attribute 'ds_opt_\x1f339"
+    "\x1c 'eimodule 'torch' has no attribute 'eig'\x1f424"
+    "\x1c 'hemodule 'heapq' has no attribute '\x1f217"
+    "\x1c 'iopartially initialized module 'io' has no attribute\x1f216\x1emodule 'io' has no attribute '\x1f217\x1e' has no attribute 'io'\x1f428"
+    "\x1c 'irmodule 'torch' has no attribute 'irfft'\x1f424"
+    "\x1c 'licannot import name 'list\x1f360"
+    "\x1c 'lsmodule 'torch' has no attribute 'lstsq'\x1f424"
+    "\x1c 'mmno module named 'mmcv\x1f308"
+    "\x1c 'muno module named 'multiscaledeformableattention\x1f308"
+    "\x1c 'namodule 'numpy' has no attribute 'nan'\x1f140"
+    "\x1c 'nnmodule 'torch' has no attribute 'nn'\x1f97"
+    "\x1c 'obmodule 'numpy' has no attribute 'object'\x1f140"
+    "\x1c 'pono module named 'pointnet2_ops\x1f308"
+    "\x1c 'prpartially initialized module 'profile' has no attribute\x1f216\x1emodule 'profile' has no attribute '\x1f217"
+    "\x1c 'rapartially initialized module 'random' has no attribute\x1f216\x1emodule 'random' has no attribute '\x1f217"
+    "\x1c 'rfmodule 'torch' has no attribute 'rfft'\x1f424"
+    "\x1c 'sano module named 'sageattention\x1f308"
+    "\x1c 'spno module named 'spconv\x1f308"
+    "\x1c 'sspartially initialized module 'ssl' has no attribute\x1f216\x1emodule 'ssl' has no attribute '\x1f217"
+    "\x1c 'symodule 'torch' has no attribute 'symeig'\x1f424"
+    "\x1c 'temodule 'torch' has no attribute 'tensor'\x1f97"
+    '\x1c \'therror: namespace \'thrust" has no member\x1f354\x1eerror: namespace \'thrust\' has no member\x1f354\x1eerror: namespace \'thrust’ has no member\x1f354'
+    "\x1c 'tino module named 'tinycudann\x1f308"
+    "\x1c 'tucannot import name 'tuple\x1f360"
+    '\x1c (sy (system error: 10049\x1f590'
+    '\x1c (vi (virtual)\x1f5'
+    '\x1c --bno such option: --break-system-packages\x1f264'
+    '\x1c --cno such option: --config-setting\x1f264'
+    '\x1c --dno such option: --dry-run\x1f264'
+    '\x1c --nno such option: --no-build-isolation\x1f264'
+    '\x1c --pno such option: --prefer-binary\x1f264'
+    '\x1c --rno such option: --report\x1f264'
+    '\x1c -9)(exit code: -9)\x1f492\x1e(exitcode: -9)\x1f492'
+    "\x1c ->  -> python[version='\x1f248"
+    '\x1c -ltcannot find -ltorch\x1f357'
+    '\x1c / ldriver / librar\x1f518'
+    '\x1c / tdriver / the librar\x1f518'
+    '\x1c 126winerror 126\x1f120'
+    '\x1c 127winerror 127\x1f121'
+    '\x1c 13.the mps backend is supported on mac os 13.\x1f0\x1ethe mps backend is supported on macos 13.\x1f0'
+    '\x1c 14+fft operations are only supported on macos 14+\x1f2'
+    '\x1c 14.the mps backend is supported on macos 14.\x1f0'
+    '\x1c 5] [winerror 5] access is denied\x1f186'
+    '\x1c 803error 803: system has unsupported display driver / cuda driver combination\x1f23'
+    '\x1c 804error 804: forward compatibility was attempted on non supported hw\x1f24'
+    '\x1c : lcublas runtime error : library not initialized\x1f478'
+    '\x1c : rcublas runtime error : resource allocation failed\x1f478'
+    '\x1c : tcublas runtime error : the gpu program failed to execute\x1f477'
+    '\x1c ?? 지정된 모듈을 찾을 수 없습니다\x1f659'
+    '\x1c ?cuerror: namespace ‘cub" has no member\x1f354\x1eerror: namespace ‘cub\' has no member\x1f354\x1eerror: namespace ‘cub’ has no member\x1f354'
+    '\x1c `sofailed assertion `source ndarray\x1f501'
+    '\x1c a _ from a __\x1f293'
+    '\x1c a ewithout a error\x1f433'
+    '\x1c a gwithout a gpu\x1f545'
+    '\x1c a owithout a output\x1f433\x1eplan failed with a outofmemoryerror\x1f583'
+    '\x1c a uattempting to use hipblaslt on a unsupported architecture\x1f93'
+    '\x1c a wcannot find a working triton installation\x1f162\x1ewithout a warning\x1f433'
+    '\x1c as_cannot import name as_tensor\x1f361'
+    '\x1c asyunable to pre-compile async_io\x1f332'
+    '\x1c ate compatible compiler is required to use aten\x1f164'
+    '\x1c befdetected the gpu before\x1f565\x1erecognized the gpu before\x1f565\x1eused the gpu before\x1f565'
+    '\x1c begamdgpu: gpu reset begin\x1f407'
+    '\x1c buffailed to allocate memory for requested buffer of size \x1f201'
+    '\x1c cleprofiler clears events at the end of each cycle\x1f620'
+    '\x1c cubundefined symbol: cublas\x1f131\x1eunable to register cublas factory: attempting to register factory for plugin\x1f623'
+    '\x1c cucundefined symbol: cuctx\x1f128'
+    '\x1c cueundefined symbol: cuevent\x1f128'
+    '\x1c cugundefined symbol: cugraph\x1f128'
+    '\x1c cuiundefined symbol: cuinit\x1f128'
+    '\x1c cutundefined symbol: cutensor\x1f128'
+    '\x1c dec was not declared\x1f425'
+    '\x1c denpermission denied\x1f268'
+    '\x1c dlotf-trt warning: cannot dlopen some tensorrt libraries\x1f626'
+    "\x1c don don't match with driver version \x1f223"
+    '\x1c engunable to find an engine to execute this computation\x1f473'
+    '\x1c enonot enough\x1f530'
+    '\x1c es n es demasiado peque\x1f206'
+    '\x1c fausegmentation fault\x1f255'
+    '\x1c fun: invalid device function\x1f82\x1f468\x1ehip error: invalid device function\x1f87'
+    '\x1c furwithout further error\x1f433'
+    '\x1c gb, gb, other allocations: \x1f219'
+    '\x1c gre or greater not found\x1f349'
+    '\x1c hatbecause hatchling was not found in the package registry\x1f455'
+    '\x1c illinstruction illegale\x1f10'
+    '\x1c is-numpy is-not ava\x1f139\x1enumpy is-not-ava\x1f139'
+    '\x1c itsdeclare its dependencies\x1f211'
+    '\x1c littoo little\x1f530'
+    '\x1c losgpu is lost\x1f453'
+    '\x1c makcould not make\x1f567'
+    '\x1c mapfailed to map segment from shared object\x1f417'
+    '\x1c mb, mb, other allocations: \x1f219'
+    '\x1c meswith no message\x1f433\x1ewithout a message\x1f433'
+    '\x1c mib mib, other allocations: \x1f219'
+    '\x1c micunsupported microsoft visual studio version\x1f161'
+    '\x1c miofatal error: miopen/\x1f354'
+    '\x1c mixused mix of the legacy and new apis to set the tf32 status\x1f390'
+    '\x1c mkl mkl fatal error\x1f134'
+    '\x1c mpineither mpi nor gloo support has been built\x1f311'
+    '\x1c nexfree(): invalid next size\x1f487'
+    '\x1c nouthe nouveau kernel driver is currently in use by your system\x1f20'
+    '\x1c nvcwas requested, but nvcc was not found\x1f343'
+    '\x1c op  op due to it not being compatible\x1f339'
+    '\x1c orcwarning: ignoring invalid distribution orch\x1f99'
+    '\x1c ord: invalid device ordinal\x1f45'
+    '\x1c orierror originates from a subprocess\x1f210\x1eerror originates from the build backend\x1f210'
+    '\x1c os the mps backend is supported on mac os 14.\x1f0'
+    '\x1c py_fatal python error: py_initialize\x1f226'
+    '\x1c pynthe pynvml package is deprecated. please install nvidia-ml-py instead\x1f622'
+    '\x1c pyvfailed to locate pyvenv.cfg\x1f226'
+    '\x1c re-cannot re-initialize cuda in forked subprocess\x1f526'
+    '\x1c renis not a member of render group\x1f55\x1eis not a member of render" group\x1f55\x1eis not a member of render\' group\x1f55\x1eis not member of render group\x1f55\x1eis not member of render" group\x1f55\x1eis not member of render\' group\x1f55'
+    "\x1c ruscan't find rust compiler\x1f166"
+    '\x1c sec seconds\x1f534'
+    '\x1c steexceeded step memory limit\x1f535'
+    '\x1c sudwith sudo\x1f505'
+    '\x1c suino suitable gpu \x1f442\x1eno suitable gpus \x1f442'
+    '\x1c teahave different team ids\x1f114'
+    '\x1c texno readable text\x1f430'
+    '\x1c tokno readable token\x1f430'
+    '\x1c torno module named torch\x1f512'
+    '\x1c untdetected my gpu until\x1f565\x1edetected the gpu until\x1f565\x1efound the gpu until\x1f565\x1erecognised my gpu until\x1f565\x1erecognised the gpu until\x1f565\x1erecognized my gpu until\x1f565\x1erecognized the gpu until\x1f565\x1eused my gpu until\x1f565\x1eused the gpu until\x1f565'
+    '\x1c varcuda_home environment variable is not set\x1f159'
+    '\x1c winnccl is not available on windows\x1f479\x1enccl is not supported on windows\x1f479'
+    '\x1c" ma" may not be initialized\x1f427'
+    '\x1c", rfound architecture "x86_64", required architecture "arm64"\x1f498\x1efound architecture "x86_64", required architecture "arm64\'\x1f498\x1efound architecture "x86_64", required architecture \'arm64"\x1f498\x1efound architecture "x86_64", required architecture \'arm64\'\x1f498\x1efound architecture \'x86_64", required architecture "arm64"\x1f498\x1efound architecture \'x86_64", required architecture "arm64\'\x1f498\x1efound architecture \'x86_64", required architecture \'arm64"\x1f498\x1efound architecture \'x86_64", required architecture \'arm64\'\x1f498'
+    '\x1c": n": no such file or directory\x1f232'
+    '\x1c"_c"cannot import name "_c" from "torch\x1f96\x1ecannot import name "_c" from \'torch\x1f96'
+    '\x1c"_c\'cannot import name "_c\' from "torch\x1f96\x1ecannot import name "_c\' from \'torch\x1f96'
+    '\x1c"deeno module named "deepspeed\x1f308'
+    '\x1c"detno module named "detectron2\x1f308'
+    '\x1c"nvdno module named "nvdiffrast\x1f308'
+    "\x1c' (u' (unknown location)\x1f388"
+    "\x1c' al' already has a docstring\x1f421"
+    "\x1c' ar' are deprecated since 0.13\x1f642"
+    "\x1c' co' codec can't decode byte\x1f380"
+    "\x1c' fa' failed with exit code\x1f342\x1e' failed with exit status\x1f342"
+    "\x1c' no' not found\x1f6"
+    "\x1c' ob' object has no attribute\x1f394\x1e' object has no attribute '\x1f395"
+    "\x1c' wh' which is not on path\x1f655"
+    '\x1c\', rfound architecture "x86_64\', required architecture "arm64"\x1f498\x1efound architecture "x86_64\', required architecture "arm64\'\x1f498\x1efound architecture "x86_64\', required architecture \'arm64"\x1f498\x1efound architecture "x86_64\', required architecture \'arm64\'\x1f498\x1efound architecture \'x86_64\', required architecture "arm64"\x1f498\x1efound architecture \'x86_64\', required architecture "arm64\'\x1f498\x1efound architecture \'x86_64\', required architecture \'arm64"\x1f498\x1efound architecture \'x86_64\', required architecture \'arm64\'\x1f498'
+    "\x1c': n': no such file or directory\x1f232"
+    "\x1c'; d'; dlerror: \x1f629"
+    "\x1c'['ncommand '['ninja', '-v'\x1f340"
+    "\x1c'['wcommand '['where', 'cl']' returned non-zero\x1f163"
+    '\x1c\'_c"cannot import name \'_c" from "torch\x1f96\x1ecannot import name \'_c" from \'torch\x1f96'
+    '\x1c\'_c\'cannot import name \'_c\' from "torch\x1f96\x1ecannot import name \'_c\' from \'torch\x1f96'
+    "\x1c'_imcannot import name '_imaging' from 'pil'\x1f384"
+    "\x1c'_inmodule 'torch._c' has no attribute '_init_names'\x1f389"
+    "\x1c'as_cannot import name 'as_tensor\x1f361"
+    "\x1c'assmodule 'numpy' has no attribute 'asscalar'\x1f140"
+    "\x1c'attcannot import name 'attrsdescriptor' from 'triton\x1f148"
+    "\x1c'aud' has no attribute 'audiometadata'\x1f428"
+    "\x1c'autno module named 'auto_gptq\x1f308"
+    "\x1c'barname 'bare_metal_version' is not defined\x1f343"
+    "\x1c'bismodule 'bisect' has no attribute '\x1f217"
+    "\x1c'calpartially initialized module 'calendar' has no attribute\x1f216\x1emodule 'calendar' has no attribute '\x1f217"
+    "\x1c'cl.cannot find compiler 'cl.exe' in path\x1f166"
+    "\x1c'codpartially initialized module 'code' has no attribute\x1f216\x1emodule 'code' has no attribute '\x1f217"
+    "\x1c'comunsupported gpu architecture 'compute_\x1f160"
+    "\x1c'coppartially initialized module 'copy' has no attribute\x1f216\x1emodule 'copy' has no attribute '\x1f217"
+    '\x1c\'cuberror: namespace \'cub" has no member\x1f354\x1eerror: namespace \'cub\' has no member\x1f354\x1eerror: namespace \'cub’ has no member\x1f354'
+    "\x1c'deeno module named 'deepspeed\x1f308"
+    "\x1c'detno module named 'detectron2\x1f308\x1emodule 'torchvision.models' has no attribute 'detection'\x1f361"
+    "\x1c'devmodule 'torch' has no attribute 'device'\x1f97"
+    "\x1c'difno module named 'diff_gaussian_rasterization\x1f308"
+    "\x1c'dispartially initialized module 'dis' has no attribute\x1f216\x1emodule 'dis' has no attribute '\x1f217"
+    "\x1c'enupartially initialized module 'enum' has no attribute\x1f216\x1emodule 'enum' has no attribute '\x1f217"
+    "\x1c'gelmodule 'torch' has no attribute 'gels'\x1f424"
+    "\x1c'get' has no attribute 'get_audio_backend'\x1f428"
+    "\x1c'intmodule 'numpy' has no attribute 'int'\x1f140"
+    "\x1c'logpartially initialized module 'logging' has no attribute\x1f216\x1emodule 'logging' has no attribute '\x1f217"
+    "\x1c'lonmodule 'numpy' has no attribute 'long'\x1f140"
+    "\x1c'mamno module named 'mamba_ssm\x1f308"
+    "\x1c'mod'module' object has no attribute '_init_names'\x1f389"
+    "\x1c'ncc'nccl\x1f292"
+    "\x1c'nma'nmake' '-?'\x1f353"
+    "\x1c'opcmodule 'opcode' has no attribute '\x1f217"
+    "\x1c'opemodule 'operator' has no attribute '\x1f217"
+    "\x1c'optcannot import name 'optional\x1f360"
+    "\x1c'pin'pin_memory' argument is set as true but not supported on mps now\x1f580"
+    "\x1c'pycinclude file 'pyconfig.h' not found\x1f333"
+    "\x1c'pytno module named 'pytorch3d\x1f308"
+    "\x1c'quamodule 'torchvision.models' has no attribute 'quantization'\x1f361"
+    "\x1c'quepartially initialized module 'queue' has no attribute\x1f216\x1emodule 'queue' has no attribute '\x1f217"
+    "\x1c'segmodule 'torchvision.models' has no attribute 'segmentation'\x1f361"
+    "\x1c'selpartially initialized module 'select' has no attribute\x1f216\x1emodule 'select' has no attribute '\x1f217"
+    "\x1c'set' has no attribute 'set_audio_backend'\x1f428"
+    "\x1c'sigpartially initialized module 'signal' has no attribute\x1f216\x1emodule 'signal' has no attribute '\x1f217"
+    "\x1c'simno module named 'simple_knn\x1f308"
+    "\x1c'socpartially initialized module 'socket' has no attribute\x1f216\x1emodule 'socket' has no attribute '\x1f217"
+    "\x1c'solmodule 'torch' has no attribute 'solve'\x1f424"
+    "\x1c't acuda_path is set but cuda wasn't able to be loaded\x1f328\x1edefaultcpuallocator: can't allocate memory\x1f491"
+    "\x1c't c wasn't compiled with cuda support\x1f316\x1e wasn't compiled with gpu support\x1f316"
+    "\x1c't disn't detected\x1f548"
+    "\x1c't ecouldn't enable\x1f567"
+    "\x1c't gcouldn't get\x1f567"
+    "\x1c't mdoesn't match\x1f518\x1ecouldn't make\x1f567"
+    "\x1c't rdoesn't run\x1f548\x1eisn't recognised\x1f548\x1eisn't recognized\x1f548\x1ecouldn't run\x1f567"
+    "\x1c't tdoesn't train\x1f548"
+    "\x1c't udoesn't use\x1f548\x1eisn't used\x1f548\x1ecouldn't use\x1f567"
+    "\x1c't wdoesn't work\x1f548\x1eisn't working\x1f548"
+    '\x1c(-4:(-4:insufficient memory)\x1f541'
+    '\x1c(1) cuda runtime error (1) : invalid argument\x1f470'
+    '\x1c(1):cuda runtime error (1): invalid argument\x1f470'
+    '\x1c(2) cuda runtime error (2) : out of memory\x1f199'
+    '\x1c(2):cuda runtime error (2): out of memory\x1f199'
+    '\x1c(fro(from versions: none)\x1f65'
+    '\x1c(mos(most likely due to a circular import)\x1f101'
+    '\x1c(sm8(sm80)\x1f497'
+    '\x1c(sm_(sm_80)\x1f497'
+    '\x1c) (t) (too new)\x1f366'
+    '\x1c) do) does not satisfy python\x1f245'
+    '\x1c) ex) exited unexpectedly\x1f563'
+    '\x1c) mi) mismatches the version that was used to compile\x1f158'
+    '\x1c) mu) must match the size of tensor b\x1f524'
+    '\x1c) re) requires python \x1f249'
+    '\x1c) sh) should be the same\x1f523'
+    '\x1c) th) that has tensor cores\x1f571'
+    '\x1c): cmalloc(): corrupted\x1f487'
+    '\x1c): dfree(): double free detected\x1f487'
+    '\x1c++ 1microsoft visual c++ 14.\x1f165'
+    '\x1c++ rmicrosoft visual c++ redistributable is not installed\x1f122'
+    '\x1c+: cg++: command not found\x1f166'
+    '\x1c+: ng++: not found\x1f166'
+    '\x1c, de, device: cpu, n_gpu: 0\x1f440'
+    '\x1c, no, not found (try using -rpath\x1f420'
+    '\x1c, pc, pci rejects atomics\x1f261'
+    '\x1c, prunable to import torch, pre-compiling ops will be disabled\x1f356'
+    '\x1c, wh, which may not\x1f272'
+    '\x1c-comno cuda-compatible gpu \x1f442\x1eno cuda-compatible gpus \x1f442'
+    '\x1c-is numpy-is not ava\x1f139\x1enumpy-is not-ava\x1f139'
+    '\x1c-is-numpy-is-not ava\x1f139\x1enumpy-is-not-ava\x1f139'
+    '\x1c-lc1cannot find -lc10\x1f357'
+    '\x1c-lcucannot find -lcuda\x1f298'
+    "\x1c-spa' requires 'torch-sparse'\x1f325\x1e' requires either 'torch-sparse'\x1f325"
+    "\x1c-spl' requires 'torch-spline-conv'\x1f325\x1e' requires either 'torch-spline-conv'\x1f325"
+    "\x1c.13 ' is deprecated since 0.13 and may be removed in the future, please use\x1f642"
+    '\x1c._c"no module named "torch._c"\x1f96\x1eno module named \'torch._c"\x1f96'
+    '\x1c._c\'no module named "torch._c\'\x1f96\x1eno module named \'torch._c\'\x1f96'
+    '\x1c._c.torch._c._cuda_\x1f72'
+    '\x1c.dat.data_ptr<\x1f355'
+    '\x1c.dyl.dylib\x1f111\x1f112'
+    '\x1c.hip.hip\x1f87'
+    '\x1c.lib.lib\x1f332'
+    "\x1c.nn'module 'torch.nn' has no attribute 'backends'\x1f424"
+    "\x1c.py'.py' since it has the same name as the standard library module\x1f228"
+    '\x1c.pyd.pyd: cannot open shared object file\x1f667'
+    '\x1c.whl.whl is not a supported wheel on this platform\x1f287'
+    '\x1c/bin/bin/nvcc: no such file or directory\x1f294\x1e/bin/nvcc: not found\x1f294\x1e/bin\\nvcc: no such file or directory\x1f294\x1e/bin\\nvcc: not found\x1f294'
+    '\x1c/lin/linux-32\x1f277'
+    '\x1c/pri/private/var/folders/\x1f346'
+    '\x1c/tcc/tcc.exe"\x1f333\x1e/tcc.exe\'\x1f333'
+    '\x1c/usr/usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link\x1f51'
+    '\x1c/win/win-32\x1f277'
+    '\x1c0, anone of pytorch, tensorflow >= 2.0, and flax have been found\x1f376'
+    '\x1c0, onone of pytorch, tensorflow >= 2.0, or flax have been found\x1f376'
+    '\x1c0.0 unsupported cuda version: driver 0.0 <\x1f259'
+    '\x1c0.0<unsupported cuda version: driver 0.0<\x1f259'
+    '\x1c00010xc000001d\x1f10'
+    '\x1c00040xc0000409\x1f488'
+    '\x1c00050xc00000005\x1f488\x1e0xc0000005\x1f488'
+    '\x1c0033load command 0x80000033 is unknown\x1f220'
+    '\x1c0034load command 0x80000034 is unknown\x1f220'
+    '\x1c01) cuda runtime error (801) : operation not supported\x1f469'
+    '\x1c01):cuda runtime error (801): operation not supported\x1f469'
+    '\x1c09) cuda runtime error (209) : no kernel image\x1f80'
+    '\x1c09):cuda runtime error (209): no kernel image\x1f80'
+    '\x1c0???50系列卡\x1f511\x1e50系列显卡\x1f511\x1e50系列的卡\x1f511\x1e50系显卡\x1f511\x1e50系的卡\x1f511'
+    '\x1c0xx 50xx series\x1f509'
+    '\x1c0xx-50xx-series\x1f509'
+    '\x1c10_lc10_library \x1f350\x1ec10_library-\x1f350\x1ec10_library:\x1f350'
+    '\x1c11) cuda runtime error (11) : invalid argument\x1f470'
+    '\x1c11):cuda runtime error (11): invalid argument\x1f470'
+    '\x1c12253221225477\x1f488'
+    '\x1c12263221226505\x1f488'
+    '\x1c140_vcruntime140_1.dll\x1f517'
+    '\x1c14_amanylinux2014_aarch64.whl is not a supported wheel on this platform\x1f7'
+    '\x1c14_xmanylinux2014_x86_64.whl is not a supported wheel on this platform\x1f7'
+    '\x1c16 tmps bfloat16 type is only supported on macos 14\x1f194\x1emps bfloat16 type is supported on macos 14\x1f194'
+    '\x1c16) cuda runtime error (716) : misaligned address\x1f471'
+    '\x1c16):cuda runtime error (716): misaligned address\x1f471'
+    '\x1c28_amanylinux_2_28_aarch64.whl is not a supported wheel on this platform\x1f7'
+    '\x1c28_xmanylinux_2_28_x86_64.whl is not a supported wheel on this platform\x1f7'
+    '\x1c32 b32 bit (intel)\x1f63'
+    '\x1c32 ttensorfloat32 tensor cores for float32 matrix multiplication available but not enabled\x1f570'
+    '\x1c3740-1073740791\x1f488'
+    '\x1c3: cpip3: command not found\x1f262'
+    '\x1c3: npip3: not found\x1f262'
+    '\x1c4.0 mps complex types are only supported on macos 14.0 or newer\x1f2'
+    '\x1c4.0+complex types are supported starting from macos 14.0+\x1f2'
+    '\x1c403 403 client error\x1f179'
+    '\x1c48) cuda runtime error (48) : no kernel image\x1f80'
+    '\x1c48):cuda runtime error (48): no kernel image\x1f80'
+    '\x1c50 s50 series\x1f509'
+    '\x1c50-s50-series\x1f509'
+    '\x1c50??50系卡\x1f511'
+    '\x1c64e"incompatible architecture (have "arm64e", need \x1f60\x1eincompatible architecture (have \'arm64e", need \x1f60\x1eincompatible architecture (have arm64e", need \x1f60'
+    '\x1c64e\'incompatible architecture (have "arm64e\', need \x1f60\x1eincompatible architecture (have \'arm64e\', need \x1f60\x1eincompatible architecture (have arm64e\', need \x1f60'
+    '\x1c64e,incompatible architecture (have "arm64e, need \x1f60\x1eincompatible architecture (have \'arm64e, need \x1f60\x1eincompatible architecture (have arm64e, need \x1f60'
+    '\x1c71) cuda runtime error (71) : operation not supported\x1f469'
+    '\x1c71):cuda runtime error (71): operation not supported\x1f469'
+    '\x1c74) cuda runtime error (74) : misaligned address\x1f471'
+    '\x1c74):cuda runtime error (74): misaligned address\x1f471'
+    '\x1c7417-1073741795\x1f10'
+    '\x1c7418-1073741819\x1f488'
+    "\x1c90 ousing rtx 3090 or 4000 series doesn't support faster communication\x1f462\x1eusing rtx 3090 or 4000 series which doesn't support faster communication\x1f462"
+    "\x1c90 susing rtx 3090 series doesn't support faster communication\x1f462\x1eusing rtx 3090 series which doesn't support faster communication\x1f462"
+    "\x1c: 'acannot open include file: 'aten/\x1f426"
+    "\x1c: 'ccannot open include file: 'c10/\x1f426"
+    "\x1c: 'hfatal error: 'hipblas/\x1f354"
+    "\x1c: 'mfatal error: 'miopen/\x1f354"
+    "\x1c: 'tcannot open include file: 'torch/\x1f426"
+    '\x1c: -7(exitcode: -7)\x1f205'
+    '\x1c: 0 mps backend out of memory (mps allocated: 0 bytes\x1f4'
+    '\x1c: ??: 无法打开共享对象文件\x1f110\x1e: 无法打开共享目标文件\x1f110'
+    '\x1c: am: amd-vi: event logged [io_page_fault\x1f392'
+    '\x1c: dehip error: device kernel image is invalid\x1f90'
+    '\x1c: fi: file too short\x1f419'
+    '\x1c: ijundefined symbol: ijit_\x1f132'
+    '\x1c: loinitialization error: load library failed: libnvidia-ml.so.1\x1f47'
+    '\x1c: memalloc(): memory corruption\x1f487'
+    '\x1c: ncundefined symbol: nccl\x1f129'
+    '\x1c: nvunknown or invalid runtime name: nvidia\x1f230'
+    '\x1c: ou: out of memory\x1f536'
+    '\x1c: pe: permission denied\x1f233'
+    '\x1c: pltorch.utils.checkpoint: please pass in use_reentrant=true\x1f616'
+    '\x1c: tygeneric_type: type "\x1f320'
+    "\x1c: ve: version magic '\x1f20"
+    '\x1c= -7exits with return code = -7\x1f205'
+    '\x1c= -9exits with return code = -9\x1f492'
+    '\x1c>: c>: cannot allocate memory\x1f543'
+    '\x1c?\tcp用\tcpu\x1f545'
+    '\x1c? cp用 cpu\x1f545'
+    '\x1c??\tc仅有\tcpu\x1f545\x1e只有\tcpu\x1f545'
+    '\x1c?? (動態連結程式庫 (dll) 初始化例行程序失敗\x1f661\x1e動態連結程式庫 (dll)初始化例行程序失敗\x1f661'
+    '\x1c?? 5英伟达 50系\x1f511'
+    '\x1c?? ?недопустимая инструкция\x1f10\x1eфайл подкачки слишком мал\x1f206\x1eページング ファイルが小さすぎる\x1f206\x1eне хватает видеопамяти\x1f529\x1eнедостаточно видеопамяти\x1f529\x1eнехватка видеопамяти\x1f529\x1e비디오 메모리 부족\x1f529\x1e비디오 메모리가 부족\x1f529\x1e비디오 메모리가부족\x1f529\x1e비디오 메모리부족\x1f529\x1e비디오 메모리이 부족\x1f529\x1e비디오 메모리이부족\x1f529\x1e비디오메모리 부족\x1f529\x1e비디오메모리가 부족\x1f529\x1e비디오메모리이 부족\x1f529\x1eне найден указанный модуль\x1f659\x1eне найдена указанная процедура\x1f660'
+    '\x1c?? c仅有 cpu\x1f545\x1e只有 cpu\x1f545\x1e我用的是 cpu\x1f545'
+    '\x1c?? gне хватает памяти gpu\x1f529\x1eнедостаточно памяти gpu\x1f529\x1eнехватка памяти gpu\x1f529'
+    '\x1c?? vне хватает vram\x1f529\x1eнедостаточно vram\x1f529\x1eнехватка vram\x1f529'
+    '\x1c???\t我用的是\tcpu\x1f545'
+    '\x1c???(動態連結程式庫(dll) 初始化例行程序失敗\x1f661\x1e動態連結程式庫(dll)初始化例行程序失敗\x1f661'
+    '\x1c???0百分之0\x1f547'
+    '\x1c???5英伟达50系\x1f511'
+    '\x1c????コアダンプ\x1f10\x1e不正な命令\x1f10\x1e非法指令\x1f10\x1e僵尸进程\x1f37\x1e頁面檔案太小\x1f206\x1e页面文件太小\x1f206\x1e很遗憾您这没有能用的显卡来支持您训练\x1f441\x1e找不到显卡\x1f510\x1e没有用上显卡\x1f510\x1e没有用到显卡\x1f510\x1e没用上显卡\x1f510\x1e没用到显卡\x1f510\x1e用不了显卡\x1f510\x1eビデオメモリが不足\x1f529\x1eビデオメモリが足り\x1f529\x1eビデオメモリの不足\x1f529\x1eビデオメモリの足り\x1f529\x1eビデオメモリーが不足\x1f529\x1eビデオメモリーが足り\x1f529\x1eビデオメモリーの不足\x1f529\x1eビデオメモリーの足り\x1f529\x1eビデオメモリー不足\x1f529\x1eビデオメモリー足り\x1f529\x1eビデオメモリ不足\x1f529\x1eビデオメモリ足り\x1f529\x1e显卡内存不足\x1f529\x1e顯存不夠\x1f529\x1e顯存不足\x1f529\x1e顯示存不夠\x1f529\x1e顯示存不足\x1f529\x1e顯示記憶體不夠\x1f529\x1e顯示記憶體不足\x1f529\x1e顯記憶體不夠\x1f529\x1e顯記憶體不足\x1f529\x1e비디오메모리가부족\x1f529\x1e비디오메모리부족\x1f529\x1e비디오메모리이부족\x1f529\x1e可以不用\x1f545\x1e如何不用\x1f545\x1e怎么不用\x1f545\x1e没有显卡\x1f545\x1e没有独立显卡\x1f545\x1e不是任何英伟达\x1f549\x1e不是英伟达\x1f549\x1e无任何英伟达\x1f549\x1e无英伟达\x1f549\x1e没任何英伟达\x1f549\x1e没有任何英伟达\x1f549\x1e没有英伟达\x1f549\x1e没英伟达\x1f549\x1e非任何英伟达\x1f549\x1e非英伟达\x1f549\x1e엔비디아\x1f549\x1e找不到指定的模块\x1f659\x1e找不到指定的模組\x1f659\x1e指定されたモジュールが見つかりません\x1f659\x1e找不到指定的程序\x1f660\x1e指定されたプロシージャが見つかりません\x1f660\x1e初始化例程失败\x1f661'
+    '\x1c???c用的是cpu\x1f510\x1e跑的是cpu\x1f510\x1e我用的是cpu\x1f545'
+    '\x1c???g找不到gpu\x1f510\x1e没有用上gpu\x1f510\x1e没有用到gpu\x1f510\x1e没用上gpu\x1f510\x1e没用到gpu\x1f510\x1e用不了gpu\x1f510\x1e没有独立gpu\x1f545'
+    '\x1c???n不是任何n卡\x1f549\x1e无任何n卡\x1f549\x1e没任何n卡\x1f549\x1e没有任何n卡\x1f549\x1e非任何n卡\x1f549'
+    '\x1c??cp仅有cpu\x1f545\x1e只有cpu\x1f545'
+    '\x1c??cu用不了cuda\x1f510'
+    '\x1c??gp没有gpu\x1f545'
+    '\x1c??n?不是n卡\x1f549\x1e没有n卡\x1f549'
+    '\x1c?cpu用cpu\x1f545'
+    '\x1c?ncc‘nccl\x1f292'
+    '\x1c?t adefaultcpuallocator: can’t allocate memory\x1f491'
+    "\x1c?t d' codec can’t decode byte\x1f380"
+    '\x1c[msc[msc v.\x1f63'
+    '\x1c\\" ino runtime for "nvidia\\" is configured\x1f231\x1eno runtime for \'nvidia\\" is configured\x1f231\x1eno runtime for \\"nvidia\\" is configured\x1f231\x1eno runtime for \\\'nvidia\\" is configured\x1f231'
+    '\x1c\\" nruntimehandler "nvidia\\" not supported\x1f231\x1eruntimehandler \'nvidia\\" not supported\x1f231\x1eruntimehandler \\"nvidia\\" not supported\x1f231\x1eruntimehandler \\\'nvidia\\" not supported\x1f231'
+    '\x1c\\\' ino runtime for "nvidia\\\' is configured\x1f231\x1eno runtime for \'nvidia\\\' is configured\x1f231\x1eno runtime for \\"nvidia\\\' is configured\x1f231\x1eno runtime for \\\'nvidia\\\' is configured\x1f231'
+    '\x1c\\\' nruntimehandler "nvidia\\\' not supported\x1f231\x1eruntimehandler \'nvidia\\\' not supported\x1f231\x1eruntimehandler \\"nvidia\\\' not supported\x1f231\x1eruntimehandler \\\'nvidia\\\' not supported\x1f231'
+    '\x1c\\bin\\bin/nvcc: no such file or directory\x1f294\x1e\\bin/nvcc: not found\x1f294\x1e\\bin\\nvcc: no such file or directory\x1f294\x1e\\bin\\nvcc: not found\x1f294'
+    '\x1c\\tcc\\tcc.exe"\x1f333\x1e\\tcc.exe\'\x1f333'
+    '\x1c] ((] ((unknown error))\x1f33'
+    '\x1c] va] value\x1f556'
+    '\x1c], t], thread: [\x1f558'
+    '\x1c_ no_ not implemented on cpu\x1f327'
+    '\x1c_12__12_\x1f126'
+    '\x1c_64,incompatible architecture (have "x86_64, need "arm64\x1f61\x1eincompatible architecture (have "x86_64, need \'arm64\x1f61\x1eincompatible architecture (have "x86_64, need arm64\x1f61\x1eincompatible architecture (have \'x86_64, need "arm64\x1f61\x1eincompatible architecture (have \'x86_64, need \'arm64\x1f61\x1eincompatible architecture (have \'x86_64, need arm64\x1f61'
+    '\x1c__fl__floordiv__ is deprecated, and its behavior will change\x1f608'
+    '\x1c_arr_array_api not found\x1f138'
+    '\x1c_c,"hasattr(torch._c,"_cuda_\x1f72'
+    "\x1c_c,'hasattr(torch._c,'_cuda_\x1f72"
+    '\x1c_io async_io requires the dev libaio .so object and headers but these were not found\x1f632'
+    '\x1c_listorch_cuda_arch_list is not set, all archs for visible cards are included\x1f576'
+    '\x1c_loa_load_dll_libraries\x1f124'
+    '\x1c_remdxgi_error_device_removed\x1f489'
+    '\x1c_sm9expected is_sm90 || is_sm8x\x1f371'
+    '\x1c_spano module named "torch_sparse\x1f308\x1eno module named \'torch_sparse\x1f308'
+    '\x1c_splno module named "torch_spline_conv\x1f308\x1eno module named \'torch_spline_conv\x1f308'
+    '\x1c_z2a_z2at\x1f151'
+    '\x1c_z3c_z3c10\x1f151'
+    '\x1c_z5t_z5torch\x1f151'
+    '\x1c_zk2_zk2at\x1f151'
+    '\x1c_zk3_zk3c10\x1f151'
+    '\x1c_zk5_zk5torch\x1f151'
+    '\x1c_zn2undefined symbol: _zn2at\x1f150\x1e_zn2at\x1f151'
+    '\x1c_zn3undefined symbol: _zn3c10\x1f150\x1e_zn3c10\x1f151'
+    '\x1c_zn5undefined symbol: _zn5torch\x1f150\x1e_zn5torch\x1f151'
+    '\x1c`cle`clean_up_tokenization_spaces` was not set\x1f645'
+    '\x1c`ncc`nccl\x1f292'
+    '\x1ca badnn module was not built with cuda backend\x1f317'
+    '\x1ca becuda setup failed despite cuda being available\x1f155'
+    '\x1ca cano cuda capable gpu \x1f442\x1eno cuda capable gpus \x1f442'
+    '\x1ca cono cuda compatible gpu \x1f442\x1eno cuda compatible gpus \x1f442'
+    '\x1ca cponly have a cpu\x1f545'
+    '\x1ca cuwithout a cuda\x1f545'
+    '\x1ca dya dynamic link library (dll) initialization routine failed\x1f661'
+    '\x1ca entorch not compiled with cuda enabled\x1f209\x1eno cuda enabled gpu \x1f442\x1eno cuda enabled gpus \x1f442'
+    '\x1ca ercuda error: invalid argument\x1f470'
+    '\x1ca excuda extension not installed\x1f318'
+    '\x1ca grnone of the nvidia graphics adapters were initialized\x1f402'
+    '\x1ca licreating a tensor from a list of numpy.ndarrays is extremely slow\x1f606'
+    '\x1ca miused a mix of the legacy and new apis to set the tf32 status\x1f390'
+    '\x1ca moa module that was compiled using numpy 1.x cannot be run in\x1f137'
+    '\x1ca nvwithout a nvidia\x1f545'
+    '\x1ca sionly a single torch_library can be used to register the namespace\x1f102'
+    '\x1ca slusing a slow image processor as `use_fast` is unset\x1f647'
+    '\x1ca sot have a source distribution or wheel for the current platform\x1f171'
+    '\x1ca trwithout a traceback\x1f433'
+    '\x1ca ty does not name a type\x1f425'
+    '\x1ca vaunable to find a valid cudnn algorithm\x1f473'
+    '\x1ca" ino runtime for "nvidia" is configured\x1f231\x1eno runtime for \'nvidia" is configured\x1f231\x1eno runtime for \\"nvidia" is configured\x1f231\x1eno runtime for \\\'nvidia" is configured\x1f231'
+    '\x1ca" nruntimehandler "nvidia" not supported\x1f231\x1eruntimehandler \'nvidia" not supported\x1f231\x1eruntimehandler \\"nvidia" not supported\x1f231\x1eruntimehandler \\\'nvidia" not supported\x1f231'
+    '\x1ca" wcould not select device driver "nvidia" with capabilities: [[gpu]]\x1f46\x1ecould not select device driver "nvidia" with capabilities: []\x1f46\x1ecould not select device driver \'nvidia" with capabilities: [[gpu]]\x1f46\x1ecould not select device driver \'nvidia" with capabilities: []\x1f46'
+    '\x1ca\' ino runtime for "nvidia\' is configured\x1f231\x1eno runtime for \'nvidia\' is configured\x1f231\x1eno runtime for \\"nvidia\' is configured\x1f231\x1eno runtime for \\\'nvidia\' is configured\x1f231'
+    '\x1ca\' nruntimehandler "nvidia\' not supported\x1f231\x1eruntimehandler \'nvidia\' not supported\x1f231\x1eruntimehandler \\"nvidia\' not supported\x1f231\x1eruntimehandler \\\'nvidia\' not supported\x1f231'
+    '\x1ca\' wcould not select device driver "nvidia\' with capabilities: [[gpu]]\x1f46\x1ecould not select device driver "nvidia\' with capabilities: []\x1f46\x1ecould not select device driver \'nvidia\' with capabilities: [[gpu]]\x1f46\x1ecould not select device driver \'nvidia\' with capabilities: []\x1f46'
+    '\x1ca-cano cuda-capable device is detected\x1f39\x1eno cuda-capable gpu \x1f442\x1eno cuda-capable gpus \x1f442'
+    '\x1ca???a卡可以\x1f550\x1ea卡怎么\x1f550\x1ea卡支持\x1f550'
+    '\x1ca_alpytorch_cuda_alloc_conf is deprecated, use pytorch_alloc_conf instead\x1f582'
+    '\x1cabor aborting execution\x1f369'
+    '\x1cabovignore above cudart dlerror if you do not have a gpu set up\x1f629'
+    '\x1cactiactive\x1f207'
+    '\x1cad fdll load failed\x1f125'
+    '\x1cad ifailed to load image python extension\x1f147'
+    '\x1cad ncould not load nvml library\x1f260'
+    '\x1cad ocpu instead of \x1f508'
+    '\x1cad rbad return status for module build on kernel\x1f20'
+    '\x1cad wyou are using torch.load with `weights_only=false (the current default value)\x1f595\x1eyou are using torch.load with `weights_only=false` (the current default value)\x1f595\x1eyou are using torch.load with weights_only=false (the current default value)\x1f595\x1eyou are using torch.load with weights_only=false` (the current default value)\x1f595'
+    '\x1cadeoradeon\x1f549'
+    '\x1cafteafter \x1f504'
+    '\x1cail fail to \x1f508\x1f548\x1efail to\x1f567'
+    '\x1cailsfails to \x1f508\x1f548\x1efails to\x1f567'
+    '\x1cainitraining\x1f546'
+    '\x1cakesmakes nonsense\x1f430\x1emakes only gibberish\x1f430\x1emakes only nonsense\x1f430'
+    '\x1cal 7signal 7 (sigbus)\x1f205'
+    '\x1cal 9was terminated by signal 9\x1f492'
+    '\x1cal efatal error:\x1f336\x1f425\x1f426'
+    '\x1cal gnonsensical generation\x1f430'
+    '\x1cal hilegal hardware instruction\x1f10\x1eillegal hardware instruction\x1f10'
+    '\x1cal iilegal instruction\x1f10\x1eillegal instruction\x1f10'
+    '\x1cal millegal memory access was encountered\x1f486'
+    '\x1cal tkilled signal terminated program \x1f391\x1enonsensical text\x1f430\x1enonsensical token\x1f430'
+    '\x1cal:9was terminated by signal:9\x1f492'
+    '\x1cal:swas terminated by signal:sigkill\x1f492'
+    '\x1callbfallback on cpu\x1f437\x1efallback on the cpu\x1f437\x1efallback to cpu\x1f437\x1efallback to the cpu\x1f437'
+    '\x1calle is not installed\x1f226'
+    '\x1callifalling back on cpu\x1f437\x1efalling back on the cpu\x1f437\x1efalling back to cpu\x1f437\x1efalling back to the cpu\x1f437\x1efallingback on cpu\x1f437\x1efallingback on the cpu\x1f437\x1efallingback to cpu\x1f437\x1efallingback to the cpu\x1f437'
+    '\x1callsfalls back to cpu\x1f437\x1efalls back to the cpu\x1f437'
+    '\x1calpialpine\x1f9'
+    '\x1calsiwas terminated by signalsigkill\x1f492'
+    '\x1calwaalways\x1f548'
+    '\x1cam ?vram 부족\x1f529'
+    '\x1cam avram are too low\x1f530\x1evram are too small\x1f530'
+    '\x1cam ivram is too low\x1f530\x1evram is too small\x1f530'
+    '\x1cam myour program may be hanging, this may be caused by a collective mismatch\x1f561'
+    '\x1cam tam the root user\x1f505'
+    '\x1cam? vram가 부족\x1f529\x1evram이 부족\x1f529'
+    '\x1cam??vram不足\x1f529\x1evram足り\x1f529\x1evram부족\x1f529'
+    '\x1cama-llama-cpp\x1f553'
+    '\x1cama.llama.cpp\x1f553'
+    '\x1cama_llama_cpp\x1f553'
+    '\x1camacllamacpp\x1f553'
+    '\x1camdgamdgpu不支持\x1f550\x1eamdgpu可以\x1f550\x1eamdgpu怎么\x1f550\x1eamdgpu支持\x1f550\x1eamdgpu的支持\x1f550\x1eamdgpu能\x1f550'
+    '\x1came:has different name: \x1f379'
+    '\x1camo dynamo is not supported on python 3.1\x1f67'
+    '\x1can acan a cpu be used\x1f545\x1ecan an cpu be used\x1f545'
+    '\x1can cthan cpu\x1f430\x1eonly has an cpu\x1f545'
+    '\x1can ewithout an error\x1f433'
+    '\x1can gwithout an gpu\x1f545'
+    '\x1can mwithout an message\x1f433\x1ecan my cpu be used\x1f545'
+    '\x1can ncan not \x1f548'
+    '\x1can othan on cpu\x1f430\x1ethan on the cpu\x1f430'
+    '\x1can tthan the cpu\x1f430\x1ecan the cpu be used\x1f545'
+    '\x1can wthan with cpu\x1f430\x1ethan with the cpu\x1f430\x1ewithout an warning\x1f433'
+    '\x1cangshangs\x1f431'
+    '\x1canomanomaly detection has been enabled. this mode will increase the runtime\x1f618'
+    '\x1canymanymore\x1f565'
+    "\x1capprcouldn't find appropriate backend to handle uri\x1f383"
+    '\x1car/l/var/lib/dkms/nvidia\x1f19'
+    '\x1caravapple paravirtual device\x1f5'
+    '\x1carbagarbage\x1f429'
+    '\x1carblgarbled\x1f429\x1egarbled output\x1f430\x1egarbled result\x1f430\x1egarbled token\x1f430'
+    '\x1cardlfailed to hardlink files; falling back to full copy\x1f652'
+    '\x1caresdeclares its dependencies\x1f211'
+    '\x1carn.incompatible_device_warn.format\x1f76'
+    '\x1carquarquivo de pagina\x1f206'
+    '\x1carsierror parsing cachingallocator\x1f411'
+    '\x1cary-torch_library-\x1f350'
+    '\x1cas btorch was built with cuda\x1f513\x1etorch was built without cuda\x1f513\x1etorch was built without gpu\x1f513'
+    '\x1cas ctorch was compiled with cuda\x1f513\x1etorch was compiled without cuda\x1f513'
+    '\x1cas eocblas error: could not initialize tensile\x1f92'
+    '\x1cas monly has my cpu\x1f545'
+    '\x1cas ohas only cpu\x1f545'
+    '\x1cas ucuda gpu was unavailable\x1f442\x1ecuda was unavailable\x1f442'
+    '\x1cas wonly has wheels with the following python\x1f246\x1eonly has wheels for the following platform\x1f247'
+    '\x1caseobaseoperation = eglinitialize\x1f490'
+    '\x1cash-flash-attn is not installed. will only run the manual pytorch version\x1f631'
+    '\x1cashaflashattention is only supported on cuda \x1f345\x1eflashattention only supports cuda \x1f345'
+    "\x1casn' wasn't built with cuda support\x1f316"
+    '\x1casntcuda_path is set but cuda wasnt able to be loaded\x1f328'
+    '\x1cassmpassmanager::run failed\x1f335\x1f372'
+    '\x1cata data loader\x1f546\x1edata loading\x1f546'
+    '\x1cate:state:d\x1f537'
+    '\x1catesgenerates nonsense\x1f430\x1egenerates only nonsense\x1f430'
+    '\x1cateuprivateuse1 internal assert failed\x1f484'
+    '\x1cattaerror while attaching to shared memory segment\x1f295'
+    '\x1caw msaw my gpu before\x1f565\x1esaw my gpu previously\x1f565\x1esaw my gpu until\x1f565'
+    '\x1caw tsaw the gpu before\x1f565\x1esaw the gpu previously\x1f565\x1esaw the gpu until\x1f565'
+    '\x1cay snumpy.ndarray size changed, may indicate binary incompatibility\x1f141'
+    '\x1cb" c.dylib" can\'t be opened because apple cannot check it\x1f114\x1e.dylib" cannot be opened because the developer cannot be verified\x1f114\x1e.dylib" can’t be opened because apple cannot check it\x1f114'
+    '\x1cb" i.dylib" is damaged and can\'t be opened\x1f114\x1e.dylib" is damaged and can’t be opened\x1f114'
+    "\x1cb? c.dylib“ can't be opened because apple cannot check it\x1f114\x1e.dylib“ cannot be opened because the developer cannot be verified\x1f114\x1e.dylib“ can’t be opened because apple cannot check it\x1f114\x1e.dylib” can't be opened because apple cannot check it\x1f114\x1e.dylib” cannot be opened because the developer cannot be verified\x1f114\x1e.dylib” can’t be opened because apple cannot check it\x1f114"
+    "\x1cb? i.dylib“ is damaged and can't be opened\x1f114\x1e.dylib“ is damaged and can’t be opened\x1f114\x1e.dylib” is damaged and can't be opened\x1f114\x1e.dylib” is damaged and can’t be opened\x1f114"
+    '\x1cbadzbadzipfile\x1f100'
+    '\x1cbasizluda device failed to pass basic operation test\x1f374'
+    '\x1cbe fthe specified module could not be found\x1f659'
+    '\x1cbe l could not be located\x1f451'
+    '\x1cbe qcould not be queried due to a lack of valid authentication\x1f456'
+    '\x1cbe swhich is too old to be supported by the triton\x1f368'
+    '\x1cbe ucan cpu be used\x1f545'
+    "\x1cberspartially initialized module 'numbers' has no attribute\x1f216\x1emodule 'numbers' has no attribute '\x1f217"
+    '\x1cblelcmake_c_compiler not set, after enablelanguage\x1f166\x1ecmake_cxx_compiler not set, after enablelanguage\x1f166'
+    '\x1cbnvplibnvpl_lapack_lp64_gomp.so.0\x1f104'
+    '\x1cbnvrnvrtc: error: failed to open libnvrtc-builtins\x1f297'
+    '\x1cbottbottleneck\x1f546'
+    '\x1cbsodbsod\x1f408'
+    '\x1cbus:died with <signals.sigbus: 7>\x1f205'
+    '\x1cby ccould not find a package configuration file provided by caffe2\x1f350'
+    '\x1cby oinstalled in this system is not supported by open\x1f399'
+    "\x1cc' hmodule 'torch._c' has no attribute '_cuda_\x1f72"
+    '\x1cc, "hasattr(torch._c, "_cuda_\x1f72'
+    "\x1cc, 'hasattr(torch._c, '_cuda_\x1f72"
+    '\x1cc10.c10.dll\x1f517'
+    '\x1cc: cgcc: command not found\x1f166'
+    '\x1cc_cpalloc_cpu.cpp:\x1f491'
+    "\x1ccan'can't \x1f548\x1ecan't\x1f567"
+    '\x1ccan?can’t \x1f548'
+    '\x1ccandunable to find installation candidates for torch\x1f275'
+    '\x1ccanncannot \x1f548\x1ecannot\x1f567'
+    '\x1ccantcant \x1f548'
+    '\x1ccceeamdgpu: gpu reset succeeded\x1f407'
+    '\x1ccci?instrucción ilegal\x1f10'
+    '\x1cccioinstruccion ilegal\x1f10'
+    '\x1ccclrncclremoteerror\x1f481'
+    '\x1ccclsncclsystemerror\x1f481'
+    '\x1cce c_impl: implementation for device cuda\x1f314'
+    '\x1cce hunable to determine the device handle for gpu\x1f32'
+    '\x1cce icuda device is not available\x1f442\x1ecuda device is not detected\x1f442\x1ecuda device is not found\x1f442\x1ecuda device is unavailable\x1f442'
+    '\x1cce kdevice kernel image is invalid\x1f467'
+    '\x1cce lno space left\x1f184'
+    '\x1cce msince macos 13\x1f500'
+    '\x1cce ncuda device not available\x1f442\x1ecuda device not detected\x1f442\x1ecuda device not found\x1f442'
+    '\x1cce ucuda device unavailable\x1f442'
+    '\x1cce vthis function was deprecated since version \x1f424'
+    '\x1cce wcuda device was not available\x1f442\x1ecuda device was not detected\x1f442\x1ecuda device was not found\x1f442\x1ecuda device was unavailable\x1f442'
+    '\x1cce x_impl: implementation for device xpu\x1f314'
+    '\x1cce_hdxgi_error_device_hung\x1f489'
+    '\x1cce_npi_error_device_not_found\x1f235'
+    '\x1cce_rdxgi_error_device_reset\x1f489'
+    '\x1cces=cuda_visible_devices=\x1f463'
+    '\x1cch (could not find torch (missing\x1f350'
+    '\x1cch >requires torch >=\x1f271'
+    '\x1cch ctorch compiled with cuda\x1f513\x1etorch compiled without cuda\x1f513\x1etorch compiled without gpu\x1f513'
+    '\x1cch f: no such file\x1f657'
+    '\x1cch ntorch not compiled\x1f72'
+    '\x1cch" imported target "torch" includes non-existent path\x1f351'
+    "\x1cch' partially initialized module 'torch' has no attribute\x1f101"
+    '\x1cch-0torch-0.1\x1f562'
+    '\x1cch.mtorch.meshgrid: in an upcoming release, it will be required to pass the indexing argument\x1f597'
+    '\x1cch.storch.set_default_tensor_type() is deprecated as of pytorch 2.1\x1f599'
+    '\x1cch_d`torch_dtype` is deprecated! use `dtype` instead\x1f644'
+    '\x1cch_hpytorch_hip_alloc_conf is deprecated, use pytorch_alloc_conf instead\x1f582'
+    '\x1cch_ltorch_library \x1f350\x1etorch_library:\x1f350'
+    '\x1cch_pdll load failed while importing torch_python\x1f123'
+    '\x1cch_xcuda is not available or torch_xla is imported\x1f439'
+    '\x1cchao for torchao version \x1f278'
+    "\x1cchauno module named 'torchaudio\x1f302\x1eno module named torchaudio\x1f302"
+    '\x1cche-cache-system uses symlinks by default to efficiently store duplicated files but your machine does not support\x1f634'
+    "\x1cchshuses torchsharp but does not contain a reference to\x1f663\x1euses torchsharp but doesn't contain a reference to\x1f663"
+    '\x1cck pblack picture\x1f429'
+    '\x1ccked blocked for more than \x1f224'
+    '\x1ccl enccl error \x1f481\x1enccl error in:\x1f482'
+    '\x1ccl inccl is not available on macos\x1f479\x1enccl is not supported on macos\x1f479'
+    '\x1ccli.nvidia-container-cli.real: \x1f265\x1envidia-container-cli.real: initialization error: cuda error\x1f281'
+    '\x1ccli:nvidia-container-cli: \x1f265'
+    '\x1cclocclock_watchdog_timeout\x1f408'
+    '\x1ccomeoutput come out \x1f429'
+    '\x1cconnreconnecting\x1f493'
+    '\x1ccosxmacosx_14_0_arm64.whl is not a supported wheel on this platform\x1f1'
+    '\x1ccpu_torch_cpu_library \x1f350\x1etorch_cpu_library-\x1f350\x1etorch_cpu_library:\x1f350'
+    '\x1ccpub cpubuild\x1f503\x1e(cpubuild\x1f503'
+    '\x1ccpuo cpuonly\x1f503\x1e(cpuonly\x1f503'
+    '\x1ccpuv cpuversion\x1f503\x1e(cpuversion\x1f503'
+    '\x1ccrc-crc-32\x1f100'
+    "\x1ccs mgraphics memory isn't enough\x1f530\x1egraphics memory issue\x1f530\x1egraphics memory overflow\x1f530\x1egraphics memory problem\x1f530"
+    '\x1cct mdirect ml\x1f551'
+    '\x1cct o was incorrect on entry to \x1f135'
+    "\x1cct vcan't detect vectorized isa for cpu\x1f105"
+    '\x1cct_bincorrect_binary_warn\x1f76'
+    '\x1cct_tgarbage_collect_threshold too \x1f411'
+    '\x1cctractranslate2\x1f551'
+    '\x1ccudeundefined symbol: cudevice\x1f128'
+    '\x1ccudslibcudss.so.0\x1f104'
+    '\x1ccufuundefined symbol: cufunc\x1f128'
+    '\x1ccuincuinit\x1f39'
+    '\x1cculiundefined symbol: culibrary\x1f128'
+    '\x1ccumeundefined symbol: cumem\x1f128'
+    '\x1ccumoundefined symbol: cumodule\x1f128'
+    '\x1ccumuundefined symbol: cumulticast\x1f128'
+    '\x1ccutoa worker process managed by the executor was unexpectedly terminated\x1f492'
+    '\x1ccv::cv::outofmemoryerror\x1f541'
+    '\x1ccxxacxxabi_1.3.\x1f136'
+    '\x1cd "aincompatible architecture (have "x86_64", need "arm64\x1f61\x1eincompatible architecture (have "x86_64\', need "arm64\x1f61\x1eincompatible architecture (have \'x86_64", need "arm64\x1f61\x1eincompatible architecture (have \'x86_64\', need "arm64\x1f61'
+    '\x1cd "bno module named "bitsandbytes\x1f308'
+    '\x1cd "cno module named "causal_conv1d\x1f308'
+    '\x1cd "fno module named "flash_attn\x1f308'
+    '\x1cd "nunknown runtime specified "nvidia\x1f230'
+    '\x1cd "tno module named "torch\'\x1f70\x1f210\x1eno module named "torchaudio\x1f302\x1eno module named "torchvision\x1f302\x1eno module named "torch.\x1f452\x1eno module named "torch\x1f512'
+    '\x1cd "xno module named "xformers\x1f308'
+    '\x1cd \'aincompatible architecture (have "x86_64", need \'arm64\x1f61\x1eincompatible architecture (have "x86_64\', need \'arm64\x1f61\x1eincompatible architecture (have \'x86_64", need \'arm64\x1f61\x1eincompatible architecture (have \'x86_64\', need \'arm64\x1f61'
+    "\x1cd 'bno module named 'bitsandbytes\x1f308"
+    "\x1cd 'cno module named 'causal_conv1d\x1f308"
+    "\x1cd 'eno module named 'encodings\x1f226"
+    "\x1cd 'fno module named 'flash_attn\x1f308"
+    "\x1cd 'nno module named 'nvdiffrast\x1f308"
+    "\x1cd 'tno module named 'torch.\x1f452\x1eno module named 'torch\x1f512"
+    "\x1cd 'xno module named 'xformers\x1f308"
+    '\x1cd : duplicate gpu detected : rank \x1f482'
+    '\x1cd :rduplicate gpu detected :rank \x1f482'
+    '\x1cd ??amd 显卡不支持\x1f550\x1eamd 显卡可以\x1f550\x1eamd 显卡怎么\x1f550\x1eamd 显卡支持\x1f550\x1eamd 显卡的支持\x1f550\x1eamd 显卡能\x1f550\x1eamd 的显卡不支持\x1f550\x1eamd 的显卡可以\x1f550\x1eamd 的显卡怎么\x1f550\x1eamd 的显卡支持\x1f550\x1eamd 的显卡的支持\x1f550\x1eamd 的显卡能\x1f550'
+    '\x1cd ?dhas no member named ‘data_ptr"\x1f355\x1ehas no member named ‘data_ptr\'\x1f355\x1ehas no member named ‘data_ptr’\x1f355'
+    '\x1cd ?gamd 的gpu不支持\x1f550\x1eamd 的gpu可以\x1f550\x1eamd 的gpu怎么\x1f550\x1eamd 的gpu支持\x1f550\x1eamd 的gpu的支持\x1f550\x1eamd 的gpu能\x1f550'
+    '\x1cd ?tno module named ‘torchaudio\x1f302\x1eno module named ‘torchvision\x1f302'
+    "\x1cd abwheel(s) were skipped as your project's environment does not support the identified abi tag\x1f276"
+    '\x1cd afcrashed after using all available ram\x1f539'
+    '\x1cd alexpected all tensors to be on the same device\x1f522'
+    '\x1cd atregistered at \x1f386'
+    '\x1cd avtorch did not find available gpus on this system\x1f344'
+    '\x1cd bu is required but found \x1f271'
+    '\x1cd c failed to find c compiler\x1f164'
+    '\x1cd cpcannot load cpu or cuda kernel, quantization failed\x1f312'
+    '\x1cd cucould not find cudnn\x1f349'
+    '\x1cd dyfailed to set the allowed dynamic shared\x1f372'
+    '\x1cd enno module named ensurepip\x1f215\x1eno module named encodings\x1f226'
+    '\x1cd gegarbled generation\x1f430'
+    '\x1cd joexceeded job memory limit\x1f535'
+    '\x1cd launspecified launch failure\x1f465'
+    '\x1cd m1expected m1 and m2 to have the same dtype\x1f525'
+    '\x1cd mydetected my gpu before\x1f565\x1erecognized my gpu before\x1f565\x1eused my gpu before\x1f565'
+    '\x1cd npexpected np.ndarray (got numpy.ndarray)\x1f397'
+    '\x1cd nvunknown runtime specified nvidia\x1f230'
+    '\x1cd or is not found or cannot be loaded\x1f116\x1e.dll is not found or cannot be loaded\x1f117'
+    '\x1cd pino module named pip\x1f215'
+    '\x1cd ptprovided ptx was compiled with an unsupported toolchain\x1f85'
+    '\x1cd scexpected scalar type \x1f525'
+    '\x1cd tegarbled text\x1f430'
+    '\x1cd tyno device of requested type available\x1f235'
+    '\x1cd woapplied workaround for cudnn issue, install nvrtc.so\x1f584'
+    '\x1cd, bgradscaler is enabled, but cuda is not available\x1f439'
+    '\x1cd, ycuda driver initialization failed, you might not have a cuda gpu\x1f40\x1f218'
+    '\x1cd. ano gpu found. a gpu is needed for quantization\x1f241'
+    '\x1cd. cno gpu being used. careful, inference might be very slow\x1f438'
+    '\x1cd: "unknown runtime specified: "nvidia\x1f230'
+    "\x1cd: '==> error: module not found: 'nvidia\x1f19"
+    '\x1cd: `==> error: module not found: `nvidia\x1f19'
+    '\x1cd: f, used: false\x1f447'
+    '\x1cd: hcudamalloc failed: hiperroroutofmemory\x1f203'
+    '\x1cd: nunknown runtime specified: nvidia\x1f230'
+    '\x1cd: ocudamalloc failed: out of memory\x1f199\x1f203'
+    '\x1cd: rduplicate gpu detected: rank \x1f482'
+    '\x1cd; ftriton not found; flop counting will not work for triton kernels\x1f575'
+    '\x1cd; rpython was not found; run without arguments\x1f226'
+    '\x1cda (could not find cuda (missing:\x1f347'
+    '\x1cda >unsatisfied condition: cuda >=\x1f257'
+    '\x1cda afailed to detect a default cuda architecture\x1f347'
+    '\x1cda gcuda gpu is unavailable\x1f442\x1ecuda gpu unavailable\x1f442\x1eno cuda gpu \x1f442\x1eno cuda gpus \x1f442'
+    '\x1cda icuda is not available\x1f442\x1ecuda is not detected\x1f442\x1ecuda is not found\x1f442\x1ecuda is unavailable\x1f442\x1ecuda is no longer working\x1f565'
+    '\x1cda ncuda not available\x1f442\x1ecuda not detected\x1f442\x1ecuda not found\x1f442\x1ecuda no longer available\x1f565\x1ecuda no longer found\x1f565\x1ecuda no longer working\x1f565\x1ecuda no longer works\x1f565'
+    '\x1cda ocuda out of memory\x1f199'
+    '\x1cda snot compiled with cuda support\x1f305\x1e was not built with cuda support\x1f316\x1e was not compiled with cuda support\x1f316'
+    '\x1cda tcompiler requires the cuda toolkit\x1f347'
+    '\x1cda ucuda unavailable\x1f442'
+    '\x1cda vunsupported cuda version: \x1f258\x1ecuda version:\x1f554'
+    '\x1cda wcuda was not available\x1f442\x1ecuda was not detected\x1f442\x1ecuda was not found\x1f442\x1ecuda was no longer found\x1f565\x1ecuda was no longer working\x1f565'
+    '\x1cda-eno cuda-enabled gpu \x1f442\x1eno cuda-enabled gpus \x1f442'
+    '\x1cda-gno cuda-gpu \x1f442\x1eno cuda-gpus \x1f442'
+    '\x1cda.atorch.cuda.amp.autocast(args...) is deprecated\x1f594\x1etorch.cuda.amp.autocast(args...)` is deprecated\x1f594\x1etorch.cuda.amp.gradscaler(args...) is deprecated\x1f594\x1etorch.cuda.amp.gradscaler(args...)` is deprecated\x1f594'
+    '\x1cda.dc10_cuda.dll\x1f517'
+    '\x1cda.iattempting to deserialize object on a cuda device but torch.cuda.is_available() is false\x1f73'
+    '\x1cda.otorch.cuda.outofmemoryerror\x1f199'
+    '\x1cda_bget_cuda_bare_metal_version\x1f344'
+    '\x1cda_cno cmake_cuda_compiler could be found\x1f347'
+    '\x1cda_lc10_cuda_library \x1f350\x1ec10_cuda_library-\x1f350\x1ec10_cuda_library:\x1f350'
+    '\x1cda_pcuda_path is set but cuda was not able to be loaded\x1f328'
+    "\x1cda_scannot import name 'get_cuda_stream' from 'triton\x1f148"
+    '\x1cda_vcuda_visible_devices\x1f44'
+    '\x1cdacano cudacapable gpu \x1f442\x1eno cudacapable gpus \x1f442'
+    '\x1cdacono cudacompatible gpu \x1f442\x1eno cudacompatible gpus \x1f442'
+    '\x1cdaenno cudaenabled gpu \x1f442\x1eno cudaenabled gpus \x1f442'
+    "\x1cdaexspecified provider 'cudaexecutionprovider' is not in available provider names\x1f330\x1ecudaexecutionprovider\x1f551"
+    '\x1cdas das angegebene modul wurde nicht gefunden\x1f659'
+    '\x1cde -error code -9\x1f391\x1eexit code -9\x1f492'
+    '\x1cde ipytorch code is not compiled with mps enabled\x1f94'
+    '\x1cde k does not include kernels for this gpu\x1f79'
+    '\x1cde ounable to find code object for all current devices\x1f88'
+    '\x1cdebudebug check failed: \x1f68'
+    '\x1cded:library not loaded: \x1f113\x1f226'
+    '\x1cdeo2video2x\x1f551'
+    "\x1cdeomvideomemory isn't enough\x1f530\x1evideomemory issue\x1f530\x1evideomemory overflow\x1f530\x1evideomemory problem\x1f530"
+    '\x1cdepr is deprecated\x1f637'
+    '\x1cderlwas the underlying python interpreter removed\x1f226'
+    '\x1cdesefailed to deserialize cache entry\x1f381'
+    '\x1cdevidevice\x1f437'
+    '\x1cdia-nvidia-\x1f214'
+    '\x1cdia.insufficient nvidia.com/\x1f516'
+    '\x1cdia/no nvidia/amd gpu detected. ollama will run in cpu-only mode\x1f15'
+    "\x1cdio'partially initialized module 'torchaudio' has no attribute\x1f301"
+    '\x1cdio/torchaudio/\x1f145'
+    '\x1cdio=could not find a version that satisfies the requirement torchaudio==\x1f178\x1eno matching distribution found for torchaudio==\x1f178'
+    '\x1cdio\\torchaudio\\\x1f145'
+    '\x1cdlibdlib\x1f551'
+    "\x1cdll'.dll'\x1f299"
+    '\x1cdll..dll. please make sure it is in your library path\x1f296'
+    '\x1cdo ndo not\x1f567'
+    '\x1cdog watchdog caught collective operation timeout\x1f533'
+    "\x1cdon'don't\x1f567"
+    '\x1cdontdont \x1f548'
+    '\x1cdor/_vendor/cachecontrol/\x1f183\x1e_vendor/cachecontrol\\\x1f183'
+    '\x1cdor\\_vendor\\cachecontrol/\x1f183\x1e_vendor\\cachecontrol\\\x1f183'
+    '\x1cdpc_dpc_watchdog_violation\x1f408'
+    '\x1cdpcpdpcpp device count is zero\x1f58'
+    '\x1cdr_evideo_tdr_error\x1f408'
+    '\x1cdr_fvideo_tdr_failure\x1f408'
+    '\x1cdr_tvideo_tdr_timeout_detected\x1f408'
+    "\x1cds' cannot import name 'list_audio_backends' from 'torchaudio\x1f428"
+    '\x1ce "/adding custom device "/dev/kfd": no such file or directory\x1f499\x1eadding custom device "/dev/kfd\': no such file or directory\x1f499'
+    '\x1ce "nunknown or invalid runtime name "nvidia\x1f230'
+    '\x1ce "terror: namespace "thrust" has no member\x1f354\x1eerror: namespace "thrust\' has no member\x1f354\x1eerror: namespace "thrust’ has no member\x1f354'
+    '\x1ce \'/adding custom device \'/dev/kfd": no such file or directory\x1f499\x1eadding custom device \'/dev/kfd\': no such file or directory\x1f499'
+    "\x1ce 'jpartially initialized module 'json' has no attribute\x1f216\x1emodule 'json' has no attribute '\x1f217"
+    "\x1ce 'kmodule 'keyword' has no attribute '\x1f217"
+    "\x1ce 'mpartially initialized module 'math' has no attribute\x1f216"
+    "\x1ce 'umodule 'numpy' has no attribute 'unicode'\x1f140"
+    "\x1ce 'vmodule 'torchvision.models' has no attribute 'video'\x1f361"
+    "\x1ce 'zcannot import name 'zero_gradients\x1f424"
+    '\x1ce ?terror: namespace ‘thrust" has no member\x1f354\x1eerror: namespace ‘thrust\' has no member\x1f354\x1eerror: namespace ‘thrust’ has no member\x1f354'
+    '\x1ce `cunsupported gpu architecture `compute_\x1f160'
+    '\x1ce anonly have an cpu\x1f545'
+    '\x1ce audie auslagerungsdatei ist zu klein\x1f206'
+    '\x1ce avno cuda gpu are available\x1f218'
+    '\x1ce blno available memory for the cache blocks\x1f199'
+    '\x1ce cmbecause cmake was not found in the package registry\x1f455'
+    '\x1ce crerror while creating shared memory segment\x1f295'
+    '\x1ce daloading the data\x1f546'
+    '\x1ce dy could not be located in the dynamic link library \x1f450'
+    '\x1ce ecuncorrectable ecc error encountered\x1f34'
+    '\x1ce epthe epoch parameter in `scheduler.step()` was not necessary\x1f612'
+    '\x1ce geunreadable generation\x1f430'
+    '\x1ce gigenerate gibberish\x1f430'
+    '\x1ce godrive got full\x1f184'
+    '\x1ce hiattempting to use hipblaslt on an unsupported architecture\x1f93'
+    '\x1ce lathe launch timed out and was terminated\x1f466'
+    '\x1ce ml_impl: implementation for device mlu\x1f314'
+    '\x1ce mp to the mps backend\x1f193'
+    '\x1ce myonly have my cpu\x1f545'
+    '\x1ce np_impl: implementation for device npu\x1f314'
+    '\x1ce nufailed to initialize numpy\x1f138'
+    '\x1ce puno se puede encontrar el módulo especificado\x1f659'
+    '\x1ce py compatible compiler is required to use pytorch\x1f164'
+    '\x1ce roas the root\x1f505\x1euse the root user\x1f505'
+    '\x1ce sebecause setuptools was not found in the package registry\x1f455'
+    '\x1ce tucannot import name tuple\x1f360'
+    '\x1ce tyfailed to infer device type\x1f443'
+    '\x1ce vacmake_cuda_architectures must be valid if set\x1f347'
+    '\x1ce voloaded the voice encoder model on cpu\x1f438'
+    '\x1ce wepicture were \x1f429'
+    '\x1ce" fnvcc.exe" failed with exit code\x1f340\x1envcc.exe" failed with exit status\x1f340'
+    '\x1ce" ipython.exe" is not recognized as an internal\x1f263'
+    "\x1ce' fnvcc.exe' failed with exit code\x1f340\x1envcc.exe' failed with exit status\x1f340"
+    "\x1ce' ipython.exe' is not recognized as an internal\x1f263"
+    '\x1ce()iistuple()internal assert failed\x1f361'
+    '\x1ce, sa matching triton is not available, some optimizations will not be enabled\x1f630'
+    '\x1ce. pe. process\x1f38'
+    '\x1ce: "unknown or invalid runtime name: "nvidia\x1f230'
+    '\x1ce: -error code: -9\x1f391'
+    '\x1ce: 3code: 30, reason: unknown error\x1f27'
+    '\x1ce: 9code: 999, reason: unknown error\x1f27'
+    '\x1ce: bunable to open /dev/kfd read-write: bad address\x1f234'
+    '\x1ce: cunable to open /dev/kfd read-write: cannot allocate memory\x1f54'
+    '\x1ce: emodprobe: error\x1f18'
+    '\x1ce: iunable to open /dev/kfd read-write: invalid argument\x1f234'
+    '\x1ce: nunable to open /dev/kfd read-write: no such file or directory\x1f225'
+    '\x1ce: ounable to open /dev/kfd read-write: operation not permitted\x1f234'
+    '\x1ce: punable to open /dev/kfd read-write: permission denied\x1f54'
+    '\x1ce:-7(exitcode:-7)\x1f205'
+    '\x1ce:-9(exit code:-9)\x1f492\x1e(exitcode:-9)\x1f492'
+    '\x1ce_c_cmake_c_compiler not set\x1f353'
+    '\x1ce_cxcmake_cxx_compiler not set\x1f353'
+    '\x1cead thread \x1f460'
+    '\x1ceadano readable output\x1f430'
+    '\x1cecamdrive became full\x1f184'
+    '\x1ceck?"torch_check’ was not declared in this scope\x1f355\x1e\'torch_check’ was not declared in this scope\x1f355\x1e‘torch_check’ was not declared in this scope\x1f355'
+    '\x1cect-direct-ml\x1f551'
+    '\x1cectmdirectml\x1f551'
+    "\x1ced 'no module named '\x1f338"
+    '\x1ced (driver not initialized (amdgpu not found in modules)\x1f285'
+    '\x1ced `no module named `torch\x1f512'
+    '\x1ced gno supported gpu \x1f442\x1eno supported gpus \x1f442'
+    '\x1ced krequired key not available\x1f18'
+    '\x1ced:rduplicate gpu detected:rank \x1f482'
+    '\x1ced_eattempted_execute_of_noexecute_memory\x1f408'
+    '\x1cedirredirects are currently not supported in macos\x1f587'
+    '\x1cee odouble free or corruption\x1f487'
+    '\x1cee snot enough free space\x1f184'
+    '\x1ceep sleep mode\x1f435'
+    '\x1ceft no space left on device\x1f185\x1f204'
+    '\x1cefusrefuses to \x1f508'
+    '\x1cel .getting requirements to build wheel ... error\x1f358'
+    '\x1cel btensorflow was not built with cuda kernel binaries compatible with compute capability\x1f365'
+    '\x1cel i kernel is not available\x1f319'
+    '\x1cel skernel seems to have died\x1f540'
+    "\x1cels.no module named 'torchvision.models.utils'\x1f428"
+    '\x1cem iinstalled in this system is not supported by the\x1f400'
+    '\x1cem nsystem not yet initialized\x1f29\x1f222'
+    '\x1cem_ssystem_service_exception\x1f408'
+    '\x1cen d has not been declared\x1f425'
+    '\x1cen emiopen error:\x1f485'
+    "\x1cent.could not find suitable distribution for requirement.parse('\x1f458"
+    '\x1centenot implemented on the cpu\x1f327\x1e" not implemented for \x1f495\x1e\' not implemented for \x1f495'
+    "\x1ceo mvideo memory isn't enough\x1f530\x1evideo memory issue\x1f530\x1evideo memory overflow\x1f530\x1evideo memory problem\x1f530"
+    '\x1ceo_dvideo_dxgkrnl_fatal_error\x1f408'
+    '\x1ceo_mvideo_memory_management_internal\x1f408'
+    '\x1ceo_svideo_scheduler_internal_error\x1f408'
+    '\x1ceporreport\x1f557'
+    '\x1cer bnever being recognised\x1f548\x1enever being recognized\x1f548'
+    '\x1cer dnever detected\x1f548\x1eno longer detect\x1f565'
+    '\x1cer lcuda driver library failed to get device context\x1f43\x1ecuda driver library init failure\x1f43'
+    '\x1cer rnever recognised\x1f548\x1enever recognized\x1f548\x1eno longer recognise\x1f565\x1eno longer recognize\x1f565'
+    '\x1cer_wfaster_whisper\x1f551'
+    '\x1cero returned non-zero exit status\x1f215'
+    '\x1cero!xpu device count is zero!\x1f58'
+    '\x1cerr!err!\x1f269'
+    "\x1cers:applied providers: ['cpuexecutionprovider']\x1f330"
+    '\x1cert_in assert_no_cuda_mismatch\x1f343'
+    '\x1ces aimages are \x1f429'
+    '\x1ces cimages come out \x1f429'
+    '\x1ces ggenerates gibberish\x1f430\x1emakes gibberish\x1f430'
+    '\x1ces hthe following packages have unmet dependencies:\x1f457'
+    '\x1ces iimages is \x1f429'
+    '\x1ces prequires pytorch \x1f271'
+    '\x1ces/1issues/141287\x1f189'
+    '\x1ces/7issues/77764\x1f189'
+    '\x1cesenan nvidia gpu may be present on this machine, but a cuda-enabled jaxlib is not installed\x1f649'
+    "\x1cesn'doesn't\x1f567"
+    '\x1cesntdoesnt \x1f548'
+    '\x1cesse worker processes in total\x1f578'
+    "\x1ceste' requested\x1f555"
+    '\x1cestrdestroy_process_group() was not called before program exit\x1f589'
+    '\x1cet famdgpu: gpu reset failed\x1f407'
+    '\x1cet sget stuck\x1f431'
+    '\x1cetecdetected \x1f535'
+    '\x1cets gets stuck\x1f431'
+    '\x1cew ra new release of pip is available\x1f654'
+    "\x1cew tcan't start new thread\x1f416"
+    '\x1cexe?python.exe’ is not recognized as an internal\x1f263'
+    "\x1cext'partially initialized module 'torchtext' has no attribute\x1f301"
+    '\x1cext/torchtext/\x1f145'
+    '\x1cext\\torchtext\\\x1f145'
+    '\x1cey wkey was rejected by service\x1f18'
+    '\x1cf "ris not a member of "render group\x1f55\x1eis not a member of "render" group\x1f55\x1eis not a member of "render\' group\x1f55\x1eis not member of "render group\x1f55\x1eis not member of "render" group\x1f55\x1eis not member of "render\' group\x1f55'
+    '\x1cf "vis not a member of "video group\x1f55\x1eis not a member of "video" group\x1f55\x1eis not a member of "video\' group\x1f55\x1eis not member of "video group\x1f55\x1eis not member of "video" group\x1f55\x1eis not member of "video\' group\x1f55'
+    '\x1cf \'ris not a member of \'render group\x1f55\x1eis not a member of \'render" group\x1f55\x1eis not a member of \'render\' group\x1f55\x1eis not member of \'render group\x1f55\x1eis not member of \'render" group\x1f55\x1eis not member of \'render\' group\x1f55'
+    '\x1cf \'vis not a member of \'video group\x1f55\x1eis not a member of \'video" group\x1f55\x1eis not a member of \'video\' group\x1f55\x1eis not member of \'video group\x1f55\x1eis not member of \'video" group\x1f55\x1eis not member of \'video\' group\x1f55'
+    '\x1cf `xthe use of `x.t` on tensors of dimension other than 2\x1f609'
+    '\x1cf a of a machine that has no gpu\x1f545\x1eof a machine with no gpu\x1f545'
+    '\x1cf co which is of compute capability (cc) \x1f77'
+    '\x1cf cpexpected one of cpu, cuda\x1f208'
+    '\x1cf cu which is of cuda capability \x1f77\x1f585'
+    '\x1cf dpnumber of dpcpp devices should be greater than zero\x1f58'
+    '\x1cf viis not a member of video group\x1f55\x1eis not a member of video" group\x1f55\x1eis not a member of video\' group\x1f55\x1eis not member of video group\x1f55\x1eis not member of video" group\x1f55\x1eis not member of video\' group\x1f55'
+    '\x1cfbgefbgemm.dll\x1f517'
+    '\x1cfe2 caffe2 python run does not have gpu support\x1f514'
+    '\x1cfellfell back to cpu\x1f437\x1efell back to the cpu\x1f437'
+    '\x1cffmpffmpeg\x1f551'
+    '\x1cfft_cufft_internal_error\x1f238'
+    '\x1cfi? le module spécifié est introuvable\x1f659'
+    '\x1cfichfichier de pagination est insuffisant\x1f206'
+    '\x1cforhmakedeviceforhostname(): unsupported gloo device\x1f480'
+    '\x1cforimakedeviceforinterface(): unsupported gloo device\x1f480'
+    '\x1cfrozfroze\x1f431'
+    '\x1cft funable to register cufft factory: attempting to register factory for plugin\x1f623'
+    '\x1cg "busing "bitsandbytes\x1f240'
+    '\x1cg "lusing "load_in_8bit=true\x1f240'
+    "\x1cg 'busing 'bitsandbytes\x1f240"
+    "\x1cg 'lusing 'load_in_8bit=true\x1f240"
+    '\x1cg _cdll load failed while importing _c\x1f123'
+    '\x1cg _idll load failed while importing _imaging\x1f384'
+    '\x1cg `busing `bitsandbytes\x1f240'
+    '\x1cg `lusing `load_in_8bit=true\x1f240'
+    '\x1cg `tyou are using `torch.load with `weights_only=false (the current default value)\x1f595\x1eyou are using `torch.load with `weights_only=false` (the current default value)\x1f595\x1eyou are using `torch.load with weights_only=false (the current default value)\x1f595\x1eyou are using `torch.load with weights_only=false` (the current default value)\x1f595\x1eyou are using `torch.load` with `weights_only=false (the current default value)\x1f595\x1eyou are using `torch.load` with `weights_only=false` (the current default value)\x1f595\x1eyou are using `torch.load` with weights_only=false (the current default value)\x1f595\x1eyou are using `torch.load` with weights_only=false` (the current default value)\x1f595'
+    '\x1cg a using a cpu\x1f545'
+    '\x1cg biusing bitsandbytes\x1f240'
+    '\x1cg cpusing cpu for inference\x1f438\x1eusing cpu\x1f545'
+    '\x1cg daloading data\x1f546'
+    "\x1cg deisn't being detected\x1f548\x1enever being detected\x1f548\x1enot being detected\x1f548"
+    '\x1cg dino matching distribution found for torch\x1f3\x1f169\x1eno matching distribution found for \x1f170'
+    '\x1cg faversion solving failed\x1f544'
+    '\x1cg fipaging file is too small\x1f206'
+    '\x1cg nogenerating nonsense\x1f430\x1eusing non-full backward hook \x1f614'
+    '\x1cg omsetting omp_num_threads environment variable for each process to be 1\x1f586'
+    '\x1cg ongenerating only gibberish\x1f430\x1egenerating only nonsense\x1f430\x1eloading on\x1f437\x1erunning on\x1f437\x1eusing only cpu\x1f545'
+    '\x1cg os which is newer than running os\x1f220'
+    "\x1cg pirunning pip as the 'root' user can result in broken permissions\x1f653"
+    "\x1cg reisn't being recognised\x1f548\x1eisn't being recognized\x1f548\x1enot being recognised\x1f548\x1enot being recognized\x1f548"
+    "\x1cg seisn't being seen\x1f548\x1enever being seen\x1f548\x1enot being seen\x1f548"
+    '\x1cg spthe following specifications were found to be incompatible\x1f177'
+    '\x1cg thusing the root user\x1f505\x1eusing the cpu\x1f545'
+    "\x1cg usisn't being used\x1f548\x1enever being used\x1f548\x1enot being used\x1f548"
+    "\x1cg utisn't being utilised\x1f548\x1eisn't being utilized\x1f548\x1enever being utilised\x1f548\x1enever being utilized\x1f548\x1enot being utilised\x1f548\x1enot being utilized\x1f548"
+    "\x1cg woisn't being working\x1f548\x1enever being working\x1f548\x1enot being working\x1f548"
+    '\x1cg: twarning: the nvidia driver was not detected\x1f49'
+    '\x1cgcc:gcc: not found\x1f166'
+    '\x1cge aimage are \x1f429'
+    '\x1cge cimage come out \x1f429'
+    '\x1cge iimage is \x1f429'
+    '\x1cge timage too big to run face detection on gpu\x1f202'
+    '\x1cge vbecause these package versions have conflicting dependencies\x1f173'
+    '\x1cge wimage were \x1f429'
+    '\x1cges images were \x1f429'
+    '\x1cgeshstoragesharing.cpp\x1f560'
+    '\x1cgesnpackagesnotfounderror\x1f174'
+    '\x1cggmlggml\x1f553'
+    '\x1cgh cnot enough cuda cores to use max_autotune mode\x1f569\x1enot enough cuda cores to use max_autotune_gemm mode\x1f569'
+    '\x1cgh dnot enough disk space\x1f184'
+    '\x1cgh fnot enough free disk space\x1f184'
+    '\x1cgh gnot enough gpu video memory available\x1f200'
+    '\x1cgh mdefaultcpuallocator: not enough memory\x1f491'
+    '\x1cgib, gib, other allocations: \x1f219'
+    '\x1cgibbgibberish\x1f429'
+    '\x1cglibglibcxx_3.4.\x1f136'
+    '\x1cgnisnot recognised\x1f548\x1erecognised my gpu before\x1f565\x1erecognised my gpu previously\x1f565\x1erecognised the gpu before\x1f565\x1erecognised the gpu previously\x1f565'
+    '\x1cgot got stuck\x1f431'
+    '\x1cgpu.insufficient gpu.intel.com/\x1f516'
+    '\x1cgpu/no gpu/tpu found, falling back to cpu\x1f552'
+    '\x1cgpulgpuload\x1f546'
+    "\x1cgpumgpumemory isn't enough\x1f530\x1egpumemory issue\x1f530\x1egpumemory overflow\x1f530\x1egpumemory problem\x1f530"
+    '\x1cgpuugpuusage\x1f546'
+    '\x1cguesguessing device id based on global rank\x1f588'
+    '\x1ch a with a cpu\x1f545'
+    '\x1ch apthe pytorch api of nested tensors is in prototype stage\x1f617'
+    '\x1ch bedetected mismatch between collectives on ranks\x1f561'
+    '\x1ch butorch built with cuda\x1f513\x1etorch built without cuda\x1f513\x1etorch built without gpu\x1f513'
+    '\x1ch c failed to load pytorch c extensions\x1f96'
+    '\x1ch cpbut not with cpu\x1f430\x1ewith cpu\x1f545'
+    '\x1ch cutorch is compiled with cuda\x1f513'
+    '\x1ch dtmismatch dtype between input and weight: input dtype = \x1f574'
+    '\x1ch ercuda failed with error out of memory\x1f199'
+    '\x1ch fltorch was not compiled with flash attention\x1f568'
+    '\x1ch in is not compatible with the current pytorch installation\x1f75\x1f77'
+    '\x1ch mptorch not compiled with mps enabled\x1f208'
+    '\x1ch mywith my cpu\x1f545'
+    '\x1ch nafailed to load pytorch native library\x1f662'
+    '\x1ch nctorch is not built with nccl\x1f479\x1etorch is not compiled with nccl\x1f479\x1etorch was not built with nccl\x1f479\x1etorch was not compiled with nccl\x1f479'
+    '\x1ch ofswitch off\x1f432'
+    "\x1ch py was not built with pytorch support\x1f316\x1e was not compiled with pytorch support\x1f316\x1e wasn't built with pytorch support\x1f316\x1e wasn't compiled with pytorch support\x1f316"
+    '\x1ch rowith root permission\x1f505'
+    '\x1ch smnot enough sms to use max_autotune mode\x1f569\x1enot enough sms to use max_autotune_gemm mode\x1f569'
+    '\x1ch spnot enough space\x1f184'
+    '\x1ch stexit with status -9\x1f492\x1eexited with status -9\x1f492'
+    "\x1ch' ( from 'torch' (unknown location)\x1f97"
+    "\x1ch-cl' requires 'torch-cluster'\x1f325\x1e' requires either 'torch-cluster'\x1f325"
+    '\x1ch-cupytorch-cuda\x1f180'
+    "\x1ch-sc' requires 'torch-scatter'\x1f325\x1e' requires either 'torch-scatter'\x1f325"
+    "\x1ch._sno module named 'torch._six\x1f424"
+    "\x1ch._tno module named 'torch._thnn\x1f424"
+    '\x1ch.co not yet supported for torch.compile\x1f67'
+    '\x1ch.cptorch.cpu.amp.autocast(args...) is deprecated\x1f594\x1etorch.cpu.amp.autocast(args...)` is deprecated\x1f594\x1etorch.cpu.amp.gradscaler(args...) is deprecated\x1f594\x1etorch.cpu.amp.gradscaler(args...)` is deprecated\x1f594'
+    "\x1ch.leno module named 'torch.legacy\x1f424"
+    "\x1ch.onno module named 'torch.onnx.symbolic_registry\x1f424"
+    '\x1ch.outorch.outofmemoryerror\x1f199'
+    '\x1ch: pcudnn version mismatch: pytorch was compiled\x1f130'
+    '\x1ch: tapi mismatch: the client has the version\x1f22'
+    '\x1ch_clno module named "torch_cluster\x1f308\x1eno module named \'torch_cluster\x1f308'
+    '\x1ch_cutorch_cuda.dll\x1f517'
+    '\x1ch_scno module named "torch_scatter\x1f308\x1eno module named \'torch_scatter\x1f308'
+    '\x1channoutput channels > 65536 not supported at the mps device\x1f192'
+    "\x1che 'unable to load the 'nvidia\x1f20"
+    '\x1che hthese packages do not match the hashes\x1f100'
+    "\x1che kunable to load the kernel module 'nvidia\x1f20"
+    '\x1che ocould not find the operator torchvision::nms\x1f142'
+    '\x1chibehibernat\x1f435'
+    "\x1chip/fatal error: 'hip/\x1f354\x1efatal error: hip/\x1f354"
+    "\x1chipcfatal error: 'hipcub/\x1f354\x1efatal error: hipcub/\x1f354"
+    '\x1chon"python" is not recognized as an internal\x1f263'
+    "\x1chon'python' is not recognized as an internal\x1f263"
+    '\x1chon?python’ is not recognized as an internal\x1f263'
+    '\x1chts_weights_only\x1f520'
+    '\x1chunghung\x1f431'
+    '\x1chut shut down\x1f432\x1eshut off\x1f432'
+    '\x1chutsshuts down\x1f432\x1eshuts off\x1f432'
+    '\x1chw ehw exception by gpu node\x1f407'
+    "\x1ci' i'nvidia-smi' is not recognized as an internal or external command\x1f14"
+    '\x1ci386i386\x1f449'
+    '\x1ci: cnvidia-smi: command not found\x1f14'
+    '\x1ci: invidia-container-cli: initialization error: driver error: failed to process request\x1f280\x1envidia-container-cli: initialization error: cuda error\x1f281'
+    '\x1ci: nnvidia-smi: not found\x1f14'
+    '\x1cia cnvidia cuda toolkit detected\x1f564'
+    '\x1cia gno nvidia gpu \x1f442\x1eno nvidia gpus \x1f442'
+    '\x1cia orequires use of the nvidia open kernel modules\x1f250'
+    '\x1cia pthe nvidia probe routine failed for \x1f402\x1ethe nvidia probe routine was not called for \x1f402'
+    '\x1cia tnvidia toolkit detected\x1f564'
+    '\x1cia-snvidia-smi\x1f254'
+    "\x1cib c.dylib can't be opened because apple cannot check it\x1f114\x1e.dylib cannot be opened because the developer cannot be verified\x1f114\x1e.dylib can’t be opened because apple cannot check it\x1f114"
+    "\x1cib i.dylib is damaged and can't be opened\x1f114\x1e.dylib is damaged and can’t be opened\x1f114"
+    '\x1cib wdlib will not use cuda\x1f349'
+    '\x1cibgllibgl error: failed to load driver: \x1f666'
+    '\x1cibsnlibsndfile is not found\x1f382'
+    '\x1cice(cuda-capable device(s) is/are busy or unavailable\x1f36'
+    "\x1cicsmgraphicsmemory isn't enough\x1f530\x1egraphicsmemory issue\x1f530\x1egraphicsmemory overflow\x1f530\x1egraphicsmemory problem\x1f530"
+    '\x1cid (invalid device id (\x1f490'
+    '\x1cid ccuda error: invalid configuration argument\x1f559'
+    '\x1cid e: invalid elf header\x1f419'
+    '\x1cid hinvalid high watermark ratio\x1f198'
+    '\x1cid linvalid low watermark ratio\x1f198'
+    '\x1cid m since it has invalid metadata\x1f379'
+    '\x1cid pfree(): invalid pointer\x1f487'
+    '\x1cid sfree(): invalid size\x1f487'
+    '\x1cid vnvrtc: error: invalid value for --gpu-architecture\x1f83'
+    '\x1cid winvalid wheel\x1f100'
+    '\x1cid_ihsa_status_error_invalid_isa\x1f404'
+    '\x1cid_vcublas_status_invalid_value when calling\x1f393'
+    '\x1cidcocudaerrorinvalidconfiguration\x1f559'
+    '\x1cidcxinvalidcxxcompiler\x1f164'
+    '\x1ciedlunsatisfiedlinkerror: \x1f662'
+    '\x1cier(barrier(): using the device under current context\x1f588'
+    '\x1cievemesa-loader: failed to retrieve\x1f666'
+    '\x1cildifailed building wheel for \x1f341'
+    '\x1cileltensilelibrary\x1f92'
+    '\x1cill?instruction illégale\x1f10'
+    '\x1cilt-built-in\x1f479'
+    '\x1cilt. not built.\x1f385'
+    '\x1ciltibuiltin\x1f479'
+    '\x1cimeo timeout\x1f407'
+    '\x1cin 0the torchvision.transforms.functional_tensor module is deprecated in 0.15\x1f641'
+    '\x1cin cbut not in cpu\x1f430\x1ethan in cpu\x1f430'
+    '\x1cin knot supported in kfd\x1f261'
+    '\x1cin scannot allocate memory in static tls block\x1f417'
+    '\x1cin wredirects are currently not supported in windows or macos\x1f587'
+    '\x1cin: expected in: \x1f221'
+    '\x1cind_find_unused_parameters=true was specified in ddp constructor, but did not find any unused parameters\x1f592'
+    "\x1cinf'module 'numpy' has no attribute 'inf'\x1f140"
+    '\x1cing[warning[xformers]\x1f153'
+    '\x1cingacachingallocator option \x1f411'
+    "\x1cinsppartially initialized module 'inspect' has no attribute\x1f216"
+    '\x1cinsuinsufficient\x1f530'
+    '\x1cint print nonsense\x1f430'
+    '\x1cio bno audio backend is available\x1f383'
+    '\x1cio ino audio i/o backend is available\x1f383'
+    '\x1cio mtorchaudio missing, ace model will be broken\x1f303'
+    '\x1cio wdetected that pytorch and torchaudio were compiled with different cuda major versions\x1f144\x1edetected that pytorch and torchaudio were compiled with different cuda versions\x1f144'
+    "\x1cio.bno module named 'torchaudio.backend'\x1f428"
+    "\x1cio.ino module named 'torchaudio.io'\x1f428"
+    "\x1cio.sno module named 'torchaudio.sox_effects'\x1f428"
+    "\x1cion'partially initialized module 'torchvision' has no attribute\x1f301"
+    '\x1cion/torchvision/\x1f145'
+    '\x1cion\\torchvision\\\x1f145'
+    '\x1cionacannot import name optional\x1f360'
+    '\x1cioniresolutionimpossible\x1f173'
+    '\x1cip dpytorch is not linked with support for hip devices\x1f74'
+    '\x1cip ehip error: no kernel image is available\x1f89\x1ehip error: invalid argument\x1f91'
+    '\x1cip ohip out of memory\x1f199'
+    "\x1cip3''pip3' is not recognized as an internal or external command\x1f262\x1ethe term 'pip3' is not recognized\x1f262"
+    '\x1cip_vhip_visible_devices\x1f44'
+    '\x1ciplemultiple copies of the openmp runtime have been linked\x1f157'
+    '\x1ciproiprogress not found. please update jupyter and ipywidgets\x1f639'
+    '\x1cirqlirql_not_less_or_equal\x1f408'
+    '\x1cis a not supported in this architecture\x1f367'
+    '\x1cis btorch is built with cuda\x1f513\x1etorch is built without cuda\x1f513\x1etorch is built without gpu\x1f513'
+    "\x1cis his higher than the checker's\x1f378"
+    '\x1cis nis not\x1f567'
+    '\x1cis u is undefined\x1f425'
+    '\x1cis v but this version of numpy\x1f397'
+    '\x1cis_ais_available\x1f95'
+    '\x1ciscono compatible gpus were discovered\x1f42'
+    "\x1cisn'isn't\x1f567"
+    '\x1cist,cuda_home does not exist, unable to compile cuda op\x1f343'
+    "\x1cist_' has no attribute 'list_audio_backends'\x1f428"
+    '\x1cistuistuple() internal assert failed\x1f361'
+    "\x1cit a but doesn't declare it as a build dependency\x1f211"
+    '\x1cit wexit with code -9\x1f492'
+    '\x1cit_ffatal python error: init_fs_encoding\x1f226'
+    '\x1cit_ifatal python error: init_import_site\x1f226'
+    '\x1cit_sfatal python error: init_sys_streams\x1f226'
+    '\x1citfsfatal python error: initfsencoding\x1f226'
+    "\x1cize'partially initialized module 'tokenize' has no attribute\x1f216\x1emodule 'tokenize' has no attribute '\x1f217"
+    '\x1cize_size_average and reduce args will be deprecated\x1f601'
+    '\x1cja ininja is required to load c++ extensions\x1f168'
+    '\x1cjetsjetson\x1f103'
+    '\x1ck imblack image\x1f429'
+    '\x1ck scblack screen\x1f429'
+    '\x1ck sqblack square\x1f429'
+    '\x1ck" iidentifier \'torch_check" is undefined\x1f355'
+    '\x1ck" w"torch_check" was not declared in this scope\x1f355\x1e\'torch_check" was not declared in this scope\x1f355\x1e‘torch_check" was not declared in this scope\x1f355'
+    "\x1ck' iidentifier 'torch_check' is undefined\x1f355"
+    '\x1ck\' w"torch_check\' was not declared in this scope\x1f355\x1e\'torch_check\' was not declared in this scope\x1f355\x1e‘torch_check\' was not declared in this scope\x1f355'
+    '\x1ckagibecause packaging was not found in the package registry\x1f455'
+    '\x1cke ecmake error at cmakelists.txt:\x1f353'
+    '\x1cke gmake gibberish\x1f430'
+    '\x1cke mcmake must be installed to build\x1f166'
+    '\x1cke nmake nonsense\x1f430'
+    '\x1cke omake only gibberish\x1f430\x1emake only nonsense\x1f430'
+    "\x1cken'partially initialized module 'token' has no attribute\x1f216\x1emodule 'token' has no attribute '\x1f217"
+    '\x1ckens output tokens are\x1f430'
+    '\x1ckerakeras\x1f553'
+    '\x1ckillkilled\x1f181'
+    '\x1ckit-because scikit-build was not found in the package registry\x1f455'
+    '\x1ckit_because scikit_build was not found in the package registry\x1f455'
+    '\x1ckl_imkl_include_dir-notfound\x1f351'
+    '\x1ckl_tmkl_threading_layer=intel is incompatible with libgomp\x1f133'
+    '\x1cl anthe model and loaded state dict do not match exactly\x1f436'
+    '\x1cl apkernel appears to have died\x1f540'
+    '\x1cl bafall back on cpu\x1f437\x1efall back on the cpu\x1f437\x1efall back to cpu\x1f437\x1efall back to the cpu\x1f437'
+    '\x1cl crthe kernel crashed while executing code\x1f540'
+    '\x1cl cuall cuda-capable devices are busy or unavailable\x1f36'
+    '\x1cl digetting requirements to build wheel did not run successfully\x1f358'
+    '\x1cl igdriver will ignore this gpu\x1f401'
+    '\x1cl irunsupported model ir version: \x1f378'
+    '\x1cl itunable to import torch, please install it if you want\x1f356'
+    '\x1cl ofdetected call of `lr_scheduler.step()` before `optimizer.step()`\x1f611'
+    '\x1cl ounonsensical output\x1f430'
+    '\x1cl renonsensical result\x1f430'
+    '\x1cl siwas terminated by signal sigkill\x1f492'
+    '\x1cl: 9was terminated by signal: 9\x1f492'
+    '\x1cl: _undefined symbol: _zn\x1f149'
+    '\x1cl: b) is killed by signal: bus error\x1f204'
+    '\x1cl: cundefined symbol: cudnn\x1f130'
+    '\x1cl: dfailed to initialize nvml: driver/library version mismatch\x1f21\x1efailed to initialize nvml: driver not loaded\x1f256'
+    '\x1cl: k) is killed by signal: killed\x1f494'
+    '\x1cl: nundefined symbol: nvrtc\x1f127'
+    '\x1cl: swas terminated by signal: sigkill\x1f492'
+    '\x1cl: ufailed to initialize nvml: unknown error\x1f48'
+    '\x1cla pla procédure spécifiée est introuvable\x1f660'
+    '\x1clantlantern is not loaded. please use\x1f377'
+    '\x1clazylazy modules are a new feature under heavy development\x1f602'
+    '\x1cld punable to find a build program corresponding to\x1f353'
+    '\x1cld-mld-musl\x1f8'
+    '\x1cle <unable to open file </torch_\x1f204'
+    '\x1cle nno module named \x1f306'
+    '\x1cle runreadable result\x1f430'
+    '\x1cle ulow volatile usage\x1f546\x1epoor volatile usage\x1f546'
+    '\x1cle-llow volatile-load\x1f546\x1epoor volatile-load\x1f546'
+    '\x1cle-ulow volatile-usage\x1f546\x1epoor volatile-usage\x1f546'
+    '\x1cle_nenable_nested_tensor is true, but\x1f572'
+    '\x1clel compile parallel cpu kernel failed\x1f312'
+    '\x1clenathe filename or extension is too long\x1f187'
+    '\x1clentsilently\x1f433'
+    '\x1cler:compiler: cl is not found\x1f163'
+    "\x1clex'module 'numpy' has no attribute 'complex'\x1f140"
+    '\x1clibblibbitsandbytes_cuda\x1f155'
+    '\x1clibelibegl warning: failed to open /dev/dri/\x1f490'
+    '\x1clibilibiomp5md.dll\x1f517'
+    '\x1clibmlibmambaunsatisfiableerror\x1f174'
+    '\x1clibtlibtorch not found\x1f350'
+    '\x1cliddcudaerrorinvaliddevicefunction\x1f468'
+    '\x1clidihiperrorinvalidimage\x1f90'
+    '\x1clidkcudaerrorinvalidkernelimage\x1f467'
+    '\x1clintncclinternalerror\x1f481'
+    '\x1clinvncclinvalidusage\x1f482'
+    '\x1clit-because flit-core was not found in the package registry\x1f455'
+    '\x1clit_because flit_core was not found in the package registry\x1f455'
+    '\x1cliziinitializing zero-element tensors is a no-op\x1f604'
+    '\x1cll fis not currently supported on the mps backend and will fall back to run on the cpu\x1f190'
+    '\x1cll wmps not available because the current pytorch install was not built with mps enabled\x1f94'
+    '\x1cll zfailed to install zluda\x1f374'
+    '\x1cll: died with <signals.sigkill: 9>\x1f492'
+    '\x1cllenfallen off the bus\x1f31\x1egpu has fallen off the bus\x1f453'
+    '\x1cllvmllvm error: failed to infer result type\x1f195'
+    '\x1clm slm studio\x1f551'
+    '\x1clm-slm-studio\x1f551'
+    '\x1clmstlmstudio\x1f551'
+    '\x1cloc(malloc(): invalid\x1f487'
+    '\x1clog all log messages before absl::initializelog() is called are written to stderr\x1f625'
+    '\x1clossloss\x1f556'
+    '\x1cls._torch.utils._pytree._register_pytree_node is deprecated\x1f598'
+    "\x1cls.fno module named 'torch.utils.ffi\x1f424"
+    '\x1clse,gpu available: false, used: 0\x1f442\x1egpu available: false, used: false\x1f442'
+    '\x1clsetno cuda toolset found\x1f347'
+    '\x1clt aresult are \x1f429'
+    '\x1clt cresult come out \x1f429'
+    '\x1clt fwhich was built for mac os \x1f220\x1ewhich was built for macos \x1f220'
+    '\x1clt iresult is \x1f429\x1ebuilt in\x1f479'
+    '\x1clt_ipage_fault_in_nonpaged_area\x1f408'
+    '\x1cltindefaulting back on cpu\x1f437\x1edefaulting back on the cpu\x1f437\x1edefaulting back to cpu\x1f437\x1edefaulting back to the cpu\x1f437\x1edefaulting to cpu\x1f437\x1edefaulting to the cpu\x1f437\x1edefaultingback on cpu\x1f437\x1edefaultingback on the cpu\x1f437\x1edefaultingback to cpu\x1f437\x1edefaultingback to the cpu\x1f437'
+    '\x1clunhncclunhandledcudaerror\x1f481'
+    '\x1clvepresolvepackagenotfound\x1f174'
+    '\x1clversolverproblemerror\x1f544'
+    '\x1cly con only cpu\x1f545'
+    '\x1cly ggenerates only gibberish\x1f430'
+    '\x1cly honly has the cpu\x1f545'
+    '\x1cly ppytorch does not currently provide packages for pypi\x1f562'
+    '\x1cly thas only the cpu\x1f545\x1ehave only the cpu\x1f545'
+    '\x1cly zgenerates only zeros\x1f430'
+    "\x1cm 'nthe term 'nvidia-smi' is not recognized\x1f14"
+    "\x1cm c+couldn't load custom c++ ops\x1f143"
+    '\x1cm cpfrom cpu\x1f430'
+    '\x1cm entorch not compiled with rocm enabled\x1f208'
+    '\x1cm infrom in cpu\x1f430\x1efrom in the cpu\x1f430'
+    '\x1cm itfrom it is cpu\x1f430\x1efrom it is the cpu\x1f430'
+    '\x1cm onfrom on cpu\x1f430\x1efrom on the cpu\x1f430'
+    '\x1cm tovram too low\x1f530\x1evram too small\x1f530'
+    '\x1cm vlfailed to import from vllm._c\x1f307'
+    '\x1cm wavram was too low\x1f530\x1evram was too small\x1f530'
+    '\x1cm, avram, are too low\x1f530\x1evram, are too small\x1f530'
+    '\x1cm, ivram, is too low\x1f530\x1evram, is too small\x1f530'
+    '\x1cm, tvram, too low\x1f530\x1evram, too small\x1f530'
+    '\x1cm, wvram, was too low\x1f530\x1evram, was too small\x1f530'
+    '\x1cm64"incompatible architecture (have "arm64", need \x1f60\x1eincompatible architecture (have \'arm64", need \x1f60'
+    '\x1cm64\'incompatible architecture (have "arm64\', need \x1f60\x1eincompatible architecture (have \'arm64\', need \x1f60'
+    '\x1cm64,incompatible architecture (have "arm64, need \x1f60\x1eincompatible architecture (have \'arm64, need \x1f60\x1eincompatible architecture (have arm64, need \x1f60'
+    '\x1cm: anvrm: api mismatch\x1f22'
+    '\x1cm: xnvrm: xid \x1f30'
+    '\x1cm???vramが不足\x1f529\x1evramが足り\x1f529\x1evramの不足\x1f529\x1evramの足り\x1f529\x1evram가부족\x1f529\x1evram이부족\x1f529'
+    '\x1cmac nccl is not available on mac os\x1f479\x1enccl is not supported on mac os\x1f479'
+    '\x1cmaximaximum supported version for reading is \x1f361'
+    '\x1cmd gamd gpu不支持\x1f550\x1eamd gpu可以\x1f550\x1eamd gpu怎么\x1f550\x1eamd gpu支持\x1f550\x1eamd gpu的支持\x1f550\x1eamd gpu能\x1f550'
+    '\x1cmd??amd显卡不支持\x1f550\x1eamd显卡可以\x1f550\x1eamd显卡怎么\x1f550\x1eamd显卡支持\x1f550\x1eamd显卡的支持\x1f550\x1eamd显卡能\x1f550\x1eamd的显卡不支持\x1f550\x1eamd的显卡可以\x1f550\x1eamd的显卡怎么\x1f550\x1eamd的显卡支持\x1f550\x1eamd的显卡的支持\x1f550\x1eamd的显卡能\x1f550'
+    '\x1cmd?gamd的gpu不支持\x1f550\x1eamd的gpu可以\x1f550\x1eamd的gpu怎么\x1f550\x1eamd的gpu支持\x1f550\x1eamd的gpu的支持\x1f550\x1eamd的gpu能\x1f550'
+    '\x1cme "name "\x1f313'
+    "\x1cme 'name '\x1f313"
+    '\x1cme ?name ‘\x1f313\x1ename ’\x1f313'
+    '\x1cme `name `\x1f313'
+    '\x1cme bcannot import name broadcastinglist\x1f360'
+    '\x1cme ihas different name in metadata\x1f379'
+    '\x1cme lcannot import name list\x1f360'
+    '\x1cme pcannot import name pillow_version\x1f384'
+    '\x1cme vcuda driver version is insufficient for cuda runtime version\x1f86'
+    '\x1cme zcannot import name zero_gradients\x1f424'
+    '\x1cme="name="torch", version="0.1.2\x1f562\x1ename="torch", version=\'0.1.2\x1f562\x1ename="torch\', version="0.1.2\x1f562\x1ename="torch\', version=\'0.1.2\x1f562'
+    '\x1cme=\'name=\'torch", version="0.1.2\x1f562\x1ename=\'torch", version=\'0.1.2\x1f562\x1ename=\'torch\', version="0.1.2\x1f562\x1ename=\'torch\', version=\'0.1.2\x1f562'
+    '\x1cmes frames are \x1f429\x1eframes come out \x1f429\x1eframes is \x1f429\x1eframes were \x1f429'
+    '\x1cmesamesa-loader: failed to open\x1f666'
+    "\x1cmi cnvidia-smi couldn't find libnvidia-ml.so\x1f229"
+    "\x1cmi hnvidia-smi has failed because it couldn't communicate with the nvidia driver\x1f17"
+    '\x1cmis-mis-match\x1f518'
+    '\x1cmiseinstruction non permise\x1f10'
+    '\x1cmismmismatch\x1f518'
+    '\x1cmiteis under development and support for this is limited\x1f378'
+    '\x1cml envml error: insufficient permissions\x1f233\x1envml error: driver not loaded\x1f256'
+    '\x1cml snvml shared library not found\x1f260'
+    '\x1cml ufailed to initialize nvml unknown error\x1f48'
+    '\x1cml: failed to initialize nvml: insufficient permissions\x1f233'
+    '\x1cml:ufailed to initialize nvml:unknown error\x1f48'
+    '\x1cmodpmodprobe: fatal\x1f18'
+    '\x1cmpliimplicit dimension choice for \x1f603'
+    "\x1cmpsampsaccelerator can not run on your system since the accelerator is not available\x1f448\x1empsaccelerator can't run on your system since the accelerator is not available\x1f448\x1empsaccelerator cannot run on your system since the accelerator is not available\x1f448\x1empsaccelerator` can not run on your system since the accelerator is not available\x1f448\x1empsaccelerator` can't run on your system since the accelerator is not available\x1f448\x1empsaccelerator` cannot run on your system since the accelerator is not available\x1f448"
+    '\x1cmpsgmpsgraphutilities.mm\x1f195'
+    '\x1cms bdkms build\x1f19'
+    '\x1cms idkms install\x1f19'
+    '\x1cmsvcmsvcp140.dll\x1f517'
+    '\x1cmunmmunmap_chunk(): invalid pointer\x1f487'
+    '\x1cmusa_impl: implementation for device musa\x1f314'
+    '\x1cmxnemxnet\x1f553'
+    "\x1cn '[failed assertion '[mps\x1f501"
+    "\x1cn 'dfailed assertion 'destination ndarray\x1f501"
+    "\x1cn 'efailed assertion 'error: mlir pass manager failed\x1f501"
+    "\x1cn 'g' is not defined for option 'gpu-name'\x1f84"
+    "\x1cn 'itorch is not installed, please run 'install_torch\x1f377"
+    "\x1cn 'pfailed assertion 'placeholder\x1f501"
+    "\x1cn 'sfailed assertion 'source ndarray\x1f501"
+    "\x1cn 'tcould not run 'torchvision::\x1f387"
+    "\x1cn 'ufailed assertion 'unsupported datatype for constant\x1f196"
+    '\x1cn -mneither python -m pip nor uv are available\x1f262\x1eneither python -m pip nor uv is available\x1f262'
+    '\x1cn -owarning: ignoring invalid distribution -orch\x1f99'
+    '\x1cn -~warning: ignoring invalid distribution -~orch\x1f99'
+    '\x1cn : reason : gpu hang\x1f407'
+    '\x1cn :greason :gpu hang\x1f407'
+    '\x1cn `[failed assertion `[mps\x1f501'
+    '\x1cn `dfailed assertion `destination ndarray\x1f501'
+    '\x1cn `efailed assertion `error: mlir pass manager failed\x1f501'
+    '\x1cn `pfailed assertion `placeholder\x1f501'
+    '\x1cn `ufailed assertion `unsupported datatype for constant\x1f196'
+    '\x1cn a on a cpu\x1f545'
+    '\x1cn addropout option adds dropout after all but last recurrent layer\x1f610'
+    '\x1cn arincompatible function arguments\x1f321'
+    '\x1cn cuwithout an cuda\x1f545'
+    '\x1cn gopartition got full\x1f184'
+    '\x1cn gpbfloat16 is only supported on gpus with compute capability\x1f370'
+    '\x1cn hoextension horovod.torch has not been built\x1f311'
+    '\x1cn itthan it is cpu\x1f430\x1ethan it is the cpu\x1f430'
+    '\x1cn lafatal error in launcher: unable to create process\x1f226'
+    '\x1cn mehas different version in metadata\x1f379'
+    '\x1cn mpbfloat16 is not supported on mps\x1f194'
+    '\x1cn myon my cpu\x1f545'
+    '\x1cn nuthe given numpy array is not writable, and pytorch does not support non-writable tensors\x1f607\x1ethe given numpy array is not writable, and pytorch does not support non-writeable tensors\x1f607\x1ethe given numpy array is not writeable, and pytorch does not support non-writable tensors\x1f607\x1ethe given numpy array is not writeable, and pytorch does not support non-writeable tensors\x1f607'
+    '\x1cn nvwithout an nvidia\x1f545'
+    '\x1cn ouwithout an output\x1f433'
+    '\x1cn plcomputation placer already registered\x1f624'
+    '\x1cn ptfunction pthread_mutex_init failed\x1f157'
+    '\x1cn sh: cannot open shared object file\x1f106\x1f107\x1f108\x1f109\x1f110\x1f252\x1eunable to open shared memory\x1f204'
+    '\x1cn sybroken symlink at \x1f226'
+    "\x1cn tawheel(s) were skipped as your project's environment does not support the identified python tag\x1f276"
+    '\x1cn to does not match the version torch was compiled with \x1f289'
+    '\x1cn trwithout an traceback\x1f433'
+    '\x1cn wedetected that pytorch and torchvision were compiled with different cuda major versions\x1f144\x1edetected that pytorch and torchvision were compiled with different cuda versions\x1f144'
+    "\x1cn't n't \x1f508"
+    '\x1cn-emcmake_cuda_architectures must be non-empty if set\x1f347'
+    "\x1cn.h'include file 'python.h' not found\x1f333"
+    '\x1cn.h:fatal error: python.h: no such file or directory\x1f167'
+    '\x1cn: greason: gpu hang\x1f407'
+    '\x1cn::nno such operator torchvision::nms\x1f142'
+    '\x1cn? 5n卡 50系\x1f511'
+    '\x1cn?50n卡50系\x1f511'
+    '\x1cn?o não foi possível encontrar o módulo especificado\x1f659'
+    "\x1cn__'module 'torch' has no attribute '__version__'\x1f97"
+    '\x1cnal9was terminated by signal9\x1f492'
+    "\x1cnce_cannot import name 'inference_mode\x1f361\x1ecannot import name inference_mode\x1f361"
+    '\x1cncnnncnn\x1f551'
+    '\x1cncohincoherent token\x1f430'
+    "\x1cnd 'error: command '\x1f166"
+    '\x1cnd edid not find executable at "\x1f226\x1edid not find executable at \'\x1f226'
+    '\x1cnd ldriver and librar\x1f518'
+    "\x1cnd mcould not find module '\x1f300\x1efound my gpu before\x1f565\x1efound my gpu previously\x1f565\x1efound my gpu until\x1f565"
+    '\x1cnd tfound the gpu before\x1f565'
+    '\x1cnd vunable to find vcvarsall.bat\x1f165\x1f166'
+    "\x1cnd' cannot import name 'set_audio_backend' from 'torchaudio\x1f428"
+    '\x1cndabexpandable_segments not supported on this platform\x1f581'
+    '\x1cndecthe package has an undeclared dependency on \x1f211'
+    '\x1cndepcould not find platform independent libraries <\x1f226'
+    '\x1cnds  depends on torch\x1f279'
+    '\x1cne agpu is none available\x1f442\x1egpu none available\x1f442\x1egpu was none available\x1f442'
+    '\x1cne dnone detected\x1f442'
+    '\x1cne fgpu is none found\x1f442\x1egpu none found\x1f442\x1egpu was none found\x1f442'
+    '\x1cne mbuild backend failed to determine metadata\x1f172'
+    '\x1cne onone of the nvidia devices were initialized\x1f402'
+    '\x1cne pdie angegebene prozedur wurde nicht gefunden\x1f660'
+    '\x1cne rbuild backend failed to determine requirements\x1f172\x1ebuild backend failed to determine requires\x1f172'
+    '\x1cne vgpu is none visible\x1f442\x1egpu none visible\x1f442\x1egpu was none visible\x1f442'
+    '\x1cnel_kernel_security_check_failure\x1f408'
+    '\x1cnelfhiperrorinvalidkernelfile\x1f90'
+    '\x1cnerigeneric_type: cannot initialize type "\x1f320'
+    '\x1cnevenever \x1f508\x1enever\x1f567'
+    '\x1cnfirconfirm\x1f557'
+    "\x1cnfo'' has no attribute 'info'\x1f428"
+    '\x1cng ggenerating gibberish\x1f430'
+    '\x1cng lusing load_in_8bit=true\x1f240'
+    '\x1cng musing my cpu\x1f545'
+    '\x1cnie nie można odnaleźć określonego modułu\x1f659'
+    '\x1cniepnieprawidłowa instrukcja\x1f10'
+    '\x1cnitarminitadapter failed!\x1f284'
+    '\x1cnk ilink interface of target "torch::nvtoolsext"\x1f352'
+    '\x1cnk wattempting to link with file built for macos-x86_64\x1f498'
+    '\x1cnkedpytorch is not linked with support for cuda devices\x1f74'
+    '\x1cnms operator torchvision::nms does not exist\x1f142'
+    '\x1cnn funable to register cudnn factory: attempting to register factory for plugin\x1f623'
+    '\x1cnn vcudnn version incompatibility\x1f130'
+    "\x1cnn._no module named 'torch.nn._functions\x1f424"
+    "\x1cnn.bno module named 'torch.nn.backends\x1f424"
+    '\x1cnn.cnn.conv3d\x1f461'
+    '\x1cnn.utorch.nn.utils.weight_norm is deprecated in favor of\x1f621'
+    "\x1cnn_bmodule 'torch._c' has no attribute '_cudnn_batch_norm_forward'\x1f424"
+    '\x1cnn_ccould not load library libcudnn_cnn_infer.so.8. error: libcuda.so: cannot open shared object file\x1f50'
+    '\x1cnn_glibcudnn_graph.so\x1f130'
+    '\x1cnnerplan failed with a cudnnerror\x1f583'
+    '\x1cnnexplan failed with a cudnnexception\x1f583'
+    '\x1cnnpannpack.cpp\x1f11'
+    '\x1cnnx onnx runtime\x1f551'
+    '\x1cnnx-onnx-runtime\x1f551'
+    '\x1cnnx_onnx_gpu\x1f551'
+    '\x1cnnxgonnxgpu\x1f551'
+    '\x1cnnxronnxruntime\x1f551'
+    '\x1cno 2errno 2] no such file or directory: \x1f187'
+    '\x1cno ewith no error\x1f433'
+    '\x1cno gno gpu \x1f442\x1eno gpus \x1f442'
+    '\x1cno nfound no nvidia driver\x1f209'
+    '\x1cno twith no traceback\x1f433'
+    '\x1cno uno usable gpu \x1f442\x1eno usable gpus \x1f442'
+    '\x1cno xno xpu devices are available\x1f58'
+    '\x1cnoisnoise\x1f429'
+    '\x1cnot not \x1f508'
+    '\x1cnothnothing provides\x1f174'
+    '\x1cnotimiopenstatusnotimplemented\x1f485'
+    '\x1cnouvnouveau\x1f16'
+    '\x1cnreaunreadable output\x1f430\x1eunreadable text\x1f430\x1eunreadable token\x1f430'
+    '\x1cnrecunrecognized \x1f410'
+    '\x1cnresunresolvable cdi devices \x1f46'
+    '\x1cns fduplicate registrations for operator\x1f102'
+    '\x1cnt g is not supported for the current gpu\x1f368\x1eincoherent generation\x1f430'
+    '\x1cnt oprint only gibberish\x1f430\x1eprint only nonsense\x1f430'
+    '\x1cnt rincoherent result\x1f430'
+    '\x1cnt sinsufficient shared memory (shm)\x1f204'
+    "\x1cnv' module 'spconv' has no attribute '\x1f325"
+    '\x1cnvidnvidia\x1f549'
+    '\x1cny cwithout any cuda\x1f545'
+    '\x1cny ewithout any error\x1f433'
+    '\x1cny gwithout any gpu\x1f545'
+    '\x1cny lany longer\x1f565'
+    '\x1cny many more\x1f565'
+    '\x1cny nwithout any nvidia\x1f545'
+    '\x1cny twithout any traceback\x1f433'
+    '\x1cny wwithout any warning\x1f433'
+    '\x1cnyloanylonger\x1f565'
+    '\x1co "aundefined reference to "at::\x1f664'
+    '\x1co "cundefined reference to "c10::\x1f664'
+    '\x1co "iundefined reference to "ijit_\x1f132'
+    '\x1co "tundefined reference to "torch::\x1f664'
+    "\x1co 'aundefined reference to 'at::\x1f664"
+    "\x1co 'cundefined reference to 'c10::\x1f664"
+    "\x1co 'iundefined reference to 'ijit_\x1f132"
+    "\x1co 'tundefined reference to 'torch::\x1f664"
+    '\x1co 12[errno 12] cannot allocate memory\x1f542'
+    '\x1co 13[errno 13] permission denied\x1f186'
+    '\x1co ?aundefined reference to ‘at::\x1f664'
+    '\x1co ?cundefined reference to ‘c10::\x1f664'
+    '\x1co ?tundefined reference to ‘torch::\x1f664'
+    '\x1co `aundefined reference to `at::\x1f664'
+    '\x1co `cundefined reference to `c10::\x1f664'
+    '\x1co `iundefined reference to `ijit_\x1f132'
+    '\x1co `tundefined reference to `torch::\x1f664'
+    '\x1co alunable to allocate \x1f491'
+    '\x1co avno available gpu \x1f442\x1eno available gpus \x1f442'
+    '\x1co cmno cmake_c_compiler could be found\x1f166\x1f353\x1eno cmake_cxx_compiler could be found\x1f166\x1f353'
+    '\x1co cono compatible gpu \x1f442\x1eno compatible gpus \x1f442'
+    '\x1co cp to cpu\x1f438'
+    '\x1co crfailed to create process\x1f227\x1efailed to create cudaexecutionprovider\x1f329'
+    '\x1co dino discrete gpu \x1f442\x1eno discrete gpus \x1f442'
+    '\x1co enfailed to enable\x1f567\x1eunable to enable\x1f567'
+    '\x1co exunable to execute \x1f166'
+    '\x1co gefailed to get\x1f567\x1eunable to get\x1f567'
+    '\x1co hino hip gpus are available\x1f56'
+    '\x1co ouwith no output\x1f433'
+    '\x1co plno platform detected, vllm is running on unspecifiedplatform\x1f443'
+    '\x1co pocall to posix_fallocate failed\x1f295'
+    '\x1co prnvidia-container-cli.real: initialization error: driver error: failed to process request\x1f280'
+    '\x1co puno published pytorch cuda builds for release \x1f79'
+    '\x1co pyno python at "\x1f226\x1eno python at \'\x1f226'
+    '\x1co rono rocm-capable device is detected\x1f57'
+    '\x1co sono solution found when resolving dependencies\x1f171'
+    '\x1co whhas no wheels with a matching platform\x1f171\x1ehas no wheels with a matching python\x1f171'
+    '\x1co wono working c++ compiler found\x1f164'
+    '\x1co" c.so" can\'t be opened because apple cannot check it\x1f114\x1e.so" cannot be opened because the developer cannot be verified\x1f114\x1e.so" can’t be opened because apple cannot check it\x1f114'
+    '\x1co" i.so" is damaged and can\'t be opened\x1f114\x1e.so" is damaged and can’t be opened\x1f114'
+    '\x1co.11libcublaslt.so.11: undefined symbol\x1f131'
+    '\x1co.12libcublaslt.so.12: undefined symbol\x1f131'
+    '\x1co.13libcublaslt.so.13: undefined symbol\x1f131'
+    '\x1co.1:libcuda.so.1: cannot open shared object file\x1f237'
+    '\x1co: c.so: cannot open shared object file\x1f667'
+    '\x1co: u.so: undefined symbol\x1f519'
+    "\x1co? c.so“ can't be opened because apple cannot check it\x1f114\x1e.so“ cannot be opened because the developer cannot be verified\x1f114\x1e.so“ can’t be opened because apple cannot check it\x1f114\x1e.so” can't be opened because apple cannot check it\x1f114\x1e.so” cannot be opened because the developer cannot be verified\x1f114\x1e.so” can’t be opened because apple cannot check it\x1f114"
+    "\x1co? i.so“ is damaged and can't be opened\x1f114\x1e.so“ is damaged and can’t be opened\x1f114\x1e.so” is damaged and can't be opened\x1f114\x1e.so” is damaged and can’t be opened\x1f114"
+    "\x1coad(load() missing 1 required positional argument: 'github'\x1f361"
+    '\x1coad`you are using torch.load` with `weights_only=false (the current default value)\x1f595\x1eyou are using torch.load` with `weights_only=false` (the current default value)\x1f595\x1eyou are using torch.load` with weights_only=false (the current default value)\x1f595\x1eyou are using torch.load` with weights_only=false` (the current default value)\x1f595'
+    "\x1coat'module 'numpy' has no attribute 'float'\x1f140"
+    "\x1coat_module 'numpy' has no attribute 'float_'\x1f140"
+    '\x1coatifloating point exception\x1f406'
+    '\x1cocalno local packages or working download links found for \x1f458'
+    '\x1cocedthe specified procedure could not be found\x1f660'
+    '\x1cocm rocm error: invalid device function\x1f87'
+    '\x1cocr_rocr_visible_devices\x1f44'
+    "\x1cocrafatal error: 'rocrand/\x1f354\x1efatal error: rocrand/\x1f354"
+    '\x1codessome nodes were not assigned to the preferred execution providers\x1f650'
+    '\x1coes does not\x1f567'
+    '\x1cof {unable to load any of {lib\x1f273'
+    '\x1cof_dpi_error_out_of_device_memory\x1f531'
+    '\x1cof_mcuda_error_out_of_memory\x1f199'
+    '\x1cok ifull backward hook is firing when gradients are computed with respect to module outputs\x1f615'
+    '\x1col lsymbol lookup error: \x1f152'
+    '\x1col n: symbol not found\x1f8\x1enamed symbol not found\x1f212'
+    '\x1collaollama\x1f553'
+    "\x1com l' from ld_preload cannot be preloaded\x1f414"
+    '\x1com mstarting from macos 13\x1f500'
+    '\x1com tfrom the cpu\x1f430'
+    '\x1com wfrom with cpu\x1f430\x1efrom with the cpu\x1f430'
+    '\x1con ?failed assertion ‘unsupported datatype for constant\x1f196'
+    '\x1con bpartition became full\x1f184'
+    '\x1con con cpu\x1f545'
+    '\x1con d allocation on device\x1f199'
+    '\x1con lfailed to find python libs\x1f333'
+    '\x1con ton the cpu\x1f545'
+    '\x1con ~warning: ignoring invalid distribution ~orch\x1f99'
+    '\x1con.ctriton.compiler.errors.compilationerror\x1f335'
+    '\x1con.dtorch_python.dll\x1f517'
+    "\x1con.tno module named 'torchvision.transforms.functional_tensor'\x1f428"
+    '\x1con3"python3" is not recognized as an internal\x1f263'
+    "\x1con3'python3' is not recognized as an internal\x1f263"
+    '\x1con3?python3’ is not recognized as an internal\x1f263'
+    '\x1con:greason:gpu hang\x1f407'
+    '\x1con==could not find a version that satisfies the requirement torchvision==\x1f178\x1eno matching distribution found for torchvision==\x1f178'
+    '\x1con["os.environ["cuda_visible_devices"]\x1f463\x1eos.environ["cuda_visible_devices\']\x1f463'
+    '\x1con[\'os.environ[\'cuda_visible_devices"]\x1f463\x1eos.environ[\'cuda_visible_devices\']\x1f463'
+    '\x1con_tgarbage_collection_threshold too \x1f411'
+    '\x1conceonce \x1f504'
+    '\x1cond the gpu will not respond to more commands\x1f489'
+    '\x1cone,gpu available: none, used: 0\x1f442\x1egpu available: none, used: false\x1f442'
+    '\x1coneathis tensorflow binary is optimized with oneapi\x1f628'
+    '\x1conedonednn custom operations are on.\x1f627'
+    '\x1conemntel onemkl error\x1f134'
+    '\x1conlionline softmax is disabled on the fly\x1f573'
+    '\x1consihas inconsistent name in metadata\x1f379\x1ehas inconsistent name: \x1f379\x1ehas inconsistent version in metadata\x1f379\x1ehas inconsistent version: \x1f379'
+    '\x1conv3conv3d\x1f191'
+    '\x1convecould not convert default argument \x1f320'
+    '\x1convtconvtranspose 3d\x1f191'
+    '\x1coo mtoo many open files\x1f415'
+    '\x1cook using a non-full backward hook \x1f614'
+    '\x1cooksusing a non-full backward hooks \x1f614\x1eusing non-full backward hooks \x1f614'
+    '\x1coom-oom-kill:constraint=\x1f535'
+    '\x1coomkoomkilled\x1f535'
+    '\x1copy to copy construct from a tensor, it is recommended to use\x1f605'
+    '\x1copyi: copying a param with shape\x1f436'
+    '\x1cor 2[winerror 206]\x1f187'
+    '\x1cor 3error 304: os call failed\x1f242'
+    '\x1cor 9error 999: unknown error\x1f26'
+    '\x1cor `no operator found for `memory_efficient_attention\x1f154'
+    '\x1cor a: no locator available\x1f324'
+    '\x1cor h or higher\x1f367'
+    '\x1cor ldriver or librar\x1f518'
+    '\x1cor nor newer\x1f497'
+    '\x1cor sis for sm\x1f364'
+    '\x1cor xpytorch is not linked with support for xpu devices\x1f74'
+    '\x1cor=1 error=11 : invalid argument\x1f81'
+    '\x1cor=2error=2 : out of memory\x1f199'
+    '\x1cor=3error=30 : unknown error\x1f26\x1f28'
+    '\x1cor=9error=999 : unknown error\x1f26\x1f28'
+    '\x1cor_gerror_gpu_is_lost\x1f453'
+    '\x1cor_jcuda_error_jit_compilation_disabled\x1f412'
+    '\x1cor_mcuda_error_mps_connection_failed\x1f413'
+    '\x1cor_ncuda_error_not_found\x1f212'
+    '\x1cor_scuda_error_system_not_ready\x1f29'
+    '\x1cor_ucuda_error_unknown\x1f26'
+    '\x1coredignored the following versions that require a different python version\x1f66'
+    '\x1corilcudaerrorillegaladdress\x1f486\x1ehiperrorillegaladdress\x1f486'
+    '\x1cork:fork: resource temporarily unavailable\x1f416'
+    '\x1corkinever working\x1f548\x1egpu is no longer working\x1f565'
+    '\x1corkscuda is no longer works\x1f565\x1ecuda was no longer works\x1f565\x1egpu is no longer works\x1f565\x1egpu no longer works\x1f565\x1egpu was no longer works\x1f565'
+    "\x1corm'partially initialized module 'platform' has no attribute\x1f216"
+    '\x1corm`torch.nn.utils.weight_norm` is deprecated in favor of\x1f621'
+    '\x1cormicudaerrormisalignedaddress\x1f471'
+    '\x1cormpcudaerrormpsconnectionfailed\x1f413'
+    '\x1cors=torch._dynamo.config.suppress_errors=true\x1f334'
+    '\x1corshhiperrorsharedobjectinitfailed\x1f90'
+    '\x1cortaportaudio library not found\x1f382'
+    '\x1cory.xpu out of memory. tried to allocate\x1f528'
+    '\x1coryememoryerror\x1f181'
+    '\x1cost lost value\x1f556'
+    '\x1cost.gpu is lost.\x1f31'
+    '\x1cot dnot detected\x1f548'
+    '\x1cot ecould not enable\x1f567'
+    '\x1cot gcould not get\x1f567'
+    '\x1cot obut not on cpu\x1f430\x1ebut not on the cpu\x1f430'
+    '\x1cot tbut not the cpu\x1f430\x1edoes not train\x1f548'
+    '\x1cot udoes not use\x1f548\x1enot used\x1f548\x1ecould not use\x1f567'
+    '\x1cot vgpu is not visible\x1f442\x1egpu not visible\x1f442\x1egpu was not visible\x1f442'
+    '\x1cot_icudnn_status_not_initialized\x1f472\x1ecublas_status_not_initialized\x1f474'
+    '\x1cou cyou can suppress this exception and fall back to eager\x1f334'
+    '\x1cours, yours is \x1f464'
+    '\x1coutooutofmemoryerror: cuda\x1f199'
+    '\x1cow bthis tensorflow binary is optimized to use available cpu instructions\x1f628'
+    '\x1cow vlow volatile load\x1f546'
+    '\x1cp ava new release of pip available\x1f654'
+    '\x1cp inhip initialization: unexpected error from hipgetdevicecount\x1f56'
+    '\x1cp: cpip: command not found\x1f262'
+    '\x1cp: eomp: error #179\x1f157'
+    '\x1cp: iomp: info #\x1f651'
+    '\x1cp: npip: not found\x1f262'
+    '\x1cp: somp: system error #11: resource temporarily unavailable\x1f416'
+    '\x1cp: tlibgomp: thread creation failed: resource temporarily unavailable\x1f416'
+    '\x1cpaddpaddle\x1f553'
+    '\x1cpat.tf.compat.\x1f553'
+    '\x1cpe cusing device_type cpu\x1f438'
+    "\x1cpe ouser provided device_type of 'cuda', but cuda is not available\x1f439"
+    "\x1cpedimodule 'numpy' has no attribute 'typedict'\x1f140"
+    '\x1cpedstypedstorage is deprecated\x1f596'
+    '\x1cpen(miopen(hip): error\x1f485'
+    '\x1cpen- for open-end generation\x1f646'
+    '\x1cpencno opencl device found which would match\x1f236'
+    '\x1cper.whisper.cpp\x1f553'
+    '\x1cperuunless superuser\x1f505'
+    "\x1cpes'partially initialized module 'types' has no attribute\x1f216\x1emodule 'types' has no attribute '\x1f217"
+    '\x1cpi cdevice api cuda is not enabled\x1f315'
+    '\x1cpi gdevice api gpu is not enabled\x1f315'
+    '\x1cpi_epi_error_out_of_resources\x1f531\x1epi_error_device_lost\x1f532'
+    '\x1cpictpicture are \x1f429\x1epicture come out \x1f429\x1epicture is \x1f429'
+    "\x1cpil.no module named 'pil._imaging'\x1f384"
+    '\x1cpilitorch is required for pre-compiling ops\x1f356'
+    "\x1cpillcannot import name 'pillow_version\x1f384"
+    "\x1cpip''pip' is not recognized as an internal or external command\x1f262\x1ethe term 'pip' is not recognized\x1f262"
+    '\x1cpkg_pkg_resources is deprecated as an api\x1f638'
+    '\x1cpoorpoor volatile load\x1f546'
+    '\x1cpowepower off\x1f432'
+    "\x1cprodmodule 'numpy' has no attribute 'product'\x1f140"
+    "\x1cps fmps framework doesn't support float64\x1f193"
+    "\x1cpticmodule 'torchvision.models' has no attribute 'optical_flow'\x1f361"
+    '\x1cptxaptxas\x1f84'
+    '\x1cpu ?gpu メモリが不足\x1f529\x1egpu メモリが足り\x1f529\x1egpu メモリの不足\x1f529\x1egpu メモリの足り\x1f529\x1egpu メモリーが不足\x1f529\x1egpu メモリーが足り\x1f529\x1egpu メモリーの不足\x1f529\x1egpu メモリーの足り\x1f529\x1egpu メモリー不足\x1f529\x1egpu メモリー足り\x1f529\x1egpu メモリ不足\x1f529\x1egpu メモリ足り\x1f529\x1egpu 메모리 부족\x1f529\x1egpu 메모리가 부족\x1f529\x1egpu 메모리가부족\x1f529\x1egpu 메모리부족\x1f529\x1egpu 메모리이 부족\x1f529\x1egpu 메모리이부족\x1f529'
+    '\x1cpu fno cuda gpu found\x1f218'
+    '\x1cpu gis unsupported on this gpu generation\x1f368'
+    '\x1cpu lgpu load\x1f546'
+    '\x1cpu ngpu not available\x1f442\x1egpu not detected\x1f442\x1egpu not found\x1f442\x1egpu no longer working\x1f565'
+    '\x1cpu pdetected my gpu previously\x1f565\x1edetected the gpu previously\x1f565\x1efound the gpu previously\x1f565\x1erecognized my gpu previously\x1f565\x1erecognized the gpu previously\x1f565\x1eused my gpu previously\x1f565\x1eused the gpu previously\x1f565'
+    '\x1cpu-b cpu-build\x1f503\x1e(cpu-build\x1f503'
+    '\x1cpu-lgpu-load\x1f546'
+    '\x1cpu-o cpu-only\x1f503\x1e(cpu-only\x1f503\x1ecpu-only\x1f545'
+    '\x1cpu-ugpu-usage\x1f546'
+    '\x1cpu-v cpu-version\x1f503\x1e(cpu-version\x1f503'
+    '\x1cpu.dtorch_cpu.dll\x1f517'
+    '\x1cpu??gpu使用\x1f546\x1egpu利用\x1f546\x1egpu占用\x1f546'
+    '\x1cpu_jamdgpu_job_timedout\x1f407'
+    '\x1cpus:you requested gpus: [\x1f444'
+    '\x1cputsoutputs are \x1f429'
+    '\x1cpxgcpxgcudadevicememoryallocator fail to allocate memory\x1f199'
+    '\x1cpy 2was removed in the numpy 2.0 release\x1f140'
+    '\x1cpy hbut the running numpy has\x1f397'
+    '\x1cpy inumpy is not ava\x1f139\x1enumpy is not-ava\x1f139'
+    '\x1cpy nnumpy not ava\x1f139\x1enumpy not-ava\x1f139'
+    '\x1cpy-nnumpy-not ava\x1f139\x1enumpy-not-ava\x1f139'
+    '\x1cpy.dnumpy.dtype size changed, may indicate binary incompatibility\x1f141'
+    '\x1cpy.unumpy.ufunc size changed, may indicate binary incompatibility\x1f141'
+    '\x1cr ""could not select device driver "" with capabilities: [[gpu]]\x1f46\x1ecould not select device driver "" with capabilities: []\x1f46'
+    '\x1cr "\'could not select device driver "\' with capabilities: [[gpu]]\x1f46\x1ecould not select device driver "\' with capabilities: []\x1f46'
+    '\x1cr "ccould not select device driver "cdi" with capabilities: [[gpu]]\x1f46\x1ecould not select device driver "cdi" with capabilities: []\x1f46\x1ecould not select device driver "cdi\' with capabilities: [[gpu]]\x1f46\x1ecould not select device driver "cdi\' with capabilities: []\x1f46'
+    '\x1cr "mno operator found for "memory_efficient_attention\x1f154'
+    '\x1cr "tidentifier "torch_check" is undefined\x1f355\x1eidentifier "torch_check\' is undefined\x1f355'
+    '\x1cr \'"could not select device driver \'" with capabilities: [[gpu]]\x1f46\x1ecould not select device driver \'" with capabilities: []\x1f46'
+    "\x1cr ''could not select device driver '' with capabilities: [[gpu]]\x1f46\x1ecould not select device driver '' with capabilities: []\x1f46"
+    "\x1cr 'dspecified provider 'dmlexecutionprovider' is not in available provider names\x1f330"
+    "\x1cr 'mno operator found for 'memory_efficient_attention\x1f154"
+    "\x1cr 'p' requires either 'pyg-lib'\x1f325"
+    "\x1cr 'rspecified provider 'rocmexecutionprovider' is not in available provider names\x1f330"
+    '\x1cr (3cuda runtime error (30) : unknown error\x1f26'
+    '\x1cr (9cuda runtime error (999) : unknown error\x1f26'
+    '\x1cr (cbus error (core dumped)\x1f205'
+    '\x1cr - cuda unknown error - this may be due to an incorrectly set up environment\x1f25'
+    '\x1cr -9error -9\x1f391'
+    '\x1cr -llibrary not found for -lc10\x1f357\x1elibrary not found for -ltorch\x1f357'
+    '\x1cr 10error 101: invalid device ordinal\x1f243'
+    '\x1cr 11winerror 1114\x1f121'
+    '\x1cr 14[winerror 1455]\x1f206'
+    '\x1cr 18winerror 182\x1f121'
+    '\x1cr 19winerror 193\x1f64'
+    '\x1cr 50error 500\x1f212'
+    '\x1cr andriver and the librar\x1f518'
+    '\x1cr aucuda kernels for auto_gptq are not installed\x1f318'
+    '\x1cr avcuda is no longer available\x1f565\x1ecuda was no longer available\x1f565\x1egpu is no longer available\x1f565\x1egpu no longer available\x1f565\x1egpu was no longer available\x1f565'
+    "\x1cr buerror building extension '\x1f338"
+    '\x1cr c1fatal error c1083:\x1f336\x1f425\x1f426'
+    '\x1cr cherror checking compiler version for cl\x1f163'
+    '\x1cr dino such file or directory\x1f226\x1e: no such file or directory\x1f291'
+    '\x1cr exno kernel image is available for execution\x1f80'
+    '\x1cr fino longer find\x1f565'
+    '\x1cr focuda is no longer found\x1f565\x1egpu is no longer found\x1f565\x1egpu no longer found\x1f565\x1egpu was no longer found\x1f565'
+    '\x1cr gp: no such file or directory for gpu arch\x1f92'
+    '\x1cr idcuda compiler identification is unknown\x1f347'
+    '\x1cr meno operator found for memory_efficient_attention\x1f154\x1ewithout further message\x1f433'
+    '\x1cr mppytorch is not linked with support for mps devices\x1f74'
+    '\x1cr onnvidia driver on your system is too old\x1f12\x1efound no nvidia driver on your system\x1f13'
+    '\x1cr ordriver or the librar\x1f518'
+    '\x1cr ouwithout further output\x1f433'
+    '\x1cr pineither pip nor uv are available\x1f262\x1eneither pip nor uv is available\x1f262'
+    '\x1cr rofor roundups, the divisions has to be power of 2\x1f411'
+    '\x1cr rpnvidia-container-cli.real: initialization error: driver rpc error: timed out\x1f282\x1envidia-container-cli: initialization error: driver rpc error: timed out\x1f282\x1envidia-container-cli.real: initialization error: driver rpc error: failed to process request\x1f283\x1envidia-container-cli: initialization error: driver rpc error: failed to process request\x1f283'
+    '\x1cr ruerror running hook\x1f266'
+    '\x1cr senever seen\x1f548\x1eno longer see\x1f565'
+    '\x1cr siinvalid buffer size: \x1f288'
+    "\x1cr spuser specified an unsupported autocast device_type '\x1f362"
+    '\x1cr stplaceholder storage has not been allocated on mps device\x1f527'
+    '\x1cr supytorch no longer supports this gpu because it is too old\x1f78'
+    '\x1cr trno matching distribution found for triton\x1f337\x1ewithout further traceback\x1f433'
+    '\x1cr usnever used\x1f548\x1eno longer use\x1f565\x1eno longer using\x1f565'
+    '\x1cr utnever utilised\x1f548\x1enever utilized\x1f548'
+    '\x1cr wawithout further warning\x1f433'
+    '\x1cr: -error: -9\x1f391'
+    '\x1cr: [permissionerror: [winerror 5]\x1f186'
+    '\x1cr: a): error: a member with an in-class initializer must be const\x1f427'
+    '\x1cr: hfatal error: hipblas/\x1f354'
+    '\x1cr: kinternal compiler error: killed\x1f391'
+    '\x1cr: mcuda error: misaligned address\x1f471'
+    '\x1cr: ocuda driver error: out of memory\x1f199\x1ecuda error: out of memory\x1f199\x1ehip error: out of memory\x1f199\x1ecuda error: operation not supported\x1f469'
+    '\x1cr: ship error: shared object initialization failed\x1f90'
+    '\x1cr: tnvidia-container-cli.real: initialization error: driver error: timed out\x1f282\x1envidia-container-cli: initialization error: driver error: timed out\x1f282'
+    '\x1cr: ucuda error: unknown error\x1f26'
+    '\x1cr_ilcuda_error_illegal_address\x1f486'
+    '\x1cr_lacuda_error_launch_timeout\x1f466'
+    '\x1cr_opcuda_error_operating_system\x1f242'
+    '\x1cra mbuild backend failed to determine extra metadata\x1f172'
+    '\x1cra rbuild backend failed to determine extra requirements\x1f172\x1ebuild backend failed to determine extra requires\x1f172'
+    '\x1cractractor\x1f551'
+    '\x1crad grad strides do not match bucket view strides\x1f591'
+    '\x1cradigradient\x1f556'
+    '\x1crce:out of resource: shared memory, required\x1f372'
+    '\x1crch"no module named "torch"\x1f70\x1f210\x1eno module named \'torch"\x1f70\x1f210'
+    "\x1crch'no module named 'torch'\x1f70\x1f210"
+    '\x1crch- torch-\x1f566'
+    '\x1crch=could not find a version that satisfies the requirement torch==\x1f178\x1eno matching distribution found for torch==\x1f178'
+    '\x1crch>assertionerror: requires pytorch>=\x1f271\x1erequires torch>=\x1f271'
+    '\x1crchccould not load libtorchcodec\x1f299'
+    '\x1crchgno module named "torchgen\x1f389\x1eno module named \'torchgen\x1f389\x1eno module named torchgen\x1f389'
+    "\x1crchvno module named 'torchvision\x1f302\x1eno module named torchvision\x1f302"
+    '\x1cre 2cuda failure 2: out of memory\x1f199'
+    '\x1cre ?unsupported gpu architecture ‘compute_\x1f160\x1eunsupported gpu architecture ’compute_\x1f160'
+    '\x1cre fno devices were found\x1f35'
+    '\x1cre mtried to allocate more memory than is available. it has restarted\x1f539'
+    '\x1cre n are not supported\x1f161'
+    '\x1cre._numpy.core._exceptions.\x1f491'
+    '\x1cre.mnumpy.core.multiarray failed to import\x1f397'
+    '\x1creacreactor\x1f551'
+    '\x1creboreboot\x1f432'
+    '\x1crecereceived 0 items of ancdata\x1f415'
+    '\x1cred,no hardware acceleration could be configured, running in cpu mode\x1f441'
+    '\x1creezfreezes\x1f431'
+    '\x1crembrembg\x1f551'
+    '\x1crestrestart\x1f432'
+    '\x1crevereverting back on cpu\x1f437\x1ereverting back on the cpu\x1f437\x1ereverting back to cpu\x1f437\x1ereverting back to the cpu\x1f437\x1ereverting to cpu\x1f437\x1ereverting to the cpu\x1f437\x1erevertingback on cpu\x1f437\x1erevertingback on the cpu\x1f437\x1erevertingback to cpu\x1f437\x1erevertingback to the cpu\x1f437'
+    '\x1criviwith root privileges\x1f505'
+    '\x1crk wno longer work with\x1f565'
+    '\x1crks no longer works with\x1f565'
+    '\x1crm bto perform barrier as devices used by this process are currently unknown\x1f588'
+    '\x1crm dcould not find platform dependent libraries <\x1f226'
+    '\x1crm hrm has detected an nvml/rm version mismatch\x1f21'
+    "\x1crm twheel(s) were skipped as your project's environment does not support the identified platform tag\x1f276"
+    '\x1crm.mplatform.machine()\x1f449'
+    '\x1crm.pplatform.processor()\x1f449'
+    '\x1crm_irm_init_adapter failed\x1f284'
+    '\x1crman performance may degrade\x1f633'
+    '\x1crmit: operation not permitted\x1f233\x1eoperation not permitted\x1f268'
+    '\x1crn oturn off\x1f432'
+    '\x1crn(iarnings.warn(incompatible_device_warn\x1f75'
+    '\x1crn(owarnings.warn(old_gpu_warn\x1f77'
+    '\x1crnn rnn module weights are not part of single contiguous chunk of memory\x1f577'
+    '\x1crnobhiperrornobinaryforgpu\x1f88'
+    '\x1crnodhiperrornodevice\x1f57'
+    '\x1crnokcudaerrornokernelimagefordevice\x1f80'
+    "\x1crocbfatal error: 'rocblas/\x1f354\x1efatal error: rocblas/\x1f354"
+    '\x1crockrock module is not loaded, possibly no gpu devices\x1f53'
+    "\x1crocpfatal error: 'rocprim/\x1f354\x1efatal error: rocprim/\x1f354"
+    '\x1cror(error(s) in loading state_dict for \x1f436'
+    '\x1crorderrordevicelost\x1f409'
+    '\x1crorjcudaerrorjitcompilationdisabled\x1f412'
+    '\x1crorlcudaerrorlaunchtimeout\x1f466'
+    '\x1crorucudaerrorunsupportedptxversion\x1f85'
+    "\x1crrtespecified provider 'tensorrtexecutionprovider' is not in available provider names\x1f330"
+    '\x1crs anamed tensors and all their associated apis are an experimental feature\x1f600'
+    "\x1crs cxformers can't load c++/cuda extensions\x1f153"
+    '\x1crs= torch._dynamo.config.suppress_errors= true\x1f334'
+    '\x1crs_connxruntime_providers_cuda.dll\x1f328'
+    '\x1crs_sonnxruntime_providers_shared.dll\x1f328'
+    '\x1crt acannot convert a mps tensor to float64\x1f193'
+    "\x1crt bdoes not support bfloat16\x1f370\x1edoesn't support bfloat16\x1f370"
+    '\x1crt c does not support cuda device\x1f315'
+    '\x1crt mgpu support may not be enabled, check that you have installed gpu drivers\x1f42'
+    '\x1crt ythere is no compatible gpu available to support your training\x1f441'
+    '\x1crtc-nvrtc: error: failed to open nvrtc-builtins\x1f297'
+    '\x1crtiofailed assertion\x1f195'
+    '\x1crtitpartition is full\x1f184\x1epartition was full\x1f184'
+    '\x1crtx5rtx50系\x1f511'
+    '\x1cru??instrução ilegal\x1f10'
+    '\x1cru?ainstruçao ilegal\x1f10'
+    '\x1cruc?instrucão ilegal\x1f10'
+    '\x1crucainstrucao ilegal\x1f10'
+    '\x1crue,gpu available: true, used: true\x1f515'
+    '\x1cry etorch was not compiled with memory efficient attention\x1f568'
+    "\x1cs 'p' requires 'pyg-lib'\x1f325"
+    '\x1cs 12the mps backend is supported on mac os 12.\x1f0\x1ethe mps backend is supported on macos 12.\x1f0'
+    '\x1cs 13in macos 13\x1f500\x1eon macos 13\x1f500'
+    '\x1cs = torch._dynamo.config.suppress_errors = true\x1f334'
+    '\x1cs =ttorch._dynamo.config.suppress_errors =true\x1f334'
+    '\x1cs a only has a cpu\x1f545'
+    '\x1cs aswas asked to gather along dimension 0, but all input tensors were scalars\x1f593'
+    '\x1cs bfmps bfloat16 is only supported on macos 14\x1f194\x1emps bfloat16 is supported on macos 14\x1f194'
+    '\x1cs clmps client failed to connect to the mps control daemon\x1f413'
+    '\x1cs cponly has cpu\x1f545'
+    '\x1cs dihas different version: \x1f379'
+    '\x1cs i unless i use sudo\x1f505'
+    '\x1cs it as it is not installed\x1f656'
+    '\x1cs leis less than desired gpu memory utilization\x1f199'
+    '\x1cs licould not load this library: \x1f300'
+    '\x1cs nv requires nvidia-\x1f213'
+    '\x1cs ou is out of bounds: \x1f502'
+    '\x1cs pcthis pci i/o region assigned to your nvidia device is invalid\x1f403'
+    '\x1cs roas root\x1f505\x1eunless root\x1f505'
+    '\x1cs soas soon as \x1f504'
+    '\x1cs stis stuck\x1f431'
+    "\x1cs waxformers wasn't build with cuda support\x1f153\x1ebitsandbytes was compiled without gpu support\x1f155"
+    '\x1cs. 0 vs. 0)\x1f670'
+    "\x1cs.seno module named 'torch.utils.serialization\x1f424"
+    '\x1cs: iadaptive pool mps: input sizes must be divisible\x1f192'
+    '\x1cs: lerror while loading shared libraries: libpython3\x1f226'
+    '\x1cs: oadaptive pool mps: output sizes must be divisible\x1f192'
+    '\x1cs_ _cublas_status_ _not_supported\x1f475'
+    '\x1cs_ ncublas_status_ not_supported\x1f475'
+    '\x1cs_excudnn_status_execution_failed\x1f472\x1ecublas_status_execution_failed\x1f476'
+    '\x1cs_thblas_thread_init: pthread_create\x1f416'
+    '\x1csa_ihsa_init failed, possibly no supported gpu devices\x1f286'
+    '\x1csa_shsa_status_error_out_of_resources\x1f234'
+    '\x1csam failed to build the sam 2 cuda extension\x1f338'
+    '\x1cse duse device: cpu\x1f438'
+    '\x1cse eno se encontró el proceso especificado\x1f660'
+    '\x1cse gtorch is not able to use gpu\x1f445'
+    '\x1cse nbecause ninja was not found in the package registry\x1f455'
+    '\x1cse wbecause wheel was not found in the package registry\x1f455'
+    '\x1cse-fno such option: --use-feature\x1f264'
+    '\x1cse-pno such option: --use-pep517\x1f264'
+    '\x1cseem seems to be not installed\x1f375'
+    "\x1cseenisn't seen\x1f548\x1enot seen\x1f548"
+    '\x1csersrequire users to upgrade torch to at least v\x1f271'
+    '\x1csfiaunsatisfiableerror\x1f177'
+    '\x1cshm.shm.dll\x1f517'
+    '\x1cshowshow\x1f557'
+    '\x1csibiimpossibile trovare il modulo specificato\x1f659'
+    '\x1csigisigill\x1f10'
+    '\x1csk bdisk became full\x1f184'
+    '\x1csk gdisk got full\x1f184'
+    '\x1csk idisk is full\x1f184'
+    '\x1csk wdisk was full\x1f184'
+    '\x1csly the following packages were previously imported in this runtime\x1f422'
+    '\x1csmi nvidia-smi \x1f506\x1f507'
+    '\x1csmi"nvidia-smi" \x1f506\x1f507'
+    "\x1csmi'nvidia-smi' \x1f506\x1f507"
+    '\x1csmi`nvidia-smi` \x1f506\x1f507'
+    '\x1csndfsndfile library not found\x1f382'
+    "\x1cso c.so can't be opened because apple cannot check it\x1f114\x1e.so cannot be opened because the developer cannot be verified\x1f114\x1e.so can’t be opened because apple cannot check it\x1f114"
+    "\x1cso i.so is damaged and can't be opened\x1f114\x1e.so is damaged and can’t be opened\x1f114"
+    '\x1cso u.so undefined symbol\x1f519'
+    '\x1csorftensorflow\x1f553'
+    "\x1csoun'soundfile' backend is not available\x1f383"
+    '\x1css fmemory access fault by gpu node-\x1f405'
+    '\x1css jthe current process just got forked, after parallelism has already been used. disabling parallelism\x1f636'
+    '\x1css sunless super user\x1f505'
+    '\x1cstaccannot enable executable stack as shared object requires\x1f418'
+    "\x1cstardoes not start\x1f548\x1edoesn't start\x1f548"
+    '\x1cstd:std::bad_alloc\x1f538'
+    '\x1cstftstft requires the return_complex parameter be given for real inputs\x1f363'
+    '\x1cstilstill\x1f548'
+    "\x1cstr'module 'numpy' has no attribute 'str'\x1f140"
+    '\x1csts  exists and is not empty\x1f640'
+    '\x1csue cudnn compatibility issue detected\x1f461'
+    '\x1csumiresuming from\x1f435'
+    '\x1csunkmiopenstatusunknownerror\x1f485'
+    '\x1csunsmiopenstatusunsupportedop\x1f485'
+    '\x1csuspsuspend\x1f435'
+    '\x1cswitswitching back on cpu\x1f437\x1eswitching back on the cpu\x1f437\x1eswitching back to cpu\x1f437\x1eswitching back to the cpu\x1f437\x1eswitchingback on cpu\x1f437\x1eswitchingback on the cpu\x1f437\x1eswitchingback to cpu\x1f437\x1eswitchingback to the cpu\x1f437'
+    '\x1ct "cimported target "caffe2::mkl" includes non-existent path\x1f351'
+    '\x1ct aminsufficient amd.com/\x1f516'
+    '\x1ct aroutput are \x1f429'
+    '\x1ct cpcompile default cpu kernel failed\x1f312\x1ebut not cpu\x1f430'
+    '\x1ct crcould not create a primitive\x1f658'
+    '\x1ct diinsufficient disk space\x1f184'
+    '\x1ct efdo not support efficient \x1f496'
+    '\x1ct excannot execute \x1f164'
+    '\x1ct fo not found\x1f118'
+    '\x1ct giprint gibberish\x1f430'
+    '\x1ct i uses cuda but i cannot find the cuda\x1f352'
+    '\x1ct imcannot import name \x1f306\x1f326'
+    '\x1ct in not in\x1f244\x1e is not initialized\x1f274'
+    '\x1ct itbut not it is cpu\x1f430\x1ebut not it is the cpu\x1f430'
+    '\x1ct madoes not match\x1f518'
+    '\x1ct nvwithout nvidia\x1f545'
+    '\x1ct ouincoherent output\x1f430\x1ewithout output\x1f433'
+    '\x1ct renot recognized\x1f548'
+    '\x1ct riwith root rights\x1f505'
+    '\x1ct rudoes not run\x1f548\x1ecould not run\x1f567'
+    '\x1ct teincoherent text\x1f430'
+    '\x1ct trrequirement triton\x1f337\x1ewithout traceback\x1f433'
+    "\x1ct utisn't utilised\x1f548\x1eisn't utilized\x1f548\x1enot utilised\x1f548\x1enot utilized\x1f548"
+    '\x1ct weresult were \x1f429'
+    '\x1ct wodoes not work\x1f548\x1enot working\x1f548'
+    '\x1ct2 mmat1 and mat2 must have the same dtype\x1f525'
+    '\x1ct2 smat1 and mat2 shapes cannot be multiplied\x1f524'
+    "\x1ct32'module 'torch' has no attribute 'float32'\x1f97"
+    '\x1ct: ttorch.utils.checkpoint: the use_reentrant parameter should be passed explicitly\x1f616'
+    "\x1cta' cannot import name 'audiometadata' from 'torchaudio\x1f428"
+    '\x1ctalodataloader\x1f546\x1edataloading\x1f546'
+    '\x1ctancgpu device instance has been suspended\x1f489'
+    '\x1ctay stay stuck\x1f431'
+    '\x1ctaysstays stuck\x1f431'
+    '\x1ctcc:tcc: error: \x1f333'
+    '\x1ctch:version mismatch: \x1f322'
+    '\x1ctcheswitches off\x1f432'
+    "\x1cte '' has no attribute '\x1f71\x1f309"
+    '\x1cte _torch has no attribute __version__\x1f71\x1f97'
+    '\x1cte acould not execute a primitive\x1f658'
+    '\x1cte funable to allocate file </torch_\x1f204'
+    '\x1cte ngenerate nonsense\x1f430'
+    '\x1cte ogenerate only gibberish\x1f430\x1egenerate only nonsense\x1f430'
+    '\x1cte rduplicate registration for operator\x1f102'
+    '\x1cte sunable to allocate shared memory\x1f204'
+    '\x1cte zcould not locate zlibwapi.dll\x1f119'
+    "\x1cte_1unsupported gpu architecture 'compute_1\x1f84"
+    '\x1ctedtdeprecatedtypeproperties\x1f425'
+    '\x1ctegrtegra\x1f103'
+    '\x1cter,did not find cuda device on your computer, fallback to cpu\x1f441'
+    '\x1cter-faster-whisper\x1f551'
+    '\x1ctf-ttf-trt warning: could not find tensorrt\x1f626'
+    '\x1ctf.ctf.config.\x1f553'
+    '\x1ctf.ttf.test.\x1f553'
+    '\x1cth "parameter packs not expanded with "...\x1f427'
+    "\x1cth 'parameter packs not expanded with '...\x1f427"
+    '\x1cth ?parameter packs not expanded with ‘...\x1f427'
+    '\x1cth _conflicting with __cuda-\x1f176'
+    '\x1cth d were compiled with different cuda\x1f304'
+    "\x1cth gnot compiled with gpu support\x1f305\x1e was not built with gpu support\x1f316\x1e was not compiled with gpu support\x1f316\x1e wasn't built with gpu support\x1f316"
+    '\x1cth owith only cpu\x1f545'
+    '\x1cth tbut not with the cpu\x1f430\x1ewith the cpu\x1f545'
+    '\x1cth xtorch not compiled with xpu enabled\x1f208'
+    '\x1cthanthan in the cpu\x1f430'
+    '\x1cthrosupported through the nvidia \x1f401'
+    '\x1ctn_2assert flash_attn_2_available\x1f310'
+    '\x1ctn_3assert flash_attn_3_available\x1f310'
+    '\x1ctn_aassert flash_attn_available\x1f310'
+    '\x1cto junable to jit load the \x1f290'
+    '\x1cto mfailed to make\x1f567\x1eunable to make\x1f567'
+    '\x1cto rfailed to run\x1f567\x1eunable to run\x1f567'
+    '\x1cto ufailed to use\x1f567\x1eunable to use\x1f567'
+    '\x1cto wunable to write to file </torch_\x1f204\x1eunable to write to shared memory\x1f204'
+    '\x1cton"no module named \'triton"\x1f162'
+    "\x1cton'no module named 'triton'\x1f162"
+    "\x1cton.no module named 'triton.\x1f396"
+    "\x1cton_cannot import name 'triton_key' from 'triton\x1f148"
+    '\x1ctonmtritonmissing\x1f162'
+    '\x1ctorctorch\x1f503\x1f548'
+    "\x1ctrinpartially initialized module 'string' has no attribute\x1f216\x1emodule 'string' has no attribute '\x1f217"
+    '\x1ctruzistruzione non consentita\x1f10'
+    '\x1ctry-because poetry-core was not found in the package registry\x1f455'
+    '\x1ctry:fork: retry: resource temporarily unavailable\x1f416'
+    '\x1ctry_because poetry_core was not found in the package registry\x1f455'
+    '\x1cts coutputs come out \x1f429\x1eresults come out \x1f429'
+    '\x1cts gprints gibberish\x1f430'
+    '\x1cts ioutputs is \x1f429\x1eresults is \x1f429'
+    '\x1cts nprints nonsense\x1f430'
+    '\x1cts oprints only gibberish\x1f430\x1eprints only nonsense\x1f430'
+    '\x1cts tdefaults to cpu\x1f437\x1edefaults to the cpu\x1f437'
+    '\x1cts woutputs were \x1f429\x1eresults were \x1f429'
+    '\x1ctup:cuda setup: warning! libcuda.so not found\x1f239'
+    '\x1ctusamiopenstatusallocfailed\x1f485'
+    '\x1ctusimiopenstatusinternalerror\x1f485'
+    '\x1ctusncublas_statusnot_supported\x1f475'
+    "\x1ctx 4using rtx 4000 series doesn't support faster communication\x1f462\x1eusing rtx 4000 series which doesn't support faster communication\x1f462"
+    '\x1ctx 5rtx 50系\x1f511'
+    '\x1ctx jptx jit compilation was disabled\x1f412'
+    '\x1cty >requires device with capability > (\x1f371'
+    '\x1cty agpu with compute capability at least \x1f370\x1egpu with cuda compute capability at least \x1f370\x1egpus with compute capability at least \x1f370\x1egpus with cuda compute capability at least \x1f370'
+    '\x1cty ogpu with compute capability of at least \x1f370\x1egpu with cuda compute capability of at least \x1f370\x1egpus with compute capability of at least \x1f370\x1egpus with cuda compute capability of at least \x1f370'
+    "\x1ctypipartially initialized module 'typing' has no attribute\x1f216"
+    '\x1cu acgpu access blocked by the operating system\x1f52'
+    '\x1cu auin cpu autocast, but the target dtype is not supported. disabling autocast\x1f619'
+    '\x1cu avno cuda gpu available\x1f218'
+    '\x1cu bano supported gpu backend found\x1f446'
+    '\x1cu bu cpu build\x1f503\x1e(cpu build\x1f503'
+    '\x1cu isgpu is not available\x1f442\x1egpu is not detected\x1f442\x1egpu is not found\x1f442'
+    "\x1cu megpu memory isn't enough\x1f530\x1egpu memory issue\x1f530\x1egpu memory overflow\x1f530\x1egpu memory problem\x1f530"
+    '\x1cu on cpu only\x1f503\x1e(cpu only\x1f503\x1ecpu only\x1f545'
+    '\x1cu oponly cpu ops can be compiled\x1f343'
+    '\x1cu ouxpu out of memory\x1f199'
+    '\x1cu racpu rather than \x1f508'
+    '\x1cu usgpu usage\x1f546'
+    '\x1cu ve cpu version\x1f503\x1e(cpu version\x1f503'
+    '\x1cu wagpu was not available\x1f442\x1egpu was not detected\x1f442\x1egpu was not found\x1f442\x1egpu was no longer working\x1f565'
+    '\x1cu: [you requested gpu: [\x1f444'
+    '\x1cu: ngpu: none\x1f442\x1egpu: not available\x1f442\x1egpu: not detected\x1f442\x1egpu: not found\x1f442'
+    '\x1cu???gpu也用不了\x1f510\x1egpu完全用不了\x1f510\x1egpu根本用不了\x1f510\x1egpu用不了\x1f510\x1egpu还是用不了\x1f510\x1egpu都用不了\x1f510\x1egpuメモリが不足\x1f529\x1egpuメモリが足り\x1f529\x1egpuメモリの不足\x1f529\x1egpuメモリの足り\x1f529\x1egpuメモリーが不足\x1f529\x1egpuメモリーが足り\x1f529\x1egpuメモリーの不足\x1f529\x1egpuメモリーの足り\x1f529\x1egpuメモリー不足\x1f529\x1egpuメモリー足り\x1f529\x1egpuメモリ不足\x1f529\x1egpuメモリ足り\x1f529\x1egpu内存不足\x1f529\x1egpu메모리 부족\x1f529\x1egpu메모리가 부족\x1f529\x1egpu메모리가부족\x1f529\x1egpu메모리부족\x1f529\x1egpu메모리이 부족\x1f529\x1egpu메모리이부족\x1f529\x1egpu的使用\x1f546\x1egpu的利用\x1f546\x1egpu的占用\x1f546'
+    '\x1cualavirtualapple @ 2.50ghz\x1f62'
+    '\x1cualmvirtualmac2,1\x1f5'
+    "\x1cuct'partially initialized module 'struct' has no attribute\x1f216\x1emodule 'struct' has no attribute '\x1f217"
+    "\x1cuda'module 'torch' has no attribute 'cuda'\x1f97"
+    '\x1cuda>unsatisfied condition: cuda>=\x1f257'
+    '\x1cuda?cuda也用不了\x1f510\x1ecuda完全用不了\x1f510\x1ecuda根本用不了\x1f510\x1ecuda用不了\x1f510\x1ecuda还是用不了\x1f510\x1ecuda都用不了\x1f510'
+    "\x1cudaacudaaccelerator can not run on your system since the accelerator is not available\x1f446\x1ecudaaccelerator can't run on your system since the accelerator is not available\x1f446\x1ecudaaccelerator cannot run on your system since the accelerator is not available\x1f446\x1ecudaaccelerator` can not run on your system since the accelerator is not available\x1f446\x1ecudaaccelerator` can't run on your system since the accelerator is not available\x1f446\x1ecudaaccelerator` cannot run on your system since the accelerator is not available\x1f446"
+    '\x1cudagno cudagpu \x1f442\x1eno cudagpus \x1f442'
+    '\x1cudascudasetup\x1f155'
+    '\x1cudatcould not find cudatoolkit (missing:\x1f347'
+    '\x1cue (gpu available: true (cuda), used: true\x1f515'
+    '\x1cue othe default value of the antialias parameter of all the resizing transforms\x1f643'
+    '\x1culauundefined symbol: culaunch\x1f128'
+    "\x1culenmodulenotfounderror: no module named 'torch'\x1f69"
+    '\x1cultsresults are \x1f429'
+    '\x1cumbanumba needs numpy \x1f398'
+    '\x1cume resume from\x1f435'
+    '\x1cumedresumed from\x1f435'
+    '\x1cun "torch is not installed, please run "install_torch\x1f377'
+    "\x1cun 'could not run '\x1f484"
+    '\x1cun `torch is not installed, please run `install_torch\x1f377'
+    '\x1cun itorch is not installed, please run install_torch\x1f377'
+    '\x1cunabunable to \x1f508\x1f548'
+    '\x1cund!libcuda.so cannot found!\x1f298'
+    '\x1cund,no cuda runtime is found, using cuda_home\x1f668'
+    '\x1cung?ungültiger maschinenbefehl\x1f10'
+    '\x1cunguungultiger maschinenbefehl\x1f10'
+    "\x1cup dyour setup doesn't support bf16/gpu\x1f370"
+    '\x1cup fcuda setup failed despite gpu being available\x1f155'
+    '\x1cup nsetting up nccl communicator and retrieving nccluniqueid from [\x1f483'
+    '\x1cup psetting up pytorch plugin "\x1f338'
+    '\x1cur cdid not find cuda device on your computer\x1f438'
+    '\x1cur dyour device does not support the current version of torch/cuda\x1f373'
+    '\x1cur epackages that were not found in your environment: \x1f375'
+    '\x1cur l.dll is in your library path\x1f331'
+    '\x1cur mcannot use gpu because there is no gpu detected on your machine\x1f41'
+    '\x1cur_rur_result_error_out_of_device_memory\x1f531\x1eur_result_error_out_of_resources\x1f531\x1eur_result_error_device_lost\x1f532'
+    '\x1curepensurepip is not\x1f215'
+    '\x1curespictures are \x1f429\x1epictures come out \x1f429\x1epictures is \x1f429\x1epictures were \x1f429'
+    '\x1curnsturns off\x1f432'
+    '\x1cus -exit status -9\x1f492\x1eexited status -9\x1f492'
+    '\x1cus _cublas_status _not_supported\x1f475'
+    '\x1cus ano cuda gpus are available\x1f218\x1eno cuda gpus available\x1f218'
+    '\x1cus fno cuda gpus found\x1f218'
+    '\x1cus ncublas_status not_supported\x1f475'
+    '\x1cus__cublas_status__not_supported\x1f475'
+    '\x1cus_acublas_status_alloc_failed\x1f199'
+    '\x1cus_bcudnn_status_bad_param\x1f665'
+    '\x1cus_icudnn_status_internal_error\x1f472\x1ecublas_status_internal_error\x1f476'
+    '\x1cus_mcudnn_status_mapping_error\x1f472\x1ecublas_status_mapping_error\x1f476'
+    '\x1cus_ncublas_status_not_supported\x1f475'
+    '\x1cus_scudnn_status_sublibrary_version_mismatch\x1f130'
+    '\x1cus_vcudnn_status_version_mismatch\x1f130'
+    '\x1cusinusing\x1f437\x1eusing \x1f669'
+    '\x1cusl musl libc\x1f8'
+    '\x1custrundefined symbol: custream\x1f128'
+    '\x1cut ctorch is compiled without cuda\x1f513\x1ewithout cuda\x1f545'
+    '\x1cut ewithout error\x1f433'
+    '\x1cut f, but found\x1f156'
+    '\x1cut gtorch is compiled without gpu\x1f513\x1etorch was compiled without gpu\x1f513\x1ewithout gpu\x1f545'
+    '\x1cut h but have numpy version\x1f397'
+    '\x1cut i is used but incompatible\x1f323\x1eoutput is \x1f429'
+    '\x1cut mwithout message\x1f433'
+    '\x1cut nbut not in the cpu\x1f430'
+    '\x1cut twithout the cuda\x1f545\x1ewithout the gpu\x1f545\x1ewithout the nvidia\x1f545'
+    '\x1cut woutput were \x1f429\x1ewithout warning\x1f433'
+    '\x1cut y, but you have torch \x1f146'
+    '\x1cute_unsupported gpu architecture compute_\x1f160'
+    '\x1cutilutil\x1f546'
+    '\x1cvcc"nvcc" failed with exit code\x1f340\x1envcc" failed with exit status\x1f340'
+    "\x1cvcc'nvcc' failed with exit code\x1f340\x1envcc' failed with exit status\x1f340"
+    '\x1cvcruvcruntime140.dll\x1f517'
+    '\x1cve "incompatible architecture (have "x86_64", need arm64\x1f61\x1eincompatible architecture (have "x86_64\', need arm64\x1f61'
+    '\x1cve \'incompatible architecture (have \'x86_64", need arm64\x1f61\x1eincompatible architecture (have \'x86_64\', need arm64\x1f61'
+    '\x1cve aincompatible architecture (have arm64", need \x1f60\x1eincompatible architecture (have arm64\', need \x1f60'
+    '\x1cve conly have cpu\x1f545'
+    '\x1cve hyou have held broken packages\x1f457'
+    '\x1cve idrive is full\x1f184'
+    '\x1cve ohave only cpu\x1f545'
+    '\x1cve tonly have the cpu\x1f545'
+    '\x1cve wdrive was full\x1f184'
+    '\x1cve xincompatible architecture (have x86_64", need "arm64\x1f61\x1eincompatible architecture (have x86_64", need \'arm64\x1f61\x1eincompatible architecture (have x86_64", need arm64\x1f61\x1eincompatible architecture (have x86_64\', need "arm64\x1f61\x1eincompatible architecture (have x86_64\', need \'arm64\x1f61\x1eincompatible architecture (have x86_64\', need arm64\x1f61\x1eincompatible architecture (have x86_64, need "arm64\x1f61\x1eincompatible architecture (have x86_64, need \'arm64\x1f61\x1eincompatible architecture (have x86_64, need arm64\x1f61'
+    '\x1cve-pexclusive-process mode\x1f38'
+    '\x1cve-texclusive-thread mode\x1f38'
+    '\x1cver/nvml error: driver/library version mismatch\x1f21'
+    '\x1cverbthe verbose parameter is deprecated. please use get_last_lr()\x1f613'
+    '\x1cveriverified\x1f557'
+    '\x1cvisofor roundups, the divisons has to be power of 2\x1f411'
+    '\x1cvk::vk::devicelosterror\x1f409'
+    '\x1cvk_evk_error_device_lost\x1f409'
+    '\x1cvkrevkresult: error_device_lost\x1f409'
+    '\x1cvmlenvmlerror_librarynotfound\x1f260'
+    '\x1cvmlufailed to initialize nvmlunknown error\x1f48'
+    '\x1cvrmmnvrmmeminitnvmap failed with permission denied\x1f233'
+    '\x1cwakewake\x1f435'
+    '\x1cwakiwaking\x1f435'
+    '\x1cwentwent to sleep\x1f435'
+    '\x1cwerspowers off\x1f432'
+    '\x1cwheawhea_uncorrectable_error\x1f408'
+    '\x1cwhenwhen \x1f504'
+    '\x1cwhetpytorch is checking whether allow_tf32\x1f390'
+    '\x1cwhisfaster whisper\x1f551'
+    '\x1cwn aunknown allocator backend, options are native\x1f411'
+    '\x1cwn dunknown device\x1f267'
+    '\x1cwn ounknown or invalid runtime name nvidia\x1f230'
+    '\x1cwokewoke\x1f435'
+    "\x1cwon'won't \x1f548\x1ewon't\x1f567"
+    '\x1cwontwont \x1f548'
+    '\x1cws fwindows fatal exception: access violation\x1f488'
+    '\x1cws hwindows has stopped this device because it has reported problems. (code 43)\x1f270'
+    '\x1cws lwindows long path support enabled\x1f187'
+    '\x1cws nwindows not yet supported for torch.compile\x1f361'
+    '\x1cwsl wsl environment detected but no adapters were found\x1f251'
+    '\x1cx86_x86_64\x1f449'
+    '\x1cxcruxcrun: error: invalid active developer path\x1f166'
+    "\x1cxet xet storage is enabled for this repo, but the 'hf_xet' package is not installed\x1f635"
+    '\x1cxiteexited code -9\x1f492\x1eexited with code -9\x1f492'
+    '\x1cxten extension for compute capability \x1f319'
+    '\x1cy "ccould not find a package configuration file provided by "caffe2\x1f350'
+    '\x1cy "tcould not find a package configuration file provided by "torch\x1f350'
+    "\x1cy 'cld: library 'c10\x1f357"
+    "\x1cy 'tld: library 'torch\x1f357"
+    '\x1cy (mmps backend out of memory (mps allocated: \x1f197'
+    '\x1cy (n: no such file or directory (needed by\x1f8'
+    '\x1cy a has only a cpu\x1f545\x1ehave only a cpu\x1f545'
+    '\x1cy anhas only an cpu\x1f545\x1ehave only an cpu\x1f545'
+    '\x1cy cgmemory cgroup out of memory: kill\x1f535'
+    '\x1cy cucould not load library cudnn\x1f331'
+    '\x1cy licould not load library libcudnn_\x1f115'
+    '\x1cy mewithout any message\x1f433'
+    '\x1cy myhas only my cpu\x1f545\x1ehave only my cpu\x1f545'
+    '\x1cy neyou may need to restart the kernel to use updated packages\x1f423'
+    '\x1cy ouwithout any output\x1f433'
+    '\x1cy sylibrary load disallowed by system policy\x1f114'
+    '\x1cy tocould not find a package configuration file provided by torch\x1f350'
+    '\x1cy wodoes not have many workers which may be a bottleneck\x1f579'
+    '\x1cy. eunknown compute capability. ensure\x1f348'
+    '\x1cy. sunknown compute capability. specify\x1f348'
+    "\x1cy: 'no such file or directory: '\x1f294"
+    '\x1cy: kout of memory: killed process \x1f535'
+    "\x1cyou', but you'll have torch \x1f146"
+    '\x1cze mcannot initialize model with low cpu memory usage because `accelerate` was not found\x1f648'
+    '\x1cze pfatal error while attempting to resize pcie bars\x1f403'
+    '\x1cze vcorrupted size vs. prev_size\x1f487'
+    '\x1cze xfailed to initialize xpu devices. the driver may not be installed\x1f59'
+    '\x1cze_rze_result_error_out_of_device_memory\x1f531\x1eze_result_error_out_of_resources\x1f531\x1eze_result_error_device_lost\x1f532'
+    '\x1cznk2_znk2at\x1f151'
+    '\x1cznk3undefined symbol: _znk3c10\x1f150\x1e_znk3c10\x1f151'
+    '\x1cznk5_znk5torch\x1f151'
+    '\x1czombzombie process\x1f37'
+)
+# The ids of harmless warnings.
+HARMLESS = frozenset(
+    ['absl-logs-to-stderr', 'allocator-variable-renamed', 'amp-api-renamed', 'anomaly-detection-on', 'attention-kernel-left-out', 'backward-hook-not-full', 'backward-hook-without-inputs', 'barrier-guesses-device', 'c10d-address-not-valid', 'checkpoint-of-older-torch', 'checkpoint-reentrant-default', 'cpu-autocast-type', 'cudnn-nvrtc-workaround', 'cudnn-plan-not-supported', 'dataloader-many-workers', 'ddp-nothing-unused', 'ddp-strides-differ', 'deepspeed-without-libaio', 'default-tensor-type-deprecated', 'diffusers-without-accelerate', 'expandable-segments-unsupported', 'extension-for-all-gpus', 'flash-attn-for-manual-version', 'floordiv-deprecated', 'flop-counter-without-triton', 'gpu-of-same-major', 'hipblaslt-unsupported', 'huggingface-without-symlinks', 'huggingface-without-xet', 'jax-without-cuda', 'lazy-modules-new', 'lightning-checkpoint-folder', 'lightning-few-workers', 'lightning-tensor-cores', 'loss-arguments-renamed', 'max-autotune-small-gpu', 'meshgrid-indexing', 'miopen-without-database', 'mps-operator-falls-back', 'named-tensors-experimental', 'nested-tensor-not-used', 'nested-tensors-prototype', 'nnpack-unsupported-hardware', 'numpy-array-not-writable', 'omp-threads-default', 'online-softmax-left-off', 'onnxruntime-nodes-on-cpu', 'openmp-nested-deprecated', 'parallel-scalars-gathered', 'pin-memory-not-on-mps', 'pip-as-root', 'pip-has-newer-release', 'pip-nothing-to-uninstall', 'pip-scripts-not-on-path', 'pkg-resources-deprecated', 'process-group-left-open', 'profiler-clears-events', 'pynvml-deprecated', 'pytree-function-renamed', 'redirects-unsupported', 'rms-norm-not-fused', 'rnn-dropout-of-one-layer', 'rnn-weights-scattered', 'scheduler-before-optimizer', 'scheduler-epoch-argument', 'scheduler-verbose', 'softmax-without-dim', 'tensor-copied-by-constructor', 'tensor-of-list-of-arrays', 'tensorflow-cpu-optimized', 'tensorflow-factory-registered', 'tensorflow-onednn-on', 'tensorflow-without-cudart', 'tensorflow-without-tensorrt', 'tf32-left-off', 'timm-import-path', 'tokenizers-forked', 'torch-load-default-changes', 'torchvision-antialias', 'torchvision-functional-tensor', 'torchvision-pretrained-renamed', 'tqdm-without-widgets', 'transformers-clean-up-spaces', 'transformers-dtype-renamed', 'transformers-pad-token', 'transformers-slow-image-processor', 'transpose-of-many-dimensions', 'typed-storage-deprecated', 'uv-copies-files', 'weight-norm-deprecated', 'xformers-without-triton', 'xla-placer-registered', 'zero-element-weights']
+)
