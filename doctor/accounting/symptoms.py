@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from doctor.checks import _causes, checks_for, the_programs_own
+from doctor.checks import _causes, the_programs_own
 from doctor.checks._accelerators import accelerators, torch_runs
 from doctor.fixes.tools import pip
 from doctor.knowledge import codes, lookup
@@ -87,7 +87,7 @@ def _unused(facts: Facts) -> Iterator[Symptom]:
                 subject=one.vendor,
                 text=f"torch does not use {one.label}.",
                 source=_source(facts, one.vendor),
-                causes=keep_from(one.vendor, facts),
+                causes=_keep_from(one.vendor, facts),
             )
     if not_known_whether_a_gpu(facts):
         yield Symptom(
@@ -96,7 +96,7 @@ def _unused(facts: Facts) -> Iterator[Symptom]:
             subject="nvidia",
             text="torch.cuda.is_available() is False.",
             source=_source(facts, "nvidia"),
-            causes=keep_from("nvidia", facts),
+            causes=_keep_from("nvidia", facts),
         )
 
 
@@ -110,14 +110,8 @@ def not_known_whether_a_gpu(facts: Facts) -> bool:
     return not looked and not accelerators(facts) and "+cpu" not in (torch.version or "")
 
 
-def keep_from(vendor: str, facts: Facts) -> tuple[str, ...]:
-    """The diagnoses that keep torch from that vendor's GPUs, in causal order. Where torch imports, those are left out
-    that do it by making the import fail."""
-    ruled_out = _causes.import_fails(facts) if torch_runs(facts) else ()
-    return tuple(
-        c.id for c in checks_for(facts)
-        if vendor in c.keeps_from and not c.concluded and (c.even_if_imported or c.id not in ruled_out)
-    )  # fmt: skip
+def _keep_from(vendor: str, facts: Facts) -> tuple[str, ...]:
+    return _causes.keep_from(vendor, facts.host.system, wsl=bool(facts.host.wsl), imported=torch_runs(facts))
 
 
 def _source(facts: Facts, vendor: str) -> str:
@@ -138,7 +132,7 @@ def _import(facts: Facts) -> Iterator[Symptom]:
         subject="torch",
         text=failure.message if failure and failure.message else "import torch fails",
         source="import torch",
-        causes=_causes.import_fails(facts),
+        causes=_causes.import_fails(facts.host.system, wsl=bool(facts.host.wsl)),
     )
 
 
@@ -232,7 +226,7 @@ def _installs(facts: Facts) -> Iterator[Symptom]:
         if attempt.failed:
             text = attempt.message or attempt.command or f"{attempt.tool} failed"
             yield Symptom(id="install-failed", kind="install", subject="package", text=text[:300], source=attempt.tool,
-                          causes=_causes.install_fails(facts))  # fmt: skip
+                          causes=_causes.install_fails(facts.host.system, wsl=bool(facts.host.wsl)))  # fmt: skip
 
 
 def _probes(facts: Facts) -> Iterator[Symptom]:

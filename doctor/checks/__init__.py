@@ -268,14 +268,10 @@ def all_checks() -> tuple[Check, ...]:
     return checks_on(None, wsl=False)
 
 
-def checks_for(facts: Facts) -> tuple[Check, ...]:
-    """The checks of all that can occur on that machine, in causal order. The others are not even loaded."""
-    return checks_on(facts.host.system, wsl=bool(facts.host.wsl))
-
-
 @cache
 def checks_on(system: str | None, *, wsl: bool) -> tuple[Check, ...]:
-    """The same for a system ("linux", "darwin", "windows"; None: not known)."""
+    """The checks of all that can occur on a system ("linux", "darwin", "windows"; None: not known), in causal order.
+    The others are not even loaded."""
     ids = (id for id in layers() if occurs_on(ONLY_ON.get(id, ()), system, wsl=wsl))
     return tuple(check for id in ids if (check := check_of(id)))
 

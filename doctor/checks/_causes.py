@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.checks import checks_for
-from doctor.checks._memo import once_for_facts
-from doctor.model.facts import Facts
+from functools import cache
+
+from doctor.checks import checks_on
 
 PYTHON_DOES_NOT_START = ("interpreter-broken", "python-unsupported", "process-limits")
 OUT_OF_HOST_MEMORY = ("pip-out-of-resources", "program-error")
@@ -16,17 +16,29 @@ PROBE_CRASHED = ("process-limits", "amd-gpu-unsupported", *_CRASH)
 PROBE_FAILED = ("process-limits", "folder-not-writable", "amd-gpu-unsupported", *_CRASH)
 
 
-@once_for_facts
-def import_fails(facts: Facts) -> tuple[str, ...]:
+@cache
+def import_fails(system: str | None, *, wsl: bool) -> tuple[str, ...]:
     """`import torch` fails: the diagnoses that replace or explain torch-import-crashes, then it."""
     last = "torch-import-crashes"
-    causes = tuple(c.id for c in checks_for(facts) if last in (*c.explains, *c.instead_of))
+    causes = tuple(c.id for c in checks_on(system, wsl=wsl) if last in (*c.explains, *c.instead_of))
     return (*causes, "torch-missing", last)
 
 
-@once_for_facts
-def install_fails(facts: Facts) -> tuple[str, ...]:
+@cache
+def install_fails(system: str | None, *, wsl: bool) -> tuple[str, ...]:
     """An installation fails: the diagnoses of the layer `install`, after those that replace one of them."""
-    own = tuple(c.id for c in checks_for(facts) if c.layer == "install")
-    deeper = tuple(c.id for c in checks_for(facts) if {"no-matching-wheel", "index-misconfigured"} & {*c.instead_of})
+    there, replaced = checks_on(system, wsl=wsl), {"no-matching-wheel", "index-misconfigured"}
+    own = tuple(c.id for c in there if c.layer == "install")
+    deeper = tuple(c.id for c in there if replaced & {*c.instead_of})
     return tuple(dict.fromkeys((*deeper, *own, "pip-missing", "cuda-toolkit-mismatch", "compiler-missing")))
+
+
+@cache
+def keep_from(vendor: str, system: str | None, *, wsl: bool, imported: bool) -> tuple[str, ...]:
+    """The diagnoses that keep torch from that vendor's GPUs, in causal order. Where torch imports, those are left out
+    that do it by making the import fail."""
+    ruled_out = import_fails(system, wsl=wsl) if imported else ()
+    return tuple(
+        c.id for c in checks_on(system, wsl=wsl)
+        if vendor in c.keeps_from and not c.concluded and (c.even_if_imported or c.id not in ruled_out)
+    )  # fmt: skip
