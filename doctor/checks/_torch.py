@@ -174,8 +174,8 @@ def search(facts: Facts, regex: Regex) -> tuple[ErrorText, re.Match[str]] | None
 @once_for_facts
 def _said(facts: Facts) -> tuple[tuple[ErrorText, ...], str]:
     """The messages but for harmless ones and mere statements, and their texts as one."""
-    silent = harmless_ids() | {STATEMENT}
-    messages = tuple(error for error in facts.errors if error.pattern not in silent)
+    silent = harmless_ids()
+    messages = tuple(e for e in facts.errors if e.pattern != STATEMENT and e.pattern not in silent)
     return messages, "\n".join(error.text for error in messages)
 
 
