@@ -457,7 +457,7 @@ _BEFORE_VERSION = Regex(  # in text in lower case
     r"(?:[=<>~!]=|[<>]|\b(?:v|version|driver|cuda\w{0,9}|cudnn\w{0,9}|nccl\w{0,9}|release|build|lib\w{1,20}|kernel|kmd"
     r"|rocm|runtime|toolkit|nvcc|cu(?:blas|fft|rand|solver|sparse|dnn|file|tensor)\w{0,10}|nv\w{3,12})"
     r"|(?<![\w-])(?:(?:nvidia|cuda|cudnn|nvidia-\w{1,20})-[\w-]{1,40}|[\w-]{1,40}[-_]cu\d{1,3})"
-    r"|\A([a-z][\w-]{1,40}))['\")\]]{0,3}[ \t]{0,40}(?::|=|is|\(|v|at|@)?[ \t]{0,24}['\"(]?\Z"
+    r"|\A([a-z][\w-]{1,40}))['\")\]]{0,3}(?:[ \t]{0,40}(?::|=|is|\(|v|at|@)[ \t]{0,24}|[ \t]{0,64})['\"(]?\Z"
 )
 _OF_AN_ADDRESS = Regex(
     r"\b(?:from|to|at|on|ip|addr\w*|inet|host\w*|server|node|connect\w*|ssh|ping|peer|listen\w*|bind|via|gateway"
