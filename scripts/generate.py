@@ -152,7 +152,7 @@ def needs() -> str:
 
 def literals() -> str:
     """doctor/knowledge/_literals.py: the literals of the messages by their rarest part, and the harmless ones."""
-    from doctor.knowledge.load import table
+    from doctor.knowledge.load import BUILT_IN, table
     from doctor.knowledge.messages import literals_of
     from doctor.regex import PART, by_part
 
@@ -165,6 +165,7 @@ def literals() -> str:
             'others hold (see Vocabulary of regex.py). Made by scripts/generate.py; do not edit."""',
             "",
             "# ruff: noqa: E501",
+            f"SIZE = {(BUILT_IN / 'messages.json').stat().st_size}  # bytes of the table of which this was made",
             "BY_PART = (",
             *(f"    {part!r}" for part in (parts[0], *(PART + part for part in sorted(parts[1:])))),
             ")",

@@ -2,6 +2,7 @@
 others hold (see Vocabulary of regex.py). Made by scripts/generate.py; do not edit."""
 
 # ruff: noqa: E501
+SIZE = 529288  # bytes of the table of which this was made
 BY_PART = (
     "l4t\x1f103\x1e- \x1f175\x1e137\x1f182\x1e::\x1f188\x1e' (\x1f253\x1e.h\x1f359\x1e闪退\x1f434\x1e-cp\x1f454\x1e`)\x1f459\x1ecpu\x1f521\x1f548\x1egpu\x1f521\x1f548\x1e显存\x1f529\x1e能不用\x1f545\x1e训练\x1f546\x1e0%\x1f547\x1e为0\x1f547\x1e低\x1f547\x1e是0\x1f547\x1e零\x1f547\x1e显卡\x1f548\x1e无n卡\x1f549\x1e没n卡\x1f549\x1e非n卡\x1f549\x1ea卡用\x1f550\x1ea卡的\x1f550\x1ea卡能\x1f550\x1e为a卡\x1f550\x1e是a卡\x1f550\x1e用a卡\x1f550\x1e的a卡\x1f550\x1edml\x1f551\x1ejax\x1f551\x1esay\x1f557"
     '\x1c "apno module named "apex\x1f308'

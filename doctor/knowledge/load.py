@@ -88,7 +88,7 @@ def refused() -> tuple[KnowledgeError, ...]:
 def table(name: str) -> Table:
     """The table of that name. Raises KnowledgeError if the built-in one is broken."""
     own = _built_in(name)
-    if not has_update(name):
+    if not _has_update(name):
         return own
     from doctor.knowledge.schema import check_table
 
@@ -104,8 +104,7 @@ def _update_of(name: str) -> Path:
     return Path(_updates.folder or "", f"{name}.json")
 
 
-def has_update(name: str) -> bool:
-    """Whether there is another table of that name than the built-in one; it may be older, or refused."""
+def _has_update(name: str) -> bool:
     return _updates.folder is not None and _update_of(name).is_file()
 
 
@@ -123,7 +122,7 @@ def parsed(line: bytes) -> dict[str, Any]:
 @of_tables
 def _lines(name: str) -> dict[str, list[bytes]]:
     """The lines of each list of a table. The built-in files hold a row a line (scripts/tables.py)."""
-    if has_update(name):
+    if is_updated(name):
         lists = {group: rows for group, rows in table(name).items() if isinstance(rows, list)}
         return {group: [f"  {json.dumps(row)}".encode() for row in rows] for group, rows in lists.items()}
     found: dict[str, list[bytes]] = {}
@@ -144,7 +143,13 @@ def cited(name: str, row: Mapping[str, Any]) -> str:
 
 def is_updated(name: str) -> bool:
     """Whether the table in force is an updated one."""
-    return table(name) is not _built_in(name)
+    return _has_update(name) and table(name) is not _built_in(name)
+
+
+def is_as_made(name: str, size: int) -> bool:
+    """Whether the built-in table is in force and its file has that many bytes, so that what was worked out of it
+    beforehand holds: somebody who is just writing a row has not done that yet."""
+    return not is_updated(name) and (BUILT_IN / f"{name}.json").stat().st_size == size
 
 
 @cache

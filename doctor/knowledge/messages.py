@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from doctor.knowledge.load import has_update, of_tables, parsed, row_lines, table
+from doctor.knowledge.load import is_as_made, of_tables, parsed, row_lines, table
 from doctor.knowledge.versions import numbers
 from doctor.model.symptom import Kind, Subject
 from doctor.model.values import dataclass
@@ -78,10 +78,10 @@ def _ids() -> list[str]:
 def vocabulary_of_messages() -> Vocabulary:
     """The literals of all rows, each with the places of its rows in the table. Of the built-in table they are worked
     out beforehand."""
-    if not has_update("messages"):
-        from doctor.knowledge._literals import BY_PART
+    from doctor.knowledge import _literals
 
-        return Vocabulary(BY_PART)
+    if is_as_made("messages", _literals.SIZE):
+        return Vocabulary(_literals.BY_PART)
     return Vocabulary(by_part(literals_of(parsed(row) for row in _rows())))
 
 
@@ -126,10 +126,10 @@ def error_patterns() -> tuple[ErrorPattern, ...]:
 @of_tables
 def harmless_ids() -> frozenset[str]:
     """The ids of the rows of harmless warnings."""
-    if not has_update("messages"):
-        from doctor.knowledge._literals import HARMLESS
+    from doctor.knowledge import _literals
 
-        return HARMLESS
+    if is_as_made("messages", _literals.SIZE):
+        return _literals.HARMLESS
     return frozenset(id for id, row in zip(_ids(), _rows(), strict=True) if parsed(row).get("means"))
 
 
