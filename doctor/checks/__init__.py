@@ -17,7 +17,7 @@ import dataclasses
 import importlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from doctor.checks._only_on import ONLY_ON
@@ -268,7 +268,7 @@ def all_checks() -> tuple[Check, ...]:
     return checks_on(None, wsl=False)
 
 
-@cache
+@lru_cache(maxsize=16)  # a report that somebody changed may name any system
 def checks_on(system: str | None, *, wsl: bool) -> tuple[Check, ...]:
     """The checks of all that can occur on a system ("linux", "darwin", "windows"; None: not known), in causal order.
     The others are not even loaded."""

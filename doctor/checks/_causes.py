@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 from doctor.checks import checks_on
 
@@ -16,7 +16,7 @@ PROBE_CRASHED = ("process-limits", "amd-gpu-unsupported", *_CRASH)
 PROBE_FAILED = ("process-limits", "folder-not-writable", "amd-gpu-unsupported", *_CRASH)
 
 
-@cache
+@lru_cache(maxsize=16)
 def import_fails(system: str | None, *, wsl: bool) -> tuple[str, ...]:
     """`import torch` fails: the diagnoses that replace or explain torch-import-crashes, then it."""
     last = "torch-import-crashes"
@@ -24,7 +24,7 @@ def import_fails(system: str | None, *, wsl: bool) -> tuple[str, ...]:
     return (*causes, "torch-missing", last)
 
 
-@cache
+@lru_cache(maxsize=16)
 def install_fails(system: str | None, *, wsl: bool) -> tuple[str, ...]:
     """An installation fails: the diagnoses of the layer `install`, after those that replace one of them."""
     there, replaced = checks_on(system, wsl=wsl), {"no-matching-wheel", "index-misconfigured"}
@@ -33,7 +33,7 @@ def install_fails(system: str | None, *, wsl: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*deeper, *own, "pip-missing", "cuda-toolkit-mismatch", "compiler-missing")))
 
 
-@cache
+@lru_cache(maxsize=64)
 def keep_from(vendor: str, system: str | None, *, wsl: bool, imported: bool) -> tuple[str, ...]:
     """The diagnoses that keep torch from that vendor's GPUs, in causal order. Where torch imports, those are left out
     that do it by making the import fail."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from doctor.checks import Check, Judgement, Rule, Unknown, check_of, checks_on, gap_of, is_known, layers, occurs_on
 from doctor.checks._accelerators import accelerators
@@ -31,7 +31,7 @@ def judge(facts: Facts, only: Iterable[str] = ()) -> tuple[tuple[Outcome, ...], 
     return tuple(outcomes), settle(findings)
 
 
-@cache
+@lru_cache(maxsize=16)  # a report that somebody changed may name any system
 def _in_order(system: str | None, wsl: bool) -> tuple[Check | Outcome, ...]:
     """The checks of what can occur on that system; in place of each other one, which is not even loaded, its
     outcome."""
