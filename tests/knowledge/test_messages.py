@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from doctor.knowledge import _literals, load, lookup
+from doctor.knowledge import load, lookup
 from doctor.knowledge.literals import flags_of, parser, sre
 from doctor.knowledge.messages import harmless_ids, vocabulary_of_messages
 from doctor.model.symptom import KINDS, SUBJECTS
@@ -131,7 +131,6 @@ def test_the_program_is_the_first_cause_of_its_own_errors() -> None:
 def test_rows_that_are_read_alone_are_those_of_the_table() -> None:
     rows = load.table("messages")["rows"]
     assert [json.loads(line.rstrip(b",")) for line in load.row_lines("messages")] == rows
-    assert load.is_as_made("messages", _literals.SIZE)
     literals = {literal for row in rows for literal in row["literals"]}
     assert vocabulary_of_messages().within(Text("\n".join(literals))).keys() == literals
     assert [row.id for row in PATTERNS] == [row["id"] for row in rows]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.knowledge import load, lookup, messages, vendors
+from doctor.knowledge import _literals, load, lookup, messages, vendors
 from doctor.knowledge.form import KnowledgeError
 from doctor.knowledge.load import BUILT_IN, TABLES
 from doctor.knowledge.schema import check_patterns, check_table
@@ -209,6 +209,20 @@ def test_updated_tables_are_preferred_where_they_are_newer(tmp_path: Path) -> No
     assert lookup.companion("2.15.0", "torchvision") == "0.29.2", "the other tables are the built-in ones"
     load.use(None)
     assert lookup.newest_torch() == "2.15.0"
+
+
+def test_what_was_made_of_another_table_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As while somebody writes a row: the file has another size than that of which it was made."""
+    rows = load.table("messages")["rows"]
+    literals = Text("\n".join(literal for row in rows for literal in row["literals"]))
+    made, harmless = messages.vocabulary_of_messages().within(literals), messages.harmless_ids()
+    monkeypatch.setattr(_literals, "SIZE", 0)
+    monkeypatch.setattr(_literals, "BY_PART", "")
+    monkeypatch.setattr(_literals, "HARMLESS", frozenset())
+    load.forget()
+    assert (messages.vocabulary_of_messages().within(literals), messages.harmless_ids()) == (made, harmless)
+    monkeypatch.undo()
+    load.forget()
 
 
 def test_rows_that_are_read_alone_are_those_of_an_update(tmp_path: Path) -> None:
