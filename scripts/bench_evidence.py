@@ -3,8 +3,8 @@
 Prints, as JSON: one ticket of 10 kB in a fresh process against --help (ms; as text, and as redacted JSON), tickets a
 second in one process (reading alone; the whole examination and the line that a folder of tickets gets for it; the same
 with the fixes and the report in JSON, as it is redacted and as it is), and what an examination costs in runs of a plain
-Python loop. Times are those of the processor, where the system tells them, and the best of some rounds: other programs
-change them less. As in the command, Python's garbage collector is asked seldom.
+Python loop. Times are those of the processor, where the system tells them, and the best of some rounds, in which the
+measures take turns: other programs change them less. As in the command, Python's garbage collector is asked seldom.
 Exit code 1 if a limit is missed: 100 ms beyond --help, 300 tickets of a folder a second.
 The commands run with their byte code cached, as an installed program's is, whatever PYTHONDONTWRITEBYTECODE says here.
 """
@@ -43,18 +43,15 @@ SIZE = 10_000  # bytes of the single ticket
 def main() -> int:
     """Measure, print, compare with the limits."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=25, help="of reading all tickets; the best one counts")
+    parser.add_argument("--rounds", type=int, default=25, help="of each measure; the best one counts")
     options = parser.parse_args()
     gc.set_threshold(COLLECTED_EVERY)
     tickets = [p.read_bytes() for p in sorted((ROOT / "tests/cases/bank").glob("*/*/input.txt"))]
-    said = {
-        "help_ms": round(best_ms(["--help"]), 1),
-        "ticket_ms": round(one_ticket_ms(tickets), 1),
-        "ticket_json_ms": round(one_ticket_ms(tickets, "--json"), 1),
-        "read_per_s": round(per_second(tickets, _read, options.rounds)),
-        "examined_per_s": round(per_second(tickets, _examine, options.rounds)),
-        "json_per_s": round(per_second(tickets, _in_json, options.rounds)),
-        "redacted_per_s": round(per_second(tickets, _redacted, options.rounds)),
+    commands = {"help_ms": ["--help"], "ticket_ms": [], "ticket_json_ms": ["--json"]}
+    works = {"read_per_s": _read, "examined_per_s": _examine, "json_per_s": _in_json, "redacted_per_s": _redacted}
+    said: dict[str, float] = {
+        **{name: round(ms, 1) for name, ms in best_ms(commands, one_ticket(tickets), options.rounds).items()},
+        **{name: round(per_s) for name, per_s in per_second(tickets, works, options.rounds).items()},
         "loops_a_ticket": round(loops_a_ticket(tickets), 3),
     }
     said["beyond_help_ms"] = round(said["ticket_ms"] - said["help_ms"], 1)
@@ -62,27 +59,30 @@ def main() -> int:
     return int(said["beyond_help_ms"] > BEYOND_HELP_MS or said["examined_per_s"] < TICKETS_PER_S)
 
 
-def one_ticket_ms(tickets: list[bytes], *options: str) -> float:
-    """Best time of the command on a ticket of SIZE bytes: a real one, padded with a log."""
+def one_ticket(tickets: list[bytes]) -> bytes:
+    """A real ticket, padded with a log to SIZE bytes."""
     ticket = max((t for t in tickets if len(t) < SIZE), key=len)
     log = b"".join(b"step %05d  loss 0.12345  lr 0.0001  12.3 it/s\n" % i for i in range(SIZE // 40))
+    return (log + ticket)[-SIZE:]
+
+
+def best_ms(commands: dict[str, list[str]], ticket: bytes, rounds: int) -> dict[str, float]:
+    """Best time of each command, in ms: of the program's help, and of a check of the ticket with options. They take
+    turns, so that what other programs do meets all of them."""
+    best = dict.fromkeys(commands, float("inf"))
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "ticket.txt"
-        path.write_bytes((log + ticket)[-SIZE:])
-        return best_ms(["check", "--from", str(path), *options])
-
-
-def best_ms(arguments: list[str], rounds: int = 25) -> float:
-    """Best time of the command, in ms."""
-    with tempfile.TemporaryDirectory() as byte_code:
-        environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": byte_code}
-        command = [sys.executable, "-m", "doctor", *arguments]
-        times = []
-        for _ in range(1 + rounds):
-            started = _clock()
-            subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, timeout=60, check=False)
-            times.append((_clock() - started) * 1000)
-    return min(times[1:])  # the first one compiles
+        path = Path(folder, "ticket.txt")
+        path.write_bytes(ticket)
+        environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(Path(folder, "code"))}
+        for turn in range(1 + rounds):
+            for name, options in commands.items():
+                arguments = options if "--help" in options else ["check", "--from", str(path), *options]
+                started = _clock()
+                subprocess.run([sys.executable, "-m", "doctor", *arguments], cwd=ROOT, env=environ,
+                               capture_output=True, timeout=60, check=False)  # fmt: skip
+                if turn:  # the first one compiles
+                    best[name] = min(best[name], (_clock() - started) * 1000)
+    return best
 
 
 def _clock() -> float:
@@ -93,15 +93,16 @@ def _clock() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def per_second(tickets: list[bytes], work: Callable[[bytes], object], rounds: int) -> float:
-    """Tickets a second in this process, in the best round after one to warm up."""
-    best = float("inf")
+def per_second(tickets: list[bytes], works: dict[str, Callable[[bytes], object]], rounds: int) -> dict[str, float]:
+    """Tickets a second in this process, of each work in its best round after one to warm up. They take turns, too."""
+    best = dict.fromkeys(works, float("inf"))
     for _ in range(1 + rounds):
-        started = time.process_time()
-        for ticket in tickets:
-            work(ticket)
-        best = min(best, time.process_time() - started)
-    return len(tickets) / best
+        for name, work in works.items():
+            started = time.process_time()
+            for ticket in tickets:
+                work(ticket)
+            best[name] = min(best[name], time.process_time() - started)
+    return {name: len(tickets) / seconds for name, seconds in best.items()}
 
 
 def loops_a_ticket(tickets: list[bytes], rounds: int = 3) -> float:
