@@ -19,7 +19,7 @@ from functools import cache
 from doctor.accounting import questions
 from doctor.accounting.harmless import harmless
 from doctor.accounting.symptoms import is_warning, symptoms_of
-from doctor.checks import PROGRAM, Check, Fit, check_of, is_known, the_programs_own
+from doctor.checks import PROGRAM, PROGRAM_ERROR, Check, Fit, check_of, is_known
 from doctor.checks._accelerators import Accelerator, accelerators
 from doctor.checks._machine import wants_no_gpu
 from doctor.checks.runner import settle
@@ -167,7 +167,7 @@ def _consequences(id: str) -> Iterable[str]:
     while todo:
         check = check_of(todo.pop())
         for other in (*check.explains, *check.instead_of) if check else ():
-            if other not in seen and other != the_programs_own().id:
+            if other not in seen and other != PROGRAM_ERROR:
                 seen.append(other)
                 if check and other in check.explains:
                     todo.append(other)
@@ -279,7 +279,8 @@ def _programs_own(symptoms: Sequence[Symptom], findings: Sequence[Finding], fact
     """The finding that the error is the program's own, of a text in which nothing else is found: an exception of the
     program, or, where torch is shown to use every accelerator, a complaint that speaks of no device. What no reader
     understood still keeps it from being called healthy."""
-    check = the_programs_own()
+    check = check_of(PROGRAM_ERROR)
+    assert check is not None
     if facts.live or any(f.severity != "note" and f.id not in ONLY_TOLD for f in findings):
         return None
     if any(s.explained_by is None and (s.causes or not _is_elsewhere(s.text)) for s in symptoms):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from doctor.checks import _causes, the_programs_own
+from doctor.checks import PROGRAM_ERROR, _causes, systems_of
 from doctor.checks._accelerators import accelerators, torch_runs
 from doctor.fixes.tools import pip
 from doctor.knowledge import codes, lookup
@@ -111,7 +111,7 @@ def not_known_whether_a_gpu(facts: Facts) -> bool:
 
 
 def _keep_from(vendor: str, facts: Facts) -> tuple[str, ...]:
-    return _causes.keep_from(vendor, facts.host.system, wsl=bool(facts.host.wsl), imported=torch_runs(facts))
+    return _causes.keep_from(vendor, systems_of(facts), imported=torch_runs(facts))
 
 
 def _source(facts: Facts, vendor: str) -> str:
@@ -132,7 +132,7 @@ def _import(facts: Facts) -> Iterator[Symptom]:
         subject="torch",
         text=failure.message if failure and failure.message else "import torch fails",
         source="import torch",
-        causes=_causes.import_fails(facts.host.system, wsl=bool(facts.host.wsl)),
+        causes=_causes.import_fails(systems_of(facts)),
     )
 
 
@@ -178,7 +178,7 @@ def _consequence(symptom: Symptom) -> Symptom:
     whichever library (https://docs.nvidia.com/cuda/cuda-c-programming-guide/#assertion)."""
     if not _OF_CUDA.search(symptom.text):
         return symptom
-    return replace(symptom, kind="program", causes=(the_programs_own().id,))
+    return replace(symptom, kind="program", causes=(PROGRAM_ERROR,))
 
 
 def _by_code(symptom: Symptom) -> Symptom:
@@ -210,7 +210,7 @@ def _exception(error: ErrorText) -> Symptom:
         or name.endswith("Warning")
         or (name.endswith(_RAISED_BY_PROGRAMS) and name not in _OF_ANYBODY and not _DEVICE.search(error.text))
     ):
-        kind, causes = "program", (the_programs_own().id,)
+        kind, causes = "program", (PROGRAM_ERROR,)
     return Symptom(
         id="exception", kind=kind, subject="", text=error.text, source=error.source, line=error.line, causes=causes
     )
@@ -226,7 +226,7 @@ def _installs(facts: Facts) -> Iterator[Symptom]:
         if attempt.failed:
             text = attempt.message or attempt.command or f"{attempt.tool} failed"
             yield Symptom(id="install-failed", kind="install", subject="package", text=text[:300], source=attempt.tool,
-                          causes=_causes.install_fails(facts.host.system, wsl=bool(facts.host.wsl)))  # fmt: skip
+                          causes=_causes.install_fails(systems_of(facts)))  # fmt: skip
 
 
 def _probes(facts: Facts) -> Iterator[Symptom]:

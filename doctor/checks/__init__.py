@@ -26,6 +26,7 @@ from doctor.model.finding import LAYERS, Evidence, Finding, Remedy, Severity
 from doctor.model.values import dataclass
 from doctor.modules import names_in
 
+PROGRAM_ERROR = "program-error"  # the check that stands for errors of the user's program
 PROGRAM = "program"  # explains a symptom that is the program's own without being a finding
 
 
@@ -265,31 +266,31 @@ def check_of(id: str) -> Check | None:
 
 def all_checks() -> tuple[Check, ...]:
     """Every check, in causal order."""
-    return checks_on(None, wsl=False)
+    return checks_on(())
 
 
 @lru_cache(maxsize=16)  # a report that somebody changed may name any system
-def checks_on(system: str | None, *, wsl: bool) -> tuple[Check, ...]:
-    """The checks of all that can occur on a system ("linux", "darwin", "windows"; None: not known), in causal order.
-    The others are not even loaded."""
-    ids = (id for id in layers() if occurs_on(ONLY_ON.get(id, ()), system, wsl=wsl))
+def checks_on(there: tuple[str, ...]) -> tuple[Check, ...]:
+    """The checks of all that can occur where systems_of() says these systems are, in causal order. The others are not
+    even loaded."""
+    ids = (id for id in layers() if occurs_on(ONLY_ON.get(id, ()), there))
     return tuple(check for id in ids if (check := check_of(id)))
 
 
-def occurs_on(systems: tuple[str, ...], system: str | None, *, wsl: bool) -> bool:
-    """Whether what occurs on these systems, () for all, can occur on that one. WSL is a Linux, whichever system is
-    named beside it."""
-    return not systems or system is None or system in systems or (wsl and "linux" in systems)
+def systems_of(facts: Facts) -> tuple[str, ...]:
+    """The systems of a machine ("linux", "darwin", "windows"); () where that is not known. WSL is a Linux, whichever
+    system is named beside it."""
+    system = facts.host.system
+    if not system:
+        return ()
+    return (system, "linux") if facts.host.wsl and system != "linux" else (system,)
 
 
-@cache
-def the_programs_own() -> Check:
-    """The check that stands for errors of the user's program."""
-    check = check_of("program-error")
-    assert check is not None
-    return check
+def occurs_on(systems: tuple[str, ...], there: tuple[str, ...]) -> bool:
+    """Whether what occurs on these systems, () for all, can occur there."""
+    return not systems or not there or not frozenset(systems).isdisjoint(there)
 
 
 def is_programs_own(explained_by: str | None) -> bool:
     """Whether what explains a symptom, or a finding's id, says that the error is the program's own."""
-    return explained_by is not None and explained_by in (PROGRAM, the_programs_own().id)
+    return explained_by is not None and explained_by in (PROGRAM, PROGRAM_ERROR)

@@ -17,28 +17,28 @@ PROBE_FAILED = ("process-limits", "folder-not-writable", "amd-gpu-unsupported", 
 
 
 @lru_cache(maxsize=16)
-def import_fails(system: str | None, *, wsl: bool) -> tuple[str, ...]:
+def import_fails(there: tuple[str, ...]) -> tuple[str, ...]:
     """`import torch` fails: the diagnoses that replace or explain torch-import-crashes, then it."""
     last = "torch-import-crashes"
-    causes = tuple(c.id for c in checks_on(system, wsl=wsl) if last in (*c.explains, *c.instead_of))
+    causes = tuple(c.id for c in checks_on(there) if last in (*c.explains, *c.instead_of))
     return (*causes, "torch-missing", last)
 
 
 @lru_cache(maxsize=16)
-def install_fails(system: str | None, *, wsl: bool) -> tuple[str, ...]:
+def install_fails(there: tuple[str, ...]) -> tuple[str, ...]:
     """An installation fails: the diagnoses of the layer `install`, after those that replace one of them."""
-    there, replaced = checks_on(system, wsl=wsl), {"no-matching-wheel", "index-misconfigured"}
-    own = tuple(c.id for c in there if c.layer == "install")
-    deeper = tuple(c.id for c in there if replaced & {*c.instead_of})
+    checks, replaced = checks_on(there), {"no-matching-wheel", "index-misconfigured"}
+    own = tuple(c.id for c in checks if c.layer == "install")
+    deeper = tuple(c.id for c in checks if replaced & {*c.instead_of})
     return tuple(dict.fromkeys((*deeper, *own, "pip-missing", "cuda-toolkit-mismatch", "compiler-missing")))
 
 
 @lru_cache(maxsize=64)
-def keep_from(vendor: str, system: str | None, *, wsl: bool, imported: bool) -> tuple[str, ...]:
+def keep_from(vendor: str, there: tuple[str, ...], *, imported: bool) -> tuple[str, ...]:
     """The diagnoses that keep torch from that vendor's GPUs, in causal order. Where torch imports, those are left out
     that do it by making the import fail."""
-    ruled_out = import_fails(system, wsl=wsl) if imported else ()
+    ruled_out = import_fails(there) if imported else ()
     return tuple(
-        c.id for c in checks_on(system, wsl=wsl)
+        c.id for c in checks_on(there)
         if vendor in c.keeps_from and not c.concluded and (c.even_if_imported or c.id not in ruled_out)
     )  # fmt: skip

@@ -6,7 +6,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 
-from doctor.checks import Check, Judgement, Rule, Unknown, check_of, checks_on, gap_of, is_known, layers, occurs_on
+from doctor.checks import (
+    Check,
+    Judgement,
+    Rule,
+    Unknown,
+    check_of,
+    checks_on,
+    gap_of,
+    is_known,
+    layers,
+    occurs_on,
+    systems_of,
+)
 from doctor.checks._accelerators import accelerators
 from doctor.checks._memo import once_for_facts
 from doctor.model.facts import ErrorText, Facts
@@ -20,7 +32,7 @@ def judge(facts: Facts, only: Iterable[str] = ()) -> tuple[tuple[Outcome, ...], 
     wanted = frozenset(only)
     outcomes: list[Outcome] = []
     findings: list[Finding] = []
-    for one in _in_order(facts.host.system, bool(facts.host.wsl)):
+    for one in _in_order(systems_of(facts)):
         if isinstance(one, Outcome):
             if not wanted or one.id in wanted:
                 outcomes.append(one)
@@ -32,10 +44,10 @@ def judge(facts: Facts, only: Iterable[str] = ()) -> tuple[tuple[Outcome, ...], 
 
 
 @lru_cache(maxsize=16)  # a report that somebody changed may name any system
-def _in_order(system: str | None, wsl: bool) -> tuple[Check | Outcome, ...]:
-    """The checks of what can occur on that system; in place of each other one, which is not even loaded, its
+def _in_order(there: tuple[str, ...]) -> tuple[Check | Outcome, ...]:
+    """The checks of what can occur there; in place of each other one, which is not even loaded, its
     outcome."""
-    can = {check.id: check for check in checks_on(system, wsl=wsl)}
+    can = {check.id: check for check in checks_on(there)}
     return tuple(can.get(id) or _outcome(id, layer, "passed") for id, layer in layers().items())
 
 
@@ -73,29 +85,19 @@ def _outcome(id: str, layer: str, status: Status, reason: str = "") -> Outcome:
 def cannot_say(check: Check, facts: Facts) -> str | None:
     """Why a check that found nothing cannot rule its diagnosis out; None where it can: it cannot occur on this system,
     or torch uses every GPU that it would keep from it, or all facts that it needs are known."""
-    if not occurs_on(check.systems, facts.host.system, wsl=bool(facts.host.wsl)):
+    if check.systems and not occurs_on(check.systems, systems_of(facts)):
         return None
     if check.keeps_from and _refuted(facts, check.keeps_from, check.even_if_listed):
         return None
-    asked = _asked_before(facts)
     for need in check.needs:
-        try:
-            why = asked[need]
-        except KeyError:
-            why = asked[need] = _unknown(facts, need)
-        if why:
+        if why := _unknown(facts, need):
             return why
     return None if check.needs else "it does not say what rules it out"
 
 
 @once_for_facts
-def _asked_before(facts: Facts) -> dict[str, str | None]:
-    """What _unknown says of each need: many checks have the same ones."""
-    return {}
-
-
 def _unknown(facts: Facts, need: str) -> str | None:
-    """Why a need is not met; None where it is."""
+    """Why a need of many checks is not met; None where it is."""
     if is_known(facts, need):
         return None
     if need == "messages":

@@ -122,7 +122,7 @@ class Document:
         met: dict[bytes, int] = {}
         found = []
         for i, line in enumerate(self.lines):
-            shape = line.encode("utf-8", "surrogatepass").translate(_DIGITS)  # three times as fast as of a str
+            shape = line.encode("utf-8", "surrogatepass").translate(_DIGITS)  # of a str it takes ten times as long
             met[shape] = times = met.get(shape, 0) + 1
             if times <= _ALIKE:
                 found.append(i)

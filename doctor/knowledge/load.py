@@ -149,7 +149,10 @@ def is_updated(name: str) -> bool:
 def is_as_made(name: str, size: int) -> bool:
     """Whether the built-in table is in force and its file has that many bytes, so that what was worked out of it
     beforehand holds: somebody who is just writing a row has not done that yet."""
-    return not is_updated(name) and (BUILT_IN / f"{name}.json").stat().st_size == size
+    try:
+        return not is_updated(name) and (BUILT_IN / f"{name}.json").stat().st_size == size
+    except OSError:  # whoever reads the table says why
+        return False
 
 
 @cache
